@@ -1,0 +1,226 @@
+//! The files of a skill with their sizes and digests, and the digest that is the skill's content identity.
+
+use std::fmt;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::SkillPath;
+
+/// A SHA-256 digest, written `sha256:` and 64 lower-case hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// Returns the digest of `bytes`.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// Returns the digest with these raw bytes.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// Returns the raw bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Returns the digest written as `text`, if it is one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix("sha256:")?;
+        if digits.len() != 64 || !digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+            return None;
+        }
+        let mut bytes = [0; 32];
+        for (byte, pair) in bytes.iter_mut().zip(digits.as_bytes().chunks_exact(2)) {
+            *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+        }
+        Some(Self(bytes))
+    }
+
+    /// Returns the 64 hexadecimal digits alone.
+    pub fn to_hex(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sha256:{}", self.to_hex())
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// What a file of a skill is for, by where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FileKind {
+    /// `SKILL.md` itself.
+    Manifest,
+    /// Below `references/`.
+    Reference,
+    /// Below `scripts/`.
+    Script,
+    /// Below `assets/`.
+    Asset,
+    /// Anywhere else.
+    Other,
+}
+
+impl FileKind {
+    /// Returns the kind of the file at `path`, where `manifest` is the path of the skill's `SKILL.md`.
+    pub fn of(path: &SkillPath, manifest: &str) -> Self {
+        match path.as_str().split_once('/') {
+            None if path.as_str() == manifest => Self::Manifest,
+            Some(("references", _)) => Self::Reference,
+            Some(("scripts", _)) => Self::Script,
+            Some(("assets", _)) => Self::Asset,
+            _ => Self::Other,
+        }
+    }
+
+    /// Returns the word used on every surface.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Manifest => "manifest",
+            Self::Reference => "reference",
+            Self::Script => "script",
+            Self::Asset => "asset",
+            Self::Other => "file",
+        }
+    }
+
+    /// Returns the directory that files of this kind stand in, if they share one.
+    pub fn directory(self) -> Option<&'static str> {
+        match self {
+            Self::Reference => Some("references"),
+            Self::Script => Some("scripts"),
+            Self::Asset => Some("assets"),
+            Self::Manifest | Self::Other => None,
+        }
+    }
+}
+
+/// A file of a skill, as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileEntry {
+    /// Where it stands in the skill.
+    pub path: SkillPath,
+    /// Its size in bytes.
+    pub size: u64,
+    /// What it is for.
+    pub kind: FileKind,
+    /// Whether its owner may execute it.
+    pub executable: bool,
+}
+
+/// A file of a bundle: what it is called, how large it is, and what is in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BundleFile {
+    /// Where it stands in the skill.
+    pub path: SkillPath,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Whether its owner may execute it.
+    pub executable: bool,
+    /// The digest of its bytes.
+    pub digest: Digest,
+}
+
+/// Every file of a skill, sorted by path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bundle {
+    files: Vec<BundleFile>,
+}
+
+/// The first line of the canonical manifest; a change of the format changes it and so every digest.
+const MANIFEST_VERSION: &str = "repertoire-bundle-v1\n";
+
+impl Bundle {
+    /// Returns the bundle of `files`, sorted bytewise by path.
+    pub fn new(mut files: Vec<BundleFile>) -> Self {
+        files.sort_by(|a, b| a.path.as_str().as_bytes().cmp(b.path.as_str().as_bytes()));
+        files.dedup_by(|a, b| a.path == b.path);
+        Self { files }
+    }
+
+    /// Returns the files in bytewise order of their paths.
+    pub fn files(&self) -> &[BundleFile] {
+        &self.files
+    }
+
+    /// Returns the sizes of all files, added up.
+    pub fn total_size(&self) -> u64 {
+        self.files.iter().map(|file| file.size).sum()
+    }
+
+    /// Returns the canonical manifest: a version line, then one line per file of
+    /// `length:path NUL x|- NUL size NUL sha256 LF`, where `length` is the path's length in bytes.
+    ///
+    /// The length makes the encoding unambiguous whatever a path holds.
+    pub fn manifest(&self) -> Vec<u8> {
+        let mut manifest = MANIFEST_VERSION.as_bytes().to_vec();
+        for file in &self.files {
+            let path = file.path.as_str();
+            let mode = if file.executable { 'x' } else { '-' };
+            let line = format!("{}:{path}\0{mode}\0{}\0{}\n", path.len(), file.size, file.digest.to_hex());
+            manifest.extend_from_slice(line.as_bytes());
+        }
+        manifest
+    }
+
+    /// Returns the digest of the canonical manifest, which is the skill's content identity.
+    pub fn digest(&self) -> Digest {
+        Digest::of(&self.manifest())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, bytes: &[u8], executable: bool) -> BundleFile {
+        let path = SkillPath::new(path).unwrap();
+        BundleFile { path, size: bytes.len() as u64, executable, digest: Digest::of(bytes) }
+    }
+
+    #[test]
+    fn digests_round_trip_through_text() {
+        let digest = Digest::of(b"abc");
+        assert_eq!(
+            digest.to_string(),
+            "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+        assert_eq!(Digest::parse(&digest.to_string()), Some(digest));
+        assert_eq!(Digest::parse("sha256:BA78"), None);
+        assert_eq!(Digest::parse(&digest.to_string().to_uppercase()), None);
+    }
+
+    #[test]
+    fn kinds_follow_the_directory() {
+        let kind = |path| FileKind::of(&SkillPath::new(path).unwrap(), "SKILL.md");
+        assert_eq!(kind("SKILL.md"), FileKind::Manifest);
+        assert_eq!(kind("references/a/b.md"), FileKind::Reference);
+        assert_eq!(kind("scripts/x.sh"), FileKind::Script);
+        assert_eq!(kind("assets/x.png"), FileKind::Asset);
+        assert_eq!(kind("references"), FileKind::Other);
+        assert_eq!(kind("nested/SKILL.md"), FileKind::Other);
+    }
+
+    #[test]
+    fn the_order_of_files_does_not_matter_but_everything_else_does() {
+        let a = || file("SKILL.md", b"# A\n", false);
+        let b = || file("scripts/run.sh", b"true\n", true);
+        let digest = Bundle::new(vec![a(), b()]).digest();
+        assert_eq!(Bundle::new(vec![b(), a()]).digest(), digest);
+        assert_ne!(Bundle::new(vec![a(), file("scripts/run.sh", b"true\n", false)]).digest(), digest);
+        assert_ne!(Bundle::new(vec![a(), file("scripts/run.sh", b"fals\n", true)]).digest(), digest);
+        assert_ne!(Bundle::new(vec![a(), file("scripts/ran.sh", b"true\n", true)]).digest(), digest);
+        assert_ne!(Bundle::new(vec![a()]).digest(), digest);
+    }
+}

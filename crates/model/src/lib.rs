@@ -1,0 +1,28 @@
+//! What an agent skill *is*: names, paths, frontmatter, documents, bundles, diagnostics, validation, resolution and
+//! the catalog.
+//!
+//! Everything here is a pure function of its arguments: no I/O, no clock, no environment, no randomness, no async.
+//! Nothing here fails because a skill is bad: bad skills come back as [`Diagnostic`]s.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+
+pub mod bundle;
+pub mod diagnostic;
+pub mod document;
+pub mod lines;
+pub mod manifest;
+pub mod name;
+pub mod path;
+pub mod policy;
+pub mod text;
+pub mod validate;
+
+pub use bundle::{Bundle, BundleFile, Digest, FileEntry, FileKind};
+pub use diagnostic::{Diagnostic, Severity, Span};
+pub use document::{Document, Source, Standing};
+pub use lines::{Excerpt, LineRange};
+pub use manifest::Manifest;
+pub use name::SkillName;
+pub use path::{PathFault, SkillPath};
+pub use policy::{Policy, Profile};
+pub use validate::RuleId;

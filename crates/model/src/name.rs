@@ -1,0 +1,222 @@
+//! Skill names: the type that is usable as an identity, and the grammars a name may be held against.
+//!
+//! The open standard (<https://agentskills.io/specification>) asks for 1-64 characters of `a-z`, `0-9` and single
+//! hyphens. A quarter of the public skills break that, so a [`SkillName`] is anything that can safely stand in a
+//! prompt, a command line and a URI segment; how far it is from the standard is told by [`grammar_faults`].
+
+use std::fmt;
+
+use unicode_normalization::UnicodeNormalization;
+
+/// The longest name the open standard allows, in characters.
+pub const STANDARD_MAX_CHARS: usize = 64;
+
+/// The longest name that is accepted at all, in characters.
+pub const USABLE_MAX_CHARS: usize = 128;
+
+/// A name a skill can be addressed by: NFKC, letters, digits, `-`, `_` and `.`, starting with a letter or digit,
+/// at most [`USABLE_MAX_CHARS`] characters.
+///
+/// It holds no separator of any kind, so it can never be mistaken for a path or for `source:name`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SkillName(Box<str>);
+
+impl SkillName {
+    /// Returns the name if `text`, trimmed and NFKC-normalised, is usable as it stands.
+    ///
+    /// ```
+    /// use repertoire_model::SkillName;
+    /// assert_eq!(SkillName::new(" pdf-forms ").unwrap().as_str(), "pdf-forms");
+    /// assert!(SkillName::new("../etc").is_none());
+    /// ```
+    pub fn new(text: &str) -> Option<Self> {
+        let trimmed = text.trim();
+        if is_plain_ascii(trimmed) && trimmed.len() <= USABLE_MAX_CHARS {
+            return Some(Self(trimmed.into()));
+        }
+        let normalised: String = trimmed.nfkc().collect();
+        let mut chars = normalised.chars();
+        let starts_well = chars.next().is_some_and(char::is_alphanumeric);
+        let usable = starts_well
+            && chars.all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.') || is_combining_mark(c))
+            && normalised.chars().count() <= USABLE_MAX_CHARS;
+        usable.then(|| Self(normalised.into_boxed_str()))
+    }
+
+    /// Returns the usable name nearest to `text`: lower case, every run of other characters one hyphen.
+    ///
+    /// ```
+    /// use repertoire_model::SkillName;
+    /// assert_eq!(SkillName::slug("My Cool Skill!").unwrap().as_str(), "my-cool-skill");
+    /// assert!(SkillName::slug("???").is_none());
+    /// ```
+    pub fn slug(text: &str) -> Option<Self> {
+        let mut slug = String::new();
+        let mut length = 0;
+        let mut gap = false;
+        for c in text.nfkc().flat_map(char::to_lowercase) {
+            if c.is_alphanumeric() || matches!(c, '_' | '.') || (is_combining_mark(c) && !slug.is_empty()) {
+                let separator = usize::from(gap && !slug.is_empty());
+                if slug.is_empty() && !c.is_alphanumeric() {
+                    continue;
+                }
+                if length + separator + 1 > STANDARD_MAX_CHARS {
+                    break;
+                }
+                if separator == 1 {
+                    slug.push('-');
+                }
+                slug.push(c);
+                length += separator + 1;
+                gap = false;
+            } else {
+                gap = true;
+            }
+        }
+        Self::new(&slug)
+    }
+
+    /// Returns the name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SkillName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for SkillName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &*self.0)
+    }
+}
+
+impl AsRef<str> for SkillName {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::borrow::Borrow<str> for SkillName {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A grammar that names are held against by the rule `name-grammar`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Grammar {
+    /// The open standard: `a-z`, `0-9`, single inner hyphens, at most 64 characters.
+    AgentSkills,
+    /// The open standard, and the first character is a letter.
+    Bernstein,
+    /// Whatever a [`SkillName`] can hold.
+    Relaxed,
+}
+
+/// One way in which a name departs from a [`Grammar`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GrammarFault {
+    /// Longer than [`STANDARD_MAX_CHARS`]; the field is its length in characters.
+    TooLong(usize),
+    /// Holds an upper-case letter.
+    Uppercase,
+    /// Starts or ends with a hyphen.
+    EdgeHyphen,
+    /// Holds two hyphens in a row.
+    DoubleHyphen,
+    /// Holds this character, which is none of `a-z`, `0-9`, `-`.
+    Character(char),
+    /// Does not start with a letter.
+    StartsWithoutLetter,
+}
+
+/// Returns every way in which `name` departs from `grammar`, in a fixed order.
+pub fn grammar_faults(name: &str, grammar: Grammar) -> Vec<GrammarFault> {
+    if grammar == Grammar::Relaxed {
+        return Vec::new();
+    }
+    let mut faults = Vec::new();
+    let length = name.chars().count();
+    if length > STANDARD_MAX_CHARS {
+        faults.push(GrammarFault::TooLong(length));
+    }
+    if name.chars().any(char::is_uppercase) {
+        faults.push(GrammarFault::Uppercase);
+    }
+    if name.starts_with('-') || name.ends_with('-') {
+        faults.push(GrammarFault::EdgeHyphen);
+    }
+    if name.contains("--") {
+        faults.push(GrammarFault::DoubleHyphen);
+    }
+    let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c.is_uppercase();
+    if let Some(c) = name.chars().find(|c| !allowed(*c)) {
+        faults.push(GrammarFault::Character(c));
+    }
+    if grammar == Grammar::Bernstein && !name.starts_with(|c: char| c.is_ascii_lowercase()) {
+        faults.push(GrammarFault::StartsWithoutLetter);
+    }
+    faults
+}
+
+fn is_plain_ascii(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    bytes.first().is_some_and(u8::is_ascii_alphanumeric)
+        && bytes.iter().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'))
+}
+
+fn is_combining_mark(c: char) -> bool {
+    unicode_normalization::char::is_combining_mark(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usable_names_are_kept_as_they_are() {
+        for name in ["git", "file_ops", "a.b", "MySkill", "мой-навык", "技能", "x--1", "9lives"] {
+            assert_eq!(SkillName::new(name).unwrap().as_str(), name);
+        }
+        assert_eq!(SkillName::new("cafe\u{301}").unwrap().as_str(), "café");
+    }
+
+    #[test]
+    fn unusable_names_are_refused() {
+        for name in ["", " ", "-x", ".hidden", "a b", "a/b", "..", "a:b", "a\0b", "a\u{200b}b", "a\u{202e}b"]
+        {
+            assert!(SkillName::new(name).is_none(), "{name:?}");
+        }
+        assert!(SkillName::new(&"a".repeat(129)).is_none());
+    }
+
+    #[test]
+    fn slugs() {
+        let slug = |text: &str| SkillName::slug(text).map(|n| n.to_string());
+        assert_eq!(slug("PDF  Forms / v2").as_deref(), Some("pdf-forms-v2"));
+        assert_eq!(slug("--x--").as_deref(), Some("x"));
+        assert_eq!(slug("../../etc/passwd").as_deref(), Some("etc-passwd"));
+        assert_eq!(slug("\u{200b}"), None);
+        assert_eq!(slug(&"ab ".repeat(60)).unwrap().chars().count(), 64);
+    }
+
+    #[test]
+    fn grammar_faults_name_every_departure() {
+        use GrammarFault::*;
+        let faults = |name: &str| grammar_faults(name, Grammar::AgentSkills);
+        assert_eq!(faults("pdf-forms"), []);
+        assert_eq!(faults("1password"), []);
+        assert_eq!(faults("MySkill"), [Uppercase]);
+        assert_eq!(faults("my_skill"), [Character('_')]);
+        assert_eq!(faults("-a--b"), [EdgeHyphen, DoubleHyphen]);
+        assert_eq!(faults(&"a".repeat(65)), [TooLong(65)]);
+        assert_eq!(faults(&"a".repeat(64)), []);
+        assert_eq!(faults("技能"), [Character('技')]);
+        assert_eq!(grammar_faults("1password", Grammar::Bernstein), [StartsWithoutLetter]);
+        assert_eq!(grammar_faults("My_Skill", Grammar::Relaxed), []);
+    }
+}

@@ -1,0 +1,234 @@
+//! What may differ from one user to the next: named choices, and the profiles that bundle them.
+
+use std::collections::BTreeMap;
+
+use crate::Severity;
+use crate::name::Grammar;
+use crate::validate::RuleId;
+
+/// A named set of policies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Profile {
+    /// Loads what can be understood and reports the rest; the default.
+    Standard,
+    /// Demands the open standard to the letter and stops at the first skill it cannot understand.
+    Strict,
+    /// Loads the same as `standard` and complains less.
+    Lenient,
+    /// The directory is the name and the first heading the description; frontmatter is optional.
+    Harness,
+}
+
+impl Profile {
+    /// Every profile.
+    pub const ALL: [Self; 4] = [Self::Standard, Self::Strict, Self::Lenient, Self::Harness];
+
+    /// Returns the word used on every surface.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Standard => "standard",
+            Self::Strict => "strict",
+            Self::Lenient => "lenient",
+            Self::Harness => "harness",
+        }
+    }
+
+    fn column(self) -> usize {
+        match self {
+            Self::Standard => 0,
+            Self::Strict => 1,
+            Self::Lenient => 2,
+            Self::Harness => 3,
+        }
+    }
+}
+
+/// The column of the publish check in the table of rules.
+const PUBLISH_COLUMN: usize = 4;
+
+/// What happens to skills that share a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Duplicates {
+    /// The first source wins; others are shadowed, and a second one within the same source is quarantined.
+    Quarantine,
+    /// The whole registry refuses to open.
+    Abort,
+    /// The last source wins; others are shadowed.
+    LastWins,
+    /// The first source wins; others are shadowed.
+    FirstWins,
+}
+
+/// What happens to a skill that cannot be understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OnInvalid {
+    /// It is set aside and reported; all others load.
+    Quarantine,
+    /// The whole registry refuses to open.
+    Abort,
+}
+
+/// What happens when the `name` differs from the directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum NameMismatch {
+    /// The skill loads under its `name`, with a warning.
+    Warn,
+    /// The skill is set aside.
+    Quarantine,
+    /// The whole registry refuses to open.
+    Abort,
+    /// The skill loads under the name of its directory.
+    DirWins,
+}
+
+/// How loudly a rule with a knob of its own speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// As a warning.
+    Warn,
+    /// As an error.
+    Error,
+    /// Not at all.
+    Ignore,
+}
+
+impl Action {
+    fn severity(self) -> Option<Severity> {
+        match self {
+            Self::Warn => Some(Severity::Warning),
+            Self::Error => Some(Severity::Error),
+            Self::Ignore => None,
+        }
+    }
+}
+
+/// Which files a skill is said to have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ResourceListing {
+    /// Those found in its directory.
+    Walk,
+    /// Those its frontmatter declares.
+    Declared,
+    /// Those found, and those declared that are missing.
+    Both,
+}
+
+/// The choices in force.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Policy {
+    /// The profile the choices started from; it settles the severity of rules without a knob of their own.
+    pub profile: Profile,
+    /// Whether the publish check's severities apply instead of the profile's.
+    pub publish: bool,
+    /// Skills that share a name.
+    pub duplicates: Duplicates,
+    /// Skills that cannot be understood.
+    pub on_invalid: OnInvalid,
+    /// Skills whose name differs from their directory.
+    pub name_mismatch: NameMismatch,
+    /// The grammar names are held against.
+    pub name_grammar: Grammar,
+    /// Words a name should not hold.
+    pub reserved_words: Vec<String>,
+    /// How loudly `name-reserved` speaks.
+    pub reserved_action: Action,
+    /// The shortest description that is not reported, in characters.
+    pub description_min: usize,
+    /// The longest description that is not reported, in characters.
+    pub description_max: usize,
+    /// How loudly `field-unknown` speaks.
+    pub unknown_fields: Action,
+    /// Whether a missing frontmatter is reported.
+    pub frontmatter_required: bool,
+    /// Which files a skill is said to have.
+    pub resource_listing: ResourceListing,
+    /// The most files that are listed when a skill is loaded.
+    pub max_listed: usize,
+    /// Whether every error in a `SKILL.md` sets the skill aside, not only those that make it unusable.
+    pub quarantine_errors: bool,
+    /// Severities that replace those of the table; `None` turns a rule off.
+    pub rule_severities: BTreeMap<RuleId, Option<Severity>>,
+}
+
+impl Policy {
+    /// Returns the choices of `profile`.
+    pub fn of(profile: Profile) -> Self {
+        let standard = Self {
+            profile,
+            publish: false,
+            duplicates: Duplicates::Quarantine,
+            on_invalid: OnInvalid::Quarantine,
+            name_mismatch: NameMismatch::Warn,
+            name_grammar: Grammar::AgentSkills,
+            reserved_words: vec!["anthropic".to_owned(), "claude".to_owned()],
+            reserved_action: Action::Warn,
+            description_min: 20,
+            description_max: 1024,
+            unknown_fields: Action::Warn,
+            frontmatter_required: true,
+            resource_listing: ResourceListing::Walk,
+            max_listed: 200,
+            quarantine_errors: false,
+            rule_severities: BTreeMap::new(),
+        };
+        match profile {
+            Profile::Standard => standard,
+            Profile::Strict => Self {
+                duplicates: Duplicates::Abort,
+                on_invalid: OnInvalid::Abort,
+                name_mismatch: NameMismatch::Quarantine,
+                unknown_fields: Action::Error,
+                quarantine_errors: true,
+                ..standard
+            },
+            Profile::Lenient => Self {
+                name_grammar: Grammar::Relaxed,
+                reserved_action: Action::Ignore,
+                unknown_fields: Action::Ignore,
+                ..standard
+            },
+            Profile::Harness => Self {
+                duplicates: Duplicates::LastWins,
+                name_mismatch: NameMismatch::DirWins,
+                name_grammar: Grammar::Relaxed,
+                reserved_action: Action::Ignore,
+                unknown_fields: Action::Ignore,
+                frontmatter_required: false,
+                ..standard
+            },
+        }
+    }
+
+    /// Returns these choices with the publish check's severities: what a strict client of a served library accepts.
+    pub fn for_publishing(self) -> Self {
+        Self { publish: true, name_grammar: Grammar::AgentSkills, ..self }
+    }
+
+    /// Returns the severity of `rule`, or `None` where it is off.
+    pub fn severity(&self, rule: RuleId) -> Option<Severity> {
+        if let Some(severity) = self.rule_severities.get(&rule) {
+            return *severity;
+        }
+        let severities = &rule.rule().severities;
+        if self.publish {
+            return severities[PUBLISH_COLUMN];
+        }
+        match rule {
+            RuleId::FieldUnknown => self.unknown_fields.severity(),
+            RuleId::NameReserved => self.reserved_action.severity(),
+            RuleId::FrontmatterMissing if !self.frontmatter_required => None,
+            RuleId::NameDirectory => match self.name_mismatch {
+                NameMismatch::Warn => Some(Severity::Warning),
+                NameMismatch::Quarantine | NameMismatch::Abort => Some(Severity::Error),
+                NameMismatch::DirWins => None,
+            },
+            _ => severities[self.profile.column()],
+        }
+    }
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self::of(Profile::Standard)
+    }
+}

@@ -1,0 +1,79 @@
+//! Questions about characters that several modules ask.
+
+/// Returns whether `c` takes no room on a screen and so can hide instructions or spoof a name.
+///
+/// The byte order mark counts: at the very start of a file it is removed before anything asks.
+pub fn is_invisible(c: char) -> bool {
+    is_bidi_control(c)
+        || matches!(
+            c,
+            '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'
+                | '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200D}' | '\u{2060}'..='\u{2065}' | '\u{206A}'..='\u{206F}'
+                | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{1D173}'..='\u{1D17A}'
+                | '\u{E0000}'..='\u{E0FFF}'
+        )
+}
+
+/// Returns whether `c` changes the direction of the text around it.
+pub fn is_bidi_control(c: char) -> bool {
+    matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+/// Returns the line, counted from 1, on which the byte at `offset` stands.
+pub fn line_of(text: &str, offset: usize) -> u32 {
+    let before = &text.as_bytes()[..offset.min(text.len())];
+    u32::try_from(memchr::memchr_iter(b'\n', before).count()).unwrap_or(u32::MAX - 1) + 1
+}
+
+/// Returns `text` with every run of white space one blank and no blanks at the ends.
+pub fn one_line(text: &str) -> String {
+    let mut line = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    line
+}
+
+/// Returns at most `limit` characters of `text`, with an ellipsis in place of what was cut.
+pub fn shorten(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        None => text.to_owned(),
+        Some(_) => {
+            let end = text.char_indices().nth(limit.saturating_sub(1)).map_or(0, |(index, _)| index);
+            format!("{}…", text[..end].trim_end())
+        }
+    }
+}
+
+/// Returns the candidate nearest to `word`, if one is near enough to be a likely slip.
+pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let folded = word.to_lowercase();
+    candidates
+        .into_iter()
+        .map(|candidate| (strsim::damerau_levenshtein(&folded, &candidate.to_lowercase()), candidate))
+        .filter(|(distance, candidate)| *distance <= (candidate.chars().count() / 3).clamp(1, 3))
+        .min()
+        .map(|(_, candidate)| candidate)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_words_are_found_and_far_ones_are_not() {
+        let fields = ["name", "description", "trigger_keywords", "license"];
+        assert_eq!(nearest("descripton", fields), Some("description"));
+        assert_eq!(nearest("Licence", fields), Some("license"));
+        assert_eq!(nearest("homepage", fields), None);
+    }
+
+    #[test]
+    fn shorten_counts_characters() {
+        assert_eq!(shorten("über", 4), "über");
+        assert_eq!(shorten("übermut", 4), "übe…");
+    }
+}

@@ -1,0 +1,164 @@
+//! The table of validation rules: one row each, with its severity under every profile.
+
+use std::fmt;
+
+use crate::Severity;
+
+/// Declares the rules: variant, id, severity in `standard strict lenient harness publish`, one-line summary.
+/// Severities are written `E`rror, `W`arning, `I`nfo and `-` for off.
+macro_rules! rules {
+    (@level E) => { Some(Severity::Error) };
+    (@level W) => { Some(Severity::Warning) };
+    (@level I) => { Some(Severity::Info) };
+    (@level -) => { None };
+    ($($variant:ident $id:literal [$s:tt $t:tt $l:tt $h:tt $p:tt] $summary:literal;)*) => {
+        /// A validation rule, by the name it is reported under.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum RuleId {
+            $(#[doc = $summary] $variant,)*
+        }
+
+        /// Every rule, in the order of the table.
+        pub const RULES: &[Rule] = &[
+            $(Rule {
+                id: RuleId::$variant,
+                name: $id,
+                summary: $summary,
+                severities: [rules!(@level $s), rules!(@level $t), rules!(@level $l), rules!(@level $h), rules!(@level $p)],
+            },)*
+        ];
+    };
+}
+
+/// A row of the table.
+#[derive(Debug)]
+pub struct Rule {
+    /// The rule.
+    pub id: RuleId,
+    /// The name it is reported under, in kebab case; it never changes its meaning.
+    pub name: &'static str,
+    /// What it finds, in one line.
+    pub summary: &'static str,
+    /// Its severity under `standard`, `strict`, `lenient`, `harness` and the publish check.
+    pub severities: [Option<Severity>; 5],
+}
+
+rules! {
+    // The file and its frontmatter.
+    FileEncoding "file-encoding" [E E E E E] "SKILL.md is not UTF-8";
+    FileTooLarge "file-too-large" [E E E E E] "a file is larger than the limit";
+    FileUnreadable "file-unreadable" [E E E E E] "a file or directory cannot be read";
+    ManifestCase "manifest-case" [W E I - E] "the file is not spelled exactly SKILL.md";
+    ManifestMissing "manifest-missing" [E E E E E] "the directory has no SKILL.md";
+    FrontmatterMissing "frontmatter-missing" [W E I - E] "SKILL.md has no frontmatter";
+    FrontmatterUnterminated "frontmatter-unterminated" [E E E E E] "the frontmatter is never closed";
+    FrontmatterTooLarge "frontmatter-too-large" [E E E E E] "the frontmatter is larger than 64 KiB";
+    FrontmatterYaml "frontmatter-yaml" [E E E E E] "the frontmatter is not YAML and cannot be repaired";
+    FrontmatterMapping "frontmatter-mapping" [E E E E E] "the frontmatter is not a mapping of keys to values";
+    FrontmatterBudget "frontmatter-budget" [E E E E E] "the frontmatter uses anchors, aliases or tags, or nests too deep";
+    FrontmatterRepaired "frontmatter-repaired" [W E I I E] "the frontmatter is not valid YAML and was repaired";
+    FrontmatterPrelude "frontmatter-prelude" [W E I I E] "something stands before the opening fence";
+    FrontmatterDuplicate "frontmatter-duplicate" [W E W W E] "a key occurs twice";
+    FieldUnknown "field-unknown" [W E - - -] "a key is none that is known";
+    FieldType "field-type" [W E I I E] "a field has a value of the wrong type";
+    FieldComment "field-comment" [W W W W W] "a blank and # cut an unquoted value short";
+    // The name.
+    NameMissing "name-missing" [W E I - E] "the frontmatter has no name";
+    NameUnusable "name-unusable" [W E I I E] "the name cannot be used as it is";
+    NameGrammar "name-grammar" [W E I - E] "the name breaks the grammar of the open standard";
+    NameDirectory "name-directory" [W E W - E] "the name differs from the directory";
+    NameReserved "name-reserved" [W W I - I] "the name holds a reserved word";
+    NameTool "name-tool" [E E E E E] "the name is that of a tool";
+    // The description.
+    DescriptionMissing "description-missing" [W E W - E] "there is no description";
+    DescriptionShort "description-short" [W E I - W] "the description is too short to choose by";
+    DescriptionLong "description-long" [W E W - E] "the description is longer than the standard allows";
+    DescriptionVerbose "description-verbose" [I I - - I] "the description is longer than 500 characters";
+    DescriptionWhen "description-when" [W W - - I] "the description does not say when to use the skill";
+    DescriptionWorkflow "description-workflow" [W W - - I] "the description tells the workflow";
+    DescriptionMarkup "description-markup" [I I - - I] "the description holds angle-bracket tags";
+    // Other fields.
+    CompatibilityLength "compatibility-length" [W E I - E] "compatibility is empty or longer than 500 characters";
+    MetadataValues "metadata-values" [I W - - E] "metadata holds values that are not strings";
+    AllowedToolsForm "allowed-tools-form" [I I - - W] "allowed-tools is not a space-separated string";
+    VersionNumber "version-number" [W W I I I] "the version is a number in YAML";
+    // The body.
+    BodyEmpty "body-empty" [W W I - W] "there are no instructions";
+    BodyLines "body-lines" [I I - - I] "the body is longer than 500 lines";
+    BodyTokens "body-tokens" [I I - - I] "the body is longer than 5,000 tokens";
+    BodyOversize "body-oversize" [W W W W W] "the body is longer than 8,000 tokens";
+    InvisibleCharacters "invisible-characters" [W E W W E] "the text holds invisible or direction-changing characters";
+    ControlCharacters "control-characters" [W E W W E] "the text holds control characters";
+    // The files beside it.
+    FileDeclared "file-declared" [E E E E E] "a declared file does not exist";
+    FileUndeclared "file-undeclared" [I I - - -] "a file is not declared although others are";
+    FileName "file-name" [W E W W E] "a file has a name that is not safe everywhere";
+    FileCollision "file-collision" [W E W W E] "two files differ only in case";
+    FileSymlink "file-symlink" [W E W W E] "a symbolic link inside a skill is not followed";
+    FileSpecial "file-special" [W E W W E] "a device, socket or pipe inside a skill is not read";
+    FileCount "file-count" [W W W W E] "the skill has more or larger files than are looked at";
+    LinkBroken "link-broken" [W W I - W] "a link leads to a file that does not exist";
+    LinkEscape "link-escape" [W W I - W] "a link leads out of the skill";
+    LinkDepth "link-depth" [I W - - I] "a reference leads on to further files";
+    // All skills together.
+    SourceBroken "source-broken" [E E E E E] "a source cannot be read";
+    SourceLimit "source-limit" [W W W W W] "a source is larger than the limits of the scan";
+    DuplicateName "duplicate-name" [W E W W W] "another skill has the same name and comes first";
+}
+
+/// The rules under which nothing useful can be made of a skill.
+const FATAL: &[RuleId] = &[
+    RuleId::FileEncoding,
+    RuleId::FileTooLarge,
+    RuleId::FileUnreadable,
+    RuleId::ManifestMissing,
+    RuleId::FrontmatterUnterminated,
+    RuleId::FrontmatterTooLarge,
+    RuleId::FrontmatterYaml,
+    RuleId::FrontmatterMapping,
+    RuleId::FrontmatterBudget,
+];
+
+impl RuleId {
+    /// Returns the rule's row of the table.
+    pub fn rule(self) -> &'static Rule {
+        // The enum and the table are written by one macro, so the discriminant is the row.
+        &RULES[self as usize]
+    }
+
+    /// Returns the name it is reported under.
+    pub fn as_str(self) -> &'static str {
+        self.rule().name
+    }
+
+    /// Returns the rule reported under `name`.
+    pub fn parse(name: &str) -> Option<Self> {
+        RULES.iter().find(|rule| rule.name == name).map(|rule| rule.id)
+    }
+
+    /// Returns whether the finding means that nothing useful can be made of the skill.
+    pub fn is_fatal(self) -> bool {
+        FATAL.contains(&self)
+    }
+}
+
+impl fmt::Display for RuleId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_lead_back_to_the_rule() {
+        for rule in RULES {
+            assert_eq!(RuleId::parse(rule.name), Some(rule.id));
+            assert_eq!(rule.id.rule().name, rule.name);
+            assert!(rule.name.bytes().all(|b| b.is_ascii_lowercase() || b == b'-'), "{}", rule.name);
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The one error of this crate.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use repertoire_model::PathFault;
+
+/// Something a caller asked for that could not be done.
+///
+/// It is opaque so that new causes do not break callers: match on [`Error::kind`]. Names and paths are kept as
+/// fields; surfaces turn the kind into an exit code, a status or a protocol error in one table each.
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    subject: Option<String>,
+    path: Option<PathBuf>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// No skill has this name.
+    SkillNotFound,
+    /// The skill has no such file.
+    FileNotFound,
+    /// The path leads to a directory.
+    IsDirectory,
+    /// The path leads to a file where a directory was asked for.
+    NotDirectory,
+    /// The path is not one a skill may have, or leads to something that is never read: a hidden file, a symbolic
+    /// link, a device.
+    Forbidden,
+    /// The file is larger than the limit.
+    TooLarge,
+    /// A skill defined in code is not valid.
+    InvalidSkill,
+    /// A source cannot be read.
+    SourceBroken,
+    /// The policy in force refuses the whole library because of one skill.
+    Refused,
+    /// The operating system reported an error.
+    Io,
+}
+
+impl Error {
+    /// Returns an error of `kind` about nothing in particular.
+    pub fn new(kind: ErrorKind) -> Self {
+        Self { kind, subject: None, path: None, source: None }
+    }
+
+    /// Returns this error about the skill or file called `subject`.
+    #[must_use]
+    pub fn about(mut self, subject: impl Into<String>) -> Self {
+        self.subject = Some(subject.into());
+        self
+    }
+
+    /// Returns this error about what lies at `path`.
+    #[must_use]
+    pub fn at(mut self, path: impl AsRef<Path>) -> Self {
+        self.path = Some(path.as_ref().to_owned());
+        self
+    }
+
+    /// Returns this error with the one that caused it.
+    #[must_use]
+    pub fn because(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Returns what went wrong.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Returns the skill or file it is about.
+    pub fn subject(&self) -> Option<&str> {
+        self.subject.as_deref()
+    }
+
+    /// Returns the path on the file system it is about.
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self.kind {
+            ErrorKind::SkillNotFound => "skill not found",
+            ErrorKind::FileNotFound => "file not found",
+            ErrorKind::IsDirectory => "not a file but a directory",
+            ErrorKind::NotDirectory => "not a directory",
+            ErrorKind::Forbidden => "file may not be read",
+            ErrorKind::TooLarge => "file is too large",
+            ErrorKind::InvalidSkill => "skill is not valid",
+            ErrorKind::SourceBroken => "source cannot be read",
+            ErrorKind::Refused => "the policy refuses this library",
+            ErrorKind::Io => "input or output failed",
+        })?;
+        if let Some(subject) = &self.subject {
+            write!(f, ": {subject}")?;
+        }
+        if let Some(path) = &self.path {
+            write!(f, " ({})", path.display())?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_deref().map(|source| source as &(dyn std::error::Error + 'static))
+    }
+}
+
+impl From<PathFault> for Error {
+    fn from(fault: PathFault) -> Self {
+        Self::new(ErrorKind::Forbidden).because(fault)
+    }
+}

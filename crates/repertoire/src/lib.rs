@@ -1,0 +1,12 @@
+//! The skills engine for AI agents.
+//!
+//! Point providers at skills, merge them in a registry, and give agents a small, byte-stable catalog.
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+
+pub mod error;
+pub mod provider;
+
+pub use error::{Error, ErrorKind};
+pub use provider::Provider;
+pub use repertoire_model as model;
