@@ -14,6 +14,7 @@ pub mod manifest;
 pub mod name;
 pub mod path;
 pub mod policy;
+pub mod resolve;
 pub mod text;
 pub mod validate;
 
@@ -25,4 +26,5 @@ pub use manifest::Manifest;
 pub use name::SkillName;
 pub use path::{PathFault, SkillPath};
 pub use policy::{Policy, Profile};
+pub use resolve::State;
 pub use validate::RuleId;

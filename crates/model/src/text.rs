@@ -48,6 +48,32 @@ pub fn shorten(text: &str, limit: usize) -> String {
     }
 }
 
+/// Returns the candidates nearest to `query`, best first, at most `limit` of them.
+///
+/// Near is: holding the query or held by it, or a few slips away.
+pub fn ranked<'a, T: AsRef<str> + ?Sized>(
+    query: &str,
+    candidates: impl IntoIterator<Item = &'a T>,
+    limit: usize,
+) -> Vec<&'a T> {
+    let query = shorten(&query.to_lowercase(), MAX_COMPARED_CHARS);
+    let allowed = (query.chars().count() / 2).clamp(2, 6);
+    let mut near: Vec<(usize, &str, &T)> = candidates
+        .into_iter()
+        .filter_map(|candidate| {
+            let folded = candidate.as_ref().to_lowercase();
+            let held = query.chars().count() > 2 && (folded.contains(&query) || query.contains(&folded));
+            let distance = if held { 1 } else { strsim::damerau_levenshtein(&query, &folded) };
+            (distance <= allowed).then_some((distance, candidate.as_ref(), candidate))
+        })
+        .collect();
+    near.sort_by_key(|(distance, text, _)| (*distance, *text));
+    near.into_iter().take(limit).map(|(_, _, candidate)| candidate).collect()
+}
+
+/// The most characters of a word that is compared with others; the cost is quadratic.
+const MAX_COMPARED_CHARS: usize = 128;
+
 /// Returns the candidate nearest to `word`, if one is near enough to be a likely slip.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let folded = word.to_lowercase();

@@ -6,7 +6,9 @@
 
 pub mod error;
 pub mod provider;
+pub mod registry;
 
 pub use error::{Error, ErrorKind};
 pub use provider::Provider;
+pub use registry::{Entry, Lookup, Registry, Snapshot};
 pub use repertoire_model as model;

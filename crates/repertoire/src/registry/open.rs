@@ -1,0 +1,160 @@
+//! The registry: providers in, snapshots out, files on request.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use repertoire_model::validate::{self, BundleFacts};
+use repertoire_model::{
+    Bundle, Diagnostic, FileKind, LineRange, Policy, RuleId, SkillPath, validate::Reporter,
+};
+
+use super::snapshot::{Entry, Snapshot};
+use crate::provider::{FileContent, FileListing, Listing, Problem, Provider, Skill};
+use crate::{Error, ErrorKind};
+
+/// The most reference files that are read when a skill's links are checked.
+const MAX_REFERENCES_READ: usize = 64;
+
+/// Merges providers by precedence under a policy, and publishes snapshots.
+///
+/// Readers hold an immutable [`Snapshot`]; [`Registry::reload`] publishes a new one and disturbs nobody.
+pub struct Registry {
+    providers: Vec<Arc<dyn Provider>>,
+    policy: Policy,
+    number: AtomicU64,
+    current: RwLock<Arc<Snapshot>>,
+}
+
+impl Registry {
+    /// Opens a registry over `providers`, first ones first, and takes the first snapshot.
+    ///
+    /// Fails with [`ErrorKind::Refused`] where the policy wants the whole library refused.
+    pub async fn open(providers: Vec<Arc<dyn Provider>>, policy: Policy) -> Result<Self, Error> {
+        let registry = Self::open_for_inspection(providers, policy).await;
+        registry.snapshot().accepted()?;
+        Ok(registry)
+    }
+
+    /// Opens a registry like [`Registry::open`], and leaves it to the caller to ask [`Snapshot::accepted`].
+    ///
+    /// It is for tools that tell a person what is wrong and must not go blind at the first fault.
+    pub async fn open_for_inspection(providers: Vec<Arc<dyn Provider>>, policy: Policy) -> Self {
+        let empty = Arc::new(Snapshot::merge(0, Vec::new(), &policy));
+        let registry = Self { providers, policy, number: AtomicU64::new(0), current: RwLock::new(empty) };
+        registry.reload().await;
+        registry
+    }
+
+    /// Returns the newest snapshot.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Lists every provider again and publishes what it found as a new snapshot.
+    ///
+    /// A provider that fails is reported as a problem and leaves the others alone.
+    pub async fn reload(&self) -> Arc<Snapshot> {
+        let mut listings = Vec::with_capacity(self.providers.len());
+        for provider in &self.providers {
+            let listing = provider.list().await.unwrap_or_else(|error| self.broken(provider.label(), &error));
+            listings.push((Arc::from(provider.label()), listing));
+        }
+        let number = self.number.fetch_add(1, Ordering::Relaxed) + 1;
+        let snapshot = Arc::new(Snapshot::merge(number, listings, &self.policy));
+        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
+        // Of two reloads at once the later one stays, whichever finishes first.
+        if current.number() < number {
+            *current = Arc::clone(&snapshot);
+        }
+        snapshot
+    }
+
+    fn broken(&self, label: &str, error: &Error) -> Listing {
+        let mut reporter = Reporter::new(&self.policy);
+        reporter.report(RuleId::SourceBroken, format!("source `{label}` cannot be read: {error}"));
+        let problems = reporter
+            .finish()
+            .into_iter()
+            .map(|diagnostic| Problem {
+                path: error.path().map_or_else(|| label.to_owned(), |path| path.display().to_string()),
+                diagnostic,
+            })
+            .collect();
+        Listing { skills: Vec::new(), problems }
+    }
+
+    /// Returns the policy in force.
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    fn provider(&self, entry: &Entry) -> Result<&dyn Provider, Error> {
+        // An entry of another registry's snapshot may point past the end.
+        let missing = || Error::new(ErrorKind::SkillNotFound).about(entry.name().as_str());
+        self.providers.get(entry.provider).map(AsRef::as_ref).ok_or_else(missing)
+    }
+
+    /// Returns the skill with its text, as it is now.
+    pub async fn get(&self, entry: &Entry) -> Result<Skill, Error> {
+        let gone = || Error::new(ErrorKind::SkillNotFound).about(entry.name().as_str()).at(&entry.path);
+        self.provider(entry)?.get(&entry.locator).await?.ok_or_else(gone)
+    }
+
+    /// Returns the skill's files.
+    pub async fn files(&self, entry: &Entry) -> Result<FileListing, Error> {
+        self.provider(entry)?.files(&entry.locator).await
+    }
+
+    /// Returns the lines `lines` of the skill's file `path`.
+    pub async fn read(
+        &self,
+        entry: &Entry,
+        path: &SkillPath,
+        lines: LineRange,
+    ) -> Result<FileContent, Error> {
+        self.provider(entry)?.read(&entry.locator, path, lines).await
+    }
+
+    /// Returns the skill's files with their digests.
+    pub async fn bundle(&self, entry: &Entry) -> Result<Bundle, Error> {
+        self.provider(entry)?.bundle(&entry.locator).await
+    }
+
+    /// Returns everything the rules find in the skill, the files beside its `SKILL.md` included.
+    pub async fn check(&self, entry: &Entry) -> Result<Vec<Diagnostic>, Error> {
+        let mut diagnostics = entry.document.diagnostics.clone();
+        let listing = match self.files(entry).await {
+            Ok(listing) => listing,
+            // A skill that cannot be read at all has already said so.
+            Err(_) if !diagnostics.is_empty() => return Ok(diagnostics),
+            Err(error) => return Err(error),
+        };
+        let skill = match self.get(entry).await {
+            Ok(skill) => skill,
+            Err(_) if !diagnostics.is_empty() => return Ok(diagnostics),
+            Err(error) => return Err(error),
+        };
+        let mut references = Vec::new();
+        let markdown = listing
+            .files
+            .iter()
+            .filter(|file| file.kind == FileKind::Reference && file.path.as_str().ends_with(".md"));
+        for file in markdown.take(MAX_REFERENCES_READ) {
+            if let Ok(content) = self.read(entry, &file.path, LineRange::default()).await
+                && let Ok(text) = String::from_utf8(content.bytes)
+            {
+                references.push((file.path.clone(), text));
+            }
+        }
+        diagnostics.extend(listing.problems.iter().cloned());
+        let facts = BundleFacts {
+            document: &skill.document,
+            text: &skill.text,
+            manifest_file: &entry.manifest_file,
+            files: &listing.files,
+            references: &references,
+        };
+        diagnostics.extend(validate::bundle(&facts, &self.policy));
+        Ok(diagnostics)
+    }
+}

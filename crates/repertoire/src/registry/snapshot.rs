@@ -1,0 +1,223 @@
+//! An immutable, numbered view of all skills.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use repertoire_model::resolve::{self, Candidate, Verdict};
+use repertoire_model::{Diagnostic, Document, Policy, SkillName, State, text};
+
+use crate::provider::{Listed, Listing, Locator, Problem};
+use crate::{Error, ErrorKind};
+
+/// How many near names an unknown one is answered with.
+const MAX_NEAREST: usize = 10;
+
+/// Another way to the same skill.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route {
+    /// The source that leads there.
+    pub source: Arc<str>,
+    /// The path it leads there by.
+    pub path: String,
+}
+
+/// One skill of a snapshot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The source it comes from.
+    pub source: Arc<str>,
+    /// Where a person finds it.
+    pub path: String,
+    /// How its `SKILL.md` is spelled.
+    pub manifest_file: String,
+    /// What became of it.
+    pub state: State,
+    /// Its `SKILL.md`, taken apart; its diagnostics include those of resolution.
+    pub document: Document,
+    /// Other sources that lead to the very same skill.
+    pub also: Vec<Route>,
+    pub(crate) provider: usize,
+    pub(crate) locator: Locator,
+}
+
+impl Entry {
+    /// Returns the name it is addressed by.
+    pub fn name(&self) -> &SkillName {
+        &self.document.name
+    }
+
+    /// Returns the name that addresses this skill whatever else there is: `source:name`.
+    pub fn qualified_name(&self) -> String {
+        format!("{}:{}", self.source, self.name())
+    }
+
+    /// Returns whether the skill belongs in a catalog: active, and not kept for people by its author.
+    pub fn is_in_catalog(&self) -> bool {
+        self.state == State::Active && !self.document.manifest.disable_model_invocation
+    }
+}
+
+/// What was found under a name.
+#[derive(Debug)]
+pub enum Lookup<'a> {
+    /// The skill that answers to the name.
+    Found(&'a Entry),
+    /// No skill answers to it, but this one would if it were sound.
+    Quarantined(&'a Entry),
+    /// Nothing has that name; these are nearest to it.
+    Unknown(Vec<&'a SkillName>),
+}
+
+/// An immutable, numbered view of all skills: winners, shadowed and quarantined ones, and what went wrong.
+#[derive(Debug)]
+pub struct Snapshot {
+    number: u64,
+    entries: Vec<Entry>,
+    problems: Vec<Problem>,
+    refusals: Vec<usize>,
+    active: HashMap<SkillName, usize>,
+}
+
+impl Snapshot {
+    /// Merges listings, one per provider in order of precedence, into a snapshot.
+    pub(crate) fn merge(number: u64, listings: Vec<(Arc<str>, Listing)>, policy: &Policy) -> Self {
+        let mut problems = Vec::new();
+        let mut listed: Vec<(usize, Arc<str>, Listed)> = Vec::new();
+        for (provider, (label, listing)) in listings.into_iter().enumerate() {
+            problems.extend(listing.problems);
+            listed.extend(listing.skills.into_iter().map(|skill| (provider, Arc::clone(&label), skill)));
+        }
+        let candidates: Vec<Candidate<'_>> = listed
+            .iter()
+            .map(|(_, source, skill)| Candidate {
+                name: &skill.document.name,
+                source,
+                path: &skill.path,
+                identity: skill.identity.as_deref(),
+                standing: skill.document.standing,
+            })
+            .collect();
+        let resolution = resolve::resolve(&candidates, policy);
+
+        let mut positions = vec![usize::MAX; listed.len()];
+        let mut entries: Vec<Entry> = Vec::with_capacity(listed.len());
+        for (index, ((provider, source, skill), verdict)) in
+            listed.into_iter().zip(resolution.verdicts).enumerate()
+        {
+            match verdict {
+                Verdict::SameAs(first) => {
+                    entries[positions[first]].also.push(Route { source, path: skill.path });
+                }
+                Verdict::Distinct { state, diagnostic } => {
+                    let mut document = skill.document;
+                    document.diagnostics.extend(diagnostic);
+                    positions[index] = entries.len();
+                    entries.push(Entry {
+                        source,
+                        path: skill.path,
+                        manifest_file: skill.manifest_file,
+                        state,
+                        document,
+                        also: Vec::new(),
+                        provider,
+                        locator: skill.locator,
+                    });
+                }
+            }
+        }
+        let refusals: Vec<usize> = resolution.refusals.iter().map(|index| positions[*index]).collect();
+        Self::sorted(number, entries, problems, &refusals)
+    }
+
+    fn sorted(number: u64, entries: Vec<Entry>, problems: Vec<Problem>, refusals: &[usize]) -> Self {
+        let mut order: Vec<usize> = (0..entries.len()).collect();
+        // The sort is stable, so skills of one name and state keep their precedence.
+        order.sort_by(|a, b| {
+            let key = |index: usize| (entries[index].document.name.as_str(), entries[index].state);
+            key(*a).cmp(&key(*b))
+        });
+        let refusals =
+            order.iter().enumerate().filter(|(_, old)| refusals.contains(old)).map(|(new, _)| new).collect();
+        let mut slots: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();
+        let entries: Vec<Entry> = order.into_iter().filter_map(|index| slots[index].take()).collect();
+        let active = entries
+            .iter()
+            .enumerate()
+            .filter(|(_, entry)| entry.state == State::Active)
+            .map(|(index, entry)| (entry.document.name.clone(), index))
+            .collect();
+        Self { number, entries, problems, refusals, active }
+    }
+
+    /// Returns the snapshot's number; a later one is higher.
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// Returns every skill, sorted by name, active ones before others of the same name.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// Returns the skills that hold their name, sorted by name.
+    pub fn active(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(|entry| entry.state == State::Active)
+    }
+
+    /// Returns what is wrong with the sources themselves.
+    pub fn problems(&self) -> &[Problem] {
+        &self.problems
+    }
+
+    /// Returns the skills because of which the policy refuses the library, with what is wrong with each.
+    pub fn refusals(&self) -> impl Iterator<Item = (&Entry, &Diagnostic)> {
+        self.refusals.iter().filter_map(|index| {
+            let entry = &self.entries[*index];
+            let heaviest =
+                entry.document.diagnostics.iter().rev().max_by_key(|diagnostic| diagnostic.severity)?;
+            Some((entry, heaviest))
+        })
+    }
+
+    /// Returns an error if the policy refuses the library.
+    pub fn accepted(&self) -> Result<(), Error> {
+        match self.refusals().next() {
+            None => Ok(()),
+            Some((entry, diagnostic)) => Err(Error::new(ErrorKind::Refused)
+                .about(entry.name().as_str())
+                .at(&entry.path)
+                .because(diagnostic.message.clone())),
+        }
+    }
+
+    /// Looks a skill up by its name, by `source:name`, or by a spelling of the name that comes to the same.
+    pub fn find(&self, query: &str) -> Lookup<'_> {
+        let by_name = |name: &str| self.active.get(name).map(|index| &self.entries[*index]);
+        if let Some(entry) = by_name(query) {
+            return Lookup::Found(entry);
+        }
+        let mut set_aside = None;
+        for entry in &self.entries {
+            let name = entry.name().as_str();
+            let qualified = query.strip_suffix(name).and_then(|rest| rest.strip_suffix(':'));
+            if qualified == Some(&*entry.source) || query == name {
+                match entry.state {
+                    State::Quarantined => set_aside = set_aside.or(Some(entry)),
+                    State::Active | State::Shadowed => return Lookup::Found(entry),
+                }
+            }
+        }
+        if let Some(entry) = SkillName::slug(query).and_then(|slug| by_name(slug.as_str())) {
+            return Lookup::Found(entry);
+        }
+        match set_aside {
+            Some(entry) => Lookup::Quarantined(entry),
+            None => Lookup::Unknown(self.nearest(query)),
+        }
+    }
+
+    /// Returns the names of active skills nearest to `query`, best first.
+    fn nearest(&self, query: &str) -> Vec<&SkillName> {
+        text::ranked(query, self.active().map(Entry::name), MAX_NEAREST)
+    }
+}
