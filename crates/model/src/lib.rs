@@ -9,14 +9,17 @@
 pub mod bundle;
 pub mod diagnostic;
 pub mod document;
+pub mod frontmatter;
 pub mod lines;
 pub mod manifest;
 pub mod name;
 pub mod path;
 pub mod policy;
+pub mod repair;
 pub mod resolve;
 pub mod text;
 pub mod validate;
+pub mod yaml;
 
 pub use bundle::{Bundle, BundleFile, Digest, FileEntry, FileKind};
 pub use diagnostic::{Diagnostic, Severity, Span};
