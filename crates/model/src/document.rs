@@ -302,7 +302,8 @@ impl Parser<'_, '_> {
 
     fn finish(mut self, frontmatter: Option<Frontmatter>, body_offset: usize) -> Document {
         let body_text = &self.file[body_offset..];
-        let lines = body_text.lines().count();
+        let lines = memchr::memchr_iter(b'\n', body_text.as_bytes()).count()
+            + usize::from(!body_text.is_empty() && !body_text.ends_with('\n'));
         let (entries, offset) =
             frontmatter.as_ref().map_or((&[][..], 0), |found| (&found.entries[..], found.offset));
         let place = Place::new(self.file, offset);

@@ -87,9 +87,12 @@ pub(crate) fn check(description: &str, span: Option<Span>, reporter: &mut Report
 
 /// The wording is English; descriptions in other scripts are not judged by it.
 fn says_when(folded: &str) -> bool {
+    if WHEN.iter().any(|phrase| folded.contains(phrase)) {
+        return true;
+    }
     let letters = folded.chars().filter(|c| c.is_alphabetic());
     let (all, ascii) = letters.fold((0, 0), |(all, ascii), c| (all + 1, ascii + usize::from(c.is_ascii())));
-    ascii * 2 < all || WHEN.iter().any(|phrase| folded.contains(phrase))
+    ascii * 2 < all
 }
 
 fn tells_workflow(folded: &str) -> bool {
@@ -97,7 +100,7 @@ fn tells_workflow(folded: &str) -> bool {
     let steps = folded.contains("step 1")
         || (folded.contains("1.") && folded.contains("2.") && folded.contains("3."));
     let numbered = folded.contains("1)") && folded.contains("2)");
-    let narrated = (has("first") && has("then")) || (has("then") && has("finally"));
+    let narrated = folded.contains("then") && has("then") && (has("first") || has("finally"));
     let arrows = folded.matches("->").count() + folded.matches('→').count();
     steps || numbered || narrated || arrows >= 2
 }

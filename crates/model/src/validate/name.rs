@@ -59,6 +59,7 @@ pub(crate) fn choose_name(facts: NameFacts<'_>, reporter: &mut Reporter<'_>) -> 
     if is_written {
         report_grammar(&chosen, facts.span, reporter);
         if let Some(directory_text) = facts.directory
+            && chosen.as_str() != directory_text
             && !chosen.as_str().nfkc().eq(directory_text.nfkc())
         {
             report_mismatch(&chosen, directory_text, facts.span, reporter);
