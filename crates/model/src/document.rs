@@ -1,8 +1,9 @@
 //! A `SKILL.md` taken apart: frontmatter, body, and everything that is wrong with it.
 
 use crate::manifest::Manifest;
-use crate::policy::Policy;
-use crate::{Diagnostic, SkillName};
+use crate::policy::{OnInvalid, Policy};
+use crate::validate::RuleId;
+use crate::{Diagnostic, Severity, SkillName};
 
 /// Whether a skill may be offered to an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -68,6 +69,43 @@ impl Document {
             repaired: false,
             body: Body::default(),
             diagnostics: Vec::new(),
+        }
+    }
+}
+
+impl Document {
+    /// Returns the document of a skill whose `SKILL.md` is there but cannot be read, set aside with the reason.
+    pub fn unreadable(
+        directory: Option<&str>,
+        rule: RuleId,
+        message: &str,
+        help: &str,
+        policy: &Policy,
+    ) -> Self {
+        let name =
+            directory.and_then(|directory| SkillName::new(directory).or_else(|| SkillName::slug(directory)));
+        let standing = match policy.on_invalid {
+            OnInvalid::Quarantine => Standing::Quarantined,
+            OnInvalid::Abort => Standing::Abort,
+        };
+        // Whatever the rule weighs elsewhere, here it costs the whole skill.
+        let diagnostic = Diagnostic {
+            rule,
+            severity: Severity::Error,
+            message: message.to_owned(),
+            help: Some(help.to_owned()),
+            file: None,
+            span: None,
+        };
+        Self {
+            // `unnamed` keeps to the grammar of names.
+            name: name.or_else(|| SkillName::new("unnamed")).unwrap_or_else(|| unreachable!()),
+            description: String::new(),
+            manifest: Manifest::default(),
+            standing,
+            repaired: false,
+            body: Body::default(),
+            diagnostics: vec![diagnostic],
         }
     }
 }
