@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod bundle;
+pub mod compat;
 pub mod diagnostic;
 pub mod document;
 pub mod lines;
