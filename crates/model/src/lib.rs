@@ -8,6 +8,7 @@
 
 pub mod bundle;
 pub mod catalog;
+pub mod compat;
 pub mod diagnostic;
 pub mod document;
 pub mod frontmatter;
