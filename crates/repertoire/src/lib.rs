@@ -7,6 +7,8 @@
 pub mod error;
 pub mod provider;
 pub mod registry;
+#[doc(hidden)]
+pub mod testing;
 
 pub use error::{Error, ErrorKind};
 pub use provider::Provider;

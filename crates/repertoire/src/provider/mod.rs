@@ -4,6 +4,9 @@
 //! anything. Implementors: return what is there, report what is broken as problems in the [`Listing`], and fail only
 //! when nothing at all can be said. The suite in [`crate::testing`] holds every implementation to this page.
 
+pub mod fs;
+pub mod memory;
+
 use std::future::Future;
 use std::pin::Pin;
 

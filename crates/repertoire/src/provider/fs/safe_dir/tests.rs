@@ -1,0 +1,1 @@
+//! The suite that both implementations run, and that of Linux in both of its ways.
