@@ -7,7 +7,11 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod bundle;
+<<<<<<< HEAD
 pub mod catalog;
+=======
+pub mod compat;
+>>>>>>> compat
 pub mod diagnostic;
 pub mod document;
 pub mod frontmatter;
