@@ -107,7 +107,13 @@ impl Document {
     }
 
     /// Returns the document of a skill whose `SKILL.md` cannot be read at all, for the reason that `rule` stands for.
-    pub fn unreadable(directory: Option<&str>, rule: RuleId, message: &str, help: &str, policy: &Policy) -> Self {
+    pub fn unreadable(
+        directory: Option<&str>,
+        rule: RuleId,
+        message: &str,
+        help: &str,
+        policy: &Policy,
+    ) -> Self {
         let mut document = Self::set_aside(directory, Reporter::new(policy));
         // Whatever the rule weighs elsewhere, here it costs the whole skill.
         let severity = Severity::Error;
