@@ -8,20 +8,20 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// The frontmatter of a skill that nothing is wrong with.
-pub fn skill(name: &str, body: &str) -> String {
+pub(crate) fn skill(name: &str, body: &str) -> String {
     format!(
         "---\nname: {name}\ndescription: Does {name} things well. Use when {name} is asked for.\n---\n{body}"
     )
 }
 
 /// A home and a project.
-pub struct Sandbox {
+pub(crate) struct Sandbox {
     directory: TempDir,
     variables: Vec<(String, String)>,
 }
 
 /// What a run of `rep` came to.
-pub struct Run {
+pub(crate) struct Run {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
@@ -29,7 +29,7 @@ pub struct Run {
 }
 
 impl Sandbox {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let sandbox = Self { directory: TempDir::new().unwrap(), variables: Vec::new() };
         fs::create_dir_all(sandbox.project().join(".git")).unwrap();
         fs::create_dir_all(sandbox.home()).unwrap();
@@ -37,7 +37,7 @@ impl Sandbox {
     }
 
     /// Returns a sandbox with two sound skills, `alpha` and `beta`.
-    pub fn with_skills() -> Self {
+    pub(crate) fn with_skills() -> Self {
         let sandbox = Self::new();
         sandbox.write(".agents/skills/alpha/SKILL.md", skill("alpha", "# Alpha\n\nDo alpha.\n"));
         sandbox.write(".agents/skills/alpha/references/guide.md", "one\ntwo\nthree\n");
@@ -50,31 +50,31 @@ impl Sandbox {
         self.directory.path().canonicalize().unwrap()
     }
 
-    pub fn project(&self) -> PathBuf {
+    pub(crate) fn project(&self) -> PathBuf {
         self.base().join("project")
     }
 
-    pub fn home(&self) -> PathBuf {
+    pub(crate) fn home(&self) -> PathBuf {
         self.base().join("home")
     }
 
     /// Writes a file of the project; `../home/x` is a file of the home.
-    pub fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+    pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) {
         let path = self.project().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
 
-    pub fn read(&self, path: &str) -> String {
+    pub(crate) fn read(&self, path: &str) -> String {
         fs::read_to_string(self.project().join(path)).unwrap()
     }
 
-    pub fn set(&mut self, name: &str, value: &str) {
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
         self.variables.push((name.to_owned(), value.to_owned()));
     }
 
     /// Returns the command, so that a test can change how it is run.
-    pub fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         self.command_in(&self.project(), arguments)
     }
 
@@ -90,15 +90,15 @@ impl Sandbox {
         command
     }
 
-    pub fn run(&self, arguments: &[&str]) -> Run {
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
         self.finish(self.command(arguments))
     }
 
-    pub fn run_in(&self, directory: &str, arguments: &[&str]) -> Run {
+    pub(crate) fn run_in(&self, directory: &str, arguments: &[&str]) -> Run {
         self.finish(self.command_in(&self.project().join(directory), arguments))
     }
 
-    pub fn finish(&self, mut command: Command) -> Run {
+    pub(crate) fn finish(&self, mut command: Command) -> Run {
         let output = command.output().unwrap();
         Run {
             code: output.status.code().unwrap(),
@@ -115,7 +115,7 @@ impl Sandbox {
     }
 
     /// Returns the JSON that a run which has to succeed prints.
-    pub fn json(&self, arguments: &[&str]) -> Value {
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
         let run = self.run(arguments);
         assert_eq!(run.code, 0, "{}", run.stderr);
         serde_json::from_str(&run.stdout).unwrap()
@@ -124,7 +124,7 @@ impl Sandbox {
 
 impl Run {
     /// Returns everything that a person or a program sees, for a snapshot.
-    pub fn transcript(&self) -> String {
+    pub(crate) fn transcript(&self) -> String {
         format!("exit {}\n--- stdout\n{}--- stderr\n{}", self.code, self.stdout, self.stderr)
     }
 }
