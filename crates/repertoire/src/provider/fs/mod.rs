@@ -155,6 +155,21 @@ impl Memo for FsProvider {
     }
 }
 
+/// Returns whether the directory at `path` is a skill or holds one.
+///
+/// It stops at the first, so it costs little where there are many.
+pub(crate) fn holds_skills(path: &Path) -> std::io::Result<bool> {
+    let limits = ScanLimits::default();
+    let root = place::Root::open(path).map_err(safe_dir::Fault::into_io)?;
+    let entries = root.handle.entries(limits.max_entries).map_err(safe_dir::Fault::into_io)?;
+    let is_skill = |name: &str| root.handle.stat(name).is_ok();
+    Ok(entries.entries.iter().any(|entry| {
+        manifest::is_spelling(&entry.name)
+            || scan::may_be_skill(entry)
+                && manifest::SPELLINGS.iter().any(|s| is_skill(&format!("{}/{s}", entry.name)))
+    }))
+}
+
 /// Returns the path of `relative` below `root` as people see it.
 fn display(root: &Path, relative: &str) -> String {
     let path = if relative == place::ROOT_LOCATOR { root.to_owned() } else { root.join(relative) };

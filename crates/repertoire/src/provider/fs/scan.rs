@@ -280,6 +280,11 @@ impl Scanner<'_> {
     }
 }
 
+/// Returns whether skills are looked for in a directory or behind a link like this.
+pub(super) fn may_be_skill(entry: &Entry) -> bool {
+    matches!(entry.kind, Kind::Directory | Kind::Link) && entry.decoded && !is_skipped(&entry.name)
+}
+
 fn is_skipped(name: &str) -> bool {
     name.starts_with('.') || SKIPPED.contains(&name)
 }

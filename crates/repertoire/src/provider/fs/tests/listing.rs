@@ -222,8 +222,8 @@ fn what_may_not_be_read_is_a_problem_of_its_own() {
         return;
     }
     let closed = root.path().join("closed");
-    fs::set_permissions(&closed, fs::Permissions::from_mode(0)).unwrap();
-    fs::set_permissions(root.path().join("unreadable/SKILL.md"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    fs::set_permissions(root.path().join("unreadable/SKILL.md"), fs::Permissions::from_mode(0o000)).unwrap();
     let listing = list(&provider(root.path()));
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(locators(&listing), ["a", "unreadable"]);

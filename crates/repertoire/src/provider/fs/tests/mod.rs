@@ -50,7 +50,7 @@ fn permissions_bind(directory: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     let probe = directory.join("probe");
     fs::write(&probe, "x").unwrap();
-    fs::set_permissions(&probe, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&probe, fs::Permissions::from_mode(0o000)).unwrap();
     let bind = fs::read(&probe).is_err();
     fs::remove_file(probe).unwrap();
     bind
