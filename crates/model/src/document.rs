@@ -1,9 +1,15 @@
 //! A `SKILL.md` taken apart: frontmatter, body, and everything that is wrong with it.
 
+use serde_json::{Map, Value};
+
+use crate::catalog::Tokenizer;
+use crate::frontmatter::{self, Division, Fenced};
 use crate::manifest::Manifest;
-use crate::policy::{OnInvalid, Policy};
-use crate::validate::RuleId;
-use crate::{Diagnostic, Severity, SkillName};
+use crate::policy::{NameMismatch, OnInvalid, Policy};
+use crate::repair::{self, Repair};
+use crate::validate::{Place, Reporter, RuleId, body, description, name};
+use crate::yaml::{self, Entry, Fault, Node, Range};
+use crate::{Diagnostic, Severity, SkillName, Span, text};
 
 /// Whether a skill may be offered to an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,7 +38,7 @@ pub struct Body {
 pub struct Document {
     /// The name the skill is addressed by.
     pub name: SkillName,
-    /// The description in force: that of the frontmatter, or one derived from the body; one line.
+    /// The description in force: that of the frontmatter, trimmed, or one derived from the body.
     pub description: String,
     /// The frontmatter's fields.
     pub manifest: Manifest,
@@ -57,24 +63,50 @@ pub struct Source<'a> {
     pub file_name: &'a str,
 }
 
-impl Document {
-    /// Takes a `SKILL.md` apart and holds it against the rules that need nothing but the file.
-    pub fn parse(source: Source<'_>, _policy: &Policy) -> Self {
-        let name = source.directory.and_then(SkillName::slug).or_else(|| SkillName::new("unnamed"));
-        Self {
-            name: name.unwrap_or_else(|| unreachable!()),
-            description: String::new(),
-            manifest: Manifest::default(),
-            standing: Standing::Sound,
-            repaired: false,
-            body: Body::default(),
-            diagnostics: Vec::new(),
-        }
-    }
-}
+/// The spelling the open standard asks for.
+pub const MANIFEST_FILE: &str = "SKILL.md";
+
+/// The most characters of a repaired value that a diagnostic shows.
+const SHOWN_REPAIR_CHARS: usize = 160;
 
 impl Document {
-    /// Returns the document of a skill whose `SKILL.md` is there but cannot be read, set aside with the reason.
+    /// Takes a `SKILL.md` apart and holds it against the rules that need nothing but the file.
+    ///
+    /// ```
+    /// use repertoire_model::{Document, Policy, Source};
+    /// let bytes = b"---\nname: pdf-forms\ndescription: Fills PDF forms. Use when a form must be filled.\n---\n# PDF\n";
+    /// let source = Source { bytes, directory: Some("pdf-forms"), file_name: "SKILL.md" };
+    /// let document = Document::parse(source, &Policy::default());
+    /// assert_eq!(document.name.as_str(), "pdf-forms");
+    /// assert!(document.diagnostics.is_empty());
+    /// ```
+    pub fn parse(source: Source<'_>, policy: &Policy) -> Self {
+        let mut reporter = Reporter::new(policy);
+        if source.file_name != MANIFEST_FILE {
+            reporter
+                .report(
+                    RuleId::ManifestCase,
+                    format!("the file is called `{}`", text::shorten(source.file_name, 80)),
+                )
+                .help(format!("rename it to {MANIFEST_FILE}; some hosts look for exactly that"));
+        }
+        match std::str::from_utf8(source.bytes) {
+            Ok(file) => Parser { file, source, reporter }.document(),
+            Err(error) => {
+                let offset = error.valid_up_to();
+                let line = memchr::memchr_iter(b'\n', &source.bytes[..offset]).count() + 1;
+                reporter
+                    .report(
+                        RuleId::FileEncoding,
+                        format!("the file is not UTF-8: byte {offset} on line {line}"),
+                    )
+                    .help("save the file as UTF-8");
+                Self::set_aside(source.directory, reporter)
+            }
+        }
+    }
+
+    /// Returns the document of a skill whose `SKILL.md` cannot be read at all, for the reason that `rule` stands for.
     pub fn unreadable(
         directory: Option<&str>,
         rule: RuleId,
@@ -82,30 +114,298 @@ impl Document {
         help: &str,
         policy: &Policy,
     ) -> Self {
-        let name =
-            directory.and_then(|directory| SkillName::new(directory).or_else(|| SkillName::slug(directory)));
-        let standing = match policy.on_invalid {
-            OnInvalid::Quarantine => Standing::Quarantined,
-            OnInvalid::Abort => Standing::Abort,
-        };
+        let mut document = Self::set_aside(directory, Reporter::new(policy));
         // Whatever the rule weighs elsewhere, here it costs the whole skill.
-        let diagnostic = Diagnostic {
-            rule,
-            severity: Severity::Error,
-            message: message.to_owned(),
-            help: Some(help.to_owned()),
-            file: None,
-            span: None,
-        };
+        let severity = Severity::Error;
+        let (message, help) = (message.to_owned(), Some(help.to_owned()));
+        document.diagnostics.insert(0, Diagnostic { rule, severity, message, help, file: None, span: None });
+        document
+    }
+
+    /// Returns the document of a skill of which nothing but its directory is known.
+    fn set_aside(directory: Option<&str>, mut reporter: Reporter<'_>) -> Self {
+        let standing = invalid(reporter.policy());
+        let facts = name::NameFacts { written: None, span: None, directory, has_frontmatter: false };
         Self {
-            // `unnamed` keeps to the grammar of names.
-            name: name.or_else(|| SkillName::new("unnamed")).unwrap_or_else(|| unreachable!()),
+            name: name::choose_name(facts, &mut reporter),
             description: String::new(),
             manifest: Manifest::default(),
             standing,
             repaired: false,
             body: Body::default(),
-            diagnostics: vec![diagnostic],
+            diagnostics: reporter.finish(),
         }
     }
 }
+
+/// Returns the frontmatter of a `SKILL.md` as JSON, typed by the YAML 1.2 core schema, repaired where need be.
+pub fn frontmatter_json(file: &str) -> Option<Map<String, Value>> {
+    let Division::Fenced(fenced) = frontmatter::divide(file) else { return None };
+    let entries = match yaml::parse(fenced.yaml) {
+        Ok(parsed) => match parsed.root? {
+            Node::Mapping(entries, _) => entries,
+            Node::Scalar(_) | Node::Sequence(..) => return None,
+        },
+        Err(fault) if fault.over_budget => return None,
+        Err(_) => repair::recover(fenced.yaml)?.entries,
+    };
+    Some(yaml::entries_to_json(&entries))
+}
+
+fn invalid(policy: &Policy) -> Standing {
+    match policy.on_invalid {
+        OnInvalid::Quarantine => Standing::Quarantined,
+        OnInvalid::Abort => Standing::Abort,
+    }
+}
+
+struct Parser<'a, 'p> {
+    file: &'a str,
+    source: Source<'a>,
+    reporter: Reporter<'p>,
+}
+
+/// A frontmatter on its way into a [`Document`].
+struct Frontmatter {
+    entries: Vec<Entry>,
+    offset: usize,
+    repaired: bool,
+}
+
+impl Parser<'_, '_> {
+    fn document(mut self) -> Document {
+        let (frontmatter, body_offset) = match frontmatter::divide(self.file) {
+            Division::Bare { body } => {
+                self.reporter
+                    .report(
+                        RuleId::FrontmatterMissing,
+                        "the file has no frontmatter; its directory and first heading are used",
+                    )
+                    .help("start the file with a line `---`, `name:`, `description:` and another line `---`");
+                (None, body)
+            }
+            Division::Unterminated { opening, near_miss } => return self.unterminated(opening, near_miss),
+            Division::Fenced(fenced) => match self.frontmatter(&fenced) {
+                Some(frontmatter) => (Some(frontmatter), fenced.body),
+                None => return Document::set_aside(self.source.directory, self.reporter),
+            },
+        };
+        self.finish(frontmatter, body_offset)
+    }
+
+    fn span(&self, offset: usize, range: &Range) -> Span {
+        Place::new(self.file, offset).span(range)
+    }
+
+    fn unterminated(mut self, opening: usize, near_miss: Option<usize>) -> Document {
+        let help = match near_miss {
+            Some(offset) => format!("line {} should be exactly `---`", text::line_of(self.file, offset)),
+            None => "close it with a line of exactly `---` before the instructions".to_owned(),
+        };
+        let span = self.span(0, &(opening..opening + 3));
+        self.reporter
+            .report(RuleId::FrontmatterUnterminated, "the frontmatter that opens here is never closed")
+            .help(help)
+            .at(span);
+        Document::set_aside(self.source.directory, self.reporter)
+    }
+
+    /// Parses the frontmatter; `None` means that nothing can be made of it, which has been reported.
+    fn frontmatter(&mut self, fenced: &Fenced<'_>) -> Option<Frontmatter> {
+        if fenced.yaml.len() > frontmatter::MAX_BYTES {
+            let (size, limit) = (fenced.yaml.len(), frontmatter::MAX_BYTES);
+            self.reporter
+                .report(
+                    RuleId::FrontmatterTooLarge,
+                    format!("the frontmatter has {size} bytes, more than {limit}"),
+                )
+                .help("move the bulk of it to the body or to a file");
+            return None;
+        }
+        if fenced.has_prelude {
+            self.reporter
+                .report(RuleId::FrontmatterPrelude, "something stands before the opening `---`")
+                .help("make `---` the very first line; some hosts see no frontmatter otherwise");
+        }
+        let (entries, repaired) = match yaml::parse(fenced.yaml) {
+            Ok(parsed) => {
+                let entries = match parsed.root {
+                    None => Vec::new(),
+                    Some(Node::Mapping(entries, _)) => entries,
+                    Some(other) => return self.not_a_mapping(&other, fenced),
+                };
+                self.report_cut_values(&entries, &parsed.comments, fenced);
+                (entries, false)
+            }
+            Err(fault) => (self.recover(&fault, fenced)?, true),
+        };
+        Some(Frontmatter { entries, offset: fenced.offset, repaired })
+    }
+
+    fn not_a_mapping(&mut self, root: &Node, fenced: &Fenced<'_>) -> Option<Frontmatter> {
+        let span = self.span(fenced.offset, &root.range());
+        self.reporter
+            .report(RuleId::FrontmatterMapping, "the frontmatter is not a mapping of keys to values")
+            .help("write `name: ...` and `description: ...`, each on a line of its own")
+            .at(span);
+        None
+    }
+
+    fn recover(&mut self, fault: &Fault, fenced: &Fenced<'_>) -> Option<Vec<Entry>> {
+        let span = self.span(fenced.offset, &(fault.offset..fault.offset));
+        if fault.over_budget {
+            self.reporter
+                .report(RuleId::FrontmatterBudget, format!("the frontmatter is refused: {}", fault.message))
+                .help("write plain values")
+                .at(span);
+            return None;
+        }
+        let Some(recovery) = repair::recover(fenced.yaml) else {
+            self.reporter
+                .report(RuleId::FrontmatterYaml, format!("the frontmatter is not YAML: {}", fault.message))
+                .help("check quotes, brackets and indentation")
+                .at(span);
+            return None;
+        };
+        for Repair { key, reason, range, replacement } in &recovery.repairs {
+            let span = self.span(fenced.offset, range);
+            self.reporter
+                .report(
+                    RuleId::FrontmatterRepaired,
+                    format!("the value of `{key}` is not valid YAML: {reason}"),
+                )
+                .help(format!("write: {}", text::shorten(replacement, SHOWN_REPAIR_CHARS)))
+                .at(span);
+        }
+        Some(recovery.entries)
+    }
+
+    /// Reports descriptions that a ` #` cuts short: no parser says so, and the author never notices.
+    fn report_cut_values(&mut self, entries: &[Entry], comments: &[Range], fenced: &Fenced<'_>) {
+        if comments.is_empty() {
+            return;
+        }
+        for entry in
+            entries.iter().filter(|entry| matches!(entry.key.text.as_str(), "description" | "compatibility"))
+        {
+            let Node::Scalar(scalar) = &entry.value else { continue };
+            let between = |comment: &Range| fenced.yaml.get(scalar.range.end..comment.start);
+            let same_line = |comment: &&Range| {
+                between(comment).is_some_and(|gap| gap.trim_matches([' ', '\t']).is_empty())
+            };
+            if let Some(comment) = comments.iter().find(same_line).filter(|_| scalar.plain) {
+                let span = self.span(fenced.offset, comment);
+                let key = &entry.key.text;
+                self.reporter
+                    .report(RuleId::FieldComment, format!("a blank and `#` cut `{key}` short here"))
+                    .help(format!("quote the value if the rest belongs to it: {key}: \"...\""))
+                    .at(span);
+            }
+        }
+    }
+
+    fn finish(mut self, frontmatter: Option<Frontmatter>, body_offset: usize) -> Document {
+        let body_text = &self.file[body_offset..];
+        let lines = memchr::memchr_iter(b'\n', body_text.as_bytes()).count()
+            + usize::from(!body_text.is_empty() && !body_text.ends_with('\n'));
+        let (entries, offset) =
+            frontmatter.as_ref().map_or((&[][..], 0), |found| (&found.entries[..], found.offset));
+        let place = Place::new(self.file, offset);
+        let manifest = Manifest::read(entries, place, &mut self.reporter);
+        let span_of = |key: &str| {
+            entries
+                .iter()
+                .rev()
+                .find(|entry| entry.key.text == key)
+                .map(|entry| place.span(&entry.value.range()))
+        };
+
+        let facts = name::NameFacts {
+            written: manifest.name.as_deref(),
+            span: span_of("name"),
+            directory: self.source.directory,
+            has_frontmatter: frontmatter.is_some(),
+        };
+        let name = name::choose_name(facts, &mut self.reporter);
+        let description =
+            self.description(&manifest, span_of("description"), body_text, frontmatter.is_some());
+        if let Some(compatibility) = &manifest.compatibility {
+            self.check_compatibility(compatibility, span_of("compatibility"));
+        }
+        let count = |text: &str| Tokenizer::default().count(text);
+        body::check_size(body_text, lines, count, &mut self.reporter);
+        body::check_characters(self.file, &mut self.reporter);
+
+        let standing = self.standing();
+        Document {
+            name,
+            description,
+            manifest,
+            standing,
+            repaired: frontmatter.is_some_and(|found| found.repaired),
+            body: Body { offset: body_offset, length: body_text.len(), lines },
+            diagnostics: self.reporter.finish(),
+        }
+    }
+
+    /// Returns the description in force: the written one, or one taken from the body.
+    fn description(
+        &mut self,
+        manifest: &Manifest,
+        span: Option<Span>,
+        body: &str,
+        has_frontmatter: bool,
+    ) -> String {
+        let written = manifest.description.as_deref().map(str::trim).filter(|written| !written.is_empty());
+        if let Some(written) = written {
+            description::check(written, span, &mut self.reporter);
+            return written.to_owned();
+        }
+        // A file without frontmatter is a harness's own kind of skill, described by its title.
+        let derived = if has_frontmatter {
+            description::first_paragraph(body).or_else(|| description::first_heading(body))
+        } else {
+            description::first_heading(body).or_else(|| description::first_paragraph(body))
+        };
+        let derived = derived.unwrap_or_default();
+        if has_frontmatter || derived.is_empty() {
+            description::report_missing(&derived, span, &mut self.reporter);
+        }
+        derived
+    }
+
+    fn check_compatibility(&mut self, compatibility: &str, span: Option<Span>) {
+        let length = compatibility.chars().count();
+        if length == 0 || length > MAX_COMPATIBILITY_CHARS {
+            self.reporter
+                .report(
+                    RuleId::CompatibilityLength,
+                    format!("`compatibility` has {length} characters; the standard allows 1 to {MAX_COMPATIBILITY_CHARS}"),
+                )
+                .help("name the environment the skill needs, or remove the field")
+                .at(span);
+        }
+    }
+
+    fn standing(&self) -> Standing {
+        let policy = self.reporter.policy();
+        let found =
+            |rule: RuleId| self.reporter.diagnostics().iter().any(|diagnostic| diagnostic.rule == rule);
+        if found(RuleId::NameDirectory) {
+            match policy.name_mismatch {
+                NameMismatch::Abort => return Standing::Abort,
+                NameMismatch::Quarantine => return Standing::Quarantined,
+                NameMismatch::Warn | NameMismatch::DirWins => {}
+            }
+        }
+        let errors =
+            self.reporter.diagnostics().iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+        if found(RuleId::NameTool) || (policy.quarantine_errors && errors) {
+            return Standing::Quarantined;
+        }
+        Standing::Sound
+    }
+}
+
+/// The longest `compatibility` the open standard allows, in characters.
+const MAX_COMPATIBILITY_CHARS: usize = 500;

@@ -6,19 +6,25 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
-pub mod bundle;
-pub mod diagnostic;
-pub mod document;
+pub mod text;
 pub mod lines;
-pub mod manifest;
 pub mod name;
 pub mod path;
+pub mod yaml;
+pub mod frontmatter;
+pub mod repair;
+pub mod manifest;
+pub mod document;
+pub mod bundle;
+pub mod diagnostic;
+pub mod validate;
 pub mod policy;
 pub mod resolve;
-pub mod text;
-pub mod validate;
+pub mod catalog;
+pub mod compat;
 
 pub use bundle::{Bundle, BundleFile, Digest, FileEntry, FileKind};
+pub use catalog::{Catalog, CatalogEntry, CatalogError, CatalogOptions};
 pub use diagnostic::{Diagnostic, Severity, Span};
 pub use document::{Document, Source, Standing};
 pub use lines::{Excerpt, LineRange};

@@ -1,5 +1,46 @@
 //! The fields of a skill's frontmatter.
 
+use crate::validate::{Place, Reporter, RuleId};
+use crate::yaml::{Entry, Node, Scalar};
+use crate::{Span, text};
+
+/// Every field that is known.
+pub const FIELDS: &[&str] = &[
+    "name",
+    "description",
+    "license",
+    "compatibility",
+    "metadata",
+    "allowed-tools",
+    "version",
+    "author",
+    "trigger_keywords",
+    "references",
+    "scripts",
+    "assets",
+    "tags",
+    "requires",
+    "paths",
+    "disable-model-invocation",
+    "user-invocable",
+];
+
+/// What authors write when they mean a known field.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("keywords", "trigger_keywords"),
+    ("triggers", "trigger_keywords"),
+    ("trigger", "trigger_keywords"),
+    ("trigger-keywords", "trigger_keywords"),
+    ("tools", "allowed-tools"),
+    ("allowedTools", "allowed-tools"),
+    ("allowed_tools", "allowed-tools"),
+    ("disable_model_invocation", "disable-model-invocation"),
+    ("user_invocable", "user-invocable"),
+    ("dependencies", "requires"),
+    ("title", "name"),
+    ("summary", "description"),
+];
+
 /// The fields of a skill's frontmatter, scalars as their source text (`version: 1.0` is `1.0`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Manifest {
@@ -48,5 +89,336 @@ impl Manifest {
     /// Returns the stated version, or [`DEFAULT_VERSION`].
     pub fn effective_version(&self) -> &str {
         self.version.as_deref().unwrap_or(DEFAULT_VERSION)
+    }
+
+    /// Reads the fields out of a frontmatter's entries and reports those that are unknown, twice there or mistyped.
+    ///
+    /// Of a field that occurs twice the last one counts, as most parsers have it.
+    pub fn read(entries: &[Entry], place: Place<'_>, reporter: &mut Reporter<'_>) -> Self {
+        let mut manifest = Self::default();
+        for (index, entry) in entries.iter().enumerate() {
+            let key = entry.key.text.as_str();
+            if entries[..index].iter().any(|earlier| earlier.key.text == key) {
+                reporter
+                    .report(
+                        RuleId::FrontmatterDuplicate,
+                        format!("the key `{key}` occurs twice; the last one counts"),
+                    )
+                    .help("remove one of them")
+                    .at(place.span(&entry.key.range));
+            }
+            let mut field = Field { key, value: &entry.value, place, reporter };
+            match key {
+                "name" => manifest.name = field.text(),
+                "description" => manifest.description = field.text(),
+                "license" => manifest.license = field.text(),
+                "compatibility" => manifest.compatibility = field.text(),
+                "metadata" => manifest.metadata = field.metadata(),
+                "allowed-tools" => manifest.allowed_tools = field.allowed_tools(),
+                "version" => manifest.version = field.version(),
+                "author" => manifest.author = field.text(),
+                "trigger_keywords" => manifest.trigger_keywords = field.list(),
+                "references" => manifest.references = field.list(),
+                "scripts" => manifest.scripts = field.list(),
+                "assets" => manifest.assets = field.list(),
+                "tags" => manifest.tags = field.list(),
+                "requires" => manifest.requires = field.list(),
+                "paths" => manifest.paths = field.list(),
+                "disable-model-invocation" => {
+                    manifest.disable_model_invocation = field.flag().unwrap_or(false)
+                }
+                "user-invocable" => manifest.user_invocable = field.flag(),
+                _ => {
+                    field.unknown(place.span(&entry.key.range));
+                    manifest.unknown.push(key.to_owned());
+                }
+            }
+        }
+        let from_metadata = |key: &str| {
+            let value =
+                manifest.metadata.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone());
+            value.filter(|value| !value.is_empty())
+        };
+        let (version, author) = (from_metadata("version"), from_metadata("author"));
+        manifest.version = manifest.version.or(version);
+        manifest.author = manifest.author.or(author);
+        manifest
+    }
+}
+
+/// One field on its way into a [`Manifest`].
+struct Field<'a, 'r, 'p> {
+    key: &'a str,
+    value: &'a Node,
+    place: Place<'a>,
+    reporter: &'r mut Reporter<'p>,
+}
+
+impl Field<'_, '_, '_> {
+    fn mistyped(&mut self, expected: &str) {
+        let found = match self.value {
+            Node::Scalar(_) => "a single value",
+            Node::Sequence(..) => "a list",
+            Node::Mapping(..) => "a mapping",
+        };
+        let span = self.place.span(&self.value.range());
+        self.reporter
+            .report(RuleId::FieldType, format!("`{}` should be {expected}, not {found}", self.key))
+            .at(span);
+    }
+
+    /// Returns a text field; a value of another type is taken as it is written.
+    fn text(&mut self) -> Option<String> {
+        if self.value.is_null() {
+            return None;
+        }
+        match self.value {
+            Node::Scalar(scalar) => Some(scalar.text.clone()),
+            Node::Sequence(..) | Node::Mapping(..) => {
+                self.mistyped("text");
+                Some(text::one_line(self.place.slice(&self.value.range())))
+            }
+        }
+    }
+
+    fn version(&mut self) -> Option<String> {
+        if let Node::Scalar(scalar) = self.value
+            && scalar.to_json().is_number()
+        {
+            let span = self.place.span(&scalar.range);
+            self.reporter
+                .report(RuleId::VersionNumber, format!("the version {} is a number in YAML", scalar.text))
+                .help(format!("quote it: version: \"{}\"", scalar.text))
+                .at(span);
+        }
+        self.text()
+    }
+
+    /// Returns a list field; a text is divided at its commas, or where it has none, at its blanks.
+    fn list(&mut self) -> Vec<String> {
+        match self.value {
+            Node::Sequence(items, _) => items.iter().filter_map(item_text).collect(),
+            Node::Scalar(scalar) if self.value.is_null() || scalar.text.trim().is_empty() => Vec::new(),
+            Node::Scalar(scalar) => {
+                self.mistyped("a list");
+                let inner = scalar.text.trim().trim_start_matches('[').trim_end_matches(']');
+                let separators: &[char] = if inner.contains(',') { &[','] } else { &[' ', '\t', '\n'] };
+                let items = inner.split(separators).map(|item| item.trim().trim_matches(['"', '\'']));
+                items.filter(|item| !item.is_empty()).map(str::to_owned).collect()
+            }
+            Node::Mapping(..) => {
+                self.mistyped("a list");
+                Vec::new()
+            }
+        }
+    }
+
+    fn allowed_tools(&mut self) -> Vec<String> {
+        let span = self.place.span(&self.value.range());
+        let form = match self.value {
+            Node::Sequence(items, _) => {
+                let tools = items.iter().filter_map(item_text).flat_map(|item| split_tools(&item)).collect();
+                self.reporter
+                    .report(RuleId::AllowedToolsForm, "`allowed-tools` is a list; the standard has a string")
+                    .help("write the tools in one line, separated by blanks")
+                    .at(span);
+                return tools;
+            }
+            Node::Mapping(..) => {
+                self.mistyped("a string of tools");
+                return Vec::new();
+            }
+            Node::Scalar(_) if self.value.is_null() => return Vec::new(),
+            Node::Scalar(scalar) => scalar,
+        };
+        let tools = split_tools(&form.text);
+        if tools.len() > 1 && has_separating_comma(&form.text) {
+            self.reporter
+                .report(
+                    RuleId::AllowedToolsForm,
+                    "`allowed-tools` is separated by commas; the standard has blanks",
+                )
+                .help(format!("write: allowed-tools: {}", text::shorten(&tools.join(" "), 160)))
+                .at(span);
+        }
+        tools
+    }
+
+    fn metadata(&mut self) -> Vec<(String, String)> {
+        let Node::Mapping(entries, _) = self.value else {
+            if !self.value.is_null() {
+                self.mistyped("a mapping of keys to strings");
+            }
+            return Vec::new();
+        };
+        let is_string = |value: &Node| matches!(value, Node::Scalar(scalar) if scalar.to_json().is_string());
+        let odd: Vec<&str> = entries
+            .iter()
+            .filter(|entry| !is_string(&entry.value))
+            .map(|entry| entry.key.text.as_str())
+            .collect();
+        if let Some(first) = odd.first() {
+            let others = if odd.len() > 1 { format!(" (and {} more)", odd.len() - 1) } else { String::new() };
+            let span = self.place.span(&self.value.range());
+            self.reporter
+                .report(RuleId::MetadataValues, format!("`metadata.{first}`{others} is not a string"))
+                .help("quote the value; strict clients refuse a whole listing because of it")
+                .at(span);
+        }
+        entries.iter().map(|entry| (entry.key.text.clone(), plain_text(&entry.value))).collect()
+    }
+
+    fn flag(&mut self) -> Option<bool> {
+        if self.value.is_null() {
+            return None;
+        }
+        let flag = match self.value {
+            Node::Scalar(scalar) => match scalar.text.to_ascii_lowercase().as_str() {
+                "true" | "yes" | "on" => Some(true),
+                "false" | "no" | "off" => Some(false),
+                _ => None,
+            },
+            Node::Sequence(..) | Node::Mapping(..) => None,
+        };
+        if flag.is_none() {
+            self.mistyped("`true` or `false`");
+        }
+        flag
+    }
+
+    fn unknown(&mut self, span: Span) {
+        let synonym = SYNONYMS.iter().find(|(written, _)| *written == self.key).map(|(_, meant)| *meant);
+        let finding = self.reporter.report(RuleId::FieldUnknown, format!("unknown key `{}`", self.key));
+        let finding = match synonym.or_else(|| text::nearest(self.key, FIELDS.iter().copied())) {
+            Some(meant) => finding.help(format!("did you mean `{meant}`?")),
+            None => finding.help("keys of your own belong under `metadata`"),
+        };
+        finding.at(span);
+    }
+}
+
+/// Returns a scalar's text; a collection as compact JSON.
+fn plain_text(value: &Node) -> String {
+    match value {
+        Node::Scalar(Scalar { text, .. }) => text.clone(),
+        Node::Sequence(..) | Node::Mapping(..) => value.to_json().to_string(),
+    }
+}
+
+fn item_text(item: &Node) -> Option<String> {
+    let text = plain_text(item).trim().to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
+/// Divides a string of tools at blanks and commas outside parentheses, so that `Bash(git add:*)` stays whole.
+fn split_tools(text: &str) -> Vec<String> {
+    let mut tools = Vec::new();
+    let mut tool = String::new();
+    let mut depth = 0_usize;
+    for c in text.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 && (c.is_whitespace() || c == ',') {
+            tools.extend((!tool.is_empty()).then(|| std::mem::take(&mut tool)));
+        } else {
+            tool.push(c);
+        }
+    }
+    tools.extend((!tool.trim().is_empty()).then_some(tool));
+    tools
+}
+
+fn has_separating_comma(text: &str) -> bool {
+    let mut depth = 0_usize;
+    text.chars().any(|c| {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Policy;
+    use crate::yaml;
+
+    fn read(text: &str) -> (Manifest, Vec<String>) {
+        let Some(Node::Mapping(entries, _)) = yaml::parse(text).unwrap().root else { panic!() };
+        let policy = Policy::default();
+        let mut reporter = Reporter::new(&policy);
+        let manifest = Manifest::read(&entries, Place::new(text, 0), &mut reporter);
+        let found = reporter.finish();
+        (
+            manifest,
+            found.into_iter().map(|d| format!("{} {}: {}", d.line().unwrap(), d.rule, d.message)).collect(),
+        )
+    }
+
+    #[test]
+    fn tools_in_every_form_come_to_the_same() {
+        let expect = ["Bash(git add:*)", "Read", "Write"];
+        for text in [
+            "allowed-tools: Bash(git add:*) Read Write",
+            "allowed-tools: Bash(git add:*), Read, Write",
+            "allowed-tools: [Bash(git add:*), Read, Write]",
+            "allowed-tools:\n  - Bash(git add:*)\n  - Read\n  - Write",
+        ] {
+            assert_eq!(read(text).0.allowed_tools, expect, "{text}");
+        }
+        assert_eq!(read("allowed-tools: Bash(a, b) Read").0.allowed_tools, ["Bash(a, b)", "Read"]);
+        assert_eq!(read("allowed-tools: Bash(open").0.allowed_tools, ["Bash(open"]);
+    }
+
+    #[test]
+    fn versions_keep_their_text() {
+        let version = |text: &str| read(text).0.version.unwrap();
+        assert_eq!(version("version: 1.0"), "1.0");
+        assert_eq!(version("version: 1"), "1");
+        assert_eq!(version("version: \"1.0\""), "1.0");
+        assert_eq!(version("metadata:\n  version: 1.10"), "1.10");
+        assert_eq!(read("version: 1.0").1, ["1 version-number: the version 1.0 is a number in YAML"]);
+        assert_eq!(read("name: x").0.effective_version(), "1.0.0");
+    }
+
+    #[test]
+    fn unknown_keys_are_kept_and_reported() {
+        let (manifest, found) = read("name: x\nkeywords: [a]\nhomepage: y\n");
+        assert_eq!(manifest.unknown, ["keywords", "homepage"]);
+        assert_eq!(
+            found,
+            ["2 field-unknown: unknown key `keywords`", "3 field-unknown: unknown key `homepage`"]
+        );
+    }
+
+    #[test]
+    fn odd_types_are_read_as_well_as_may_be() {
+        let (manifest, found) =
+            read("description: [a, b]\ntags: x, y\nrequires: {a: b}\nuser-invocable: maybe\n");
+        assert_eq!(manifest.description.as_deref(), Some("[a, b]"));
+        assert_eq!(manifest.tags, ["x", "y"]);
+        assert_eq!(found.len(), 4, "{found:?}");
+        assert_eq!(found[0], "1 field-type: `description` should be text, not a list");
+    }
+
+    #[test]
+    fn metadata_is_text_whatever_it_holds() {
+        let (manifest, found) = read("metadata:\n  a: x\n  n: 1.0\n  m: {y: [1, 2]}\n");
+        let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        assert_eq!(manifest.metadata, [pair("a", "x"), pair("n", "1.0"), pair("m", "{\"y\":[1,2]}")]);
+        assert_eq!(found, ["2 metadata-values: `metadata.n` (and 1 more) is not a string"]);
+    }
+
+    #[test]
+    fn the_last_of_two_keys_counts() {
+        let (manifest, found) = read("name: a\nname: b\n");
+        assert_eq!(manifest.name.as_deref(), Some("b"));
+        assert_eq!(found, ["2 frontmatter-duplicate: the key `name` occurs twice; the last one counts"]);
     }
 }

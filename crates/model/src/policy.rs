@@ -146,7 +146,8 @@ pub struct Policy {
     pub max_listed: usize,
     /// Whether every error in a `SKILL.md` sets the skill aside, not only those that make it unusable.
     pub quarantine_errors: bool,
-    /// Severities that replace those of the table; `None` turns a rule off.
+    /// Severities that replace those of the table; `None` turns a rule off. Rules that set a skill aside because
+    /// nothing can be made of it always speak.
     pub rule_severities: BTreeMap<RuleId, Option<Severity>>,
 }
 
@@ -206,7 +207,7 @@ impl Policy {
 
     /// Returns the severity of `rule`, or `None` where it is off.
     pub fn severity(&self, rule: RuleId) -> Option<Severity> {
-        if let Some(severity) = self.rule_severities.get(&rule) {
+        if let Some(severity) = self.rule_severities.get(&rule).filter(|_| !rule.is_fatal()) {
             return *severity;
         }
         let severities = &rule.rule().severities;

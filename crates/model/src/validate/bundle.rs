@@ -1,7 +1,16 @@
 //! Rules about the files beside a `SKILL.md`.
 
-use crate::policy::Policy;
-use crate::{Diagnostic, Document, FileEntry, SkillPath};
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::links::{self, Link};
+use super::{Place, Reporter, RuleId};
+use crate::policy::{Policy, ResourceListing};
+use crate::{Diagnostic, Document, FileEntry, FileKind, SkillPath, text};
+
+/// The most files the Skills extension of MCP allows in one skill.
+pub const PUBLISHED_MAX_FILES: usize = 512;
+/// The most bytes the Skills extension of MCP allows in one skill.
+pub const PUBLISHED_MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// What the rules about files need to know of a skill.
 #[derive(Debug, Clone, Copy)]
@@ -19,6 +28,241 @@ pub struct BundleFacts<'a> {
 }
 
 /// Returns what is wrong with the files of a skill.
-pub fn bundle(_facts: &BundleFacts<'_>, _policy: &Policy) -> Vec<Diagnostic> {
-    Vec::new()
+pub fn bundle(facts: &BundleFacts<'_>, policy: &Policy) -> Vec<Diagnostic> {
+    let mut reporter = Reporter::new(policy);
+    let index = Index::new(facts.files);
+    check_declared(facts, &index, &mut reporter);
+    check_collisions(facts.files, &mut reporter);
+    check_limits(facts.files, &mut reporter);
+    check_links(facts, &index, &mut reporter);
+    check_references(facts, &index, &mut reporter);
+    reporter.finish()
+}
+
+/// What exists in a skill.
+struct Index<'a> {
+    files: HashSet<&'a str>,
+    directories: HashSet<&'a str>,
+}
+
+impl<'a> Index<'a> {
+    fn new(files: &'a [FileEntry]) -> Self {
+        let mut directories = HashSet::new();
+        for file in files {
+            let path = file.path.as_str();
+            directories.extend(path.match_indices('/').map(|(end, _)| &path[..end]));
+        }
+        Self { files: files.iter().map(|file| file.path.as_str()).collect(), directories }
+    }
+
+    fn holds(&self, path: &str) -> bool {
+        self.files.contains(path) || self.directories.contains(path.trim_end_matches('/'))
+    }
+}
+
+fn check_declared(facts: &BundleFacts<'_>, index: &Index<'_>, reporter: &mut Reporter<'_>) {
+    let manifest = &facts.document.manifest;
+    let buckets = [
+        (FileKind::Reference, "references", &manifest.references),
+        (FileKind::Script, "scripts", &manifest.scripts),
+        (FileKind::Asset, "assets", &manifest.assets),
+    ];
+    for (kind, directory, declared) in buckets {
+        let mut paths = HashSet::new();
+        for file in declared {
+            // Some write the directory again.
+            let file = file.strip_prefix("./").unwrap_or(file);
+            let path = if file.starts_with(&format!("{directory}/")) {
+                file.to_owned()
+            } else {
+                format!("{directory}/{file}")
+            };
+            if !index.holds(&path) {
+                reporter
+                    .report(
+                        RuleId::FileDeclared,
+                        format!("`{directory}` declares {file}, but there is no file {path}"),
+                    )
+                    .help("add the file, or remove it from the list");
+            }
+            paths.insert(path);
+        }
+        let compares =
+            !declared.is_empty() || reporter.policy().resource_listing == ResourceListing::Declared;
+        if compares {
+            for file in
+                facts.files.iter().filter(|file| file.kind == kind && !paths.contains(file.path.as_str()))
+            {
+                reporter
+                    .report(RuleId::FileUndeclared, format!("{} is not declared in `{directory}`", file.path))
+                    .help("add it to the list, so that a reader of the frontmatter knows of it");
+            }
+        }
+    }
+}
+
+fn check_collisions(files: &[FileEntry], reporter: &mut Reporter<'_>) {
+    let mut seen: HashMap<String, &SkillPath> = HashMap::new();
+    for file in files {
+        if let Some(other) = seen.insert(file.path.collision_key(), &file.path) {
+            reporter
+                .report(
+                    RuleId::FileCollision,
+                    format!("{other} and {} are one file where case does not count", file.path),
+                )
+                .help("rename one of them");
+        }
+    }
+}
+
+fn check_limits(files: &[FileEntry], reporter: &mut Reporter<'_>) {
+    let bytes: u64 = files.iter().map(|file| file.size).sum();
+    if files.len() > PUBLISHED_MAX_FILES || bytes > PUBLISHED_MAX_BYTES {
+        reporter
+            .report(
+                RuleId::FileCount,
+                format!(
+                    "the skill has {} files of {bytes} bytes; clients of a served library take {PUBLISHED_MAX_FILES} files and {PUBLISHED_MAX_BYTES} bytes",
+                    files.len()
+                ),
+            )
+            .help("leave out what an agent does not need");
+    }
+}
+
+/// Reports links of the body that lead nowhere, or out of the skill.
+fn check_links(facts: &BundleFacts<'_>, index: &Index<'_>, reporter: &mut Reporter<'_>) {
+    let offset = facts.document.body.offset;
+    let Some(body) = facts.text.get(offset..) else { return };
+    let place = Place::new(facts.text, offset);
+    let mut seen = BTreeSet::new();
+    for Link { target, range } in links::file_links(body) {
+        if !seen.insert(target.clone()) {
+            continue;
+        }
+        let shown = text::shorten(&target, 120);
+        match resolve("", &target) {
+            None => {
+                reporter
+                    .report(RuleId::LinkEscape, format!("the link to {shown} leads out of the skill"))
+                    .help("an agent reads only the skill's own files; bring the file in")
+                    .at(place.span(&range));
+            }
+            Some(path) if !index.holds(&path) => {
+                reporter
+                    .report(RuleId::LinkBroken, format!("the link to {shown} leads to no file of the skill"))
+                    .help("add the file, or correct the link; paths are relative to the skill directory")
+                    .at(place.span(&range));
+            }
+            Some(_) => {}
+        }
+    }
+}
+
+/// Reports references that lead on to further files: an agent follows one step, seldom two.
+fn check_references(facts: &BundleFacts<'_>, index: &Index<'_>, reporter: &mut Reporter<'_>) {
+    for (path, content) in facts.references {
+        let directory = path.as_str().rsplit_once('/').map_or("", |(directory, _)| directory);
+        let further = links::file_links(content).into_iter().find_map(|link| {
+            let found = resolve(directory, &link.target).or_else(|| resolve("", &link.target))?;
+            (found != path.as_str() && found != facts.manifest_file && index.files.contains(found.as_str()))
+                .then_some((found, link.range))
+        });
+        if let Some((found, range)) = further {
+            reporter
+                .report(RuleId::LinkDepth, format!("{path} leads on to {found}"))
+                .help(format!("link every file from {} itself", facts.manifest_file))
+                .in_file(path.as_str())
+                .at(Place::new(content, 0).span(&range));
+        }
+    }
+}
+
+/// Returns where `target` leads from `directory`, or `None` if that is outside of the skill.
+fn resolve(directory: &str, target: &str) -> Option<String> {
+    let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Source;
+
+    fn check(skill: &str, files: &[&str], references: &[(&str, &str)]) -> Vec<String> {
+        let policy = Policy::default();
+        let source = Source { bytes: skill.as_bytes(), directory: None, file_name: "SKILL.md" };
+        let document = Document::parse(source, &policy);
+        let entry = |path: &&str| {
+            let path = SkillPath::new(path).unwrap();
+            let kind = FileKind::of(&path, "SKILL.md");
+            FileEntry { path, size: 1, kind, executable: false }
+        };
+        let files: Vec<FileEntry> = files.iter().map(entry).collect();
+        let references: Vec<(SkillPath, String)> = references
+            .iter()
+            .map(|(path, text)| (SkillPath::new(path).unwrap(), (*text).to_owned()))
+            .collect();
+        let facts = BundleFacts {
+            document: &document,
+            text: skill,
+            manifest_file: "SKILL.md",
+            files: &files,
+            references: &references,
+        };
+        bundle(&facts, &policy).into_iter().map(|d| format!("{}: {}", d.rule, d.message)).collect()
+    }
+
+    #[test]
+    fn declared_files_must_exist() {
+        let skill = "---\nname: x\nreferences: [a.md, references/b.md]\nscripts: [lint.sh]\n---\nbody";
+        let files = ["SKILL.md", "references/a.md", "references/b.md", "references/c.md"];
+        assert_eq!(
+            check(skill, &files, &[]),
+            [
+                "file-undeclared: references/c.md is not declared in `references`",
+                "file-declared: `scripts` declares lint.sh, but there is no file scripts/lint.sh",
+            ]
+        );
+    }
+
+    #[test]
+    fn links_must_lead_to_files_of_the_skill() {
+        let skill = "---\nname: x\n---\n[a](references/a.md) [b](./gone.md) [c](../other/x.md) [d](references/) [b2](gone.md)";
+        assert_eq!(
+            check(skill, &["SKILL.md", "references/a.md"], &[]),
+            [
+                "link-broken: the link to ./gone.md leads to no file of the skill",
+                "link-escape: the link to ../other/x.md leads out of the skill",
+                "link-broken: the link to gone.md leads to no file of the skill",
+            ]
+        );
+    }
+
+    #[test]
+    fn references_should_not_lead_on() {
+        let files = ["SKILL.md", "references/a.md", "references/b.md"];
+        assert_eq!(
+            check("body", &files, &[("references/a.md", "see [b](b.md) and [up](../SKILL.md)")]),
+            ["link-depth: references/a.md leads on to references/b.md"]
+        );
+        assert_eq!(check("body", &files, &[("references/a.md", "see [up](../SKILL.md)")]), [""; 0]);
+    }
+
+    #[test]
+    fn files_that_differ_in_case_collide() {
+        assert_eq!(
+            check("body", &["SKILL.md", "skill.md"], &[]),
+            ["file-collision: SKILL.md and skill.md are one file where case does not count"]
+        );
+    }
 }

@@ -1,9 +1,16 @@
 //! The rules a skill is held against: a table, and one file per group.
 
-mod bundle;
-mod reporter;
 mod rules;
+mod reporter;
+mod place;
+pub(crate) mod name;
+pub(crate) mod description;
+pub(crate) mod body;
+mod links;
+mod bundle;
 
-pub use bundle::{BundleFacts, bundle};
+pub use bundle::{BundleFacts, PUBLISHED_MAX_BYTES, PUBLISHED_MAX_FILES, bundle};
+pub use name::TOOL_NAMES;
+pub use place::Place;
 pub use reporter::{Finding, Reporter};
 pub use rules::{RULES, Rule, RuleId};

@@ -1,0 +1,162 @@
+//! Rules about the body and about the characters of the whole file.
+
+use super::{Place, Reporter, RuleId};
+use crate::text;
+
+/// The open standard's guidance for the length of a body, in lines.
+const GUIDED_LINES: usize = 500;
+/// The open standard's guidance for the length of a body, in tokens.
+const GUIDED_TOKENS: usize = 5_000;
+/// From this many tokens on a body crowds out the conversation.
+const SOFT_LIMIT_TOKENS: usize = 8_000;
+
+/// Reports bodies that are empty or too long. `count` counts tokens exactly; it is asked only near a limit.
+pub(crate) fn check_size(
+    body: &str,
+    lines: usize,
+    count: impl FnOnce(&str) -> usize,
+    reporter: &mut Reporter<'_>,
+) {
+    if body.trim().is_empty() {
+        reporter
+            .report(RuleId::BodyEmpty, "there are no instructions after the frontmatter")
+            .help("write what an agent should do once it has loaded the skill");
+        return;
+    }
+    if lines > GUIDED_LINES {
+        reporter
+            .report(RuleId::BodyLines, format!("the body has {lines} lines, more than {GUIDED_LINES}"))
+            .help("move details to files below references/");
+    }
+    if !may_exceed(body, GUIDED_TOKENS) {
+        return;
+    }
+    let tokens = count(body);
+    if tokens > SOFT_LIMIT_TOKENS {
+        reporter
+            .report(
+                RuleId::BodyOversize,
+                format!("the body has {tokens} tokens, more than {SOFT_LIMIT_TOKENS}"),
+            )
+            .help("split the skill, or move details to files below references/");
+    } else if tokens > GUIDED_TOKENS {
+        reporter
+            .report(RuleId::BodyTokens, format!("the body has {tokens} tokens, more than {GUIDED_TOKENS}"))
+            .help("move details to files below references/");
+    }
+}
+
+/// Running text has about four bytes to a token and the densest code about three, so less than 2.8 bytes for each
+/// token of the limit cannot reach it, and an exact count would be wasted.
+fn may_exceed(body: &str, limit: usize) -> bool {
+    body.len() * 10 > limit * 28
+}
+
+/// Reports characters that hide text, turn it round, or control a terminal.
+pub(crate) fn check_characters(file: &str, reporter: &mut Reporter<'_>) {
+    if is_plain(file) {
+        return;
+    }
+    let mut invisible = Tally::default();
+    let mut control = Tally::default();
+    let mut previous = '\n';
+    let mut chars = file.char_indices().peekable();
+    // A byte order mark at the very start is harmless.
+    chars.next_if(|(_, c)| *c == '\u{feff}');
+    while let Some((offset, c)) = chars.next() {
+        let next = chars.peek().map_or('\n', |(_, next)| *next);
+        if text::is_invisible(c) && !is_joiner_at_work(c, previous, next) {
+            invisible.add(offset, c);
+        } else if c.is_control() && !matches!(c, '\n' | '\r' | '\t') {
+            control.add(offset, c);
+        }
+        previous = c;
+    }
+    invisible.report(RuleId::InvisibleCharacters, "invisible or direction-changing", file, reporter);
+    control.report(RuleId::ControlCharacters, "control", file, reporter);
+}
+
+/// Looks at every byte without a branch, which the compiler turns into wide instructions: almost every file is plain.
+fn is_plain(file: &str) -> bool {
+    let is_odd = |b: u8| !(b.wrapping_sub(b' ') < 0x5f || b.wrapping_sub(b'\t') < 2 || b == b'\r');
+    !file.as_bytes().iter().fold(false, |odd, b| odd | is_odd(*b))
+}
+
+/// Joiners belong between emoji and inside Arabic and Indic words; next to ASCII they only hide.
+fn is_joiner_at_work(c: char, previous: char, next: char) -> bool {
+    matches!(c, '\u{200c}' | '\u{200d}') && !previous.is_ascii() && !next.is_ascii()
+}
+
+#[derive(Default)]
+struct Tally {
+    count: usize,
+    first: Option<(usize, char)>,
+}
+
+impl Tally {
+    fn add(&mut self, offset: usize, c: char) {
+        self.count += 1;
+        self.first = self.first.or(Some((offset, c)));
+    }
+
+    fn report(&self, rule: RuleId, kind: &str, file: &str, reporter: &mut Reporter<'_>) {
+        let Some((offset, c)) = self.first else { return };
+        let plural = if self.count == 1 { "" } else { "s" };
+        reporter
+            .report(
+                rule,
+                format!("{} {kind} character{plural}, the first is U+{:04X}", self.count, u32::from(c)),
+            )
+            .help("remove them: a person who reviews the skill cannot see what a model reads")
+            .at(Place::new(file, 0).span(&(offset..offset + c.len_utf8())));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Policy;
+
+    fn characters(file: &str) -> Vec<String> {
+        let policy = Policy::default();
+        let mut reporter = Reporter::new(&policy);
+        check_characters(file, &mut reporter);
+        reporter
+            .finish()
+            .into_iter()
+            .map(|d| format!("{} {}: {}", d.line().unwrap(), d.rule, d.message))
+            .collect()
+    }
+
+    #[test]
+    fn hiding_characters_are_found() {
+        assert_eq!(characters("plain\ntext\twith\r\nends"), [""; 0]);
+        assert_eq!(characters("\u{feff}naïve 日本語 👩\u{200d}💻 \u{fe0f}"), [""; 0]);
+        let expect =
+            "2 invisible-characters: 2 invisible or direction-changing characters, the first is U+200B";
+        assert_eq!(characters("a\nb\u{200b}c\u{202e}"), [expect]);
+        assert_eq!(characters("a\0b"), ["1 control-characters: 1 control character, the first is U+0000"]);
+        assert_eq!(characters("x\u{200d}y").len(), 1);
+    }
+
+    #[test]
+    fn tokens_are_counted_only_near_the_limit() {
+        let run = |body: &str, tokens: usize| {
+            let policy = Policy::default();
+            let mut reporter = Reporter::new(&policy);
+            let mut asked = false;
+            let count = |_: &str| {
+                asked = true;
+                tokens
+            };
+            check_size(body, 1, count, &mut reporter);
+            (asked, reporter.finish().into_iter().map(|d| d.rule).collect::<Vec<_>>())
+        };
+        assert_eq!(run("short", 9), (false, vec![]));
+        assert_eq!(run(" \n", 0), (false, vec![RuleId::BodyEmpty]));
+        let long = "x".repeat(20_000);
+        assert_eq!(run(&long, 4_000), (true, vec![]));
+        assert_eq!(run(&long, 5_001), (true, vec![RuleId::BodyTokens]));
+        assert_eq!(run(&long, 8_001), (true, vec![RuleId::BodyOversize]));
+    }
+}

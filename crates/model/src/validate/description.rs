@@ -1,0 +1,188 @@
+//! Rules about descriptions, and the description of skills that have none.
+
+use super::{Reporter, RuleId};
+use crate::{Span, text};
+
+/// From this many characters on a description is called long for a text that every agent carries.
+const VERBOSE_CHARS: usize = 500;
+
+/// The most characters of a description that is taken from the body.
+const DERIVED_CHARS: usize = 300;
+
+/// What tells an agent when to use a skill. Matched in lower case.
+const WHEN: &[&str] = &[
+    "when",
+    "whenever",
+    "use this",
+    "use for",
+    "use to",
+    "use if",
+    "use it",
+    "use proactively",
+    "used for",
+    "used to",
+    "trigger",
+    "activate",
+    "invoke",
+    "if the user",
+    "if you",
+    "should be used",
+    "for tasks",
+    "asks for",
+    "asked to",
+];
+
+/// Reports what is wrong with a description that is there.
+pub(crate) fn check(description: &str, span: Option<Span>, reporter: &mut Reporter<'_>) {
+    let policy = reporter.policy();
+    let length = description.chars().count();
+    if length > policy.description_max {
+        reporter
+            .report(
+                RuleId::DescriptionLong,
+                format!("the description has {length} characters, more than {}", policy.description_max),
+            )
+            .help("say what the skill does and when to use it; the rest belongs in the body")
+            .at(span);
+    } else if length > VERBOSE_CHARS {
+        reporter
+            .report(
+                RuleId::DescriptionVerbose,
+                format!("the description has {length} characters; every agent carries them in every prompt"),
+            )
+            .at(span);
+    }
+    if length < policy.description_min {
+        reporter
+            .report(
+                RuleId::DescriptionShort,
+                format!("the description has {length} characters, fewer than {}", policy.description_min),
+            )
+            .help("say what the skill does and when to use it")
+            .at(span);
+    }
+    let folded = description.to_lowercase();
+    if !says_when(&folded) {
+        reporter
+            .report(RuleId::DescriptionWhen, "the description does not say when to use the skill")
+            .help("add a sentence that starts with \"Use when\"")
+            .at(span);
+    }
+    if tells_workflow(&folded) {
+        reporter
+            .report(RuleId::DescriptionWorkflow, "the description tells the workflow")
+            .help("an agent that reads the steps here never loads the body; keep them there")
+            .at(span);
+    }
+    if holds_tag(description) {
+        reporter
+            .report(
+                RuleId::DescriptionMarkup,
+                "the description holds angle-bracket tags, which some hosts refuse",
+            )
+            .help("write the tag's name without the brackets")
+            .at(span);
+    }
+}
+
+/// The wording is English; descriptions in other scripts are not judged by it.
+fn says_when(folded: &str) -> bool {
+    if WHEN.iter().any(|phrase| folded.contains(phrase)) {
+        return true;
+    }
+    let letters = folded.chars().filter(|c| c.is_alphabetic());
+    let (all, ascii) = letters.fold((0, 0), |(all, ascii), c| (all + 1, ascii + usize::from(c.is_ascii())));
+    ascii * 2 < all
+}
+
+fn tells_workflow(folded: &str) -> bool {
+    let has = |word: &str| folded.split(|c: char| !c.is_alphanumeric()).any(|part| part == word);
+    let steps = folded.contains("step 1")
+        || (folded.contains("1.") && folded.contains("2.") && folded.contains("3."));
+    let numbered = folded.contains("1)") && folded.contains("2)");
+    let narrated = folded.contains("then") && has("then") && (has("first") || has("finally"));
+    let arrows = folded.matches("->").count() + folded.matches('→').count();
+    steps || numbered || narrated || arrows >= 2
+}
+
+fn holds_tag(description: &str) -> bool {
+    description.split('<').skip(1).any(|rest| {
+        let inner = rest.strip_prefix('/').unwrap_or(rest);
+        inner.starts_with(|c: char| c.is_ascii_alphabetic()) && rest.contains('>')
+    })
+}
+
+/// Reports that there is no description, and what is used in its place.
+pub(crate) fn report_missing(derived: &str, span: Option<Span>, reporter: &mut Reporter<'_>) {
+    let message = if derived.is_empty() {
+        "there is no description, and nothing in the body to take one from".to_owned()
+    } else {
+        "there is no description; the body's first words are used".to_owned()
+    };
+    reporter
+        .report(RuleId::DescriptionMissing, message)
+        .help("add: description: what the skill does. Use when ...")
+        .at(span);
+}
+
+/// Returns the text of the first top-level heading.
+pub(crate) fn first_heading(body: &str) -> Option<String> {
+    let heading = body.lines().find_map(|line| line.strip_prefix("# "))?;
+    let heading = text::one_line(heading.trim_end_matches('#'));
+    (!heading.is_empty()).then(|| text::shorten(&heading, DERIVED_CHARS))
+}
+
+/// Returns the first paragraph of running text, without headings, code, tables, quotes and comments.
+pub(crate) fn first_paragraph(body: &str) -> Option<String> {
+    let mut paragraph = String::new();
+    let mut in_code = false;
+    for line in body.lines() {
+        let line = line.trim();
+        if line.starts_with("```") || line.starts_with("~~~") {
+            in_code = !in_code;
+        }
+        let is_text = !in_code
+            && !line.is_empty()
+            && !line.starts_with(['#', '|', '>', '<', '`', '~', '!', '-', '*', '+', '='])
+            && !line.starts_with("[!");
+        if is_text {
+            if !paragraph.is_empty() {
+                paragraph.push(' ');
+            }
+            paragraph.push_str(&text::one_line(line));
+        } else if !paragraph.is_empty() {
+            break;
+        }
+    }
+    (!paragraph.is_empty()).then(|| text::shorten(&paragraph, DERIVED_CHARS))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workflows_are_told_from_purposes() {
+        assert!(tells_workflow("first reads the file, then writes a report"));
+        assert!(tells_workflow("1. read 2. think 3. write"));
+        assert!(tells_workflow("plan -> build -> ship"));
+        assert!(!tells_workflow("reviews a diff. use when the user asks for a review."));
+        assert!(!tells_workflow("builds then-clauses"));
+    }
+
+    #[test]
+    fn when_is_asked_of_english_only() {
+        assert!(says_when("reads pdfs. use when a form must be filled"));
+        assert!(!says_when("reads pdfs"));
+        assert!(says_when("处理表格文件"));
+    }
+
+    #[test]
+    fn descriptions_are_taken_from_the_body() {
+        let body =
+            "<!-- x -->\n# Title #\n\n![logo](x.png)\n\n```\ncode\n```\nFirst line\nsecond line.\n\nMore.";
+        assert_eq!(first_heading(body).as_deref(), Some("Title"));
+        assert_eq!(first_paragraph(body).as_deref(), Some("First line second line."));
+        assert_eq!(first_paragraph("# only\n## headings"), None);
+    }
+}

@@ -1,0 +1,160 @@
+//! Rules about names, and the choice of the name a skill is addressed by.
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::{Reporter, RuleId};
+use crate::name::{self, GrammarFault, SkillName};
+use crate::policy::NameMismatch;
+use crate::{Span, text};
+
+/// The tools that are put before a model; a skill of the same name could not be told from them.
+pub const TOOL_NAMES: &[&str] = &[
+    "call_skill_tool",
+    "list_skill_files",
+    "list_skills",
+    "load_skill",
+    "propose_skill_update",
+    "read_skill_file",
+    "run_skill_script",
+    "search_skills",
+    "unload_skill",
+];
+
+/// The name of a skill that has neither a usable `name` nor a usable directory.
+const NAMELESS: &str = "unnamed-skill";
+
+/// What is known of a skill's name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NameFacts<'a> {
+    /// The `name` of the frontmatter.
+    pub(crate) written: Option<&'a str>,
+    /// Where it stands.
+    pub(crate) span: Option<Span>,
+    /// The directory, where there is one.
+    pub(crate) directory: Option<&'a str>,
+    /// Whether there is a frontmatter that could hold a name.
+    pub(crate) has_frontmatter: bool,
+}
+
+/// Chooses the name a skill is addressed by and reports what is wrong with it.
+pub(crate) fn choose_name(facts: NameFacts<'_>, reporter: &mut Reporter<'_>) -> SkillName {
+    let directory = facts
+        .directory
+        .and_then(|directory| SkillName::new(directory).or_else(|| SkillName::slug(directory)));
+    let written = facts.written.map(str::trim).filter(|written| !written.is_empty());
+    let chosen = match written {
+        None => {
+            if facts.has_frontmatter {
+                report_missing(directory.as_ref(), facts.span, reporter);
+            }
+            directory.clone()
+        }
+        Some(written) => {
+            SkillName::new(written).or_else(|| substitute(written, directory.as_ref(), facts.span, reporter))
+        }
+    };
+    let is_written = written.is_some() && chosen.is_some();
+    let mut chosen =
+        chosen.or_else(|| SkillName::new(NAMELESS)).unwrap_or_else(|| unreachable!("a constant is a name"));
+    if is_written {
+        report_grammar(&chosen, facts.span, reporter);
+        if let Some(directory_text) = facts.directory
+            && chosen.as_str() != directory_text
+            && !chosen.as_str().nfkc().eq(directory_text.nfkc())
+        {
+            report_mismatch(&chosen, directory_text, facts.span, reporter);
+        }
+    }
+    if reporter.policy().name_mismatch == NameMismatch::DirWins
+        && let Some(directory) = directory
+    {
+        chosen = directory;
+    }
+    report_reserved(&chosen, facts.span, reporter);
+    if TOOL_NAMES.contains(&chosen.as_str()) {
+        reporter
+            .report(RuleId::NameTool, format!("`{chosen}` is the name of a tool that agents call"))
+            .help("give the skill another name")
+            .at(facts.span);
+    }
+    chosen
+}
+
+fn report_missing(directory: Option<&SkillName>, span: Option<Span>, reporter: &mut Reporter<'_>) {
+    let finding = match directory {
+        Some(directory) => reporter
+            .report(RuleId::NameMissing, format!("there is no `name`; the directory's is used: {directory}"))
+            .help(format!("add: name: {directory}")),
+        None => reporter
+            .report(RuleId::NameMissing, "there is no `name`")
+            .help("add a `name` of a-z, 0-9 and hyphens"),
+    };
+    finding.at(span);
+}
+
+/// Returns the name to use instead of one that cannot be used.
+fn substitute(
+    written: &str,
+    directory: Option<&SkillName>,
+    span: Option<Span>,
+    reporter: &mut Reporter<'_>,
+) -> Option<SkillName> {
+    let name = SkillName::slug(written).or_else(|| directory.cloned())?;
+    reporter
+        .report(
+            RuleId::NameUnusable,
+            format!("`{}` cannot be used as a name; `{name}` is used instead", text::shorten(written, 80)),
+        )
+        .help(format!("write: name: {name}"))
+        .at(span);
+    Some(name)
+}
+
+fn report_grammar(name: &SkillName, span: Option<Span>, reporter: &mut Reporter<'_>) {
+    let faults = name::grammar_faults(name.as_str(), reporter.policy().name_grammar);
+    if faults.is_empty() {
+        return;
+    }
+    let reasons: Vec<String> = faults.iter().map(|fault| reason(*fault)).collect();
+    let help = SkillName::slug(&name.as_str().replace(['_', '.'], "-"))
+        .filter(|slug| name::grammar_faults(slug.as_str(), name::Grammar::AgentSkills).is_empty())
+        .map(|slug| format!("write: name: {slug}"))
+        .unwrap_or_else(|| "use 1 to 64 characters of a-z, 0-9 and single hyphens".to_owned());
+    reporter
+        .report(RuleId::NameGrammar, format!("the name `{name}` {}", reasons.join(", ")))
+        .help(help)
+        .at(span);
+}
+
+fn reason(fault: GrammarFault) -> String {
+    match fault {
+        GrammarFault::TooLong(length) => {
+            format!("has {length} characters, more than {}", name::STANDARD_MAX_CHARS)
+        }
+        GrammarFault::Uppercase => "holds upper-case letters".to_owned(),
+        GrammarFault::EdgeHyphen => "starts or ends with a hyphen".to_owned(),
+        GrammarFault::DoubleHyphen => "holds two hyphens in a row".to_owned(),
+        GrammarFault::Character(c) => format!("holds `{c}`, which is none of a-z, 0-9 and -"),
+        GrammarFault::StartsWithoutLetter => "does not start with a letter".to_owned(),
+    }
+}
+
+fn report_mismatch(name: &SkillName, directory: &str, span: Option<Span>, reporter: &mut Reporter<'_>) {
+    let directory = text::shorten(directory, 80);
+    reporter
+        .report(RuleId::NameDirectory, format!("the name `{name}` differs from the directory `{directory}`"))
+        .help(format!("rename the directory to `{name}`, or write: name: {directory}"))
+        .at(span);
+}
+
+fn report_reserved(name: &SkillName, span: Option<Span>, reporter: &mut Reporter<'_>) {
+    let folded = name.as_str().to_lowercase();
+    let word =
+        reporter.policy().reserved_words.iter().find(|word| folded.contains(word.to_lowercase().as_str()));
+    if let Some(word) = word {
+        reporter
+            .report(RuleId::NameReserved, format!("the name `{name}` holds the reserved word `{word}`"))
+            .help("some hosts refuse such names; choose another")
+            .at(span);
+    }
+}

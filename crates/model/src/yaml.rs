@@ -1,0 +1,380 @@
+//! A small YAML tree that keeps both views of a scalar: its source text and its type.
+//!
+//! Built from the events of `granit-parser` under a budget: no anchors, aliases or tags, a bounded depth and a
+//! bounded number of nodes, one document. Scalars stay text until [`Node::to_json`] gives them the types of the YAML
+//! 1.2 core schema, so `version: 1.10` is `1.10` to whoever reads a string and `1.1` to whoever reads JSON.
+
+use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span};
+use serde_json::{Map, Number, Value};
+
+/// The deepest nesting of collections.
+pub const MAX_DEPTH: usize = 16;
+/// The most scalars and collections.
+pub const MAX_NODES: usize = 4096;
+
+/// A range of bytes in the text that was parsed.
+pub type Range = std::ops::Range<usize>;
+
+/// A value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Node {
+    /// Text, perhaps with a type.
+    Scalar(Scalar),
+    /// A list.
+    Sequence(Vec<Node>, Range),
+    /// Keys and values, in the order written; a key may occur more than once.
+    Mapping(Vec<Entry>, Range),
+}
+
+/// A scalar as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scalar {
+    /// Its text, after escapes and folding.
+    pub text: String,
+    /// Whether it stands without quotes or block marks, and so may be a number, a boolean or nothing.
+    pub plain: bool,
+    /// Where it stands.
+    pub range: Range,
+}
+
+/// A key with its value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The key; keys are scalars here.
+    pub key: Scalar,
+    /// The value.
+    pub value: Node,
+}
+
+/// A parsed text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Parsed {
+    /// The document; `None` where the text holds nothing but blanks and comments.
+    pub root: Option<Node>,
+    /// Where comments stand.
+    pub comments: Vec<Range>,
+}
+
+/// Why a text could not be parsed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// Whether it is the budget that was broken rather than the syntax.
+    pub over_budget: bool,
+    /// What is wrong, in lower case.
+    pub message: String,
+    /// The byte offset it was noticed at.
+    pub offset: usize,
+}
+
+/// Parses one YAML document.
+pub fn parse(text: &str) -> Result<Parsed, Fault> {
+    let mut options = Options::default();
+    options.flow_nesting_limit = MAX_DEPTH;
+    options.block_nesting_limit = MAX_DEPTH;
+    options.emit_comments = true;
+    let parser = Parser::new_from_str_with_options(text, options);
+    let mut builder = Builder { text, parser, comments: Vec::new(), nodes: 0 };
+    let root = builder.document()?;
+    Ok(Parsed { root, comments: builder.comments })
+}
+
+struct Builder<'a> {
+    text: &'a str,
+    parser: Parser<'a, granit_parser::StrInput<'a>>,
+    comments: Vec<Range>,
+    nodes: usize,
+}
+
+impl<'a> Builder<'a> {
+    fn document(&mut self) -> Result<Option<Node>, Fault> {
+        let mut root = None;
+        let mut documents = 0;
+        while let Some((event, span)) = self.next()? {
+            match event {
+                Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => {}
+                Event::DocumentStart(..) => {
+                    documents += 1;
+                    if documents > 1 {
+                        return Err(self.fault("more than one YAML document", &span));
+                    }
+                }
+                event => root = Some(self.node(event, &span, 0)?),
+            }
+        }
+        // A document of nothing but comments comes as one empty plain scalar.
+        Ok(root.filter(|node| !matches!(node, Node::Scalar(s) if s.plain && s.text.is_empty())))
+    }
+
+    /// Returns the next event that is not a comment.
+    fn next(&mut self) -> Result<Option<(Event<'a>, Span)>, Fault> {
+        loop {
+            match self.parser.next() {
+                None => return Ok(None),
+                Some(Err(error)) => return Err(self.syntax(&error)),
+                Some(Ok((Event::Comment(..), span))) => {
+                    let range = self.range(&span);
+                    self.comments.push(range);
+                }
+                Some(Ok(pair)) => return Ok(Some(pair)),
+            }
+        }
+    }
+
+    fn node(&mut self, event: Event<'a>, span: &Span, depth: usize) -> Result<Node, Fault> {
+        self.nodes += 1;
+        if self.nodes > MAX_NODES {
+            return Err(self.over_budget(&format!("more than {MAX_NODES} values"), span));
+        }
+        if depth > MAX_DEPTH {
+            return Err(self.over_budget(&format!("nested deeper than {MAX_DEPTH} levels"), span));
+        }
+        match event {
+            Event::Scalar(text, style, anchor, tag) => {
+                self.refuse_properties(anchor, tag.is_some(), span)?;
+                let plain = style == ScalarStyle::Plain;
+                Ok(Node::Scalar(Scalar { text: text.into_owned(), plain, range: self.range(span) }))
+            }
+            Event::SequenceStart(_, anchor, tag) => {
+                self.refuse_properties(anchor, tag.is_some(), span)?;
+                self.sequence(span, depth)
+            }
+            Event::MappingStart(_, anchor, tag) => {
+                self.refuse_properties(anchor, tag.is_some(), span)?;
+                self.mapping(span, depth)
+            }
+            Event::Alias(..) | Event::UnresolvedAlias(..) | Event::Anchor(..) => {
+                Err(self.over_budget("anchors and aliases are not allowed", span))
+            }
+            _ => Err(self.fault("unexpected end", span)),
+        }
+    }
+
+    fn sequence(&mut self, start: &Span, depth: usize) -> Result<Node, Fault> {
+        let mut items = Vec::new();
+        loop {
+            let (event, span) = self.expect(start)?;
+            if matches!(event, Event::SequenceEnd) {
+                let range = self.range(start).start..self.range(&span).end;
+                return Ok(Node::Sequence(items, range));
+            }
+            items.push(self.node(event, &span, depth + 1)?);
+        }
+    }
+
+    fn mapping(&mut self, start: &Span, depth: usize) -> Result<Node, Fault> {
+        let mut entries = Vec::new();
+        loop {
+            let (event, span) = self.expect(start)?;
+            if matches!(event, Event::MappingEnd) {
+                let range = self.range(start).start..self.range(&span).end;
+                return Ok(Node::Mapping(entries, range));
+            }
+            let Node::Scalar(key) = self.node(event, &span, depth + 1)? else {
+                return Err(self.fault("a key must be plain text", &span));
+            };
+            let (event, span) = self.expect(start)?;
+            let value = self.node(event, &span, depth + 1)?;
+            entries.push(Entry { key, value });
+        }
+    }
+
+    fn expect(&mut self, start: &Span) -> Result<(Event<'a>, Span), Fault> {
+        self.next()?.ok_or_else(|| self.fault("unexpected end", start))
+    }
+
+    fn refuse_properties(&self, anchor: usize, tagged: bool, span: &Span) -> Result<(), Fault> {
+        if anchor != 0 {
+            return Err(self.over_budget("anchors and aliases are not allowed", span));
+        }
+        if tagged {
+            return Err(self.over_budget("tags are not allowed", span));
+        }
+        Ok(())
+    }
+
+    fn range(&self, span: &Span) -> Range {
+        let start = span.start.byte_offset().unwrap_or(0).min(self.text.len());
+        let end = span.end.byte_offset().unwrap_or(start).clamp(start, self.text.len());
+        start..end
+    }
+
+    fn syntax(&self, error: &ScanError) -> Fault {
+        let info = error.info();
+        Fault {
+            over_budget: info.contains("limit") || info.contains("recursion"),
+            message: info,
+            offset: error.marker().byte_offset().unwrap_or(0).min(self.text.len()),
+        }
+    }
+
+    fn fault(&self, message: &str, span: &Span) -> Fault {
+        Fault { over_budget: false, message: message.to_owned(), offset: self.range(span).start }
+    }
+
+    fn over_budget(&self, message: &str, span: &Span) -> Fault {
+        Fault { over_budget: true, ..self.fault(message, span) }
+    }
+}
+
+impl Node {
+    /// Returns where the value stands.
+    pub fn range(&self) -> Range {
+        match self {
+            Self::Scalar(scalar) => scalar.range.clone(),
+            Self::Sequence(_, range) | Self::Mapping(_, range) => range.clone(),
+        }
+    }
+
+    /// Returns whether the value is nothing: `key:` alone, `~` or `null`.
+    pub fn is_null(&self) -> bool {
+        matches!(self, Self::Scalar(scalar) if scalar.to_json().is_null())
+    }
+
+    /// Returns the value as JSON, scalars typed by the YAML 1.2 core schema; of a repeated key the last one counts.
+    pub fn to_json(&self) -> Value {
+        match self {
+            Self::Scalar(scalar) => scalar.to_json(),
+            Self::Sequence(items, _) => Value::Array(items.iter().map(Self::to_json).collect()),
+            Self::Mapping(entries, _) => Value::Object(entries_to_json(entries)),
+        }
+    }
+}
+
+/// Returns `entries` as a JSON object; of a repeated key the last one counts.
+pub fn entries_to_json(entries: &[Entry]) -> Map<String, Value> {
+    entries.iter().map(|entry| (entry.key.text.clone(), entry.value.to_json())).collect()
+}
+
+impl Scalar {
+    /// Returns the scalar as JSON, typed by the YAML 1.2 core schema; `.inf` and `.nan` stay text.
+    pub fn to_json(&self) -> Value {
+        let text = self.text.as_str();
+        if !self.plain {
+            return Value::String(text.to_owned());
+        }
+        match text {
+            "" | "~" | "null" | "Null" | "NULL" => return Value::Null,
+            "true" | "True" | "TRUE" => return Value::Bool(true),
+            "false" | "False" | "FALSE" => return Value::Bool(false),
+            _ => {}
+        }
+        number(text).map_or_else(|| Value::String(text.to_owned()), Value::Number)
+    }
+}
+
+fn number(text: &str) -> Option<Number> {
+    if let Some(digits) = text.strip_prefix("0o") {
+        return i64::from_str_radix(digits, 8).ok().filter(|_| is_unsigned(digits)).map(Number::from);
+    }
+    if let Some(digits) = text.strip_prefix("0x") {
+        return i64::from_str_radix(digits, 16).ok().filter(|_| is_unsigned(digits)).map(Number::from);
+    }
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let shape_ok = unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && unsigned.bytes().any(|b| b.is_ascii_digit())
+        && unsigned.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
+    if !shape_ok {
+        return None;
+    }
+    let signed = text.strip_prefix('+').unwrap_or(text);
+    if unsigned.bytes().all(|b| b.is_ascii_digit())
+        && let Ok(integer) = signed.parse::<i64>()
+    {
+        return Some(Number::from(integer));
+    }
+    signed.parse::<f64>().ok().and_then(Number::from_f64)
+}
+
+fn is_unsigned(digits: &str) -> bool {
+    !digits.starts_with(['+', '-'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn json(text: &str) -> Value {
+        parse(text).unwrap().root.map_or(Value::Null, |node| node.to_json())
+    }
+
+    #[test]
+    fn scalars_are_typed_by_the_core_schema() {
+        let check = |text: &str, expect: Value| {
+            assert_eq!(json(&format!("v: {text}")), json!({ "v": expect }), "{text}")
+        };
+        check("1.0", json!(1.0));
+        check("1", json!(1));
+        check("-12", json!(-12));
+        check("+3", json!(3));
+        check("0o17", json!(15));
+        check("0x1F", json!(31));
+        check("1e3", json!(1000.0));
+        check(".5", json!(0.5));
+        check("\"1.0\"", json!("1.0"));
+        check("'true'", json!("true"));
+        check("true", json!(true));
+        check("yes", json!("yes"));
+        check("no", json!("no"));
+        check("~", json!(null));
+        check("", json!(null));
+        check("2024-01-02", json!("2024-01-02"));
+        check("1.2.3", json!("1.2.3"));
+        check(".nan", json!(".nan"));
+        check("12:30:45", json!("12:30:45"));
+        check("0o-7", json!("0o-7"));
+    }
+
+    #[test]
+    fn scalars_keep_their_source_text() {
+        let Some(Node::Mapping(entries, _)) = parse("version: 1.10\nname: 007").unwrap().root else {
+            panic!()
+        };
+        let text = |index: usize| match &entries[index].value {
+            Node::Scalar(scalar) => scalar.text.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([text(0), text(1)], ["1.10", "007"]);
+    }
+
+    #[test]
+    fn collections_of_every_style() {
+        assert_eq!(
+            json("a: [x, {y: 1}]\nb:\n  - p\n  - q: r\nc: >\n  one\n  two\nd: |\n  l1\n  l2\n"),
+            json!({
+                "a": ["x", {"y": 1}], "b": ["p", {"q": "r"}], "c": "one two\n", "d": "l1\nl2\n"
+            })
+        );
+        assert_eq!(json("m: {\n  \"a\": 1,\n  \"b\": [1, 2,],\n}\n"), json!({"m": {"a": 1, "b": [1, 2]}}));
+    }
+
+    #[test]
+    fn nothing_is_nothing() {
+        assert_eq!(parse("").unwrap().root, None);
+        assert_eq!(parse("# only a comment\n").unwrap().root, None);
+    }
+
+    #[test]
+    fn the_budget_is_kept() {
+        let over = |text: &str| parse(text).unwrap_err().over_budget;
+        assert!(over("a: &x 1\nb: *x"));
+        assert!(over("a: &x 1"));
+        assert!(over("a: !!python/object:os.system x"));
+        assert!(over("a: !!str x"));
+        assert!(over(&format!("a: {}", "[".repeat(1000))));
+        assert!(over(&format!("a: {}{}", "[".repeat(20), "]".repeat(20))));
+        assert!(over(&"- ".repeat(30_000)));
+        assert!(over(&(0..20).map(|depth| format!("{}k:\n", " ".repeat(depth))).collect::<String>()));
+        assert!(over(&(0..5000).map(|i| format!("k{i}: v\n")).collect::<String>()));
+    }
+
+    #[test]
+    fn syntax_errors_say_where() {
+        let fault = parse("name: x\ndescription: a: b\n").unwrap_err();
+        assert!(!fault.over_budget, "{fault:?}");
+        assert!(fault.offset >= 8, "{fault:?}");
+        assert!(parse("a: *undefined").is_err());
+        assert!(parse("a: 1\n---\nb: 2").is_err());
+        assert!(parse("? [a]\n: b").is_err());
+    }
+}
