@@ -16,6 +16,14 @@ use repertoire_model::compat::skills_ref::{
 
 use click::{Command, Request};
 
+use crate::exit::Exit;
+
+/// Runs the command for a whole process: prints as the reference does, and returns its exit code.
+pub(crate) fn run(arguments: &[OsString]) -> Exit {
+    // The reference fails when its output is closed; there is nobody left to tell.
+    skills_ref(arguments, &mut io::stdout(), &mut io::stderr()).map_or(Exit::Failure, Exit::Compat)
+}
+
 /// Runs the reference's command line `arguments`, without the program's name, and returns its exit code.
 ///
 /// # Errors
@@ -41,7 +49,7 @@ pub(crate) fn skills_ref(
         }
     };
     let directories: Vec<String> = paths.iter().map(|path| skill_directory(path)).collect();
-    match run(command, &directories) {
+    match answer(command, &directories) {
         Ok(output) => {
             writeln!(stdout, "{output}")?;
             Ok(0)
@@ -80,7 +88,7 @@ impl From<Error> for Failure {
     }
 }
 
-fn run(command: Command, directories: &[String]) -> Result<String, Failure> {
+fn answer(command: Command, directories: &[String]) -> Result<String, Failure> {
     let first = directories.first().map_or(".", String::as_str);
     let output = match command {
         Command::Validate => {
