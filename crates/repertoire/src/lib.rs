@@ -4,6 +4,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+pub mod discovery;
 pub mod error;
 pub mod provider;
 pub mod registry;

@@ -12,6 +12,9 @@ use super::safe_dir::{Entries, Fault, Kind, SafeDir, Stamp};
 /// The file that makes a directory a skill.
 pub(super) const FILE_NAME: &str = "SKILL.md";
 
+/// The spellings of [`FILE_NAME`] that are in use.
+pub(super) const SPELLINGS: [&str; 4] = [FILE_NAME, "skill.md", "Skill.md", "SKILL.MD"];
+
 /// What was found of a directory's `SKILL.md`.
 #[derive(Debug)]
 pub(super) enum Manifest {

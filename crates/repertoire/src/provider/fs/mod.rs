@@ -4,8 +4,10 @@
 //! paths ([`safe_dir`]); scans, listings and files are bounded ([`limits`]); what is broken is reported and never
 //! keeps the rest from loading.
 
+mod cache;
 pub mod limits;
 mod manifest;
+mod memo;
 mod open;
 mod place;
 mod safe_dir;
@@ -18,12 +20,12 @@ mod tests;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use repertoire_model::{Bundle, LineRange, Policy, SkillPath};
+use repertoire_model::{Bundle, Digest, LineRange, Policy, SkillPath};
 
 pub use limits::{FileCaps, ScanLimits};
 
 use self::open::Source;
-use super::{BoxFuture, FileContent, FileListing, Listing, Locator, Provider, Skill};
+use super::{BoxFuture, FileContent, FileListing, Listing, Locator, Memo, Provider, Skill, TokenCounts};
 use crate::Error;
 
 /// What a [`FsProvider`] is told.
@@ -39,6 +41,8 @@ pub struct FsOptions {
     pub caps: FileCaps,
     /// What skills are held against.
     pub policy: Policy,
+    /// A directory to keep in what scans found, so that the next one need not read every file; `None` keeps nothing.
+    pub cache: Option<PathBuf>,
 }
 
 impl FsOptions {
@@ -50,6 +54,7 @@ impl FsOptions {
             limits: ScanLimits::default(),
             caps: FileCaps::default(),
             policy: Policy::default(),
+            cache: None,
         }
     }
 }
@@ -125,6 +130,44 @@ impl Provider for FsProvider {
         let locator = locator.clone();
         self.unblock(move |source| source.bundle(&locator))
     }
+
+    fn digest<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Digest, Error>> {
+        let locator = locator.clone();
+        self.unblock(move |source| source.digest(&locator))
+    }
+
+    fn memo(&self) -> Option<&dyn Memo> {
+        self.options().cache.is_some().then_some(self)
+    }
+}
+
+impl Memo for FsProvider {
+    fn token_counts(&self, locator: &Locator, tokenizer: &str) -> Option<TokenCounts> {
+        self.source.token_counts(locator, tokenizer)
+    }
+
+    fn set_token_counts(&self, locator: &Locator, tokenizer: &str, counts: TokenCounts) {
+        self.source.set_token_counts(locator, tokenizer, counts);
+    }
+
+    fn save(&self) -> BoxFuture<'_, ()> {
+        self.unblock(Source::save)
+    }
+}
+
+/// Returns whether the directory at `path` is a skill or holds one.
+///
+/// It stops at the first, so it costs little where there are many.
+pub(crate) fn holds_skills(path: &Path) -> std::io::Result<bool> {
+    let limits = ScanLimits::default();
+    let root = place::Root::open(path).map_err(safe_dir::Fault::into_io)?;
+    let entries = root.handle.entries(limits.max_entries).map_err(safe_dir::Fault::into_io)?;
+    let is_skill = |name: &str| root.handle.stat(name).is_ok();
+    Ok(entries.entries.iter().any(|entry| {
+        manifest::is_spelling(&entry.name)
+            || scan::may_be_skill(entry)
+                && manifest::SPELLINGS.iter().any(|s| is_skill(&format!("{}/{s}", entry.name)))
+    }))
 }
 
 /// Returns the path of `relative` below `root` as people see it.

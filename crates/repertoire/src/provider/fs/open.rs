@@ -1,12 +1,14 @@
 //! What a [`super::FsProvider`] does, without the waiting.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use repertoire_model::validate::Reporter;
 use repertoire_model::{Bundle, BundleFile, Digest, RuleId, SkillPath};
 
+use super::cache::{CacheFile, Facts, now};
 use super::manifest::{self, Care, Manifest};
+use super::memo::remembered_facts;
 use super::place::{Home, Place, ROOT_LOCATOR, Root};
 use super::safe_dir::{Fault, Stamp};
 use super::scan::{Found, scan};
@@ -19,8 +21,28 @@ use crate::{Error, ErrorKind};
 #[derive(Debug)]
 pub(super) struct Source {
     options: FsOptions,
-    /// How each skill of the last listing is reached; `None` before the first.
-    known: Mutex<Option<HashMap<Locator, Home>>>,
+    /// `None` before the first listing.
+    known: Mutex<Option<Known>>,
+}
+
+/// What the last listing found.
+#[derive(Debug, Default)]
+pub(super) struct Known {
+    pub(super) skills: HashMap<Locator, KnownSkill>,
+    /// What is remembered about skills, where anything is.
+    pub(super) facts: HashMap<Locator, Facts>,
+    /// Skills about which more is remembered than the cache holds.
+    pub(super) dirty: HashSet<Locator>,
+    pub(super) cache: Option<CacheFile>,
+}
+
+/// A skill of the last listing.
+#[derive(Debug)]
+pub(super) struct KnownSkill {
+    /// How it is reached.
+    pub(super) home: Home,
+    /// What its `SKILL.md` was like.
+    pub(super) stamp: Option<Stamp>,
 }
 
 impl Source {
@@ -32,7 +54,7 @@ impl Source {
         &self.options
     }
 
-    fn known(&self) -> MutexGuard<'_, Option<HashMap<Locator, Home>>> {
+    pub(super) fn known(&self) -> MutexGuard<'_, Option<Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -41,17 +63,26 @@ impl Source {
         let root = match Root::open(&self.options.root) {
             Ok(root) => root,
             Err(fault) => {
-                *self.known() = Some(HashMap::new());
+                *self.known() = Some(Known::default());
                 return self.broken(&fault);
             }
         };
-        let scan = scan(&self.options, &root);
-        let mut known = HashMap::with_capacity(scan.found.len());
+        let file = self.cache_file(&root);
+        let cache = file.as_ref().and_then(CacheFile::load);
+        let started = now();
+        let mut scan = scan(&self.options, &root, cache.as_ref());
+        let mut known = Known { facts: remembered_facts(&scan, cache.as_ref()), ..Known::default() };
+        if let Some(file) = file {
+            scan.problems.extend(self.remember(&file, cache.as_ref(), &scan.found, started));
+            known.cache = Some(file);
+        }
+        drop(cache);
         let mut skills = Vec::with_capacity(scan.found.len());
         for found in scan.found {
             let locator = Locator::new(found.relative.as_str());
-            known.insert(locator.clone(), found.home.clone());
-            skills.push(self.listed(locator, found));
+            let skill = KnownSkill { home: found.home.clone(), stamp: found.stamp };
+            known.skills.insert(locator.clone(), skill);
+            skills.push(self.listed(locator, *found));
         }
         *self.known() = Some(known);
         Listing { skills, problems: scan.problems }
@@ -80,7 +111,7 @@ impl Source {
     }
 
     /// Calls `work` with the place of a skill of the last listing.
-    fn at<T>(
+    pub(super) fn at<T>(
         &self,
         locator: &Locator,
         work: impl FnOnce(&Place<'_>) -> Result<T, Error>,
@@ -89,7 +120,7 @@ impl Source {
         if unlisted {
             self.list();
         }
-        let home = self.known().as_ref().and_then(|known| known.get(locator).cloned());
+        let home = self.known().as_ref().and_then(|known| Some(known.skills.get(locator)?.home.clone()));
         let missing = || {
             let path = display(&self.options.root, locator.as_str());
             Error::new(ErrorKind::SkillNotFound).about(locator.as_str()).at(path)
@@ -140,7 +171,7 @@ impl Source {
     }
 
     /// Lists the files of a skill and says how its `SKILL.md` is spelled.
-    fn walk(&self, place: &Place<'_>) -> Result<(Walked, String), Error> {
+    pub(super) fn walk(&self, place: &Place<'_>) -> Result<(Walked, String), Error> {
         let mut walked = walk(place, &self.options.caps, &self.options.policy)
             .map_err(|fault| self.error(place, "", fault))?;
         let spellings =

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use repertoire_model::validate::Reporter;
 use repertoire_model::{Document, RuleId};
 
+use super::cache::Cache;
 use super::limits::MAX_DEPTH;
 use super::manifest::{self, Care, Manifest};
 use super::place::{Home, Place, ROOT_LOCATOR, Root};
@@ -32,28 +33,32 @@ pub(super) struct Found {
     pub(super) document: Document,
     /// What its `SKILL.md` was like when it was read, where that can tell a later change.
     pub(super) stamp: Option<Stamp>,
+    /// Whether the document comes from the cache.
+    pub(super) remembered: bool,
 }
 
 /// What a scan found.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
-    /// The skills, sorted by locator.
-    pub(super) found: Vec<Found>,
+    /// The skills, sorted by locator; in boxes, so that sorting and handing on move little.
+    #[allow(clippy::vec_box)]
+    pub(super) found: Vec<Box<Found>>,
     pub(super) problems: Vec<Problem>,
 }
 
 /// What came of one directory.
 #[derive(Debug, Default)]
 struct Visit {
-    found: Option<Found>,
+    /// In a box, because most of a scan's memory is these.
+    found: Option<Box<Found>>,
     problems: Vec<Problem>,
     children: Vec<String>,
     entries: usize,
 }
 
-/// Looks for skills below `root`.
-pub(super) fn scan(options: &FsOptions, root: &Root) -> Scan {
-    let scanner = Scanner { options, root };
+/// Looks for skills below `root`; those that are as `cache` remembers them are not read.
+pub(super) fn scan(options: &FsOptions, root: &Root, cache: Option<&Cache>) -> Scan {
+    let scanner = Scanner { options, root, cache };
     let mut scan = Scan::default();
     scanner.run(&mut scan);
     scan.found.sort_unstable_by(|a, b| a.relative.cmp(&b.relative));
@@ -63,6 +68,7 @@ pub(super) fn scan(options: &FsOptions, root: &Root) -> Scan {
 struct Scanner<'a> {
     options: &'a FsOptions,
     root: &'a Root,
+    cache: Option<&'a Cache>,
 }
 
 impl Scanner<'_> {
@@ -173,6 +179,9 @@ impl Scanner<'_> {
 
     /// Looks at one directory; its entries come along if they had to be listed.
     fn look_into(&self, place: &Place<'_>, buffer: &mut Vec<u8>) -> (Visit, Option<Entries>) {
+        if let Some(found) = self.recall(place) {
+            return (Visit { found: Some(Box::new(found)), ..Visit::default() }, None);
+        }
         let policy = &self.options.policy;
         let limits = &self.options.limits;
         let cap = self.options.caps.manifest_bytes;
@@ -188,7 +197,25 @@ impl Scanner<'_> {
                 Manifest::Absent(entries) => return (Visit::default(), entries),
                 Manifest::Unreachable(fault) => return (self.unreachable(place, &fault, buffer), None),
             };
-        (Visit { found: Some(found(place, file_name, document, stamp)), ..Visit::default() }, None)
+        (Visit { found: Some(Box::new(found(place, file_name, document, stamp))), ..Visit::default() }, None)
+    }
+
+    /// Returns the skill as the cache remembers it, if its `SKILL.md` did not change since.
+    fn recall(&self, place: &Place<'_>) -> Option<Found> {
+        let remembered = self.cache?.find(place.relative)?;
+        let file_name = remembered.manifest_file();
+        let is_exact = file_name == manifest::FILE_NAME;
+        if !is_exact && !matches!(place.stat(manifest::FILE_NAME), Err(Fault::Missing)) {
+            return None;
+        }
+        let (kind, stamp) = place.stat(file_name).ok()?;
+        if kind != Kind::File || stamp != *remembered.stamp() {
+            return None;
+        }
+        let document = remembered.document()?;
+        let file_name =
+            if is_exact { Cow::Borrowed(manifest::FILE_NAME) } else { Cow::Owned(file_name.to_owned()) };
+        Some(Found { remembered: true, ..found(place, file_name, document, Some(stamp)) })
     }
 
     fn unreachable(&self, place: &Place<'_>, fault: &Fault, buffer: &mut Vec<u8>) -> Visit {
@@ -253,6 +280,11 @@ impl Scanner<'_> {
     }
 }
 
+/// Returns whether skills are looked for in a directory or behind a link like this.
+pub(super) fn may_be_skill(entry: &Entry) -> bool {
+    matches!(entry.kind, Kind::Directory | Kind::Link) && entry.decoded && !is_skipped(&entry.name)
+}
+
 fn is_skipped(name: &str) -> bool {
     name.starts_with('.') || SKIPPED.contains(&name)
 }
@@ -270,6 +302,7 @@ fn found(
         manifest_file,
         document,
         stamp,
+        remembered: false,
     }
 }
 

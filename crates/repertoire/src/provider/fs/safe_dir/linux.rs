@@ -22,6 +22,8 @@ const FILE: OFlags = OFlags::RDONLY
     .union(OFlags::NOCTTY);
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW);
+/// With `openat2` links are refused by the kernel's walk, which then says that it was a link.
+const WALKED_DIRECTORY: OFlags = DIRECTORY.difference(OFlags::NOFOLLOW);
 const STEP: OFlags = OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW);
 
 const BENEATH: ResolveFlags = ResolveFlags::BENEATH
@@ -56,7 +58,7 @@ impl SafeDir {
     /// Opens the directory at `path`, an absolute path that was resolved earlier: there may be no link on it now.
     pub(crate) fn open_resolved(path: &Path) -> Result<Self, Fault> {
         let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        match openat2(CWD, path, DIRECTORY, Mode::empty(), resolve) {
+        match openat2(CWD, path, WALKED_DIRECTORY, Mode::empty(), resolve) {
             Ok(handle) => Ok(Self { handle, stepwise: STEPWISE.load(Ordering::Relaxed) }),
             Err(Errno::NOSYS | Errno::PERM) => {
                 let directory = Self::open(path)?;
@@ -158,8 +160,9 @@ impl SafeDir {
         if self.stepwise {
             return self.open_steps(path, flags);
         }
+        let walked = if flags == DIRECTORY { WALKED_DIRECTORY } else { flags };
         for _ in 0..MAX_ATTEMPTS {
-            match openat2(&self.handle, path, flags, Mode::empty(), BENEATH) {
+            match openat2(&self.handle, path, walked, Mode::empty(), BENEATH) {
                 Ok(handle) => return Ok(handle),
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(Errno::NOSYS | Errno::PERM) => {

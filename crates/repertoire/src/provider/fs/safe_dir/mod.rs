@@ -94,6 +94,14 @@ pub(crate) enum Fault {
 }
 
 impl Fault {
+    /// Returns the error of the operating system, or one that says the same.
+    pub(crate) fn into_io(self) -> io::Error {
+        match self {
+            Self::Denied(error) | Self::Io(error) => error,
+            fault => io::Error::other(fault.message()),
+        }
+    }
+
     /// Returns what to tell a person, in lower case and without final period.
     pub(crate) fn message(&self) -> String {
         match self {
