@@ -1,3 +1,5 @@
+//! Tests of `rep check`.
+
 use serde_json::Value;
 
 use crate::sandbox::{Sandbox, assert_run, skill};
@@ -7,7 +9,12 @@ const REPAIRABLE: &str =
 
 #[test]
 fn a_sound_library_is_clean() {
-    assert_run!(Sandbox::with_skills().run(&["check"]), @"");
+    assert_run!(Sandbox::with_skills().run(&["check"]), @r#"
+    exit 0
+    --- stdout
+    2 skills, nothing to report
+    --- stderr
+    "#);
 }
 
 #[test]
@@ -18,14 +25,75 @@ fn findings_are_shown_with_their_source() {
         ".agents/skills/odd/SKILL.md",
         "---\nname: odd\ndescription: Does odd things. Use when odd.\nlicence: MIT\n---\nSee [x](references/x.md).\n",
     );
-    assert_run!(sandbox.run(&["check"]), @"");
+    assert_run!(sandbox.run(&["check"]), @r#"
+    exit 1
+    --- stdout
+    broken [quarantined] (.agents/skills/broken)
+
+    error[frontmatter-unterminated]: the frontmatter that opens here is never closed
+     --> .agents/skills/broken/SKILL.md:1:1
+      |
+    1 | ---
+      | ^^^
+      |
+      = help: close it with a line of exactly `---` before the instructions
+
+    odd (.agents/skills/odd)
+
+    warning[field-unknown]: unknown key `licence`
+     --> .agents/skills/odd/SKILL.md:4:1
+      |
+    4 | licence: MIT
+      | ^^^^^^^
+      |
+      = help: did you mean `license`?
+
+    warning[link-broken]: the link to references/x.md leads to no file of the skill
+     --> .agents/skills/odd/SKILL.md:6:5
+      |
+    6 | See [x](references/x.md).
+      |     ^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: add the file, or correct the link; paths are relative to the skill directory
+
+    1 error, 2 warnings in 2 skills
+    --- stderr
+    "#);
 }
 
 #[test]
 fn json_counts_and_columns() {
     let sandbox = Sandbox::new();
     sandbox.write(".agents/skills/dir/SKILL.md", skill("other", "x\n"));
-    insta::assert_snapshot!(sandbox.run(&["check", "--json"]).stdout, @"");
+    insta::assert_snapshot!(sandbox.run(&["check", "--json"]).stdout, @r#"
+    {
+      "skills": [
+        {
+          "name": "other",
+          "path": "[DIR]/project/.agents/skills/dir",
+          "state": "active",
+          "diagnostics": [
+            {
+              "rule": "name-directory",
+              "severity": "warning",
+              "message": "the name `other` differs from the directory `dir`",
+              "path": "[DIR]/project/.agents/skills/dir/SKILL.md",
+              "line": 2,
+              "column": 7,
+              "help": "rename the directory to `other`, or write: name: dir"
+            }
+          ]
+        }
+      ],
+      "problems": [],
+      "fixed": [],
+      "summary": {
+        "errors": 0,
+        "warnings": 1,
+        "infos": 0
+      }
+    }
+    "#);
 }
 
 #[test]
@@ -53,11 +121,47 @@ fn publishing_asks_for_more() {
 fn a_repair_is_shown_first_and_written_only_when_wanted() {
     let sandbox = Sandbox::new();
     sandbox.write(".agents/skills/colon/SKILL.md", REPAIRABLE);
-    assert_run!(sandbox.run(&["check", "--fix"]), @"");
+    assert_run!(sandbox.run(&["check", "--fix"]), @r#"
+    exit 1
+    --- stdout
+    --- a/.agents/skills/colon/SKILL.md
+    +++ b/.agents/skills/colon/SKILL.md
+    @@ -1,5 +1,5 @@
+     ---
+     name: colon
+    -description: Use when: a colon is written, by anyone at all.
+    +description: "Use when: a colon is written, by anyone at all."
+     ---
+     x
+    --- stderr
+    error: nothing was written: 1 file can be repaired
+    hint: `--yes` writes the repairs without asking
+    "#);
     assert_eq!(sandbox.read(".agents/skills/colon/SKILL.md"), REPAIRABLE);
-    assert_run!(sandbox.run(&["check", "--fix", "--yes"]), @"");
+    assert_run!(sandbox.run(&["check", "--fix", "--yes"]), @r#"
+    exit 0
+    --- stdout
+    --- a/.agents/skills/colon/SKILL.md
+    +++ b/.agents/skills/colon/SKILL.md
+    @@ -1,5 +1,5 @@
+     ---
+     name: colon
+    -description: Use when: a colon is written, by anyone at all.
+    +description: "Use when: a colon is written, by anyone at all."
+     ---
+     x
+    1 skill, nothing to report
+    --- stderr
+    repaired 1 file
+    "#);
     assert!(sandbox.read(".agents/skills/colon/SKILL.md").contains("description: \"Use when:"));
-    assert_run!(sandbox.run(&["check", "--fix", "--yes"]), @"");
+    assert_run!(sandbox.run(&["check", "--fix", "--yes"]), @r#"
+    exit 0
+    --- stdout
+    1 skill, nothing to report
+    --- stderr
+    there is nothing to repair
+    "#);
 }
 
 #[cfg(unix)]

@@ -1,3 +1,5 @@
+//! Tests of `rep completions`.
+
 use crate::sandbox::Sandbox;
 
 #[test]

@@ -1,3 +1,5 @@
+//! Tests of configuration files, variables and their layers.
+
 use serde_json::Value;
 
 use crate::sandbox::{Sandbox, assert_run, skill};
@@ -9,9 +11,61 @@ fn faults_are_shown_with_their_line() {
         "repertoire.toml",
         "profil = \"strict\"\nduplicates = \"abrt\"\n\n[scan]\nmax_depth = 99\ncatalog = 1\n\n[rules]\nname-gramar = \"off\"\n",
     );
-    assert_run!(sandbox.run(&["list"]), @"");
+    assert_run!(sandbox.run(&["list"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: unknown key `profil`
+     --> [DIR]/project/repertoire.toml:1:1
+      |
+    1 | profil = "strict"
+      | ^^^^^^
+      |
+      = help: did you mean `profile`?
+
+    error: bad value for `duplicates`
+     --> [DIR]/project/repertoire.toml:2:14
+      |
+    2 | duplicates = "abrt"
+      |              ^^^^^^
+      |
+      = help: did you mean "abort"?
+
+    error: bad value for `scan.max_depth`
+     --> [DIR]/project/repertoire.toml:5:13
+      |
+    5 | max_depth = 99
+      |             ^^
+      |
+      = help: it takes a whole number, 1 to 6
+
+    error: unknown key `scan.catalog`
+     --> [DIR]/project/repertoire.toml:6:1
+      |
+    6 | catalog = 1
+      | ^^^^^^^
+      |
+      = help: every key is listed in docs/reference/configuration.md
+
+    error: there is no rule `name-gramar`
+     --> [DIR]/project/repertoire.toml:9:1
+      |
+    9 | name-gramar = "off"
+      | ^^^^^^^^^^^
+      |
+      = help: did you mean `name-grammar`?
+    "#);
     sandbox.write("repertoire.toml", "profile = \n");
-    assert_run!(sandbox.run(&["list"]), @"");
+    assert_run!(sandbox.run(&["list"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: string values must be quoted, expected literal string
+     --> [DIR]/project/repertoire.toml:1:11
+      |
+    1 | profile = 
+      |           ^
+    "#);
     sandbox.write("repertoire.toml", b"\xff");
     assert_eq!(sandbox.run(&["list"]).code, 2);
 }
@@ -20,7 +74,13 @@ fn faults_are_shown_with_their_line() {
 fn a_bad_variable_is_an_error_too() {
     let mut sandbox = Sandbox::new();
     sandbox.set("REPERTOIRE_CATALOG_FORMAT", "yaml");
-    assert_run!(sandbox.run(&["list"]), @"");
+    assert_run!(sandbox.run(&["list"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: bad value `yaml` for REPERTOIRE_CATALOG_FORMAT
+    hint: it takes xml, list, menu, bracket, markdown, json, compat
+    "#);
 }
 
 /// Returns how many characters of description are too few, as told by the rule.

@@ -1,3 +1,5 @@
+//! Tests of `rep doctor`.
+
 use serde_json::Value;
 
 use crate::sandbox::{Sandbox, skill};

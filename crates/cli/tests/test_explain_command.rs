@@ -1,3 +1,5 @@
+//! Tests of `rep explain`.
+
 use serde_json::Value;
 
 use crate::sandbox::{Sandbox, assert_run, skill};
@@ -6,7 +8,26 @@ use crate::sandbox::{Sandbox, assert_run, skill};
 fn every_decision_is_told() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("../home/.claude/skills/alpha/SKILL.md", skill("alpha", "other\n"));
-    assert_run!(sandbox.run(&["explain", "alpha"]), @"");
+    assert_run!(sandbox.run(&["explain", "alpha"]), @r#"
+    exit 0
+    --- stdout
+    alpha from project:.agents/skills is active
+           found  in .agents/skills/alpha by project:.agents/skills, a place of the project
+            name  taken from the frontmatter
+     description  taken from the frontmatter, 52 characters
+       collision  it wins over [DIR]/home/.claude/skills/alpha (user:.claude/skills)
+           state  active: it holds its name and can be loaded
+         catalog  shown with its whole description, under no budget
+
+    alpha from user:.claude/skills is shadowed
+           found  in [DIR]/home/.claude/skills/alpha by user:.claude/skills, a place of the user
+            name  taken from the frontmatter
+     description  taken from the frontmatter, 52 characters
+       collision  the name `alpha` is taken by [DIR]/project/.agents/skills/alpha (project:.agents/skills), which wins over [DIR]/home/.claude/skills/alpha (user:.claude/skills)
+           state  shadowed: load it as user:.claude/skills:alpha
+         catalog  left out, because it is not active
+    --- stderr
+    "#);
 }
 
 #[test]
@@ -16,7 +37,20 @@ fn repairs_and_derived_names() {
         ".agents/skills/My Dir/SKILL.md",
         "---\ndescription: Use when: needed, by whom it may concern.\n---\nx\n",
     );
-    assert_run!(sandbox.run(&["explain", "my-dir"]), @"");
+    assert_run!(sandbox.run(&["explain", "my-dir"]), @r#"
+    exit 0
+    --- stdout
+    my-dir from project:.agents/skills is active
+           found  in .agents/skills/My Dir by project:.agents/skills, a place of the project
+          repair  its frontmatter is not valid YAML and was read as it was meant
+            name  taken from the directory, because the frontmatter has none
+     description  taken from the frontmatter, 41 characters
+            rule  warning[frontmatter-repaired] the value of `description` is not valid YAML: mapping values are not allowed in this context (SKILL.md:2)
+            rule  warning[name-missing] there is no `name`; the directory's is used: my-dir (SKILL.md)
+           state  active: it holds its name and can be loaded
+         catalog  shown with its whole description, under no budget
+    --- stderr
+    "#);
 }
 
 #[test]

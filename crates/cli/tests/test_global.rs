@@ -1,3 +1,5 @@
+//! Tests of what holds for every command.
+
 use std::io::Read as _;
 use std::process::Stdio;
 
@@ -79,5 +81,10 @@ fn wrong_command_lines_are_usage_errors() {
         let run = sandbox.run(arguments);
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{arguments:?} {}", run.stderr);
     }
-    assert_run!(sandbox.run(&["--version"]), @"");
+    assert_run!(sandbox.run(&["--version"]), @r#"
+    exit 0
+    --- stdout
+    rep 0.1.0
+    --- stderr
+    "#);
 }

@@ -1,24 +1,54 @@
+//! Tests of `rep new`.
+
 use crate::sandbox::{Sandbox, assert_run};
 
 #[test]
 fn a_new_skill_passes_the_strictest_checks() {
     let sandbox = Sandbox::new();
-    assert_run!(sandbox.run(&["new", "release-notes"]), @"");
-    assert_run!(sandbox.run(&["check", "--profile", "strict"]), @"");
-    assert_run!(sandbox.run(&["check", "--profile", "strict", "--publish"]), @"");
+    assert_run!(sandbox.run(&["new", "release-notes"]), @r#"
+    exit 0
+    --- stdout
+    made [DIR]/project/.agents/skills/release-notes
+    --- stderr
+    hint: write its description and instructions, then run `rep check [DIR]/project/.agents/skills/release-notes`
+    "#);
+    assert_run!(sandbox.run(&["check", "--profile", "strict"]), @r#"
+    exit 0
+    --- stdout
+    1 skill, nothing to report
+    --- stderr
+    "#);
+    assert_run!(sandbox.run(&["check", "--profile", "strict", "--publish"]), @r#"
+    exit 0
+    --- stdout
+    1 skill, nothing to report
+    --- stderr
+    "#);
     assert_eq!(sandbox.run(&["show", "release-notes", "--reference", "details.md"]).code, 0);
 }
 
 #[test]
 fn nothing_is_overwritten() {
     let sandbox = Sandbox::with_skills();
-    assert_run!(sandbox.run(&["new", "alpha"]), @"");
+    assert_run!(sandbox.run(&["new", "alpha"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: [DIR]/project/.agents/skills/alpha is already there
+    hint: choose another name, or remove it first
+    "#);
 }
 
 #[test]
 fn names_are_held_to_the_standard() {
     let sandbox = Sandbox::new();
-    assert_run!(sandbox.run(&["new", "My Skill"]), @"");
+    assert_run!(sandbox.run(&["new", "My Skill"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: `My Skill` is no name for a skill: it holds an upper-case letter
+    hint: did you mean `my-skill`?
+    "#);
     assert_eq!(sandbox.run(&["new", "../x"]).code, 2);
     assert_eq!(sandbox.run(&["new", ""]).code, 2);
     assert!(!sandbox.project().join(".agents").is_dir());

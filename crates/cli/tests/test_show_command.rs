@@ -1,3 +1,5 @@
+//! Tests of `rep show`.
+
 use serde_json::Value;
 
 use crate::sandbox::{Sandbox, assert_run, skill};
@@ -29,9 +31,27 @@ fn files_of_a_skill() {
         );
     }
     assert_eq!(sandbox.run(&["show", "alpha", "--lines", "1"]).stdout, "# Alpha\n");
-    assert_run!(sandbox.run(&["show", "alpha", "--asset", "logo.png"]), @"");
-    assert_run!(sandbox.run(&["show", "alpha", "--file", "../beta/SKILL.md"]), @"");
-    assert_run!(sandbox.run(&["show", "alpha", "--file", "references"]), @"");
+    assert_run!(sandbox.run(&["show", "alpha", "--asset", "logo.png"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: file not found: assets/logo.png ([DIR]/project/.agents/skills/alpha/assets/logo.png)
+    hint: run `rep files NAME` to see its files
+    "#);
+    assert_run!(sandbox.run(&["show", "alpha", "--file", "../beta/SKILL.md"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: `../beta/SKILL.md` is no path in a skill
+      because: the path leads upwards (`..`)
+    "#);
+    assert_run!(sandbox.run(&["show", "alpha", "--file", "references"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: not a file but a directory: references ([DIR]/project/.agents/skills/alpha/references)
+    hint: run `rep files NAME` to see its files
+    "#);
     assert_eq!(sandbox.run(&["show", "alpha", "--file", ".env"]).code, 1);
     assert_eq!(sandbox.run(&["show", "alpha", "--raw", "--file", "x"]).code, 2);
     assert_eq!(sandbox.run(&["show", "alpha", "--lines", "3:1"]).code, 2);
@@ -50,7 +70,27 @@ fn binary_files_go_to_pipes_as_they_are() {
 #[test]
 fn json_has_every_key() {
     let sandbox = Sandbox::with_skills();
-    insta::assert_snapshot!(sandbox.run(&["show", "alpha", "--json", "--reference", "guide.md"]).stdout, @"");
+    insta::assert_snapshot!(sandbox.run(&["show", "alpha", "--json", "--reference", "guide.md"]).stdout, @r##"
+    {
+      "name": "alpha",
+      "body": "# Alpha\n\nDo alpha.\n",
+      "available_references": [
+        "guide.md"
+      ],
+      "available_scripts": [
+        "run.sh"
+      ],
+      "available_assets": [],
+      "reference_content": "one\ntwo\nthree\n",
+      "script_content": null,
+      "asset_content": null,
+      "error": null,
+      "path": "[DIR]/project/.agents/skills/alpha",
+      "source": "project:.agents/skills",
+      "description": "Does alpha things well. Use when alpha is asked for.",
+      "version": null
+    }
+    "##);
     let run = sandbox.run(&["show", "nope", "--json"]);
     let answer: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((run.code, &answer["body"]), (1, &Value::from("")));
@@ -59,14 +99,29 @@ fn json_has_every_key() {
 
 #[test]
 fn an_unknown_name_is_answered_with_near_ones() {
-    assert_run!(Sandbox::with_skills().run(&["show", "alhpa"]), @"");
+    assert_run!(Sandbox::with_skills().run(&["show", "alhpa"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: there is no skill `alhpa`
+    hint: did you mean `alpha`?
+    hint: there are: alpha, beta
+    hint: run `rep explain NAME` to see why a skill is missing
+    "#);
 }
 
 #[test]
 fn a_quarantined_skill_says_why() {
     let sandbox = Sandbox::new();
     sandbox.write(".agents/skills/broken/SKILL.md", "---\nname: broken\n");
-    assert_run!(sandbox.run(&["show", "broken"]), @"");
+    assert_run!(sandbox.run(&["show", "broken"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: the skill `broken` is quarantined ([DIR]/project/.agents/skills/broken)
+      because: the frontmatter that opens here is never closed
+    hint: run `rep check [DIR]/project/.agents/skills/broken` to see what is wrong
+    "#);
 }
 
 #[test]

@@ -18,8 +18,8 @@ use crate::wire::{Context, Library};
 
 /// Prints the catalog to put before an agent
 ///
-/// Exactly the text and nothing else goes to the output: it is the same for the same skills and budget, whatever
-/// the machine. Skills whose author kept them for people (disable-model-invocation) are left out.
+/// Exactly the text and nothing else goes to the output: it is the same for the same skills and budget, whatever the
+/// machine. Skills whose author kept them for people (disable-model-invocation) are left out.
 #[derive(Debug, Args)]
 pub(crate) struct CatalogArgs {
     /// The shape of the catalog

@@ -13,7 +13,7 @@ use repertoire_model::{Diagnostic, Policy, Severity};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
-use crate::wire::{Context, Library, Place, skill_directory};
+use crate::wire::{Context, Library, Place, Reason, skill_directory};
 
 /// Checks skills and shows what is wrong with them
 ///
@@ -102,9 +102,9 @@ fn open(context: &Context, args: &CheckArgs, policy: &Policy) -> Result<Vec<Libr
             .hint("a skill is a directory with a SKILL.md"));
         }
         let label = format!("path:{}", given.display());
-        let place = Place { label, path: directory.to_owned(), reason: "path" };
-        let library = context.inspect_places(vec![place], policy.clone());
-        if library.snapshot.entries().is_empty() && library.snapshot.problems().is_empty() {
+        let place = Place::at(label, directory.to_owned(), Reason::Given);
+        let library = context.inspect_places(vec![place], Vec::new(), policy.clone());
+        if library.snapshot.entries().is_empty() && library.problems.is_empty() {
             return Err(CliError::no(format!("there is no skill at {}", given.display()))
                 .hint("a skill is a directory with a SKILL.md; run `rep new NAME` to make one"));
         }

@@ -85,11 +85,8 @@ fn suggestion(given: &str) -> Option<SkillName> {
 }
 
 fn default_place(env: &Env) -> PathBuf {
-    let above = up_to_repository_root(env.working_directory()).map(|directory| directory.join(DEFAULT_PLACE));
-    above
-        .into_iter()
-        .find(|place| place.is_dir())
-        .unwrap_or_else(|| env.working_directory().join(DEFAULT_PLACE))
+    let mut above = up_to_repository_root(env).into_iter().map(|directory| directory.join(DEFAULT_PLACE));
+    above.find(|place| place.is_dir()).unwrap_or_else(|| env.working_directory().join(DEFAULT_PLACE))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), CliError> {

@@ -60,7 +60,7 @@ pub(crate) fn find_files(env: &Env, globals: &Globals) -> (Vec<(Standing, PathBu
             false => absent.push(path),
         }
     }
-    for directory in up_to_repository_root(env.working_directory()) {
+    for directory in up_to_repository_root(env) {
         let path = directory.join(FILE_NAME);
         if is_there(&path) {
             files.push((Standing::Project, path));
@@ -71,22 +71,29 @@ pub(crate) fn find_files(env: &Env, globals: &Globals) -> (Vec<(Standing, PathBu
     (files, absent)
 }
 
-/// Returns the directory of the repository that `directory` lies in.
-fn repository_root(directory: &Path) -> Option<&Path> {
-    directory.ancestors().find(|ancestor| is_there(&ancestor.join(".git")))
-}
-
 /// What cannot be looked at counts as there, so that reading it tells why.
 fn is_there(path: &Path) -> bool {
     path.try_exists().unwrap_or(true)
 }
 
-/// Returns `directory` and those above it up to the root of its repository; outside a repository, it alone.
+/// Returns the working directory and those above it up to the root of its repository; outside one, it alone.
 ///
-/// Going further would let whoever can write to a shared parent decide about us.
-pub(crate) fn up_to_repository_root(directory: &Path) -> impl Iterator<Item = &Path> {
-    let root = repository_root(directory).unwrap_or(directory);
-    directory.ancestors().take_while(move |ancestor| ancestor.starts_with(root))
+/// Going further would let whoever can write to a shared parent decide about us. Home and what is above it is no
+/// project of someone who works below, even where it is a repository.
+pub(crate) fn up_to_repository_root(env: &Env) -> Vec<&Path> {
+    let (working_directory, home) = (env.working_directory(), env.home());
+    let mut directories = Vec::new();
+    for directory in working_directory.ancestors() {
+        if directory != working_directory && home.as_ref().is_some_and(|home| home.starts_with(directory)) {
+            break;
+        }
+        directories.push(directory);
+        if is_there(&directory.join(".git")) {
+            return directories;
+        }
+    }
+    directories.truncate(1);
+    directories
 }
 
 /// Returns the error that shows `faults` of the file at `path`.

@@ -203,7 +203,7 @@ pub(crate) const KEYS: &[Key] = &[
     Key {
         name: RULES_KEY,
         kind: Kind::Severity,
-        summary: "The severity of one rule; see the list of rules.",
+        summary: "The severity of one rule; every rule is listed in docs/reference/rules.md.",
         flag: None,
         get: |_| String::new(),
         set: |settings, value| {
@@ -246,11 +246,11 @@ impl Kind {
             Self::Word(words) => {
                 words().iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
             }
-            Self::Number(least, LARGE) => format!("whole number, at least {least}"),
-            Self::Number(least, most) => format!("whole number, {least} to {most}"),
+            Self::Number(least, LARGE) => format!("a whole number, at least {least}"),
+            Self::Number(least, most) => format!("a whole number, {least} to {most}"),
             Self::Switch => "`true`, `false`".to_owned(),
-            Self::Words => "list of strings".to_owned(),
-            Self::Paths => "list of directories".to_owned(),
+            Self::Words => "a list of strings".to_owned(),
+            Self::Paths => "a list of directories".to_owned(),
             Self::Severity => "`off`, `info`, `warning`, `error`".to_owned(),
         }
     }

@@ -101,7 +101,7 @@ impl Parser<'_> {
         let Some(rule) = RuleId::parse(name) else {
             let help = nearest(name, RULES.iter().map(|rule| rule.name))
                 .map(|near| format!("did you mean `{near}`?"))
-                .unwrap_or_else(|| "the rules are listed in docs/reference/configuration.md".to_owned());
+                .unwrap_or_else(|| "every rule is listed in docs/reference/rules.md".to_owned());
             return self.fault(name_range.clone(), format!("there is no rule `{name}`"), Some(help));
         };
         let word = value.get_ref().as_str();

@@ -45,7 +45,7 @@ struct Summary {
 impl Summary {
     fn of(libraries: &[Library], checked: &[Checked<'_>]) -> Self {
         let found = checked.iter().flat_map(|checked| &checked.diagnostics);
-        let problems = libraries.iter().flat_map(|library| library.snapshot.problems());
+        let problems = libraries.iter().flat_map(|library| &library.problems);
         let mut summary = Self::default();
         for diagnostic in found.chain(problems.map(|problem| &problem.diagnostic)) {
             match diagnostic.severity {
@@ -92,7 +92,7 @@ pub(crate) fn write_json(
             }
         })
         .collect();
-    let problems = libraries.iter().flat_map(|library| library.snapshot.problems());
+    let problems = libraries.iter().flat_map(|library| &library.problems);
     let problems = problems.map(DiagnosticJson::of_source).collect();
     ui.write_json(&CheckJson { skills, problems, fixed: fixed.to_vec(), summary })?;
     Ok(summary.worst())
@@ -106,7 +106,7 @@ pub(crate) fn write(
     checked: &[Checked<'_>],
 ) -> Result<Option<Severity>, CliError> {
     let is_coloured = ui.is_coloured();
-    for problem in libraries.iter().flat_map(|library| library.snapshot.problems()) {
+    for problem in libraries.iter().flat_map(|library| &library.problems) {
         let path = context.shown(&problem.path);
         let note = note(&problem.diagnostic, &path, None);
         writeln!(ui.out(), "{}", render_note(&note, is_coloured))?;
