@@ -12,7 +12,7 @@ use repertoire_model::Policy;
 use stand_in::{Discovered, discover, packs};
 
 use crate::cli::Globals;
-use crate::config::{self, Config, Settings};
+use crate::config::{self, Settings};
 use crate::env::{self, Env};
 use crate::error::CliError;
 use crate::ui::Ui;
@@ -21,18 +21,18 @@ use crate::ui::Ui;
 const MAX_NAMES_SHOWN: usize = 50;
 
 /// What every command that reads skills needs.
-pub struct Context {
+pub(crate) struct Context {
     /// The environment.
     pub env: Env,
     /// The options that every command takes.
     pub globals: Globals,
-    /// The configuration in force.
-    pub config: Config,
+    /// The settings in force.
+    pub settings: Settings,
 }
 
 /// Where skills are looked for.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub(crate) struct Place {
     /// The name of the source.
     pub label: String,
     /// The directory.
@@ -43,18 +43,13 @@ pub struct Place {
 
 impl Context {
     /// Reads the configuration.
-    pub fn load(ui: &Ui, env: Env, globals: Globals) -> Result<Self, CliError> {
-        let config = config::load(&env, &globals, ui.is_err_coloured())?;
-        Ok(Self { env, globals, config })
-    }
-
-    /// Returns the settings in force.
-    pub fn settings(&self) -> &Settings {
-        &self.config.settings
+    pub(crate) fn load(ui: &Ui, env: Env, globals: Globals) -> Result<Self, CliError> {
+        let settings = config::load(&env, &globals, ui.is_err_coloured())?;
+        Ok(Self { env, globals, settings })
     }
 
     /// Returns every place that is looked at, those that win first, whether it exists or not.
-    pub fn places(&self) -> Vec<Place> {
+    pub(crate) fn places(&self) -> Vec<Place> {
         if !self.globals.root.is_empty() {
             let place = |root: &PathBuf| Place {
                 label: format!("root:{}", root.display()),
@@ -63,8 +58,8 @@ impl Context {
             };
             return distinct(self.globals.root.iter().map(place).collect());
         }
-        let settings = self.settings();
-        let discovered = discover(self.env.working_directory(), self.env.home(), settings);
+        let settings = &self.settings;
+        let discovered = discover(self.env.working_directory(), self.env.home().as_deref(), settings);
         let mut places: Vec<Place> = discovered
             .into_iter()
             .map(|Discovered { label, path, reason }| Place { label, path, reason })
@@ -85,22 +80,22 @@ impl Context {
     }
 
     /// Reads all skills, and refuses where the policy does.
-    pub fn open(&self) -> Result<Library, CliError> {
-        let library = self.inspect(self.settings().policy.clone());
+    pub(crate) fn open(&self) -> Result<Library, CliError> {
+        let library = self.inspect(self.settings.policy.clone());
         library.snapshot.accepted()?;
         Ok(library)
     }
 
     /// Reads all skills under `policy`, for commands that tell what is wrong.
-    pub fn inspect(&self, policy: Policy) -> Library {
+    pub(crate) fn inspect(&self, policy: Policy) -> Library {
         self.inspect_places(self.places(), policy)
     }
 
     /// Reads the skills of `places` under `policy`.
-    pub fn inspect_places(&self, places: Vec<Place>, policy: Policy) -> Library {
+    pub(crate) fn inspect_places(&self, places: Vec<Place>, policy: Policy) -> Library {
         let provider = |place: &Place| -> Arc<dyn Provider> {
             Arc::new(FsProvider::new(FsOptions {
-                limits: self.settings().scan,
+                limits: self.settings.scan,
                 policy: policy.clone(),
                 ..FsOptions::new(&place.label, &place.path)
             }))
@@ -112,7 +107,7 @@ impl Context {
     }
 
     /// Returns `path` as a person in the working directory would write it.
-    pub fn shown(&self, path: &str) -> String {
+    pub(crate) fn shown(&self, path: &str) -> String {
         match Path::new(path).strip_prefix(self.env.working_directory()) {
             Ok(relative) if !relative.as_os_str().is_empty() => relative.display().to_string(),
             _ => path.to_owned(),
@@ -120,7 +115,7 @@ impl Context {
     }
 
     /// Returns where the cache lives, unless it is turned off.
-    pub fn cache_directory(&self) -> Option<PathBuf> {
+    pub(crate) fn cache_directory(&self) -> Option<PathBuf> {
         if self.globals.no_cache || self.env.is_on(env::NO_CACHE) {
             return None;
         }
@@ -142,7 +137,7 @@ fn distinct(mut places: Vec<Place>) -> Vec<Place> {
 }
 
 /// All skills, read.
-pub struct Library {
+pub(crate) struct Library {
     /// What reads their files.
     pub registry: Registry,
     /// The skills.
@@ -153,7 +148,7 @@ pub struct Library {
 
 impl Library {
     /// Returns the skill called `name`, or the error that tells what there is instead.
-    pub fn find(&self, name: &str) -> Result<&Entry, CliError> {
+    pub(crate) fn find(&self, name: &str) -> Result<&Entry, CliError> {
         match self.snapshot.find(name) {
             Lookup::Found(entry) => Ok(entry),
             Lookup::Quarantined(entry) => Err(quarantined(name, entry)),
@@ -192,16 +187,16 @@ fn quarantined(name: &str, entry: &Entry) -> CliError {
 }
 
 /// Returns the names and descriptions of all skills, for completion; nothing where anything is wrong.
-pub fn names(env: &Env, globals: &Globals) -> Vec<(String, String)> {
-    let Ok(config) = config::load(env, globals, false) else { return Vec::new() };
-    let context = Context { env: env.clone(), globals: globals.clone(), config };
-    let library = context.inspect(context.settings().policy.clone());
+pub(crate) fn names(env: &Env, globals: &Globals) -> Vec<(String, String)> {
+    let Ok(settings) = config::load(env, globals, false) else { return Vec::new() };
+    let context = Context { env: env.clone(), globals: globals.clone(), settings };
+    let library = context.inspect(context.settings.policy.clone());
     let entries = library.snapshot.active();
     entries.map(|entry| (entry.name().to_string(), entry.document.description.clone())).collect()
 }
 
 /// Returns the directory that a `SKILL.md` stands in, or the path itself.
-pub fn skill_directory(path: &Path) -> &Path {
+pub(crate) fn skill_directory(path: &Path) -> &Path {
     let is_manifest = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
     match path.parent() {
         Some(parent) if is_manifest && !path.is_dir() => parent,

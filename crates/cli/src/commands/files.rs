@@ -15,7 +15,7 @@ use crate::wire::Context;
 ///
 /// Paths are relative to the skill, sorted. Hidden files, links and special files are not part of a skill.
 #[derive(Debug, Args)]
-pub struct FilesArgs {
+pub(crate) struct FilesArgs {
     /// The skill, as NAME or as SOURCE:NAME
     #[arg(add = skill_names())]
     name: String,
@@ -48,7 +48,7 @@ struct ProblemJson {
 }
 
 /// Runs the command.
-pub fn run(ui: &mut Ui, context: &Context, args: &FilesArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &FilesArgs) -> Result<Exit, CliError> {
     let library = context.open()?;
     let entry = library.find(&args.name)?;
     let listing = pollster::block_on(library.registry.files(entry))?;

@@ -20,7 +20,7 @@ const DIGEST_CHARS: usize = "sha256:".len() + 12;
 /// Shows every skill that an agent is offered, with the source it comes from. Two skills of one name are never
 /// merged: the first source wins, and the other is shown by --all.
 #[derive(Debug, Args)]
-pub struct ListArgs {
+pub(crate) struct ListArgs {
     /// Show shadowed and quarantined skills too
     #[arg(long)]
     all: bool,
@@ -71,21 +71,20 @@ struct Row<'a> {
 }
 
 /// Runs the command.
-pub fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     // A refused library can still be looked at.
-    let library =
-        if args.all { context.inspect(context.settings().policy.clone()) } else { context.open()? };
+    let library = if args.all { context.inspect(context.settings.policy.clone()) } else { context.open()? };
     let entries = library.snapshot.entries().iter();
     let rows: Vec<Row<'_>> = entries
         .filter(|entry| args.all || entry.state == State::Active)
         .map(|entry| Row {
             entry,
             digest: args.digest.then(|| digest(&library, entry)).flatten(),
-            tokens: args.tokens.then(|| tokens(&library, entry, context.settings().estimator)),
+            tokens: args.tokens.then(|| tokens(&library, entry, context.settings.estimator)),
         })
         .collect();
     if ui.is_json() {
-        let tokenizer = args.tokens.then(|| context.settings().estimator.name());
+        let tokenizer = args.tokens.then(|| context.settings.estimator.name());
         ui.write_json(&ListJson {
             snapshot: library.snapshot.number(),
             tokenizer,

@@ -20,7 +20,7 @@ const SNIFFED_BYTES: usize = 8 * 1024;
 /// Without further options the instructions are printed byte for byte, without the frontmatter. On a terminal,
 /// characters that would do harm there are shown as escapes.
 #[derive(Debug, Args)]
-pub struct ShowArgs {
+pub(crate) struct ShowArgs {
     /// The skill, as NAME or as SOURCE:NAME
     #[arg(add = skill_names())]
     name: String,
@@ -65,7 +65,7 @@ struct ShowJson {
 }
 
 /// Runs the command.
-pub fn run(ui: &mut Ui, context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
     let library = context.open()?;
     if ui.is_json() {
         let mut answer = ShowJson { name: args.name.clone(), ..ShowJson::default() };
@@ -137,7 +137,7 @@ fn lossy(bytes: &[u8]) -> String {
 }
 
 fn wants_frontmatter(context: &Context, args: &ShowArgs) -> bool {
-    args.raw || context.settings().include_frontmatter
+    args.raw || context.settings.include_frontmatter
 }
 
 fn lines(args: &ShowArgs) -> LineRange {

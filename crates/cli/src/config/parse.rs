@@ -15,7 +15,7 @@ use super::settings::ConfiguredRoot;
 
 /// What a layer says about one key.
 #[derive(Clone)]
-pub struct Assignment {
+pub(crate) struct Assignment {
     /// The key.
     pub key: &'static Key,
     /// Its value.
@@ -23,7 +23,7 @@ pub struct Assignment {
 }
 
 /// Returns what `text` says, and everything that is wrong with it. Paths are relative to `directory`.
-pub fn parse(text: &str, directory: &Path) -> (Vec<Assignment>, Vec<Fault>) {
+pub(crate) fn parse(text: &str, directory: &Path) -> (Vec<Assignment>, Vec<Fault>) {
     let mut parser = Parser { directory, assignments: Vec::new(), faults: Vec::new() };
     let (document, errors) = DeTable::parse_recoverable(text);
     for error in errors {
@@ -38,7 +38,7 @@ pub fn parse(text: &str, directory: &Path) -> (Vec<Assignment>, Vec<Fault>) {
 }
 
 /// Returns the value that `word`, from the environment or a flag, gives to `key`, or what it should have been.
-pub fn parse_word(key: &'static Key, word: &str) -> Result<Value, String> {
+pub(crate) fn parse_word(key: &'static Key, word: &str) -> Result<Value, String> {
     let value = match key.kind {
         Kind::Word(_) => DeValue::String(word.into()),
         Kind::Switch => match word {
@@ -111,7 +111,7 @@ impl Parser<'_> {
                 self.assignments.extend(rules_key().map(|key| Assignment { key, value }));
             }
             None => {
-                self.bad_value(&format!("rules.{name}"), &Kind::Severity.describe(), Kind::Severity, value)
+                self.bad_value(&format!("rules.{name}"), &Kind::Severity.describe(), Kind::Severity, value);
             }
         }
     }

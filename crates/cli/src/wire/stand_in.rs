@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 
 use crate::config::Settings;
 
-pub struct Discovered {
+pub(crate) struct Discovered {
     pub label: String,
     pub path: PathBuf,
     pub reason: &'static str,
 }
 
-pub fn discover(working: &Path, home: Option<PathBuf>, settings: &Settings) -> Vec<Discovered> {
+pub(crate) fn discover(working: &Path, home: Option<&Path>, settings: &Settings) -> Vec<Discovered> {
     let mut all = Vec::new();
     for name in [".agents/skills", ".claude/skills"] {
         if settings.discover_project {
@@ -20,7 +20,7 @@ pub fn discover(working: &Path, home: Option<PathBuf>, settings: &Settings) -> V
         }
     }
     for name in [".agents/skills", ".claude/skills"] {
-        if let Some(home) = home.as_ref().filter(|_| settings.discover_user) {
+        if let Some(home) = home.filter(|_| settings.discover_user) {
             let path = home.join(name);
             all.push(Discovered { label: format!("user:{name}"), path, reason: "user" });
         }
@@ -28,7 +28,7 @@ pub fn discover(working: &Path, home: Option<PathBuf>, settings: &Settings) -> V
     all
 }
 
-pub fn packs(directory: &Path) -> Vec<PathBuf> {
+pub(crate) fn packs(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
 }

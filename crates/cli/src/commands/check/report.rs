@@ -68,7 +68,7 @@ impl Summary {
 }
 
 /// Writes everything as JSON, and returns the heaviest severity.
-pub fn write_json(
+pub(crate) fn write_json(
     ui: &mut Ui,
     libraries: &[Library],
     checked: &[Checked<'_>],
@@ -99,7 +99,7 @@ pub fn write_json(
 }
 
 /// Writes everything for people, and returns the heaviest severity.
-pub fn write(
+pub(crate) fn write(
     ui: &mut Ui,
     context: &Context,
     libraries: &[Library],

@@ -8,7 +8,7 @@ use repertoire_model::{Severity, State};
 
 use super::{Check, Status};
 use crate::cli::{ColorChoice, Globals};
-use crate::config::{self, Config};
+use crate::config::{self, Settings};
 use crate::env::{self, Env};
 use crate::wire::{Context, Library, Place};
 
@@ -16,14 +16,14 @@ use crate::wire::{Context, Library, Place};
 const MAX_NAMED: usize = 10;
 
 /// Looks at everything.
-pub fn all(env: Env, globals: Globals) -> Vec<Check> {
+pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
     let mut checks = Checks(Vec::new());
     checks.ok("version", format!("rep {}", env!("CARGO_PKG_VERSION")));
     checks.environment(&env);
-    let Some(config) = checks.configuration(&env, &globals) else { return checks.0 };
-    let context = Context { env, globals, config };
-    checks.ok("profile", context.settings().policy.profile.as_str());
-    let library = context.inspect(context.settings().policy.clone());
+    let Some(settings) = checks.configuration(&env, &globals) else { return checks.0 };
+    let context = Context { env, globals, settings };
+    checks.ok("profile", context.settings.policy.profile.as_str());
+    let library = context.inspect(context.settings.policy.clone());
     for place in &library.places {
         checks.place(&context, &library, place);
     }
@@ -77,8 +77,8 @@ impl Checks {
         }
     }
 
-    /// Returns the configuration, unless it is broken.
-    fn configuration(&mut self, env: &Env, globals: &Globals) -> Option<Config> {
+    /// Returns the settings, unless it is broken.
+    fn configuration(&mut self, env: &Env, globals: &Globals) -> Option<Settings> {
         let (files, absent) = config::find_files(env, globals);
         let outcome = config::load(env, globals, false);
         match &outcome {
@@ -110,15 +110,16 @@ impl Checks {
             let plural = if own == 1 { "" } else { "s" };
             return self.ok("place", format!("{path}: {own} skill{plural}{shared} ({label})"));
         }
-        let what = if place.path.exists() { "is not a directory" } else { "is not there" };
+        let what =
+            if place.path.try_exists().unwrap_or(true) { "is not a directory" } else { "is not there" };
         let message = format!("{path} {what} ({label})");
         match place.reason {
             _ if is_discovered => self.ok("place", message),
             "--root" => {
-                self.add(Status::Error, "place", message, Some("give --root a directory that exists"))
+                self.add(Status::Error, "place", message, Some("give --root a directory that exists"));
             }
             _ => {
-                self.add(Status::Warn, "place", message, Some("correct it in the configuration, or make it"))
+                self.add(Status::Warn, "place", message, Some("correct it in the configuration, or make it"));
             }
         }
     }
@@ -148,10 +149,6 @@ impl Checks {
         }
         let entries = library.snapshot.entries();
         let of = |state| entries.iter().filter(move |entry| entry.state == state);
-        let why = |entry: &Entry| {
-            let worst = entry.document.diagnostics.iter().rev().max_by_key(|found| found.severity);
-            worst.map(|found| found.message.clone()).unwrap_or_default()
-        };
         for entry in of(State::Quarantined).take(MAX_NAMED) {
             let path = context.shown(&entry.path);
             let hint = format!("run `rep check {path}`");
@@ -182,6 +179,13 @@ impl Checks {
             false => self.ok("library", counts.join(", ")),
         }
     }
+}
+
+/// Returns why `entry` was set aside: an error of its own, or else what resolution said, which comes last.
+fn why(entry: &Entry) -> String {
+    let found = &entry.document.diagnostics;
+    let error = found.iter().find(|found| found.severity == Severity::Error);
+    error.or(found.last()).map(|found| found.message.clone()).unwrap_or_default()
 }
 
 /// Writes and removes a file in `directory`.

@@ -16,7 +16,7 @@ const MAX_ENTRIES: usize = 10_000;
 
 /// What can be said about a skill that is not there.
 #[derive(Debug, Serialize)]
-pub struct Absence {
+pub(crate) struct Absence {
     nearest: Vec<String>,
     places: Vec<Looked>,
     near_misses: Vec<NearMiss>,
@@ -40,9 +40,9 @@ struct NearMiss {
 
 impl Absence {
     /// Returns what can be said about the absence of `name`.
-    pub fn of(library: &Library, name: &str) -> Self {
+    pub(crate) fn of(library: &Library, name: &str) -> Self {
         let nearest = match library.snapshot.find(name) {
-            Lookup::Unknown(nearest) => nearest.iter().map(|name| name.to_string()).collect(),
+            Lookup::Unknown(nearest) => nearest.into_iter().map(ToString::to_string).collect(),
             Lookup::Found(_) | Lookup::Quarantined(_) => Vec::new(),
         };
         let entries = library.snapshot.entries();
@@ -63,7 +63,7 @@ impl Absence {
     }
 
     /// Writes it for people.
-    pub fn write(&self, ui: &mut Ui, context: &Context, name: &str) -> Result<(), CliError> {
+    pub(crate) fn write(&self, ui: &mut Ui, context: &Context, name: &str) -> Result<(), CliError> {
         let heading = ui.paint(Style::Heading, &format!("there is no skill `{}`", escape(name)));
         writeln!(ui.out(), "{heading}")?;
         if !self.nearest.is_empty() {

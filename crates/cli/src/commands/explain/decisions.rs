@@ -11,7 +11,7 @@ use crate::wire::{Context, Library};
 
 /// One decision.
 #[derive(Debug, Serialize)]
-pub struct Decision {
+pub(crate) struct Decision {
     /// What was decided about.
     pub topic: &'static str,
     /// What was decided, and why.
@@ -19,7 +19,7 @@ pub struct Decision {
 }
 
 /// Returns the decisions about `entry`, in which the rules found `found`.
-pub fn of(
+pub(crate) fn of(
     context: &Context,
     library: &Library,
     entry: &Entry,
