@@ -1,5 +1,10 @@
 //! Holds the reference documentation to what the program says: each page is made here and compared.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "it reads and writes pages, and a variable that tests are run with"
+)]
+
 use std::fmt::Write as _;
 use std::path::PathBuf;
 

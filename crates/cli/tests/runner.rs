@@ -3,6 +3,7 @@
 //! A new command gets a `test_<command>_command.rs`; what is about no one command goes to `test_global.rs`.
 
 #![allow(
+    clippy::unwrap_used,
     clippy::disallowed_methods,
     reason = "the program under test is started, and its files are looked at"
 )]

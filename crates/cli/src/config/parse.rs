@@ -90,7 +90,7 @@ impl Parser<'_> {
             DeValue::Table(table) if is_table_name => self.table(name, table),
             _ if is_table_name => self.fault(
                 value.span(),
-                format!("`{name}` is a table, not a {}", value.get_ref().type_str()),
+                format!("`{name}` is a table of keys and has no value of its own"),
                 Some(format!("write `[{name}]` on a line of its own, and its keys below")),
             ),
             _ => self.unknown(name, name_range),
@@ -186,5 +186,37 @@ fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<Value, St
             roots.collect::<Option<_>>().map(Value::Paths).ok_or_else(expected)
         }
         _ => Err(expected()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(text: &str) -> Vec<String> {
+        parse(text, Path::new("")).1.into_iter().map(|fault| fault.message).collect()
+    }
+
+    #[test]
+    fn only_keys_of_the_table_are_accepted() {
+        for key in KEYS.iter().filter(|key| key.name != RULES_KEY) {
+            // Every key refuses a date, so it is known; with a letter more it is not.
+            assert_eq!(
+                faults(&format!("{} = 1979-05-27", key.name)),
+                [format!("bad value for `{}`", key.name)]
+            );
+            assert_eq!(faults(&format!("{}x = 1", key.name)), [format!("unknown key `{}x`", key.name)]);
+        }
+        for rule in RULES {
+            let (assignments, faults) = parse(&format!("rules.{} = \"off\"", rule.name), Path::new(""));
+            assert_eq!((assignments.len(), faults), (1, vec![]));
+        }
+    }
+
+    #[test]
+    fn a_table_is_not_a_value() {
+        assert_eq!(faults("catalog = 1"), ["`catalog` is a table of keys and has no value of its own"]);
+        assert_eq!(faults("[profile]\nx = 1"), ["bad value for `profile`"]);
+        assert_eq!(faults("[nope]\nx = 1"), ["unknown key `nope`"]);
     }
 }
