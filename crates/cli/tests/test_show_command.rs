@@ -133,3 +133,21 @@ fn a_shadowed_skill_is_reached_by_its_source() {
     assert_eq!(sandbox.run(&[&["show", "x"], &roots[..]].concat()).stdout, "one\n");
     assert_eq!(sandbox.run(&[&["show", "root:two:x"], &roots[..]].concat()).stdout, "two\n");
 }
+
+#[test]
+fn which_files_a_skill_is_said_to_have_is_a_choice() {
+    let sandbox = Sandbox::new();
+    let frontmatter =
+        "name: a\ndescription: Does things. Use when asked.\nreferences: [b.md, references/c.md]";
+    sandbox.write(".agents/skills/a/SKILL.md", format!("---\n{frontmatter}\n---\nx\n"));
+    sandbox.write(".agents/skills/a/references/a.md", "a");
+    sandbox.write(".agents/skills/a/references/b.md", "b");
+    let listed = |settings: &str| {
+        sandbox.write("repertoire.toml", settings);
+        sandbox.json(&["show", "a", "--json"])["available_references"].clone()
+    };
+    assert_eq!(listed(""), serde_json::json!(["a.md", "b.md"]));
+    assert_eq!(listed("resources.listing = \"declared\""), serde_json::json!(["b.md", "c.md"]));
+    assert_eq!(listed("resources.listing = \"both\""), serde_json::json!(["a.md", "b.md", "c.md"]));
+    assert_eq!(listed("resources.max_listed = 1"), serde_json::json!(["a.md"]));
+}
