@@ -172,7 +172,7 @@ pub(crate) fn holds_skills(path: &Path) -> std::io::Result<bool> {
 
 /// Returns the path of `relative` below `root` as people see it.
 fn display(root: &Path, relative: &str) -> String {
-    let path = if relative == place::ROOT_LOCATOR { root.to_owned() } else { root.join(relative) };
+    let path = if relative == place::ROOT_LOCATOR { root.to_owned() } else { place::join(root, relative) };
     text_of(path)
 }
 
