@@ -241,9 +241,7 @@ impl Library {
 
 fn quarantined(name: &str, entry: &Entry) -> CliError {
     let mut error = CliError::no(format!("the skill `{name}` is quarantined ({})", entry.path));
-    for diagnostic in
-        entry.document.diagnostics.iter().filter(|d| d.severity == repertoire_model::Severity::Error)
-    {
+    for diagnostic in entry.diagnostics().filter(|d| d.severity == repertoire_model::Severity::Error) {
         error = error.because(anyhow::anyhow!("{}", diagnostic.message));
     }
     error.hint(format!("run `rep check {}` to see what is wrong", entry.path))

@@ -4,6 +4,7 @@
 //! the skills below the directory `REPERTOIRE_CORPUS` when that is set too.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stderr)]
+#![allow(clippy::disallowed_methods, reason = "the test is told by the environment which program to run")]
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

@@ -68,6 +68,6 @@ impl Diagnostic {
 }
 
 /// Returns the heaviest severity among `diagnostics`.
-pub fn worst(diagnostics: &[Diagnostic]) -> Option<Severity> {
-    diagnostics.iter().map(|diagnostic| diagnostic.severity).max()
+pub fn worst<'a>(diagnostics: impl IntoIterator<Item = &'a Diagnostic>) -> Option<Severity> {
+    diagnostics.into_iter().map(|diagnostic| diagnostic.severity).max()
 }

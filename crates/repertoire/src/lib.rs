@@ -8,6 +8,8 @@ pub mod discovery;
 pub mod error;
 pub mod provider;
 pub mod registry;
+pub mod tokens;
+mod stored;
 #[doc(hidden)]
 pub mod testing;
 

@@ -161,7 +161,7 @@ async fn skills_come_with_their_text(provider: &dyn Provider) {
         let content = provider.read(&locator, &path("SKILL.md"), LineRange::default()).await;
         assert_eq!(ok("read SKILL.md", content).bytes, skill.text.as_bytes());
         let listed = skills(provider).await.into_iter().find(|listed| listed.locator == locator);
-        assert_eq!(listed.map(|listed| listed.document), Some(skill.document));
+        assert_eq!(listed.map(|listed| (*listed.document).clone()), Some(skill.document));
     }
 }
 

@@ -4,10 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
-use repertoire::Entry;
-use repertoire_model::catalog::{
-    self, Catalog, CatalogEntry, CatalogError, CatalogOptions, Format, Report, Tier,
-};
+use repertoire::tokens::TokenMemory;
+use repertoire_model::catalog::{Catalog, CatalogError, CatalogOptions, Format, Report, Tier};
 use serde::Serialize;
 
 use crate::cli::skill_names;
@@ -71,7 +69,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
     let library = context.open()?;
     let catalog = render(&library, &options)?;
     if ui.is_json() {
-        let tokens = exact_tokens(&catalog, &options);
+        let tokens = exact_tokens(context, &catalog, &options);
         ui.write_json(&CatalogJson {
             text: &catalog.text,
             format: options.format.as_str(),
@@ -96,27 +94,14 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
     }
     ui.flush()?;
     if args.report {
-        report(ui, &catalog, &options)?;
+        report(ui, context, &catalog, &options)?;
     }
     Ok(Exit::Success)
 }
 
 /// Returns the catalog of `library`.
 pub(crate) fn render(library: &Library, options: &CatalogOptions) -> Result<Catalog, CliError> {
-    let offered: Vec<&Entry> = library.snapshot.active().filter(|entry| entry.is_in_catalog()).collect();
-    // The reference library names the file as it lies on the disk, whatever its spelling.
-    let locations: Vec<String> =
-        offered.iter().map(|entry| format!("{}/{}", entry.path, entry.manifest_file)).collect();
-    let entries: Vec<CatalogEntry<'_>> = offered
-        .iter()
-        .zip(&locations)
-        .map(|(entry, location)| CatalogEntry {
-            name: entry.name().as_str(),
-            description: &entry.document.description,
-            location: Some(location),
-        })
-        .collect();
-    catalog::render(&entries, options).map_err(|error| match &error {
+    library.snapshot.catalog(options).map_err(|error| match &error {
         CatalogError::UnknownHighlight { name, nearest } => {
             let error = CliError::no(format!("there is no skill `{name}` in the catalog to highlight"));
             match nearest {
@@ -157,13 +142,19 @@ fn options(context: &Context, args: &CatalogArgs) -> Result<CatalogOptions, CliE
     Ok(options)
 }
 
-fn exact_tokens(catalog: &Catalog, options: &CatalogOptions) -> usize {
-    catalog.report.tokens.unwrap_or_else(|| options.tokenizer.count(&catalog.text))
+fn exact_tokens(context: &Context, catalog: &Catalog, options: &CatalogOptions) -> usize {
+    let memory = TokenMemory::new(context.cache_directory());
+    catalog.report.tokens.unwrap_or_else(|| memory.count(options.tokenizer, &catalog.text))
 }
 
-fn report(ui: &mut Ui, catalog: &Catalog, options: &CatalogOptions) -> Result<(), CliError> {
+fn report(
+    ui: &mut Ui,
+    context: &Context,
+    catalog: &Catalog,
+    options: &CatalogOptions,
+) -> Result<(), CliError> {
     let Report { tiers, over_budget, clipped, .. } = &catalog.report;
-    let tokens = exact_tokens(catalog, options);
+    let tokens = exact_tokens(context, catalog, options);
     let of = options.budget_tokens.map(|budget| format!(" of {budget}")).unwrap_or_default();
     let skills = tiers.len();
     let line = format!("{skills} skills, {tokens}{of} tokens ({})", options.tokenizer.name());

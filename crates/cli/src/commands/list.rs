@@ -33,22 +33,22 @@ pub(crate) struct ListArgs {
 }
 
 #[derive(Serialize)]
-struct ListJson {
+struct ListJson<'a> {
     snapshot: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     tokenizer: Option<&'static str>,
-    skills: Vec<SkillJson>,
+    skills: Vec<SkillJson<'a>>,
     problems: Vec<DiagnosticJson>,
 }
 
 #[derive(Serialize)]
-struct SkillJson {
-    name: String,
-    description: String,
-    source: String,
-    path: String,
-    version: Option<String>,
-    tags: Vec<String>,
+struct SkillJson<'a> {
+    name: &'a str,
+    description: &'a str,
+    source: &'a str,
+    path: &'a str,
+    version: Option<&'a str>,
+    tags: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     digest: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -104,24 +104,20 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
     Ok(Exit::Success)
 }
 
-fn skill_json(row: Row<'_>) -> SkillJson {
+fn skill_json(row: Row<'_>) -> SkillJson<'_> {
     let Row { entry, digest, tokens } = row;
     let document = &entry.document;
     SkillJson {
-        name: entry.name().to_string(),
-        description: document.description.clone(),
-        source: entry.source.to_string(),
-        path: entry.path.clone(),
-        version: document.manifest.version.clone(),
-        tags: document.manifest.tags.clone(),
+        name: entry.name().as_str(),
+        description: &document.description,
+        source: &entry.source,
+        path: &entry.path,
+        version: document.manifest.version.as_deref(),
+        tags: &document.manifest.tags,
         digest,
         tokens,
         state: entry.state.as_str(),
-        diagnostics: document
-            .diagnostics
-            .iter()
-            .map(|found| DiagnosticJson::of_skill(entry, found))
-            .collect(),
+        diagnostics: entry.diagnostics().map(|found| DiagnosticJson::of_skill(entry, found)).collect(),
     }
 }
 
@@ -188,7 +184,7 @@ fn summary(ui: &mut Ui, library: &Library, args: &ListArgs) -> Result<(), CliErr
     let (shadowed, quarantined) = (count(State::Shadowed), count(State::Quarantined));
     let flawed = entries
         .iter()
-        .filter(|entry| diagnostic::worst(&entry.document.diagnostics) >= Some(Severity::Warning))
+        .filter(|entry| diagnostic::worst(entry.diagnostics()) >= Some(Severity::Warning))
         .count();
     let mut parts = vec![format!("{} active", count(State::Active))];
     for (number, word) in [(shadowed, "shadowed"), (quarantined, "quarantined"), (flawed, "with warnings")] {

@@ -9,6 +9,7 @@ pub mod memory;
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use repertoire_model::{Bundle, BundleFile, Diagnostic, Digest, Document, FileEntry, LineRange, SkillPath};
 
@@ -47,8 +48,8 @@ pub struct Listed {
     pub manifest_file: String,
     /// What tells whether two sources lead to the very same skill; for the file system, its resolved directory.
     pub identity: Option<String>,
-    /// Its `SKILL.md`, taken apart.
-    pub document: Document,
+    /// Its `SKILL.md`, taken apart; shared by every snapshot that holds it.
+    pub document: Arc<Document>,
 }
 
 /// Something wrong with a source that is not wrong with one of its skills.

@@ -1,6 +1,7 @@
 //! All sources together: providers merged by precedence under a policy, published as numbered snapshots.
 
 mod open;
+mod catalog;
 mod remember;
 mod snapshot;
 

@@ -122,7 +122,7 @@ impl Registry {
 
     /// Returns everything the rules find in the skill, the files beside its `SKILL.md` included.
     pub async fn check(&self, entry: &Entry) -> Result<Vec<Diagnostic>, Error> {
-        let mut diagnostics = entry.document.diagnostics.clone();
+        let mut diagnostics: Vec<Diagnostic> = entry.diagnostics().cloned().collect();
         let listing = match self.files(entry).await {
             Ok(listing) => listing,
             // A skill that cannot be read at all has already said so.

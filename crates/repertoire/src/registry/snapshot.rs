@@ -1,6 +1,6 @@
 //! An immutable, numbered view of all skills.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use repertoire_model::resolve::{self, Candidate, Verdict};
@@ -32,8 +32,10 @@ pub struct Entry {
     pub manifest_file: String,
     /// What became of it.
     pub state: State,
-    /// Its `SKILL.md`, taken apart; its diagnostics include those of resolution.
-    pub document: Document,
+    /// Its `SKILL.md`, taken apart.
+    pub document: Arc<Document>,
+    /// Why it lost its name, where it did.
+    pub collision: Option<Diagnostic>,
     /// Other sources that lead to the very same skill.
     pub also: Vec<Route>,
     pub(crate) provider: usize,
@@ -49,6 +51,16 @@ impl Entry {
     /// Returns the name that addresses this skill whatever else there is: `source:name`.
     pub fn qualified_name(&self) -> String {
         format!("{}:{}", self.source, self.name())
+    }
+
+    /// Returns where a person finds its `SKILL.md`, as it is spelled there.
+    pub fn location(&self) -> String {
+        format!("{}/{}", self.path.trim_end_matches('/'), self.manifest_file)
+    }
+
+    /// Returns what is wrong with its `SKILL.md`, and last, why it lost its name.
+    pub fn diagnostics(&self) -> impl DoubleEndedIterator<Item = &Diagnostic> {
+        self.document.diagnostics.iter().chain(&self.collision)
     }
 
     /// Returns whether the skill belongs in a catalog: active, and not kept for people by its author.
@@ -109,15 +121,14 @@ impl Snapshot {
                     entries[positions[first]].also.push(Route { source, path: skill.path });
                 }
                 Verdict::Distinct { state, diagnostic } => {
-                    let mut document = skill.document;
-                    document.diagnostics.extend(diagnostic);
                     positions[index] = entries.len();
                     entries.push(Entry {
                         source,
                         path: skill.path,
                         manifest_file: skill.manifest_file,
                         state,
-                        document,
+                        document: skill.document,
+                        collision: diagnostic,
                         also: Vec::new(),
                         provider,
                         locator: skill.locator,
@@ -129,17 +140,16 @@ impl Snapshot {
         Self::sorted(number, entries, problems, &refusals)
     }
 
-    fn sorted(number: u64, entries: Vec<Entry>, problems: Vec<Problem>, refusals: &[usize]) -> Self {
-        let mut order: Vec<usize> = (0..entries.len()).collect();
+    fn sorted(number: u64, mut entries: Vec<Entry>, problems: Vec<Problem>, refusals: &[usize]) -> Self {
+        let refused: HashSet<(usize, Locator)> = refusals
+            .iter()
+            .map(|index| (entries[*index].provider, entries[*index].locator.clone()))
+            .collect();
         // The sort is stable, so skills of one name and state keep their precedence.
-        order.sort_by(|a, b| {
-            let key = |index: usize| (entries[index].document.name.as_str(), entries[index].state);
-            key(*a).cmp(&key(*b))
-        });
-        let refusals =
-            order.iter().enumerate().filter(|(_, old)| refusals.contains(old)).map(|(new, _)| new).collect();
-        let mut slots: Vec<Option<Entry>> = entries.into_iter().map(Some).collect();
-        let entries: Vec<Entry> = order.into_iter().filter_map(|index| slots[index].take()).collect();
+        entries.sort_by(|a, b| (a.name(), a.state).cmp(&(b.name(), b.state)));
+        let is_refused =
+            |entry: &Entry| !refused.is_empty() && refused.contains(&(entry.provider, entry.locator.clone()));
+        let refusals = (0..entries.len()).filter(|index| is_refused(&entries[*index])).collect();
         let active = entries
             .iter()
             .enumerate()
@@ -173,8 +183,7 @@ impl Snapshot {
     pub fn refusals(&self) -> impl Iterator<Item = (&Entry, &Diagnostic)> {
         self.refusals.iter().filter_map(|index| {
             let entry = &self.entries[*index];
-            let heaviest =
-                entry.document.diagnostics.iter().rev().max_by_key(|diagnostic| diagnostic.severity)?;
+            let heaviest = entry.diagnostics().rev().max_by_key(|diagnostic| diagnostic.severity)?;
             Some((entry, heaviest))
         })
     }

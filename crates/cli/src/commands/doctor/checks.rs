@@ -204,9 +204,8 @@ impl Checks {
 
 /// Returns why `entry` was set aside: an error of its own, or else what resolution said, which comes last.
 fn why(entry: &Entry) -> String {
-    let found = &entry.document.diagnostics;
-    let error = found.iter().find(|found| found.severity == Severity::Error);
-    error.or(found.last()).map(|found| found.message.clone()).unwrap_or_default()
+    let error = entry.diagnostics().find(|found| found.severity == Severity::Error);
+    error.or(entry.diagnostics().next_back()).map(|found| found.message.clone()).unwrap_or_default()
 }
 
 /// Writes and removes a file in `directory`.

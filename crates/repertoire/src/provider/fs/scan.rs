@@ -4,6 +4,7 @@
 //! visited level by level in bytewise order, so that a bound cuts off the same ones every time.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use rayon::prelude::*;
 use repertoire_model::validate::Reporter;
@@ -30,7 +31,7 @@ pub(super) struct Found {
     pub(super) home: Home,
     pub(super) identity: String,
     pub(super) manifest_file: Cow<'static, str>,
-    pub(super) document: Document,
+    pub(super) document: Arc<Document>,
     /// What its `SKILL.md` was like when it was read, where that can tell a later change.
     pub(super) stamp: Option<Stamp>,
     /// What else the cache knows, where the document comes from there.
@@ -306,7 +307,7 @@ fn found(
         home: place.home.clone(),
         identity: text_of(place.resolved()),
         manifest_file,
-        document,
+        document: Arc::new(document),
         stamp,
         remembered: None,
     }

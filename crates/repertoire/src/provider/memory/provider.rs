@@ -146,7 +146,7 @@ impl Provider for MemoryProvider {
             path: format!("{}:{}", self.label, held.locator.as_str()),
             manifest_file: MANIFEST_FILE.to_owned(),
             identity: None,
-            document: held.document(&self.policy),
+            document: Arc::new(held.document(&self.policy)),
         };
         let skills = self.skills.iter().map(listed).collect();
         Box::pin(std::future::ready(Ok(Listing { skills, problems: Vec::new() })))

@@ -1,23 +1,19 @@
 //! The file a cache lies in.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use repertoire_model::Digest;
 
 use super::super::safe_dir::SafeDir;
 use super::Cache;
+use crate::stored;
 
 /// The largest cache that is read or written, in bytes.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
 /// How many hexadecimal digits of the key's digest name the file; the whole key is inside.
 const NAME_DIGITS: usize = 32;
-
-/// Tells apart what this process writes at the same time.
-static COUNTER: AtomicU64 = AtomicU64::new(0);
 
 /// The file of one cache.
 #[derive(Debug)]
@@ -53,24 +49,6 @@ impl CacheFile {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        fs::create_dir_all(&self.directory)?;
-        let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-        let temporary = self.directory.join(format!(".{}.{}-{number}.tmp", self.name, std::process::id()));
-        let written = create(&temporary)
-            .and_then(|mut file| file.write_all(bytes))
-            .and_then(|()| fs::rename(&temporary, self.directory.join(&self.name)));
-        if written.is_err() {
-            let _ = fs::remove_file(&temporary);
-        }
-        written
+        stored::replace(&self.directory, &self.name, bytes)
     }
-}
-
-/// Creates a file that only its owner may read: descriptions may be private.
-fn create(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }

@@ -192,7 +192,7 @@ fn a_skill_md_may_link_to_its_source_and_no_further() {
         let sound = ["a", "b", "c"].contains(&skill.locator.as_str());
         assert_eq!(skill.document.standing == Standing::Sound, sound, "{:?}", skill.locator);
         let got = block_on(provider.get(&skill.locator)).unwrap().unwrap();
-        assert_eq!(got.document, skill.document);
+        assert_eq!(got.document, *skill.document);
         let read = block_on(provider.read(
             &skill.locator,
             &SkillPath::new("SKILL.md").unwrap(),

@@ -25,10 +25,11 @@ impl Warm {
         FsProvider::new(options)
     }
 
-    /// Returns the one file of the cache.
+    /// Returns the one file of the cache; one that is being written is hidden.
     fn file(&self) -> Option<PathBuf> {
+        let entries = fs::read_dir(self.cache.path()).unwrap().map(|entry| entry.unwrap().path());
         let mut files: Vec<PathBuf> =
-            fs::read_dir(self.cache.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+            entries.filter(|path| path.extension().is_some_and(|extension| extension == "skills")).collect();
         assert!(files.len() <= 1, "{files:?}");
         files.pop()
     }
@@ -148,9 +149,9 @@ fn a_cache_may_be_shared() {
                     provider.set_token_counts(&Locator::new("skill-1"), "test", counts);
                     block_on(provider.memo().unwrap().save());
                     if thread == 0
-                        && let Some(file) = fs::read_dir(warm.cache.path()).unwrap().next()
+                        && let Some(file) = warm.file()
                     {
-                        let _ = fs::remove_file(file.unwrap().path());
+                        let _ = fs::remove_file(file);
                     }
                 }
             });

@@ -1,0 +1,36 @@
+//! The catalog of a snapshot.
+
+use repertoire_model::catalog::{self, Catalog, CatalogEntry, CatalogError, CatalogOptions};
+
+use super::{Entry, Snapshot};
+
+impl Snapshot {
+    /// Renders the catalog of the skills that agents are offered.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// use repertoire::model::{CatalogOptions, Policy};
+    /// use repertoire::provider::memory::{MemoryProvider, SkillDefinition};
+    /// use repertoire::{Provider, Registry};
+    /// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
+    /// let provider: Arc<dyn Provider> = Arc::new(MemoryProvider::new("builtin", vec![skill]));
+    /// let registry = pollster::block_on(Registry::open(vec![provider], Policy::default()))?;
+    /// let catalog = registry.snapshot().catalog(&CatalogOptions::default())?;
+    /// assert!(catalog.text.contains("<name>greet</name>"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn catalog(&self, options: &CatalogOptions) -> Result<Catalog, CatalogError> {
+        let offered: Vec<&Entry> = self.active().filter(|entry| entry.is_in_catalog()).collect();
+        let locations: Vec<String> = offered.iter().map(|entry| entry.location()).collect();
+        let entries: Vec<CatalogEntry<'_>> = offered
+            .iter()
+            .zip(&locations)
+            .map(|(entry, location)| CatalogEntry {
+                name: entry.name().as_str(),
+                description: &entry.document.description,
+                location: Some(location),
+            })
+            .collect();
+        catalog::render(&entries, options)
+    }
+}
