@@ -1,11 +1,9 @@
-//! A small YAML tree that keeps both views of a scalar: its source text and its type.
-//!
-//! Built from the events of `granit-parser` under a budget: no anchors, aliases or tags, a bounded depth and a
-//! bounded number of nodes, one document. Scalars stay text until [`Node::to_json`] gives them the types of the YAML
-//! 1.2 core schema, so `version: 1.10` is `1.10` to whoever reads a string and `1.1` to whoever reads JSON.
+//! The tree, and the way to it through the parser.
 
 use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span};
 use serde_json::{Map, Number, Value};
+
+use super::simple;
 
 /// The deepest nesting of collections.
 pub const MAX_DEPTH: usize = 16;
@@ -68,6 +66,14 @@ pub struct Fault {
 
 /// Parses one YAML document.
 pub fn parse(text: &str) -> Result<Parsed, Fault> {
+    match simple::parse(text) {
+        Some(parsed) => Ok(parsed),
+        None => parse_events(text),
+    }
+}
+
+/// Parses one YAML document of any kind.
+fn parse_events(text: &str) -> Result<Parsed, Fault> {
     let mut options = Options::default();
     options.flow_nesting_limit = MAX_DEPTH;
     options.block_nesting_limit = MAX_DEPTH;
@@ -376,5 +382,64 @@ mod tests {
         assert!(parse("a: *undefined").is_err());
         assert!(parse("a: 1\n---\nb: 2").is_err());
         assert!(parse("? [a]\n: b").is_err());
+    }
+
+    /// Returns what a reader of the tree can tell, ranges as the text they cover.
+    fn told(text: &str, node: &Node) -> String {
+        let covered = |range: &Range| text[range.clone()].trim_end().to_owned();
+        match node {
+            Node::Scalar(s) => format!("{:?} {} {:?} @{}", s.text, s.plain, covered(&s.range), s.range.start),
+            Node::Sequence(items, range) => {
+                let items: Vec<String> = items.iter().map(|item| told(text, item)).collect();
+                format!("[{}] @{}", items.join(", "), range.start)
+            }
+            Node::Mapping(entries, range) => {
+                let entries = entries.iter().map(|entry| {
+                    let Entry { key, value } = entry;
+                    format!(
+                        "{:?} {:?} @{}: {}",
+                        key.text,
+                        covered(&key.range),
+                        key.range.start,
+                        told(text, value)
+                    )
+                });
+                format!("{{{}}} @{}", entries.collect::<Vec<_>>().join(", "), range.start)
+            }
+        }
+    }
+
+    fn check_short_way(text: &str) {
+        let Some(short) = simple::parse(text) else { return };
+        let long = parse_events(text).unwrap_or_else(|fault| panic!("{text:?}: {fault:?}"));
+        let root = |parsed: &Parsed| parsed.root.as_ref().map(|root| told(text, root));
+        assert_eq!(root(&short), root(&long), "{text:?}");
+        assert!(long.comments.is_empty(), "{text:?}");
+    }
+
+    #[test]
+    fn the_short_way_is_taken_by_ordinary_frontmatter() {
+        let ordinary = "name: a\ndescription: Does things, e.g. C#. Use when: no\n";
+        assert!(simple::parse(ordinary).is_none(), "a colon and a blank need the parser");
+        let ordinary = "name: a\ndescription: 'Does things'\nlicense: MIT\nmetadata:\n  a: b\n  v: \"1.0\"\ntags:\n  - x y\n  - z\n";
+        assert!(simple::parse(ordinary).is_some());
+        check_short_way(ordinary);
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig { cases: 4096, failure_persistence: None, ..Default::default() })]
+
+        #[test]
+        fn the_short_way_leads_to_the_same_place(lines in proptest::collection::vec(
+            "( {0,2})(- )?[a-z]{1,3}(: ?| :|:  )?[a-zé0-9\"' :#,\\[\\]{}&*!|>%@`~.=+-]{0,8} {0,2}", 1..6
+        )) {
+            check_short_way(&lines.join("\n"));
+            check_short_way(&(lines.join("\n") + "\n"));
+        }
+
+        #[test]
+        fn the_short_way_survives_anything(text in "\\PC{0,40}|[a-z:\n \"'#-]{0,40}") {
+            check_short_way(&text);
+        }
     }
 }
