@@ -29,6 +29,8 @@ pub(super) fn fit(page: &Page<'_>, budget: usize) -> Fit {
 struct Purchase {
     index: usize,
     price: usize,
+    /// What was shown before.
+    before: Tier,
 }
 
 /// What is bought, and what is left to buy with.
@@ -67,15 +69,38 @@ impl<'a> Purse<'a> {
                 self.buy(index, Tier::FirstSentence, self.price(index, Tier::FirstSentence));
             }
         }
-        for tier in [Tier::Full, Tier::FirstSentence] {
-            if self.left == 0 {
-                return;
+        if self.left == 0 {
+            return;
+        }
+        let sentences = self.cheapest_first(Tier::FirstSentence);
+        if sentences.iter().map(|(price, _)| price).sum::<usize>() <= self.left {
+            for (price, index) in sentences {
+                self.buy(index, Tier::FirstSentence, price);
             }
+            self.complete();
+            return;
+        }
+        for tier in [Tier::Full, Tier::FirstSentence] {
             for (price, index) in self.cheapest_first(tier) {
                 if !self.buy(index, tier, price) {
                     break;
                 }
             }
+        }
+    }
+
+    /// Buys the rest of descriptions that show their first sentence, cheapest first, ties by name.
+    fn complete(&mut self) {
+        let begun = (0..self.tiers.len()).filter(|index| self.tiers[*index] == Tier::FirstSentence);
+        let rest =
+            |index| self.price(index, Tier::Full).saturating_sub(self.price(index, Tier::FirstSentence));
+        let mut prices: Vec<(usize, usize)> = begun.map(|index| (rest(index), index)).collect();
+        prices.sort_unstable();
+        for (price, index) in prices {
+            if price > self.left {
+                break;
+            }
+            self.take(index, Tier::Full, price);
         }
     }
 
@@ -112,10 +137,15 @@ impl<'a> Purse<'a> {
         if price > self.left {
             return false;
         }
-        self.left -= price;
-        self.tiers[index] = tier;
-        self.purchases.push(Purchase { index, price });
+        self.take(index, tier, price);
         true
+    }
+
+    /// Pays for showing an item as `tier`.
+    fn take(&mut self, index: usize, tier: Tier, price: usize) {
+        self.left -= price;
+        let before = std::mem::replace(&mut self.tiers[index], tier);
+        self.purchases.push(Purchase { index, price, before });
     }
 
     /// Returns the latest purchases until `tokens` are saved; `false` if there was none.
@@ -125,7 +155,7 @@ impl<'a> Purse<'a> {
         while saved < tokens
             && let Some(purchase) = self.purchases.pop()
         {
-            self.tiers[purchase.index] = Tier::NameOnly;
+            self.tiers[purchase.index] = purchase.before;
             saved += purchase.price;
         }
         self.purchases.len() < before
@@ -174,6 +204,8 @@ mod tests {
         check(6, [NameOnly, Full, NameOnly, NameOnly]);
         check(16, [NameOnly, Full, Full, FirstSentence]);
         check(28, [NameOnly, Full, Full, Full]);
+        check(32, [Full, Full, FirstSentence, FirstSentence]);
+        check(34, [Full, Full, Full, FirstSentence]);
         check(46, [Full; 4]);
     }
 

@@ -17,16 +17,18 @@
 //!
 //! Shortening all descriptions alike is the one thing that is known not to work: a skill that is described in half a
 //! sentence is not chosen, and then none is. Cutting the list off by alphabet hides whatever is called `z`. So each
-//! skill has its full description, or its first sentence, or its name only, and **as many as possible have the full
-//! one**:
+//! skill has its full description, or its first sentence, or its name only:
 //!
 //! 1. Every name is paid for first, with the frame around the entries and the footer.
 //! 2. The highlighted skill and then those of [`CatalogOptions::priority`], in that order, take the most that still
 //!    fits: their full description or else its first sentence. A search fills `priority` with what is relevant.
-//! 3. Of the others the cheapest descriptions are taken in full first, ties by name, until none fits any more. No other
-//!    order gives more skills their full description, and none depends less on how a skill is called; terse
-//!    descriptions are favoured, which is the incentive their authors should have.
-//! 4. What is left of the budget buys first sentences, cheapest first, ties by name.
+//! 3. If the first sentence of every other skill fits, each has it, and the rest of the budget completes descriptions,
+//!    cheapest first, ties by name.
+//! 4. Otherwise the cheapest descriptions are taken in full first, ties by name, until none fits any more, and what is
+//!    left buys first sentences in the same way.
+//!
+//! No other order gives more skills their full description, and none depends less on how a skill is called; terse
+//! descriptions are favoured, which is the incentive their authors should have.
 //!
 //! The text is counted again as a whole at the end, and the last purchases are returned if it should be over.
 //!
@@ -56,7 +58,9 @@ pub mod tokens;
 
 pub use compose::{Catalog, render};
 pub use entry::{CatalogEntry, MAX_DESCRIPTION_CHARS};
-pub use options::{CatalogError, CatalogOptions, Format, LIST_TOOL, LOAD_TOOL, OverBudget, READ_TOOL};
+pub use options::{
+    CatalogError, CatalogOptions, Format, LIST_TOOL, LOAD_TOOL, OverBudget, READ_TOOL, SEARCH_TOOL,
+};
 pub use report::{Report, SkillTier, Tier};
 pub use sentence::MAX_SENTENCE_CHARS;
 pub use tokens::{Tokenizer, count_tokens};

@@ -13,6 +13,9 @@ pub const READ_TOOL: &str = "read_skill_file";
 /// The tool that a shortened catalog points at when there is none to search with.
 pub const LIST_TOOL: &str = "list_skills";
 
+/// The tool that finds skills by what they do.
+pub const SEARCH_TOOL: &str = "search_skills";
+
 /// The shape of the text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Format {
@@ -127,7 +130,7 @@ impl Default for CatalogOptions {
             tokenizer: Tokenizer::default(),
             tool_name: LOAD_TOOL.to_owned(),
             file_tool: Some(READ_TOOL.to_owned()),
-            search_tool: None,
+            search_tool: Some(SEARCH_TOOL.to_owned()),
         }
     }
 }
