@@ -7,6 +7,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod bundle;
+pub mod catalog;
 pub mod diagnostic;
 pub mod document;
 pub mod frontmatter;
@@ -22,6 +23,7 @@ pub mod validate;
 pub mod yaml;
 
 pub use bundle::{Bundle, BundleFile, Digest, FileEntry, FileKind};
+pub use catalog::{Catalog, CatalogEntry, CatalogError, CatalogOptions};
 pub use diagnostic::{Diagnostic, Severity, Span};
 pub use document::{Document, Source, Standing};
 pub use lines::{Excerpt, LineRange};

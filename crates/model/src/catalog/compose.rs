@@ -1,0 +1,78 @@
+//! From entries to text and report.
+
+use super::budget;
+use super::entry::{CatalogEntry, Item, prepare};
+use super::options::{CatalogError, CatalogOptions, OverBudget};
+use super::render::Page;
+use super::report::{Report, SkillTier, Tier};
+
+/// The text for the system prompt, and what became of the skills.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Catalog {
+    /// The text; empty where there are no skills.
+    pub text: String,
+    /// What became of the skills.
+    pub report: Report,
+}
+
+impl Catalog {
+    /// Returns the tokens of the text, counting them if rendering did not.
+    pub fn tokens(&self) -> usize {
+        self.report.tokens.unwrap_or_else(|| self.report.tokenizer.count(&self.text))
+    }
+}
+
+/// Returns the catalog of `entries`, which may come in any order.
+///
+/// An empty set gives the empty text, whatever the options say.
+///
+/// # Errors
+///
+/// If the skill to highlight is not among the entries, or the format needs locations and one is missing.
+pub fn render(entries: &[CatalogEntry<'_>], options: &CatalogOptions) -> Result<Catalog, CatalogError> {
+    let items = if entries.is_empty() { Vec::new() } else { prepare(entries, options)? };
+    let page = Page::new(&items, options);
+    let full = if items.is_empty() { String::new() } else { page.full() };
+    let every = |tier| vec![tier; items.len()];
+    let Some(budget) = options.budget_tokens else {
+        return Ok(catalog(&items, options, full, None, &every(Tier::Full)));
+    };
+    if let Some(tokens) = options.tokenizer.count_up_to(&full, budget) {
+        return Ok(catalog(&items, options, full, Some(tokens), &every(Tier::Full)));
+    }
+    Ok(match options.over_budget {
+        OverBudget::Tiers => {
+            let fit = budget::fit(&page, budget);
+            catalog(&items, options, fit.text, Some(fit.tokens), &fit.tiers)
+        }
+        OverBudget::SearchOnly => {
+            let text = page.search_only();
+            let tokens = options.tokenizer.count(&text);
+            catalog(&items, options, text, Some(tokens), &every(Tier::Omitted))
+        }
+        OverBudget::Verbatim => {
+            let tokens = options.tokenizer.count(&full);
+            catalog(&items, options, full, Some(tokens), &every(Tier::Full))
+        }
+    })
+}
+
+fn catalog(
+    items: &[Item<'_>],
+    options: &CatalogOptions,
+    text: String,
+    tokens: Option<usize>,
+    tiers: &[Tier],
+) -> Catalog {
+    let tiers =
+        items.iter().zip(tiers).map(|(item, tier)| SkillTier { name: item.name.to_string(), tier: *tier });
+    let report = Report {
+        tokenizer: options.tokenizer,
+        budget_tokens: options.budget_tokens,
+        tokens,
+        over_budget: tokens.zip(options.budget_tokens).is_some_and(|(tokens, budget)| tokens > budget),
+        tiers: tiers.collect(),
+        clipped: items.iter().filter(|item| item.clipped).count(),
+    };
+    Catalog { text, report }
+}

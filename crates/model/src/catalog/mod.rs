@@ -1,0 +1,67 @@
+//! The catalog: the level-1 text that every agent carries in its system prompt, one line or element per skill.
+//!
+//! It is paid for on every turn of every agent and it is the prefix that prompt caches match on. Hence:
+//!
+//! - **The same skills give the same bytes.** Entries are sorted bytewise by name, whatever order they arrive in.
+//!   Loading a skill changes nothing, unless a host without a cache asks the `menu` format to mark what is loaded.
+//! - **No skills, no text.** An empty set renders the empty string, so that nothing needs to be injected.
+//! - **A description is data.** It is flattened to one line, stripped of control, invisible and direction-changing
+//!   characters, bounded by [`MAX_DESCRIPTION_CHARS`], and escaped so that it cannot close its wrapper or open
+//!   another entry.
+//! - **Every name stays.** Over a budget descriptions give way, by the rule below; names do not, unless the host
+//!   chose [`OverBudget::SearchOnly`]. What was left out is announced in the text, with the tool that finds it.
+//!
+//! No format ends with a line break: the host joins its sections as it likes.
+//!
+//! # Who keeps the full description
+//!
+//! Shortening all descriptions alike is the one thing that is known not to work: a skill that is described in half a
+//! sentence is not chosen, and then none is. Cutting the list off by alphabet hides whatever is called `z`. So each
+//! skill has its full description, or its first sentence, or its name only, and **as many as possible have the full
+//! one**:
+//!
+//! 1. Every name is paid for first, with the frame around the entries and the footer.
+//! 2. The highlighted skill and then those of [`CatalogOptions::priority`], in that order, take the most that still
+//!    fits: their full description or else its first sentence. A search fills `priority` with what is relevant.
+//! 3. Of the others the cheapest descriptions are taken in full first, ties by name, until none fits any more. No other
+//!    order gives more skills their full description, and none depends less on how a skill is called; terse
+//!    descriptions are favoured, which is the incentive their authors should have.
+//! 4. What is left of the budget buys first sentences, cheapest first, ties by name.
+//!
+//! The text is counted again as a whole at the end, and the last purchases are returned if it should be over.
+//!
+//! ```
+//! use repertoire_model::catalog::{CatalogEntry, CatalogOptions, Format, render};
+//!
+//! let entries = [
+//!     CatalogEntry { name: "git", description: "Version control.", location: None },
+//!     CatalogEntry { name: "docx", description: "Word\nfiles.", location: None },
+//! ];
+//! let options = CatalogOptions { format: Format::Menu, ..CatalogOptions::default() };
+//! assert_eq!(
+//!     render(&entries, &options).unwrap().text,
+//!     "Available skills (use load_skill to activate):\n\n- docx: Word files.\n- git: Version control."
+//! );
+//! ```
+
+mod budget;
+mod compose;
+mod entry;
+mod notice;
+mod options;
+mod render;
+mod report;
+mod sentence;
+pub mod tokens;
+
+pub use compose::{Catalog, render};
+pub use entry::{CatalogEntry, MAX_DESCRIPTION_CHARS};
+pub use options::{CatalogError, CatalogOptions, Format, LIST_TOOL, LOAD_TOOL, OverBudget, READ_TOOL};
+pub use report::{Report, SkillTier, Tier};
+pub use sentence::MAX_SENTENCE_CHARS;
+pub use tokens::Tokenizer;
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! What a host may choose about the catalog, and what can be wrong with the choice.
+
+use std::fmt;
+
+use super::Tokenizer;
+
+/// The tool that loads a skill, unless the host says otherwise.
+pub const LOAD_TOOL: &str = "load_skill";
+
+/// The tool that reads a file of a skill, unless the host says otherwise.
+pub const READ_TOOL: &str = "read_skill_file";
+
+/// The tool that a shortened catalog points at when there is none to search with.
+pub const LIST_TOOL: &str = "list_skills";
+
+/// The shape of the text.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Guidance on how to use skills, then `<available_skills>` with one `<skill>` a line; the default.
+    #[default]
+    Xml,
+    /// `Skills:` and `- name: description` lines, nothing else; the tool's own description must tell the rest.
+    List,
+    /// `Available skills (use load_skill to activate):`, a blank line, `- name: description` lines.
+    Menu,
+    /// `[Available Skills]`, lines with a bullet and the name in backticks, a closing line on how to load one.
+    Bracket,
+    /// `## Available Skills` and a list with bold names.
+    Markdown,
+    /// `{"skills":[{"name":…,"description":…}]}` for programs: one skill a line, `primary` and `note` where they apply.
+    Json,
+    /// The block that `skills-ref to-prompt` prints, for hosts that let the model read files by their location.
+    Compat,
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Self; 7] =
+        [Self::Xml, Self::List, Self::Menu, Self::Bracket, Self::Markdown, Self::Json, Self::Compat];
+
+    /// Returns the word used on every surface.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Xml => "xml",
+            Self::List => "list",
+            Self::Menu => "menu",
+            Self::Bracket => "bracket",
+            Self::Markdown => "markdown",
+            Self::Json => "json",
+            Self::Compat => "compat",
+        }
+    }
+
+    /// Returns the format that goes by `word`.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|format| format.as_str() == word)
+    }
+}
+
+/// What happens when the full text is over the budget.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum OverBudget {
+    /// Descriptions give way, names stay; the default.
+    #[default]
+    Tiers,
+    /// Nothing is listed; the text says how many skills there are and how to search them.
+    SearchOnly,
+    /// The text stays whole and the report says that it is over.
+    Verbatim,
+}
+
+impl OverBudget {
+    /// Every choice.
+    pub const ALL: [Self; 3] = [Self::Tiers, Self::SearchOnly, Self::Verbatim];
+
+    /// Returns the word used on every surface.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Tiers => "tiers",
+            Self::SearchOnly => "search_only",
+            Self::Verbatim => "verbatim",
+        }
+    }
+
+    /// Returns the choice that goes by `word`.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|choice| choice.as_str() == word)
+    }
+}
+
+/// The choices a catalog is rendered by.
+///
+/// Tool names are the host's own and stand in the text as they are given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CatalogOptions {
+    /// The shape of the text.
+    pub format: Format,
+    /// The most tokens the text may have, frame and footer included; without it nothing is counted.
+    pub budget_tokens: Option<usize>,
+    /// What happens when the full text is over the budget.
+    pub over_budget: OverBudget,
+    /// The skill that comes first, marked as primary.
+    pub highlight: Option<String>,
+    /// Skills that keep their description before others do, most important first; unknown names are passed over.
+    pub priority: Vec<String>,
+    /// Skills marked ` [loaded]`. Only [`Format::Menu`] does so, and no host that caches prompts should ask for it.
+    pub loaded: Vec<String>,
+    /// What tokens are counted with.
+    pub tokenizer: Tokenizer,
+    /// The tool that loads a skill.
+    pub tool_name: String,
+    /// The tool that reads a file of a skill, where there is one.
+    pub file_tool: Option<String>,
+    /// The tool that searches skills, where there is one; else a shortened catalog points at [`LIST_TOOL`].
+    pub search_tool: Option<String>,
+}
+
+impl Default for CatalogOptions {
+    fn default() -> Self {
+        Self {
+            format: Format::default(),
+            budget_tokens: None,
+            over_budget: OverBudget::default(),
+            highlight: None,
+            priority: Vec::new(),
+            loaded: Vec::new(),
+            tokenizer: Tokenizer::default(),
+            tool_name: LOAD_TOOL.to_owned(),
+            file_tool: Some(READ_TOOL.to_owned()),
+            search_tool: None,
+        }
+    }
+}
+
+/// A choice that does not go with the skills at hand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CatalogError {
+    /// The skill to highlight is not among the entries.
+    UnknownHighlight {
+        /// The name that was asked for.
+        name: String,
+        /// The name that was probably meant.
+        nearest: Option<String>,
+    },
+    /// [`Format::Compat`] needs to know where each skill lies, and this one does not say.
+    MissingLocation {
+        /// The skill.
+        name: String,
+    },
+}
+
+impl fmt::Display for CatalogError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UnknownHighlight { name, nearest: Some(nearest) } => {
+                write!(f, "no skill {name:?} to highlight; did you mean {nearest:?}?")
+            }
+            Self::UnknownHighlight { name, nearest: None } => write!(f, "no skill {name:?} to highlight"),
+            Self::MissingLocation { name } => {
+                write!(f, "skill {name:?} has no location, which the compat format lists")
+            }
+        }
+    }
+}
+
+impl std::error::Error for CatalogError {}

@@ -1,0 +1,32 @@
+//! `bracket`: a bracketed title, bullets with the name as code, and a closing line on how to load one.
+
+use super::escape::push_code;
+use super::layout::{Frame, Layout, push_note};
+use crate::catalog::entry::Item;
+
+pub(super) struct Bracket;
+
+impl Layout for Bracket {
+    fn open(&self, out: &mut String, _: &Frame<'_>) {
+        out.push_str("[Available Skills]\n");
+    }
+
+    fn entry(&self, out: &mut String, item: &Item<'_>, description: Option<&str>) {
+        out.push_str("• ");
+        push_code(out, &item.name);
+        if item.primary {
+            out.push_str(" (primary)");
+        }
+        if let Some(description) = description {
+            out.push_str(" — ");
+            out.push_str(description);
+        }
+    }
+
+    fn close(&self, out: &mut String, frame: &Frame<'_>, note: Option<&str>) {
+        out.push_str("\nUse ");
+        out.push_str(&frame.options.tool_name);
+        out.push_str("(name) to load full instructions.\n");
+        push_note(out, note);
+    }
+}

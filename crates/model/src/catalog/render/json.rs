@@ -1,0 +1,37 @@
+//! `json`: an object with `skills`, each with `name`, `description` unless it was left out, and `primary` where it is
+//! true, in this order; and `note` where something was left out.
+
+use super::escape::push_json;
+use super::layout::{Frame, Layout};
+use crate::catalog::entry::Item;
+
+pub(super) struct Json;
+
+impl Layout for Json {
+    fn open(&self, out: &mut String, _: &Frame<'_>) {
+        out.push_str("{\"skills\":[\n");
+    }
+
+    fn entry(&self, out: &mut String, item: &Item<'_>, description: Option<&str>) {
+        out.push_str("{\"name\":");
+        push_json(out, &item.name);
+        if let Some(description) = description {
+            out.push_str(",\"description\":");
+            push_json(out, description);
+        }
+        out.push_str(if item.primary { ",\"primary\":true}" } else { "}" });
+    }
+
+    fn separator(&self) -> &'static str {
+        ","
+    }
+
+    fn close(&self, out: &mut String, _: &Frame<'_>, note: Option<&str>) {
+        out.push(']');
+        if let Some(note) = note {
+            out.push_str(",\"note\":");
+            push_json(out, note);
+        }
+        out.push('}');
+    }
+}

@@ -1,0 +1,28 @@
+//! `markdown`: a heading, how to load a skill, and a list with bold names.
+
+use super::layout::{Frame, Layout, push_after_colon, push_note};
+use crate::catalog::entry::Item;
+
+pub(super) struct Markdown;
+
+impl Layout for Markdown {
+    fn open(&self, out: &mut String, frame: &Frame<'_>) {
+        out.push_str("## Available Skills\n\nCall `");
+        out.push_str(&frame.options.tool_name);
+        out.push_str("` with the name of a skill to load its full instructions.\n\n");
+    }
+
+    fn entry(&self, out: &mut String, item: &Item<'_>, description: Option<&str>) {
+        out.push_str("- **");
+        out.push_str(&item.name);
+        out.push_str("**");
+        if item.primary {
+            out.push_str(" (primary)");
+        }
+        push_after_colon(out, description);
+    }
+
+    fn close(&self, out: &mut String, _: &Frame<'_>, note: Option<&str>) {
+        push_note(out, note);
+    }
+}

@@ -1,0 +1,14 @@
+//! The formats, one file each, and the page they are written on.
+
+mod bracket;
+mod compat;
+mod escape;
+mod json;
+mod layout;
+mod list;
+mod markdown;
+mod menu;
+mod page;
+mod xml;
+
+pub(super) use page::Page;

@@ -1,0 +1,64 @@
+//! `xml`: guidance, then one element a skill. The default.
+//!
+//! Models take a skill for a tool and call it by its name unless they are told otherwise and shown an example that
+//! names a skill they have; hence the wording of the second paragraph.
+
+use super::escape::{push_code, push_xml};
+use super::layout::{Frame, Layout, push_note};
+use crate::catalog::entry::Item;
+
+const HEADING: &str = "## Skills\n\nSkills are instructions for particular kinds of task.";
+
+pub(super) struct Xml;
+
+impl Layout for Xml {
+    fn open(&self, out: &mut String, frame: &Frame<'_>) {
+        let load = &frame.options.tool_name;
+        out.push_str(HEADING);
+        out.push_str(" A Skill is NOT a tool: to use one, call the `");
+        out.push_str(load);
+        out.push_str("` tool with its name, then follow the instructions it returns.");
+        if let Some(example) = frame.example {
+            out.push_str(" For example, to use ");
+            push_escaped_code(out, example);
+            out.push_str(", call `");
+            out.push_str(load);
+            out.push_str("` with the name ");
+            push_escaped_code(out, example);
+            out.push_str("; there is no tool of that name.");
+        }
+        out.push_str(
+            "\n\nLoad a Skill proactively whenever a task matches its description; you do not need to ask permission. \
+             Each Skill needs loading only once: its instructions remain available above.",
+        );
+        if let Some(tool) = &frame.options.file_tool {
+            out.push_str(" Read the files that a loaded Skill refers to on demand, with `");
+            out.push_str(tool);
+            out.push_str("`.");
+        }
+        out.push_str("\n\n<available_skills>\n");
+    }
+
+    fn entry(&self, out: &mut String, item: &Item<'_>, description: Option<&str>) {
+        out.push_str(if item.primary { "<skill primary=\"true\"><name>" } else { "<skill><name>" });
+        push_xml(out, &item.name);
+        out.push_str("</name>");
+        if let Some(description) = description {
+            out.push_str("<description>");
+            push_xml(out, description);
+            out.push_str("</description>");
+        }
+        out.push_str("</skill>");
+    }
+
+    fn close(&self, out: &mut String, _: &Frame<'_>, note: Option<&str>) {
+        out.push_str("</available_skills>\n");
+        push_note(out, note);
+    }
+}
+
+fn push_escaped_code(out: &mut String, name: &str) {
+    let mut escaped = String::with_capacity(name.len());
+    push_xml(&mut escaped, name);
+    push_code(out, &escaped);
+}

@@ -1,0 +1,66 @@
+//! What rendering did to the skills, for the person who pays for the tokens.
+
+use super::Tokenizer;
+
+/// How much of a skill the catalog shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tier {
+    /// Nothing, by the host's choice.
+    Omitted,
+    /// Its name.
+    NameOnly,
+    /// Its name and the first sentence of its description.
+    FirstSentence,
+    /// Its name and its description.
+    Full,
+}
+
+impl Tier {
+    /// Returns the word used on every surface.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Omitted => "omitted",
+            Self::NameOnly => "name_only",
+            Self::FirstSentence => "first_sentence",
+            Self::Full => "full",
+        }
+    }
+}
+
+/// A skill and how much of it is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillTier {
+    /// The name of the skill.
+    pub name: String,
+    /// How much of it is shown.
+    pub tier: Tier,
+}
+
+/// What became of the skills.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// What tokens are counted with.
+    pub tokenizer: Tokenizer,
+    /// The budget, where there was one.
+    pub budget_tokens: Option<usize>,
+    /// The exact count of the text by `tokenizer`; `None` without a budget, because counting costs more than rendering.
+    pub tokens: Option<usize>,
+    /// Whether the text is over the budget all the same.
+    pub over_budget: bool,
+    /// The skills in the order of the text.
+    pub tiers: Vec<SkillTier>,
+    /// How many descriptions were cut at [`MAX_DESCRIPTION_CHARS`](super::MAX_DESCRIPTION_CHARS).
+    pub clipped: usize,
+}
+
+impl Report {
+    /// Returns how many skills are shown as `tier`.
+    pub fn count(&self, tier: Tier) -> usize {
+        self.tiers.iter().filter(|skill| skill.tier == tier).count()
+    }
+
+    /// Returns how many skills are shown with less than their description for the sake of the budget.
+    pub fn shortened(&self) -> usize {
+        self.tiers.iter().filter(|skill| skill.tier != Tier::Full).count()
+    }
+}

@@ -1,0 +1,106 @@
+//! What must hold of every text, however odd.
+
+use proptest::prelude::*;
+use repertoire_model::document::frontmatter_json;
+use repertoire_model::{Document, LineRange, Policy, Profile, SkillName, SkillPath, Source, repair, yaml};
+
+/// Texts made of the pieces that frontmatter is made of, so that most of them come near to being one.
+fn skill_like() -> impl Strategy<Value = String> {
+    let piece = prop_oneof![
+        Just("---\n".to_owned()),
+        Just("---\r\n".to_owned()),
+        Just("--- \n".to_owned()),
+        Just("name: ".to_owned()),
+        Just("description: ".to_owned()),
+        Just("metadata:\n  ".to_owned()),
+        Just("tags: [".to_owned()),
+        Just("]\n".to_owned()),
+        Just("- ".to_owned()),
+        Just(": ".to_owned()),
+        Just(" # ".to_owned()),
+        Just("\"".to_owned()),
+        Just("'".to_owned()),
+        Just("|\n  ".to_owned()),
+        Just(">\n".to_owned()),
+        Just("&a ".to_owned()),
+        Just("*a ".to_owned()),
+        Just("!!str ".to_owned()),
+        Just("{".to_owned()),
+        Just("}".to_owned()),
+        Just("\n".to_owned()),
+        Just("\t".to_owned()),
+        Just("\u{feff}".to_owned()),
+        Just("\u{202e}".to_owned()),
+        "[a-z ]{1,12}",
+        "\\PC{0,6}",
+    ];
+    proptest::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat())
+}
+
+fn parse(text: &str, profile: Profile) -> Document {
+    let source = Source { bytes: text.as_bytes(), directory: Some("some-skill"), file_name: "SKILL.md" };
+    Document::parse(source, &Policy::of(profile))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1024, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_text_makes_a_document_whose_places_exist(text in skill_like()) {
+        for profile in Profile::ALL {
+            let document = parse(&text, profile);
+            prop_assert!(text.get(document.body.offset..document.body.offset + document.body.length).is_some());
+            for diagnostic in &document.diagnostics {
+                if let Some(span) = diagnostic.span {
+                    let end = (span.start + span.length) as usize;
+                    prop_assert!(text.get(span.start as usize..end).is_some(), "{:?}", diagnostic);
+                    prop_assert!(span.line as usize <= text.matches('\n').count() + 1);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn parsing_is_a_function(text in skill_like()) {
+        prop_assert_eq!(parse(&text, Profile::Standard), parse(&text, Profile::Standard));
+    }
+
+    #[test]
+    fn a_repair_changes_nothing_that_was_understood_and_is_done_once(text in skill_like()) {
+        if let Some(fixed) = repair::fix(&text) {
+            prop_assert_eq!(frontmatter_json(&fixed), frontmatter_json(&text));
+            prop_assert_eq!(repair::fix(&fixed), None);
+        }
+    }
+
+    #[test]
+    fn quoted_text_reads_back(text in "\\PC*|[\\x00-\\x7f]*") {
+        let parsed = yaml::parse(&format!("k: {}", repair::quote(&text)));
+        let json = parsed.map(|parsed| parsed.root.map(|root| root.to_json()));
+        prop_assert_eq!(json, Ok(Some(serde_json::json!({ "k": text }))));
+    }
+
+    #[test]
+    fn names_are_stable(text in "\\PC{0,80}") {
+        for name in [SkillName::new(&text), SkillName::slug(&text)].into_iter().flatten() {
+            prop_assert_eq!(SkillName::new(name.as_str()), Some(name.clone()));
+            prop_assert!(!name.as_str().contains(['/', '\\', ':', '\0', ' ']));
+        }
+    }
+
+    #[test]
+    fn paths_never_lead_out(text in "([a-z.]{0,3}[/\\\\]?){0,6}|\\PC{0,30}") {
+        if let Ok(path) = SkillPath::new(&text) {
+            let native = std::path::Path::new(path.as_str());
+            prop_assert!(native.components().all(|part| matches!(part, std::path::Component::Normal(_))));
+        }
+    }
+
+    #[test]
+    fn line_ranges_divide_a_text(text in "[ab\r\n]{0,30}", cut in 0_usize..8) {
+        let head = LineRange::new(None, Some(cut)).apply(text.as_bytes());
+        let tail = LineRange::new(Some(cut + 1), None).apply(text.as_bytes());
+        prop_assert_eq!([head.bytes, tail.bytes].concat(), text.as_bytes());
+        prop_assert_eq!(head.lines + tail.lines, head.total_lines);
+    }
+}
