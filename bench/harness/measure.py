@@ -20,23 +20,28 @@ class MeasureError(Exception):
 
 @dataclass
 class Figure:
-    """What one operation of one contender took on one library."""
+    """What one operation of one contender took on one library: by the clock, and of all processors together."""
 
     size: int
     name: str
     kind: str
     operation: str
     threads: int
-    samples: list = field(default_factory=list)
+    wall_ms: list = field(default_factory=list)
+    cpu_ms: list = field(default_factory=list)
     peak_mb: float = 0.0
 
     @property
     def min(self):
-        return min(self.samples)
+        return min(self.wall_ms)
 
     @property
     def median(self):
-        return statistics.median(self.samples)
+        return statistics.median(self.wall_ms)
+
+    @property
+    def cpu(self):
+        return min(self.cpu_ms)
 
     def record(self):
         """Returns the figure as it is kept in results.jsonl."""
@@ -49,7 +54,8 @@ class Figure:
             "min_ms": round(self.min, 4),
             "median_ms": round(self.median, 4),
             "peak_mb": round(self.peak_mb, 1),
-            "samples_ms": [round(sample, 4) for sample in self.samples],
+            "wall_ms": [round(sample, 4) for sample in self.wall_ms],
+            "cpu_ms": [round(sample, 4) for sample in self.cpu_ms],
         }
 
 
@@ -59,12 +65,13 @@ class Figures:
     def __init__(self):
         self.all = {}
 
-    def add(self, size, contender, operation, samples, peak_mb):
+    def add(self, size, contender, operation, wall_ms, cpu_ms, peak_mb):
         key = (size, contender.name, contender.kind, operation, contender.threads)
         figure = self.all.setdefault(
             key, Figure(size, contender.name, contender.kind, operation, contender.threads)
         )
-        figure.samples.extend(samples)
+        figure.wall_ms.extend(wall_ms)
+        figure.cpu_ms.extend(cpu_ms)
         figure.peak_mb = max(figure.peak_mb, peak_mb)
 
     def inside(self, size, name, operation, threads):
@@ -103,13 +110,13 @@ def prepare(contender, size):
 def once(figures, size, contender):
     outcome = run(contender, size, keep_output=contender.kind == INSIDE)
     if contender.kind == WHOLE:
-        figures.add(size, contender, "process", [outcome.wall_ms], outcome.peak_mb)
+        figures.add(size, contender, "process", [outcome.wall_ms], [outcome.cpu_ms], outcome.peak_mb)
         return outcome.wall_ms
     for line in outcome.output.splitlines():
         record = json.loads(line)
         if "skills" in record:
             expect(contender, size, record["skills"])
-        figures.add(size, contender, record["operation"], record["samples_ms"], outcome.peak_mb)
+        figures.add(size, contender, record["operation"], record["wall_ms"], record["cpu_ms"], outcome.peak_mb)
     return outcome.wall_ms
 
 
@@ -123,6 +130,7 @@ class Outcome:
     """What one process took and wrote."""
 
     wall_ms: float
+    cpu_ms: float
     peak_mb: float
     output: bytes
 
@@ -151,4 +159,5 @@ def run(contender, size, keep_output=True):
             reason = errors.read().decode(errors="replace").strip()[-500:]
             raise MeasureError(f"{contender.name} failed with status {os.waitstatus_to_exitcode(status)}: {reason}")
         kept.seek(0)
-        return Outcome(wall_ms, usage.ru_maxrss / 1024, kept.read())
+        cpu_ms = (usage.ru_utime + usage.ru_stime) * 1e3
+        return Outcome(wall_ms, cpu_ms, usage.ru_maxrss / 1024, kept.read())

@@ -9,6 +9,10 @@ from harness import contenders as who
 from harness.install import REPOSITORY, WORK
 
 
+TIMES = ("min ms", "median ms", "cpu ms")
+RATIOS = ("ratio", "of medians", "of cpu")
+
+
 def circumstances(installed):
     """Returns what the figures depend on."""
     return {
@@ -57,7 +61,7 @@ def print_inside(figures, size):
             operation = f"{figure.name}, {figure.operation}"
             table.append((operation, figure.threads, *times(figure), *ratios(figure, bare)))
     title = f"In process, {size:,} skills; ratios to the bare walk and read (or bare rendering) on as many threads"
-    print_table(title, ("contender", "threads", "min ms", "median ms", "ratio", "ratio of medians"), table)
+    print_table(title, ("contender", "threads", *TIMES, *RATIOS), table)
 
 
 def print_whole(figures, size):
@@ -67,7 +71,7 @@ def print_whole(figures, size):
         for figure in of_size(figures, size, who.WHOLE)
     ]
     title = f"Whole process, {size:,} skills; ratios to the bare walk and read as a process"
-    print_table(title, ("command", "min ms", "median ms", "peak MB", "ratio", "ratio of medians"), table)
+    print_table(title, ("command", *TIMES, "peak MB", *RATIOS), table)
 
 
 def print_targets(rows):
@@ -82,7 +86,7 @@ def print_targets(rows):
         )
         for row in rows
     ]
-    print_table("Targets", ("target", "measured", "ratio", "ratio of medians", "wanted", ""), table)
+    print_table("Targets", ("target", "measured", "ratio", "of medians", "wanted", ""), table)
 
 
 def of_size(figures, size, kind):
@@ -91,11 +95,11 @@ def of_size(figures, size, kind):
 
 
 def times(figure):
-    return f"{figure.min:.2f}", f"{figure.median:.2f}"
+    return f"{figure.min:.2f}", f"{figure.median:.2f}", f"{figure.cpu:.2f}"
 
 
 def ratios(figure, base):
-    return f"{figure.min / base.min:.2f}", f"{figure.median / base.median:.2f}"
+    return f"{figure.min / base.min:.2f}", f"{figure.median / base.median:.2f}", f"{figure.cpu / base.cpu:.2f}"
 
 
 def print_table(title, header, rows):

@@ -34,23 +34,32 @@ def pydantic_ai_skills(library):
 PEERS = {"skills-ref": skills_ref, "fastmcp": fastmcp, "pydantic-ai-skills": pydantic_ai_skills}
 
 
-def milliseconds_since(start):
-    return round((time.perf_counter() - start) * 1e3, 4)
+class Stopwatch:
+    """Keeps what each run of a function took, on the clock and of the processor."""
+
+    def __init__(self):
+        self.wall_ms = []
+        self.cpu_ms = []
+
+    def measure(self, function, *arguments):
+        wall, cpu = time.perf_counter(), time.process_time()
+        result = function(*arguments)
+        self.wall_ms.append(round((time.perf_counter() - wall) * 1e3, 4))
+        self.cpu_ms.append(round((time.process_time() - cpu) * 1e3, 4))
+        return result
 
 
 def main(peer, library, repeat):
     # Writing log lines is not what is measured.
     logging.disable(logging.CRITICAL)
-    start = time.perf_counter()
-    index = PEERS[peer](os.path.abspath(library))
-    print(json.dumps({"operation": "import", "samples_ms": [milliseconds_since(start)]}))
-    samples = []
+    imports = Stopwatch()
+    index = imports.measure(PEERS[peer], os.path.abspath(library))
+    print(json.dumps({"operation": "import", **vars(imports)}))
+    indexing = Stopwatch()
     skills = 0
     for _ in range(repeat):
-        start = time.perf_counter()
-        skills = index()
-        samples.append(milliseconds_since(start))
-    print(json.dumps({"operation": "index", "skills": skills, "samples_ms": samples}))
+        skills = indexing.measure(index)
+    print(json.dumps({"operation": "index", "skills": skills, **vars(indexing)}))
 
 
 if __name__ == "__main__":

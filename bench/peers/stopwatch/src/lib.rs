@@ -4,6 +4,8 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::time::Instant;
 
+use rustix::time::{ClockId, clock_gettime};
+
 /// What a program was asked to do.
 pub struct Task {
     /// The directory that holds the skills.
@@ -29,18 +31,26 @@ impl Task {
     ///
     /// What `run` returns beside the count is dropped after the clock has stopped.
     pub fn measure<T>(&self, operation: &str, mut run: impl FnMut() -> (usize, T)) {
-        let mut samples = Vec::with_capacity(self.repeat);
+        let (mut wall, mut cpu) = (Vec::new(), Vec::new());
         let mut skills = 0;
         for _ in 0..self.repeat {
-            let start = Instant::now();
+            let (wall_start, cpu_start) = (Instant::now(), cpu_ms());
             let (count, result) = black_box(run());
-            samples.push(format!("{:.4}", start.elapsed().as_secs_f64() * 1e3));
+            wall.push(format!("{:.4}", wall_start.elapsed().as_secs_f64() * 1e3));
+            cpu.push(format!("{:.4}", cpu_ms() - cpu_start));
             drop(result);
             skills = count;
         }
         println!(
-            r#"{{"operation":"{operation}","skills":{skills},"samples_ms":[{}]}}"#,
-            samples.join(",")
+            r#"{{"operation":"{operation}","skills":{skills},"wall_ms":[{}],"cpu_ms":[{}]}}"#,
+            wall.join(","),
+            cpu.join(",")
         );
     }
+}
+
+/// Returns the processor time that all threads of this process have used, in the kernel as well.
+fn cpu_ms() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
 }
