@@ -54,10 +54,17 @@ fn run(area: &str) {
         .iter()
         .filter_map(|case| {
             let reasons = run_case(case);
-            (!reasons.is_empty()).then(|| format!("{} ({}):\n  {}", case.id, case.about, reasons.join("\n  ")))
+            (!reasons.is_empty())
+                .then(|| format!("{} ({}):\n  {}", case.id, case.about, reasons.join("\n  ")))
         })
         .collect();
-    assert!(failures.is_empty(), "{} of {} cases fail\n{}", failures.len(), cases.case.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} of {} cases fail\n{}",
+        failures.len(),
+        cases.case.len(),
+        failures.join("\n")
+    );
 }
 
 fn run_case(case: &Case) -> Vec<String> {

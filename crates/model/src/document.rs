@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::catalog::Tokenizer;
 use crate::frontmatter::{self, Division, Fenced};
 use crate::manifest::Manifest;
 use crate::policy::{NameMismatch, OnInvalid, Policy};
@@ -113,9 +114,12 @@ impl Document {
         help: &str,
         policy: &Policy,
     ) -> Self {
-        let mut reporter = Reporter::new(policy);
-        reporter.report(rule, message).help(help);
-        Self::set_aside(directory, reporter)
+        let mut document = Self::set_aside(directory, Reporter::new(policy));
+        // Whatever the rule weighs elsewhere, here it costs the whole skill.
+        let severity = Severity::Error;
+        let (message, help) = (message.to_owned(), Some(help.to_owned()));
+        document.diagnostics.insert(0, Diagnostic { rule, severity, message, help, file: None, span: None });
+        document
     }
 
     /// Returns the document of a skill of which nothing but its directory is known.
@@ -328,7 +332,7 @@ impl Parser<'_, '_> {
         if let Some(compatibility) = &manifest.compatibility {
             self.check_compatibility(compatibility, span_of("compatibility"));
         }
-        let count = |text: &str| bpe_openai::o200k_base().count(text);
+        let count = |text: &str| Tokenizer::default().count(text);
         body::check_size(body_text, lines, count, &mut self.reporter);
         body::check_characters(self.file, &mut self.reporter);
 

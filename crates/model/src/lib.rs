@@ -6,21 +6,22 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
-pub mod bundle;
-pub mod catalog;
-pub mod diagnostic;
-pub mod document;
-pub mod frontmatter;
+pub mod text;
 pub mod lines;
-pub mod manifest;
 pub mod name;
 pub mod path;
-pub mod policy;
-pub mod repair;
-pub mod resolve;
-pub mod text;
-pub mod validate;
 pub mod yaml;
+pub mod frontmatter;
+pub mod repair;
+pub mod manifest;
+pub mod document;
+pub mod bundle;
+pub mod diagnostic;
+pub mod validate;
+pub mod policy;
+pub mod resolve;
+pub mod catalog;
+pub mod compat;
 
 pub use bundle::{Bundle, BundleFile, Digest, FileEntry, FileKind};
 pub use catalog::{Catalog, CatalogEntry, CatalogError, CatalogOptions};

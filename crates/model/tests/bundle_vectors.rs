@@ -18,7 +18,12 @@ fn digests_are_those_of_the_published_vectors() {
             }
         };
         let bundle = Bundle::new(vector["files"].as_array().unwrap().iter().map(file).collect());
-        assert_eq!(String::from_utf8(bundle.manifest()).unwrap(), vector["manifest"].as_str().unwrap(), "{}", vector["case"]);
+        assert_eq!(
+            String::from_utf8(bundle.manifest()).unwrap(),
+            vector["manifest"].as_str().unwrap(),
+            "{}",
+            vector["case"]
+        );
         assert_eq!(bundle.digest().to_string(), vector["digest"].as_str().unwrap(), "{}", vector["case"]);
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use repertoire_model::PathFault;
+use repertoire_model::{Diagnostic, PathFault};
 
 /// Something a caller asked for that could not be done.
 ///
@@ -14,6 +14,7 @@ pub struct Error {
     kind: ErrorKind,
     subject: Option<String>,
     path: Option<PathBuf>,
+    diagnostics: Vec<Diagnostic>,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
@@ -47,7 +48,7 @@ pub enum ErrorKind {
 impl Error {
     /// Returns an error of `kind` about nothing in particular.
     pub fn new(kind: ErrorKind) -> Self {
-        Self { kind, subject: None, path: None, source: None }
+        Self { kind, subject: None, path: None, diagnostics: Vec::new(), source: None }
     }
 
     /// Returns this error about the skill or file called `subject`.
@@ -71,6 +72,13 @@ impl Error {
         self
     }
 
+    /// Returns this error with what the rules found.
+    #[must_use]
+    pub fn with(mut self, diagnostics: Vec<Diagnostic>) -> Self {
+        self.diagnostics = diagnostics;
+        self
+    }
+
     /// Returns what went wrong.
     pub fn kind(&self) -> ErrorKind {
         self.kind
@@ -84,6 +92,11 @@ impl Error {
     /// Returns the path on the file system it is about.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
+    }
+
+    /// Returns what the rules found, where that is why.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
     }
 }
 
@@ -106,6 +119,9 @@ impl fmt::Display for Error {
         }
         if let Some(path) = &self.path {
             write!(f, " ({})", path.display())?;
+        }
+        if let Some(diagnostic) = self.diagnostics.first() {
+            write!(f, ": {}", diagnostic.message)?;
         }
         Ok(())
     }

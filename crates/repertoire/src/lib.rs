@@ -4,9 +4,12 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+pub mod discovery;
 pub mod error;
 pub mod provider;
 pub mod registry;
+#[doc(hidden)]
+pub mod testing;
 
 pub use error::{Error, ErrorKind};
 pub use provider::Provider;

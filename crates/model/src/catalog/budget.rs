@@ -138,3 +138,67 @@ fn cost(page: &Page<'_>, index: usize, tier: Tier) -> usize {
     page.entry(&mut entry, index, tier);
     page.options.tokenizer.count(&entry)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::entry::prepare;
+    use super::super::{CatalogEntry, CatalogOptions, Format, Tokenizer};
+    use super::Tier::{FirstSentence, Full, NameOnly};
+    use super::*;
+
+    /// In a menu the descriptions cost 18, 6, 6 and 16 tokens more than the names; the last two have a first sentence for 4.
+    const SKILLS: &[(&str, &str)] = &[
+        ("alpha", "A description of seventy characters, all of them in just one sentence."),
+        ("beta", "Twenty characters it"),
+        ("delta", "Ten it is. Ten more."),
+        ("gamma", "It has ten. And this makes it sixty characters all together"),
+    ];
+
+    /// Returns what is bought with `spare` tokens beyond the frame and the names.
+    fn bought(spare: usize, options: CatalogOptions) -> Vec<Tier> {
+        let options = CatalogOptions { format: Format::Menu, tokenizer: Tokenizer::Chars4, ..options };
+        let entry = |&(name, description)| CatalogEntry { name, description, location: None };
+        let items = prepare(&SKILLS.iter().map(entry).collect::<Vec<_>>(), &options).unwrap();
+        let page = Page::new(&items, &options);
+        let mut purse = Purse { left: spare, ..Purse::new(&page, 0) };
+        purse.spend();
+        purse.tiers
+    }
+
+    #[test]
+    fn the_cheapest_are_whole_first_and_the_rest_buys_sentences() {
+        let check =
+            |spare, expected: [Tier; 4]| assert_eq!(bought(spare, CatalogOptions::default()), expected);
+        check(0, [NameOnly; 4]);
+        check(4, [NameOnly, NameOnly, FirstSentence, NameOnly]);
+        check(6, [NameOnly, Full, NameOnly, NameOnly]);
+        check(16, [NameOnly, Full, Full, FirstSentence]);
+        check(28, [NameOnly, Full, Full, Full]);
+        check(46, [Full; 4]);
+    }
+
+    #[test]
+    fn the_highlighted_skill_and_the_priority_come_before_cheaper_ones() {
+        let priority = vec!["unknown".to_owned(), "gamma".to_owned()];
+        let ranked = CatalogOptions { priority, ..CatalogOptions::default() };
+        assert_eq!(bought(17, ranked.clone()), [NameOnly, NameOnly, NameOnly, Full]);
+        assert_eq!(bought(10, ranked.clone()), [NameOnly, Full, NameOnly, FirstSentence]);
+        let highlighted = CatalogOptions { highlight: Some("alpha".to_owned()), ..ranked };
+        assert_eq!(bought(24, highlighted), [Full, NameOnly, NameOnly, FirstSentence]);
+    }
+
+    #[test]
+    fn what_turns_out_too_dear_is_given_back_last_first() {
+        let options =
+            CatalogOptions { format: Format::Menu, tokenizer: Tokenizer::Chars4, ..Default::default() };
+        let entry = |&(name, description)| CatalogEntry { name, description, location: None };
+        let items = prepare(&SKILLS.iter().map(entry).collect::<Vec<_>>(), &options).unwrap();
+        let page = Page::new(&items, &options);
+        let mut purse = Purse { left: 16, ..Purse::new(&page, 0) };
+        purse.spend();
+        assert!(purse.give_back(5));
+        assert_eq!(purse.tiers, [NameOnly, Full, NameOnly, NameOnly]);
+        assert!(purse.give_back(1));
+        assert!(!purse.give_back(1));
+    }
+}

@@ -68,36 +68,53 @@ pub(super) fn prepare<'a>(
 
 /// Returns `text` on one line: white space as single blanks, and nothing that cannot be seen.
 pub(super) fn flatten(text: &str) -> Cow<'_, str> {
+    let text = text.trim();
     if is_flat(text) {
         return Cow::Borrowed(text);
     }
     let mut line = String::with_capacity(text.len());
-    let mut gap = false;
-    for c in text.chars() {
-        if c.is_whitespace() {
-            gap = true;
-        } else if !is_dropped(c) {
-            if gap && !line.is_empty() {
-                line.push(' ');
-            }
-            gap = false;
-            line.push(c);
+    for piece in text.split('\n').map(str::trim) {
+        if is_flat(piece) {
+            push_spaced(&mut line, piece);
+            continue;
+        }
+        for word in piece.split_whitespace() {
+            let kept: String = word.chars().filter(|c| is_kept(*c)).collect();
+            push_spaced(&mut line, &kept);
         }
     }
     Cow::Owned(line)
 }
 
-/// Returns whether [`flatten`] would change nothing.
+fn push_spaced(line: &mut String, text: &str) {
+    if !line.is_empty() && !text.is_empty() {
+        line.push(' ');
+    }
+    line.push_str(text);
+}
+
+/// Returns whether `text` is one line with single blanks and visible characters already.
+///
+/// Nearly every description is, so the loop looks at all bytes without branching, several at a time.
 fn is_flat(text: &str) -> bool {
-    let mut after_blank = true;
-    let plain = text.bytes().all(|byte| {
-        let doubled = byte == b' ' && after_blank;
-        after_blank = byte == b' ';
-        byte >= b' ' && byte != 0x7F && !doubled
-    });
-    let trimmed = text.is_empty() || !after_blank;
-    let visible = |c: char| c == ' ' || c.is_ascii() || !(c.is_whitespace() || is_dropped(c));
-    plain && trimmed && (text.is_ascii() || text.chars().all(visible))
+    let bytes = text.as_bytes();
+    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else {
+        return true;
+    };
+    let mut unfit = (*first == b' ') | (*last <= b' ') | (*last == 0x7F);
+    let mut union = *last;
+    for (byte, next) in bytes.iter().zip(&bytes[1..]) {
+        unfit |= (*byte < b' ') | (*byte == 0x7F) | ((*byte == b' ') & (*next == b' '));
+        union |= *byte;
+    }
+    !unfit && (union.is_ascii() || text.chars().all(is_kept))
+}
+
+/// Returns whether `c` is a blank, or neither white space nor dropped.
+#[inline]
+fn is_kept(c: char) -> bool {
+    matches!(c, ' '..='~' | '\u{A1}'..='\u{AC}' | '\u{AE}'..='\u{34E}' | '\u{3400}'..='\u{9FFF}')
+        || !(c.is_whitespace() || is_dropped(c))
 }
 
 fn is_dropped(c: char) -> bool {
@@ -139,6 +156,12 @@ mod tests {
         check("\u{202e}lived\u{2066}\u{feff}\u{e0041}", "lived");
         check("a\u{ffff}\u{fdd0}\u{1fffe}b", "ab");
         check("\n\u{200b}\n", "");
+    }
+
+    #[test]
+    fn the_common_characters_are_kept() {
+        let flat = |c: char| flatten(c.encode_utf8(&mut [0; 4])).starts_with(c);
+        assert!(('!'..=char::MAX).all(|c| is_kept(c) == flat(c)));
     }
 
     #[test]

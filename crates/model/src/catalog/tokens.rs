@@ -110,6 +110,11 @@ impl Tokenizer {
     }
 }
 
+/// Returns the number of tokens in `text` by the default tokenizer.
+pub fn count_tokens(text: &str) -> usize {
+    Tokenizer::default().count(text)
+}
+
 /// Returns the number of words of `text` that hold an ASCII letter or digit: each is at least one token.
 fn words(text: &str) -> usize {
     let mut count = 0;

@@ -1,13 +1,13 @@
 //! The rules a skill is held against: a table, and one file per group.
 
-pub(crate) mod body;
-mod bundle;
-pub(crate) mod description;
-mod links;
-pub(crate) mod name;
-mod place;
-mod reporter;
 mod rules;
+mod reporter;
+mod place;
+pub(crate) mod name;
+pub(crate) mod description;
+pub(crate) mod body;
+mod links;
+mod bundle;
 
 pub use bundle::{BundleFacts, PUBLISHED_MAX_BYTES, PUBLISHED_MAX_FILES, bundle};
 pub use name::TOOL_NAMES;

@@ -4,6 +4,9 @@
 //! anything. Implementors: return what is there, report what is broken as problems in the [`Listing`], and fail only
 //! when nothing at all can be said. The suite in [`crate::testing`] holds every implementation to this page.
 
+pub mod fs;
+pub mod memory;
+
 use std::future::Future;
 use std::pin::Pin;
 
@@ -168,4 +171,37 @@ pub trait Provider: Send + Sync {
             Ok(Bundle::new(files))
         })
     }
+
+    /// Returns the digest of the bundle, which a provider may know without reading every file.
+    fn digest<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Digest, Error>> {
+        Box::pin(async move { Ok(self.bundle(locator).await?.digest()) })
+    }
+
+    /// Returns what the provider can remember about its skills from one run to the next, if it can.
+    fn memo(&self) -> Option<&dyn Memo> {
+        None
+    }
+}
+
+/// How many tokens the parts of a skill make, as far as they were counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TokenCounts {
+    /// Those of the body.
+    pub body: Option<u64>,
+    /// Those of its entry in the catalog.
+    pub entry: Option<u64>,
+}
+
+/// What a provider remembers about its skills, so that it need not be worked out at every start.
+///
+/// Everything is about the skill as it was last listed, and forgotten when its `SKILL.md` changes.
+pub trait Memo: Send + Sync {
+    /// Returns the counts of `tokenizer` for the skill at `locator`.
+    fn token_counts(&self, locator: &Locator, tokenizer: &str) -> Option<TokenCounts>;
+
+    /// Remembers the counts of `tokenizer` for the skill at `locator`.
+    fn set_token_counts(&self, locator: &Locator, tokenizer: &str, counts: TokenCounts);
+
+    /// Keeps what was remembered for the next run; where that fails it is merely worked out again.
+    fn save(&self) -> BoxFuture<'_, ()>;
 }

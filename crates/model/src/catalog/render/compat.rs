@@ -63,5 +63,5 @@ fn push_location(out: &mut String, location: &str) {
 }
 
 fn is_encoded(c: char) -> bool {
-    c.is_control() || is_invisible(c) || (c != ' ' && c.is_whitespace())
+    !matches!(c, ' '..='~') && (c.is_control() || c.is_whitespace() || is_invisible(c))
 }

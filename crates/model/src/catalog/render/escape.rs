@@ -1,38 +1,33 @@
-//! Escaping: each function copies what is harmless in slices and replaces the rest.
+//! Escaping: what is harmless is copied as it is, in slices.
+
+use memchr::{memchr_iter, memchr2_iter, memchr3_iter};
 
 /// Writes `text` as the content of an XML element.
 pub(super) fn push_xml(out: &mut String, text: &str) {
-    push_replaced(out, text, |byte| match byte {
-        b'&' => Some("&amp;"),
-        b'<' => Some("&lt;"),
-        b'>' => Some("&gt;"),
-        _ => None,
+    let places = memchr3_iter(b'&', b'<', b'>', text.as_bytes());
+    push_replaced(out, text, places, String::push_str, |byte| match byte {
+        b'&' => "&amp;",
+        b'<' => "&lt;",
+        _ => "&gt;",
     });
 }
 
 /// Writes `text` as Python's `html.escape` does, quotes included.
 pub(super) fn push_html(out: &mut String, text: &str) {
-    push_replaced(out, text, |byte| match byte {
-        b'&' => Some("&amp;"),
-        b'<' => Some("&lt;"),
-        b'>' => Some("&gt;"),
-        b'"' => Some("&quot;"),
-        b'\'' => Some("&#x27;"),
-        _ => None,
-    });
+    let places = memchr2_iter(b'"', b'\'', text.as_bytes());
+    push_replaced(out, text, places, push_xml, |byte| if byte == b'"' { "&quot;" } else { "&#x27;" });
 }
 
 /// Writes `text` as a JSON string. It holds no control characters any more.
 ///
-/// Angle brackets are escaped too, so that the JSON cannot close a tag that a host puts around it.
+/// `<` is escaped too, so that the JSON cannot close a tag that a host puts around it.
 pub(super) fn push_json(out: &mut String, text: &str) {
     out.push('"');
-    push_replaced(out, text, |byte| match byte {
-        b'"' => Some("\\\""),
-        b'\\' => Some("\\\\"),
-        b'<' => Some("\\u003c"),
-        b'>' => Some("\\u003e"),
-        _ => None,
+    let places = memchr3_iter(b'"', b'\\', b'<', text.as_bytes());
+    push_replaced(out, text, places, String::push_str, |byte| match byte {
+        b'"' => "\\\"",
+        b'\\' => "\\\\",
+        _ => "\\u003c",
     });
     out.push('"');
 }
@@ -42,19 +37,23 @@ pub(super) fn push_json(out: &mut String, text: &str) {
 /// A name holds no backtick; one that did would end the span, so it becomes an apostrophe.
 pub(super) fn push_code(out: &mut String, name: &str) {
     out.push('`');
-    push_replaced(out, name, |byte| (byte == b'`').then_some("'"));
+    push_replaced(out, name, memchr_iter(b'`', name.as_bytes()), String::push_str, |_| "'");
     out.push('`');
 }
 
-/// Writes `text` with the ASCII bytes that `replace` knows replaced.
-fn push_replaced(out: &mut String, text: &str, replace: impl Fn(u8) -> Option<&'static str>) {
-    let mut copied = 0;
-    for (index, byte) in text.bytes().enumerate() {
-        if let Some(replacement) = replace(byte) {
-            out.push_str(&text[copied..index]);
-            out.push_str(replacement);
-            copied = index + 1;
-        }
+/// Writes `text` with the ASCII characters at `places` replaced, and the stretches between them by `push`.
+fn push_replaced(
+    out: &mut String,
+    text: &str,
+    places: impl Iterator<Item = usize>,
+    push: impl Fn(&mut String, &str),
+    replacement: impl Fn(u8) -> &'static str,
+) {
+    let mut written = 0;
+    for place in places {
+        push(out, &text[written..place]);
+        out.push_str(replacement(text.as_bytes()[place]));
+        written = place + 1;
     }
-    out.push_str(&text[copied..]);
+    push(out, &text[written..]);
 }

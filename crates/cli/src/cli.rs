@@ -1,0 +1,139 @@
+//! What can be typed. Every doc comment here is help text.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap_complete::CompleteEnv;
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+
+use crate::commands::{catalog, check, completions, doctor, explain, files, init, list, new, show};
+use crate::env::{self, Env};
+use crate::{exit::Exit, wire};
+
+/// Finds, reads and checks the skills that AI agents work with
+///
+/// A skill is a directory with a SKILL.md: a name, a description that tells an agent when to use it, instructions,
+/// and files to read when they are needed. rep finds the skills of a project and of its user, tells why one is
+/// missing, checks them against the open standard, and prints the catalog that an agent carries.
+#[derive(Debug, Parser)]
+#[command(name = "rep", version, propagate_version = true, disable_help_subcommand = true)]
+#[command(after_help = "Start with `rep list`, or with `rep doctor` when something is missing.")]
+pub struct Cli {
+    /// Options that every command takes.
+    #[command(flatten)]
+    pub globals: Globals,
+    /// The command.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options that every command takes.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Globals {
+    /// Read skills from this directory only
+    ///
+    /// It replaces everything that discovery and configuration would find. Given several times, earlier directories
+    /// win over later ones.
+    #[arg(long, global = true, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    pub root: Vec<PathBuf>,
+    /// Hold skills against this profile
+    ///
+    /// standard loads what can be understood and reports the rest; strict demands the open standard to the letter;
+    /// lenient complains less; harness takes the directory for the name and the first heading for the description.
+    #[arg(long, global = true, value_name = "PROFILE", value_parser = ["standard", "strict", "lenient", "harness"])]
+    pub profile: Option<String>,
+    /// Use this configuration file instead of looking for one
+    #[arg(long, global = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    pub config: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// When to use colour
+    #[arg(long, global = true, value_name = "WHEN")]
+    pub color: Option<ColorChoice>,
+    /// Read every skill anew and leave the cache alone
+    #[arg(long, global = true)]
+    pub no_cache: bool,
+}
+
+/// When to use colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On terminals
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl ColorChoice {
+    /// Returns the choice of the environment; a word it does not know is `rep doctor`'s to report.
+    pub fn from_env(env: &Env) -> Option<Self> {
+        env.get(env::COLOR).and_then(OsStr::to_str).and_then(|word| Self::from_str(word, true).ok())
+    }
+}
+
+/// A command.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Lists the skills
+    List(list::ListArgs),
+    /// Prints a skill's instructions, or one of its files
+    Show(show::ShowArgs),
+    /// Lists the files of a skill
+    Files(files::FilesArgs),
+    /// Checks skills and shows what is wrong with them
+    Check(check::CheckArgs),
+    /// Prints the catalog to put before an agent
+    Catalog(catalog::CatalogArgs),
+    /// Tells every decision about a skill, or why it is missing
+    Explain(explain::ExplainArgs),
+    /// Checks the set-up and says what to do
+    Doctor(doctor::DoctorArgs),
+    /// Makes a new skill
+    New(new::NewArgs),
+    /// Writes a commented repertoire.toml
+    Init(init::InitArgs),
+    /// Prints the script that completes commands and skill names in a shell
+    Completions(completions::CompletionsArgs),
+}
+
+/// Answers a shell that asks for completions; `None` in all other runs.
+pub fn complete(env: &Env) -> Option<ExitCode> {
+    env.get(env::COMPLETE)?;
+    let completer = CompleteEnv::with_factory(Cli::command).bin("rep");
+    match completer.try_complete(env.arguments().iter().cloned(), Some(env.working_directory())) {
+        Ok(true) => Some(Exit::Success.into()),
+        Ok(false) => None,
+        Err(_) => Some(Exit::Failure.into()),
+    }
+}
+
+/// Returns the reference library's command line, where `rep check --compat skills-ref` asks for it.
+pub fn reference_arguments(env: &Env) -> Option<&[OsString]> {
+    let arguments = env.arguments();
+    let asked = |pair: &[OsString]| pair[0] == "--compat" && pair[1] == "skills-ref";
+    let index = arguments.windows(2).position(asked)?;
+    let is_check = arguments.get(1..index)?.iter().any(|word| word == "check");
+    is_check.then(|| &arguments[index + 2..])
+}
+
+/// Returns what completes the name of a skill.
+pub fn skill_names() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let env = Env::capture();
+        // The command line is not parsed while it is being typed; only the roots on it matter here.
+        let words = env.arguments().iter().skip_while(|word| *word != "--");
+        let root = words.clone().zip(words.skip(1)).filter(|(word, _)| *word == "--root");
+        let root: Vec<PathBuf> = root.map(|(_, root)| PathBuf::from(root)).collect();
+        let names = wire::names(&env, &Globals { root, ..Globals::default() });
+        names
+            .into_iter()
+            .map(|(name, description)| CompletionCandidate::new(name).help(Some(description.into())))
+            .collect()
+    })
+}

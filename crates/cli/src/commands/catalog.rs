@@ -1,0 +1,192 @@
+//! `rep catalog`.
+
+use std::fs;
+use std::path::PathBuf;
+
+use clap::Args;
+use repertoire::Entry;
+use repertoire_model::catalog::{
+    self, Catalog, CatalogEntry, CatalogError, CatalogOptions, Format, Report, Tier,
+};
+use serde::Serialize;
+
+use crate::cli::skill_names;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Style, Ui, escape};
+use crate::wire::{Context, Library};
+
+/// Prints the catalog to put before an agent
+///
+/// Exactly the text and nothing else goes to the output: it is the same for the same skills and budget, whatever
+/// the machine. Skills whose author kept them for people (disable-model-invocation) are left out.
+#[derive(Debug, Args)]
+pub struct CatalogArgs {
+    /// The shape of the catalog
+    #[arg(long, value_name = "FORMAT", value_parser = ["xml", "list", "menu", "bracket", "markdown", "json", "compat"])]
+    format: Option<String>,
+    /// The most tokens the catalog may have; 0 for any number
+    ///
+    /// Over it, descriptions are cut to their first sentence, then to the name; no name is ever left out.
+    #[arg(long, value_name = "TOKENS")]
+    budget: Option<usize>,
+    /// Put this skill first and mark it as the primary one
+    #[arg(long, value_name = "NAME", add = skill_names())]
+    highlight: Option<String>,
+    /// Mark this skill as loaded; may be given several times
+    ///
+    /// A catalog that changes defeats prompt caching, so this needs `catalog.show_loaded = true`.
+    #[arg(long, value_name = "NAME", add = skill_names())]
+    loaded: Vec<String>,
+    /// Tell what the budget did, beside the catalog
+    #[arg(long)]
+    report: bool,
+    /// Write the catalog to this file
+    #[arg(long, short, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    output: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct CatalogJson<'a> {
+    text: &'a str,
+    format: &'static str,
+    tokenizer: &'static str,
+    tokens: usize,
+    budget: Option<usize>,
+    over_budget: bool,
+    shortened: usize,
+    clipped: usize,
+    skills: Vec<TierJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct TierJson<'a> {
+    name: &'a str,
+    shown: &'static str,
+}
+
+/// Runs the command.
+pub fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<Exit, CliError> {
+    let options = options(context, args)?;
+    let library = context.open()?;
+    let catalog = render(&library, &options)?;
+    if ui.is_json() {
+        let tokens = exact_tokens(&catalog, &options);
+        ui.write_json(&CatalogJson {
+            text: &catalog.text,
+            format: options.format.as_str(),
+            tokenizer: options.tokenizer.name(),
+            tokens,
+            budget: options.budget_tokens,
+            over_budget: catalog.report.over_budget,
+            shortened: catalog.report.shortened(),
+            clipped: catalog.report.clipped,
+            skills: catalog
+                .report
+                .tiers
+                .iter()
+                .map(|skill| TierJson { name: &skill.name, shown: skill.tier.as_str() })
+                .collect(),
+        })?;
+        return Ok(Exit::Success);
+    }
+    match &args.output {
+        Some(path) => fs::write(path, &catalog.text).map_err(|error| CliError::io("write", path, error))?,
+        None => ui.write_untrusted(catalog.text.as_bytes())?,
+    }
+    ui.flush()?;
+    if args.report {
+        report(ui, &catalog, &options)?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Returns the catalog of `library`.
+pub fn render(library: &Library, options: &CatalogOptions) -> Result<Catalog, CliError> {
+    let offered: Vec<&Entry> = library.snapshot.active().filter(|entry| entry.is_in_catalog()).collect();
+    // The reference library names the file as it lies on the disk, whatever its spelling.
+    let locations: Vec<String> =
+        offered.iter().map(|entry| format!("{}/{}", entry.path, entry.manifest_file)).collect();
+    let entries: Vec<CatalogEntry<'_>> = offered
+        .iter()
+        .zip(&locations)
+        .map(|(entry, location)| CatalogEntry {
+            name: entry.name().as_str(),
+            description: &entry.document.description,
+            location: Some(location),
+        })
+        .collect();
+    catalog::render(&entries, options).map_err(|error| match &error {
+        CatalogError::UnknownHighlight { name, nearest } => {
+            let error = CliError::no(format!("there is no skill `{name}` in the catalog to highlight"));
+            match nearest {
+                Some(nearest) => error.hint(format!("did you mean `{nearest}`?")),
+                None => error.hint("run `rep list` to see the skills"),
+            }
+        }
+        _ => CliError::no(error.to_string()),
+    })
+}
+
+/// Returns the choices of the configuration for a catalog.
+pub fn configured(context: &Context) -> CatalogOptions {
+    let settings = context.settings();
+    CatalogOptions {
+        format: settings.catalog_format,
+        budget_tokens: Some(settings.catalog_budget).filter(|budget| *budget > 0),
+        over_budget: settings.catalog_over_budget,
+        tokenizer: settings.estimator,
+        ..CatalogOptions::default()
+    }
+}
+
+fn options(context: &Context, args: &CatalogArgs) -> Result<CatalogOptions, CliError> {
+    if !args.loaded.is_empty() && !context.settings().catalog_show_loaded {
+        return Err(CliError::usage("--loaded needs `catalog.show_loaded = true` in the configuration")
+            .hint("marking loaded skills changes the catalog and so defeats prompt caching"));
+    }
+    let mut options = configured(context);
+    if let Some(format) = args.format.as_deref().and_then(Format::parse) {
+        options.format = format;
+    }
+    if let Some(budget) = args.budget {
+        options.budget_tokens = Some(budget).filter(|budget| *budget > 0);
+    }
+    options.highlight.clone_from(&args.highlight);
+    options.loaded.clone_from(&args.loaded);
+    Ok(options)
+}
+
+fn exact_tokens(catalog: &Catalog, options: &CatalogOptions) -> usize {
+    catalog.report.tokens.unwrap_or_else(|| options.tokenizer.count(&catalog.text))
+}
+
+fn report(ui: &mut Ui, catalog: &Catalog, options: &CatalogOptions) -> Result<(), CliError> {
+    let Report { tiers, over_budget, clipped, .. } = &catalog.report;
+    let tokens = exact_tokens(catalog, options);
+    let of = options.budget_tokens.map(|budget| format!(" of {budget}")).unwrap_or_default();
+    let skills = tiers.len();
+    let line = format!("{skills} skills, {tokens}{of} tokens ({})", options.tokenizer.name());
+    let line = ui.paint_err(Style::Heading, &line);
+    writeln!(ui.err(), "{line}")?;
+    for tier in [Tier::FirstSentence, Tier::NameOnly, Tier::Omitted] {
+        let names: Vec<&str> =
+            tiers.iter().filter(|skill| skill.tier == tier).map(|skill| skill.name.as_str()).collect();
+        if !names.is_empty() {
+            let what = match tier {
+                Tier::FirstSentence => "first sentence only",
+                Tier::NameOnly => "name only",
+                _ => "left out",
+            };
+            writeln!(ui.err(), "{what} ({}): {}", names.len(), escape(&names.join(", ")))?;
+        }
+    }
+    if *clipped > 0 {
+        writeln!(ui.err(), "{clipped} descriptions were longer than a catalog shows")?;
+    }
+    if *over_budget {
+        let word = ui.paint_err(Style::Warning, "warning:");
+        writeln!(ui.err(), "{word} the catalog is over its budget even so")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,138 @@
+//! `rep check`.
+
+mod fix;
+mod report;
+
+use std::path::PathBuf;
+use std::thread;
+
+use clap::{Args, ValueEnum};
+use repertoire::{Entry, Error};
+use repertoire_model::{Diagnostic, Policy, Severity};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::Ui;
+use crate::wire::{Context, Library, Place, skill_directory};
+
+/// Checks skills and shows what is wrong with them
+///
+/// Without a path, every skill of the library is checked. A path is a skill, its SKILL.md, or a directory of
+/// skills. Exits with 0 when there is nothing worse than warnings, with 1 when there is an error.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// What to check
+    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
+    paths: Vec<PathBuf>,
+    /// Repair what can be repaired safely, after showing the changes
+    #[arg(long)]
+    fix: bool,
+    /// Write the repairs without asking
+    #[arg(long, requires = "fix")]
+    yes: bool,
+    /// Check what clients of a published library demand
+    #[arg(long)]
+    publish: bool,
+    /// Answer exactly as another tool does; everything behind it is that tool's command line
+    ///
+    /// As in `rep check --compat skills-ref validate PATH`, `... read-properties PATH` and `... to-prompt PATH...`.
+    // It never gets here: `cli::reference_arguments` sees it first.
+    #[arg(long, value_name = "TOOL", conflicts_with_all = ["fix", "publish"])]
+    compat: Option<Compat>,
+}
+
+/// A tool whose answers can be given.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Compat {
+    /// The reference library: validate, read-properties, to-prompt
+    SkillsRef,
+}
+
+/// A skill and everything that was found in it.
+struct Checked<'a> {
+    library: &'a Library,
+    entry: &'a Entry,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// Runs the command.
+pub fn run(ui: &mut Ui, context: &Context, args: &CheckArgs) -> Result<Exit, CliError> {
+    if args.compat.is_some() {
+        return Err(CliError::usage("--compat takes its tool as the next word: --compat skills-ref"));
+    }
+    let policy = context.settings().policy.clone();
+    let policy = if args.publish { policy.for_publishing() } else { policy };
+    let mut libraries = open(context, args, &policy)?;
+    let mut fixed = Vec::new();
+    if args.fix {
+        fixed = fix::run(ui, context, &libraries, args.yes)?;
+        if !fixed.is_empty() {
+            libraries = open(context, args, &policy)?;
+        }
+    }
+    let mut checked = Vec::new();
+    for library in &libraries {
+        checked.extend(check_all(library)?);
+    }
+    let worst = if ui.is_json() {
+        report::write_json(ui, &libraries, &checked, &fixed)?
+    } else {
+        report::write(ui, context, &libraries, &checked)?
+    };
+    Ok(if worst == Some(Severity::Error) { Exit::No } else { Exit::Success })
+}
+
+/// Opens what is to be checked: the whole library, or each path as one of its own.
+fn open(context: &Context, args: &CheckArgs, policy: &Policy) -> Result<Vec<Library>, CliError> {
+    if args.paths.is_empty() {
+        return Ok(vec![context.inspect(policy.clone())]);
+    }
+    let mut libraries = Vec::new();
+    for given in &args.paths {
+        let path = context.env.working_directory().join(given);
+        if let Err(error) = path.symlink_metadata() {
+            return Err(CliError::usage(format!("cannot check {}", given.display())).because(error));
+        }
+        let directory = skill_directory(&path);
+        if !directory.is_dir() {
+            return Err(CliError::usage(format!(
+                "{} is neither a skill nor a directory of skills",
+                given.display()
+            ))
+            .hint("a skill is a directory with a SKILL.md"));
+        }
+        let label = format!("path:{}", given.display());
+        let place = Place { label, path: directory.to_owned(), reason: "path" };
+        let library = context.inspect_places(vec![place], policy.clone());
+        if library.snapshot.entries().is_empty() && library.snapshot.problems().is_empty() {
+            return Err(CliError::no(format!("there is no skill at {}", given.display()))
+                .hint("a skill is a directory with a SKILL.md; run `rep new NAME` to make one"));
+        }
+        libraries.push(library);
+    }
+    Ok(libraries)
+}
+
+/// Checks every skill of `library`, on all cores, in order.
+fn check_all(library: &Library) -> Result<Vec<Checked<'_>>, CliError> {
+    let entries = library.snapshot.entries();
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let share = entries.len().div_ceil(threads).max(1);
+    let check = |entry| -> Result<Checked<'_>, Error> {
+        let diagnostics = pollster::block_on(library.registry.check(entry))?;
+        Ok(Checked { library, entry, diagnostics })
+    };
+    let shares = thread::scope(|scope| {
+        let handles: Vec<_> = entries
+            .chunks(share)
+            .map(|chunk| scope.spawn(move || chunk.iter().map(check).collect::<Result<Vec<_>, _>>()))
+            .collect();
+        handles.into_iter().map(|handle| handle.join()).collect::<Vec<_>>()
+    });
+    let mut checked = Vec::with_capacity(entries.len());
+    for share in shares {
+        // A panic in a rule goes on as what it is.
+        checked.extend(share.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+    }
+    Ok(checked)
+}

@@ -1,0 +1,201 @@
+//! Shows what was found.
+
+use std::collections::BTreeMap;
+
+use repertoire_model::{Diagnostic, LineRange, Severity, SkillPath, State};
+use serde::Serialize;
+
+use super::Checked;
+use crate::error::CliError;
+use crate::json::{DiagnosticJson, path_of};
+use crate::ui::{Note, Style, Ui, escape, render_note};
+use crate::wire::{Context, Library};
+
+#[derive(Serialize)]
+struct CheckJson {
+    skills: Vec<SkillJson>,
+    problems: Vec<DiagnosticJson>,
+    fixed: Vec<String>,
+    summary: Summary,
+}
+
+#[derive(Serialize)]
+struct SkillJson {
+    name: String,
+    path: String,
+    state: &'static str,
+    diagnostics: Vec<FindingJson>,
+}
+
+#[derive(Serialize)]
+struct FindingJson {
+    #[serde(flatten)]
+    diagnostic: DiagnosticJson,
+    column: Option<usize>,
+    help: Option<String>,
+}
+
+#[derive(Serialize, Default, Clone, Copy)]
+struct Summary {
+    errors: usize,
+    warnings: usize,
+    infos: usize,
+}
+
+impl Summary {
+    fn of(libraries: &[Library], checked: &[Checked<'_>]) -> Self {
+        let found = checked.iter().flat_map(|checked| &checked.diagnostics);
+        let problems = libraries.iter().flat_map(|library| library.snapshot.problems());
+        let mut summary = Self::default();
+        for diagnostic in found.chain(problems.map(|problem| &problem.diagnostic)) {
+            match diagnostic.severity {
+                Severity::Error => summary.errors += 1,
+                Severity::Warning => summary.warnings += 1,
+                Severity::Info => summary.infos += 1,
+            }
+        }
+        summary
+    }
+
+    fn worst(self) -> Option<Severity> {
+        match self {
+            Self { errors: 1.., .. } => Some(Severity::Error),
+            Self { warnings: 1.., .. } => Some(Severity::Warning),
+            Self { infos: 1.., .. } => Some(Severity::Info),
+            _ => None,
+        }
+    }
+}
+
+/// Writes everything as JSON, and returns the heaviest severity.
+pub fn write_json(
+    ui: &mut Ui,
+    libraries: &[Library],
+    checked: &[Checked<'_>],
+    fixed: &[String],
+) -> Result<Option<Severity>, CliError> {
+    let summary = Summary::of(libraries, checked);
+    let skills = checked
+        .iter()
+        .map(|checked| {
+            let mut texts = Texts::new(checked);
+            let finding = |found: &Diagnostic| FindingJson {
+                diagnostic: DiagnosticJson::of_skill(checked.entry, found),
+                column: found.span.and_then(|span| column(texts.get(found)?, span.start as usize)),
+                help: found.help.clone(),
+            };
+            SkillJson {
+                name: checked.entry.name().to_string(),
+                path: checked.entry.path.clone(),
+                state: checked.entry.state.as_str(),
+                diagnostics: checked.diagnostics.iter().map(finding).collect(),
+            }
+        })
+        .collect();
+    let problems = libraries.iter().flat_map(|library| library.snapshot.problems());
+    let problems = problems.map(DiagnosticJson::of_source).collect();
+    ui.write_json(&CheckJson { skills, problems, fixed: fixed.to_vec(), summary })?;
+    Ok(summary.worst())
+}
+
+/// Writes everything for people, and returns the heaviest severity.
+pub fn write(
+    ui: &mut Ui,
+    context: &Context,
+    libraries: &[Library],
+    checked: &[Checked<'_>],
+) -> Result<Option<Severity>, CliError> {
+    let is_coloured = ui.is_coloured();
+    for problem in libraries.iter().flat_map(|library| library.snapshot.problems()) {
+        let path = context.shown(&problem.path);
+        let note = note(&problem.diagnostic, &path, None);
+        writeln!(ui.out(), "{}", render_note(&note, is_coloured))?;
+    }
+    for checked in checked.iter().filter(|checked| !checked.diagnostics.is_empty()) {
+        let name = ui.paint(Style::Name, checked.entry.name().as_str());
+        let state = match checked.entry.state {
+            State::Active => String::new(),
+            state => format!(" [{}]", state.as_str()),
+        };
+        let path = context.shown(&checked.entry.path);
+        writeln!(ui.out(), "{name}{state} ({})\n", escape(&path))?;
+        let mut texts = Texts::new(checked);
+        for found in &checked.diagnostics {
+            let path = context.shown(&path_of(checked.entry, found));
+            let note = note(found, &path, texts.get(found));
+            writeln!(ui.out(), "{}", render_note(&note, is_coloured))?;
+        }
+    }
+    let summary = Summary::of(libraries, checked);
+    let skills = count(checked.len(), "skill");
+    let (verdict, style) = match summary.worst() {
+        Some(Severity::Error) => (format!("{} in {skills}", parts(summary)), Style::Error),
+        Some(Severity::Warning) => (format!("{} in {skills}, no errors", parts(summary)), Style::Warning),
+        Some(Severity::Info) => {
+            (format!("{} in {skills}, no errors or warnings", parts(summary)), Style::Good)
+        }
+        None => (format!("{skills}, nothing to report"), Style::Good),
+    };
+    let verdict = ui.paint(style, &verdict);
+    writeln!(ui.out(), "{verdict}")?;
+    Ok(summary.worst())
+}
+
+fn count(number: usize, word: &str) -> String {
+    format!("{number} {word}{}", if number == 1 { "" } else { "s" })
+}
+
+fn parts(summary: Summary) -> String {
+    let Summary { errors, warnings, infos } = summary;
+    let parts = [(errors, "error"), (warnings, "warning"), (infos, "info")];
+    let parts = parts.into_iter().filter(|(number, _)| *number > 0);
+    parts.map(|(number, word)| count(number, word)).collect::<Vec<_>>().join(", ")
+}
+
+fn note<'a>(found: &'a Diagnostic, path: &'a str, text: Option<&'a str>) -> Note<'a> {
+    let place = text.zip(found.span).map(|(text, span)| {
+        let start = span.start as usize;
+        (text, start..start + span.length as usize)
+    });
+    Note {
+        severity: found.severity,
+        rule: Some(found.rule.as_str()),
+        message: &found.message,
+        help: found.help.as_deref(),
+        path,
+        place,
+        line: found.line(),
+    }
+}
+
+/// Returns the column, counted in characters from 1, of the byte at `offset`.
+fn column(text: &str, offset: usize) -> Option<usize> {
+    let before = text.get(..offset)?;
+    let start = before.rfind('\n').map_or(0, |index| index + 1);
+    Some(before[start..].chars().count() + 1)
+}
+
+/// The texts of the files that findings point into, each read once.
+struct Texts<'a> {
+    checked: &'a Checked<'a>,
+    texts: BTreeMap<String, Option<String>>,
+}
+
+impl<'a> Texts<'a> {
+    fn new(checked: &'a Checked<'a>) -> Self {
+        Self { checked, texts: BTreeMap::new() }
+    }
+
+    fn get(&mut self, found: &Diagnostic) -> Option<&str> {
+        found.span?;
+        let Checked { library, entry, .. } = self.checked;
+        let file = found.file.as_deref().unwrap_or(&entry.manifest_file);
+        let text = self.texts.entry(file.to_owned()).or_insert_with(|| {
+            let path = SkillPath::new(file).ok()?;
+            let content =
+                pollster::block_on(library.registry.read(entry, &path, LineRange::default())).ok()?;
+            String::from_utf8(content.bytes).ok()
+        });
+        text.as_deref()
+    }
+}

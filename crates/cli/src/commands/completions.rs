@@ -1,0 +1,57 @@
+//! `rep completions`.
+
+use clap::{Args, ValueEnum};
+use clap_complete::env::Shells;
+
+use crate::env::{self, Env};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::Ui;
+
+/// Prints the script that completes commands and skill names in a shell
+///
+/// In bash: `source <(rep completions bash)` in ~/.bashrc. In zsh: the same in ~/.zshrc. In fish: `rep completions
+/// fish | source` in ~/.config/fish/config.fish. Print it anew after an upgrade.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    shell: Shell,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Shell {
+    Bash,
+    Elvish,
+    Fish,
+    Powershell,
+    Zsh,
+}
+
+impl Shell {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Bash => "bash",
+            Self::Elvish => "elvish",
+            Self::Fish => "fish",
+            Self::Powershell => "powershell",
+            Self::Zsh => "zsh",
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(ui: &mut Ui, env: &Env, args: &CompletionsArgs) -> Result<Exit, CliError> {
+    let program = env.arguments().first().map(|program| program.to_string_lossy().into_owned());
+    // A bare name is looked up again by the shell; a path is made to work from anywhere.
+    let program = match program {
+        Some(program) if program.contains(std::path::MAIN_SEPARATOR) => {
+            env.working_directory().join(program).to_string_lossy().into_owned()
+        }
+        _ => "rep".to_owned(),
+    };
+    let shell = Shells::builtins();
+    if let Some(completer) = shell.completer(args.shell.as_str()) {
+        completer.write_registration(env::COMPLETE, "rep", "rep", &program, ui.out())?;
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,70 @@
+//! `rep doctor`.
+
+mod checks;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::Globals;
+use crate::env::Env;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Style, Ui, escape};
+
+/// Checks the set-up and says what to do
+///
+/// Looks at the configuration files, every place that skills are looked for, the cache, and the library as a whole.
+/// Exits with 1 when something is broken.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {}
+
+/// How something is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Status {
+    Ok,
+    Warn,
+    Error,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Check {
+    status: Status,
+    topic: &'static str,
+    message: String,
+    hint: Option<String>,
+}
+
+#[derive(Serialize)]
+struct DoctorJson {
+    ok: bool,
+    version: &'static str,
+    checks: Vec<Check>,
+}
+
+/// Runs the command.
+pub fn run(ui: &mut Ui, env: Env, globals: Globals, _args: &DoctorArgs) -> Result<Exit, CliError> {
+    let checks = checks::all(env, globals);
+    let worst = checks.iter().map(|check| check.status).max().unwrap_or(Status::Ok);
+    let exit = if worst == Status::Error { Exit::No } else { Exit::Success };
+    if ui.is_json() {
+        let version = env!("CARGO_PKG_VERSION");
+        ui.write_json(&DoctorJson { ok: worst != Status::Error, version, checks })?;
+        return Ok(exit);
+    }
+    for Check { status, topic, message, hint } in &checks {
+        let (word, style) = match status {
+            Status::Ok => ("ok   ", Style::Good),
+            Status::Warn => ("warn ", Style::Warning),
+            Status::Error => ("error", Style::Error),
+        };
+        let (word, topic) = (ui.paint(style, word), ui.paint(Style::Faint, &format!("{topic:<9}")));
+        writeln!(ui.out(), "{word} {topic} {}", escape(message))?;
+        if let Some(hint) = hint {
+            let hint = ui.paint(Style::Hint, &escape(hint));
+            writeln!(ui.out(), "                {hint}")?;
+        }
+    }
+    Ok(exit)
+}

@@ -1,0 +1,210 @@
+//! What is looked at.
+
+use std::fs;
+use std::path::Path;
+
+use repertoire::Entry;
+use repertoire_model::{Severity, State};
+
+use super::{Check, Status};
+use crate::cli::{ColorChoice, Globals};
+use crate::config::{self, Config};
+use crate::env::{self, Env};
+use crate::wire::{Context, Library, Place};
+
+/// The most skills that are named one by one.
+const MAX_NAMED: usize = 10;
+
+/// Looks at everything.
+pub fn all(env: Env, globals: Globals) -> Vec<Check> {
+    let mut checks = Checks(Vec::new());
+    checks.ok("version", format!("rep {}", env!("CARGO_PKG_VERSION")));
+    checks.environment(&env);
+    let Some(config) = checks.configuration(&env, &globals) else { return checks.0 };
+    let context = Context { env, globals, config };
+    checks.ok("profile", context.settings().policy.profile.as_str());
+    let library = context.inspect(context.settings().policy.clone());
+    for place in &library.places {
+        checks.place(&context, &library, place);
+    }
+    if library.places.is_empty() {
+        checks.add(
+            Status::Warn,
+            "place",
+            "no places are looked at",
+            Some("set `roots`, or turn discovery on"),
+        );
+    }
+    checks.cache(&context);
+    checks.ok("reading", READING);
+    checks.library(&context, &library);
+    checks.0
+}
+
+/// How files of skills are opened.
+const READING: &str = if cfg!(target_os = "linux") {
+    "files are opened beneath their skill with openat2; links and special files are refused"
+} else {
+    "files are opened beneath their skill through capability directories; links and special files are refused"
+};
+
+struct Checks(Vec<Check>);
+
+impl Checks {
+    fn add(&mut self, status: Status, topic: &'static str, message: impl Into<String>, hint: Option<&str>) {
+        self.0.push(Check { status, topic, message: message.into(), hint: hint.map(str::to_owned) });
+    }
+
+    fn ok(&mut self, topic: &'static str, message: impl Into<String>) {
+        self.add(Status::Ok, topic, message, None);
+    }
+
+    fn environment(&mut self, env: &Env) {
+        for (name, near) in config::unknown_variables(env) {
+            let hint = near
+                .map_or("every variable is listed in docs/reference/configuration.md".to_owned(), |near| {
+                    format!("did you mean {near}?")
+                });
+            self.add(Status::Warn, "variable", format!("{name} is set but means nothing"), Some(&hint));
+        }
+        if env.get(env::COLOR).is_some() && ColorChoice::from_env(env).is_none() {
+            let hint = "it takes auto, always or never";
+            self.add(Status::Warn, "variable", format!("{} is not understood", env::COLOR), Some(hint));
+        }
+        if env.home().is_none() {
+            let message = "there is no home directory, so the user's skills and configuration are not read";
+            self.add(Status::Warn, "home", message, Some("set HOME"));
+        }
+    }
+
+    /// Returns the configuration, unless it is broken.
+    fn configuration(&mut self, env: &Env, globals: &Globals) -> Option<Config> {
+        let (files, absent) = config::find_files(env, globals);
+        let outcome = config::load(env, globals, false);
+        match &outcome {
+            Ok(_) => {
+                for (standing, path) in &files {
+                    self.ok("config", format!("{} ({})", path.display(), standing.as_str()));
+                }
+                for path in absent {
+                    self.ok("config", format!("{} is not there", path.display()));
+                }
+            }
+            Err(error) => {
+                let hint = error.hints().first().map_or("run `rep list` to see the line", String::as_str);
+                self.add(Status::Error, "config", error.message(), Some(hint));
+            }
+        }
+        outcome.ok()
+    }
+
+    fn place(&mut self, context: &Context, library: &Library, place: &Place) {
+        let path = context.shown(&place.path.display().to_string());
+        let (entries, label) = (library.snapshot.entries(), place.label.as_str());
+        let own = entries.iter().filter(|entry| *entry.source == *label).count();
+        let shared =
+            entries.iter().flat_map(|entry| &entry.also).filter(|route| *route.source == *label).count();
+        let is_discovered = matches!(place.reason, "project" | "user");
+        if place.path.is_dir() {
+            let shared = if shared > 0 { format!(", {shared} more found before") } else { String::new() };
+            let plural = if own == 1 { "" } else { "s" };
+            return self.ok("place", format!("{path}: {own} skill{plural}{shared} ({label})"));
+        }
+        let what = if place.path.exists() { "is not a directory" } else { "is not there" };
+        let message = format!("{path} {what} ({label})");
+        match place.reason {
+            _ if is_discovered => self.ok("place", message),
+            "--root" => {
+                self.add(Status::Error, "place", message, Some("give --root a directory that exists"))
+            }
+            _ => {
+                self.add(Status::Warn, "place", message, Some("correct it in the configuration, or make it"))
+            }
+        }
+    }
+
+    fn cache(&mut self, context: &Context) {
+        let Some(directory) = context.cache_directory() else {
+            return self.ok("cache", "off");
+        };
+        let shown = directory.display();
+        match fs::create_dir_all(&directory).and_then(|()| probe(&directory)) {
+            Ok(()) => self.ok("cache", format!("{shown}, {}", bytes(size(&directory)))),
+            Err(error) => self.add(
+                Status::Warn,
+                "cache",
+                format!("{shown} cannot be written: {error}"),
+                Some("set REPERTOIRE_CACHE_DIR, or REPERTOIRE_NO_CACHE=1; it only costs time"),
+            ),
+        }
+    }
+
+    fn library(&mut self, context: &Context, library: &Library) {
+        for problem in library.snapshot.problems() {
+            let found = &problem.diagnostic;
+            let status = if found.severity == Severity::Error { Status::Error } else { Status::Warn };
+            let message = format!("{} ({})", found.message, context.shown(&problem.path));
+            self.add(status, "source", message, found.help.as_deref());
+        }
+        let entries = library.snapshot.entries();
+        let of = |state| entries.iter().filter(move |entry| entry.state == state);
+        let why = |entry: &Entry| {
+            let worst = entry.document.diagnostics.iter().rev().max_by_key(|found| found.severity);
+            worst.map(|found| found.message.clone()).unwrap_or_default()
+        };
+        for entry in of(State::Quarantined).take(MAX_NAMED) {
+            let path = context.shown(&entry.path);
+            let hint = format!("run `rep check {path}`");
+            let message = format!("{} is quarantined: {}", entry.name(), why(entry));
+            self.add(Status::Warn, "skill", message, Some(&hint));
+        }
+        for entry in of(State::Shadowed).take(MAX_NAMED) {
+            let hint = format!("run `rep explain {}`", entry.name());
+            self.add(Status::Warn, "duplicate", why(entry), Some(&hint));
+        }
+        if let Err(error) = library.snapshot.accepted() {
+            let hint = "run `rep check`, or use `--profile standard`";
+            self.add(Status::Error, "library", error.to_string(), Some(hint));
+        }
+        let counts = [
+            (of(State::Active).count(), "active"),
+            (of(State::Shadowed).count(), "shadowed"),
+            (of(State::Quarantined).count(), "quarantined"),
+        ];
+        let counts: Vec<String> = counts.iter().map(|(number, word)| format!("{number} {word}")).collect();
+        match entries.is_empty() {
+            true => self.add(
+                Status::Warn,
+                "library",
+                "there are no skills",
+                Some("run `rep new NAME` to make one"),
+            ),
+            false => self.ok("library", counts.join(", ")),
+        }
+    }
+}
+
+/// Writes and removes a file in `directory`.
+fn probe(directory: &Path) -> std::io::Result<()> {
+    let path = directory.join(format!(".probe.{}", std::process::id()));
+    fs::write(&path, b"")?;
+    fs::remove_file(&path)
+}
+
+fn size(directory: &Path) -> u64 {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let sizes = entries.map(|entry| match entry.metadata() {
+        Ok(metadata) if metadata.is_dir() => size(&entry.path()),
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    });
+    sizes.sum()
+}
+
+fn bytes(size: u64) -> String {
+    match size {
+        0..1024 => format!("{size} bytes"),
+        1024..1_048_576 => format!("{} KiB", size / 1024),
+        _ => format!("{} MiB", size / 1_048_576),
+    }
+}

@@ -1,0 +1,110 @@
+//! `rep explain`.
+
+mod absence;
+mod decisions;
+
+use clap::Args;
+use repertoire::{Entry, Lookup};
+use serde::Serialize;
+
+use crate::cli::skill_names;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::json::DiagnosticJson;
+use crate::ui::{Style, Ui, escape};
+use crate::wire::{Context, Library};
+
+/// Tells every decision about a skill, or why it is missing
+///
+/// Where it was found and where else it is reachable, what had to be repaired, how its name and description were
+/// chosen, what the rules found, who won a collision of names, and how the catalog shows it.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// The skill, as NAME or as SOURCE:NAME
+    #[arg(add = skill_names())]
+    name: String,
+}
+
+#[derive(Serialize)]
+struct ExplainJson {
+    name: String,
+    found: bool,
+    skills: Vec<ExplainedJson>,
+    #[serde(flatten)]
+    absence: Option<absence::Absence>,
+}
+
+#[derive(Serialize)]
+struct ExplainedJson {
+    name: String,
+    source: String,
+    path: String,
+    state: &'static str,
+    decisions: Vec<decisions::Decision>,
+    diagnostics: Vec<DiagnosticJson>,
+}
+
+/// Runs the command.
+pub fn run(ui: &mut Ui, context: &Context, args: &ExplainArgs) -> Result<Exit, CliError> {
+    let library = context.inspect(context.settings().policy.clone());
+    let entries = meant(&library, &args.name);
+    if entries.is_empty() {
+        return explain_absence(ui, context, &library, &args.name);
+    }
+    let mut skills = Vec::new();
+    for entry in entries {
+        let found = pollster::block_on(library.registry.check(entry))?;
+        skills.push(ExplainedJson {
+            name: entry.name().to_string(),
+            source: entry.source.to_string(),
+            path: entry.path.clone(),
+            state: entry.state.as_str(),
+            decisions: decisions::of(context, &library, entry, &found)?,
+            diagnostics: found.iter().map(|found| DiagnosticJson::of_skill(entry, found)).collect(),
+        });
+    }
+    if ui.is_json() {
+        ui.write_json(&ExplainJson { name: args.name.clone(), found: true, skills, absence: None })?;
+        return Ok(Exit::Success);
+    }
+    for (index, skill) in skills.iter().enumerate() {
+        if index > 0 {
+            writeln!(ui.out())?;
+        }
+        let name = ui.paint(Style::Name, &skill.name);
+        let source = escape(&skill.source).into_owned();
+        writeln!(ui.out(), "{name} from {source} is {}", skill.state)?;
+        for decision in &skill.decisions {
+            let topic = ui.paint(Style::Faint, &format!("{:>12}", decision.topic));
+            writeln!(ui.out(), "{topic}  {}", escape(&decision.text))?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// Returns the skills that `name` may mean: all of that name, or the one of that source.
+fn meant<'a>(library: &'a Library, name: &str) -> Vec<&'a Entry> {
+    let entries = library.snapshot.entries();
+    let alike: Vec<&Entry> = entries
+        .iter()
+        .filter(|entry| entry.name().as_str() == name || entry.qualified_name() == name)
+        .collect();
+    if !alike.is_empty() {
+        return alike;
+    }
+    match library.snapshot.find(name) {
+        Lookup::Found(entry) | Lookup::Quarantined(entry) => vec![entry],
+        Lookup::Unknown(_) => Vec::new(),
+    }
+}
+
+fn explain_absence(ui: &mut Ui, context: &Context, library: &Library, name: &str) -> Result<Exit, CliError> {
+    let absence = absence::Absence::of(library, name);
+    if ui.is_json() {
+        let name = name.to_owned();
+        ui.write_json(&ExplainJson { name, found: false, skills: Vec::new(), absence: Some(absence) })?;
+    } else {
+        absence.write(ui, context, name)?;
+    }
+    Ok(Exit::No)
+}

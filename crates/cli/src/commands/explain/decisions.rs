@@ -1,0 +1,161 @@
+//! Every decision about a skill that is there, in the order they were made.
+
+use repertoire::Entry;
+use repertoire_model::catalog::Tier;
+use repertoire_model::{Diagnostic, RuleId, State, document};
+use serde::Serialize;
+
+use crate::commands::catalog;
+use crate::error::CliError;
+use crate::wire::{Context, Library};
+
+/// One decision.
+#[derive(Debug, Serialize)]
+pub struct Decision {
+    /// What was decided about.
+    pub topic: &'static str,
+    /// What was decided, and why.
+    pub text: String,
+}
+
+/// Returns the decisions about `entry`, in which the rules found `found`.
+pub fn of(
+    context: &Context,
+    library: &Library,
+    entry: &Entry,
+    found: &[Diagnostic],
+) -> Result<Vec<Decision>, CliError> {
+    let mut decisions = Decisions(Vec::new());
+    decisions.place(context, library, entry);
+    decisions.identity(entry);
+    for found in found.iter().filter(|found| found.rule != RuleId::DuplicateName) {
+        let line = found.line().map(|line| format!(":{line}")).unwrap_or_default();
+        let file = found.file.as_deref().unwrap_or(&entry.manifest_file);
+        decisions.add("rule", format!("{}[{}] {} ({file}{line})", found.severity, found.rule, found.message));
+    }
+    decisions.standing(library, entry, found);
+    decisions.catalog(context, library, entry)?;
+    Ok(decisions.0)
+}
+
+struct Decisions(Vec<Decision>);
+
+impl Decisions {
+    fn add(&mut self, topic: &'static str, text: impl Into<String>) {
+        self.0.push(Decision { topic, text: text.into() });
+    }
+
+    fn place(&mut self, context: &Context, library: &Library, entry: &Entry) {
+        let place = library.places.iter().find(|place| place.label == *entry.source);
+        let because =
+            place.map(|place| format!(", looked at because of: {}", place.reason)).unwrap_or_default();
+        self.add("found", format!("in {} by {}{because}", context.shown(&entry.path), entry.source));
+        for route in &entry.also {
+            self.add(
+                "also",
+                format!(
+                    "the same directory is reached by {} as {}",
+                    route.source,
+                    context.shown(&route.path)
+                ),
+            );
+        }
+        if entry.manifest_file != document::MANIFEST_FILE {
+            self.add("file", format!("its SKILL.md is spelled {}", entry.manifest_file));
+        }
+    }
+
+    fn identity(&mut self, entry: &Entry) {
+        let document = &entry.document;
+        if document.repaired {
+            self.add("repair", "its frontmatter is not valid YAML and was read as it was meant");
+        }
+        let name = entry.name().as_str();
+        self.add(
+            "name",
+            match document.manifest.name.as_deref() {
+                Some(written) if written == name => "taken from the frontmatter".to_owned(),
+                Some(written) if entry.path.ends_with(name) => {
+                    format!("taken from the directory; the frontmatter says `{written}`")
+                }
+                Some(written) => {
+                    format!("made from `{written}` in the frontmatter, which cannot be used as it is")
+                }
+                None => "taken from the directory, because the frontmatter has none".to_owned(),
+            },
+        );
+        let length = document.description.chars().count();
+        self.add(
+            "description",
+            match &document.manifest.description {
+                Some(written) if !written.trim().is_empty() => {
+                    format!("taken from the frontmatter, {length} characters")
+                }
+                _ if length == 0 => "there is none, and nothing to make one from".to_owned(),
+                _ => {
+                    format!("made from the text, because the frontmatter has none: {}", document.description)
+                }
+            },
+        );
+        if let Some(version) = &document.manifest.version {
+            self.add("version", version.clone());
+        }
+    }
+
+    fn standing(&mut self, library: &Library, entry: &Entry, found: &[Diagnostic]) {
+        let collision = found.iter().find(|found| found.rule == RuleId::DuplicateName);
+        let collision = collision.map(|found| found.message.as_str());
+        match entry.state {
+            State::Active => {
+                let name = entry.name();
+                let losers = library
+                    .snapshot
+                    .entries()
+                    .iter()
+                    .filter(|other| other.name() == name && other.state != State::Active);
+                for loser in losers {
+                    self.add("collision", format!("it wins over {} ({})", loser.path, loser.source));
+                }
+                self.add("state", "active: it holds its name and can be loaded");
+            }
+            State::Shadowed => {
+                self.add("collision", collision.unwrap_or("another skill has its name and comes first"));
+                self.add("state", format!("shadowed: load it as {}", entry.qualified_name()));
+            }
+            State::Quarantined => {
+                if let Some(collision) = collision {
+                    self.add("collision", collision);
+                }
+                self.add("state", "quarantined: it is set aside and cannot be loaded until this is mended");
+            }
+        }
+        if library.snapshot.refusals().any(|(refused, _)| std::ptr::eq(refused, entry)) {
+            self.add("refusal", "the policy in force refuses the whole library because of it");
+        }
+    }
+
+    fn catalog(&mut self, context: &Context, library: &Library, entry: &Entry) -> Result<(), CliError> {
+        if entry.state != State::Active {
+            self.add("catalog", "left out, because it is not active");
+            return Ok(());
+        }
+        if !entry.is_in_catalog() {
+            self.add("catalog", "left out, because its author set disable-model-invocation");
+            return Ok(());
+        }
+        let options = catalog::configured(context);
+        let catalog = catalog::render(library, &options)?;
+        let tier = catalog.report.tiers.iter().find(|skill| skill.name == entry.name().as_str());
+        let shown = match tier.map(|skill| skill.tier) {
+            None | Some(Tier::Omitted) => "left out for the sake of the budget",
+            Some(Tier::NameOnly) => "shown by its name only",
+            Some(Tier::FirstSentence) => "shown with the first sentence of its description",
+            Some(Tier::Full) => "shown with its whole description",
+        };
+        let budget = options
+            .budget_tokens
+            .map_or("no budget".to_owned(), |budget| format!("a budget of {budget} tokens"));
+        self.add("catalog", format!("{shown}, under {budget}"));
+        Ok(())
+    }
+}

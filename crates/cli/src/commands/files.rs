@@ -1,0 +1,119 @@
+//! `rep files`.
+
+use clap::Args;
+use repertoire::{Error, ErrorKind};
+use repertoire_model::{FileEntry, SkillPath};
+use serde::Serialize;
+
+use crate::cli::skill_names;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Align, Column, Style, Table, Ui, escape};
+use crate::wire::Context;
+
+/// Lists the files of a skill
+///
+/// Paths are relative to the skill, sorted. Hidden files, links and special files are not part of a skill.
+#[derive(Debug, Args)]
+pub struct FilesArgs {
+    /// The skill, as NAME or as SOURCE:NAME
+    #[arg(add = skill_names())]
+    name: String,
+    /// List only what lies below this directory of the skill
+    directory: Option<String>,
+}
+
+#[derive(Serialize)]
+struct FilesJson {
+    name: String,
+    source: String,
+    path: String,
+    files: Vec<FileJson>,
+    problems: Vec<ProblemJson>,
+}
+
+#[derive(Serialize)]
+struct FileJson {
+    path: String,
+    size: u64,
+    kind: &'static str,
+    executable: bool,
+}
+
+#[derive(Serialize)]
+struct ProblemJson {
+    rule: &'static str,
+    message: String,
+    file: Option<String>,
+}
+
+/// Runs the command.
+pub fn run(ui: &mut Ui, context: &Context, args: &FilesArgs) -> Result<Exit, CliError> {
+    let library = context.open()?;
+    let entry = library.find(&args.name)?;
+    let listing = pollster::block_on(library.registry.files(entry))?;
+    let files = below(&listing.files, args.directory.as_deref())?;
+    if ui.is_json() {
+        ui.write_json(&FilesJson {
+            name: entry.name().to_string(),
+            source: entry.source.to_string(),
+            path: entry.path.clone(),
+            files: files.into_iter().map(file_json).collect(),
+            problems: listing
+                .problems
+                .iter()
+                .map(|found| ProblemJson {
+                    rule: found.rule.as_str(),
+                    message: found.message.clone(),
+                    file: found.file.clone(),
+                })
+                .collect(),
+        })?;
+        return Ok(Exit::Success);
+    }
+    let column = |heading, align, style| Column { heading, align, style };
+    let mut table = Table::new(vec![
+        column("PATH", Align::Left, Some(Style::Name)),
+        column("SIZE", Align::Right, None),
+        column("KIND", Align::Left, Some(Style::Faint)),
+    ]);
+    for file in files {
+        table.row([file.path.to_string(), file.size.to_string(), file.kind.as_str().to_owned()]);
+    }
+    table.write(ui)?;
+    ui.flush()?;
+    for problem in &listing.problems {
+        let word = ui.paint_err(problem.severity.into(), &format!("{}:", problem.severity));
+        let file = problem.file.as_deref().map(|file| format!("{}: ", escape(file))).unwrap_or_default();
+        writeln!(ui.err(), "{word} {file}{}", escape(&problem.message))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn file_json(file: &FileEntry) -> FileJson {
+    FileJson {
+        path: file.path.to_string(),
+        size: file.size,
+        kind: file.kind.as_str(),
+        executable: file.executable,
+    }
+}
+
+/// Returns the files below `directory`, which has to be one.
+fn below<'a>(files: &'a [FileEntry], directory: Option<&str>) -> Result<Vec<&'a FileEntry>, CliError> {
+    let Some(given) = directory.filter(|given| !matches!(*given, "." | "./")) else {
+        return Ok(files.iter().collect());
+    };
+    let bad = |fault| CliError::no(format!("`{given}` is no path in a skill")).because(fault);
+    let directory = SkillPath::new(given.trim_end_matches('/')).map_err(bad)?;
+    let prefix = format!("{directory}/");
+    let found: Vec<&FileEntry> =
+        files.iter().filter(|file| file.path.as_str().starts_with(&prefix)).collect();
+    if found.is_empty() {
+        let is_file = files.iter().any(|file| file.path == directory);
+        let kind = if is_file { ErrorKind::NotDirectory } else { ErrorKind::FileNotFound };
+        let error = CliError::from(Error::new(kind).about(given));
+        return Err(if is_file { error.hint("run `rep show NAME --file PATH` to read it") } else { error });
+    }
+    Ok(found)
+}

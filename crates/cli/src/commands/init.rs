@@ -1,0 +1,48 @@
+//! `rep init`.
+
+use std::fs;
+use std::io::Write as _;
+
+use clap::Args;
+use serde_json::json;
+
+use crate::config::{self, FILE_NAME};
+use crate::env::Env;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Ui, escape};
+
+/// Writes a commented repertoire.toml
+///
+/// The file holds every key with its default, commented out. It is written to the working directory.
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Overwrite a file that is there
+    #[arg(long)]
+    force: bool,
+}
+
+/// Runs the command.
+pub fn run(ui: &mut Ui, env: &Env, args: &InitArgs) -> Result<Exit, CliError> {
+    let path = env.working_directory().join(FILE_NAME);
+    let mut options = fs::OpenOptions::new();
+    options.write(true);
+    if args.force {
+        options.create(true).truncate(true)
+    } else {
+        options.create_new(true)
+    };
+    let mut file = options.open(&path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::AlreadyExists => {
+            CliError::no(format!("{} is already there", path.display())).hint("`--force` overwrites it")
+        }
+        _ => CliError::io("write", &path, error),
+    })?;
+    file.write_all(config::template().as_bytes()).map_err(|error| CliError::io("write", &path, error))?;
+    if ui.is_json() {
+        ui.write_json(&json!({ "path": path.display().to_string() }))?;
+    } else {
+        writeln!(ui.out(), "wrote {}", escape(&path.display().to_string()))?;
+    }
+    Ok(Exit::Success)
+}

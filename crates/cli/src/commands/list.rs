@@ -1,0 +1,217 @@
+//! `rep list`.
+
+use clap::Args;
+use repertoire::Entry;
+use repertoire_model::catalog::Tokenizer;
+use repertoire_model::{Severity, State, diagnostic};
+use serde::Serialize;
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::json::DiagnosticJson;
+use crate::ui::{Align, Column, Style, Table, Ui};
+use crate::wire::{Context, Library};
+
+/// The characters of a digest that a table shows.
+const DIGEST_CHARS: usize = "sha256:".len() + 12;
+
+/// Lists the skills
+///
+/// Shows every skill that an agent is offered, with the source it comes from. Two skills of one name are never
+/// merged: the first source wins, and the other is shown by --all.
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Show shadowed and quarantined skills too
+    #[arg(long)]
+    all: bool,
+    /// Show the digest of each skill's files
+    #[arg(long)]
+    digest: bool,
+    /// Count the tokens of each skill's catalog entry and instructions
+    #[arg(long)]
+    tokens: bool,
+}
+
+#[derive(Serialize)]
+struct ListJson {
+    snapshot: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokenizer: Option<&'static str>,
+    skills: Vec<SkillJson>,
+    problems: Vec<DiagnosticJson>,
+}
+
+#[derive(Serialize)]
+struct SkillJson {
+    name: String,
+    description: String,
+    source: String,
+    path: String,
+    version: Option<String>,
+    tags: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tokens: Option<TokensJson>,
+    state: &'static str,
+    diagnostics: Vec<DiagnosticJson>,
+}
+
+#[derive(Serialize, Clone, Copy)]
+struct TokensJson {
+    catalog: usize,
+    body: usize,
+}
+
+/// A skill with what was asked about it beside what the snapshot knows.
+struct Row<'a> {
+    entry: &'a Entry,
+    digest: Option<String>,
+    tokens: Option<TokensJson>,
+}
+
+/// Runs the command.
+pub fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
+    // A refused library can still be looked at.
+    let library =
+        if args.all { context.inspect(context.settings().policy.clone()) } else { context.open()? };
+    let entries = library.snapshot.entries().iter();
+    let rows: Vec<Row<'_>> = entries
+        .filter(|entry| args.all || entry.state == State::Active)
+        .map(|entry| Row {
+            entry,
+            digest: args.digest.then(|| digest(&library, entry)).flatten(),
+            tokens: args.tokens.then(|| tokens(&library, entry, context.settings().estimator)),
+        })
+        .collect();
+    if ui.is_json() {
+        let tokenizer = args.tokens.then(|| context.settings().estimator.name());
+        ui.write_json(&ListJson {
+            snapshot: library.snapshot.number(),
+            tokenizer,
+            skills: rows.into_iter().map(skill_json).collect(),
+            problems: library.snapshot.problems().iter().map(DiagnosticJson::of_source).collect(),
+        })?;
+        return Ok(Exit::Success);
+    }
+    if !rows.is_empty() {
+        table(&rows, args).write(ui)?;
+    }
+    ui.flush()?;
+    summary(ui, &library, args)?;
+    Ok(Exit::Success)
+}
+
+fn skill_json(row: Row<'_>) -> SkillJson {
+    let Row { entry, digest, tokens } = row;
+    let document = &entry.document;
+    SkillJson {
+        name: entry.name().to_string(),
+        description: document.description.clone(),
+        source: entry.source.to_string(),
+        path: entry.path.clone(),
+        version: document.manifest.version.clone(),
+        tags: document.manifest.tags.clone(),
+        digest,
+        tokens,
+        state: entry.state.as_str(),
+        diagnostics: document
+            .diagnostics
+            .iter()
+            .map(|found| DiagnosticJson::of_skill(entry, found))
+            .collect(),
+    }
+}
+
+/// A skill whose files cannot be read has no digest; `check` says why.
+fn digest(library: &Library, entry: &Entry) -> Option<String> {
+    let bundle = pollster::block_on(library.registry.bundle(entry)).ok()?;
+    Some(bundle.digest().to_string())
+}
+
+fn tokens(library: &Library, entry: &Entry, tokenizer: Tokenizer) -> TokensJson {
+    let body =
+        pollster::block_on(library.registry.get(entry)).map_or(0, |skill| tokenizer.count(skill.body()));
+    let line = format!("- {}: {}\n", entry.name(), entry.document.description);
+    TokensJson { catalog: tokenizer.count(&line), body }
+}
+
+fn table(rows: &[Row<'_>], args: &ListArgs) -> Table {
+    let column = |heading, align, style| Column { heading, align, style };
+    let mut columns = vec![column("NAME", Align::Left, Some(Style::Name))];
+    if args.all {
+        columns.push(column("STATE", Align::Left, None));
+    }
+    if args.tokens {
+        columns.push(column("CATALOG", Align::Right, None));
+        columns.push(column("BODY", Align::Right, None));
+    }
+    if args.digest {
+        columns.push(column("DIGEST", Align::Left, Some(Style::Faint)));
+    }
+    columns.push(column("DESCRIPTION", Align::Elastic, None));
+    columns.push(column("SOURCE", Align::Left, Some(Style::Faint)));
+    let mut table = Table::new(columns);
+    for Row { entry, digest, tokens } in rows {
+        let mut cells = vec![entry.name().to_string()];
+        if args.all {
+            cells.push(entry.state.as_str().to_owned());
+        }
+        if args.tokens {
+            let count = |count: Option<usize>| count.map_or_else(String::new, |count| count.to_string());
+            cells.push(count(tokens.map(|tokens| tokens.catalog)));
+            cells.push(count(tokens.map(|tokens| tokens.body)));
+        }
+        if args.digest {
+            cells.push(digest.as_deref().unwrap_or("-").chars().take(DIGEST_CHARS).collect());
+        }
+        cells.push(entry.document.description.clone());
+        cells.push(entry.source.to_string());
+        table.row(cells);
+    }
+    table
+}
+
+fn summary(ui: &mut Ui, library: &Library, args: &ListArgs) -> Result<(), CliError> {
+    let entries = library.snapshot.entries();
+    let count = |state| entries.iter().filter(|entry| entry.state == state).count();
+    let (shadowed, quarantined) = (count(State::Shadowed), count(State::Quarantined));
+    let flawed = entries
+        .iter()
+        .filter(|entry| diagnostic::worst(&entry.document.diagnostics) >= Some(Severity::Warning))
+        .count();
+    let mut parts = vec![format!("{} active", count(State::Active))];
+    for (number, word) in [(shadowed, "shadowed"), (quarantined, "quarantined"), (flawed, "with warnings")] {
+        if number > 0 {
+            parts.push(format!("{number} {word}"));
+        }
+    }
+    let mut hints = Vec::new();
+    if entries.is_empty() {
+        hints.push("no skills were found; run `rep doctor` to see where they are looked for, `rep new NAME` to make one");
+    }
+    if flawed > 0 || !library.snapshot.problems().is_empty() {
+        hints.push("run `rep check` to see what is wrong");
+    }
+    if shadowed + quarantined > 0 {
+        hints.push(if args.all {
+            "run `rep explain NAME` to see why"
+        } else {
+            "run `rep list --all` to see all"
+        });
+    }
+    let problems = library.snapshot.problems();
+    for problem in problems {
+        let found = &problem.diagnostic;
+        let word = ui.paint_err(found.severity.into(), &format!("{}:", found.severity));
+        let (message, path) = (crate::ui::escape(&found.message), crate::ui::escape(&problem.path));
+        writeln!(ui.err(), "{word} {message} ({path})")?;
+    }
+    let counts = ui.paint_err(Style::Heading, &parts.join(", "));
+    writeln!(ui.err(), "{counts}")?;
+    for hint in hints {
+        let word = ui.paint_err(Style::Hint, "hint:");
+        writeln!(ui.err(), "{word} {hint}")?;
+    }
+    Ok(())
+}

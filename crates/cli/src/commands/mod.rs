@@ -1,0 +1,13 @@
+//! One file per command of `rep`: its arguments, whose docs are its help, and what it does.
+
+pub(crate) mod catalog;
+pub(crate) mod check;
+pub(crate) mod check_compat;
+pub(crate) mod completions;
+pub(crate) mod doctor;
+pub(crate) mod explain;
+pub(crate) mod files;
+pub(crate) mod init;
+pub(crate) mod list;
+pub(crate) mod new;
+pub(crate) mod show;

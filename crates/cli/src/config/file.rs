@@ -1,0 +1,107 @@
+//! Where configuration files are, and how their faults are shown.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use repertoire_model::Severity;
+
+use crate::cli::Globals;
+use crate::env::{self, Env};
+use crate::error::CliError;
+use crate::ui::{Note, render_note};
+
+/// The name of a project's configuration file.
+pub const FILE_NAME: &str = "repertoire.toml";
+
+/// Something wrong with a configuration file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The bytes of the file it is about.
+    pub range: Range<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub help: Option<String>,
+}
+
+/// Why a file is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It was named on the command line or in the environment.
+    Named,
+    /// It is the user's.
+    User,
+    /// It is the project's.
+    Project,
+}
+
+impl Standing {
+    /// Returns the word used on every surface.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Named => "named",
+            Self::User => "user",
+            Self::Project => "project",
+        }
+    }
+}
+
+/// Returns the configuration files to read, those that win last, with all places that have none.
+pub fn find_files(env: &Env, globals: &Globals) -> (Vec<(Standing, PathBuf)>, Vec<PathBuf>) {
+    let named = globals.config.clone().or_else(|| env.get(env::CONFIG).map(PathBuf::from));
+    if let Some(named) = named {
+        return (vec![(Standing::Named, env.working_directory().join(named))], Vec::new());
+    }
+    let user = env.config_home().map(|home| home.join("repertoire").join("config.toml"));
+    let (mut files, mut absent) = (Vec::new(), Vec::new());
+    for path in user {
+        match path.exists() {
+            true => files.push((Standing::User, path)),
+            false => absent.push(path),
+        }
+    }
+    for directory in up_to_repository_root(env.working_directory()) {
+        let path = directory.join(FILE_NAME);
+        if path.exists() {
+            files.push((Standing::Project, path));
+            break;
+        }
+        absent.push(path);
+    }
+    (files, absent)
+}
+
+/// Returns the directory of the repository that `directory` lies in.
+pub fn repository_root(directory: &Path) -> Option<&Path> {
+    directory.ancestors().find(|ancestor| ancestor.join(".git").exists())
+}
+
+/// Returns `directory` and those above it up to the root of its repository; outside a repository, it alone.
+///
+/// Going further would let whoever can write to a shared parent decide about us.
+pub fn up_to_repository_root(directory: &Path) -> impl Iterator<Item = &Path> {
+    let root = repository_root(directory).unwrap_or(directory);
+    directory.ancestors().take_while(move |ancestor| ancestor.starts_with(root))
+}
+
+/// Returns the error that shows `faults` of the file at `path`.
+pub fn faulty(path: &Path, text: &str, faults: &[Fault], is_coloured: bool) -> CliError {
+    let shown = path.display().to_string();
+    let rendered: Vec<String> = faults
+        .iter()
+        .map(|fault| {
+            let note = Note {
+                severity: Severity::Error,
+                rule: None,
+                message: &fault.message,
+                help: fault.help.as_deref(),
+                path: &shown,
+                place: Some((text, fault.range.clone())),
+                line: None,
+            };
+            render_note(&note, is_coloured)
+        })
+        .collect();
+    let first = faults.first().map(|fault| fault.message.as_str()).unwrap_or_default();
+    CliError::rendered(format!("{shown}: {first}"), rendered.join("\n"))
+}

@@ -1,0 +1,257 @@
+//! The table of every key: its name, what it takes, what it means, and the setting it is about.
+//!
+//! The documentation, the template of `rep init`, the parser and its suggestions are all made from this table.
+
+use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
+use repertoire_model::name::Grammar;
+use repertoire_model::policy::{Action, Duplicates, NameMismatch, OnInvalid, ResourceListing};
+use repertoire_model::{Profile, RuleId, Severity};
+
+use super::settings::{ConfiguredRoot, Settings};
+
+/// A key of the configuration.
+pub struct Key {
+    /// Its name, with the table it stands in: `catalog.format`.
+    pub name: &'static str,
+    /// What it takes.
+    pub kind: Kind,
+    /// What it means.
+    pub summary: &'static str,
+    /// The flag that says the same for one run.
+    pub flag: Option<&'static str>,
+    /// Returns its value as it would be written.
+    pub get: fn(&Settings) -> String,
+    /// Changes the setting; the value is one that the kind allows.
+    pub set: fn(&mut Settings, &Value),
+}
+
+/// What a key takes.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    /// One of these words.
+    Word(fn() -> Vec<&'static str>),
+    /// A whole number between these two.
+    Number(usize, usize),
+    /// `true` or `false`.
+    Switch,
+    /// A list of strings.
+    Words,
+    /// A list of directories, relative to the file they stand in.
+    Paths,
+    /// The severity of the rule that is the last part of the key's name.
+    Severity,
+}
+
+/// A value that some layer gives to a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Value {
+    /// For [`Kind::Word`].
+    Word(String),
+    /// For [`Kind::Number`].
+    Number(usize),
+    /// For [`Kind::Switch`].
+    Switch(bool),
+    /// For [`Kind::Words`].
+    Words(Vec<String>),
+    /// For [`Kind::Paths`].
+    Paths(Vec<ConfiguredRoot>),
+    /// For [`Kind::Severity`].
+    Severity(RuleId, Option<Severity>),
+}
+
+/// The words of a setting with what they mean.
+type Words<T> = &'static [(&'static str, T)];
+
+const PROFILES: Words<Profile> = &[
+    ("standard", Profile::Standard),
+    ("strict", Profile::Strict),
+    ("lenient", Profile::Lenient),
+    ("harness", Profile::Harness),
+];
+const DUPLICATES: Words<Duplicates> = &[
+    ("quarantine", Duplicates::Quarantine),
+    ("abort", Duplicates::Abort),
+    ("last_wins", Duplicates::LastWins),
+    ("first_wins", Duplicates::FirstWins),
+];
+const ON_INVALID: Words<OnInvalid> = &[("quarantine", OnInvalid::Quarantine), ("abort", OnInvalid::Abort)];
+const NAME_MISMATCH: Words<NameMismatch> = &[
+    ("warn", NameMismatch::Warn),
+    ("quarantine", NameMismatch::Quarantine),
+    ("abort", NameMismatch::Abort),
+    ("dir_wins", NameMismatch::DirWins),
+];
+const GRAMMAR: Words<Grammar> = &[
+    ("agentskills", Grammar::AgentSkills),
+    ("bernstein", Grammar::Bernstein),
+    ("relaxed", Grammar::Relaxed),
+];
+const ACTION: Words<Action> = &[("warn", Action::Warn), ("error", Action::Error), ("ignore", Action::Ignore)];
+const LISTING: Words<ResourceListing> = &[
+    ("walk", ResourceListing::Walk),
+    ("declared", ResourceListing::Declared),
+    ("both", ResourceListing::Both),
+];
+const FORMATS: Words<Format> = &[
+    ("xml", Format::Xml),
+    ("list", Format::List),
+    ("menu", Format::Menu),
+    ("bracket", Format::Bracket),
+    ("markdown", Format::Markdown),
+    ("json", Format::Json),
+    ("compat", Format::Compat),
+];
+const OVER_BUDGET: Words<OverBudget> = &[
+    ("tiers", OverBudget::Tiers),
+    ("search_only", OverBudget::SearchOnly),
+    ("verbatim", OverBudget::Verbatim),
+];
+const TOKENIZERS: Words<Tokenizer> = &[
+    ("o200k_base", Tokenizer::O200kBase),
+    ("cl100k_base", Tokenizer::Cl100kBase),
+    ("chars4", Tokenizer::Chars4),
+];
+/// The words for the severity of a rule.
+pub const SEVERITIES: Words<Option<Severity>> = &[
+    ("off", None),
+    ("info", Some(Severity::Info)),
+    ("warning", Some(Severity::Warning)),
+    ("error", Some(Severity::Error)),
+];
+
+/// The most that any number of the configuration may be.
+const LARGE: usize = 100_000_000;
+
+macro_rules! key {
+    (@kind $table:ident) => { Kind::Word(|| $table.iter().map(|(word, _)| *word).collect()) };
+    // A word of a table.
+    ($name:literal word $table:ident $($field:ident).+ , $flag:expr, $summary:literal) => {
+        Key {
+            name: $name, kind: key!(@kind $table), summary: $summary, flag: $flag,
+            get: |settings| quoted($table.iter().find(|(_, value)| *value == settings.$($field).+).map_or("", |(word, _)| word)),
+            set: |settings, value| {
+                if let Value::Word(word) = value && let Some((_, value)) = $table.iter().find(|(known, _)| known == word) {
+                    settings.$($field).+ = *value;
+                }
+            },
+        }
+    };
+    // A number, a switch or a list, which have one shape.
+    ($name:literal $kind:expr, $variant:ident $($field:ident).+ , $write:expr, $flag:expr, $summary:literal) => {
+        Key {
+            name: $name, kind: $kind, summary: $summary, flag: $flag,
+            get: |settings| $write(&settings.$($field).+),
+            set: |settings, value| if let Value::$variant(value) = value { settings.$($field).+ = value.clone() },
+        }
+    };
+}
+
+/// Every key, in the order of the documentation.
+pub const KEYS: &[Key] = &[
+    // The profile is chosen before all other keys, on which it settles the defaults.
+    key!("profile" word PROFILES policy.profile, Some("--profile"), "The set of choices that all others start from."),
+    Key {
+        name: "roots",
+        kind: Kind::Paths,
+        summary: "Directories of skills beside those that are discovered; earlier ones win, and the project's come \
+                  before the user's.",
+        flag: Some("--root (replaces them)"),
+        get: |settings| paths(&settings.roots),
+        // Lists of roots add up; those of a later layer come first.
+        set: |settings, value| {
+            if let Value::Paths(roots) = value {
+                settings.roots.splice(0..0, roots.iter().cloned());
+            }
+        },
+    },
+    key!("duplicates" word DUPLICATES policy.duplicates, None, "What happens to skills that share a name."),
+    key!("on_invalid" word ON_INVALID policy.on_invalid, None, "What happens to a skill that cannot be understood."),
+    key!("name_mismatch" word NAME_MISMATCH policy.name_mismatch, None, "What happens when a skill's name differs from its directory."),
+    key!("name.grammar" word GRAMMAR policy.name_grammar, None, "The grammar that names are held against."),
+    key!("name.reserved" Kind::Words, Words policy.reserved_words, strings, None, "Words that a name should not hold."),
+    key!("name.reserved_action" word ACTION policy.reserved_action, None, "How loudly a reserved word in a name is reported."),
+    key!("description.min" Kind::Number(0, LARGE), Number policy.description_min, number, None, "The shortest description that is not reported, in characters."),
+    key!("description.max" Kind::Number(1, LARGE), Number policy.description_max, number, None, "The longest description that is not reported, in characters."),
+    key!("frontmatter.unknown" word ACTION policy.unknown_fields, None, "How loudly an unknown key in a frontmatter is reported."),
+    key!("frontmatter.required" Kind::Switch, Switch policy.frontmatter_required, switch, None, "Whether a missing frontmatter is reported."),
+    key!("resources.listing" word LISTING policy.resource_listing, None, "Which files a skill is said to have: those found, those declared, or both."),
+    key!("resources.max_listed" Kind::Number(0, LARGE), Number policy.max_listed, number, None, "The most files that are listed when a skill is loaded."),
+    key!("catalog.format" word FORMATS catalog_format, Some("catalog --format"), "The shape of the catalog."),
+    key!("catalog.budget_tokens" Kind::Number(0, LARGE), Number catalog_budget, number, Some("catalog --budget"), "The most tokens the catalog may have; 0 for any number."),
+    key!("catalog.over_budget" word OVER_BUDGET catalog_over_budget, None, "What happens to a catalog over its budget."),
+    key!("catalog.show_loaded" Kind::Switch, Switch catalog_show_loaded, switch, None, "Whether the `menu` catalog may mark loaded skills; it defeats prompt caching."),
+    key!("load.include_frontmatter" Kind::Switch, Switch include_frontmatter, switch, Some("show --raw"), "Whether a skill's frontmatter is shown with its instructions."),
+    key!("tokens.estimator" word TOKENIZERS estimator, None, "What tokens are counted with."),
+    key!("scan.max_depth" Kind::Number(1, 6), Number scan.max_depth, number, None, "How many levels below a root skills are looked for."),
+    key!("scan.max_directories" Kind::Number(1, LARGE), Number scan.max_directories, number, None, "The most directories of a root that are looked at."),
+    key!("scan.max_entries" Kind::Number(1, LARGE), Number scan.max_entries, number, None, "The most directory entries of a root that are read."),
+    key!("scan.nested" Kind::Switch, Switch scan.nested, switch, None, "Whether skills inside other skills are looked for."),
+    key!("discovery.project" Kind::Switch, Switch discover_project, switch, None, "Whether `.agents/skills`, `.claude/skills` and the like are looked for from the working directory up to the repository root."),
+    key!("discovery.user" Kind::Switch, Switch discover_user, switch, None, "Whether the same directories are looked for under the home directory."),
+    Key {
+        name: "packs.directories",
+        kind: Kind::Paths,
+        summary: "Directories whose every sub-directory is a pack of skills.",
+        flag: None,
+        get: |settings| paths(&settings.packs),
+        set: |settings, value| {
+            if let Value::Paths(directories) = value {
+                settings.packs.splice(0..0, directories.iter().cloned());
+            }
+        },
+    },
+    Key {
+        name: RULES_KEY,
+        kind: Kind::Severity,
+        summary: "The severity of one rule; see the list of rules.",
+        flag: None,
+        get: |_| String::new(),
+        set: |settings, value| {
+            if let Value::Severity(rule, severity) = value {
+                settings.policy.rule_severities.insert(*rule, *severity);
+            }
+        },
+    },
+];
+
+/// The name under which the severities of rules stand in the table.
+pub const RULES_KEY: &str = "rules.<rule-id>";
+
+fn quoted(text: &str) -> String {
+    format!("\"{text}\"")
+}
+
+fn number(number: &usize) -> String {
+    number.to_string()
+}
+
+fn switch(switch: &bool) -> String {
+    switch.to_string()
+}
+
+fn strings(words: &Vec<String>) -> String {
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    format!("[{}]", words.join(", "))
+}
+
+fn paths(roots: &[ConfiguredRoot]) -> String {
+    let roots: Vec<String> = roots.iter().map(|root| quoted(&root.given.to_string_lossy())).collect();
+    format!("[{}]", roots.join(", "))
+}
+
+impl Kind {
+    /// Returns what the key takes, for people.
+    pub fn describe(self) -> String {
+        match self {
+            Self::Word(words) => {
+                words().iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+            }
+            Self::Number(least, LARGE) => format!("whole number, at least {least}"),
+            Self::Number(least, most) => format!("whole number, {least} to {most}"),
+            Self::Switch => "`true`, `false`".to_owned(),
+            Self::Words => "list of strings".to_owned(),
+            Self::Paths => "list of directories".to_owned(),
+            Self::Severity => "`off`, `info`, `warning`, `error`".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Puts the layers on top of each other: the user's file, the project's file, the environment, flags.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use repertoire_model::Profile;
+use repertoire_model::text::nearest;
+
+use super::file::{Standing, faulty, find_files};
+use super::keys::{KEYS, Kind, Value};
+use super::parse::{Assignment, parse, parse_word};
+use super::settings::{ConfiguredRoot, Settings};
+use crate::cli::Globals;
+use crate::env::{self, Env};
+use crate::error::CliError;
+
+/// The configuration in force.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// The settings.
+    pub settings: Settings,
+    /// The files they come from, those that win last.
+    pub files: Vec<(Standing, PathBuf)>,
+}
+
+/// Reads all layers.
+pub fn load(env: &Env, globals: &Globals, is_coloured: bool) -> Result<Config, CliError> {
+    let (files, _) = find_files(env, globals);
+    let mut assignments = Vec::new();
+    for (_, path) in &files {
+        assignments.extend(read(path, is_coloured)?);
+    }
+    assignments.extend(environment(env)?);
+    if let Some(word) = &globals.profile {
+        assignments
+            .extend(given("profile", word).map_err(|expected| bad_word("--profile", word, &expected))?);
+    }
+    Ok(Config { settings: settle(&assignments), files })
+}
+
+/// Returns what the file at `path` says.
+fn read(path: &Path, is_coloured: bool) -> Result<Vec<Assignment>, CliError> {
+    let bytes = fs::read(path).map_err(|error| {
+        CliError::usage(format!("cannot read the configuration file {}", path.display())).because(error)
+    })?;
+    let text = String::from_utf8(bytes)
+        .map_err(|error| CliError::usage(format!("{} is not UTF-8", path.display())).because(error))?;
+    let directory = path.parent().unwrap_or(Path::new(""));
+    let (assignments, faults) = parse(&text, directory);
+    if faults.is_empty() { Ok(assignments) } else { Err(faulty(path, &text, &faults, is_coloured)) }
+}
+
+/// Returns what the environment says.
+fn environment(env: &Env) -> Result<Vec<Assignment>, CliError> {
+    let mut assignments = Vec::new();
+    for key in KEYS {
+        let variable = env::variable_of(key.name);
+        let Some(value) = env.get(&variable) else { continue };
+        if matches!(key.kind, Kind::Paths) {
+            let root = |given: PathBuf| ConfiguredRoot { path: env.working_directory().join(&given), given };
+            let roots = env.paths(&variable).into_iter().map(root).collect();
+            assignments.push(Assignment { key, value: Value::Paths(roots) });
+            continue;
+        }
+        let word = value.to_str().unwrap_or_default();
+        let value = parse_word(key, word)
+            .map_err(|expected| bad_word(&variable, &value.to_string_lossy(), &expected))?;
+        assignments.push(Assignment { key, value });
+    }
+    Ok(assignments)
+}
+
+/// Returns the variables with Repertoire's prefix that mean nothing, with the one that was probably meant.
+pub fn unknown_variables(env: &Env) -> Vec<(String, Option<String>)> {
+    let mut known: Vec<String> = KEYS.iter().map(|key| env::variable_of(key.name)).collect();
+    known.extend(env::VARIABLES.iter().map(|(name, _)| (*name).to_owned()));
+    env.own()
+        .filter(|name| !known.iter().any(|known| known == name))
+        .map(|name| (name.to_owned(), nearest(name, known.iter().map(String::as_str)).map(str::to_owned)))
+        .collect()
+}
+
+fn given(name: &str, word: &str) -> Result<Option<Assignment>, String> {
+    let Some(key) = KEYS.iter().find(|key| key.name == name) else { return Ok(None) };
+    Ok(Some(Assignment { key, value: parse_word(key, word)? }))
+}
+
+fn bad_word(origin: &str, word: &str, expected: &str) -> CliError {
+    CliError::usage(format!("bad value `{word}` for {origin}"))
+        .hint(format!("it takes {}", expected.replace('`', "")))
+}
+
+/// Returns the settings that `assignments` come to, later ones winning, on top of the profile they choose.
+fn settle(assignments: &[Assignment]) -> Settings {
+    let chosen = assignments.iter().rev().find_map(|assignment| match &assignment.value {
+        Value::Word(word) if assignment.key.name == "profile" => {
+            Profile::ALL.into_iter().find(|p| p.as_str() == word)
+        }
+        _ => None,
+    });
+    let mut settings = Settings::of(chosen.unwrap_or(Profile::Standard));
+    for Assignment { key, value } in assignments {
+        (key.set)(&mut settings, value);
+    }
+    settings.policy.profile = chosen.unwrap_or(Profile::Standard);
+    settings
+}

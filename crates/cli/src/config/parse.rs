@@ -1,0 +1,190 @@
+//! Takes a configuration file apart, and tells what is wrong with it line by line.
+
+use std::ops::Range;
+use std::path::Path;
+
+use repertoire_model::RuleId;
+use repertoire_model::text::nearest;
+use repertoire_model::validate::RULES;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::file::Fault;
+use super::keys::{KEYS, Key, Kind, RULES_KEY, SEVERITIES, Value};
+use super::settings::ConfiguredRoot;
+
+/// What a layer says about one key.
+#[derive(Clone)]
+pub struct Assignment {
+    /// The key.
+    pub key: &'static Key,
+    /// Its value.
+    pub value: Value,
+}
+
+/// Returns what `text` says, and everything that is wrong with it. Paths are relative to `directory`.
+pub fn parse(text: &str, directory: &Path) -> (Vec<Assignment>, Vec<Fault>) {
+    let mut parser = Parser { directory, assignments: Vec::new(), faults: Vec::new() };
+    let (document, errors) = DeTable::parse_recoverable(text);
+    for error in errors {
+        let range = error.span().unwrap_or(0..0);
+        parser.faults.push(Fault { range, message: error.message().to_owned(), help: None });
+    }
+    if parser.faults.is_empty() {
+        parser.table("", document.get_ref());
+    }
+    parser.faults.sort_by_key(|fault| fault.range.start);
+    (parser.assignments, parser.faults)
+}
+
+/// Returns the value that `word`, from the environment or a flag, gives to `key`, or what it should have been.
+pub fn parse_word(key: &'static Key, word: &str) -> Result<Value, String> {
+    let value = match key.kind {
+        Kind::Word(_) => DeValue::String(word.into()),
+        Kind::Switch => match word {
+            "true" | "1" => DeValue::Boolean(true),
+            "false" | "0" => DeValue::Boolean(false),
+            _ => DeValue::String(word.into()),
+        },
+        Kind::Number(..) => match word.parse::<usize>() {
+            Ok(number) => return in_bounds(key.kind, number),
+            Err(_) => DeValue::String(word.into()),
+        },
+        Kind::Words | Kind::Paths | Kind::Severity => return Err(key.kind.describe()),
+    };
+    convert(key, &value, Path::new(""))
+}
+
+struct Parser<'a> {
+    directory: &'a Path,
+    assignments: Vec<Assignment>,
+    faults: Vec<Fault>,
+}
+
+impl Parser<'_> {
+    fn table(&mut self, prefix: &str, table: &DeTable<'_>) {
+        for (name, value) in table {
+            let key = if prefix.is_empty() {
+                name.get_ref().to_string()
+            } else {
+                format!("{prefix}.{}", name.get_ref())
+            };
+            self.entry(&key, &name.span(), value);
+        }
+    }
+
+    fn entry(&mut self, name: &str, name_range: &Range<usize>, value: &Spanned<DeValue<'_>>) {
+        if let Some(rule) = name.strip_prefix("rules.") {
+            return self.rule(rule, name_range, value);
+        }
+        if let Some(key) = KEYS.iter().find(|key| key.name == name) {
+            match convert(key, value.get_ref(), self.directory) {
+                Ok(value) => self.assignments.push(Assignment { key, value }),
+                Err(expected) => self.bad_value(key.name, &expected, key.kind, value),
+            }
+            return;
+        }
+        let is_table_name =
+            KEYS.iter().any(|key| key.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.')));
+        match value.get_ref() {
+            DeValue::Table(table) if is_table_name => self.table(name, table),
+            _ if is_table_name => self.fault(
+                value.span(),
+                format!("`{name}` is a table, not a {}", value.get_ref().type_str()),
+                Some(format!("write `[{name}]` on a line of its own, and its keys below")),
+            ),
+            _ => self.unknown(name, name_range),
+        }
+    }
+
+    fn rule(&mut self, name: &str, name_range: &Range<usize>, value: &Spanned<DeValue<'_>>) {
+        let Some(rule) = RuleId::parse(name) else {
+            let help = nearest(name, RULES.iter().map(|rule| rule.name))
+                .map(|near| format!("did you mean `{near}`?"))
+                .unwrap_or_else(|| "the rules are listed in docs/reference/configuration.md".to_owned());
+            return self.fault(name_range.clone(), format!("there is no rule `{name}`"), Some(help));
+        };
+        let word = value.get_ref().as_str();
+        match SEVERITIES.iter().find(|(known, _)| Some(*known) == word) {
+            Some((_, severity)) => {
+                let value = Value::Severity(rule, *severity);
+                self.assignments.extend(rules_key().map(|key| Assignment { key, value }));
+            }
+            None => {
+                self.bad_value(&format!("rules.{name}"), &Kind::Severity.describe(), Kind::Severity, value)
+            }
+        }
+    }
+
+    fn bad_value(&mut self, name: &str, expected: &str, kind: Kind, value: &Spanned<DeValue<'_>>) {
+        let words = match kind {
+            Kind::Word(words) => words(),
+            Kind::Severity => SEVERITIES.iter().map(|(word, _)| *word).collect(),
+            _ => Vec::new(),
+        };
+        let near = value.get_ref().as_str().and_then(|word| nearest(word, words));
+        let help = match near {
+            Some(near) => format!("did you mean \"{near}\"?"),
+            None => format!("it takes {}", expected.replace('`', "")),
+        };
+        self.fault(value.span(), format!("bad value for `{name}`"), Some(help));
+    }
+
+    fn unknown(&mut self, name: &str, range: &Range<usize>) {
+        let (table, last) = name.rsplit_once('.').unwrap_or(("", name));
+        let tables = KEYS.iter().filter_map(|key| key.name.split_once('.')).map(|(table, _)| table);
+        let near = nearest(name, KEYS.iter().map(|key| key.name).chain(tables))
+            .or_else(|| KEYS.iter().map(|key| key.name).find(|key| key.rsplit('.').next() == Some(last)))
+            .map(|near| near.strip_prefix(table).and_then(|rest| rest.strip_prefix('.')).unwrap_or(near));
+        let help = match near {
+            Some(near) => match near.split_once('.') {
+                Some((table, key)) => format!("did you mean `{key}` in the table `[{table}]`?"),
+                None => format!("did you mean `{near}`?"),
+            },
+            None => "every key is listed in docs/reference/configuration.md".to_owned(),
+        };
+        self.fault(range.clone(), format!("unknown key `{name}`"), Some(help));
+    }
+
+    fn fault(&mut self, range: Range<usize>, message: String, help: Option<String>) {
+        self.faults.push(Fault { range, message, help });
+    }
+}
+
+fn rules_key() -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.name == RULES_KEY)
+}
+
+fn in_bounds(kind: Kind, number: usize) -> Result<Value, String> {
+    match kind {
+        Kind::Number(least, most) if (least..=most).contains(&number) => Ok(Value::Number(number)),
+        _ => Err(kind.describe()),
+    }
+}
+
+/// Returns `value` as what `key` takes, or what it takes.
+fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<Value, String> {
+    let expected = || key.kind.describe();
+    match (key.kind, value) {
+        (Kind::Word(words), DeValue::String(word)) if words().iter().any(|known| known == word) => {
+            Ok(Value::Word(word.to_string()))
+        }
+        (Kind::Switch, DeValue::Boolean(switch)) => Ok(Value::Switch(*switch)),
+        (Kind::Number(..), DeValue::Integer(integer)) => {
+            let number = usize::from_str_radix(integer.as_str(), integer.radix()).map_err(|_| expected())?;
+            in_bounds(key.kind, number)
+        }
+        (Kind::Words, DeValue::Array(items)) => {
+            let words = items.iter().map(|item| item.get_ref().as_str().map(str::to_owned));
+            words.collect::<Option<_>>().map(Value::Words).ok_or_else(expected)
+        }
+        (Kind::Paths, DeValue::Array(items)) => {
+            let roots = items.iter().map(|item| item.get_ref().as_str().filter(|path| !path.is_empty()));
+            let roots = roots.map(|root| {
+                root.map(|root| ConfiguredRoot { given: root.into(), path: directory.join(root) })
+            });
+            roots.collect::<Option<_>>().map(Value::Paths).ok_or_else(expected)
+        }
+        _ => Err(expected()),
+    }
+}

@@ -1,0 +1,79 @@
+//! The commented configuration file that `rep init` writes.
+
+use std::fmt::Write as _;
+
+use repertoire_model::Profile;
+
+use super::keys::{KEYS, RULES_KEY};
+use super::settings::Settings;
+
+/// The width that comments are folded to.
+const WIDTH: usize = 100;
+
+/// Returns a configuration file that holds every key with its default, commented out.
+pub fn template() -> String {
+    let settings = Settings::of(Profile::Standard);
+    let mut text = String::from(
+        "# Configuration of Repertoire for this project. Every key is here with its default; take the mark away to\n\
+         # change it. Paths are relative to this file. `rep doctor` tells what is in force.\n",
+    );
+    let mut table = "";
+    for key in KEYS {
+        let (its_table, name) = key.name.split_once('.').unwrap_or(("", key.name));
+        if its_table != table {
+            table = its_table;
+            let _ = write!(text, "\n[{table}]\n");
+        } else {
+            text.push('\n');
+        }
+        let takes = key.kind.describe().replace('`', "");
+        for line in folded(&format!("{} Takes: {takes}.", key.summary)) {
+            let _ = writeln!(text, "# {line}");
+        }
+        let example = if key.name == RULES_KEY {
+            "description-when = \"info\"".to_owned()
+        } else {
+            format!("{name} = {}", (key.get)(&settings))
+        };
+        let _ = writeln!(text, "# {example}");
+    }
+    text
+}
+
+fn folded(text: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last().map_or(0, |line| line.chars().count());
+        if line > 0 && line + 1 + word.chars().count() > WIDTH {
+            lines.push(String::new());
+        }
+        if let Some(line) = lines.last_mut() {
+            if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::super::parse::parse;
+    use super::*;
+
+    #[test]
+    fn the_template_is_valid_with_and_without_its_marks() {
+        let template = template();
+        let (assignments, faults) = parse(&template, Path::new(""));
+        assert_eq!((assignments.len(), faults), (0, vec![]));
+        let is_setting = |line: &str| line.strip_prefix("# ").is_some_and(|line| line.contains(" = "));
+        let bare: Vec<&str> =
+            template.lines().map(|line| if is_setting(line) { &line[2..] } else { line }).collect();
+        let (assignments, faults) = parse(&bare.join("\n"), Path::new(""));
+        assert_eq!(faults, []);
+        assert_eq!(assignments.len(), KEYS.len());
+    }
+}

@@ -1,0 +1,170 @@
+//! The error of the command line: what kind, what happened, why, and what to do. Every library error becomes one here.
+
+use std::fmt::Write as _;
+use std::io;
+use std::path::Path;
+
+use repertoire::{Error, ErrorKind};
+use repertoire_model::PathFault;
+
+use crate::exit::Exit;
+use crate::ui::{Style, Ui, escape};
+
+/// What kind of thing went wrong; it decides the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CliErrorKind {
+    /// The answer is no.
+    No,
+    /// The command line or the configuration is wrong.
+    Usage,
+    /// Input or output failed.
+    Failure,
+    /// Whoever read our output has gone.
+    BrokenPipe,
+}
+
+/// Something that ends a command.
+#[derive(Debug)]
+pub struct CliError {
+    kind: CliErrorKind,
+    message: String,
+    source: Option<anyhow::Error>,
+    /// Text printed as it is instead of the message: source snippets.
+    rendered: Option<String>,
+    hints: Vec<String>,
+}
+
+impl CliError {
+    fn new(kind: CliErrorKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), source: None, rendered: None, hints: Vec::new() }
+    }
+
+    /// Returns an error for an answer that is no.
+    pub fn no(message: impl Into<String>) -> Self {
+        Self::new(CliErrorKind::No, message)
+    }
+
+    /// Returns an error for a command line or configuration that is wrong.
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(CliErrorKind::Usage, message)
+    }
+
+    /// Returns an error for input or output at `path` that failed.
+    pub fn io(action: &str, path: &Path, source: io::Error) -> Self {
+        Self::new(CliErrorKind::Failure, format!("cannot {action} {}", path.display())).because(source)
+    }
+
+    /// Returns a configuration error that is shown as `rendered`, which holds no untrusted text unescaped.
+    pub fn rendered(message: impl Into<String>, rendered: String) -> Self {
+        Self { rendered: Some(rendered), ..Self::usage(message) }
+    }
+
+    /// Returns this error with what caused it.
+    #[must_use]
+    pub fn because(mut self, source: impl Into<anyhow::Error>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Returns this error with what to do about it.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Returns what went wrong, in one line.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
+    /// Returns what to do about it.
+    pub fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
+    /// Prints the error and returns the exit code that goes with it.
+    pub fn report(&self, ui: &mut Ui) -> Exit {
+        // What was printed before the error stands before it.
+        let flushed = ui.flush();
+        if self.kind == CliErrorKind::BrokenPipe || flushed.is_err_and(|error| is_closed(&error)) {
+            return Exit::Success;
+        }
+        let mut text = String::new();
+        if let Some(rendered) = &self.rendered {
+            text.push_str(rendered);
+        } else {
+            let word = ui.paint_err(Style::Error, "error:");
+            let _ = writeln!(text, "{word} {}", escape(&self.message));
+            for cause in self.source.iter().flat_map(anyhow::Error::chain) {
+                let _ = writeln!(text, "  because: {}", escape(&cause.to_string()));
+            }
+        }
+        for hint in &self.hints {
+            let _ = writeln!(text, "{} {}", ui.paint_err(Style::Hint, "hint:"), escape(hint));
+        }
+        // There is nobody left to tell when stderr is gone too.
+        let _ = ui.err().write_all(text.as_bytes());
+        let _ = ui.flush();
+        match self.kind {
+            CliErrorKind::No => Exit::No,
+            CliErrorKind::Usage => Exit::Usage,
+            CliErrorKind::Failure => Exit::Failure,
+            CliErrorKind::BrokenPipe => Exit::Success,
+        }
+    }
+}
+
+fn is_closed(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::BrokenPipe
+}
+
+impl From<io::Error> for CliError {
+    fn from(error: io::Error) -> Self {
+        if is_closed(&error) {
+            return Self::new(CliErrorKind::BrokenPipe, "the output was closed");
+        }
+        Self::new(CliErrorKind::Failure, "input or output failed").because(error)
+    }
+}
+
+impl From<serde_json::Error> for CliError {
+    fn from(error: serde_json::Error) -> Self {
+        Self::from(io::Error::from(error))
+    }
+}
+
+impl From<PathFault> for CliError {
+    fn from(fault: PathFault) -> Self {
+        Self::no(fault.to_string())
+    }
+}
+
+impl From<Error> for CliError {
+    fn from(error: Error) -> Self {
+        let kind = match error.kind() {
+            ErrorKind::SkillNotFound
+            | ErrorKind::FileNotFound
+            | ErrorKind::IsDirectory
+            | ErrorKind::NotDirectory
+            | ErrorKind::Forbidden
+            | ErrorKind::TooLarge
+            | ErrorKind::InvalidSkill
+            | ErrorKind::Refused => CliErrorKind::No,
+            _ => CliErrorKind::Failure,
+        };
+        let converted = match std::error::Error::source(&error) {
+            None => Self::new(kind, error.to_string()),
+            Some(source) => Self::new(kind, error.to_string()).because(anyhow::anyhow!("{source}")),
+        };
+        match error.kind() {
+            ErrorKind::Refused => converted
+                .hint("run `rep check` to see everything that is wrong")
+                .hint("`--profile standard` sets such skills aside instead of refusing all of them"),
+            ErrorKind::FileNotFound | ErrorKind::IsDirectory => {
+                converted.hint("run `rep files NAME` to see its files")
+            }
+            _ => converted,
+        }
+    }
+}

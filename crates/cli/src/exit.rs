@@ -1,0 +1,59 @@
+//! The exit codes of `rep`: a public table.
+
+use std::process::ExitCode;
+
+/// What the exit code of `rep` means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Everything asked for was done.
+    Success,
+    /// The answer is no: a finding of severity error, a skill or file that is not there, a library that is refused.
+    No,
+    /// The command line or the configuration is wrong; nothing was done.
+    Usage,
+    /// Input or output failed.
+    Failure,
+    /// Whatever the reference library exits with, under `rep check --compat`.
+    Compat(u8),
+}
+
+/// Every fixed exit code with its meaning, as documented in `docs/reference/exit-codes.md`.
+#[cfg(test)]
+pub const TABLE: &[(Exit, &str, &str)] = &[
+    (
+        Exit::Success,
+        "success",
+        "Everything asked for was done. Warnings may have been printed. A closed pipe counts.",
+    ),
+    (
+        Exit::No,
+        "no",
+        "The answer is no: `check` found an error, no skill or file has that name, the skill is quarantined, the \
+         policy in force refuses the library, `doctor` found something broken, or `new` and `init` would overwrite.",
+    ),
+    (
+        Exit::Usage,
+        "usage",
+        "The command line, an environment variable or a configuration file is wrong. Nothing was done.",
+    ),
+    (Exit::Failure, "failure", "Input or output failed, or something happened that should not."),
+];
+
+impl Exit {
+    /// Returns the number the process ends with.
+    pub fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::No => 1,
+            Self::Usage => 2,
+            Self::Failure => 3,
+            Self::Compat(code) => code,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}

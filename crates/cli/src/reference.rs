@@ -1,0 +1,126 @@
+//! Holds the reference documentation to what the program says: each page is made here and compared.
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use clap::CommandFactory as _;
+use repertoire_model::Profile;
+use repertoire_model::validate::RULES;
+
+use crate::cli::Cli;
+use crate::config::{KEYS, Kind, Settings};
+use crate::{env, exit};
+
+/// The variable that makes these tests write the pages instead of comparing them.
+const UPDATE: &str = "UPDATE_DOCS";
+
+fn check(page: &str, expect: &str) {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(page);
+    if std::env::var_os(UPDATE).is_some() {
+        std::fs::write(&path, expect).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        found == expect,
+        "docs/reference/{page} is stale; write it anew with `{UPDATE}=1 cargo test -p repertoire-cli --bin rep`"
+    );
+}
+
+#[test]
+fn cli() {
+    let mut page = String::from(
+        "# Command line\n\nThis page is made from the program's own help by a test.\n\
+         See also [exit codes](exit-codes.md), [JSON](json.md) and [configuration](configuration.md).\n",
+    );
+    let mut root = Cli::command().term_width(100);
+    root.build();
+    let mut section = |heading: &str, command: &mut clap::Command| {
+        let help = command.render_long_help().to_string();
+        let help: Vec<&str> = help.lines().map(str::trim_end).collect();
+        let _ = write!(page, "\n## {heading}\n\n```text\n{}\n```\n", help.join("\n").trim_end());
+    };
+    section("rep", &mut root);
+    let names: Vec<String> = root.get_subcommands().map(|command| command.get_name().to_owned()).collect();
+    for name in names {
+        let command = root.find_subcommand_mut(&name).unwrap();
+        // The global options are told once, above.
+        let mut own = command.clone().term_width(100).mut_args(|arg| {
+            let is_global = arg.is_global_set();
+            arg.hide(is_global)
+        });
+        section(&format!("rep {name}"), &mut own);
+    }
+    check("cli.md", &page);
+}
+
+#[test]
+fn configuration() {
+    let profiles = Profile::ALL.map(|profile| (profile, Settings::of(profile)));
+    let mut page = String::from(
+        "# Configuration\n\nThis page is made from the program's own table by a test.\n\n\
+         Four layers, later ones winning:\n\n\
+         1. the user's file, `repertoire/config.toml` in `$XDG_CONFIG_HOME` or `~/.config`;\n\
+         2. the project's file, the nearest `repertoire.toml` from the working directory up to the repository root;\n\
+         3. environment variables;\n\
+         4. flags.\n\n\
+         Lists of directories add up instead: those of a later layer come first, so that a project's win over its \
+         user's.\n`--config FILE` or `REPERTOIRE_CONFIG` names one file to read instead of both. Paths in a file are \
+         relative to that\nfile. An unknown key or a bad value is an error that shows the line. `rep init` writes a \
+         file with every key.\n\n\
+         Skills are looked for in this order, and the first place wins: the project's directories, the user's \
+         directories,\n`roots`, packs. `--root` replaces all of them.\n\n\
+         ## Keys\n\n| key | takes | default | variable | flag | meaning |\n|---|---|---|---|---|---|\n",
+    );
+    for key in KEYS {
+        let standard = (key.get)(&profiles[0].1);
+        let mut default = if standard.is_empty() { "by rule".to_owned() } else { format!("`{standard}`") };
+        for (profile, settings) in &profiles[1..] {
+            let other = (key.get)(settings);
+            if other != standard && key.name != "profile" {
+                let _ = write!(default, "; {} `{other}`", profile.as_str());
+            }
+        }
+        let variable = match key.kind {
+            Kind::Words | Kind::Severity => "-".to_owned(),
+            _ => format!("`{}`", env::variable_of(key.name)),
+        };
+        let flag = key.flag.map_or("-".to_owned(), |flag| format!("`{flag}`"));
+        let takes = key.kind.describe();
+        let _ = writeln!(
+            page,
+            "| `{}` | {takes} | {default} | {variable} | {flag} | {} |",
+            key.name, key.summary
+        );
+    }
+    page.push_str("\n## Variables\n\nBeside those above:\n\n| variable | meaning |\n|---|---|\n");
+    for (name, meaning) in env::VARIABLES {
+        let _ = writeln!(page, "| `{name}` | {meaning} |");
+    }
+    page.push_str(
+        "\n## Rules\n\nThe severity of each rule under each profile and under `check --publish`. `[rules]` changes \
+         it.\n\n| rule | finds | standard | strict | lenient | harness | publish |\n|---|---|---|---|---|---|---|\n",
+    );
+    for rule in RULES {
+        let _ = write!(page, "| `{}` | {} |", rule.name, rule.summary);
+        for severity in rule.severities {
+            let _ = write!(page, " {} |", severity.map_or("off", |severity| severity.as_str()));
+        }
+        page.push('\n');
+    }
+    check("configuration.md", &page);
+}
+
+#[test]
+fn exit_codes() {
+    let mut page = String::from(
+        "# Exit codes\n\nThis page is made from the program's own table by a test.\n\n\
+         | code | name | meaning |\n|---|---|---|\n",
+    );
+    for (exit, name, meaning) in exit::TABLE {
+        let _ = writeln!(page, "| {} | {name} | {meaning} |", exit.code());
+    }
+    page.push_str(
+        "\n`rep check --compat skills-ref` exits as the reference library does: 0, 1, or 2 for usage.\n",
+    );
+    check("exit-codes.md", &page);
+}

@@ -1,0 +1,57 @@
+//! The few colours there are.
+
+/// What a piece of text is, which settles its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// A heading.
+    Heading,
+    /// The name of a skill.
+    Name,
+    /// Something that matters less.
+    Faint,
+    /// All is well.
+    Good,
+    /// Good to know.
+    Info,
+    /// It works, but.
+    Warning,
+    /// It does not work.
+    Error,
+    /// What to do next.
+    Hint,
+    /// A line that a diff adds.
+    Added,
+    /// A line that a diff removes.
+    Removed,
+}
+
+impl Style {
+    /// Returns `text` in this style if `is_coloured`.
+    pub fn paint(self, text: &str, is_coloured: bool) -> String {
+        if !is_coloured || text.is_empty() {
+            return text.to_owned();
+        }
+        let codes = match self {
+            Self::Heading => "1",
+            Self::Name => "1;36",
+            Self::Faint => "2",
+            Self::Good | Self::Added => "32",
+            Self::Info => "34",
+            Self::Warning => "33",
+            Self::Error => "1;31",
+            Self::Hint => "36",
+            Self::Removed => "31",
+        };
+        format!("\x1b[{codes}m{text}\x1b[0m")
+    }
+}
+
+impl From<repertoire_model::Severity> for Style {
+    fn from(severity: repertoire_model::Severity) -> Self {
+        match severity {
+            repertoire_model::Severity::Info => Self::Info,
+            repertoire_model::Severity::Warning => Self::Warning,
+            repertoire_model::Severity::Error => Self::Error,
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Holds the invariants of `ARCHITECTURE.md`: crate edges, purity, file sizes, docs, and a README that is true.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+/// The most lines of a source file, its tests left out.
+const MAX_LINES: usize = 800;
+
+/// Files that may be longer, with the reason.
+const LONG_FILES: &[(&str, &str)] = &[];
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = repository().join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Returns every Rust file below `directory`, relative to the repository.
+fn sources(directory: &str) -> Vec<PathBuf> {
+    let root = repository();
+    let mut found = Vec::new();
+    let mut pending = vec![root.join(directory)];
+    while let Some(directory) = pending.pop() {
+        for entry in std::fs::read_dir(directory).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                pending.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.push(path.strip_prefix(&root).unwrap().to_owned());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Returns the text of a file before its tests.
+fn without_tests(text: &str) -> &str {
+    text.split("#[cfg(test)]\nmod ").next().unwrap_or(text)
+}
+
+#[test]
+fn crates_depend_on_each_other_as_drawn() {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .current_dir(repository())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let metadata: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let names: BTreeSet<&str> = packages.iter().filter_map(|package| package["name"].as_str()).collect();
+    let edges: BTreeMap<&str, BTreeSet<&str>> = packages
+        .iter()
+        .map(|package| {
+            let dependencies = package["dependencies"].as_array().unwrap().iter();
+            let own = dependencies.filter_map(|dependency| dependency["name"].as_str());
+            (package["name"].as_str().unwrap(), own.filter(|name| names.contains(name)).collect())
+        })
+        .collect();
+    let expect: BTreeMap<&str, BTreeSet<&str>> = [
+        ("repertoire-model", vec![]),
+        ("repertoire", vec!["repertoire-model"]),
+        ("repertoire-cli", vec!["repertoire", "repertoire-model"]),
+    ]
+    .into_iter()
+    .map(|(name, edges)| (name, edges.into_iter().collect()))
+    .collect();
+    assert_eq!(edges, expect, "ARCHITECTURE.md draws the edges; change it with them");
+}
+
+#[test]
+fn the_model_depends_on_nothing_that_touches_the_world() {
+    let manifest: toml::Table = toml::from_str(&read("crates/model/Cargo.toml")).unwrap();
+    let dependencies = manifest["dependencies"].as_table().unwrap();
+    for forbidden in ["tokio", "blocking", "async-trait", "rustix", "cap-std", "rayon", "tempfile", "rand", "time", "chrono"] {
+        assert!(!dependencies.contains_key(forbidden), "the model crate must not depend on {forbidden}");
+    }
+}
+
+#[test]
+fn libraries_do_not_touch_what_belongs_to_the_command_line() {
+    let everywhere = ["println!", "eprintln!", "print!(", "eprint!(", "process::exit", "std::env::", "home_dir", "dbg!("];
+    let in_model = ["std::fs", "std::net", "std::process", "std::thread", "SystemTime", "Instant::now", "async fn", "File::open"];
+    let mut found = Vec::new();
+    for (directory, words) in [
+        ("crates/model/src", [&everywhere[..], &in_model[..]].concat()),
+        ("crates/repertoire/src", everywhere.to_vec()),
+    ] {
+        for path in sources(directory) {
+            let text = read(&path);
+            for (number, line) in without_tests(&text).lines().enumerate() {
+                let code = line.split("//").next().unwrap_or_default();
+                if let Some(word) = words.iter().find(|word| code.contains(**word)) {
+                    found.push(format!("{}:{}: {word}", path.display(), number + 1));
+                }
+            }
+        }
+    }
+    // Files that hold nothing but tests may touch the world.
+    found.retain(|place| !place.contains("/tests/") && !place.contains("/tests.rs") && !place.contains("properties.rs"));
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn files_are_small_and_say_what_they_are() {
+    let mut faults = Vec::new();
+    for path in sources("crates") {
+        let text = read(&path);
+        let lines = without_tests(&text).lines().count();
+        let name = path.to_string_lossy();
+        let is_listed = LONG_FILES.iter().any(|(file, _)| name.ends_with(file));
+        if lines > MAX_LINES && !is_listed && !name.contains("/tests/") {
+            faults.push(format!("{name} has {lines} lines, more than {MAX_LINES}"));
+        }
+        if !text.starts_with("//!") {
+            faults.push(format!("{name} does not start with a line of documentation"));
+        }
+        let is_index = name.ends_with("/mod.rs") || name.ends_with("/lib.rs");
+        if is_index && name.contains("/src/") && !name.contains("/tests/") && without_tests(&text).contains("\nfn ") {
+            faults.push(format!("{name} holds logic; it should hold docs, modules and re-exports"));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+/// Returns the commands of the README's `sh` blocks: lines that start with `$ `, without it.
+fn readme_commands() -> Vec<String> {
+    let text = read("README.md");
+    let blocks = text.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default());
+    blocks.flat_map(|block| block.lines()).filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_command_of_the_readme_works() {
+    let commands = readme_commands();
+    assert!(commands.len() >= 8, "the README shows how to use it: {commands:?}");
+    let home = tempfile::tempdir().unwrap();
+    let place = tempfile::tempdir().unwrap();
+    let binary = Path::new(env!("CARGO_BIN_EXE_rep"));
+    let path = std::env::join_paths(
+        [binary.parent().unwrap().to_owned()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+    )
+    .unwrap();
+    for command in commands {
+        // These two would build or run this very test again; the next test and CI stand for them.
+        if command.starts_with("cargo ") {
+            continue;
+        }
+        let in_place = command.contains("rep init") || command.contains("rep new");
+        let output = Command::new("sh")
+            .args(["-c", &command])
+            .current_dir(if in_place { place.path().to_owned() } else { repository() })
+            .env("HOME", home.path())
+            .env("XDG_CACHE_HOME", home.path())
+            .env("PATH", &path)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{command}\n{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+#[test]
+fn the_readme_and_ci_name_the_same_commands() {
+    let commands = readme_commands();
+    let tests = commands.iter().find(|command| command.starts_with("cargo test")).expect("the README tests");
+    assert!(read(".ci/run").lines().any(|line| line == tests), ".ci/run does not call `{tests}`");
+    let main = commands.iter().find(|command| command.starts_with("cargo run")).expect("the README runs the main job");
+    let arguments = main.split(" -- ").nth(1).expect("`cargo run ... -- ARGS`");
+    let home = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_rep"))
+        .args(arguments.split_whitespace())
+        .current_dir(repository())
+        .env("HOME", home.path())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{main}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("task-decomposition"));
+}
+
+#[test]
+fn the_sample_skills_are_as_good_as_they_can_be() {
+    let roles = [
+        "analyst", "architect", "backend", "ci-fixer", "devops", "docs", "frontend", "manager", "ml-engineer",
+        "prompt-engineer", "qa", "resolver", "retrieval", "reviewer", "security", "visionary", "vp",
+    ];
+    let others = ["code-review", "git", "skill-authoring", "task-decomposition"];
+    let home = tempfile::tempdir().unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rep"));
+        command.args(arguments).current_dir(repository()).env("HOME", home.path()).output().unwrap()
+    };
+    let output = run(&["list", "--json"]);
+    let listing: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let names: BTreeSet<&str> =
+        listing["skills"].as_array().unwrap().iter().filter_map(|skill| skill["name"].as_str()).collect();
+    assert_eq!(names, roles.into_iter().chain(others).collect());
+    for arguments in [&["check", "--json", "--profile", "strict"][..], &["check", "--json", "--publish"][..]] {
+        let output = run(arguments);
+        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(report["summary"]["errors"], 0, "{arguments:?} {report:#}");
+        assert_eq!(report["summary"]["warnings"], 0, "{arguments:?} {report:#}");
+        assert!(output.status.success());
+    }
+}

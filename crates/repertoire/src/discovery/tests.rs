@@ -1,0 +1,181 @@
+//! Tests of where skills are looked for.
+
+use std::fs;
+
+use repertoire_model::{Policy, RuleId};
+
+use super::*;
+
+struct Layout(tempfile::TempDir);
+
+impl Layout {
+    fn new(directories: &[&str]) -> Self {
+        let layout = Self(tempfile::tempdir().unwrap());
+        for directory in directories {
+            fs::create_dir_all(layout.path(directory)).unwrap();
+        }
+        layout
+    }
+
+    fn path(&self, relative: &str) -> PathBuf {
+        self.0.path().canonicalize().unwrap().join(relative)
+    }
+
+    fn input(&self, working_directory: &str) -> DiscoveryInput {
+        DiscoveryInput {
+            working_directory: self.path(working_directory),
+            home: Some(self.path("home")),
+            xdg_config: None,
+            project: true,
+            user: true,
+        }
+    }
+
+    fn labels(&self, working_directory: &str) -> Vec<String> {
+        labels(&discover(&self.input(working_directory)))
+    }
+}
+
+fn labels(discovery: &Discovery) -> Vec<String> {
+    discovery.roots.iter().map(|root| root.label.clone()).collect()
+}
+
+#[test]
+fn the_project_reaches_from_here_to_the_repository() {
+    let layout = Layout::new(&[
+        "home/work/.agents/skills",
+        "home/work/repo/.git",
+        "home/work/repo/.agents/skills",
+        "home/work/repo/.claude/skills",
+        "home/work/repo/sub/dir/.agents/skills",
+        "home/work/loose/.agents/skills",
+        "home/.claude/skills",
+        "home/.config/opencode/skills",
+    ]);
+    let user = ["user:.claude/skills", "user:.config/opencode/skills"];
+    let with_user = |project: &[&'static str]| [project, &user].concat();
+    assert_eq!(
+        layout.labels("home/work/repo/sub/dir"),
+        with_user(&[
+            "project:.agents/skills",
+            "project:../../.agents/skills",
+            "project:../../.claude/skills"
+        ])
+    );
+    assert_eq!(
+        layout.labels("home/work/repo"),
+        with_user(&["project:.agents/skills", "project:.claude/skills"])
+    );
+    // Without a repository only the working directory counts.
+    assert_eq!(layout.labels("home/work/loose"), with_user(&["project:.agents/skills"]));
+    assert_eq!(
+        layout.labels("home/work/repo/sub"),
+        with_user(&["project:../.agents/skills", "project:../.claude/skills"])
+    );
+    assert_eq!(layout.labels("no/such/place"), user);
+}
+
+#[test]
+fn a_worktree_has_a_git_file() {
+    let layout = Layout::new(&["repo/.agents/skills", "repo/sub"]);
+    fs::write(layout.path("repo/.git"), "gitdir: elsewhere").unwrap();
+    assert_eq!(layout.labels("repo/sub"), ["project:../.agents/skills"]);
+}
+
+#[test]
+fn home_is_the_users_and_no_project() {
+    let layout = Layout::new(&[
+        "home/.git",
+        "home/.agents/skills",
+        "home/sub/.agents/skills",
+        ".git",
+        ".agents/skills",
+    ]);
+    assert_eq!(layout.labels("home/sub"), ["project:.agents/skills", "user:.agents/skills"]);
+    assert_eq!(layout.labels("home"), ["user:.agents/skills"]);
+    let mut input = layout.input("home");
+    input.user = false;
+    assert_eq!(labels(&discover(&input)), ["project:.agents/skills"]);
+    input.project = false;
+    assert_eq!(discover(&input), Discovery::default());
+}
+
+#[test]
+fn every_place_is_told_with_what_is_there() {
+    let layout = Layout::new(&["repo/.git", "repo/.agents/skills", "repo/.claude", "config/agents/skills"]);
+    fs::write(layout.path("repo/.claude/skills"), "").unwrap();
+    #[cfg(unix)]
+    {
+        fs::create_dir(layout.path("repo/.codex")).unwrap();
+        std::os::unix::fs::symlink("../.agents/skills", layout.path("repo/.codex/skills")).unwrap();
+    }
+    let mut input = layout.input("repo");
+    input.xdg_config = Some(layout.path("config"));
+    let discovery = discover(&input);
+    assert_eq!(labels(&discovery), ["project:.agents/skills", "user:.config/agents/skills"]);
+    let presence = |label: &str| {
+        discovery.places.iter().find(|place| place.root.label == label).unwrap().presence.clone()
+    };
+    assert_eq!(presence("project:.agents/skills"), Presence::Found);
+    assert_eq!(presence("project:.claude/skills"), Presence::NotDirectory);
+    assert_eq!(presence("project:.gemini/skills"), Presence::Missing);
+    #[cfg(unix)]
+    assert_eq!(presence("project:.codex/skills"), Presence::SameAs("project:.agents/skills".to_owned()));
+    let mut all: Vec<&str> = discovery.places.iter().map(|place| place.root.label.as_str()).collect();
+    all.sort_unstable();
+    let count = all.len();
+    all.dedup();
+    assert_eq!(all.len(), count, "labels are unique");
+}
+
+#[test]
+fn packs_of_every_shape_are_found_and_broken_ones_named() {
+    let layout = Layout::new(&[
+        "packs/with-skills/skills/a",
+        "packs/with-skills/other",
+        "packs/flat/b",
+        "packs/single",
+        "packs/empty",
+        "packs/.hidden/c",
+        "packs/empty-skills/skills",
+    ]);
+    for file in ["with-skills/skills/a/SKILL.md", "flat/b/skill.md", "single/SKILL.md", ".hidden/c/SKILL.md"]
+    {
+        fs::write(layout.path("packs").join(file), "# Skill\n").unwrap();
+    }
+    fs::write(layout.path("packs/file"), "").unwrap();
+    let (roots, problems) = packs(&layout.path("packs"), &Policy::default());
+    let found: Vec<(&str, PathBuf)> =
+        roots.iter().map(|root| (root.label.as_str(), root.path.clone())).collect();
+    assert_eq!(
+        found,
+        [
+            ("pack:flat", layout.path("packs/flat")),
+            ("pack:single", layout.path("packs/single")),
+            ("pack:with-skills", layout.path("packs/with-skills/skills")),
+        ]
+    );
+    assert!(roots.iter().all(|root| root.tier == Tier::Pack));
+    assert_eq!(problems.len(), 3);
+    for (problem, name) in problems.iter().zip(["empty", "empty-skills", "file"]) {
+        assert_eq!(problem.diagnostic.rule, RuleId::SourceBroken);
+        assert!(problem.diagnostic.message.contains(&format!("`{name}`")), "{problem:?}");
+    }
+    assert_eq!(packs(&layout.path("missing"), &Policy::default()), (Vec::new(), Vec::new()));
+    assert_eq!(packs(&layout.path("packs/file"), &Policy::default()).1.len(), 1);
+}
+
+#[test]
+fn the_files_of_a_pack_are_readable() {
+    use crate::provider::fs::{FsOptions, FsProvider};
+    use crate::provider::{Locator, Provider};
+    let layout = Layout::new(&["packs/p/skills/a/references"]);
+    fs::write(layout.path("packs/p/skills/a/SKILL.md"), "# A\n").unwrap();
+    fs::write(layout.path("packs/p/skills/a/references/x.md"), "x\n").unwrap();
+    let (roots, _) = packs(&layout.path("packs"), &Policy::default());
+    let provider = FsProvider::new(FsOptions::new(roots[0].label.as_str(), roots[0].path.as_path()));
+    let path = repertoire_model::SkillPath::new("references/x.md").unwrap();
+    let locator = Locator::new("a");
+    let read = provider.read(&locator, &path, repertoire_model::LineRange::default());
+    assert_eq!(pollster::block_on(read).unwrap().bytes, b"x\n");
+}

@@ -1,0 +1,167 @@
+//! Documents as bytes, and back through the constructors of their parts.
+
+use repertoire_model::document::Body;
+use repertoire_model::{Diagnostic, Document, Manifest, RuleId, Severity, SkillName, Span, Standing};
+
+use super::codec::{Reader, Writer};
+
+/// Writes `document`. Rules are written as their row in the table that stands at the head of the file.
+pub(super) fn encode(document: &Document, writer: &mut Writer) {
+    // Taken apart field by field, so that a new field cannot be forgotten.
+    let Document { name, description, manifest, standing, repaired, body, diagnostics } = document;
+    encode_manifest(manifest, writer);
+    encode_like(name.as_str(), manifest.name.as_deref(), writer);
+    encode_like(description, manifest.description.as_deref(), writer);
+    writer.u8(match standing {
+        Standing::Sound => 0,
+        Standing::Quarantined => 1,
+        Standing::Abort => 2,
+    });
+    writer.u8(u8::from(*repaired));
+    let Body { offset, length, lines } = body;
+    for number in [offset, length, lines] {
+        writer.u64(*number as u64);
+    }
+    writer.count(diagnostics.len());
+    for diagnostic in diagnostics {
+        encode_diagnostic(diagnostic, writer);
+    }
+}
+
+/// Reads a document whose rules are rows of `rules`.
+pub(super) fn decode(reader: &mut Reader<'_>, rules: &[RuleId]) -> Option<Document> {
+    let manifest = decode_manifest(reader)?;
+    let text = decode_like(reader, manifest.name.as_deref())?;
+    let name = SkillName::new(text).filter(|name| name.as_str() == text)?;
+    let description = decode_like(reader, manifest.description.as_deref())?.to_owned();
+    let standing = match reader.u8()? {
+        0 => Standing::Sound,
+        1 => Standing::Quarantined,
+        2 => Standing::Abort,
+        _ => return None,
+    };
+    let repaired = reader.bool()?;
+    let body = Body { offset: reader.usize()?, length: reader.usize()?, lines: reader.usize()? };
+    let count = reader.count()?;
+    let diagnostics = (0..count).map(|_| decode_diagnostic(reader, rules)).collect::<Option<_>>()?;
+    Some(Document { name, description, manifest, standing, repaired, body, diagnostics })
+}
+
+/// Writes a text that is most often the same as another.
+fn encode_like(text: &str, other: Option<&str>, writer: &mut Writer) {
+    writer.optional_text(if other == Some(text) { None } else { Some(text) });
+}
+
+fn decode_like<'a, 'b: 'a>(reader: &mut Reader<'b>, other: Option<&'a str>) -> Option<&'a str> {
+    reader.optional_text()?.or(other)
+}
+
+fn encode_manifest(manifest: &Manifest, writer: &mut Writer) {
+    let Manifest {
+        name,
+        description,
+        license,
+        compatibility,
+        metadata,
+        allowed_tools,
+        version,
+        author,
+        trigger_keywords,
+        references,
+        scripts,
+        assets,
+        tags,
+        requires,
+        paths,
+        disable_model_invocation,
+        user_invocable,
+        unknown,
+    } = manifest;
+    for text in [name, description, license, compatibility, version, author] {
+        writer.optional_text(text.as_deref());
+    }
+    writer.count(metadata.len());
+    for (key, value) in metadata {
+        writer.text(key);
+        writer.text(value);
+    }
+    for list in [allowed_tools, trigger_keywords, references, scripts, assets, tags, requires, paths, unknown]
+    {
+        writer.texts(list);
+    }
+    writer.u8(u8::from(*disable_model_invocation));
+    writer.u8(user_invocable.map_or(2, u8::from));
+}
+
+fn decode_manifest(reader: &mut Reader<'_>) -> Option<Manifest> {
+    let mut text = || reader.optional_text().map(|text| text.map(str::to_owned));
+    let (name, description, license) = (text()?, text()?, text()?);
+    let (compatibility, version, author) = (text()?, text()?, text()?);
+    let count = reader.count()?;
+    let metadata = (0..count)
+        .map(|_| Some((reader.text()?.to_owned(), reader.text()?.to_owned())))
+        .collect::<Option<_>>()?;
+    Some(Manifest {
+        name,
+        description,
+        license,
+        compatibility,
+        metadata,
+        version,
+        author,
+        allowed_tools: reader.texts()?,
+        trigger_keywords: reader.texts()?,
+        references: reader.texts()?,
+        scripts: reader.texts()?,
+        assets: reader.texts()?,
+        tags: reader.texts()?,
+        requires: reader.texts()?,
+        paths: reader.texts()?,
+        unknown: reader.texts()?,
+        disable_model_invocation: reader.bool()?,
+        user_invocable: match reader.u8()? {
+            0 => Some(false),
+            1 => Some(true),
+            2 => None,
+            _ => return None,
+        },
+    })
+}
+
+fn encode_diagnostic(diagnostic: &Diagnostic, writer: &mut Writer) {
+    let Diagnostic { rule, severity, message, help, file, span } = diagnostic;
+    writer.u32(*rule as u32);
+    writer.u8(match severity {
+        Severity::Info => 0,
+        Severity::Warning => 1,
+        Severity::Error => 2,
+    });
+    writer.text(message);
+    writer.optional_text(help.as_deref());
+    writer.optional_text(file.as_deref());
+    writer.u8(u8::from(span.is_some()));
+    if let Some(Span { start, length, line }) = span {
+        for number in [start, length, line] {
+            writer.u32(*number);
+        }
+    }
+}
+
+fn decode_diagnostic(reader: &mut Reader<'_>, rules: &[RuleId]) -> Option<Diagnostic> {
+    let rule = *rules.get(usize::try_from(reader.u32()?).ok()?)?;
+    let severity = match reader.u8()? {
+        0 => Severity::Info,
+        1 => Severity::Warning,
+        2 => Severity::Error,
+        _ => return None,
+    };
+    let message = reader.text()?.to_owned();
+    let help = reader.optional_text()?.map(str::to_owned);
+    let file = reader.optional_text()?.map(str::to_owned);
+    let span = if reader.bool()? {
+        Some(Span { start: reader.u32()?, length: reader.u32()?, line: reader.u32()? })
+    } else {
+        None
+    };
+    Some(Diagnostic { rule, severity, message, help, file, span })
+}

@@ -1,0 +1,165 @@
+//! Finds the `SKILL.md` of a directory, however it is spelled, and reads it.
+
+use std::borrow::Cow;
+use std::fs::canonicalize;
+use std::path::Path;
+
+use repertoire_model::{Document, Policy, RuleId, Source};
+
+use super::place::{Place, settled};
+use super::safe_dir::{Entries, Fault, Kind, SafeDir, Stamp};
+
+/// The file that makes a directory a skill.
+pub(super) const FILE_NAME: &str = "SKILL.md";
+
+/// The spellings of [`FILE_NAME`] that are in use.
+pub(super) const SPELLINGS: [&str; 4] = [FILE_NAME, "skill.md", "Skill.md", "SKILL.MD"];
+
+/// What was found of a directory's `SKILL.md`.
+#[derive(Debug)]
+pub(super) enum Manifest {
+    /// It was read; the stamp is that of the file where it is one of the directory itself.
+    Read { file_name: Cow<'static, str>, stamp: Option<Stamp> },
+    /// It is there but is not read.
+    Refused { file_name: Cow<'static, str>, rule: RuleId, message: String, help: &'static str },
+    /// There is none; what there is instead, if that had to be looked at.
+    Absent(Option<Entries>),
+    /// Nothing can be said about the directory.
+    Unreachable(Fault),
+}
+
+/// How carefully a file is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Care {
+    /// Once; a change meanwhile shows at the next scan.
+    Once,
+    /// Again if it changed meanwhile.
+    Settled,
+}
+
+/// Returns whether `name` is a spelling of [`FILE_NAME`].
+pub(super) fn is_spelling(name: &str) -> bool {
+    name.eq_ignore_ascii_case(FILE_NAME)
+}
+
+/// Reads the `SKILL.md` of `place` into `buffer`; at most `max_entries` are read to find another spelling.
+pub(super) fn read(
+    place: &Place<'_>,
+    care: Care,
+    cap: u64,
+    max_entries: usize,
+    buffer: &mut Vec<u8>,
+) -> Manifest {
+    match read_spelling(place, Cow::Borrowed(FILE_NAME), care, cap, buffer) {
+        Manifest::Absent(_) => {}
+        found => return found,
+    }
+    let entries = match place.directory().and_then(|directory| directory.entries(max_entries)) {
+        Ok(entries) => entries,
+        Err(Fault::Missing | Fault::NotDirectory) => return Manifest::Absent(None),
+        Err(fault) => return Manifest::Unreachable(fault),
+    };
+    let spelling = entries
+        .entries
+        .iter()
+        .filter(|entry| matches!(entry.kind, Kind::File | Kind::Link) && is_spelling(&entry.name))
+        .map(|entry| entry.name.as_str())
+        .min();
+    match spelling {
+        Some(name) => read_spelling(place, Cow::Owned(name.to_owned()), care, cap, buffer),
+        None => Manifest::Absent(Some(entries)),
+    }
+}
+
+fn read_spelling(
+    place: &Place<'_>,
+    file_name: Cow<'static, str>,
+    care: Care,
+    cap: u64,
+    buffer: &mut Vec<u8>,
+) -> Manifest {
+    let outcome = match care {
+        Care::Once => place.read(&file_name, cap, buffer),
+        Care::Settled => place.read_settled(&file_name, cap, buffer),
+    };
+    match outcome {
+        Ok(stamp) => Manifest::Read { file_name, stamp: Some(stamp) },
+        Err(Fault::Missing | Fault::NotDirectory) => Manifest::Absent(None),
+        Err(Fault::Outside) => Manifest::Unreachable(Fault::Outside),
+        Err(Fault::Link) => read_link(place, file_name, cap, buffer),
+        // Without permission for the directory nothing is known, not even whether there is a SKILL.md.
+        Err(Fault::Denied(error)) if place.stat(&file_name).is_err() => {
+            Manifest::Unreachable(Fault::Denied(error))
+        }
+        Err(fault) => refused(file_name, &fault, cap),
+    }
+}
+
+/// Reads a `SKILL.md` that is a link to a file of the same skill or of the same source.
+fn read_link(place: &Place<'_>, file_name: Cow<'static, str>, cap: u64, buffer: &mut Vec<u8>) -> Manifest {
+    let refuse = |file_name: Cow<'static, str>, message: &str| Manifest::Refused {
+        message: format!("{file_name} is a symbolic link {message}"),
+        file_name,
+        rule: RuleId::FileSymlink,
+        help: "replace the link by the file itself",
+    };
+    let directory = place.resolved();
+    let Ok(target) = canonicalize(directory.join(&*file_name)) else {
+        return refuse(file_name, "that leads nowhere");
+    };
+    let outcome = if let Ok(relative) = target.strip_prefix(&directory) {
+        place.directory().and_then(|handle| read_target(&handle, relative, cap, buffer))
+    } else if let Ok(relative) = target.strip_prefix(&place.root.resolved) {
+        read_target(&place.root.handle, relative, cap, buffer)
+    } else {
+        return refuse(file_name, "that leads out of the source");
+    };
+    match outcome {
+        Ok(()) => Manifest::Read { file_name, stamp: None },
+        Err(Fault::Link | Fault::Outside) => refuse(file_name, "that is not followed"),
+        Err(fault) => refused(file_name, &fault, cap),
+    }
+}
+
+/// Reads the file at `relative`, a path that was resolved: a link on it now is a trick.
+fn read_target(handle: &SafeDir, relative: &Path, cap: u64, buffer: &mut Vec<u8>) -> Result<(), Fault> {
+    let relative = relative.to_str().ok_or(Fault::Outside)?;
+    if relative.split('/').any(|component| component.starts_with('.')) {
+        return Err(Fault::Outside);
+    }
+    settled(handle, relative, cap, buffer).map(|_| ())
+}
+
+fn refused(file_name: Cow<'static, str>, fault: &Fault, cap: u64) -> Manifest {
+    let (rule, message, help) = match fault {
+        Fault::TooLarge(_) => (
+            RuleId::FileTooLarge,
+            format!("{file_name} is larger than {cap} bytes"),
+            "move details to files below references/",
+        ),
+        fault => (
+            RuleId::FileUnreadable,
+            format!("{file_name} cannot be read: {}", fault.message()),
+            "make it a regular file that its users may read",
+        ),
+    };
+    Manifest::Refused { file_name, rule, message, help }
+}
+
+/// Takes the `SKILL.md` in `bytes` apart.
+pub(super) fn parse(place: &Place<'_>, file_name: &str, bytes: &[u8], policy: &Policy) -> Document {
+    let directory = place.directory_name();
+    Document::parse(Source { bytes, directory: directory.as_deref(), file_name }, policy)
+}
+
+/// Returns the document of a skill whose `SKILL.md` is not read.
+pub(super) fn unreadable(
+    place: &Place<'_>,
+    rule: RuleId,
+    message: &str,
+    help: &str,
+    policy: &Policy,
+) -> Document {
+    let directory = place.directory_name();
+    Document::unreadable(directory.as_deref(), rule, message, help, policy)
+}

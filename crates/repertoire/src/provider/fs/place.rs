@@ -1,0 +1,138 @@
+//! Where a skill is, and the handle through which everything in it is read.
+
+use std::fs::canonicalize;
+use std::path::{Path, PathBuf};
+
+use super::safe_dir::{Fault, SafeDir, Stamp};
+
+/// The directory that is scanned.
+#[derive(Debug)]
+pub(super) struct Root {
+    pub(super) handle: SafeDir,
+    /// Its path without links.
+    pub(super) resolved: PathBuf,
+}
+
+impl Root {
+    /// Opens the directory at `path`.
+    pub(super) fn open(path: &Path) -> Result<Self, Fault> {
+        let handle = SafeDir::open(path)?;
+        let resolved = canonicalize(path).map_err(Fault::Io)?;
+        Ok(Self { handle, resolved })
+    }
+}
+
+/// How the directory of a skill is reached from the root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Home {
+    /// By its locator, beneath the root and without links.
+    Beneath,
+    /// By its locator, the mount point of another file system.
+    Mounted,
+    /// By a link directly below the root that was resolved to this path.
+    Linked(PathBuf),
+}
+
+/// The locator of a root that is itself a skill.
+pub(super) const ROOT_LOCATOR: &str = ".";
+
+/// A directory, and the handle it is reached through.
+#[derive(Debug)]
+pub(super) struct Place<'a> {
+    pub(super) root: &'a Root,
+    /// Its path relative to the root, or [`ROOT_LOCATOR`].
+    pub(super) relative: &'a str,
+    pub(super) home: Home,
+    /// A handle of its own, where it is not reached through that of the root.
+    own: Option<SafeDir>,
+}
+
+impl<'a> Place<'a> {
+    /// Returns the place `relative` beneath `root`; nothing is opened.
+    pub(super) fn beneath(root: &'a Root, relative: &'a str) -> Self {
+        Self { root, relative, home: Home::Beneath, own: None }
+    }
+
+    /// Returns the place `relative` of `root` that `home` says how to reach.
+    pub(super) fn open(root: &'a Root, relative: &'a str, home: &Home) -> Result<Self, Fault> {
+        let own = match home {
+            Home::Beneath => None,
+            Home::Mounted => Some(root.handle.open_mounted(relative)?),
+            Home::Linked(path) => Some(SafeDir::open_resolved(path)?),
+        };
+        Ok(Self { root, relative, home: home.clone(), own })
+    }
+
+    /// Resolves the link `relative`, an entry of the root, once and for all.
+    pub(super) fn link(root: &'a Root, relative: &'a str) -> Result<Self, Fault> {
+        let resolved = canonicalize(root.resolved.join(relative)).map_err(Fault::Io)?;
+        Self::open(root, relative, &Home::Linked(resolved))
+    }
+
+    fn handle(&self) -> &SafeDir {
+        self.own.as_ref().unwrap_or(&self.root.handle)
+    }
+
+    /// Returns how the handle knows the file `path` of this directory.
+    fn within(&self, path: &str) -> String {
+        if self.own.is_some() || self.relative == ROOT_LOCATOR {
+            path.to_owned()
+        } else {
+            format!("{}/{path}", self.relative)
+        }
+    }
+
+    /// Returns its path without links.
+    pub(super) fn resolved(&self) -> PathBuf {
+        match &self.home {
+            Home::Linked(path) => path.clone(),
+            Home::Beneath | Home::Mounted if self.relative == ROOT_LOCATOR => self.root.resolved.clone(),
+            Home::Beneath | Home::Mounted => self.root.resolved.join(self.relative),
+        }
+    }
+
+    /// Returns the name that people see it under.
+    pub(super) fn directory_name(&self) -> Option<String> {
+        if self.relative == ROOT_LOCATOR {
+            return self.root.resolved.file_name().map(|name| name.to_string_lossy().into_owned());
+        }
+        self.relative.rsplit('/').next().map(str::to_owned)
+    }
+
+    /// Opens the directory itself.
+    pub(super) fn directory(&self) -> Result<SafeDir, Fault> {
+        if self.own.is_some() || self.relative == ROOT_LOCATOR {
+            return self.handle().duplicate();
+        }
+        self.root.handle.open_dir(self.relative)
+    }
+
+    /// Reads the file `path`, as [`SafeDir::read`].
+    pub(super) fn read(&self, path: &str, cap: u64, buffer: &mut Vec<u8>) -> Result<Stamp, Fault> {
+        self.handle().read(&self.within(path), cap, buffer)
+    }
+
+    /// Reads the file `path`, as [`SafeDir::read_settled`].
+    pub(super) fn read_settled(&self, path: &str, cap: u64, buffer: &mut Vec<u8>) -> Result<Stamp, Fault> {
+        settled(self.handle(), &self.within(path), cap, buffer)
+    }
+
+    /// Returns what is at `path`, as [`SafeDir::stat`].
+    pub(super) fn stat(&self, path: &str) -> Result<(super::safe_dir::Kind, Stamp), Fault> {
+        self.handle().stat(&self.within(path))
+    }
+}
+
+/// How often a file that changes while it is being read is read again.
+const MAX_ATTEMPTS: usize = 3;
+
+/// Reads the file `path` beneath `handle`, again if it changed meanwhile.
+pub(super) fn settled(handle: &SafeDir, path: &str, cap: u64, buffer: &mut Vec<u8>) -> Result<Stamp, Fault> {
+    for _ in 1..MAX_ATTEMPTS {
+        match handle.read_settled(path, cap, buffer) {
+            Err(Fault::Changed) => {}
+            outcome => return outcome,
+        }
+    }
+    handle.read_settled(path, cap, buffer)
+}

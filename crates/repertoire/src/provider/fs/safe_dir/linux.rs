@@ -1,0 +1,271 @@
+//! The implementation for Linux: `openat2`, or `openat` component by component where that is missing.
+
+use std::fs::canonicalize;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::buffer::spare_capacity;
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, RawDir, ResolveFlags, Stat, fstat, openat, openat2, statat,
+};
+use rustix::io::{Errno, read, retry_on_intr};
+
+use super::{Entries, Entry, Fault, Kind, Stamp, nanoseconds};
+
+/// How files are opened: reading never blocks, never makes a terminal ours, and is not passed on to children.
+const FILE: OFlags = OFlags::RDONLY
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NOCTTY);
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW);
+/// With `openat2` links are refused by the kernel's walk, which then says that it was a link.
+const WALKED_DIRECTORY: OFlags = DIRECTORY.difference(OFlags::NOFOLLOW);
+const STEP: OFlags = OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW);
+
+const BENEATH: ResolveFlags = ResolveFlags::BENEATH
+    .union(ResolveFlags::NO_SYMLINKS)
+    .union(ResolveFlags::NO_MAGICLINKS)
+    .union(ResolveFlags::NO_XDEV);
+
+/// How often an open is tried again that the kernel could not decide because of a rename at the same time.
+const MAX_ATTEMPTS: usize = 8;
+
+/// Room for the answer of one `getdents64`.
+const LISTING_BUFFER: usize = 64 * 1024;
+
+/// Whether `openat2` is known to be missing: kernels before 5.6, and sandboxes that refuse it.
+static STEPWISE: AtomicBool = AtomicBool::new(false);
+
+/// A handle on a directory.
+#[derive(Debug)]
+pub(crate) struct SafeDir {
+    handle: OwnedFd,
+    stepwise: bool,
+}
+
+impl SafeDir {
+    /// Opens the directory at `path`, which is trusted: links on the way are followed.
+    pub(crate) fn open(path: &Path) -> Result<Self, Fault> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::DIRECTORY;
+        let handle = openat(CWD, path, flags, Mode::empty()).map_err(fault)?;
+        Ok(Self { handle, stepwise: STEPWISE.load(Ordering::Relaxed) })
+    }
+
+    /// Opens the directory at `path`, an absolute path that was resolved earlier: there may be no link on it now.
+    pub(crate) fn open_resolved(path: &Path) -> Result<Self, Fault> {
+        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        match openat2(CWD, path, WALKED_DIRECTORY, Mode::empty(), resolve) {
+            Ok(handle) => Ok(Self { handle, stepwise: STEPWISE.load(Ordering::Relaxed) }),
+            Err(Errno::NOSYS | Errno::PERM) => {
+                let directory = Self::open(path)?;
+                // Resolving again after the open is as near as can be had without `openat2`.
+                match canonicalize(path) {
+                    Ok(resolved) if resolved == path => Ok(Self { stepwise: true, ..directory }),
+                    Ok(_) => Err(Fault::Link),
+                    Err(error) => Err(Fault::Io(error)),
+                }
+            }
+            Err(errno) => Err(fault(errno)),
+        }
+    }
+
+    /// Returns this handle, made to work as where `openat2` is missing.
+    #[cfg(test)]
+    pub(crate) fn stepwise(self) -> Self {
+        Self { stepwise: true, ..self }
+    }
+
+    /// Returns a second handle on this directory.
+    pub(crate) fn duplicate(&self) -> Result<Self, Fault> {
+        let handle = self.handle.try_clone().map_err(Fault::Io)?;
+        Ok(Self { handle, stepwise: self.stepwise })
+    }
+
+    /// Opens the directory at `path` beneath this one.
+    pub(crate) fn open_dir(&self, path: &str) -> Result<Self, Fault> {
+        let handle = self.open_at(path, DIRECTORY)?;
+        Ok(Self { handle, stepwise: self.stepwise })
+    }
+
+    /// Opens the directory that is mounted at `name`, an entry of this one.
+    pub(crate) fn open_mounted(&self, name: &str) -> Result<Self, Fault> {
+        let handle = openat(&self.handle, name, DIRECTORY, Mode::empty()).map_err(fault)?;
+        Ok(Self { handle, stepwise: self.stepwise })
+    }
+
+    /// Reads the regular file at `path` into `buffer`, if it is at most `cap` bytes.
+    pub(crate) fn read(&self, path: &str, cap: u64, buffer: &mut Vec<u8>) -> Result<Stamp, Fault> {
+        let file = self.open_at(path, FILE)?;
+        let stamp = regular(&fstat(&file).map_err(fault)?)?;
+        fill(&file, &stamp, cap, buffer)?;
+        Ok(stamp)
+    }
+
+    /// Reads as [`SafeDir::read`] does and makes sure that the file did not change meanwhile.
+    pub(crate) fn read_settled(&self, path: &str, cap: u64, buffer: &mut Vec<u8>) -> Result<Stamp, Fault> {
+        let file = self.open_at(path, FILE)?;
+        let stamp = regular(&fstat(&file).map_err(fault)?)?;
+        fill(&file, &stamp, cap, buffer)?;
+        let after = regular(&fstat(&file).map_err(fault)?)?;
+        if after == stamp && buffer.len() as u64 == stamp.size { Ok(stamp) } else { Err(Fault::Changed) }
+    }
+
+    /// Returns what is at `path`, a link being a link. The answer is about names, not about handles: it tells what
+    /// to look at, never what may be read.
+    pub(crate) fn stat(&self, path: &str) -> Result<(Kind, Stamp), Fault> {
+        let stat = statat(&self.handle, path, AtFlags::SYMLINK_NOFOLLOW).map_err(fault)?;
+        Ok((kind(FileType::from_raw_mode(stat.st_mode)), stamp(&stat)))
+    }
+
+    /// Returns the entries of this directory, at most `limit`.
+    pub(crate) fn entries(&self, limit: usize) -> Result<Entries, Fault> {
+        // A second handle, because listing moves a position that all users of one handle share.
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::DIRECTORY;
+        let directory = openat(&self.handle, ".", flags, Mode::empty()).map_err(fault)?;
+        let mut buffer = Vec::with_capacity(LISTING_BUFFER);
+        let mut listing = RawDir::new(&directory, buffer.spare_capacity_mut());
+        let mut entries = Vec::new();
+        while let Some(entry) = listing.next() {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(Errno::INTR) => continue,
+                Err(errno) => return Err(fault(errno)),
+            };
+            let name = entry.file_name();
+            if matches!(name.to_bytes(), b"." | b"..") {
+                continue;
+            }
+            if entries.len() == limit {
+                return Ok(Entries { entries, more: true });
+            }
+            let kind = match entry.file_type() {
+                FileType::Unknown => match statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+                    Ok(stat) => kind(FileType::from_raw_mode(stat.st_mode)),
+                    // It is gone again.
+                    Err(_) => continue,
+                },
+                known => kind(known),
+            };
+            let decoded = name.to_str().is_ok();
+            entries.push(Entry { name: name.to_string_lossy().into_owned(), decoded, kind });
+        }
+        Ok(Entries { entries, more: false })
+    }
+
+    fn open_at(&self, path: &str, flags: OFlags) -> Result<OwnedFd, Fault> {
+        if self.stepwise {
+            return self.open_steps(path, flags);
+        }
+        let walked = if flags == DIRECTORY { WALKED_DIRECTORY } else { flags };
+        for _ in 0..MAX_ATTEMPTS {
+            match openat2(&self.handle, path, walked, Mode::empty(), BENEATH) {
+                Ok(handle) => return Ok(handle),
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(Errno::NOSYS | Errno::PERM) => {
+                    let opened = self.open_steps(path, flags);
+                    STEPWISE.store(opened.is_ok(), Ordering::Relaxed);
+                    return opened;
+                }
+                Err(errno) => return Err(fault(errno)),
+            }
+        }
+        Err(Fault::Changed)
+    }
+
+    /// Opens `path` one component at a time, none of them a link.
+    fn open_steps(&self, path: &str, flags: OFlags) -> Result<OwnedFd, Fault> {
+        let mut components = path.split('/').peekable();
+        let device = fstat(&self.handle).map_err(fault)?.st_dev;
+        let mut current: Option<OwnedFd> = None;
+        while let Some(component) = components.next() {
+            if matches!(component, "" | "." | "..") {
+                return Err(Fault::Outside);
+            }
+            let parent = current.as_ref().map_or_else(|| self.handle.as_fd(), AsFd::as_fd);
+            let step = if components.peek().is_some() { STEP } else { flags };
+            let next = match openat(parent, component, step, Mode::empty()) {
+                Ok(next) => next,
+                // Which of the two it was matters to whoever reads the message.
+                Err(Errno::NOTDIR) => {
+                    let link = statat(parent, component, AtFlags::SYMLINK_NOFOLLOW)
+                        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
+                    return Err(if link { Fault::Link } else { Fault::NotDirectory });
+                }
+                Err(errno) => return Err(fault(errno)),
+            };
+            if fstat(&next).map_err(fault)?.st_dev != device {
+                return Err(Fault::Outside);
+            }
+            current = Some(next);
+        }
+        current.ok_or(Fault::Missing)
+    }
+}
+
+/// Reads all of `file` into `buffer`.
+fn fill(file: &OwnedFd, stamp: &Stamp, cap: u64, buffer: &mut Vec<u8>) -> Result<(), Fault> {
+    if stamp.size > cap {
+        return Err(Fault::TooLarge(stamp.size));
+    }
+    buffer.clear();
+    loop {
+        // One byte more than expected, so that a file of the expected size takes a single call.
+        let expected = usize::try_from(stamp.size).unwrap_or(usize::MAX).saturating_sub(buffer.len());
+        buffer.reserve(expected.saturating_add(1));
+        let count = retry_on_intr(|| read(file, spare_capacity(buffer))).map_err(fault)?;
+        if buffer.len() as u64 > cap {
+            return Err(Fault::TooLarge(buffer.len() as u64));
+        }
+        if count == 0 || (buffer.len() as u64 == stamp.size && buffer.len() < buffer.capacity()) {
+            return Ok(());
+        }
+    }
+}
+
+fn regular(stat: &Stat) -> Result<Stamp, Fault> {
+    match kind(FileType::from_raw_mode(stat.st_mode)) {
+        Kind::File => Ok(stamp(stat)),
+        Kind::Directory => Err(Fault::IsDirectory),
+        Kind::Link => Err(Fault::Link),
+        Kind::Special => Err(Fault::Special),
+    }
+}
+
+fn kind(file_type: FileType) -> Kind {
+    match file_type {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Directory,
+        FileType::Symlink => Kind::Link,
+        _ => Kind::Special,
+    }
+}
+
+// The widths of these fields differ from one architecture to the next.
+#[allow(clippy::unnecessary_cast, clippy::cast_lossless)]
+fn stamp(stat: &Stat) -> Stamp {
+    Stamp {
+        size: u64::try_from(stat.st_size).unwrap_or(0),
+        modified: nanoseconds(stat.st_mtime as i64, stat.st_mtime_nsec as i64),
+        changed: nanoseconds(stat.st_ctime as i64, stat.st_ctime_nsec as i64),
+        inode: stat.st_ino as u64,
+        device: stat.st_dev as u64,
+        mode: stat.st_mode as u32,
+    }
+}
+
+fn fault(errno: Errno) -> Fault {
+    match errno {
+        Errno::NOENT | Errno::NAMETOOLONG => Fault::Missing,
+        Errno::NOTDIR => Fault::NotDirectory,
+        Errno::ISDIR => Fault::IsDirectory,
+        Errno::LOOP => Fault::Link,
+        Errno::XDEV => Fault::Outside,
+        Errno::NXIO | Errno::NODEV => Fault::Special,
+        Errno::ACCESS | Errno::PERM => Fault::Denied(io::Error::from(errno)),
+        _ => Fault::Io(io::Error::from(errno)),
+    }
+}

@@ -1,0 +1,213 @@
+//! The implementation for systems without `openat2`: cap-std, component by component.
+
+use std::fs::canonicalize;
+use std::io::{self, ErrorKind, Read};
+use std::path::Path;
+
+use cap_fs_ext::{
+    DirExt, FollowSymlinks, MetadataExt as _, OpenOptionsFollowExt, OpenOptionsMaybeDirExt,
+    OpenOptionsSyncExt,
+};
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, File, FileType, Metadata, OpenOptions};
+
+use super::{Entries, Entry, Fault, Kind, Stamp, nanoseconds};
+
+/// A handle on a directory.
+#[derive(Debug)]
+pub(crate) struct SafeDir {
+    handle: Dir,
+}
+
+impl SafeDir {
+    /// Opens the directory at `path`, which is trusted: links on the way are followed.
+    pub(crate) fn open(path: &Path) -> Result<Self, Fault> {
+        let handle = Dir::open_ambient_dir(path, ambient_authority()).map_err(fault)?;
+        Ok(Self { handle })
+    }
+
+    /// Opens the directory at `path`, an absolute path that was resolved earlier: there may be no link on it now.
+    pub(crate) fn open_resolved(path: &Path) -> Result<Self, Fault> {
+        let directory = Self::open(path)?;
+        match canonicalize(path) {
+            Ok(resolved) if resolved == path => Ok(directory),
+            Ok(_) => Err(Fault::Link),
+            Err(error) => Err(fault(error)),
+        }
+    }
+
+    /// Returns a second handle on this directory.
+    pub(crate) fn duplicate(&self) -> Result<Self, Fault> {
+        Ok(Self { handle: self.handle.try_clone().map_err(fault)? })
+    }
+
+    /// Opens the directory at `path` beneath this one.
+    pub(crate) fn open_dir(&self, path: &str) -> Result<Self, Fault> {
+        let device = self.handle.dir_metadata().map_err(fault)?.dev();
+        let handle = self.open_mounted(path)?;
+        if handle.handle.dir_metadata().map_err(fault)?.dev() != device {
+            return Err(Fault::Outside);
+        }
+        Ok(handle)
+    }
+
+    /// Opens the directory that is mounted at `path` beneath this one.
+    pub(crate) fn open_mounted(&self, path: &str) -> Result<Self, Fault> {
+        let mut current: Option<Dir> = None;
+        for component in path.split('/') {
+            check(component)?;
+            let parent = current.as_ref().unwrap_or(&self.handle);
+            let next = match parent.open_dir_nofollow(component) {
+                Ok(next) => next,
+                Err(error) => {
+                    return Err(
+                        match parent.symlink_metadata(component).map(|data| kind(data.file_type())) {
+                            Ok(Kind::Link) => Fault::Link,
+                            Ok(Kind::File | Kind::Special) => Fault::NotDirectory,
+                            Ok(Kind::Directory) | Err(_) => fault(error),
+                        },
+                    );
+                }
+            };
+            current = Some(next);
+        }
+        current.map(|handle| Self { handle }).ok_or(Fault::Missing)
+    }
+
+    /// Reads the regular file at `path` into `buffer`, if it is at most `cap` bytes.
+    pub(crate) fn read(&self, path: &str, cap: u64, buffer: &mut Vec<u8>) -> Result<Stamp, Fault> {
+        let mut file = self.open_file(path)?;
+        let stamp = regular(&file.metadata().map_err(fault)?)?;
+        fill(&mut file, &stamp, cap, buffer)?;
+        Ok(stamp)
+    }
+
+    /// Reads as [`SafeDir::read`] does and makes sure that the file did not change meanwhile.
+    pub(crate) fn read_settled(&self, path: &str, cap: u64, buffer: &mut Vec<u8>) -> Result<Stamp, Fault> {
+        let mut file = self.open_file(path)?;
+        let stamp = regular(&file.metadata().map_err(fault)?)?;
+        fill(&mut file, &stamp, cap, buffer)?;
+        let after = regular(&file.metadata().map_err(fault)?)?;
+        if after == stamp && buffer.len() as u64 == stamp.size { Ok(stamp) } else { Err(Fault::Changed) }
+    }
+
+    /// Returns what is at `path`, a link being a link. The answer is about names, not about handles: it tells what
+    /// to look at, never what may be read.
+    pub(crate) fn stat(&self, path: &str) -> Result<(Kind, Stamp), Fault> {
+        let metadata = self.handle.symlink_metadata(path).map_err(fault)?;
+        Ok((kind(metadata.file_type()), stamp(&metadata)))
+    }
+
+    /// Returns the entries of this directory, at most `limit`.
+    pub(crate) fn entries(&self, limit: usize) -> Result<Entries, Fault> {
+        let mut entries = Vec::new();
+        for entry in self.handle.entries().map_err(fault)? {
+            let entry = entry.map_err(fault)?;
+            if entries.len() == limit {
+                return Ok(Entries { entries, more: true });
+            }
+            // What is gone again is not listed.
+            let Ok(file_type) = entry.file_type() else { continue };
+            let name = entry.file_name();
+            let decoded = name.to_str().is_some();
+            entries.push(Entry { name: name.to_string_lossy().into_owned(), decoded, kind: kind(file_type) });
+        }
+        Ok(Entries { entries, more: false })
+    }
+
+    fn open_file(&self, path: &str) -> Result<File, Fault> {
+        let (directory, name) = match path.rsplit_once('/') {
+            Some((directory, name)) => (Some(self.open_dir(directory)?), name),
+            None => (None, path),
+        };
+        check(name)?;
+        let parent = directory.as_ref().map_or(&self.handle, |directory| &directory.handle);
+        // Some systems cannot open what is no file; the look after the open is the one that counts.
+        let before = parent.symlink_metadata(name).map_err(fault)?;
+        regular(&before)?;
+        let mut options = OpenOptions::new();
+        options.read(true).nonblock(true).maybe_dir(true).follow(FollowSymlinks::No);
+        let file = parent.open_with(name, &options).map_err(fault)?;
+        if file.metadata().map_err(fault)?.dev() != self.handle.dir_metadata().map_err(fault)?.dev() {
+            return Err(Fault::Outside);
+        }
+        Ok(file)
+    }
+}
+
+fn check(component: &str) -> Result<(), Fault> {
+    let plain = !matches!(component, "" | "." | "..") && !component.contains(['\\', ':', '\0']);
+    if plain { Ok(()) } else { Err(Fault::Outside) }
+}
+
+fn fill(file: &mut File, stamp: &Stamp, cap: u64, buffer: &mut Vec<u8>) -> Result<(), Fault> {
+    if stamp.size > cap {
+        return Err(Fault::TooLarge(stamp.size));
+    }
+    buffer.clear();
+    let length = file.take(cap.saturating_add(1)).read_to_end(buffer).map_err(fault)?;
+    if length as u64 > cap { Err(Fault::TooLarge(length as u64)) } else { Ok(()) }
+}
+
+fn regular(metadata: &Metadata) -> Result<Stamp, Fault> {
+    match kind(metadata.file_type()) {
+        Kind::File => Ok(stamp(metadata)),
+        Kind::Directory => Err(Fault::IsDirectory),
+        Kind::Link => Err(Fault::Link),
+        Kind::Special => Err(Fault::Special),
+    }
+}
+
+fn kind(file_type: FileType) -> Kind {
+    if file_type.is_file() {
+        Kind::File
+    } else if file_type.is_dir() {
+        Kind::Directory
+    } else if file_type.is_symlink() {
+        Kind::Link
+    } else {
+        Kind::Special
+    }
+}
+
+#[cfg(unix)]
+fn stamp(metadata: &Metadata) -> Stamp {
+    use cap_std::fs::MetadataExt as _;
+    Stamp {
+        size: metadata.len(),
+        modified: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
+        changed: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+        inode: cap_fs_ext::MetadataExt::ino(metadata),
+        device: cap_fs_ext::MetadataExt::dev(metadata),
+        mode: metadata.mode(),
+    }
+}
+
+#[cfg(not(unix))]
+fn stamp(metadata: &Metadata) -> Stamp {
+    let since =
+        metadata.modified().ok().and_then(|time| time.into_std().duration_since(std::time::UNIX_EPOCH).ok());
+    let modified = since.map_or(0, |since| {
+        nanoseconds(i64::try_from(since.as_secs()).unwrap_or(i64::MAX), i64::from(since.subsec_nanos()))
+    });
+    // There is no change time to be had here, and no mode.
+    Stamp {
+        size: metadata.len(),
+        modified,
+        changed: modified,
+        inode: metadata.ino(),
+        device: metadata.dev(),
+        mode: 0,
+    }
+}
+
+fn fault(error: io::Error) -> Fault {
+    match error.kind() {
+        ErrorKind::NotFound | ErrorKind::InvalidFilename => Fault::Missing,
+        ErrorKind::NotADirectory => Fault::NotDirectory,
+        ErrorKind::IsADirectory => Fault::IsDirectory,
+        ErrorKind::CrossesDevices => Fault::Outside,
+        ErrorKind::PermissionDenied => Fault::Denied(error),
+        _ => Fault::Io(error),
+    }
+}

@@ -1,0 +1,316 @@
+//! Looks for skills below a root, within bounds and on all cores.
+//!
+//! The root is listed once; then every directory costs one open, one stat, one read and one close. Directories are
+//! visited level by level in bytewise order, so that a bound cuts off the same ones every time.
+
+use std::borrow::Cow;
+
+use rayon::prelude::*;
+use repertoire_model::validate::Reporter;
+use repertoire_model::{Document, RuleId};
+
+use super::cache::Cache;
+use super::limits::MAX_DEPTH;
+use super::manifest::{self, Care, Manifest};
+use super::place::{Home, Place, ROOT_LOCATOR, Root};
+use super::safe_dir::{Entries, Entry, Fault, Kind, Stamp};
+use super::{FsOptions, display};
+use crate::provider::Problem;
+
+/// Directories that hold no skills but may hold very many files.
+const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
+
+/// Below this many directories starting threads costs more than it saves.
+const SEQUENTIAL_BELOW: usize = 32;
+
+/// A skill that was found.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) relative: String,
+    pub(super) home: Home,
+    pub(super) identity: String,
+    pub(super) manifest_file: Cow<'static, str>,
+    pub(super) document: Document,
+    /// What its `SKILL.md` was like when it was read, where that can tell a later change.
+    pub(super) stamp: Option<Stamp>,
+    /// Whether the document comes from the cache.
+    pub(super) remembered: bool,
+}
+
+/// What a scan found.
+#[derive(Debug, Default)]
+pub(super) struct Scan {
+    /// The skills, sorted by locator; in boxes, so that sorting and handing on move little.
+    #[allow(clippy::vec_box)]
+    pub(super) found: Vec<Box<Found>>,
+    pub(super) problems: Vec<Problem>,
+}
+
+/// What came of one directory.
+#[derive(Debug, Default)]
+struct Visit {
+    /// In a box, because most of a scan's memory is these.
+    found: Option<Box<Found>>,
+    problems: Vec<Problem>,
+    children: Vec<String>,
+    entries: usize,
+}
+
+/// Looks for skills below `root`; those that are as `cache` remembers them are not read.
+pub(super) fn scan(options: &FsOptions, root: &Root, cache: Option<&Cache>) -> Scan {
+    let scanner = Scanner { options, root, cache };
+    let mut scan = Scan::default();
+    scanner.run(&mut scan);
+    scan.found.sort_unstable_by(|a, b| a.relative.cmp(&b.relative));
+    scan
+}
+
+struct Scanner<'a> {
+    options: &'a FsOptions,
+    root: &'a Root,
+    cache: Option<&'a Cache>,
+}
+
+impl Scanner<'_> {
+    fn run(&self, scan: &mut Scan) {
+        let limits = &self.options.limits;
+        let entries = match self.root.handle.entries(limits.max_entries) {
+            Ok(entries) => entries,
+            Err(fault) => {
+                return scan.problems.extend(self.problem(
+                    ROOT_LOCATOR,
+                    RuleId::SourceBroken,
+                    format!("the directory cannot be listed: {}", fault.message()),
+                ));
+            }
+        };
+        let mut read = entries.entries.len();
+        if entries.entries.iter().any(|entry| entry.name == manifest::FILE_NAME) {
+            self.visit_root(scan);
+            if !limits.nested {
+                return;
+            }
+        }
+        let may_be_skill = entries.entries.iter().any(|entry| manifest::is_spelling(&entry.name));
+        let links = self.links(&entries.entries);
+        let mut level = self.children(ROOT_LOCATOR, entries, &mut scan.problems);
+
+        let mut room = limits.max_directories;
+        for depth in 1..=limits.max_depth.clamp(1, MAX_DEPTH) {
+            if level.len() > room || (depth > 1 && read > limits.max_entries) {
+                scan.problems.extend(self.over_limit());
+                level.truncate(if read > limits.max_entries { 0 } else { room });
+            }
+            room -= level.len();
+            let visits = each(&level, |relative, buffer| self.visit(relative, depth, buffer));
+            level = Vec::new();
+            for visit in visits {
+                read += visit.entries;
+                scan.found.extend(visit.found);
+                scan.problems.extend(visit.problems);
+                level.extend(visit.children);
+            }
+            level.sort_unstable();
+        }
+
+        if links.len() > room {
+            scan.problems.extend(self.over_limit());
+        }
+        let links = &links[..links.len().min(room)];
+        for visit in each(links, |relative, buffer| self.visit_link(relative, buffer)) {
+            scan.found.extend(visit.found);
+            scan.problems.extend(visit.problems);
+        }
+        // A stray file such as `Skill.md` beside skills does not make all of them one skill.
+        if scan.found.is_empty() && may_be_skill {
+            self.visit_root(scan);
+        }
+    }
+
+    fn visit_root(&self, scan: &mut Scan) {
+        let visit = self.look(&Place::beneath(self.root, ROOT_LOCATOR), &mut Vec::new());
+        scan.found.extend(visit.found);
+        scan.problems.extend(visit.problems);
+    }
+
+    fn visit(&self, relative: &str, depth: usize, buffer: &mut Vec<u8>) -> Visit {
+        let limits = &self.options.limits;
+        let place = Place::beneath(self.root, relative);
+        let (mut visit, entries) = self.look_into(&place, buffer);
+        if depth >= limits.max_depth.min(MAX_DEPTH) || (visit.found.is_some() && !limits.nested) {
+            return visit;
+        }
+        let entries = match entries {
+            Some(entries) => Ok(entries),
+            None if visit.found.is_some() => place.directory().and_then(|d| d.entries(limits.max_entries)),
+            None => return visit,
+        };
+        match entries {
+            Ok(entries) => {
+                visit.entries = entries.entries.len();
+                for link in self.links(&entries.entries) {
+                    let message = "a symbolic link this deep is not followed".to_owned();
+                    let path = format!("{relative}/{link}");
+                    visit.problems.extend(self.problem(&path, RuleId::FileSymlink, message));
+                }
+                visit.children = self.children(relative, entries, &mut visit.problems);
+            }
+            Err(fault) => visit.problems.extend(self.unreadable(relative, &fault)),
+        }
+        visit
+    }
+
+    fn visit_link(&self, relative: &str, buffer: &mut Vec<u8>) -> Visit {
+        match Place::link(self.root, relative) {
+            Ok(place) => self.look(&place, buffer),
+            // A link to a file is a file, and files are not looked at.
+            Err(Fault::NotDirectory) => Visit::default(),
+            Err(fault) => {
+                let message = format!("the symbolic link cannot be followed: {}", fault.message());
+                let problems = self.problem(relative, RuleId::FileSymlink, message).into_iter().collect();
+                Visit { problems, ..Visit::default() }
+            }
+        }
+    }
+
+    fn look(&self, place: &Place<'_>, buffer: &mut Vec<u8>) -> Visit {
+        self.look_into(place, buffer).0
+    }
+
+    /// Looks at one directory; its entries come along if they had to be listed.
+    fn look_into(&self, place: &Place<'_>, buffer: &mut Vec<u8>) -> (Visit, Option<Entries>) {
+        if let Some(found) = self.recall(place) {
+            return (Visit { found: Some(Box::new(found)), ..Visit::default() }, None);
+        }
+        let policy = &self.options.policy;
+        let limits = &self.options.limits;
+        let cap = self.options.caps.manifest_bytes;
+        let (file_name, document, stamp) =
+            match manifest::read(place, Care::Once, cap, limits.max_entries, buffer) {
+                Manifest::Read { file_name, stamp } => {
+                    let document = manifest::parse(place, &file_name, buffer, policy);
+                    (file_name, document, stamp)
+                }
+                Manifest::Refused { file_name, rule, message, help } => {
+                    (file_name, manifest::unreadable(place, rule, &message, help, policy), None)
+                }
+                Manifest::Absent(entries) => return (Visit::default(), entries),
+                Manifest::Unreachable(fault) => return (self.unreachable(place, &fault, buffer), None),
+            };
+        (Visit { found: Some(Box::new(found(place, file_name, document, stamp))), ..Visit::default() }, None)
+    }
+
+    /// Returns the skill as the cache remembers it, if its `SKILL.md` did not change since.
+    fn recall(&self, place: &Place<'_>) -> Option<Found> {
+        let remembered = self.cache?.find(place.relative)?;
+        let file_name = remembered.manifest_file();
+        let is_exact = file_name == manifest::FILE_NAME;
+        if !is_exact && !matches!(place.stat(manifest::FILE_NAME), Err(Fault::Missing)) {
+            return None;
+        }
+        let (kind, stamp) = place.stat(file_name).ok()?;
+        if kind != Kind::File || stamp != *remembered.stamp() {
+            return None;
+        }
+        let document = remembered.document()?;
+        let file_name =
+            if is_exact { Cow::Borrowed(manifest::FILE_NAME) } else { Cow::Owned(file_name.to_owned()) };
+        Some(Found { remembered: true, ..found(place, file_name, document, Some(stamp)) })
+    }
+
+    fn unreachable(&self, place: &Place<'_>, fault: &Fault, buffer: &mut Vec<u8>) -> Visit {
+        // Whoever mounts a directory into a source wants it there; it is read through a handle of its own.
+        if let (Fault::Outside, Home::Beneath) = (fault, &place.home)
+            && !place.relative.contains('/')
+            && let Ok(mounted) = Place::open(place.root, place.relative, &Home::Mounted)
+        {
+            return self.look(&mounted, buffer);
+        }
+        let problems = self.unreadable(place.relative, fault).into_iter().collect();
+        Visit { problems, ..Visit::default() }
+    }
+
+    /// Returns the directories among `entries` that skills are looked for in, sorted.
+    fn children(&self, parent: &str, entries: Entries, problems: &mut Vec<Problem>) -> Vec<String> {
+        if entries.more {
+            problems.extend(self.over_limit());
+        }
+        let mut children = Vec::new();
+        for entry in entries.entries {
+            if entry.kind != Kind::Directory || is_skipped(&entry.name) {
+                continue;
+            }
+            let path = if parent == ROOT_LOCATOR { entry.name } else { format!("{parent}/{}", entry.name) };
+            if entry.decoded {
+                children.push(path);
+            } else {
+                let message = "the name of the directory is not UTF-8".to_owned();
+                problems.extend(self.problem(&path, RuleId::FileName, message));
+            }
+        }
+        children.sort_unstable();
+        children
+    }
+
+    fn links(&self, entries: &[Entry]) -> Vec<String> {
+        let is_link = |entry: &&Entry| entry.kind == Kind::Link && entry.decoded && !is_skipped(&entry.name);
+        let mut links: Vec<String> = entries.iter().filter(is_link).map(|entry| entry.name.clone()).collect();
+        links.sort_unstable();
+        links
+    }
+
+    fn unreadable(&self, relative: &str, fault: &Fault) -> Option<Problem> {
+        let message = format!("the directory cannot be read: {}", fault.message());
+        self.problem(relative, RuleId::FileUnreadable, message)
+    }
+
+    fn over_limit(&self) -> Option<Problem> {
+        let message = format!(
+            "there are more than {} directories or {} entries; the rest is not looked at",
+            self.options.limits.max_directories, self.options.limits.max_entries
+        );
+        self.problem(ROOT_LOCATOR, RuleId::SourceLimit, message)
+    }
+
+    fn problem(&self, relative: &str, rule: RuleId, message: String) -> Option<Problem> {
+        let mut reporter = Reporter::new(&self.options.policy);
+        reporter.report(rule, message);
+        let path = display(&self.options.root, relative);
+        reporter.finish().pop().map(|diagnostic| Problem { path, diagnostic })
+    }
+}
+
+/// Returns whether skills are looked for in a directory or behind a link like this.
+pub(super) fn may_be_skill(entry: &Entry) -> bool {
+    matches!(entry.kind, Kind::Directory | Kind::Link) && entry.decoded && !is_skipped(&entry.name)
+}
+
+fn is_skipped(name: &str) -> bool {
+    name.starts_with('.') || SKIPPED.contains(&name)
+}
+
+fn found(
+    place: &Place<'_>,
+    manifest_file: Cow<'static, str>,
+    document: Document,
+    stamp: Option<Stamp>,
+) -> Found {
+    Found {
+        relative: place.relative.to_owned(),
+        home: place.home.clone(),
+        identity: place.resolved().to_string_lossy().into_owned(),
+        manifest_file,
+        document,
+        stamp,
+        remembered: false,
+    }
+}
+
+/// Applies `visit` to every path, in order, on all cores; the buffer is one per core.
+fn each(paths: &[String], visit: impl Fn(&str, &mut Vec<u8>) -> Visit + Sync) -> Vec<Visit> {
+    if paths.len() < SEQUENTIAL_BELOW {
+        let mut buffer = Vec::new();
+        return paths.iter().map(|path| visit(path, &mut buffer)).collect();
+    }
+    paths.par_iter().map_init(Vec::new, |buffer, path| visit(path, buffer)).collect()
+}

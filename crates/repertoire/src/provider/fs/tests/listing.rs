@@ -1,0 +1,269 @@
+//! What is found below a root, and what is not.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use repertoire_model::Standing;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+use super::*;
+
+#[test]
+fn a_missing_or_empty_root_is_empty() {
+    let root = tempfile::tempdir().unwrap();
+    assert_eq!(list(&provider(root.path())), Listing::default());
+    let later = provider(&root.path().join("later"));
+    assert_eq!(list(&later), Listing::default());
+    write_skill(root.path(), "later/a");
+    assert_eq!(locators(&list(&later)), ["a"]);
+}
+
+#[test]
+fn a_root_that_is_a_file_is_a_problem() {
+    let root = tempfile::tempdir().unwrap();
+    write(root.path().join("file"), "");
+    let listing = list(&provider(&root.path().join("file")));
+    assert_eq!((listing.skills.len(), rules(&listing)), (0, vec![RuleId::SourceBroken]));
+}
+
+#[test]
+fn skills_are_sorted_and_everything_else_is_passed_over() {
+    let root = tempfile::tempdir().unwrap();
+    for name in ["gamma", "alpha", "beta", ".git", ".hidden", "node_modules", "target"] {
+        write_skill(root.path(), name);
+    }
+    write(root.path().join("README.md"), "");
+    write(root.path().join("no-skill/README.md"), "");
+    write_skill(root.path(), "category/below");
+    write_skill(root.path(), "alpha/nested");
+    let listing = list(&provider(root.path()));
+    assert_eq!(locators(&listing), ["alpha", "beta", "gamma"]);
+    assert_eq!(listing.problems, []);
+    let alpha = &listing.skills[0];
+    assert_eq!(alpha.path, root.path().join("alpha").to_str().unwrap());
+    let resolved = root.path().canonicalize().unwrap().join("alpha");
+    assert_eq!(alpha.identity.as_deref(), resolved.to_str());
+}
+
+#[test]
+fn deeper_levels_are_looked_at_on_demand() {
+    let root = tempfile::tempdir().unwrap();
+    for path in ["a", "a/nested", "b/c", "b/c/d", "b/e/f/g", "b/node_modules/h"] {
+        write_skill(root.path(), path);
+    }
+    let scan = |max_depth, nested| {
+        let mut options = FsOptions::new("test", root.path());
+        options.limits.max_depth = max_depth;
+        options.limits.nested = nested;
+        list(&FsProvider::new(options))
+            .skills
+            .into_iter()
+            .map(|s| s.locator.as_str().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(scan(0, false), ["a"]);
+    assert_eq!(scan(1, false), ["a"]);
+    assert_eq!(scan(2, false), ["a", "b/c"]);
+    assert_eq!(scan(4, false), ["a", "b/c", "b/e/f/g"]);
+    assert_eq!(scan(99, true), ["a", "a/nested", "b/c", "b/c/d", "b/e/f/g"]);
+}
+
+#[test]
+fn a_root_with_a_skill_md_is_one_skill() {
+    let root = tempfile::tempdir().unwrap();
+    write_skill(root.path(), "alpha");
+    write_skill(root.path(), "alpha/nested");
+    let provider = provider(&root.path().join("alpha"));
+    let listing = list(&provider);
+    assert_eq!(locators(&listing), ["."]);
+    assert_eq!(listing.skills[0].document.name.as_str(), "alpha");
+    let files = block_on(provider.files(&listing.skills[0].locator)).unwrap();
+    let paths: Vec<&str> = files.files.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(paths, ["SKILL.md", "nested/SKILL.md"]);
+    assert!(block_on(provider.get(&listing.skills[0].locator)).unwrap().is_some());
+}
+
+#[test]
+fn other_spellings_are_found_and_the_exact_one_preferred() {
+    let root = tempfile::tempdir().unwrap();
+    write(root.path().join("a/skill.md"), skill_md("a"));
+    write(root.path().join("b/SKILL.MD"), skill_md("b"));
+    write(root.path().join("c/Skill.md"), "wrong");
+    write(root.path().join("c/SKILL.md"), skill_md("c"));
+    write(root.path().join("d/skill.md/x"), "");
+    let provider = provider(root.path());
+    let listing = list(&provider);
+    let spelled: Vec<(&str, &str)> =
+        listing.skills.iter().map(|s| (s.locator.as_str(), s.manifest_file.as_str())).collect();
+    assert_eq!(spelled, [("a", "skill.md"), ("b", "SKILL.MD"), ("c", "SKILL.md")]);
+    let skill = block_on(provider.get(&Locator::new("a"))).unwrap().unwrap();
+    assert_eq!(skill.text, skill_md("a"));
+    let files = block_on(provider.files(&Locator::new("a"))).unwrap().files;
+    assert_eq!(files[0].kind, repertoire_model::FileKind::Manifest);
+
+    // In the root itself another spelling counts only where there is nothing else.
+    let one = provider_of(&root.path().join("a"));
+    assert_eq!(locators(&list(&one)), ["."]);
+    write(root.path().join("Skill.md"), "stray");
+    assert_eq!(list(&provider).skills.len(), 3);
+}
+
+fn provider_of(root: &Path) -> FsProvider {
+    provider(root)
+}
+
+#[test]
+fn one_broken_skill_does_not_break_the_others() {
+    let root = tempfile::tempdir().unwrap();
+    write_skill(root.path(), "good");
+    write(root.path().join("huge/SKILL.md"), vec![b'x'; 1024 * 1024 + 1]);
+    fs::create_dir_all(root.path().join("directory/SKILL.md")).unwrap();
+    fs::create_dir(root.path().join("pipe")).unwrap();
+    mknodat(CWD, root.path().join("pipe/SKILL.md"), FileType::Fifo, Mode::RUSR, 0).unwrap();
+    let provider = provider(root.path());
+    let listing = list(&provider);
+    assert_eq!(locators(&listing), ["directory", "good", "huge", "pipe"]);
+    let of = |name: &str| {
+        let skill = listing.skills.iter().find(|skill| skill.locator.as_str() == name).unwrap();
+        (skill.document.standing, skill.document.diagnostics.first().map(|d| d.rule))
+    };
+    assert_eq!(of("directory"), (Standing::Quarantined, Some(RuleId::FileUnreadable)));
+    assert_eq!(of("huge"), (Standing::Quarantined, Some(RuleId::FileTooLarge)));
+    assert_eq!(of("pipe"), (Standing::Quarantined, Some(RuleId::FileUnreadable)));
+    assert_eq!(of("good").0, Standing::Sound);
+    let pipe = block_on(provider.get(&Locator::new("pipe"))).unwrap().unwrap();
+    assert_eq!((pipe.document.standing, pipe.text.as_str()), (Standing::Quarantined, ""));
+}
+
+#[test]
+fn links_directly_below_the_root_are_resolved_once() {
+    let root = tempfile::tempdir().unwrap();
+    write_skill(root.path(), "skills/a");
+    write_skill(root.path(), "elsewhere/b");
+    write(root.path().join("elsewhere/b/references/x.md"), "x");
+    let skills = root.path().join("skills");
+    symlink("a", skills.join("again")).unwrap();
+    symlink("../elsewhere/b", skills.join("b")).unwrap();
+    symlink("loop", skills.join("loop")).unwrap();
+    symlink("missing", skills.join("dangling")).unwrap();
+    symlink("..", skills.join("up")).unwrap();
+    symlink("a/SKILL.md", skills.join("file")).unwrap();
+    let provider = provider(&skills);
+    let listing = list(&provider);
+    assert_eq!(locators(&listing), ["a", "again", "b"]);
+    assert_eq!(listing.skills[0].identity, listing.skills[1].identity);
+    let resolved = root.path().canonicalize().unwrap().join("elsewhere/b");
+    assert_eq!(listing.skills[2].identity.as_deref(), resolved.to_str());
+    assert_eq!(rules(&listing), [RuleId::FileSymlink, RuleId::FileSymlink]);
+    assert!(listing.problems[0].path.ends_with("dangling") && listing.problems[1].path.ends_with("loop"));
+    let b = Locator::new("b");
+    assert_eq!(block_on(provider.get(&b)).unwrap().unwrap().text, skill_md("b"));
+    assert_eq!(block_on(provider.files(&b)).unwrap().files.len(), 2);
+
+    // A link put in the place of what was resolved is not followed.
+    fs::rename(root.path().join("elsewhere/b"), root.path().join("elsewhere/c")).unwrap();
+    symlink("c", root.path().join("elsewhere/b")).unwrap();
+    assert_eq!(block_on(provider.get(&b)).unwrap(), None);
+}
+
+#[test]
+fn a_skill_md_may_link_to_its_source_and_no_further() {
+    let root = tempfile::tempdir().unwrap();
+    let skills = root.path().join("skills");
+    write_skill(&skills, "a");
+    write(root.path().join("secret.md"), "secret");
+    write(skills.join("b/docs/main.md"), skill_md("b"));
+    symlink("docs/main.md", skills.join("b/SKILL.md")).unwrap();
+    for (name, target) in [
+        ("c", "../a/SKILL.md"),
+        ("out", "../../secret.md"),
+        ("absolute", "/etc/passwd"),
+        ("nowhere", "missing"),
+        ("self", "SKILL.md"),
+        ("hidden", "../.env"),
+    ] {
+        fs::create_dir(skills.join(name)).unwrap();
+        symlink(target, skills.join(name).join("SKILL.md")).unwrap();
+    }
+    write(skills.join(".env"), "TOKEN=secret");
+    let provider = provider(&skills);
+    let listing = list(&provider);
+    assert_eq!(locators(&listing), ["a", "absolute", "b", "c", "hidden", "nowhere", "out", "self"]);
+    for skill in &listing.skills {
+        let sound = ["a", "b", "c"].contains(&skill.locator.as_str());
+        assert_eq!(skill.document.standing == Standing::Sound, sound, "{:?}", skill.locator);
+        let got = block_on(provider.get(&skill.locator)).unwrap().unwrap();
+        assert_eq!(got.document, skill.document);
+        let read = block_on(provider.read(
+            &skill.locator,
+            &SkillPath::new("SKILL.md").unwrap(),
+            LineRange::default(),
+        ));
+        if sound {
+            assert_eq!(read.unwrap().bytes, got.text.as_bytes());
+            let files = block_on(provider.files(&skill.locator)).unwrap();
+            assert!(files.files.iter().any(|file| file.path.as_str() == "SKILL.md"));
+            assert_eq!(files.problems, []);
+            assert!(block_on(provider.bundle(&skill.locator)).is_ok());
+        } else {
+            assert_eq!(skill.document.diagnostics[0].rule, RuleId::FileSymlink);
+            assert_eq!(got.text, "");
+            assert_eq!(read.unwrap_err().kind(), crate::ErrorKind::Forbidden);
+        }
+    }
+}
+
+#[test]
+fn what_may_not_be_read_is_a_problem_of_its_own() {
+    let root = tempfile::tempdir().unwrap();
+    for name in ["a", "closed", "unreadable"] {
+        write_skill(root.path(), name);
+    }
+    if !permissions_bind(root.path()) {
+        return;
+    }
+    let closed = root.path().join("closed");
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    fs::set_permissions(root.path().join("unreadable/SKILL.md"), fs::Permissions::from_mode(0o000)).unwrap();
+    let listing = list(&provider(root.path()));
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(locators(&listing), ["a", "unreadable"]);
+    assert_eq!(listing.skills[1].document.diagnostics[0].rule, RuleId::FileUnreadable);
+    assert_eq!(rules(&listing), [RuleId::FileUnreadable]);
+}
+
+#[test]
+fn bounds_cut_off_the_same_directories_every_time() {
+    let root = tempfile::tempdir().unwrap();
+    for number in 0..10_100 {
+        fs::create_dir(root.path().join(format!("{number:05}"))).unwrap();
+    }
+    for name in ["00007", "09999", "10000", "10050"] {
+        write_skill(root.path(), name);
+    }
+    let mut options = FsOptions::new("test", root.path());
+    options.limits.max_directories = 10_000;
+    let provider = FsProvider::new(options);
+    let listing = list(&provider);
+    assert_eq!(locators(&listing), ["00007", "09999"]);
+    assert_eq!(rules(&listing), [RuleId::SourceLimit]);
+    assert_eq!(list(&provider), listing);
+
+    let mut options = FsOptions::new("test", root.path());
+    options.limits.max_entries = 50;
+    let listing = list(&FsProvider::new(options));
+    assert!(listing.skills.len() <= 4);
+    assert_eq!(rules(&listing), [RuleId::SourceLimit]);
+}
+
+#[test]
+fn names_that_are_not_unicode_are_reported() {
+    use std::os::unix::ffi::OsStrExt;
+    let root = tempfile::tempdir().unwrap();
+    write_skill(root.path(), "a");
+    let name = std::ffi::OsStr::from_bytes(b"caf\xe9");
+    if fs::create_dir(root.path().join(name)).is_ok() {
+        write(root.path().join(name).join("SKILL.md"), skill_md("cafe"));
+        let listing = list(&provider(root.path()));
+        assert_eq!((locators(&listing), rules(&listing)), (vec!["a"], vec![RuleId::FileName]));
+    }
+}

@@ -1,0 +1,74 @@
+//! Tests of the provider of skills in a directory.
+
+mod files;
+mod listing;
+mod warm;
+
+use std::fs;
+use std::path::Path;
+
+use pollster::block_on;
+use repertoire_model::RuleId;
+
+use super::*;
+use crate::testing;
+
+fn skill_md(name: &str) -> String {
+    format!("---\nname: {name}\ndescription: Does {name}. Use when {name} is to be done.\n---\n# {name}\n")
+}
+
+/// Writes a file and the directories it stands in.
+fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
+    fs::create_dir_all(path.as_ref().parent().unwrap()).unwrap();
+    fs::write(path, bytes).unwrap();
+}
+
+/// Writes a skill that consists of nothing but its `SKILL.md`.
+fn write_skill(root: &Path, directory: &str) {
+    let name = directory.rsplit('/').next().unwrap();
+    write(root.join(directory).join("SKILL.md"), skill_md(name));
+}
+
+fn provider(root: &Path) -> FsProvider {
+    FsProvider::new(FsOptions::new("test", root))
+}
+
+fn list(provider: &FsProvider) -> Listing {
+    block_on(provider.list()).unwrap()
+}
+
+fn locators(listing: &Listing) -> Vec<&str> {
+    listing.skills.iter().map(|skill| skill.locator.as_str()).collect()
+}
+
+fn rules(listing: &Listing) -> Vec<RuleId> {
+    listing.problems.iter().map(|problem| problem.diagnostic.rule).collect()
+}
+
+/// Returns whether permissions bind us; they do not bind root.
+fn permissions_bind(directory: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let probe = directory.join("probe");
+    fs::write(&probe, "x").unwrap();
+    fs::set_permissions(&probe, fs::Permissions::from_mode(0o000)).unwrap();
+    let bind = fs::read(&probe).is_err();
+    fs::remove_file(probe).unwrap();
+    bind
+}
+
+#[test]
+fn the_provider_suite_holds() {
+    let root = tempfile::tempdir().unwrap();
+    testing::write_library(root.path()).unwrap();
+    block_on(testing::provider_suite(&provider(root.path())));
+}
+
+#[test]
+fn the_provider_suite_holds_with_a_cache() {
+    let root = tempfile::tempdir().unwrap();
+    let cache = tempfile::tempdir().unwrap();
+    testing::write_library(root.path()).unwrap();
+    let mut options = FsOptions::new("test", root.path());
+    options.cache = Some(cache.path().to_owned());
+    block_on(testing::provider_suite(&FsProvider::new(options)));
+}

@@ -1,0 +1,156 @@
+//! Lists the files of a skill.
+
+use std::collections::HashMap;
+
+use repertoire_model::validate::Reporter;
+use repertoire_model::{Diagnostic, FileEntry, FileKind, Policy, RuleId, SkillPath};
+
+use super::limits::{FILE_ENTRIES, FileCaps};
+use super::place::Place;
+use super::safe_dir::{Entry, Fault, Kind, SafeDir, Stamp};
+
+/// A file of a skill.
+#[derive(Debug)]
+pub(super) struct WalkedFile {
+    pub(super) path: SkillPath,
+    pub(super) stamp: Stamp,
+}
+
+/// The files of a skill.
+#[derive(Debug)]
+pub(super) struct Walked {
+    /// The files, sorted bytewise by path.
+    pub(super) files: Vec<WalkedFile>,
+    pub(super) problems: Vec<Diagnostic>,
+    /// Whether a limit cut the list short.
+    pub(super) truncated: bool,
+}
+
+impl Walked {
+    /// Returns the files as they are listed, where `manifest_file` is how the `SKILL.md` is spelled.
+    pub(super) fn entries(&self, manifest_file: &str) -> Vec<FileEntry> {
+        let entry = |file: &WalkedFile| FileEntry {
+            path: file.path.clone(),
+            size: file.stamp.size,
+            kind: FileKind::of(&file.path, manifest_file),
+            executable: file.stamp.is_executable(),
+        };
+        self.files.iter().map(entry).collect()
+    }
+}
+
+/// Lists the files of the skill at `place`; hidden ones are passed over in silence.
+pub(super) fn walk(place: &Place<'_>, caps: &FileCaps, policy: &Policy) -> Result<Walked, Fault> {
+    let mut walker = Walker {
+        caps,
+        files: Vec::new(),
+        reporter: Reporter::new(policy),
+        keys: HashMap::new(),
+        entries: 0,
+        truncated: false,
+    };
+    walker.directory(&place.directory()?, "", 1)?;
+    let Walker { mut files, mut reporter, truncated, .. } = walker;
+    if truncated {
+        let message = format!("there are more than {} files, or they lie too deep", caps.files);
+        reporter.report(RuleId::FileCount, message).help("split the skill, or pack the files");
+    }
+    files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    Ok(Walked { files, problems: reporter.finish(), truncated })
+}
+
+struct Walker<'a> {
+    caps: &'a FileCaps,
+    files: Vec<WalkedFile>,
+    reporter: Reporter<'a>,
+    /// What stands under each collision key.
+    keys: HashMap<String, String>,
+    entries: usize,
+    truncated: bool,
+}
+
+impl Walker<'_> {
+    fn directory(&mut self, directory: &SafeDir, prefix: &str, depth: usize) -> Result<(), Fault> {
+        let listing = directory.entries(FILE_ENTRIES.saturating_sub(self.entries))?;
+        self.entries += listing.entries.len();
+        self.truncated |= listing.more;
+        let mut entries = listing.entries;
+        entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        for entry in entries.iter().filter(|entry| !entry.name.starts_with('.')) {
+            if self.files.len() >= self.caps.files {
+                self.truncated = true;
+                break;
+            }
+            self.entry(directory, entry, format!("{prefix}{}", entry.name), depth);
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, directory: &SafeDir, entry: &Entry, path: String, depth: usize) {
+        match entry.kind {
+            Kind::Link => {
+                let message = format!("`{path}` is a symbolic link and is not followed");
+                self.report(RuleId::FileSymlink, message, "replace the link by the file itself", path);
+            }
+            Kind::Special => {
+                let message = format!("`{path}` is a device, socket or pipe and is not read");
+                self.report(RuleId::FileSpecial, message, "remove it", path);
+            }
+            Kind::File | Kind::Directory => {
+                let Some(skill_path) = self.check(entry, &path) else { return };
+                if entry.kind == Kind::File {
+                    self.file(directory, &entry.name, skill_path);
+                } else if depth >= self.caps.depth {
+                    self.truncated = true;
+                } else {
+                    let below = directory
+                        .open_dir(&entry.name)
+                        .and_then(|below| self.directory(&below, &format!("{path}/"), depth + 1));
+                    if let Err(fault) = below {
+                        self.unreadable(&fault, path);
+                    }
+                }
+            }
+        }
+    }
+
+    fn file(&mut self, directory: &SafeDir, name: &str, path: SkillPath) {
+        match directory.stat(name) {
+            Ok((Kind::File, stamp)) => self.files.push(WalkedFile { path, stamp }),
+            // It is gone, or something else by now; the next listing will say.
+            Ok(_) | Err(Fault::Missing) => {}
+            Err(fault) => self.unreadable(&fault, path.to_string()),
+        }
+    }
+
+    /// Returns the path if it is one that a skill may have, and reports if not or if another is too much like it.
+    fn check(&mut self, entry: &Entry, path: &str) -> Option<SkillPath> {
+        let skill_path = match SkillPath::new(path) {
+            Ok(skill_path) if entry.decoded => skill_path,
+            Ok(_) => {
+                let message = format!("the name of `{path}` is not UTF-8");
+                self.report(RuleId::FileName, message, "rename it", path.to_owned());
+                return None;
+            }
+            Err(fault) => {
+                let message = format!("the name of `{path}` is not safe everywhere: {fault}");
+                self.report(RuleId::FileName, message, "rename it", path.to_owned());
+                return None;
+            }
+        };
+        if let Some(other) = self.keys.insert(skill_path.collision_key(), path.to_owned()) {
+            let message = format!("`{path}` and `{other}` are one file on some systems");
+            self.report(RuleId::FileCollision, message, "rename one of them", path.to_owned());
+        }
+        Some(skill_path)
+    }
+
+    fn unreadable(&mut self, fault: &Fault, path: String) {
+        let message = format!("`{path}` cannot be read: {}", fault.message());
+        self.report(RuleId::FileUnreadable, message, "let its users read it", path);
+    }
+
+    fn report(&mut self, rule: RuleId, message: String, help: &str, file: String) {
+        self.reporter.report(rule, message).help(help).in_file(file);
+    }
+}

@@ -1,0 +1,99 @@
+//! Tests of the provider of skills defined in code.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use pollster::block_on;
+
+use super::*;
+use crate::testing;
+
+fn greet() -> SkillDefinition {
+    SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n")
+}
+
+#[test]
+fn the_provider_suite_holds() {
+    let skills = testing::library().iter().map(testing::SuiteSkill::definition).collect();
+    block_on(testing::provider_suite(&MemoryProvider::new("builtin", skills)));
+}
+
+#[test]
+fn sound_definitions_are_returned_as_they_are() {
+    let skill = define_skill(greet().with_resource("references/a.md", "a")).unwrap();
+    assert_eq!(skill.manifest.name.as_deref(), Some("greet"));
+    assert_eq!(skill.resources.len(), 1);
+}
+
+#[test]
+fn unsound_definitions_are_refused_with_every_reason() {
+    let check = |skill: SkillDefinition, rules: &[RuleId]| {
+        let error = define_skill(skill).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidSkill);
+        let found: Vec<RuleId> = error.diagnostics().iter().map(|diagnostic| diagnostic.rule).collect();
+        assert_eq!(found, rules);
+        assert!(error.to_string().contains(&error.diagnostics()[0].message));
+    };
+    check(SkillDefinition::new("", "", ""), &[RuleId::NameMissing, RuleId::DescriptionMissing]);
+    for name in ["Greet", "a b", "-a", "a-", "a--b", "../a", "a\0", "ä", &"a".repeat(65)] {
+        check(SkillDefinition::new(name, "Does it.", ""), &[RuleId::NameGrammar]);
+    }
+    check(SkillDefinition::new("a", "x".repeat(1025), ""), &[RuleId::DescriptionLong]);
+    assert!(define_skill(SkillDefinition::new("a", "ü".repeat(1024), "b")).is_ok());
+    check(greet().with_resource("../a", "a").with_resource(".env", "a"), &[RuleId::FileName; 2]);
+    check(greet().with_resource("Skill.md", "a"), &[RuleId::FileCollision]);
+    check(greet().with_resource("a.md", "a").with_resource("A.md", "a"), &[RuleId::FileCollision]);
+}
+
+#[test]
+fn loaders_are_asked_when_needed_and_once() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&calls);
+    let skill = greet()
+        .with_resource(
+            "references/sync.md",
+            Resource::lazy(move || {
+                counted.fetch_add(1, Ordering::Relaxed);
+                Ok(b"sync\n".to_vec())
+            }),
+        )
+        .with_resource("references/async.md", Resource::lazy_async(|| async { Ok(b"async\n".to_vec()) }))
+        .with_resource("references/broken.md", Resource::lazy(|| Err("no network".into())));
+    let provider = MemoryProvider::new("builtin", vec![skill]);
+    let locator = Locator::new("greet");
+    block_on(async {
+        provider.list().await.unwrap();
+        provider.get(&locator).await.unwrap().unwrap();
+        assert_eq!(calls.load(Ordering::Relaxed), 0);
+        let read = |path| {
+            let path = SkillPath::new(path).unwrap();
+            let (provider, locator) = (&provider, &locator);
+            async move { provider.read(locator, &path, LineRange::default()).await }
+        };
+        assert_eq!(read("references/sync.md").await.unwrap().bytes, b"sync\n");
+        assert_eq!(read("references/sync.md").await.unwrap().bytes, b"sync\n");
+        assert_eq!(read("references/async.md").await.unwrap().bytes, b"async\n");
+        assert_eq!(read("references/broken.md").await.unwrap_err().kind(), ErrorKind::Io);
+        let listing = provider.files(&locator).await.unwrap();
+        assert_eq!(listing.files.len(), 3);
+        assert_eq!(listing.problems[0].rule, RuleId::FileUnreadable);
+        assert_eq!(calls.load(Ordering::Relaxed), 1);
+    });
+}
+
+#[test]
+fn resources_with_impossible_paths_are_reported_and_never_read() {
+    let skill = greet().with_resource("../../etc/passwd", "a").with_resource("SKILL.md", "b");
+    let provider = MemoryProvider::new("builtin", vec![skill]);
+    let listing = block_on(provider.files(&Locator::new("greet"))).unwrap();
+    assert_eq!(listing.files.len(), 1);
+    assert_eq!(listing.problems.len(), 2);
+}
+
+#[test]
+fn skills_that_share_a_name_are_both_listed() {
+    let provider = MemoryProvider::new("builtin", vec![greet(), greet()]);
+    let listing = block_on(provider.list()).unwrap();
+    assert_eq!(listing.skills.len(), 2);
+    assert_ne!(listing.skills[0].locator, listing.skills[1].locator);
+}
