@@ -20,7 +20,7 @@ use crate::{exit::Exit, wire};
 #[derive(Debug, Parser)]
 #[command(name = "rep", version, propagate_version = true, disable_help_subcommand = true)]
 #[command(after_help = "Start with `rep list`, or with `rep doctor` when something is missing.")]
-pub struct Cli {
+pub(crate) struct Cli {
     /// Options that every command takes.
     #[command(flatten)]
     pub globals: Globals,
@@ -32,7 +32,7 @@ pub struct Cli {
 /// Options that every command takes.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Global options")]
-pub struct Globals {
+pub(crate) struct Globals {
     /// Read skills from this directory only
     ///
     /// It replaces everything that discovery and configuration would find. Given several times, earlier directories
@@ -61,7 +61,7 @@ pub struct Globals {
 
 /// When to use colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ColorChoice {
+pub(crate) enum ColorChoice {
     /// On terminals
     Auto,
     /// Always
@@ -72,14 +72,14 @@ pub enum ColorChoice {
 
 impl ColorChoice {
     /// Returns the choice of the environment; a word it does not know is `rep doctor`'s to report.
-    pub fn from_env(env: &Env) -> Option<Self> {
+    pub(crate) fn from_env(env: &Env) -> Option<Self> {
         env.get(env::COLOR).and_then(OsStr::to_str).and_then(|word| Self::from_str(word, true).ok())
     }
 }
 
 /// A command.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Lists the skills
     List(list::ListArgs),
     /// Prints a skill's instructions, or one of its files
@@ -103,7 +103,7 @@ pub enum Command {
 }
 
 /// Answers a shell that asks for completions; `None` in all other runs.
-pub fn complete(env: &Env) -> Option<ExitCode> {
+pub(crate) fn complete(env: &Env) -> Option<ExitCode> {
     env.get(env::COMPLETE)?;
     let completer = CompleteEnv::with_factory(Cli::command).bin("rep");
     match completer.try_complete(env.arguments().iter().cloned(), Some(env.working_directory())) {
@@ -114,7 +114,7 @@ pub fn complete(env: &Env) -> Option<ExitCode> {
 }
 
 /// Returns the reference library's command line, where `rep check --compat skills-ref` asks for it.
-pub fn reference_arguments(env: &Env) -> Option<&[OsString]> {
+pub(crate) fn reference_arguments(env: &Env) -> Option<&[OsString]> {
     let arguments = env.arguments();
     let asked = |pair: &[OsString]| pair[0] == "--compat" && pair[1] == "skills-ref";
     let index = arguments.windows(2).position(asked)?;
@@ -123,7 +123,7 @@ pub fn reference_arguments(env: &Env) -> Option<&[OsString]> {
 }
 
 /// Returns what completes the name of a skill.
-pub fn skill_names() -> ArgValueCandidates {
+pub(crate) fn skill_names() -> ArgValueCandidates {
     ArgValueCandidates::new(|| {
         let env = Env::capture();
         // The command line is not parsed while it is being typed; only the roots on it matter here.

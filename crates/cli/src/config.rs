@@ -7,9 +7,9 @@ mod parse;
 mod settings;
 mod template;
 
-pub use file::{FILE_NAME, find_files, up_to_repository_root};
+pub(crate) use file::{FILE_NAME, find_files, up_to_repository_root};
 #[cfg(test)]
-pub use keys::{KEYS, Kind};
-pub use layers::{Config, load, unknown_variables};
-pub use settings::Settings;
-pub use template::template;
+pub(crate) use keys::{KEYS, Kind};
+pub(crate) use layers::{load, unknown_variables};
+pub(crate) use settings::Settings;
+pub(crate) use template::template;

@@ -1,40 +1,42 @@
 //! Every environment variable that `rep` reads, in one table; the only place that touches the environment.
 
+#![allow(clippy::disallowed_methods, reason = "this is the place that reads the environment")]
+
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 /// The prefix of the variables that are Repertoire's own.
-pub const PREFIX: &str = "REPERTOIRE_";
+pub(crate) const PREFIX: &str = "REPERTOIRE_";
 
 /// A configuration file to use instead of looking for one.
-pub const CONFIG: &str = "REPERTOIRE_CONFIG";
+pub(crate) const CONFIG: &str = "REPERTOIRE_CONFIG";
 /// Directories of skills, separated like `PATH`.
-pub const ROOTS: &str = "REPERTOIRE_ROOTS";
+pub(crate) const ROOTS: &str = "REPERTOIRE_ROOTS";
 /// Where the cache lives.
-pub const CACHE_DIR: &str = "REPERTOIRE_CACHE_DIR";
+pub(crate) const CACHE_DIR: &str = "REPERTOIRE_CACHE_DIR";
 /// Turns the cache off.
-pub const NO_CACHE: &str = "REPERTOIRE_NO_CACHE";
+pub(crate) const NO_CACHE: &str = "REPERTOIRE_NO_CACHE";
 /// When to use colour.
-pub const COLOR: &str = "REPERTOIRE_COLOR";
+pub(crate) const COLOR: &str = "REPERTOIRE_COLOR";
 /// Turns colour off, see <https://no-color.org>.
-pub const NO_COLOR: &str = "NO_COLOR";
+pub(crate) const NO_COLOR: &str = "NO_COLOR";
 /// The home directory.
-pub const HOME: &str = "HOME";
+pub(crate) const HOME: &str = "HOME";
 /// The home directory on Windows.
-pub const USERPROFILE: &str = "USERPROFILE";
+pub(crate) const USERPROFILE: &str = "USERPROFILE";
 /// The directory of user configuration.
-pub const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
+pub(crate) const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 /// The directory of user caches.
-pub const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
+pub(crate) const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
 /// The shell that asks for completions.
-pub const COMPLETE: &str = "COMPLETE";
+pub(crate) const COMPLETE: &str = "COMPLETE";
 /// The kind of terminal.
-pub const TERM: &str = "TERM";
+pub(crate) const TERM: &str = "TERM";
 
 /// The variables that are no key of the configuration, with their meaning. A key `a.b` of the configuration is also
 /// read from `REPERTOIRE_A_B`; see [`variable_of`].
-pub const VARIABLES: &[(&str, &str)] = &[
+pub(crate) const VARIABLES: &[(&str, &str)] = &[
     (CONFIG, "A configuration file to use instead of the project's and the user's. Like `--config`."),
     (
         ROOTS,
@@ -55,13 +57,13 @@ pub const VARIABLES: &[(&str, &str)] = &[
 ];
 
 /// Returns the variable that sets the configuration key `key`: `catalog.format` is `REPERTOIRE_CATALOG_FORMAT`.
-pub fn variable_of(key: &str) -> String {
+pub(crate) fn variable_of(key: &str) -> String {
     format!("{PREFIX}{}", key.replace('.', "_").to_uppercase())
 }
 
 /// The environment as it was when the process started.
 #[derive(Debug, Clone, Default)]
-pub struct Env {
+pub(crate) struct Env {
     variables: BTreeMap<String, OsString>,
     working_directory: PathBuf,
     arguments: Vec<OsString>,
@@ -69,7 +71,7 @@ pub struct Env {
 
 impl Env {
     /// Returns the environment of this process: the variables of the table and those with the prefix.
-    pub fn capture() -> Self {
+    pub(crate) fn capture() -> Self {
         let known = |name: &str| {
             name.starts_with(PREFIX)
                 || name == USERPROFILE
@@ -85,50 +87,50 @@ impl Env {
     }
 
     /// Returns the value of `name`; an empty value counts as none.
-    pub fn get(&self, name: &str) -> Option<&OsStr> {
+    pub(crate) fn get(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(name).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
     /// Returns the names of Repertoire's own variables that are set.
-    pub fn own(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn own(&self) -> impl Iterator<Item = &str> {
         self.variables.keys().map(String::as_str).filter(|name| name.starts_with(PREFIX))
     }
 
     /// Returns whether `name` is set to anything but nothing or `0`.
-    pub fn is_on(&self, name: &str) -> bool {
+    pub(crate) fn is_on(&self, name: &str) -> bool {
         self.get(name).is_some_and(|value| value != "0")
     }
 
     /// Returns the paths in the variable `name`, which is written like `PATH`.
-    pub fn paths(&self, name: &str) -> Vec<PathBuf> {
+    pub(crate) fn paths(&self, name: &str) -> Vec<PathBuf> {
         let split =
             |value| std::env::split_paths(value).filter(|path| !path.as_os_str().is_empty()).collect();
         self.get(name).map(split).unwrap_or_default()
     }
 
     /// Returns the working directory.
-    pub fn working_directory(&self) -> &std::path::Path {
+    pub(crate) fn working_directory(&self) -> &std::path::Path {
         &self.working_directory
     }
 
     /// Returns the command line, the program's own name included.
-    pub fn arguments(&self) -> &[OsString] {
+    pub(crate) fn arguments(&self) -> &[OsString] {
         &self.arguments
     }
 
     /// Returns the home directory.
-    pub fn home(&self) -> Option<PathBuf> {
+    pub(crate) fn home(&self) -> Option<PathBuf> {
         let name = if cfg!(windows) { USERPROFILE } else { HOME };
         self.get(name).map(PathBuf::from)
     }
 
     /// Returns the directory of user configuration.
-    pub fn config_home(&self) -> Option<PathBuf> {
+    pub(crate) fn config_home(&self) -> Option<PathBuf> {
         self.absolute(XDG_CONFIG_HOME).or_else(|| self.home().map(|home| home.join(".config")))
     }
 
     /// Returns the directory that Repertoire's cache lives in.
-    pub fn cache_directory(&self) -> Option<PathBuf> {
+    pub(crate) fn cache_directory(&self) -> Option<PathBuf> {
         if let Some(directory) = self.get(CACHE_DIR) {
             return Some(self.working_directory.join(directory));
         }

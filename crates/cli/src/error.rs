@@ -12,7 +12,7 @@ use crate::ui::{Style, Ui, escape};
 
 /// What kind of thing went wrong; it decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CliErrorKind {
+pub(crate) enum CliErrorKind {
     /// The answer is no.
     No,
     /// The command line or the configuration is wrong.
@@ -25,7 +25,7 @@ pub enum CliErrorKind {
 
 /// Something that ends a command.
 #[derive(Debug)]
-pub struct CliError {
+pub(crate) struct CliError {
     kind: CliErrorKind,
     message: String,
     source: Option<anyhow::Error>,
@@ -40,51 +40,51 @@ impl CliError {
     }
 
     /// Returns an error for an answer that is no.
-    pub fn no(message: impl Into<String>) -> Self {
+    pub(crate) fn no(message: impl Into<String>) -> Self {
         Self::new(CliErrorKind::No, message)
     }
 
     /// Returns an error for a command line or configuration that is wrong.
-    pub fn usage(message: impl Into<String>) -> Self {
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self::new(CliErrorKind::Usage, message)
     }
 
     /// Returns an error for input or output at `path` that failed.
-    pub fn io(action: &str, path: &Path, source: io::Error) -> Self {
+    pub(crate) fn io(action: &str, path: &Path, source: io::Error) -> Self {
         Self::new(CliErrorKind::Failure, format!("cannot {action} {}", path.display())).because(source)
     }
 
     /// Returns a configuration error that is shown as `rendered`, which holds no untrusted text unescaped.
-    pub fn rendered(message: impl Into<String>, rendered: String) -> Self {
+    pub(crate) fn rendered(message: impl Into<String>, rendered: String) -> Self {
         Self { rendered: Some(rendered), ..Self::usage(message) }
     }
 
     /// Returns this error with what caused it.
     #[must_use]
-    pub fn because(mut self, source: impl Into<anyhow::Error>) -> Self {
+    pub(crate) fn because(mut self, source: impl Into<anyhow::Error>) -> Self {
         self.source = Some(source.into());
         self
     }
 
     /// Returns this error with what to do about it.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
     /// Returns what went wrong, in one line.
-    pub fn message(&self) -> &str {
+    pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
     /// Returns what to do about it.
-    pub fn hints(&self) -> &[String] {
+    pub(crate) fn hints(&self) -> &[String] {
         &self.hints
     }
 
     /// Prints the error and returns the exit code that goes with it.
-    pub fn report(&self, ui: &mut Ui) -> Exit {
+    pub(crate) fn report(&self, ui: &mut Ui) -> Exit {
         // What was printed before the error stands before it.
         let flushed = ui.flush();
         if self.kind == CliErrorKind::BrokenPipe || flushed.is_err_and(|error| is_closed(&error)) {

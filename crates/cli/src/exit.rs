@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 /// What the exit code of `rep` means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
+pub(crate) enum Exit {
     /// Everything asked for was done.
     Success,
     /// The answer is no: a finding of severity error, a skill or file that is not there, a library that is refused.
@@ -19,7 +19,7 @@ pub enum Exit {
 
 /// Every fixed exit code with its meaning, as documented in `docs/reference/exit-codes.md`.
 #[cfg(test)]
-pub const TABLE: &[(Exit, &str, &str)] = &[
+pub(crate) const TABLE: &[(Exit, &str, &str)] = &[
     (
         Exit::Success,
         "success",
@@ -41,7 +41,7 @@ pub const TABLE: &[(Exit, &str, &str)] = &[
 
 impl Exit {
     /// Returns the number the process ends with.
-    pub fn code(self) -> u8 {
+    pub(crate) fn code(self) -> u8 {
         match self {
             Self::Success => 0,
             Self::No => 1,

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// A finding, as `list` gives it.
 #[derive(Debug, Clone, Serialize)]
-pub struct DiagnosticJson {
+pub(crate) struct DiagnosticJson {
     rule: &'static str,
     severity: &'static str,
     message: String,
@@ -17,12 +17,12 @@ pub struct DiagnosticJson {
 
 impl DiagnosticJson {
     /// Returns a finding about the skill `entry`.
-    pub fn of_skill(entry: &Entry, diagnostic: &Diagnostic) -> Self {
+    pub(crate) fn of_skill(entry: &Entry, diagnostic: &Diagnostic) -> Self {
         Self::new(diagnostic, path_of(entry, diagnostic))
     }
 
     /// Returns a finding about a source.
-    pub fn of_source(problem: &Problem) -> Self {
+    pub(crate) fn of_source(problem: &Problem) -> Self {
         Self::new(&problem.diagnostic, problem.path.clone())
     }
 
@@ -38,7 +38,7 @@ impl DiagnosticJson {
 }
 
 /// Returns the path of the file of `entry` that `diagnostic` is about.
-pub fn path_of(entry: &Entry, diagnostic: &Diagnostic) -> String {
+pub(crate) fn path_of(entry: &Entry, diagnostic: &Diagnostic) -> String {
     let file = diagnostic.file.as_deref().unwrap_or(&entry.manifest_file);
     format!("{}/{file}", entry.path.trim_end_matches('/'))
 }

@@ -7,10 +7,10 @@ mod table;
 
 use std::io::{self, BufRead as _, BufWriter, IsTerminal as _, Write};
 
-pub use escape::{escape, escape_lines};
-pub use snippet::{Note, render as render_note};
-pub use style::Style;
-pub use table::{Align, Column, Table};
+pub(crate) use escape::{escape, escape_lines};
+pub(crate) use snippet::{Note, render as render_note};
+pub(crate) use style::Style;
+pub(crate) use table::{Align, Column, Table};
 
 use crate::cli::{ColorChoice, Globals};
 use crate::env::{self, Env};
@@ -19,7 +19,7 @@ use crate::env::{self, Env};
 const UNBOUNDED: usize = usize::MAX;
 
 /// The one way to the person or program on the other side.
-pub struct Ui {
+pub(crate) struct Ui {
     out: BufWriter<io::Stdout>,
     err: io::Stderr,
     out_is_terminal: bool,
@@ -32,7 +32,7 @@ pub struct Ui {
 
 impl Ui {
     /// Returns the ui that `globals` and the environment ask for.
-    pub fn new(globals: &Globals, env: &Env) -> Self {
+    pub(crate) fn new(globals: &Globals, env: &Env) -> Self {
         let (out, err) = (io::stdout(), io::stderr());
         let (out_is_terminal, err_is_terminal) = (out.is_terminal(), err.is_terminal());
         let choice = globals.color.or_else(|| ColorChoice::from_env(env)).unwrap_or(ColorChoice::Auto);
@@ -60,68 +60,68 @@ impl Ui {
     }
 
     /// Returns the writer for results.
-    pub fn out(&mut self) -> &mut dyn Write {
+    pub(crate) fn out(&mut self) -> &mut dyn Write {
         &mut self.out
     }
 
     /// Returns the writer for everything that is not the result.
-    pub fn err(&mut self) -> &mut dyn Write {
+    pub(crate) fn err(&mut self) -> &mut dyn Write {
         &mut self.err
     }
 
     /// Sends what is buffered on its way.
-    pub fn flush(&mut self) -> io::Result<()> {
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 
     /// Returns whether results are wanted as JSON.
-    pub fn is_json(&self) -> bool {
+    pub(crate) fn is_json(&self) -> bool {
         self.json
     }
 
     /// Returns whether results go to a terminal, where raw control characters would do harm.
-    pub fn out_is_terminal(&self) -> bool {
+    pub(crate) fn out_is_terminal(&self) -> bool {
         self.out_is_terminal
     }
 
     /// Returns whether a person is there to answer.
-    pub fn is_interactive(&self) -> bool {
+    pub(crate) fn is_interactive(&self) -> bool {
         self.is_interactive
     }
 
     /// Returns how many columns a line of results may have.
-    pub fn width(&self) -> usize {
+    pub(crate) fn width(&self) -> usize {
         self.width
     }
 
     /// Returns whether results may be coloured.
-    pub fn is_coloured(&self) -> bool {
+    pub(crate) fn is_coloured(&self) -> bool {
         self.colour_out
     }
 
     /// Returns whether messages may be coloured.
-    pub fn is_err_coloured(&self) -> bool {
+    pub(crate) fn is_err_coloured(&self) -> bool {
         self.colour_err
     }
 
     /// Returns `text` in `style`, for results.
-    pub fn paint(&self, style: Style, text: &str) -> String {
+    pub(crate) fn paint(&self, style: Style, text: &str) -> String {
         style.paint(text, self.colour_out)
     }
 
     /// Returns `text` in `style`, for messages.
-    pub fn paint_err(&self, style: Style, text: &str) -> String {
+    pub(crate) fn paint_err(&self, style: Style, text: &str) -> String {
         style.paint(text, self.colour_err)
     }
 
     /// Writes `value` as one JSON document.
-    pub fn write_json(&mut self, value: &impl serde::Serialize) -> io::Result<()> {
+    pub(crate) fn write_json(&mut self, value: &impl serde::Serialize) -> io::Result<()> {
         serde_json::to_writer_pretty(&mut self.out, value)?;
         self.out.write_all(b"\n")
     }
 
     /// Writes untrusted text of several lines: byte for byte to a program, escaped to a terminal.
-    pub fn write_untrusted(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn write_untrusted(&mut self, bytes: &[u8]) -> io::Result<()> {
         if !self.out_is_terminal {
             return self.out.write_all(bytes);
         }
@@ -132,7 +132,7 @@ impl Ui {
     }
 
     /// Asks a yes-or-no question; anything but yes is no.
-    pub fn confirm(&mut self, question: &str) -> io::Result<bool> {
+    pub(crate) fn confirm(&mut self, question: &str) -> io::Result<bool> {
         self.flush()?;
         write!(self.err, "{question} [y/N] ")?;
         self.err.flush()?;

@@ -1,18 +1,16 @@
 //! The composition root: configuration and flags in, providers and a registry out.
 
-mod stand_in;
-
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use repertoire::discovery::{self, DiscoveryInput, Presence, Tier};
+use repertoire::provider::Problem;
 use repertoire::provider::fs::{FsOptions, FsProvider};
 use repertoire::{Entry, Lookup, Provider, Registry, Snapshot};
 use repertoire_model::Policy;
 
-use stand_in::{Discovered, discover, packs};
-
 use crate::cli::Globals;
-use crate::config::{self, Config, Settings};
+use crate::config::{self, Settings};
 use crate::env::{self, Env};
 use crate::error::CliError;
 use crate::ui::Ui;
@@ -21,98 +19,156 @@ use crate::ui::Ui;
 const MAX_NAMES_SHOWN: usize = 50;
 
 /// What every command that reads skills needs.
-pub struct Context {
+pub(crate) struct Context {
     /// The environment.
     pub env: Env,
     /// The options that every command takes.
     pub globals: Globals,
-    /// The configuration in force.
-    pub config: Config,
+    /// The settings in force.
+    pub settings: Settings,
 }
 
 /// Where skills are looked for.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub(crate) struct Place {
     /// The name of the source.
-    pub label: String,
+    pub(crate) label: String,
     /// The directory.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Why it is looked at.
-    pub reason: &'static str,
+    pub(crate) reason: Reason,
+    /// What is there.
+    pub(crate) presence: Presence,
+}
+
+/// Why a place is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reason {
+    /// It was given on the command line.
+    Given,
+    /// It is one that projects have.
+    Project,
+    /// It is one that users have.
+    User,
+    /// It is configured.
+    Configured,
+    /// It is a pack in a configured directory.
+    Pack,
+}
+
+impl Reason {
+    /// Returns the reason in words.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Given => "given on the command line",
+            Self::Project => "a place of the project",
+            Self::User => "a place of the user",
+            Self::Configured => "configured",
+            Self::Pack => "a pack",
+        }
+    }
+}
+
+impl Place {
+    /// Returns the place at `path`, whatever is there.
+    pub(crate) fn at(label: String, path: PathBuf, reason: Reason) -> Self {
+        let presence = match path.metadata() {
+            Ok(metadata) if metadata.is_dir() => Presence::Found,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Presence::Missing,
+            _ => Presence::NotDirectory,
+        };
+        Self { label, path, reason, presence }
+    }
 }
 
 impl Context {
     /// Reads the configuration.
-    pub fn load(ui: &Ui, env: Env, globals: Globals) -> Result<Self, CliError> {
-        let config = config::load(&env, &globals, ui.is_err_coloured())?;
-        Ok(Self { env, globals, config })
+    pub(crate) fn load(ui: &Ui, env: Env, globals: Globals) -> Result<Self, CliError> {
+        let settings = config::load(&env, &globals, ui.is_err_coloured())?;
+        Ok(Self { env, globals, settings })
     }
 
-    /// Returns the settings in force.
-    pub fn settings(&self) -> &Settings {
-        &self.config.settings
-    }
-
-    /// Returns every place that is looked at, those that win first, whether it exists or not.
-    pub fn places(&self) -> Vec<Place> {
+    /// Returns every place that is looked at, those that win first, and what is wrong with packs.
+    fn places(&self, policy: &Policy) -> (Vec<Place>, Vec<Problem>) {
         if !self.globals.root.is_empty() {
-            let place = |root: &PathBuf| Place {
-                label: format!("root:{}", root.display()),
-                path: self.env.working_directory().join(root),
-                reason: "--root",
+            let place = |root: &PathBuf| {
+                let path = self.env.working_directory().join(root);
+                Place::at(format!("root:{}", root.display()), path, Reason::Given)
             };
-            return distinct(self.globals.root.iter().map(place).collect());
+            return (distinct(self.globals.root.iter().map(place).collect()), Vec::new());
         }
-        let settings = self.settings();
-        let discovered = discover(self.env.working_directory(), self.env.home(), settings);
-        let mut places: Vec<Place> = discovered
-            .into_iter()
-            .map(|Discovered { label, path, reason }| Place { label, path, reason })
-            .collect();
-        places.extend(settings.roots.iter().map(|root| Place {
-            label: format!("config:{}", root.given.display()),
-            path: root.path.clone(),
-            reason: "configuration",
+        let mut places = self.discovered();
+        places.extend(self.settings.roots.iter().map(|root| {
+            Place::at(format!("config:{}", root.given.display()), root.path.clone(), Reason::Configured)
         }));
-        for directory in &settings.packs {
-            places.extend(packs(&directory.path).into_iter().map(|path| Place {
-                label: format!("pack:{}", path.file_name().unwrap_or_default().to_string_lossy()),
-                path,
-                reason: "pack",
-            }));
+        let mut problems = Vec::new();
+        for directory in &self.settings.packs {
+            let (roots, broken) = discovery::packs(&directory.path, policy);
+            places.extend(roots.into_iter().map(|root| Place::at(root.label, root.path, Reason::Pack)));
+            problems.extend(broken);
         }
-        distinct(places)
+        (distinct(places), problems)
+    }
+
+    /// Returns the places that projects and users have by habit.
+    fn discovered(&self) -> Vec<Place> {
+        let found = discovery::discover(&DiscoveryInput {
+            working_directory: self.env.working_directory().to_owned(),
+            home: self.env.home(),
+            xdg_config: self.env.config_home(),
+            project: self.settings.discover_project,
+            user: self.settings.discover_user,
+        });
+        let place = |place: discovery::Place| Place {
+            label: place.root.label,
+            path: place.root.path,
+            reason: if place.root.tier == Tier::Project { Reason::Project } else { Reason::User },
+            presence: place.presence,
+        };
+        found.places.into_iter().map(place).collect()
     }
 
     /// Reads all skills, and refuses where the policy does.
-    pub fn open(&self) -> Result<Library, CliError> {
-        let library = self.inspect(self.settings().policy.clone());
+    pub(crate) fn open(&self) -> Result<Library, CliError> {
+        let library = self.inspect(self.settings.policy.clone());
         library.snapshot.accepted()?;
         Ok(library)
     }
 
     /// Reads all skills under `policy`, for commands that tell what is wrong.
-    pub fn inspect(&self, policy: Policy) -> Library {
-        self.inspect_places(self.places(), policy)
+    pub(crate) fn inspect(&self, policy: Policy) -> Library {
+        let (places, problems) = self.places(&policy);
+        self.inspect_places(places, problems, policy)
     }
 
     /// Reads the skills of `places` under `policy`.
-    pub fn inspect_places(&self, places: Vec<Place>, policy: Policy) -> Library {
+    pub(crate) fn inspect_places(
+        &self,
+        places: Vec<Place>,
+        mut problems: Vec<Problem>,
+        policy: Policy,
+    ) -> Library {
+        let cache = self.cache_directory();
         let provider = |place: &Place| -> Arc<dyn Provider> {
             Arc::new(FsProvider::new(FsOptions {
-                limits: self.settings().scan,
+                limits: self.settings.scan,
                 policy: policy.clone(),
+                cache: cache.clone(),
                 ..FsOptions::new(&place.label, &place.path)
             }))
         };
-        let providers = places.iter().map(provider).collect();
-        let registry = pollster::block_on(Registry::open_for_inspection(providers, policy));
+        // A directory that an earlier place leads to is read there.
+        let read =
+            places.iter().filter(|place| !matches!(place.presence, Presence::SameAs(_) | Presence::Missing));
+        let registry =
+            pollster::block_on(Registry::open_for_inspection(read.map(provider).collect(), policy));
         let snapshot = registry.snapshot();
-        Library { registry, snapshot, places }
+        problems.extend(snapshot.problems().iter().cloned());
+        Library { registry, snapshot, places, problems }
     }
 
     /// Returns `path` as a person in the working directory would write it.
-    pub fn shown(&self, path: &str) -> String {
+    pub(crate) fn shown(&self, path: &str) -> String {
         match Path::new(path).strip_prefix(self.env.working_directory()) {
             Ok(relative) if !relative.as_os_str().is_empty() => relative.display().to_string(),
             _ => path.to_owned(),
@@ -120,7 +176,7 @@ impl Context {
     }
 
     /// Returns where the cache lives, unless it is turned off.
-    pub fn cache_directory(&self) -> Option<PathBuf> {
+    pub(crate) fn cache_directory(&self) -> Option<PathBuf> {
         if self.globals.no_cache || self.env.is_on(env::NO_CACHE) {
             return None;
         }
@@ -142,18 +198,20 @@ fn distinct(mut places: Vec<Place>) -> Vec<Place> {
 }
 
 /// All skills, read.
-pub struct Library {
+pub(crate) struct Library {
     /// What reads their files.
     pub registry: Registry,
     /// The skills.
     pub snapshot: Arc<Snapshot>,
     /// Where they were looked for.
-    pub places: Vec<Place>,
+    pub(crate) places: Vec<Place>,
+    /// What is wrong with the sources themselves.
+    pub(crate) problems: Vec<Problem>,
 }
 
 impl Library {
     /// Returns the skill called `name`, or the error that tells what there is instead.
-    pub fn find(&self, name: &str) -> Result<&Entry, CliError> {
+    pub(crate) fn find(&self, name: &str) -> Result<&Entry, CliError> {
         match self.snapshot.find(name) {
             Lookup::Found(entry) => Ok(entry),
             Lookup::Quarantined(entry) => Err(quarantined(name, entry)),
@@ -192,16 +250,16 @@ fn quarantined(name: &str, entry: &Entry) -> CliError {
 }
 
 /// Returns the names and descriptions of all skills, for completion; nothing where anything is wrong.
-pub fn names(env: &Env, globals: &Globals) -> Vec<(String, String)> {
-    let Ok(config) = config::load(env, globals, false) else { return Vec::new() };
-    let context = Context { env: env.clone(), globals: globals.clone(), config };
-    let library = context.inspect(context.settings().policy.clone());
+pub(crate) fn names(env: &Env, globals: &Globals) -> Vec<(String, String)> {
+    let Ok(settings) = config::load(env, globals, false) else { return Vec::new() };
+    let context = Context { env: env.clone(), globals: globals.clone(), settings };
+    let library = context.inspect(context.settings.policy.clone());
     let entries = library.snapshot.active();
     entries.map(|entry| (entry.name().to_string(), entry.document.description.clone())).collect()
 }
 
 /// Returns the directory that a `SKILL.md` stands in, or the path itself.
-pub fn skill_directory(path: &Path) -> &Path {
+pub(crate) fn skill_directory(path: &Path) -> &Path {
     let is_manifest = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
     match path.parent() {
         Some(parent) if is_manifest && !path.is_dir() => parent,

@@ -1,5 +1,12 @@
 //! Runs the black-box cases of `testdata/conformance` against the binary.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a test that fails says where, and starts the program under test"
+)]
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,5 +1,12 @@
 //! Holds the invariants of `ARCHITECTURE.md`: crate edges, purity, file sizes, docs, and a README that is true.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    reason = "a test that fails says where, and starts the program under test"
+)]
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -79,15 +86,36 @@ fn crates_depend_on_each_other_as_drawn() {
 fn the_model_depends_on_nothing_that_touches_the_world() {
     let manifest: toml::Table = toml::from_str(&read("crates/model/Cargo.toml")).unwrap();
     let dependencies = manifest["dependencies"].as_table().unwrap();
-    for forbidden in ["tokio", "blocking", "async-trait", "rustix", "cap-std", "rayon", "tempfile", "rand", "time", "chrono"] {
+    for forbidden in [
+        "tokio",
+        "blocking",
+        "async-trait",
+        "rustix",
+        "cap-std",
+        "rayon",
+        "tempfile",
+        "rand",
+        "time",
+        "chrono",
+    ] {
         assert!(!dependencies.contains_key(forbidden), "the model crate must not depend on {forbidden}");
     }
 }
 
 #[test]
 fn libraries_do_not_touch_what_belongs_to_the_command_line() {
-    let everywhere = ["println!", "eprintln!", "print!(", "eprint!(", "process::exit", "std::env::", "home_dir", "dbg!("];
-    let in_model = ["std::fs", "std::net", "std::process", "std::thread", "SystemTime", "Instant::now", "async fn", "File::open"];
+    let everywhere =
+        ["println!", "eprintln!", "print!(", "eprint!(", "process::exit", "std::env::", "home_dir", "dbg!("];
+    let in_model = [
+        "std::fs",
+        "std::net",
+        "std::process",
+        "std::thread",
+        "SystemTime",
+        "Instant::now",
+        "async fn",
+        "File::open",
+    ];
     let mut found = Vec::new();
     for (directory, words) in [
         ("crates/model/src", [&everywhere[..], &in_model[..]].concat()),
@@ -104,7 +132,9 @@ fn libraries_do_not_touch_what_belongs_to_the_command_line() {
         }
     }
     // Files that hold nothing but tests may touch the world.
-    found.retain(|place| !place.contains("/tests/") && !place.contains("/tests.rs") && !place.contains("properties.rs"));
+    found.retain(|place| {
+        !place.contains("/tests/") && !place.contains("/tests.rs") && !place.contains("properties.rs")
+    });
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
@@ -123,7 +153,11 @@ fn files_are_small_and_say_what_they_are() {
             faults.push(format!("{name} does not start with a line of documentation"));
         }
         let is_index = name.ends_with("/mod.rs") || name.ends_with("/lib.rs");
-        if is_index && name.contains("/src/") && !name.contains("/tests/") && without_tests(&text).contains("\nfn ") {
+        if is_index
+            && name.contains("/src/")
+            && !name.contains("/tests/")
+            && without_tests(&text).contains("\nfn ")
+        {
             faults.push(format!("{name} holds logic; it should hold docs, modules and re-exports"));
         }
     }
@@ -134,7 +168,11 @@ fn files_are_small_and_say_what_they_are() {
 fn readme_commands() -> Vec<String> {
     let text = read("README.md");
     let blocks = text.split("```sh\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default());
-    blocks.flat_map(|block| block.lines()).filter_map(|line| line.strip_prefix("$ ")).map(str::to_owned).collect()
+    blocks
+        .flat_map(|block| block.lines())
+        .filter_map(|line| line.strip_prefix("$ "))
+        .map(str::to_owned)
+        .collect()
 }
 
 #[test]
@@ -145,7 +183,9 @@ fn every_command_of_the_readme_works() {
     let place = tempfile::tempdir().unwrap();
     let binary = Path::new(env!("CARGO_BIN_EXE_rep"));
     let path = std::env::join_paths(
-        [binary.parent().unwrap().to_owned()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+        [binary.parent().unwrap().to_owned()]
+            .into_iter()
+            .chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
     )
     .unwrap();
     for command in commands {
@@ -171,7 +211,10 @@ fn the_readme_and_ci_name_the_same_commands() {
     let commands = readme_commands();
     let tests = commands.iter().find(|command| command.starts_with("cargo test")).expect("the README tests");
     assert!(read(".ci/run").lines().any(|line| line == tests), ".ci/run does not call `{tests}`");
-    let main = commands.iter().find(|command| command.starts_with("cargo run")).expect("the README runs the main job");
+    let main = commands
+        .iter()
+        .find(|command| command.starts_with("cargo run"))
+        .expect("the README runs the main job");
     let arguments = main.split(" -- ").nth(1).expect("`cargo run ... -- ARGS`");
     let home = tempfile::tempdir().unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_rep"))
@@ -187,8 +230,23 @@ fn the_readme_and_ci_name_the_same_commands() {
 #[test]
 fn the_sample_skills_are_as_good_as_they_can_be() {
     let roles = [
-        "analyst", "architect", "backend", "ci-fixer", "devops", "docs", "frontend", "manager", "ml-engineer",
-        "prompt-engineer", "qa", "resolver", "retrieval", "reviewer", "security", "visionary", "vp",
+        "analyst",
+        "architect",
+        "backend",
+        "ci-fixer",
+        "devops",
+        "docs",
+        "frontend",
+        "manager",
+        "ml-engineer",
+        "prompt-engineer",
+        "qa",
+        "resolver",
+        "retrieval",
+        "reviewer",
+        "security",
+        "visionary",
+        "vp",
     ];
     let others = ["code-review", "git", "skill-authoring", "task-decomposition"];
     let home = tempfile::tempdir().unwrap();
@@ -201,7 +259,8 @@ fn the_sample_skills_are_as_good_as_they_can_be() {
     let names: BTreeSet<&str> =
         listing["skills"].as_array().unwrap().iter().filter_map(|skill| skill["name"].as_str()).collect();
     assert_eq!(names, roles.into_iter().chain(others).collect());
-    for arguments in [&["check", "--json", "--profile", "strict"][..], &["check", "--json", "--publish"][..]] {
+    for arguments in [&["check", "--json", "--profile", "strict"][..], &["check", "--json", "--publish"][..]]
+    {
         let output = run(arguments);
         let report: Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(report["summary"]["errors"], 0, "{arguments:?} {report:#}");

@@ -18,10 +18,10 @@ use crate::wire::{Context, Library};
 
 /// Prints the catalog to put before an agent
 ///
-/// Exactly the text and nothing else goes to the output: it is the same for the same skills and budget, whatever
-/// the machine. Skills whose author kept them for people (disable-model-invocation) are left out.
+/// Exactly the text and nothing else goes to the output: it is the same for the same skills and budget, whatever the
+/// machine. Skills whose author kept them for people (disable-model-invocation) are left out.
 #[derive(Debug, Args)]
-pub struct CatalogArgs {
+pub(crate) struct CatalogArgs {
     /// The shape of the catalog
     #[arg(long, value_name = "FORMAT", value_parser = ["xml", "list", "menu", "bracket", "markdown", "json", "compat"])]
     format: Option<String>,
@@ -66,7 +66,7 @@ struct TierJson<'a> {
 }
 
 /// Runs the command.
-pub fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<Exit, CliError> {
     let options = options(context, args)?;
     let library = context.open()?;
     let catalog = render(&library, &options)?;
@@ -102,7 +102,7 @@ pub fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<Exit, C
 }
 
 /// Returns the catalog of `library`.
-pub fn render(library: &Library, options: &CatalogOptions) -> Result<Catalog, CliError> {
+pub(crate) fn render(library: &Library, options: &CatalogOptions) -> Result<Catalog, CliError> {
     let offered: Vec<&Entry> = library.snapshot.active().filter(|entry| entry.is_in_catalog()).collect();
     // The reference library names the file as it lies on the disk, whatever its spelling.
     let locations: Vec<String> =
@@ -129,8 +129,8 @@ pub fn render(library: &Library, options: &CatalogOptions) -> Result<Catalog, Cl
 }
 
 /// Returns the choices of the configuration for a catalog.
-pub fn configured(context: &Context) -> CatalogOptions {
-    let settings = context.settings();
+pub(crate) fn configured(context: &Context) -> CatalogOptions {
+    let settings = &context.settings;
     CatalogOptions {
         format: settings.catalog_format,
         budget_tokens: Some(settings.catalog_budget).filter(|budget| *budget > 0),
@@ -141,7 +141,7 @@ pub fn configured(context: &Context) -> CatalogOptions {
 }
 
 fn options(context: &Context, args: &CatalogArgs) -> Result<CatalogOptions, CliError> {
-    if !args.loaded.is_empty() && !context.settings().catalog_show_loaded {
+    if !args.loaded.is_empty() && !context.settings.catalog_show_loaded {
         return Err(CliError::usage("--loaded needs `catalog.show_loaded = true` in the configuration")
             .hint("marking loaded skills changes the catalog and so defeats prompt caching"));
     }

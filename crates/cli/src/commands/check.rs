@@ -13,14 +13,14 @@ use repertoire_model::{Diagnostic, Policy, Severity};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
-use crate::wire::{Context, Library, Place, skill_directory};
+use crate::wire::{Context, Library, Place, Reason, skill_directory};
 
 /// Checks skills and shows what is wrong with them
 ///
 /// Without a path, every skill of the library is checked. A path is a skill, its SKILL.md, or a directory of
 /// skills. Exits with 0 when there is nothing worse than warnings, with 1 when there is an error.
 #[derive(Debug, Args)]
-pub struct CheckArgs {
+pub(crate) struct CheckArgs {
     /// What to check
     #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     paths: Vec<PathBuf>,
@@ -56,11 +56,11 @@ struct Checked<'a> {
 }
 
 /// Runs the command.
-pub fn run(ui: &mut Ui, context: &Context, args: &CheckArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CheckArgs) -> Result<Exit, CliError> {
     if args.compat.is_some() {
         return Err(CliError::usage("--compat takes its tool as the next word: --compat skills-ref"));
     }
-    let policy = context.settings().policy.clone();
+    let policy = context.settings.policy.clone();
     let policy = if args.publish { policy.for_publishing() } else { policy };
     let mut libraries = open(context, args, &policy)?;
     let mut fixed = Vec::new();
@@ -102,9 +102,9 @@ fn open(context: &Context, args: &CheckArgs, policy: &Policy) -> Result<Vec<Libr
             .hint("a skill is a directory with a SKILL.md"));
         }
         let label = format!("path:{}", given.display());
-        let place = Place { label, path: directory.to_owned(), reason: "path" };
-        let library = context.inspect_places(vec![place], policy.clone());
-        if library.snapshot.entries().is_empty() && library.snapshot.problems().is_empty() {
+        let place = Place::at(label, directory.to_owned(), Reason::Given);
+        let library = context.inspect_places(vec![place], Vec::new(), policy.clone());
+        if library.snapshot.entries().is_empty() && library.problems.is_empty() {
             return Err(CliError::no(format!("there is no skill at {}", given.display()))
                 .hint("a skill is a directory with a SKILL.md; run `rep new NAME` to make one"));
         }
@@ -127,7 +127,7 @@ fn check_all(library: &Library) -> Result<Vec<Checked<'_>>, CliError> {
             .chunks(share)
             .map(|chunk| scope.spawn(move || chunk.iter().map(check).collect::<Result<Vec<_>, _>>()))
             .collect();
-        handles.into_iter().map(|handle| handle.join()).collect::<Vec<_>>()
+        handles.into_iter().map(thread::ScopedJoinHandle::join).collect::<Vec<_>>()
     });
     let mut checked = Vec::with_capacity(entries.len());
     for share in shares {

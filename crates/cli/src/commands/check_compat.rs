@@ -3,6 +3,11 @@
 //! What the reference says about a skill is decided in [`repertoire_model::compat::skills_ref`]; here its command
 //! line is parsed and its files are found and read.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "it reads files as the reference does, and no provider lists them"
+)]
+
 mod click;
 
 use std::ffi::OsString;

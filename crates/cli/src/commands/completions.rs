@@ -13,7 +13,7 @@ use crate::ui::Ui;
 /// In bash: `source <(rep completions bash)` in ~/.bashrc. In zsh: the same in ~/.zshrc. In fish: `rep completions
 /// fish | source` in ~/.config/fish/config.fish. Print it anew after an upgrade.
 #[derive(Debug, Args)]
-pub struct CompletionsArgs {
+pub(crate) struct CompletionsArgs {
     /// The shell
     shell: Shell,
 }
@@ -40,7 +40,7 @@ impl Shell {
 }
 
 /// Runs the command.
-pub fn run(ui: &mut Ui, env: &Env, args: &CompletionsArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, env: &Env, args: &CompletionsArgs) -> Result<Exit, CliError> {
     let program = env.arguments().first().map(|program| program.to_string_lossy().into_owned());
     // A bare name is looked up again by the shell; a path is made to work from anywhere.
     let program = match program {

@@ -16,7 +16,7 @@ use crate::ui::{Style, Ui, escape};
 /// Looks at the configuration files, every place that skills are looked for, the cache, and the library as a whole.
 /// Exits with 1 when something is broken.
 #[derive(Debug, Args)]
-pub struct DoctorArgs {}
+pub(crate) struct DoctorArgs {}
 
 /// How something is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -44,7 +44,7 @@ struct DoctorJson {
 }
 
 /// Runs the command.
-pub fn run(ui: &mut Ui, env: Env, globals: Globals, _args: &DoctorArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, _args: &DoctorArgs) -> Result<Exit, CliError> {
     let checks = checks::all(env, globals);
     let worst = checks.iter().map(|check| check.status).max().unwrap_or(Status::Ok);
     let exit = if worst == Status::Error { Exit::No } else { Exit::Success };

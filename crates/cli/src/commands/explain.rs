@@ -19,7 +19,7 @@ use crate::wire::{Context, Library};
 /// Where it was found and where else it is reachable, what had to be repaired, how its name and description were
 /// chosen, what the rules found, who won a collision of names, and how the catalog shows it.
 #[derive(Debug, Args)]
-pub struct ExplainArgs {
+pub(crate) struct ExplainArgs {
     /// The skill, as NAME or as SOURCE:NAME
     #[arg(add = skill_names())]
     name: String,
@@ -45,8 +45,8 @@ struct ExplainedJson {
 }
 
 /// Runs the command.
-pub fn run(ui: &mut Ui, context: &Context, args: &ExplainArgs) -> Result<Exit, CliError> {
-    let library = context.inspect(context.settings().policy.clone());
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ExplainArgs) -> Result<Exit, CliError> {
+    let library = context.inspect(context.settings.policy.clone());
     let entries = meant(&library, &args.name);
     if entries.is_empty() {
         return explain_absence(ui, context, &library, &args.name);

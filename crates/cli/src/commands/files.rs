@@ -1,7 +1,6 @@
 //! `rep files`.
 
 use clap::Args;
-use repertoire::{Error, ErrorKind};
 use repertoire_model::{FileEntry, SkillPath};
 use serde::Serialize;
 
@@ -15,7 +14,7 @@ use crate::wire::Context;
 ///
 /// Paths are relative to the skill, sorted. Hidden files, links and special files are not part of a skill.
 #[derive(Debug, Args)]
-pub struct FilesArgs {
+pub(crate) struct FilesArgs {
     /// The skill, as NAME or as SOURCE:NAME
     #[arg(add = skill_names())]
     name: String,
@@ -48,7 +47,7 @@ struct ProblemJson {
 }
 
 /// Runs the command.
-pub fn run(ui: &mut Ui, context: &Context, args: &FilesArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &FilesArgs) -> Result<Exit, CliError> {
     let library = context.open()?;
     let entry = library.find(&args.name)?;
     let listing = pollster::block_on(library.registry.files(entry))?;
@@ -110,10 +109,12 @@ fn below<'a>(files: &'a [FileEntry], directory: Option<&str>) -> Result<Vec<&'a 
     let found: Vec<&FileEntry> =
         files.iter().filter(|file| file.path.as_str().starts_with(&prefix)).collect();
     if found.is_empty() {
-        let is_file = files.iter().any(|file| file.path == directory);
-        let kind = if is_file { ErrorKind::NotDirectory } else { ErrorKind::FileNotFound };
-        let error = CliError::from(Error::new(kind).about(given));
-        return Err(if is_file { error.hint("run `rep show NAME --file PATH` to read it") } else { error });
+        return Err(match files.iter().any(|file| file.path == directory) {
+            true => CliError::no(format!("`{given}` is a file, not a directory"))
+                .hint("run `rep show NAME --file PATH` to read it"),
+            false => CliError::no(format!("the skill has no directory `{given}`"))
+                .hint("run `rep files NAME` to see its files"),
+        });
     }
     Ok(found)
 }

@@ -16,14 +16,14 @@ use crate::ui::{Ui, escape};
 ///
 /// The file holds every key with its default, commented out. It is written to the working directory.
 #[derive(Debug, Args)]
-pub struct InitArgs {
+pub(crate) struct InitArgs {
     /// Overwrite a file that is there
     #[arg(long)]
     force: bool,
 }
 
 /// Runs the command.
-pub fn run(ui: &mut Ui, env: &Env, args: &InitArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, env: &Env, args: &InitArgs) -> Result<Exit, CliError> {
     let path = env.working_directory().join(FILE_NAME);
     let mut options = fs::OpenOptions::new();
     options.write(true);

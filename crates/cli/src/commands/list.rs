@@ -20,7 +20,7 @@ const DIGEST_CHARS: usize = "sha256:".len() + 12;
 /// Shows every skill that an agent is offered, with the source it comes from. Two skills of one name are never
 /// merged: the first source wins, and the other is shown by --all.
 #[derive(Debug, Args)]
-pub struct ListArgs {
+pub(crate) struct ListArgs {
     /// Show shadowed and quarantined skills too
     #[arg(long)]
     all: bool,
@@ -59,8 +59,8 @@ struct SkillJson {
 
 #[derive(Serialize, Clone, Copy)]
 struct TokensJson {
-    catalog: usize,
-    body: usize,
+    catalog: u64,
+    body: u64,
 }
 
 /// A skill with what was asked about it beside what the snapshot knows.
@@ -71,26 +71,28 @@ struct Row<'a> {
 }
 
 /// Runs the command.
-pub fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     // A refused library can still be looked at.
-    let library =
-        if args.all { context.inspect(context.settings().policy.clone()) } else { context.open()? };
+    let library = if args.all { context.inspect(context.settings.policy.clone()) } else { context.open()? };
     let entries = library.snapshot.entries().iter();
     let rows: Vec<Row<'_>> = entries
         .filter(|entry| args.all || entry.state == State::Active)
         .map(|entry| Row {
             entry,
             digest: args.digest.then(|| digest(&library, entry)).flatten(),
-            tokens: args.tokens.then(|| tokens(&library, entry, context.settings().estimator)),
+            tokens: args.tokens.then(|| tokens(&library, entry, context.settings.estimator)),
         })
         .collect();
+    if args.tokens || args.digest {
+        pollster::block_on(library.registry.save());
+    }
     if ui.is_json() {
-        let tokenizer = args.tokens.then(|| context.settings().estimator.name());
+        let tokenizer = args.tokens.then(|| context.settings.estimator.name());
         ui.write_json(&ListJson {
             snapshot: library.snapshot.number(),
             tokenizer,
             skills: rows.into_iter().map(skill_json).collect(),
-            problems: library.snapshot.problems().iter().map(DiagnosticJson::of_source).collect(),
+            problems: library.problems.iter().map(DiagnosticJson::of_source).collect(),
         })?;
         return Ok(Exit::Success);
     }
@@ -125,15 +127,23 @@ fn skill_json(row: Row<'_>) -> SkillJson {
 
 /// A skill whose files cannot be read has no digest; `check` says why.
 fn digest(library: &Library, entry: &Entry) -> Option<String> {
-    let bundle = pollster::block_on(library.registry.bundle(entry)).ok()?;
-    Some(bundle.digest().to_string())
+    pollster::block_on(library.registry.digest(entry)).ok().map(|digest| digest.to_string())
 }
 
 fn tokens(library: &Library, entry: &Entry, tokenizer: Tokenizer) -> TokensJson {
-    let body =
-        pollster::block_on(library.registry.get(entry)).map_or(0, |skill| tokenizer.count(skill.body()));
-    let line = format!("- {}: {}\n", entry.name(), entry.document.description);
-    TokensJson { catalog: tokenizer.count(&line), body }
+    let mut counts = library.registry.token_counts(entry, tokenizer.name());
+    let known = counts;
+    let body = *counts.body.get_or_insert_with(|| {
+        let skill = pollster::block_on(library.registry.get(entry));
+        skill.map_or(0, |skill| tokenizer.count(skill.body()) as u64)
+    });
+    let catalog = *counts.entry.get_or_insert_with(|| {
+        tokenizer.count(&format!("- {}: {}\n", entry.name(), entry.document.description)) as u64
+    });
+    if counts != known {
+        library.registry.set_token_counts(entry, tokenizer.name(), counts);
+    }
+    TokensJson { catalog, body }
 }
 
 fn table(rows: &[Row<'_>], args: &ListArgs) -> Table {
@@ -158,7 +168,7 @@ fn table(rows: &[Row<'_>], args: &ListArgs) -> Table {
             cells.push(entry.state.as_str().to_owned());
         }
         if args.tokens {
-            let count = |count: Option<usize>| count.map_or_else(String::new, |count| count.to_string());
+            let count = |count: Option<u64>| count.map_or_else(String::new, |count| count.to_string());
             cells.push(count(tokens.map(|tokens| tokens.catalog)));
             cells.push(count(tokens.map(|tokens| tokens.body)));
         }
@@ -190,7 +200,7 @@ fn summary(ui: &mut Ui, library: &Library, args: &ListArgs) -> Result<(), CliErr
     if entries.is_empty() {
         hints.push("no skills were found; run `rep doctor` to see where they are looked for, `rep new NAME` to make one");
     }
-    if flawed > 0 || !library.snapshot.problems().is_empty() {
+    if flawed > 0 || !library.problems.is_empty() {
         hints.push("run `rep check` to see what is wrong");
     }
     if shadowed + quarantined > 0 {
@@ -200,7 +210,7 @@ fn summary(ui: &mut Ui, library: &Library, args: &ListArgs) -> Result<(), CliErr
             "run `rep list --all` to see all"
         });
     }
-    let problems = library.snapshot.problems();
+    let problems = &library.problems;
     for problem in problems {
         let found = &problem.diagnostic;
         let word = ui.paint_err(found.severity.into(), &format!("{}:", found.severity));

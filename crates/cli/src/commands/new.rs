@@ -23,7 +23,7 @@ const DEFAULT_PLACE: &str = ".agents/skills";
 /// Writes a directory with a SKILL.md and one reference file, which pass `rep check --profile strict` as they are.
 /// They go to the nearest .agents/skills of the project, or to a new one in the working directory.
 #[derive(Debug, Args)]
-pub struct NewArgs {
+pub(crate) struct NewArgs {
     /// The name: a-z, 0-9 and single hyphens, at most 64 characters
     name: String,
     /// Make the skill in this directory
@@ -32,7 +32,7 @@ pub struct NewArgs {
 }
 
 /// Runs the command.
-pub fn run(ui: &mut Ui, env: &Env, args: &NewArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, env: &Env, args: &NewArgs) -> Result<Exit, CliError> {
     let name = standard_name(&args.name)?;
     let place = args.dir.as_ref().map_or_else(|| default_place(env), |dir| env.working_directory().join(dir));
     let directory = place.join(name.as_str());
@@ -85,11 +85,8 @@ fn suggestion(given: &str) -> Option<SkillName> {
 }
 
 fn default_place(env: &Env) -> PathBuf {
-    let above = up_to_repository_root(env.working_directory()).map(|directory| directory.join(DEFAULT_PLACE));
-    above
-        .into_iter()
-        .find(|place| place.is_dir())
-        .unwrap_or_else(|| env.working_directory().join(DEFAULT_PLACE))
+    let mut above = up_to_repository_root(env).into_iter().map(|directory| directory.join(DEFAULT_PLACE));
+    above.find(|place| place.is_dir()).unwrap_or_else(|| env.working_directory().join(DEFAULT_PLACE))
 }
 
 fn write(path: &Path, text: &str) -> Result<(), CliError> {

@@ -1,9 +1,12 @@
 //! `rep show`.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use repertoire::Entry;
-use repertoire::provider::{FileListing, Skill};
-use repertoire_model::{FileKind, LineRange, SkillPath};
+use repertoire::provider::FileListing;
+use repertoire_model::policy::ResourceListing;
+use repertoire_model::{FileKind, LineRange, Manifest, Policy, SkillPath};
 use serde::Serialize;
 
 use crate::cli::skill_names;
@@ -20,7 +23,7 @@ const SNIFFED_BYTES: usize = 8 * 1024;
 /// Without further options the instructions are printed byte for byte, without the frontmatter. On a terminal,
 /// characters that would do harm there are shown as escapes.
 #[derive(Debug, Args)]
-pub struct ShowArgs {
+pub(crate) struct ShowArgs {
     /// The skill, as NAME or as SOURCE:NAME
     #[arg(add = skill_names())]
     name: String,
@@ -65,7 +68,7 @@ struct ShowJson {
 }
 
 /// Runs the command.
-pub fn run(ui: &mut Ui, context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ShowArgs) -> Result<Exit, CliError> {
     let library = context.open()?;
     if ui.is_json() {
         let mut answer = ShowJson { name: args.name.clone(), ..ShowJson::default() };
@@ -99,17 +102,20 @@ fn fill(
     args: &ShowArgs,
 ) -> Result<(), CliError> {
     let entry = library.find(&args.name)?;
-    let Skill { document, .. } = &pollster::block_on(library.registry.get(entry))?;
     let skill = pollster::block_on(library.registry.get(entry))?;
+    let document = &skill.document;
     let listing = pollster::block_on(library.registry.files(entry))?;
     answer.name = entry.name().to_string();
     answer.path = Some(entry.path.clone());
     answer.source = Some(entry.source.to_string());
     answer.description = Some(document.description.clone());
     answer.version.clone_from(&document.manifest.version);
-    answer.available_references = names(&listing, FileKind::Reference);
-    answer.available_scripts = names(&listing, FileKind::Script);
-    answer.available_assets = names(&listing, FileKind::Asset);
+    answer.available_references =
+        available(&context.settings.policy, &document.manifest, &listing, FileKind::Reference);
+    answer.available_scripts =
+        available(&context.settings.policy, &document.manifest, &listing, FileKind::Script);
+    answer.available_assets =
+        available(&context.settings.policy, &document.manifest, &listing, FileKind::Asset);
     let asked = asked_for(args)?;
     // A range is about the file that was asked for, if one was.
     let body_lines = if asked.is_some() { LineRange::default() } else { lines(args) };
@@ -137,18 +143,33 @@ fn lossy(bytes: &[u8]) -> String {
 }
 
 fn wants_frontmatter(context: &Context, args: &ShowArgs) -> bool {
-    args.raw || context.settings().include_frontmatter
+    args.raw || context.settings.include_frontmatter
 }
 
 fn lines(args: &ShowArgs) -> LineRange {
     args.lines.unwrap_or_default()
 }
 
-/// Returns the names of the files of one kind, as the option for that kind takes them.
-fn names(listing: &FileListing, kind: FileKind) -> Vec<String> {
+/// Returns the files of one kind that the skill is said to have, as the option for that kind takes them.
+fn available(policy: &Policy, manifest: &Manifest, listing: &FileListing, kind: FileKind) -> Vec<String> {
     let directory = format!("{}/", kind.directory().unwrap_or_default());
-    let files = listing.files.iter().filter(|file| file.kind == kind);
-    files.filter_map(|file| file.path.as_str().strip_prefix(&directory).map(str::to_owned)).collect()
+    let found = listing.files.iter().filter(|file| file.kind == kind).map(|file| file.path.as_str());
+    // A declaration may be written with its directory or without.
+    let name = |path| str::strip_prefix(path, directory.as_str()).unwrap_or(path);
+    let found = found.map(name);
+    let declared = match kind {
+        FileKind::Reference => manifest.references.as_slice(),
+        FileKind::Script => &manifest.scripts,
+        FileKind::Asset => &manifest.assets,
+        FileKind::Manifest | FileKind::Other => &[],
+    };
+    let declared = declared.iter().map(String::as_str).map(name);
+    let files: BTreeSet<&str> = match policy.resource_listing {
+        ResourceListing::Walk => found.collect(),
+        ResourceListing::Declared => declared.collect(),
+        ResourceListing::Both => found.chain(declared).collect(),
+    };
+    files.into_iter().take(policy.max_listed).map(str::to_owned).collect()
 }
 
 /// Returns the file that the options name, if they name one.

@@ -11,11 +11,11 @@ use crate::error::CliError;
 use crate::ui::{Note, render_note};
 
 /// The name of a project's configuration file.
-pub const FILE_NAME: &str = "repertoire.toml";
+pub(crate) const FILE_NAME: &str = "repertoire.toml";
 
 /// Something wrong with a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub(crate) struct Fault {
     /// The bytes of the file it is about.
     pub range: Range<usize>,
     /// What is wrong.
@@ -26,7 +26,7 @@ pub struct Fault {
 
 /// Why a file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub(crate) enum Standing {
     /// It was named on the command line or in the environment.
     Named,
     /// It is the user's.
@@ -37,7 +37,7 @@ pub enum Standing {
 
 impl Standing {
     /// Returns the word used on every surface.
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Named => "named",
             Self::User => "user",
@@ -47,22 +47,22 @@ impl Standing {
 }
 
 /// Returns the configuration files to read, those that win last, with all places that have none.
-pub fn find_files(env: &Env, globals: &Globals) -> (Vec<(Standing, PathBuf)>, Vec<PathBuf>) {
+pub(crate) fn find_files(env: &Env, globals: &Globals) -> (Vec<(Standing, PathBuf)>, Vec<PathBuf>) {
     let named = globals.config.clone().or_else(|| env.get(env::CONFIG).map(PathBuf::from));
     if let Some(named) = named {
         return (vec![(Standing::Named, env.working_directory().join(named))], Vec::new());
     }
     let user = env.config_home().map(|home| home.join("repertoire").join("config.toml"));
     let (mut files, mut absent) = (Vec::new(), Vec::new());
-    for path in user {
-        match path.exists() {
+    if let Some(path) = user {
+        match is_there(&path) {
             true => files.push((Standing::User, path)),
             false => absent.push(path),
         }
     }
-    for directory in up_to_repository_root(env.working_directory()) {
+    for directory in up_to_repository_root(env) {
         let path = directory.join(FILE_NAME);
-        if path.exists() {
+        if is_there(&path) {
             files.push((Standing::Project, path));
             break;
         }
@@ -71,21 +71,33 @@ pub fn find_files(env: &Env, globals: &Globals) -> (Vec<(Standing, PathBuf)>, Ve
     (files, absent)
 }
 
-/// Returns the directory of the repository that `directory` lies in.
-pub fn repository_root(directory: &Path) -> Option<&Path> {
-    directory.ancestors().find(|ancestor| ancestor.join(".git").exists())
+/// What cannot be looked at counts as there, so that reading it tells why.
+fn is_there(path: &Path) -> bool {
+    path.try_exists().unwrap_or(true)
 }
 
-/// Returns `directory` and those above it up to the root of its repository; outside a repository, it alone.
+/// Returns the working directory and those above it up to the root of its repository; outside one, it alone.
 ///
-/// Going further would let whoever can write to a shared parent decide about us.
-pub fn up_to_repository_root(directory: &Path) -> impl Iterator<Item = &Path> {
-    let root = repository_root(directory).unwrap_or(directory);
-    directory.ancestors().take_while(move |ancestor| ancestor.starts_with(root))
+/// Going further would let whoever can write to a shared parent decide about us. Home and what is above it is no
+/// project of someone who works below, even where it is a repository.
+pub(crate) fn up_to_repository_root(env: &Env) -> Vec<&Path> {
+    let (working_directory, home) = (env.working_directory(), env.home());
+    let mut directories = Vec::new();
+    for directory in working_directory.ancestors() {
+        if directory != working_directory && home.as_ref().is_some_and(|home| home.starts_with(directory)) {
+            break;
+        }
+        directories.push(directory);
+        if is_there(&directory.join(".git")) {
+            return directories;
+        }
+    }
+    directories.truncate(1);
+    directories
 }
 
 /// Returns the error that shows `faults` of the file at `path`.
-pub fn faulty(path: &Path, text: &str, faults: &[Fault], is_coloured: bool) -> CliError {
+pub(crate) fn faulty(path: &Path, text: &str, faults: &[Fault], is_coloured: bool) -> CliError {
     let shown = path.display().to_string();
     let rendered: Vec<String> = faults
         .iter()

@@ -10,7 +10,7 @@ use repertoire_model::{Profile, RuleId, Severity};
 use super::settings::{ConfiguredRoot, Settings};
 
 /// A key of the configuration.
-pub struct Key {
+pub(crate) struct Key {
     /// Its name, with the table it stands in: `catalog.format`.
     pub name: &'static str,
     /// What it takes.
@@ -27,7 +27,7 @@ pub struct Key {
 
 /// What a key takes.
 #[derive(Clone, Copy)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// One of these words.
     Word(fn() -> Vec<&'static str>),
     /// A whole number between these two.
@@ -44,7 +44,7 @@ pub enum Kind {
 
 /// A value that some layer gives to a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Value {
+pub(crate) enum Value {
     /// For [`Kind::Word`].
     Word(String),
     /// For [`Kind::Number`].
@@ -112,7 +112,7 @@ const TOKENIZERS: Words<Tokenizer> = &[
     ("chars4", Tokenizer::Chars4),
 ];
 /// The words for the severity of a rule.
-pub const SEVERITIES: Words<Option<Severity>> = &[
+pub(crate) const SEVERITIES: Words<Option<Severity>> = &[
     ("off", None),
     ("info", Some(Severity::Info)),
     ("warning", Some(Severity::Warning)),
@@ -147,7 +147,7 @@ macro_rules! key {
 }
 
 /// Every key, in the order of the documentation.
-pub const KEYS: &[Key] = &[
+pub(crate) const KEYS: &[Key] = &[
     // The profile is chosen before all other keys, on which it settles the defaults.
     key!("profile" word PROFILES policy.profile, Some("--profile"), "The set of choices that all others start from."),
     Key {
@@ -203,7 +203,7 @@ pub const KEYS: &[Key] = &[
     Key {
         name: RULES_KEY,
         kind: Kind::Severity,
-        summary: "The severity of one rule; see the list of rules.",
+        summary: "The severity of one rule; every rule is listed in docs/reference/rules.md.",
         flag: None,
         get: |_| String::new(),
         set: |settings, value| {
@@ -215,7 +215,7 @@ pub const KEYS: &[Key] = &[
 ];
 
 /// The name under which the severities of rules stand in the table.
-pub const RULES_KEY: &str = "rules.<rule-id>";
+pub(crate) const RULES_KEY: &str = "rules.<rule-id>";
 
 fn quoted(text: &str) -> String {
     format!("\"{text}\"")
@@ -229,7 +229,7 @@ fn switch(switch: &bool) -> String {
     switch.to_string()
 }
 
-fn strings(words: &Vec<String>) -> String {
+fn strings(words: &[String]) -> String {
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     format!("[{}]", words.join(", "))
 }
@@ -241,16 +241,16 @@ fn paths(roots: &[ConfiguredRoot]) -> String {
 
 impl Kind {
     /// Returns what the key takes, for people.
-    pub fn describe(self) -> String {
+    pub(crate) fn describe(self) -> String {
         match self {
             Self::Word(words) => {
                 words().iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
             }
-            Self::Number(least, LARGE) => format!("whole number, at least {least}"),
-            Self::Number(least, most) => format!("whole number, {least} to {most}"),
+            Self::Number(least, LARGE) => format!("a whole number, at least {least}"),
+            Self::Number(least, most) => format!("a whole number, {least} to {most}"),
             Self::Switch => "`true`, `false`".to_owned(),
-            Self::Words => "list of strings".to_owned(),
-            Self::Paths => "list of directories".to_owned(),
+            Self::Words => "a list of strings".to_owned(),
+            Self::Paths => "a list of directories".to_owned(),
             Self::Severity => "`off`, `info`, `warning`, `error`".to_owned(),
         }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use repertoire_model::Profile;
 use repertoire_model::text::nearest;
 
-use super::file::{Standing, faulty, find_files};
+use super::file::{faulty, find_files};
 use super::keys::{KEYS, Kind, Value};
 use super::parse::{Assignment, parse, parse_word};
 use super::settings::{ConfiguredRoot, Settings};
@@ -14,17 +14,8 @@ use crate::cli::Globals;
 use crate::env::{self, Env};
 use crate::error::CliError;
 
-/// The configuration in force.
-#[derive(Debug, Clone)]
-pub struct Config {
-    /// The settings.
-    pub settings: Settings,
-    /// The files they come from, those that win last.
-    pub files: Vec<(Standing, PathBuf)>,
-}
-
-/// Reads all layers.
-pub fn load(env: &Env, globals: &Globals, is_coloured: bool) -> Result<Config, CliError> {
+/// Returns the settings that all layers come to.
+pub(crate) fn load(env: &Env, globals: &Globals, is_coloured: bool) -> Result<Settings, CliError> {
     let (files, _) = find_files(env, globals);
     let mut assignments = Vec::new();
     for (_, path) in &files {
@@ -35,10 +26,11 @@ pub fn load(env: &Env, globals: &Globals, is_coloured: bool) -> Result<Config, C
         assignments
             .extend(given("profile", word).map_err(|expected| bad_word("--profile", word, &expected))?);
     }
-    Ok(Config { settings: settle(&assignments), files })
+    Ok(settle(&assignments))
 }
 
 /// Returns what the file at `path` says.
+#[allow(clippy::disallowed_methods, reason = "it is no file of a skill")]
 fn read(path: &Path, is_coloured: bool) -> Result<Vec<Assignment>, CliError> {
     let bytes = fs::read(path).map_err(|error| {
         CliError::usage(format!("cannot read the configuration file {}", path.display())).because(error)
@@ -71,7 +63,7 @@ fn environment(env: &Env) -> Result<Vec<Assignment>, CliError> {
 }
 
 /// Returns the variables with Repertoire's prefix that mean nothing, with the one that was probably meant.
-pub fn unknown_variables(env: &Env) -> Vec<(String, Option<String>)> {
+pub(crate) fn unknown_variables(env: &Env) -> Vec<(String, Option<String>)> {
     let mut known: Vec<String> = KEYS.iter().map(|key| env::variable_of(key.name)).collect();
     known.extend(env::VARIABLES.iter().map(|(name, _)| (*name).to_owned()));
     env.own()

@@ -15,7 +15,7 @@ use super::settings::ConfiguredRoot;
 
 /// What a layer says about one key.
 #[derive(Clone)]
-pub struct Assignment {
+pub(crate) struct Assignment {
     /// The key.
     pub key: &'static Key,
     /// Its value.
@@ -23,7 +23,7 @@ pub struct Assignment {
 }
 
 /// Returns what `text` says, and everything that is wrong with it. Paths are relative to `directory`.
-pub fn parse(text: &str, directory: &Path) -> (Vec<Assignment>, Vec<Fault>) {
+pub(crate) fn parse(text: &str, directory: &Path) -> (Vec<Assignment>, Vec<Fault>) {
     let mut parser = Parser { directory, assignments: Vec::new(), faults: Vec::new() };
     let (document, errors) = DeTable::parse_recoverable(text);
     for error in errors {
@@ -38,7 +38,7 @@ pub fn parse(text: &str, directory: &Path) -> (Vec<Assignment>, Vec<Fault>) {
 }
 
 /// Returns the value that `word`, from the environment or a flag, gives to `key`, or what it should have been.
-pub fn parse_word(key: &'static Key, word: &str) -> Result<Value, String> {
+pub(crate) fn parse_word(key: &'static Key, word: &str) -> Result<Value, String> {
     let value = match key.kind {
         Kind::Word(_) => DeValue::String(word.into()),
         Kind::Switch => match word {
@@ -90,7 +90,7 @@ impl Parser<'_> {
             DeValue::Table(table) if is_table_name => self.table(name, table),
             _ if is_table_name => self.fault(
                 value.span(),
-                format!("`{name}` is a table, not a {}", value.get_ref().type_str()),
+                format!("`{name}` is a table of keys and has no value of its own"),
                 Some(format!("write `[{name}]` on a line of its own, and its keys below")),
             ),
             _ => self.unknown(name, name_range),
@@ -101,7 +101,7 @@ impl Parser<'_> {
         let Some(rule) = RuleId::parse(name) else {
             let help = nearest(name, RULES.iter().map(|rule| rule.name))
                 .map(|near| format!("did you mean `{near}`?"))
-                .unwrap_or_else(|| "the rules are listed in docs/reference/configuration.md".to_owned());
+                .unwrap_or_else(|| "every rule is listed in docs/reference/rules.md".to_owned());
             return self.fault(name_range.clone(), format!("there is no rule `{name}`"), Some(help));
         };
         let word = value.get_ref().as_str();
@@ -111,7 +111,7 @@ impl Parser<'_> {
                 self.assignments.extend(rules_key().map(|key| Assignment { key, value }));
             }
             None => {
-                self.bad_value(&format!("rules.{name}"), &Kind::Severity.describe(), Kind::Severity, value)
+                self.bad_value(&format!("rules.{name}"), &Kind::Severity.describe(), Kind::Severity, value);
             }
         }
     }
@@ -186,5 +186,37 @@ fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<Value, St
             roots.collect::<Option<_>>().map(Value::Paths).ok_or_else(expected)
         }
         _ => Err(expected()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(text: &str) -> Vec<String> {
+        parse(text, Path::new("")).1.into_iter().map(|fault| fault.message).collect()
+    }
+
+    #[test]
+    fn only_keys_of_the_table_are_accepted() {
+        for key in KEYS.iter().filter(|key| key.name != RULES_KEY) {
+            // Every key refuses a date, so it is known; with a letter more it is not.
+            assert_eq!(
+                faults(&format!("{} = 1979-05-27", key.name)),
+                [format!("bad value for `{}`", key.name)]
+            );
+            assert_eq!(faults(&format!("{}x = 1", key.name)), [format!("unknown key `{}x`", key.name)]);
+        }
+        for rule in RULES {
+            let (assignments, faults) = parse(&format!("rules.{} = \"off\"", rule.name), Path::new(""));
+            assert_eq!((assignments.len(), faults), (1, vec![]));
+        }
+    }
+
+    #[test]
+    fn a_table_is_not_a_value() {
+        assert_eq!(faults("catalog = 1"), ["`catalog` is a table of keys and has no value of its own"]);
+        assert_eq!(faults("[profile]\nx = 1"), ["bad value for `profile`"]);
+        assert_eq!(faults("[nope]\nx = 1"), ["unknown key `nope`"]);
     }
 }

@@ -8,7 +8,7 @@ use repertoire_model::{Policy, Profile};
 
 /// A directory of skills that some layer names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConfiguredRoot {
+pub(crate) struct ConfiguredRoot {
     /// The directory as it was written.
     pub given: PathBuf,
     /// The directory, with the place it is relative to.
@@ -17,7 +17,7 @@ pub struct ConfiguredRoot {
 
 /// The settings in force.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// How skills are judged.
     pub policy: Policy,
     /// Directories of skills beside those that are discovered, first ones first.
@@ -46,7 +46,7 @@ pub struct Settings {
 
 impl Settings {
     /// Returns the settings of `profile` before any layer changed them.
-    pub fn of(profile: Profile) -> Self {
+    pub(crate) fn of(profile: Profile) -> Self {
         Self {
             policy: Policy::of(profile),
             roots: Vec::new(),

@@ -11,7 +11,7 @@ use super::settings::Settings;
 const WIDTH: usize = 100;
 
 /// Returns a configuration file that holds every key with its default, commented out.
-pub fn template() -> String {
+pub(crate) fn template() -> String {
     let settings = Settings::of(Profile::Standard);
     let mut text = String::from(
         "# Configuration of Repertoire for this project. Every key is here with its default; take the mark away to\n\
@@ -27,7 +27,8 @@ pub fn template() -> String {
             text.push('\n');
         }
         let takes = key.kind.describe().replace('`', "");
-        for line in folded(&format!("{} Takes: {takes}.", key.summary)) {
+        let flag = key.flag.map(|flag| format!(" Flag: {flag}.")).unwrap_or_default();
+        for line in folded(&format!("{} Takes: {takes}.{flag}", key.summary)) {
             let _ = writeln!(text, "# {line}");
         }
         let example = if key.name == RULES_KEY {

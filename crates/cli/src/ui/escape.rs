@@ -8,12 +8,12 @@ use std::borrow::Cow;
 use repertoire_model::text::is_invisible;
 
 /// Returns `text` on one line, with every control and invisible character shown as an escape.
-pub fn escape(text: &str) -> Cow<'_, str> {
+pub(crate) fn escape(text: &str) -> Cow<'_, str> {
     escape_except(text, |_| false)
 }
 
 /// Returns `text` with its lines and tabs, and every other control and invisible character shown as an escape.
-pub fn escape_lines(text: &str) -> Cow<'_, str> {
+pub(crate) fn escape_lines(text: &str) -> Cow<'_, str> {
     escape_except(text, |c| matches!(c, '\n' | '\t'))
 }
 

@@ -14,7 +14,7 @@ const MAX_LINE_BYTES: usize = 240;
 
 /// A finding to be shown.
 #[derive(Debug, Clone)]
-pub struct Note<'a> {
+pub(crate) struct Note<'a> {
     /// How much it matters.
     pub severity: Severity,
     /// The rule that found it, shown in brackets.
@@ -32,7 +32,7 @@ pub struct Note<'a> {
 }
 
 /// Returns `note` as text that ends with a line end.
-pub fn render(note: &Note<'_>, is_coloured: bool) -> String {
+pub(crate) fn render(note: &Note<'_>, is_coloured: bool) -> String {
     let level = match note.severity {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,

@@ -2,7 +2,7 @@
 
 /// What a piece of text is, which settles its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Style {
+pub(crate) enum Style {
     /// A heading.
     Heading,
     /// The name of a skill.
@@ -27,7 +27,7 @@ pub enum Style {
 
 impl Style {
     /// Returns `text` in this style if `is_coloured`.
-    pub fn paint(self, text: &str, is_coloured: bool) -> String {
+    pub(crate) fn paint(self, text: &str, is_coloured: bool) -> String {
         if !is_coloured || text.is_empty() {
             return text.to_owned();
         }

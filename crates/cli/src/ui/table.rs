@@ -14,7 +14,7 @@ const MIN_ELASTIC: usize = 16;
 
 /// On which side a column's cells stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Align {
+pub(crate) enum Align {
     /// On the left, as text does.
     Left,
     /// On the right, as numbers do.
@@ -25,7 +25,7 @@ pub enum Align {
 
 /// The heading and shape of a column.
 #[derive(Debug, Clone, Copy)]
-pub struct Column {
+pub(crate) struct Column {
     /// What stands above it.
     pub heading: &'static str,
     /// How its cells stand.
@@ -35,24 +35,24 @@ pub struct Column {
 }
 
 /// Rows of untrusted text under columns.
-pub struct Table {
+pub(crate) struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
     /// Returns an empty table.
-    pub fn new(columns: Vec<Column>) -> Self {
+    pub(crate) fn new(columns: Vec<Column>) -> Self {
         Self { columns, rows: Vec::new() }
     }
 
     /// Adds a row; its cells are escaped here.
-    pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
+    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         self.rows.push(cells.into_iter().map(|cell| escape(&cell).into_owned()).collect());
     }
 
     /// Writes the table, headings first.
-    pub fn write(&self, ui: &mut Ui) -> io::Result<()> {
+    pub(crate) fn write(&self, ui: &mut Ui) -> io::Result<()> {
         let widths = self.widths(ui.width());
         let headings: Vec<String> = self.columns.iter().map(|column| column.heading.to_owned()).collect();
         let line = self.line(&headings, &widths, |_| Some(Style::Faint), ui);

@@ -19,7 +19,7 @@ const MAX_REFERENCES_READ: usize = 64;
 ///
 /// Readers hold an immutable [`Snapshot`]; [`Registry::reload`] publishes a new one and disturbs nobody.
 pub struct Registry {
-    providers: Vec<Arc<dyn Provider>>,
+    pub(super) providers: Vec<Arc<dyn Provider>>,
     policy: Policy,
     number: AtomicU64,
     current: RwLock<Arc<Snapshot>>,
@@ -88,7 +88,7 @@ impl Registry {
         &self.policy
     }
 
-    fn provider(&self, entry: &Entry) -> Result<&dyn Provider, Error> {
+    pub(super) fn provider(&self, entry: &Entry) -> Result<&dyn Provider, Error> {
         // An entry of another registry's snapshot may point past the end.
         let missing = || Error::new(ErrorKind::SkillNotFound).about(entry.name().as_str());
         self.providers.get(entry.provider).map(AsRef::as_ref).ok_or_else(missing)

@@ -20,7 +20,7 @@ struct Repair {
 }
 
 /// Shows all repairs, writes them if that is wanted, and returns the paths that were written.
-pub fn run(
+pub(crate) fn run(
     ui: &mut Ui,
     context: &Context,
     libraries: &[Library],
@@ -93,6 +93,10 @@ fn show(ui: &mut Ui, context: &Context, repair: &Repair) -> Result<(), CliError>
 }
 
 /// Replaces the file in one step, so that nobody ever reads half of it.
+#[allow(
+    clippy::disallowed_methods,
+    reason = "a provider only reads; what is replaced is looked at where it stands"
+)]
 fn write(repair: &Repair) -> Result<(), CliError> {
     let path = &repair.path;
     let failed = |error| CliError::io("write", path, error);

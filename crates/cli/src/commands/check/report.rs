@@ -45,7 +45,7 @@ struct Summary {
 impl Summary {
     fn of(libraries: &[Library], checked: &[Checked<'_>]) -> Self {
         let found = checked.iter().flat_map(|checked| &checked.diagnostics);
-        let problems = libraries.iter().flat_map(|library| library.snapshot.problems());
+        let problems = libraries.iter().flat_map(|library| &library.problems);
         let mut summary = Self::default();
         for diagnostic in found.chain(problems.map(|problem| &problem.diagnostic)) {
             match diagnostic.severity {
@@ -68,7 +68,7 @@ impl Summary {
 }
 
 /// Writes everything as JSON, and returns the heaviest severity.
-pub fn write_json(
+pub(crate) fn write_json(
     ui: &mut Ui,
     libraries: &[Library],
     checked: &[Checked<'_>],
@@ -92,21 +92,21 @@ pub fn write_json(
             }
         })
         .collect();
-    let problems = libraries.iter().flat_map(|library| library.snapshot.problems());
+    let problems = libraries.iter().flat_map(|library| &library.problems);
     let problems = problems.map(DiagnosticJson::of_source).collect();
     ui.write_json(&CheckJson { skills, problems, fixed: fixed.to_vec(), summary })?;
     Ok(summary.worst())
 }
 
 /// Writes everything for people, and returns the heaviest severity.
-pub fn write(
+pub(crate) fn write(
     ui: &mut Ui,
     context: &Context,
     libraries: &[Library],
     checked: &[Checked<'_>],
 ) -> Result<Option<Severity>, CliError> {
     let is_coloured = ui.is_coloured();
-    for problem in libraries.iter().flat_map(|library| library.snapshot.problems()) {
+    for problem in libraries.iter().flat_map(|library| &library.problems) {
         let path = context.shown(&problem.path);
         let note = note(&problem.diagnostic, &path, None);
         writeln!(ui.out(), "{}", render_note(&note, is_coloured))?;

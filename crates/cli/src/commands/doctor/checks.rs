@@ -4,29 +4,31 @@ use std::fs;
 use std::path::Path;
 
 use repertoire::Entry;
+use repertoire::discovery::Presence;
 use repertoire_model::{Severity, State};
 
 use super::{Check, Status};
 use crate::cli::{ColorChoice, Globals};
-use crate::config::{self, Config};
+use crate::config::{self, Settings};
 use crate::env::{self, Env};
-use crate::wire::{Context, Library, Place};
+use crate::wire::{Context, Library, Place, Reason};
 
 /// The most skills that are named one by one.
 const MAX_NAMED: usize = 10;
 
 /// Looks at everything.
-pub fn all(env: Env, globals: Globals) -> Vec<Check> {
+pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
     let mut checks = Checks(Vec::new());
     checks.ok("version", format!("rep {}", env!("CARGO_PKG_VERSION")));
     checks.environment(&env);
-    let Some(config) = checks.configuration(&env, &globals) else { return checks.0 };
-    let context = Context { env, globals, config };
-    checks.ok("profile", context.settings().policy.profile.as_str());
-    let library = context.inspect(context.settings().policy.clone());
+    let Some(settings) = checks.configuration(&env, &globals) else { return checks.0 };
+    let context = Context { env, globals, settings };
+    checks.ok("profile", context.settings.policy.profile.as_str());
+    let library = context.inspect(context.settings.policy.clone());
     for place in &library.places {
         checks.place(&context, &library, place);
     }
+    checks.missing_places(&context, &library);
     if library.places.is_empty() {
         checks.add(
             Status::Warn,
@@ -43,7 +45,7 @@ pub fn all(env: Env, globals: Globals) -> Vec<Check> {
 
 /// How files of skills are opened.
 const READING: &str = if cfg!(target_os = "linux") {
-    "files are opened beneath their skill with openat2; links and special files are refused"
+    "files are opened beneath their skill, with openat2 where the kernel has it; links and special files are refused"
 } else {
     "files are opened beneath their skill through capability directories; links and special files are refused"
 };
@@ -77,8 +79,8 @@ impl Checks {
         }
     }
 
-    /// Returns the configuration, unless it is broken.
-    fn configuration(&mut self, env: &Env, globals: &Globals) -> Option<Config> {
+    /// Returns the settings, unless it is broken.
+    fn configuration(&mut self, env: &Env, globals: &Globals) -> Option<Settings> {
         let (files, absent) = config::find_files(env, globals);
         let outcome = config::load(env, globals, false);
         match &outcome {
@@ -101,24 +103,44 @@ impl Checks {
     fn place(&mut self, context: &Context, library: &Library, place: &Place) {
         let path = context.shown(&place.path.display().to_string());
         let (entries, label) = (library.snapshot.entries(), place.label.as_str());
-        let own = entries.iter().filter(|entry| *entry.source == *label).count();
-        let shared =
-            entries.iter().flat_map(|entry| &entry.also).filter(|route| *route.source == *label).count();
-        let is_discovered = matches!(place.reason, "project" | "user");
-        if place.path.is_dir() {
-            let shared = if shared > 0 { format!(", {shared} more found before") } else { String::new() };
-            let plural = if own == 1 { "" } else { "s" };
-            return self.ok("place", format!("{path}: {own} skill{plural}{shared} ({label})"));
-        }
-        let what = if place.path.exists() { "is not a directory" } else { "is not there" };
-        let message = format!("{path} {what} ({label})");
-        match place.reason {
-            _ if is_discovered => self.ok("place", message),
-            "--root" => {
-                self.add(Status::Error, "place", message, Some("give --root a directory that exists"))
+        let message = match &place.presence {
+            Presence::Found => {
+                let own = entries.iter().filter(|entry| *entry.source == *label).count();
+                let also = entries.iter().flat_map(|entry| &entry.also);
+                let also = match also.filter(|route| *route.source == *label).count() {
+                    0 => String::new(),
+                    also => format!(", {also} more found before"),
+                };
+                let plural = if own == 1 { "" } else { "s" };
+                return self.ok("place", format!("{path}: {own} skill{plural}{also} ({label})"));
             }
-            _ => {
-                self.add(Status::Warn, "place", message, Some("correct it in the configuration, or make it"))
+            Presence::SameAs(first) => {
+                return self.ok("place", format!("{path} leads to the same directory as {first}"));
+            }
+            Presence::Missing => format!("{path} is not there ({label})"),
+            Presence::NotDirectory => format!("{path} is not a directory that can be read ({label})"),
+        };
+        let (status, hint) = match place.reason {
+            Reason::Given => (Status::Error, "give --root a directory that exists"),
+            Reason::Configured | Reason::Pack => {
+                (Status::Warn, "correct it in the configuration, or make it")
+            }
+            Reason::Project | Reason::User if place.presence == Presence::Missing => return,
+            Reason::Project | Reason::User => (Status::Warn, "make it a directory of skills, or remove it"),
+        };
+        self.add(status, "place", message, Some(hint));
+    }
+
+    /// Tells the many places that projects and users may have but these have not.
+    fn missing_places(&mut self, context: &Context, library: &Library) {
+        for reason in [Reason::Project, Reason::User] {
+            let places = library.places.iter();
+            let missing: Vec<String> = places
+                .filter(|place| place.reason == reason && place.presence == Presence::Missing)
+                .map(|place| context.shown(&place.path.display().to_string()))
+                .collect();
+            if !missing.is_empty() {
+                self.ok("place", format!("not there: {}", missing.join(", ")));
             }
         }
     }
@@ -140,7 +162,7 @@ impl Checks {
     }
 
     fn library(&mut self, context: &Context, library: &Library) {
-        for problem in library.snapshot.problems() {
+        for problem in &library.problems {
             let found = &problem.diagnostic;
             let status = if found.severity == Severity::Error { Status::Error } else { Status::Warn };
             let message = format!("{} ({})", found.message, context.shown(&problem.path));
@@ -148,10 +170,6 @@ impl Checks {
         }
         let entries = library.snapshot.entries();
         let of = |state| entries.iter().filter(move |entry| entry.state == state);
-        let why = |entry: &Entry| {
-            let worst = entry.document.diagnostics.iter().rev().max_by_key(|found| found.severity);
-            worst.map(|found| found.message.clone()).unwrap_or_default()
-        };
         for entry in of(State::Quarantined).take(MAX_NAMED) {
             let path = context.shown(&entry.path);
             let hint = format!("run `rep check {path}`");
@@ -182,6 +200,13 @@ impl Checks {
             false => self.ok("library", counts.join(", ")),
         }
     }
+}
+
+/// Returns why `entry` was set aside: an error of its own, or else what resolution said, which comes last.
+fn why(entry: &Entry) -> String {
+    let found = &entry.document.diagnostics;
+    let error = found.iter().find(|found| found.severity == Severity::Error);
+    error.or(found.last()).map(|found| found.message.clone()).unwrap_or_default()
 }
 
 /// Writes and removes a file in `directory`.

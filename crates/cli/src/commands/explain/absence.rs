@@ -4,19 +4,20 @@ use std::fs;
 use std::path::Path;
 
 use repertoire::Lookup;
+use repertoire::discovery::Presence;
 use repertoire_model::{SkillName, text};
 use serde::Serialize;
 
 use crate::error::CliError;
 use crate::ui::{Style, Ui, escape};
-use crate::wire::{Context, Library};
+use crate::wire::{Context, Library, Place};
 
 /// The most entries of a directory that are looked at for a hint.
 const MAX_ENTRIES: usize = 10_000;
 
 /// What can be said about a skill that is not there.
 #[derive(Debug, Serialize)]
-pub struct Absence {
+pub(crate) struct Absence {
     nearest: Vec<String>,
     places: Vec<Looked>,
     near_misses: Vec<NearMiss>,
@@ -40,22 +41,23 @@ struct NearMiss {
 
 impl Absence {
     /// Returns what can be said about the absence of `name`.
-    pub fn of(library: &Library, name: &str) -> Self {
+    pub(crate) fn of(library: &Library, name: &str) -> Self {
         let nearest = match library.snapshot.find(name) {
-            Lookup::Unknown(nearest) => nearest.iter().map(|name| name.to_string()).collect(),
+            Lookup::Unknown(nearest) => nearest.into_iter().map(ToString::to_string).collect(),
             Lookup::Found(_) | Lookup::Quarantined(_) => Vec::new(),
         };
         let entries = library.snapshot.entries();
-        let looked = |place: &crate::wire::Place| Looked {
+        let looked = |place: &Place| Looked {
             source: place.label.clone(),
             path: place.path.display().to_string(),
-            exists: place.path.is_dir(),
+            exists: matches!(place.presence, Presence::Found | Presence::SameAs(_)),
             skills: entries.iter().filter(|entry| *entry.source == *place.label).count(),
         };
         let known = |path: &Path| entries.iter().any(|entry| Path::new(&entry.path) == path);
         let near_misses = library
             .places
             .iter()
+            .filter(|place| place.presence == Presence::Found)
             .flat_map(|place| near_misses(&place.path, name))
             .filter(|miss| !known(Path::new(&miss.path)))
             .collect();
@@ -63,7 +65,7 @@ impl Absence {
     }
 
     /// Writes it for people.
-    pub fn write(&self, ui: &mut Ui, context: &Context, name: &str) -> Result<(), CliError> {
+    pub(crate) fn write(&self, ui: &mut Ui, context: &Context, name: &str) -> Result<(), CliError> {
         let heading = ui.paint(Style::Heading, &format!("there is no skill `{}`", escape(name)));
         writeln!(ui.out(), "{heading}")?;
         if !self.nearest.is_empty() {
@@ -80,15 +82,17 @@ impl Absence {
             }
         }
         writeln!(ui.out(), "\nlooked at:")?;
-        for place in &self.places {
+        for place in self.places.iter().filter(|place| place.exists) {
             let path = escape(&context.shown(&place.path)).into_owned();
-            let state = match (place.exists, place.skills) {
-                (false, _) => "not there".to_owned(),
-                (true, 1) => "1 skill".to_owned(),
-                (true, skills) => format!("{skills} skills"),
-            };
-            let state = ui.paint(Style::Faint, &state);
-            writeln!(ui.out(), "  {path}  {state}")?;
+            let plural = if place.skills == 1 { "" } else { "s" };
+            let skills = ui.paint(Style::Faint, &format!("{} skill{plural}", place.skills));
+            writeln!(ui.out(), "  {path}  {skills}")?;
+        }
+        let missing = self.places.iter().filter(|place| !place.exists);
+        let missing: Vec<String> = missing.map(|place| context.shown(&place.path)).collect();
+        if !missing.is_empty() {
+            let missing = ui.paint(Style::Faint, &escape(&missing.join(", ")));
+            writeln!(ui.out(), "  not there: {missing}")?;
         }
         if self.places.is_empty() {
             writeln!(ui.out(), "  nothing: discovery is off and no roots are configured")?;

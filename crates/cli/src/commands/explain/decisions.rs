@@ -1,17 +1,18 @@
 //! Every decision about a skill that is there, in the order they were made.
 
 use repertoire::Entry;
+use repertoire::discovery::Presence;
 use repertoire_model::catalog::Tier;
 use repertoire_model::{Diagnostic, RuleId, State, document};
 use serde::Serialize;
 
 use crate::commands::catalog;
 use crate::error::CliError;
-use crate::wire::{Context, Library};
+use crate::wire::{Context, Library, Place};
 
 /// One decision.
 #[derive(Debug, Serialize)]
-pub struct Decision {
+pub(crate) struct Decision {
     /// What was decided about.
     pub topic: &'static str,
     /// What was decided, and why.
@@ -19,7 +20,7 @@ pub struct Decision {
 }
 
 /// Returns the decisions about `entry`, in which the rules found `found`.
-pub fn of(
+pub(crate) fn of(
     context: &Context,
     library: &Library,
     entry: &Entry,
@@ -47,9 +48,14 @@ impl Decisions {
 
     fn place(&mut self, context: &Context, library: &Library, entry: &Entry) {
         let place = library.places.iter().find(|place| place.label == *entry.source);
-        let because =
-            place.map(|place| format!(", looked at because of: {}", place.reason)).unwrap_or_default();
+        let because = place.map(|place| format!(", {}", place.reason.as_str())).unwrap_or_default();
         self.add("found", format!("in {} by {}{because}", context.shown(&entry.path), entry.source));
+        let same =
+            |place: &&Place| matches!(&place.presence, Presence::SameAs(label) if **label == *entry.source);
+        for place in library.places.iter().filter(same) {
+            let path = context.shown(&place.path.display().to_string());
+            self.add("also", format!("{path} leads to the same directory"));
+        }
         for route in &entry.also {
             self.add(
                 "also",

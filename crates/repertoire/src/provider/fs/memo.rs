@@ -1,7 +1,5 @@
 //! What a [`super::FsProvider`] remembers from one run to the next.
 
-use std::collections::HashMap;
-
 use repertoire_model::validate::Reporter;
 use repertoire_model::{Digest, RuleId};
 
@@ -9,22 +7,10 @@ use super::cache::{Builder, Cache, CacheFile, Facts, is_settled, key, now};
 use super::open::Source;
 use super::place::Root;
 use super::safe_dir::Stamp;
-use super::scan::{Found, Scan};
+use super::scan::Found;
 use super::walk::WalkedFile;
 use crate::Error;
 use crate::provider::{Locator, Problem, TokenCounts};
-
-/// Returns what `cache` knows about the skills that are still as it remembers them.
-pub(super) fn remembered_facts(scan: &Scan, cache: Option<&Cache>) -> HashMap<Locator, Facts> {
-    let Some(cache) = cache else { return HashMap::new() };
-    let remembered = scan.found.iter().filter(|found| found.remembered);
-    remembered
-        .filter_map(|found| {
-            let facts = cache.find(&found.relative)?.facts();
-            (!facts.is_empty()).then(|| (Locator::new(found.relative.as_str()), facts))
-        })
-        .collect()
-}
 
 impl Source {
     /// Returns the file that scans of `root` are kept in.
@@ -41,9 +27,10 @@ impl Source {
         found: &[Box<Found>],
         started: i64,
     ) -> Option<Problem> {
-        let is_kept =
-            |found: &Found| found.remembered || found.stamp.is_some_and(|stamp| is_settled(&stamp, started));
-        let fresh = found.iter().any(|found| !found.remembered && is_kept(found));
+        let is_kept = |found: &Found| {
+            found.remembered.is_some() || found.stamp.is_some_and(|stamp| is_settled(&stamp, started))
+        };
+        let fresh = found.iter().any(|found| found.remembered.is_none() && is_kept(found));
         let kept = found.iter().filter(|found| is_kept(found));
         if !fresh && cache.is_some_and(|cache| cache.len() == kept.clone().count()) {
             return None;
@@ -54,15 +41,13 @@ impl Source {
         let mut builder = Builder::new(file.key());
         for found in kept {
             let remembered = cache.and_then(|cache| cache.find(&found.relative));
-            match (remembered, &found.stamp) {
-                (Some(remembered), _) if found.remembered => {
-                    builder.keep(&found.relative, &remembered, &remembered.facts());
-                }
-                (_, Some(stamp)) => {
+            match (remembered, &found.remembered, &found.stamp) {
+                (Some(remembered), Some(facts), _) => builder.keep(&found.relative, &remembered, facts),
+                (_, _, Some(stamp)) => {
                     let facts = Facts::default();
                     builder.add(&found.relative, &found.manifest_file, stamp, &facts, &found.document);
                 }
-                (_, None) => {}
+                (_, _, None) => {}
             }
         }
         let error = file.save(&builder.finish()).err()?;
@@ -109,7 +94,7 @@ impl Source {
 
     fn set_fact(&self, locator: &Locator, set: impl FnOnce(&mut Facts)) {
         if let Some(known) = self.known().as_mut()
-            && known.skills.contains_key(locator)
+            && known.find(locator).is_some()
         {
             let facts = known.facts.entry(locator.clone()).or_default();
             let before = facts.clone();
@@ -130,7 +115,7 @@ impl Source {
         let mut builder = Builder::new(file.key());
         for (path, remembered) in cache.all() {
             let locator = Locator::new(path);
-            let stamp = known.skills.get(&locator).and_then(|skill| skill.stamp);
+            let stamp = known.find(&locator).and_then(|skill| skill.stamp);
             let is_same = stamp.as_ref() == Some(remembered.stamp());
             match known.facts.get(&locator) {
                 Some(facts) if is_same && known.dirty.contains(&locator) => {

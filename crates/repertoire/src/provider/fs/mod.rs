@@ -172,6 +172,11 @@ pub(crate) fn holds_skills(path: &Path) -> std::io::Result<bool> {
 
 /// Returns the path of `relative` below `root` as people see it.
 fn display(root: &Path, relative: &str) -> String {
-    let path = if relative == place::ROOT_LOCATOR { root.to_owned() } else { root.join(relative) };
-    path.to_string_lossy().into_owned()
+    let path = if relative == place::ROOT_LOCATOR { root.to_owned() } else { place::join(root, relative) };
+    text_of(path)
+}
+
+/// Returns `path` as text; what is not UTF-8 is approximated.
+fn text_of(path: PathBuf) -> String {
+    path.into_os_string().into_string().unwrap_or_else(|path| path.to_string_lossy().into_owned())
 }

@@ -8,7 +8,6 @@ use repertoire_model::{Bundle, BundleFile, Digest, RuleId, SkillPath};
 
 use super::cache::{CacheFile, Facts, now};
 use super::manifest::{self, Care, Manifest};
-use super::memo::remembered_facts;
 use super::place::{Home, Place, ROOT_LOCATOR, Root};
 use super::safe_dir::{Fault, Stamp};
 use super::scan::{Found, scan};
@@ -28,7 +27,8 @@ pub(super) struct Source {
 /// What the last listing found.
 #[derive(Debug, Default)]
 pub(super) struct Known {
-    pub(super) skills: HashMap<Locator, KnownSkill>,
+    /// Sorted by locator.
+    skills: Vec<KnownSkill>,
     /// What is remembered about skills, where anything is.
     pub(super) facts: HashMap<Locator, Facts>,
     /// Skills about which more is remembered than the cache holds.
@@ -39,10 +39,19 @@ pub(super) struct Known {
 /// A skill of the last listing.
 #[derive(Debug)]
 pub(super) struct KnownSkill {
+    locator: Locator,
     /// How it is reached.
     pub(super) home: Home,
     /// What its `SKILL.md` was like.
     pub(super) stamp: Option<Stamp>,
+}
+
+impl Known {
+    /// Returns the skill at `locator`.
+    pub(super) fn find(&self, locator: &Locator) -> Option<&KnownSkill> {
+        let found = self.skills.binary_search_by(|skill| skill.locator.cmp(locator)).ok()?;
+        self.skills.get(found)
+    }
 }
 
 impl Source {
@@ -71,7 +80,7 @@ impl Source {
         let cache = file.as_ref().and_then(CacheFile::load);
         let started = now();
         let mut scan = scan(&self.options, &root, cache.as_ref());
-        let mut known = Known { facts: remembered_facts(&scan, cache.as_ref()), ..Known::default() };
+        let mut known = Known { skills: Vec::with_capacity(scan.found.len()), ..Known::default() };
         if let Some(file) = file {
             scan.problems.extend(self.remember(&file, cache.as_ref(), &scan.found, started));
             known.cache = Some(file);
@@ -80,8 +89,11 @@ impl Source {
         let mut skills = Vec::with_capacity(scan.found.len());
         for found in scan.found {
             let locator = Locator::new(found.relative.as_str());
-            let skill = KnownSkill { home: found.home.clone(), stamp: found.stamp };
-            known.skills.insert(locator.clone(), skill);
+            let Found { home, stamp, remembered, .. } = &*found;
+            if let Some(facts) = remembered.as_ref().filter(|facts| !facts.is_empty()) {
+                known.facts.insert(locator.clone(), facts.clone());
+            }
+            known.skills.push(KnownSkill { locator: locator.clone(), home: home.clone(), stamp: *stamp });
             skills.push(self.listed(locator, *found));
         }
         *self.known() = Some(known);
@@ -120,7 +132,7 @@ impl Source {
         if unlisted {
             self.list();
         }
-        let home = self.known().as_ref().and_then(|known| Some(known.skills.get(locator)?.home.clone()));
+        let home = self.known().as_ref().and_then(|known| Some(known.find(locator)?.home.clone()));
         let missing = || {
             let path = display(&self.options.root, locator.as_str());
             Error::new(ErrorKind::SkillNotFound).about(locator.as_str()).at(path)

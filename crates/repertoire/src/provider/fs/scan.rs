@@ -9,12 +9,12 @@ use rayon::prelude::*;
 use repertoire_model::validate::Reporter;
 use repertoire_model::{Document, RuleId};
 
-use super::cache::Cache;
+use super::cache::{Cache, Facts};
 use super::limits::MAX_DEPTH;
 use super::manifest::{self, Care, Manifest};
 use super::place::{Home, Place, ROOT_LOCATOR, Root};
 use super::safe_dir::{Entries, Entry, Fault, Kind, Stamp};
-use super::{FsOptions, display};
+use super::{FsOptions, display, text_of};
 use crate::provider::Problem;
 
 /// Directories that hold no skills but may hold very many files.
@@ -33,8 +33,8 @@ pub(super) struct Found {
     pub(super) document: Document,
     /// What its `SKILL.md` was like when it was read, where that can tell a later change.
     pub(super) stamp: Option<Stamp>,
-    /// Whether the document comes from the cache.
-    pub(super) remembered: bool,
+    /// What else the cache knows, where the document comes from there.
+    pub(super) remembered: Option<Facts>,
 }
 
 /// What a scan found.
@@ -102,7 +102,7 @@ impl Scanner<'_> {
                 level.truncate(if read > limits.max_entries { 0 } else { room });
             }
             room -= level.len();
-            let visits = each(&level, |relative, buffer| self.visit(relative, depth, buffer));
+            let visits = each(&level, |visited, buffer| self.visit(visited, depth, buffer));
             level = Vec::new();
             for visit in visits {
                 read += visit.entries;
@@ -117,7 +117,7 @@ impl Scanner<'_> {
             scan.problems.extend(self.over_limit());
         }
         let links = &links[..links.len().min(room)];
-        for visit in each(links, |relative, buffer| self.visit_link(relative, buffer)) {
+        for visit in each(links, |visited, buffer| self.visit_link(visited.relative, buffer)) {
             scan.found.extend(visit.found);
             scan.problems.extend(visit.problems);
         }
@@ -128,15 +128,16 @@ impl Scanner<'_> {
     }
 
     fn visit_root(&self, scan: &mut Scan) {
-        let visit = self.look(&Place::beneath(self.root, ROOT_LOCATOR), &mut Vec::new());
+        let visit = self.look(&Place::beneath(self.root, ROOT_LOCATOR), 0, &mut Vec::new());
         scan.found.extend(visit.found);
         scan.problems.extend(visit.problems);
     }
 
-    fn visit(&self, relative: &str, depth: usize, buffer: &mut Vec<u8>) -> Visit {
+    fn visit(&self, visited: Visited<'_>, depth: usize, buffer: &mut Vec<u8>) -> Visit {
         let limits = &self.options.limits;
+        let relative = visited.relative;
         let place = Place::beneath(self.root, relative);
-        let (mut visit, entries) = self.look_into(&place, buffer);
+        let (mut visit, entries) = self.look_into(&place, visited.position, buffer);
         if depth >= limits.max_depth.min(MAX_DEPTH) || (visit.found.is_some() && !limits.nested) {
             return visit;
         }
@@ -162,7 +163,7 @@ impl Scanner<'_> {
 
     fn visit_link(&self, relative: &str, buffer: &mut Vec<u8>) -> Visit {
         match Place::link(self.root, relative) {
-            Ok(place) => self.look(&place, buffer),
+            Ok(place) => self.look(&place, 0, buffer),
             // A link to a file is a file, and files are not looked at.
             Err(Fault::NotDirectory) => Visit::default(),
             Err(fault) => {
@@ -173,13 +174,18 @@ impl Scanner<'_> {
         }
     }
 
-    fn look(&self, place: &Place<'_>, buffer: &mut Vec<u8>) -> Visit {
-        self.look_into(place, buffer).0
+    fn look(&self, place: &Place<'_>, position: usize, buffer: &mut Vec<u8>) -> Visit {
+        self.look_into(place, position, buffer).0
     }
 
     /// Looks at one directory; its entries come along if they had to be listed.
-    fn look_into(&self, place: &Place<'_>, buffer: &mut Vec<u8>) -> (Visit, Option<Entries>) {
-        if let Some(found) = self.recall(place) {
+    fn look_into(
+        &self,
+        place: &Place<'_>,
+        position: usize,
+        buffer: &mut Vec<u8>,
+    ) -> (Visit, Option<Entries>) {
+        if let Some(found) = self.recall(place, position) {
             return (Visit { found: Some(Box::new(found)), ..Visit::default() }, None);
         }
         let policy = &self.options.policy;
@@ -200,9 +206,9 @@ impl Scanner<'_> {
         (Visit { found: Some(Box::new(found(place, file_name, document, stamp))), ..Visit::default() }, None)
     }
 
-    /// Returns the skill as the cache remembers it, if its `SKILL.md` did not change since.
-    fn recall(&self, place: &Place<'_>) -> Option<Found> {
-        let remembered = self.cache?.find(place.relative)?;
+    /// Returns the skill as the cache remembers it, likely at `position`, if its `SKILL.md` did not change since.
+    fn recall(&self, place: &Place<'_>, position: usize) -> Option<Found> {
+        let remembered = self.cache?.find_at(position, place.relative)?;
         let file_name = remembered.manifest_file();
         let is_exact = file_name == manifest::FILE_NAME;
         if !is_exact && !matches!(place.stat(manifest::FILE_NAME), Err(Fault::Missing)) {
@@ -215,7 +221,7 @@ impl Scanner<'_> {
         let document = remembered.document()?;
         let file_name =
             if is_exact { Cow::Borrowed(manifest::FILE_NAME) } else { Cow::Owned(file_name.to_owned()) };
-        Some(Found { remembered: true, ..found(place, file_name, document, Some(stamp)) })
+        Some(Found { remembered: Some(remembered.facts()), ..found(place, file_name, document, Some(stamp)) })
     }
 
     fn unreachable(&self, place: &Place<'_>, fault: &Fault, buffer: &mut Vec<u8>) -> Visit {
@@ -224,7 +230,7 @@ impl Scanner<'_> {
             && !place.relative.contains('/')
             && let Ok(mounted) = Place::open(place.root, place.relative, &Home::Mounted)
         {
-            return self.look(&mounted, buffer);
+            return self.look(&mounted, 0, buffer);
         }
         let problems = self.unreadable(place.relative, fault).into_iter().collect();
         Visit { problems, ..Visit::default() }
@@ -298,19 +304,31 @@ fn found(
     Found {
         relative: place.relative.to_owned(),
         home: place.home.clone(),
-        identity: place.resolved().to_string_lossy().into_owned(),
+        identity: text_of(place.resolved()),
         manifest_file,
         document,
         stamp,
-        remembered: false,
+        remembered: None,
     }
 }
 
+/// A directory that is visited, and which of its level it is.
+#[derive(Clone, Copy)]
+struct Visited<'a> {
+    position: usize,
+    relative: &'a str,
+}
+
 /// Applies `visit` to every path, in order, on all cores; the buffer is one per core.
-fn each(paths: &[String], visit: impl Fn(&str, &mut Vec<u8>) -> Visit + Sync) -> Vec<Visit> {
+fn each(paths: &[String], visit: impl Fn(Visited<'_>, &mut Vec<u8>) -> Visit + Sync) -> Vec<Visit> {
     if paths.len() < SEQUENTIAL_BELOW {
         let mut buffer = Vec::new();
-        return paths.iter().map(|path| visit(path, &mut buffer)).collect();
+        let visited =
+            |(position, relative): (usize, &String)| visit(Visited { position, relative }, &mut buffer);
+        return paths.iter().enumerate().map(visited).collect();
     }
-    paths.par_iter().map_init(Vec::new, |buffer, path| visit(path, buffer)).collect()
+    let visited = |buffer: &mut Vec<u8>, (position, relative): (usize, &String)| {
+        visit(Visited { position, relative }, buffer)
+    };
+    paths.par_iter().enumerate().map_init(Vec::new, visited).collect()
 }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pollster::block_on;
+use proptest::prelude::*;
+use repertoire_model::Manifest;
 
 use super::*;
 use crate::testing;
@@ -96,4 +98,47 @@ fn skills_that_share_a_name_are_both_listed() {
     let listing = block_on(provider.list()).unwrap();
     assert_eq!(listing.skills.len(), 2);
     assert_ne!(listing.skills[0].locator, listing.skills[1].locator);
+}
+
+/// Texts that a field can hold: YAML has no way to write some, and readers trim blanks at the ends.
+const FIELD: &str = "[a-zA-Z0-9\"'#:\\\\{}\\[\\]&*!|>%@`,?~-]([ -~äß技能\u{1F600}]{0,20}[a-z\"':#])?";
+
+proptest! {
+    #[test]
+    fn what_is_defined_is_what_is_read_back(
+        texts in prop::collection::vec(prop::option::of(FIELD), 5),
+        lists in prop::collection::vec(prop::collection::vec(FIELD, 0..3), 6),
+        metadata in prop::collection::btree_map("[a-z]{1,8}[0-9]", FIELD, 0..3),
+        hidden in any::<bool>(),
+        invocable in any::<Option<bool>>(),
+        body in any::<String>(),
+    ) {
+        let (mut texts, mut lists) = (texts.into_iter(), lists.into_iter());
+        let (mut text, mut list) = (|| texts.next().unwrap(), || lists.next().unwrap());
+        let manifest = Manifest {
+            name: Some("greet".to_owned()),
+            description: text().or(Some("Greets.".to_owned())),
+            license: text(),
+            compatibility: text(),
+            version: text(),
+            author: text(),
+            metadata: metadata.into_iter().collect(),
+            allowed_tools: vec!["Read".to_owned(), "Bash(git add:*)".to_owned()],
+            trigger_keywords: list(),
+            references: list(),
+            scripts: list(),
+            assets: list(),
+            tags: list(),
+            requires: list(),
+            disable_model_invocation: hidden,
+            user_invocable: invocable,
+            ..Manifest::default()
+        };
+        let skill = SkillDefinition { manifest: manifest.clone(), body: body.clone(), ..SkillDefinition::default() };
+        let provider = MemoryProvider::new("builtin", vec![skill]);
+        let skill = block_on(provider.get(&Locator::new("greet"))).unwrap().unwrap();
+        prop_assert_eq!(&skill.document.manifest, &manifest);
+        prop_assert!(!skill.document.repaired);
+        prop_assert_eq!(skill.body(), &body);
+    }
 }

@@ -22,3 +22,25 @@ pub(in super::super) fn decode_utf8(bytes: &[u8]) -> Result<&str, String> {
 pub(in super::super) fn universal_newlines(text: &str) -> String {
     if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.to_owned() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::decode_utf8;
+
+    #[test]
+    fn faults_are_told_as_python_tells_them() {
+        for (bytes, problem) in [
+            (&b"a\xff"[..], "byte 0xff in position 1: invalid start byte"),
+            (b"\x80", "byte 0x80 in position 0: invalid start byte"),
+            (b"\xc0\xaf", "byte 0xc0 in position 0: invalid start byte"),
+            (b"\xe2\x28\xa1", "byte 0xe2 in position 0: invalid continuation byte"),
+            (b"\xf0\x9f\x98x", "bytes in position 0-2: invalid continuation byte"),
+            (b"\xed\xa0\x80", "byte 0xed in position 0: invalid continuation byte"),
+            (b"ab\xe2\x82", "bytes in position 2-3: unexpected end of data"),
+            (b"ab\xe2", "byte 0xe2 in position 2: unexpected end of data"),
+        ] {
+            let expected = format!("'utf-8' codec can't decode {problem}");
+            assert_eq!(decode_utf8(bytes).unwrap_err(), expected);
+        }
+    }
+}

@@ -13,3 +13,26 @@ pub fn path_text(text: &str) -> String {
     let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
     if root.is_empty() && parts.is_empty() { ".".to_owned() } else { format!("{root}{}", parts.join("/")) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::path_text;
+
+    #[test]
+    fn paths_are_written_as_pathlib_writes_them() {
+        for (path, expected) in [
+            ("", "."),
+            (".", "."),
+            ("./", "."),
+            ("a/", "a"),
+            ("./a/./b//c/", "a/b/c"),
+            ("a/../b", "a/../b"),
+            ("/", "/"),
+            ("//", "//"),
+            ("//a", "//a"),
+            ("///a/", "/a"),
+        ] {
+            assert_eq!(path_text(path), expected, "{path:?}");
+        }
+    }
+}

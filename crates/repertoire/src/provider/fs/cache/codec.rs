@@ -1,5 +1,8 @@
 //! Numbers and texts as bytes, and back without trust.
 
+/// The most things that room is reserved for before they are seen.
+const MAX_RESERVED: usize = 64;
+
 /// Writes values one after the other.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
@@ -132,6 +135,10 @@ impl<'a> Reader<'a> {
 
     pub(super) fn texts(&mut self) -> Option<Vec<String>> {
         let count = self.count()?;
-        (0..count).map(|_| self.text().map(str::to_owned)).collect()
+        let mut texts = Vec::with_capacity(count.min(MAX_RESERVED));
+        for _ in 0..count {
+            texts.push(self.text()?.to_owned());
+        }
+        Some(texts)
     }
 }

@@ -117,8 +117,17 @@ impl Cache {
 
     /// Returns what is remembered of the skill at `path`.
     pub(crate) fn find(&self, path: &str) -> Option<Remembered<'_>> {
-        let found = self.slots.binary_search_by(|slot| self.text(&slot.path).cmp(path)).ok()?;
+        let path = path.as_bytes();
+        let found = self.slots.binary_search_by(|slot| self.block(&slot.path).cmp(path)).ok()?;
         self.slots.get(found).map(|slot| Remembered { cache: self, slot })
+    }
+
+    /// Returns the same as [`Cache::find`], sooner if the skill is the one at `position`.
+    pub(crate) fn find_at(&self, position: usize, path: &str) -> Option<Remembered<'_>> {
+        match self.slots.get(position) {
+            Some(slot) if self.block(&slot.path) == path.as_bytes() => Some(Remembered { cache: self, slot }),
+            _ => self.find(path),
+        }
     }
 
     /// Returns every skill it remembers, with its path.

@@ -150,8 +150,10 @@ impl SafeDir {
                 },
                 known => kind(known),
             };
-            let decoded = name.to_str().is_ok();
-            entries.push(Entry { name: name.to_string_lossy().into_owned(), decoded, kind });
+            entries.push(match name.to_str() {
+                Ok(name) => Entry { name: name.to_owned(), decoded: true, kind },
+                Err(_) => Entry { name: name.to_string_lossy().into_owned(), decoded: false, kind },
+            });
         }
         Ok(Entries { entries, more: false })
     }

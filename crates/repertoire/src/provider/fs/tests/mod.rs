@@ -51,7 +51,7 @@ fn permissions_bind(directory: &Path) -> bool {
     let probe = directory.join("probe");
     fs::write(&probe, "x").unwrap();
     fs::set_permissions(&probe, fs::Permissions::from_mode(0o000)).unwrap();
-    let bind = fs::read(&probe).is_err();
+    let bind = fs::File::open(&probe).is_err();
     fs::remove_file(probe).unwrap();
     bind
 }

@@ -1,0 +1,39 @@
+//! The tests of the command line, in one binary so that it is linked once: one module per command.
+//!
+//! A new command gets a `test_<command>_command.rs`; what is about no one command goes to `test_global.rs`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "the program under test is started, and its files are looked at"
+)]
+
+mod sandbox;
+mod test_catalog_command;
+mod test_check_command;
+mod test_completions_command;
+mod test_configuration;
+mod test_doctor_command;
+mod test_explain_command;
+mod test_files_command;
+mod test_global;
+mod test_init_command;
+mod test_list_command;
+mod test_new_command;
+mod test_show_command;
+
+#[test]
+fn no_test_file_is_forgotten() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let manifest = std::fs::read_to_string(root.join("Cargo.toml")).unwrap();
+    let runner = include_str!("runner.rs");
+    for entry in root.join("tests").read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            let is_run =
+                runner.contains(&format!("mod {name};")) || manifest.contains(&format!("name = \"{name}\""));
+            assert!(is_run, "tests/{name}.rs is neither a module of runner.rs nor a test of Cargo.toml");
+        }
+    }
+}

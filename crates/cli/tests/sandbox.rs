@@ -1,0 +1,139 @@
+//! A home and a project in a temporary directory, and `rep` run in them with a clean environment.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The frontmatter of a skill that nothing is wrong with.
+pub(crate) fn skill(name: &str, body: &str) -> String {
+    format!(
+        "---\nname: {name}\ndescription: Does {name} things well. Use when {name} is asked for.\n---\n{body}"
+    )
+}
+
+/// A home and a project.
+pub(crate) struct Sandbox {
+    directory: TempDir,
+    variables: Vec<(String, String)>,
+}
+
+/// What a run of `rep` came to.
+pub(crate) struct Run {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+    pub bytes: Vec<u8>,
+}
+
+impl Sandbox {
+    pub(crate) fn new() -> Self {
+        let sandbox = Self { directory: TempDir::new().unwrap(), variables: Vec::new() };
+        fs::create_dir_all(sandbox.project().join(".git")).unwrap();
+        fs::create_dir_all(sandbox.home()).unwrap();
+        sandbox
+    }
+
+    /// Returns a sandbox with two sound skills, `alpha` and `beta`.
+    pub(crate) fn with_skills() -> Self {
+        let sandbox = Self::new();
+        sandbox.write(".agents/skills/alpha/SKILL.md", skill("alpha", "# Alpha\n\nDo alpha.\n"));
+        sandbox.write(".agents/skills/alpha/references/guide.md", "one\ntwo\nthree\n");
+        sandbox.write(".agents/skills/alpha/scripts/run.sh", "echo alpha\n");
+        sandbox.write(".agents/skills/beta/SKILL.md", skill("beta", "# Beta\n\nDo beta.\n"));
+        sandbox
+    }
+
+    fn base(&self) -> PathBuf {
+        self.directory.path().canonicalize().unwrap()
+    }
+
+    pub(crate) fn project(&self) -> PathBuf {
+        self.base().join("project")
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.base().join("home")
+    }
+
+    /// Writes a file of the project; `../home/x` is a file of the home.
+    pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.project().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.project().join(path)).unwrap()
+    }
+
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
+        self.variables.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// Returns the command, so that a test can change how it is run.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        self.command_in(&self.project(), arguments)
+    }
+
+    fn command_in(&self, directory: &Path, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_rep"));
+        command
+            .env_clear()
+            .env("HOME", self.home())
+            .current_dir(directory)
+            .args(arguments)
+            .stdin(Stdio::null());
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Run {
+        self.finish(self.command(arguments))
+    }
+
+    pub(crate) fn run_in(&self, directory: &str, arguments: &[&str]) -> Run {
+        self.finish(self.command_in(&self.project().join(directory), arguments))
+    }
+
+    pub(crate) fn finish(&self, mut command: Command) -> Run {
+        let output = command.output().unwrap();
+        Run {
+            code: output.status.code().unwrap(),
+            stdout: self.redacted(&output.stdout),
+            stderr: self.redacted(&output.stderr),
+            bytes: output.stdout,
+        }
+    }
+
+    /// Returns the output with the temporary directory called `[DIR]`.
+    fn redacted(&self, bytes: &[u8]) -> String {
+        let text = String::from_utf8_lossy(bytes).into_owned();
+        text.replace(&*self.base().to_string_lossy(), "[DIR]")
+    }
+
+    /// Returns the JSON that a run which has to succeed prints.
+    pub(crate) fn json(&self, arguments: &[&str]) -> Value {
+        let run = self.run(arguments);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        serde_json::from_str(&run.stdout).unwrap()
+    }
+}
+
+impl Run {
+    /// Returns everything that a person or a program sees, for a snapshot.
+    pub(crate) fn transcript(&self) -> String {
+        format!("exit {}\n--- stdout\n{}--- stderr\n{}", self.code, self.stdout, self.stderr)
+    }
+}
+
+/// Compares a run with the snapshot that follows.
+macro_rules! assert_run {
+    ($run:expr, @$snapshot:literal) => {
+        insta::assert_snapshot!($run.transcript(), @$snapshot)
+    };
+}
+
+pub(crate) use assert_run;

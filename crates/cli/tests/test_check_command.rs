@@ -1,0 +1,190 @@
+//! Tests of `rep check`.
+
+use serde_json::Value;
+
+use crate::sandbox::{Sandbox, assert_run, skill};
+
+const REPAIRABLE: &str =
+    "---\nname: colon\ndescription: Use when: a colon is written, by anyone at all.\n---\nx\n";
+
+#[test]
+fn a_sound_library_is_clean() {
+    assert_run!(Sandbox::with_skills().run(&["check"]), @r#"
+    exit 0
+    --- stdout
+    2 skills, nothing to report
+    --- stderr
+    "#);
+}
+
+#[test]
+fn findings_are_shown_with_their_source() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".agents/skills/broken/SKILL.md", "---\nname: broken\n");
+    sandbox.write(
+        ".agents/skills/odd/SKILL.md",
+        "---\nname: odd\ndescription: Does odd things. Use when odd.\nlicence: MIT\n---\nSee [x](references/x.md).\n",
+    );
+    assert_run!(sandbox.run(&["check"]), @r#"
+    exit 1
+    --- stdout
+    broken [quarantined] (.agents/skills/broken)
+
+    error[frontmatter-unterminated]: the frontmatter that opens here is never closed
+     --> .agents/skills/broken/SKILL.md:1:1
+      |
+    1 | ---
+      | ^^^
+      |
+      = help: close it with a line of exactly `---` before the instructions
+
+    odd (.agents/skills/odd)
+
+    warning[field-unknown]: unknown key `licence`
+     --> .agents/skills/odd/SKILL.md:4:1
+      |
+    4 | licence: MIT
+      | ^^^^^^^
+      |
+      = help: did you mean `license`?
+
+    warning[link-broken]: the link to references/x.md leads to no file of the skill
+     --> .agents/skills/odd/SKILL.md:6:5
+      |
+    6 | See [x](references/x.md).
+      |     ^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: add the file, or correct the link; paths are relative to the skill directory
+
+    1 error, 2 warnings in 2 skills
+    --- stderr
+    "#);
+}
+
+#[test]
+fn json_counts_and_columns() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".agents/skills/dir/SKILL.md", skill("other", "x\n"));
+    insta::assert_snapshot!(sandbox.run(&["check", "--json"]).stdout, @r#"
+    {
+      "skills": [
+        {
+          "name": "other",
+          "path": "[DIR]/project/.agents/skills/dir",
+          "state": "active",
+          "diagnostics": [
+            {
+              "rule": "name-directory",
+              "severity": "warning",
+              "message": "the name `other` differs from the directory `dir`",
+              "path": "[DIR]/project/.agents/skills/dir/SKILL.md",
+              "line": 2,
+              "column": 7,
+              "help": "rename the directory to `other`, or write: name: dir"
+            }
+          ]
+        }
+      ],
+      "problems": [],
+      "fixed": [],
+      "summary": {
+        "errors": 0,
+        "warnings": 1,
+        "infos": 0
+      }
+    }
+    "#);
+}
+
+#[test]
+fn paths_are_skills_manifests_or_directories_of_skills() {
+    let sandbox = Sandbox::new();
+    sandbox.write("lib/good/SKILL.md", skill("good", "x\n"));
+    sandbox.write("lib/broken/SKILL.md", "---\nname: broken\n");
+    let code = |path: &str| sandbox.run(&["check", path]).code;
+    assert_eq!([code("lib"), code("lib/good"), code("lib/good/SKILL.md"), code("lib/broken")], [1, 0, 0, 1]);
+    assert_eq!([code("nowhere"), code("lib/good/../../.git")], [2, 1]);
+    let run = sandbox.run(&["check", "--json", "lib/good", "lib/broken/SKILL.md"]);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((run.code, report["skills"].as_array().unwrap().len()), (1, 2));
+}
+
+#[test]
+fn publishing_asks_for_more() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".agents/skills/dir/SKILL.md", skill("other", "x\n"));
+    assert_eq!(sandbox.run(&["check"]).code, 0);
+    assert_eq!(sandbox.run(&["check", "--publish"]).code, 1);
+}
+
+#[test]
+fn a_repair_is_shown_first_and_written_only_when_wanted() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".agents/skills/colon/SKILL.md", REPAIRABLE);
+    assert_run!(sandbox.run(&["check", "--fix"]), @r#"
+    exit 1
+    --- stdout
+    --- a/.agents/skills/colon/SKILL.md
+    +++ b/.agents/skills/colon/SKILL.md
+    @@ -1,5 +1,5 @@
+     ---
+     name: colon
+    -description: Use when: a colon is written, by anyone at all.
+    +description: "Use when: a colon is written, by anyone at all."
+     ---
+     x
+    --- stderr
+    error: nothing was written: 1 file can be repaired
+    hint: `--yes` writes the repairs without asking
+    "#);
+    assert_eq!(sandbox.read(".agents/skills/colon/SKILL.md"), REPAIRABLE);
+    assert_run!(sandbox.run(&["check", "--fix", "--yes"]), @r#"
+    exit 0
+    --- stdout
+    --- a/.agents/skills/colon/SKILL.md
+    +++ b/.agents/skills/colon/SKILL.md
+    @@ -1,5 +1,5 @@
+     ---
+     name: colon
+    -description: Use when: a colon is written, by anyone at all.
+    +description: "Use when: a colon is written, by anyone at all."
+     ---
+     x
+    1 skill, nothing to report
+    --- stderr
+    repaired 1 file
+    "#);
+    assert!(sandbox.read(".agents/skills/colon/SKILL.md").contains("description: \"Use when:"));
+    assert_run!(sandbox.run(&["check", "--fix", "--yes"]), @r#"
+    exit 0
+    --- stdout
+    1 skill, nothing to report
+    --- stderr
+    there is nothing to repair
+    "#);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_repair_keeps_the_mode_and_leaves_nothing_behind() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let sandbox = Sandbox::new();
+    sandbox.write(".agents/skills/colon/SKILL.md", REPAIRABLE);
+    let directory = sandbox.project().join(".agents/skills/colon");
+    let path = directory.join("SKILL.md");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
+    assert_eq!(sandbox.run(&["check", "--fix", "--yes"]).code, 0);
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o640);
+    assert_eq!(directory.read_dir().unwrap().count(), 1);
+}
+
+#[test]
+fn the_reference_library_is_another_command_line() {
+    let sandbox = Sandbox::with_skills();
+    let run = sandbox.run(&["check", "--compat", "skills-ref", "validate", ".agents/skills/alpha"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "Valid skill: .agents/skills/alpha\n"));
+    assert_eq!(sandbox.run(&["check", "--compat", "skills-ref", "validate", "nowhere"]).code, 2);
+    assert!(sandbox.run(&["check", "--compat", "skills-ref", "--help"]).stdout.starts_with("Usage:"));
+    assert_eq!(sandbox.run(&["check", "--compat", "other"]).code, 2);
+}

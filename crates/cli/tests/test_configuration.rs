@@ -1,0 +1,155 @@
+//! Tests of configuration files, variables and their layers.
+
+use serde_json::Value;
+
+use crate::sandbox::{Sandbox, assert_run, skill};
+
+#[test]
+fn faults_are_shown_with_their_line() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "repertoire.toml",
+        "profil = \"strict\"\nduplicates = \"abrt\"\n\n[scan]\nmax_depth = 99\ncatalog = 1\n\n[rules]\nname-gramar = \"off\"\n",
+    );
+    assert_run!(sandbox.run(&["list"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: unknown key `profil`
+     --> [DIR]/project/repertoire.toml:1:1
+      |
+    1 | profil = "strict"
+      | ^^^^^^
+      |
+      = help: did you mean `profile`?
+
+    error: bad value for `duplicates`
+     --> [DIR]/project/repertoire.toml:2:14
+      |
+    2 | duplicates = "abrt"
+      |              ^^^^^^
+      |
+      = help: did you mean "abort"?
+
+    error: bad value for `scan.max_depth`
+     --> [DIR]/project/repertoire.toml:5:13
+      |
+    5 | max_depth = 99
+      |             ^^
+      |
+      = help: it takes a whole number, 1 to 6
+
+    error: unknown key `scan.catalog`
+     --> [DIR]/project/repertoire.toml:6:1
+      |
+    6 | catalog = 1
+      | ^^^^^^^
+      |
+      = help: every key is listed in docs/reference/configuration.md
+
+    error: there is no rule `name-gramar`
+     --> [DIR]/project/repertoire.toml:9:1
+      |
+    9 | name-gramar = "off"
+      | ^^^^^^^^^^^
+      |
+      = help: did you mean `name-grammar`?
+    "#);
+    sandbox.write("repertoire.toml", "profile = \n");
+    assert_run!(sandbox.run(&["list"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: string values must be quoted, expected literal string
+     --> [DIR]/project/repertoire.toml:1:11
+      |
+    1 | profile = 
+      |           ^
+    "#);
+    sandbox.write("repertoire.toml", b"\xff");
+    assert_eq!(sandbox.run(&["list"]).code, 2);
+}
+
+#[test]
+fn a_bad_variable_is_an_error_too() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("REPERTOIRE_CATALOG_FORMAT", "yaml");
+    assert_run!(sandbox.run(&["list"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: bad value `yaml` for REPERTOIRE_CATALOG_FORMAT
+    hint: it takes xml, list, menu, bracket, markdown, json, compat
+    "#);
+}
+
+/// Returns how many characters of description are too few, as told by the rule.
+fn profile(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    let run = sandbox.run(&[&["doctor", "--json"], arguments].concat());
+    let answer: Value = serde_json::from_str(&run.stdout).unwrap();
+    let checks = answer["checks"].as_array().unwrap();
+    let profile = checks.iter().find(|check| check["topic"] == "profile").unwrap();
+    profile["message"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn later_layers_win() {
+    let mut sandbox = Sandbox::new();
+    assert_eq!(profile(&sandbox, &[]), "standard");
+    sandbox.write("../home/.config/repertoire/config.toml", "profile = \"lenient\"\n");
+    assert_eq!(profile(&sandbox, &[]), "lenient");
+    sandbox.write("repertoire.toml", "profile = \"harness\"\n");
+    assert_eq!(profile(&sandbox, &[]), "harness");
+    sandbox.set("REPERTOIRE_PROFILE", "strict");
+    assert_eq!(profile(&sandbox, &[]), "strict");
+    assert_eq!(profile(&sandbox, &["--profile", "standard"]), "standard");
+    sandbox.write("other.toml", "profile = \"standard\"\n");
+    sandbox.set("REPERTOIRE_PROFILE", "");
+    assert_eq!(profile(&sandbox, &["--config", "other.toml"]), "standard");
+    sandbox.set("REPERTOIRE_CONFIG", "other.toml");
+    assert_eq!(profile(&sandbox, &[]), "standard");
+}
+
+#[test]
+fn the_nearest_project_file_counts_and_only_within_the_repository() {
+    let sandbox = Sandbox::new();
+    sandbox.write("../repertoire.toml", "x = 1\n");
+    sandbox.write("repertoire.toml", "profile = \"strict\"\n");
+    sandbox.write("a/repertoire.toml", "profile = \"lenient\"\n");
+    sandbox.write("a/b/x", "");
+    let run = sandbox.run_in("a/b", &["doctor"]);
+    assert!(run.stdout.contains("profile   lenient"), "{}", run.stdout);
+    std::fs::remove_file(sandbox.project().join("repertoire.toml")).unwrap();
+    assert_eq!(sandbox.run(&["list"]).code, 0);
+}
+
+#[test]
+fn roots_add_up_and_are_relative_to_their_file() {
+    let mut sandbox = Sandbox::new();
+    for place in ["../home/.config/repertoire/mine", "theirs", "extra"] {
+        sandbox.write(&format!("{place}/x/SKILL.md"), skill("x", "x\n"));
+    }
+    sandbox.write("../home/.config/repertoire/config.toml", "roots = [\"mine\"]\n");
+    sandbox.write("repertoire.toml", "roots = [\"theirs\"]\n");
+    sandbox.set("REPERTOIRE_ROOTS", "extra");
+    sandbox.write("deep/x", "");
+    let sources = |sandbox: &Sandbox| -> Vec<String> {
+        let listing = sandbox.json(&["list", "--json", "--all"]);
+        let skills = listing["skills"].as_array().unwrap().clone();
+        skills.iter().map(|skill| skill["source"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(sources(&sandbox), ["config:extra", "config:theirs", "config:mine"]);
+    let run = sandbox.run_in("deep", &["show", "config:theirs:x"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+}
+
+#[test]
+fn rules_are_turned_off_and_up() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".agents/skills/dir/SKILL.md", skill("other", "x\n"));
+    assert_eq!(sandbox.run(&["check"]).code, 0);
+    sandbox.write("repertoire.toml", "rules.name-directory = \"error\"\n");
+    assert_eq!(sandbox.run(&["check"]).code, 1);
+    sandbox.write("repertoire.toml", "[rules]\nname-directory = \"off\"\n");
+    assert!(sandbox.run(&["check"]).stdout.contains("nothing to report"));
+}

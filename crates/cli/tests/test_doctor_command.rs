@@ -1,0 +1,53 @@
+//! Tests of `rep doctor`.
+
+use serde_json::Value;
+
+use crate::sandbox::{Sandbox, skill};
+
+fn statuses(sandbox: &Sandbox, arguments: &[&str]) -> (i32, Vec<(String, String)>) {
+    let run = sandbox.run(&[&["doctor", "--json"], arguments].concat());
+    let answer: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(answer["ok"], run.code == 0);
+    let word = |check: &Value, key: &str| check[key].as_str().unwrap().to_owned();
+    let checks = answer["checks"].as_array().unwrap();
+    let bad = checks.iter().filter(|check| check["status"] != "ok");
+    (run.code, bad.map(|check| (word(check, "status"), word(check, "message"))).collect())
+}
+
+#[test]
+fn a_sound_set_up_is_all_right() {
+    let sandbox = Sandbox::with_skills();
+    assert_eq!(statuses(&sandbox, &[]), (0, vec![]));
+    let run = sandbox.run(&["doctor"]);
+    assert!(run.stdout.contains(".agents/skills: 2 skills"), "{}", run.stdout);
+    assert!(run.stdout.contains("2 active, 0 shadowed, 0 quarantined"), "{}", run.stdout);
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    let mut sandbox = Sandbox::with_skills();
+    sandbox.write(".agents/skills/broken/SKILL.md", "---\nname: broken\n");
+    sandbox.write("../home/.claude/skills/alpha/SKILL.md", skill("alpha", "other\n"));
+    sandbox.write("repertoire.toml", "roots = [\"nowhere\"]\n");
+    sandbox.set("REPERTOIRE_PROFIL", "strict");
+    let (code, bad) = statuses(&sandbox, &[]);
+    let messages: Vec<&str> = bad.iter().map(|(_, message)| message.as_str()).collect();
+    assert_eq!(code, 0);
+    assert!(messages[0].contains("REPERTOIRE_PROFIL"), "{messages:?}");
+    assert!(messages[1].contains("nowhere is not there"), "{messages:?}");
+    assert!(messages[2].contains("broken is quarantined"), "{messages:?}");
+    assert!(messages[3].contains("the name `alpha` is taken"), "{messages:?}");
+    assert_eq!(messages.len(), 4, "{messages:?}");
+}
+
+#[test]
+fn what_is_broken_is_an_error() {
+    let sandbox = Sandbox::with_skills();
+    assert_eq!(statuses(&sandbox, &["--root", "nowhere"]).0, 1);
+    sandbox.write(".agents/skills/broken/SKILL.md", "---\nname: broken\n");
+    assert_eq!(statuses(&sandbox, &["--profile", "strict"]).0, 1);
+    sandbox.write("repertoire.toml", "x = 1\n");
+    let (code, bad) = statuses(&sandbox, &[]);
+    assert_eq!((code, bad.len()), (1, 1));
+    assert!(bad[0].1.contains("unknown key `x`"), "{bad:?}");
+}

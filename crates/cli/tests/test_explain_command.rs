@@ -1,0 +1,70 @@
+//! Tests of `rep explain`.
+
+use serde_json::Value;
+
+use crate::sandbox::{Sandbox, assert_run, skill};
+
+#[test]
+fn every_decision_is_told() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../home/.claude/skills/alpha/SKILL.md", skill("alpha", "other\n"));
+    assert_run!(sandbox.run(&["explain", "alpha"]), @r#"
+    exit 0
+    --- stdout
+    alpha from project:.agents/skills is active
+           found  in .agents/skills/alpha by project:.agents/skills, a place of the project
+            name  taken from the frontmatter
+     description  taken from the frontmatter, 52 characters
+       collision  it wins over [DIR]/home/.claude/skills/alpha (user:.claude/skills)
+           state  active: it holds its name and can be loaded
+         catalog  shown with its whole description, under no budget
+
+    alpha from user:.claude/skills is shadowed
+           found  in [DIR]/home/.claude/skills/alpha by user:.claude/skills, a place of the user
+            name  taken from the frontmatter
+     description  taken from the frontmatter, 52 characters
+       collision  the name `alpha` is taken by [DIR]/project/.agents/skills/alpha (project:.agents/skills), which wins over [DIR]/home/.claude/skills/alpha (user:.claude/skills)
+           state  shadowed: load it as user:.claude/skills:alpha
+         catalog  left out, because it is not active
+    --- stderr
+    "#);
+}
+
+#[test]
+fn repairs_and_derived_names() {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        ".agents/skills/My Dir/SKILL.md",
+        "---\ndescription: Use when: needed, by whom it may concern.\n---\nx\n",
+    );
+    assert_run!(sandbox.run(&["explain", "my-dir"]), @r#"
+    exit 0
+    --- stdout
+    my-dir from project:.agents/skills is active
+           found  in .agents/skills/My Dir by project:.agents/skills, a place of the project
+          repair  its frontmatter is not valid YAML and was read as it was meant
+            name  taken from the directory, because the frontmatter has none
+     description  taken from the frontmatter, 41 characters
+            rule  warning[frontmatter-repaired] the value of `description` is not valid YAML: mapping values are not allowed in this context (SKILL.md:2)
+            rule  warning[name-missing] there is no `name`; the directory's is used: my-dir (SKILL.md)
+           state  active: it holds its name and can be loaded
+         catalog  shown with its whole description, under no budget
+    --- stderr
+    "#);
+}
+
+#[test]
+fn absence_is_explained() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(".agents/skills/gamma/skills.md", "x");
+    let run = sandbox.run(&["explain", "gamma"]);
+    assert_eq!(run.code, 1);
+    assert!(
+        run.stdout.contains(".agents/skills/gamma is there but has no SKILL.md, only skills.md"),
+        "{}",
+        run.stdout
+    );
+    let run = sandbox.run(&["explain", "alphaa", "--json"]);
+    let answer: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((run.code, &answer["found"], &answer["nearest"][0]), (1, &false.into(), &"alpha".into()));
+}

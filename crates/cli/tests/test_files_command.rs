@@ -1,0 +1,66 @@
+//! Tests of `rep files`.
+
+use crate::sandbox::{Sandbox, assert_run};
+
+#[test]
+fn files_are_listed_with_size_and_kind() {
+    let sandbox = Sandbox::with_skills();
+    assert_run!(sandbox.run(&["files", "alpha"]), @r#"
+    exit 0
+    --- stdout
+    PATH                 SIZE  KIND
+    SKILL.md              105  manifest
+    references/guide.md    14  reference
+    scripts/run.sh         11  script
+    --- stderr
+    "#);
+    assert_run!(sandbox.run(&["files", "alpha", "references"]), @r#"
+    exit 0
+    --- stdout
+    PATH                 SIZE  KIND
+    references/guide.md    14  reference
+    --- stderr
+    "#);
+    insta::assert_snapshot!(sandbox.run(&["files", "beta", "--json"]).stdout, @r#"
+    {
+      "name": "beta",
+      "source": "project:.agents/skills",
+      "path": "[DIR]/project/.agents/skills/beta",
+      "files": [
+        {
+          "path": "SKILL.md",
+          "size": 100,
+          "kind": "manifest",
+          "executable": false
+        }
+      ],
+      "problems": []
+    }
+    "#);
+}
+
+#[test]
+fn wrong_directories() {
+    let sandbox = Sandbox::with_skills();
+    assert_run!(sandbox.run(&["files", "alpha", "assets"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: the skill has no directory `assets`
+    hint: run `rep files NAME` to see its files
+    "#);
+    assert_run!(sandbox.run(&["files", "alpha", "SKILL.md"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: `SKILL.md` is a file, not a directory
+    hint: run `rep show NAME --file PATH` to read it
+    "#);
+    assert_run!(sandbox.run(&["files", "alpha", "../beta"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: `../beta` is no path in a skill
+      because: the path leads upwards (`..`)
+    "#);
+}

@@ -1,0 +1,65 @@
+//! Tests of `rep new`.
+
+use crate::sandbox::{Sandbox, assert_run};
+
+#[test]
+fn a_new_skill_passes_the_strictest_checks() {
+    let sandbox = Sandbox::new();
+    assert_run!(sandbox.run(&["new", "release-notes"]), @r#"
+    exit 0
+    --- stdout
+    made [DIR]/project/.agents/skills/release-notes
+    --- stderr
+    hint: write its description and instructions, then run `rep check [DIR]/project/.agents/skills/release-notes`
+    "#);
+    assert_run!(sandbox.run(&["check", "--profile", "strict"]), @r#"
+    exit 0
+    --- stdout
+    1 skill, nothing to report
+    --- stderr
+    "#);
+    assert_run!(sandbox.run(&["check", "--profile", "strict", "--publish"]), @r#"
+    exit 0
+    --- stdout
+    1 skill, nothing to report
+    --- stderr
+    "#);
+    assert_eq!(sandbox.run(&["show", "release-notes", "--reference", "details.md"]).code, 0);
+}
+
+#[test]
+fn nothing_is_overwritten() {
+    let sandbox = Sandbox::with_skills();
+    assert_run!(sandbox.run(&["new", "alpha"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: [DIR]/project/.agents/skills/alpha is already there
+    hint: choose another name, or remove it first
+    "#);
+}
+
+#[test]
+fn names_are_held_to_the_standard() {
+    let sandbox = Sandbox::new();
+    assert_run!(sandbox.run(&["new", "My Skill"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: `My Skill` is no name for a skill: it holds an upper-case letter
+    hint: did you mean `my-skill`?
+    "#);
+    assert_eq!(sandbox.run(&["new", "../x"]).code, 2);
+    assert_eq!(sandbox.run(&["new", ""]).code, 2);
+    assert!(!sandbox.project().join(".agents").is_dir());
+}
+
+#[test]
+fn the_nearest_place_is_used() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("deep/down/x", "");
+    assert_eq!(sandbox.run_in("deep/down", &["new", "gamma"]).code, 0);
+    assert!(sandbox.project().join(".agents/skills/gamma/SKILL.md").is_file());
+    assert_eq!(sandbox.run(&["new", "delta", "--dir", "mine"]).code, 0);
+    assert!(sandbox.project().join("mine/delta/references/details.md").is_file());
+}
