@@ -40,10 +40,11 @@ def processor():
 
 
 def print_report(about, figures, rows):
-    versions = ", ".join(version if name in version else f"{name} {version}" for name, version in about["versions"].items())
+    # Some programs name themselves in their version.
+    versions = (text if name in text.lower() else f"{name} {text}" for name, text in about["versions"].items())
     print(f"{about['at']}, commit {about['commit']}, {about['cores']} cores ({about['processor']})")
     print(f"load average {about['load_before']} before, {about['load_after']} after")
-    print(f"{versions}")
+    print(", ".join(versions))
     for name in about["missing"]:
         print(f"not installed, not compared: {name}")
     for size in sorted({figure.size for figure in figures.all.values()}):
