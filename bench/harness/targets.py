@@ -95,11 +95,15 @@ def growth(figures):
     for threads in sorted({1, who.cores()}):
         middle = figures.inside(MIDDLE, who.REP, "cold", threads)
         large = figures.inside(LARGE, who.REP, "cold", threads)
-        if middle and large:
+        bare_middle = figures.inside(MIDDLE, who.BARE, "index", threads)
+        bare_large = figures.inside(LARGE, who.BARE, "index", threads)
+        if middle and large and bare_middle and bare_large:
             scale = MIDDLE / LARGE
+            # The kernel itself takes longer per file where there are more of them; the bare program shows how much.
+            bare = bare_large.min / bare_middle.min * scale
             yield Row(
                 f"cold index per skill at 10,000 at most 1.3 x that at 1,000, {in_threads(threads)}",
-                f"{large.min / LARGE * 1e3:.2f} us / {middle.min / MIDDLE * 1e3:.2f} us",
+                f"{large.min / LARGE * 1e3:.2f} us / {middle.min / MIDDLE * 1e3:.2f} us (bare: {bare:.2f})",
                 large.min / middle.min * scale,
                 large.median / middle.median * scale,
                 1.3,
