@@ -32,6 +32,10 @@ use crate::exit::Exit;
 use crate::ui::Ui;
 use crate::wire::Context;
 
+/// Listing a large library is mostly small allocations on all cores, where the system's allocator is slow.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     let env = Env::capture();
     if let Some(code) = cli::complete(&env) {

@@ -34,3 +34,6 @@ pub use path::{PathFault, SkillPath};
 pub use policy::{Policy, Profile};
 pub use resolve::State;
 pub use validate::RuleId;
+
+/// A fingerprint of this crate's sources; whatever is kept of a [`Document`] is good only for the same one.
+pub const FINGERPRINT: &str = env!("REPERTOIRE_MODEL_FINGERPRINT");

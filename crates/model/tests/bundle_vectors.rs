@@ -1,5 +1,7 @@
 //! The published test vectors for bundle digests.
 
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // Tests may touch the world.
+
 use repertoire_model::{Bundle, BundleFile, Digest, SkillPath};
 use serde_json::Value;
 

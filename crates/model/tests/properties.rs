@@ -1,5 +1,7 @@
 //! What must hold of every text, however odd.
 
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // Tests may touch the world.
+
 use proptest::prelude::*;
 use repertoire_model::document::frontmatter_json;
 use repertoire_model::{Document, LineRange, Policy, Profile, SkillName, SkillPath, Source, repair, yaml};

@@ -1,5 +1,7 @@
 //! Keeps `docs/reference/rules.md` the table of rules that is in force.
 
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // Tests may touch the world.
+
 use std::fmt::Write as _;
 
 use repertoire_model::Severity;

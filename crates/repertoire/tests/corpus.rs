@@ -2,6 +2,8 @@
 //!
 //! `REPERTOIRE_CORPUS` may name a directory of skills. Otherwise archives in `../shared/corpus` beside the repository are used.
 
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // Tests may touch the world.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;

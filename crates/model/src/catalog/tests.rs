@@ -1,3 +1,5 @@
+//! Golden texts of every format, and what must hold of them.
+
 use super::*;
 
 const HOSTILE: &[(&str, &str)] = &[

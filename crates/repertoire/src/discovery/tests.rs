@@ -1,5 +1,7 @@
 //! Tests of where skills are looked for.
 
+use std::path::PathBuf;
+
 use std::fs;
 
 use repertoire_model::{Policy, RuleId};

@@ -9,10 +9,10 @@ use repertoire_model::{Bundle, BundleFile, Digest, RuleId, SkillPath};
 use super::cache::{CacheFile, Facts, now};
 use super::manifest::{self, Care, Manifest};
 use super::place::{Home, Place, ROOT_LOCATOR, Root};
+use super::provider::{FsOptions, display};
 use super::safe_dir::{Fault, Stamp};
 use super::scan::{Found, scan};
 use super::walk::{Walked, WalkedFile, walk};
-use super::{FsOptions, display};
 use crate::provider::{FileListing, Listed, Listing, Locator, Problem, Skill};
 use crate::{Error, ErrorKind};
 

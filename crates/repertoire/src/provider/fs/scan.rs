@@ -13,8 +13,8 @@ use super::cache::{Cache, Facts};
 use super::limits::MAX_DEPTH;
 use super::manifest::{self, Care, Manifest};
 use super::place::{Home, Place, ROOT_LOCATOR, Root};
+use super::provider::{FsOptions, display, text_of};
 use super::safe_dir::{Entries, Entry, Fault, Kind, Stamp};
-use super::{FsOptions, display, text_of};
 use crate::provider::Problem;
 
 /// Directories that hold no skills but may hold very many files.

@@ -9,10 +9,11 @@ use repertoire_model::{
     Diagnostic, Document, Manifest, Policy, RuleId, Severity, SkillPath, Source, Standing,
 };
 
-use super::{MANIFEST_FILE, render};
+use super::render;
 use crate::provider::BoxFuture;
 use crate::provider::fs::limits::FILES;
 use crate::{Error, ErrorKind};
+use repertoire_model::document::MANIFEST_FILE;
 
 /// The longest description the open standard allows, in characters.
 const MAX_DESCRIPTION_CHARS: usize = 1024;

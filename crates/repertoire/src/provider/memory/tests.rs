@@ -8,7 +8,10 @@ use proptest::prelude::*;
 use repertoire_model::Manifest;
 
 use super::*;
+use crate::ErrorKind;
+use crate::provider::*;
 use crate::testing;
+use repertoire_model::RuleId;
 
 fn greet() -> SkillDefinition {
     SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n")

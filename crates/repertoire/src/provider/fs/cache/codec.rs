@@ -134,11 +134,16 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn texts(&mut self) -> Option<Vec<String>> {
+        self.list(|reader| reader.text().map(str::to_owned))
+    }
+
+    /// Reads a list with exactly the room it needs: there is one in memory for every skill.
+    pub(super) fn list<T>(&mut self, item: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let count = self.count()?;
-        let mut texts = Vec::with_capacity(count.min(MAX_RESERVED));
+        let mut list = Vec::with_capacity(count.min(MAX_RESERVED));
         for _ in 0..count {
-            texts.push(self.text()?.to_owned());
+            list.push(item(self)?);
         }
-        Some(texts)
+        Some(list)
     }
 }

@@ -42,8 +42,7 @@ pub(super) fn decode(reader: &mut Reader<'_>, rules: &[RuleId]) -> Option<Docume
     };
     let repaired = reader.bool()?;
     let body = Body { offset: reader.usize()?, length: reader.usize()?, lines: reader.usize()? };
-    let count = reader.count()?;
-    let diagnostics = (0..count).map(|_| decode_diagnostic(reader, rules)).collect::<Option<_>>()?;
+    let diagnostics = reader.list(|reader| decode_diagnostic(reader, rules))?;
     Some(Document { name, description, manifest, standing, repaired, body, diagnostics })
 }
 
@@ -97,10 +96,7 @@ fn decode_manifest(reader: &mut Reader<'_>) -> Option<Manifest> {
     let mut text = || reader.optional_text().map(|text| text.map(str::to_owned));
     let (name, description, license) = (text()?, text()?, text()?);
     let (compatibility, version, author) = (text()?, text()?, text()?);
-    let count = reader.count()?;
-    let metadata = (0..count)
-        .map(|_| Some((reader.text()?.to_owned(), reader.text()?.to_owned())))
-        .collect::<Option<_>>()?;
+    let metadata = reader.list(|reader| Some((reader.text()?.to_owned(), reader.text()?.to_owned())))?;
     Some(Manifest {
         name,
         description,

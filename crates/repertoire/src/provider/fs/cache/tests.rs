@@ -2,8 +2,12 @@
 
 use proptest::prelude::*;
 use repertoire_model::document::Body;
-use repertoire_model::{Diagnostic, Manifest, Severity, SkillName, Span, Standing};
+use repertoire_model::validate::RULES;
+use repertoire_model::{Diagnostic, Digest, Document, Manifest, RuleId, Severity, SkillName, Span, Standing};
 
+use super::super::safe_dir::Stamp;
+use super::codec::{Reader, Writer};
+use super::contents::{FORMAT, MAGIC};
 use super::*;
 
 fn texts() -> impl Strategy<Value = Vec<String>> {

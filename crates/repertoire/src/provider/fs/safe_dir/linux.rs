@@ -12,7 +12,8 @@ use rustix::fs::{
 };
 use rustix::io::{Errno, read, retry_on_intr};
 
-use super::{Entries, Entry, Fault, Kind, Stamp, nanoseconds};
+use super::types::nanoseconds;
+use super::{Entries, Entry, Fault, Kind, Stamp};
 
 /// How files are opened: reading never blocks, never makes a terminal ours, and is not passed on to children.
 const FILE: OFlags = OFlags::RDONLY

@@ -4,6 +4,7 @@
 //! the handle's file system, does not block, and yields regular files only. So a directory that is swapped for a link
 //! between two looks cannot lead a read astray.
 
+mod types;
 #[cfg(target_os = "linux")]
 mod linux;
 #[cfg(any(not(target_os = "linux"), test))]
@@ -15,110 +16,4 @@ mod tests;
 pub(crate) use linux::SafeDir;
 #[cfg(not(target_os = "linux"))]
 pub(crate) use portable::SafeDir;
-
-use std::io;
-
-/// What a directory entry is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    File,
-    Directory,
-    Link,
-    /// A device, socket or pipe.
-    Special,
-}
-
-/// An entry of a directory.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Entry {
-    /// Its name; where `decoded` is false, an approximation for people.
-    pub(crate) name: String,
-    pub(crate) decoded: bool,
-    pub(crate) kind: Kind,
-}
-
-/// The entries of a directory, in no particular order.
-#[derive(Debug)]
-pub(crate) struct Entries {
-    pub(crate) entries: Vec<Entry>,
-    /// Whether there were more than the limit.
-    pub(crate) more: bool,
-}
-
-/// What tells whether a file changed, without reading it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub(crate) struct Stamp {
-    pub(crate) size: u64,
-    /// Nanoseconds since 1970.
-    pub(crate) modified: i64,
-    /// Nanoseconds since 1970; the inode's own change time, which no program can set.
-    pub(crate) changed: i64,
-    pub(crate) inode: u64,
-    pub(crate) device: u64,
-    pub(crate) mode: u32,
-}
-
-/// The permission bit of an owner who may execute the file.
-const OWNER_EXECUTES: u32 = 0o100;
-
-impl Stamp {
-    /// Returns whether the file's owner may execute it.
-    pub(crate) fn is_executable(&self) -> bool {
-        self.mode & OWNER_EXECUTES != 0
-    }
-}
-
-/// Why something beneath a handle was not opened or not read.
-#[derive(Debug)]
-pub(crate) enum Fault {
-    /// There is nothing there.
-    Missing,
-    /// It is a directory where a file was wanted.
-    IsDirectory,
-    /// It, or a component before the last, is no directory where one was wanted.
-    NotDirectory,
-    /// It, or a component on the way, is a symbolic link.
-    Link,
-    /// It is a device, socket or pipe.
-    Special,
-    /// It is beyond a mount point or above the handle.
-    Outside,
-    /// It is larger than the cap; the size as far as known.
-    TooLarge(u64),
-    /// It changed while it was being read.
-    Changed,
-    /// The operating system refused.
-    Denied(io::Error),
-    /// The operating system reported something else.
-    Io(io::Error),
-}
-
-impl Fault {
-    /// Returns the error of the operating system, or one that says the same.
-    pub(crate) fn into_io(self) -> io::Error {
-        match self {
-            Self::Denied(error) | Self::Io(error) => error,
-            fault => io::Error::other(fault.message()),
-        }
-    }
-
-    /// Returns what to tell a person, in lower case and without final period.
-    pub(crate) fn message(&self) -> String {
-        match self {
-            Self::Missing => "there is no such file".to_owned(),
-            Self::IsDirectory => "it is a directory".to_owned(),
-            Self::NotDirectory => "it is not a directory".to_owned(),
-            Self::Link => "it is a symbolic link".to_owned(),
-            Self::Special => "it is a device, socket or pipe".to_owned(),
-            Self::Outside => "it is outside the directory or on another file system".to_owned(),
-            Self::TooLarge(size) => format!("it is too large ({size} bytes)"),
-            Self::Changed => "it changed while it was being read".to_owned(),
-            Self::Denied(error) | Self::Io(error) => error.to_string().to_lowercase(),
-        }
-    }
-}
-
-/// Returns `seconds` and `nanoseconds` as nanoseconds; times beyond the year 2262 come out as that year.
-fn nanoseconds(seconds: i64, nanoseconds: i64) -> i64 {
-    seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
-}
+pub(crate) use types::{Entries, Entry, Fault, Kind, Stamp};

@@ -11,7 +11,8 @@ use cap_fs_ext::{
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File, FileType, Metadata, OpenOptions};
 
-use super::{Entries, Entry, Fault, Kind, Stamp, nanoseconds};
+use super::types::nanoseconds;
+use super::{Entries, Entry, Fault, Kind, Stamp};
 
 /// A handle on a directory.
 #[derive(Debug)]

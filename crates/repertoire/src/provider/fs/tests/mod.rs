@@ -5,12 +5,13 @@ mod listing;
 mod warm;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use pollster::block_on;
-use repertoire_model::RuleId;
+use repertoire_model::{LineRange, Policy, RuleId, SkillPath};
 
 use super::*;
+use crate::provider::{FileListing, Listing, Locator, Memo, Provider, TokenCounts};
 use crate::testing;
 
 fn skill_md(name: &str) -> String {

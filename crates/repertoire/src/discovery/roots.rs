@@ -1,0 +1,194 @@
+//! The directories that agents keep skills in, in a project and in a home.
+
+use std::collections::HashMap;
+use std::fs::{canonicalize, metadata, symlink_metadata};
+use std::path::{Path, PathBuf};
+
+/// Where skills lie in a project and in a home directory, in order of precedence.
+pub const SKILL_DIRECTORIES: [&str; 8] = [
+    ".agents/skills",
+    ".claude/skills",
+    ".cursor/skills",
+    ".codex/skills",
+    ".github/skills",
+    ".opencode/skills",
+    ".gemini/skills",
+    ".goose/skills",
+];
+
+/// Where else skills lie in a home directory: Copilot, Windsurf, OpenClaw.
+const HOME_DIRECTORIES: [&str; 3] = [".copilot/skills", ".codeium/windsurf/skills", ".openclaw/skills"];
+
+/// Where skills lie in the directory for configuration, which is `~/.config` unless said otherwise: Goose, opencode.
+const CONFIG_DIRECTORIES: [&str; 2] = ["agents/skills", "opencode/skills"];
+
+/// The name that the directory for configuration has in labels, wherever it is.
+const CONFIG: &str = ".config";
+
+/// The most directories between the working directory and that of its repository that are looked at.
+const MAX_ANCESTORS: usize = 64;
+
+/// What discovery is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DiscoveryInput {
+    /// Where the caller works.
+    pub working_directory: PathBuf,
+    /// The user's home.
+    pub home: Option<PathBuf>,
+    /// Where the user's configuration lies, if not below home.
+    pub xdg_config: Option<PathBuf>,
+    /// Whether the project's skills are looked for.
+    pub project: bool,
+    /// Whether the user's skills are looked for.
+    pub user: bool,
+}
+
+/// Whose skills a root holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tier {
+    /// Those that come with the project, from whoever wrote it.
+    Project,
+    /// Those the user installed.
+    User,
+    /// Those a configuration names.
+    Configured,
+    /// Those of a plugin pack.
+    Pack,
+}
+
+/// A directory of skills.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    /// The name of the source, as in `project:.agents/skills`; no two are the same.
+    pub label: String,
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whose it is.
+    pub tier: Tier,
+}
+
+/// What was found at a place that skills are looked for in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Presence {
+    /// A directory.
+    Found,
+    /// Nothing.
+    Missing,
+    /// Something that is no directory, or that may not be looked at.
+    NotDirectory,
+    /// The very directory that the root with this label leads to.
+    SameAs(String),
+}
+
+/// A place that skills are looked for in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The root that it is or would be.
+    pub root: Root,
+    /// What is there.
+    pub presence: Presence,
+}
+
+/// What discovery found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Discovery {
+    /// The directories of skills that exist, those of the project first, nearest first.
+    pub roots: Vec<Root>,
+    /// Every place that was looked at, in the same order.
+    pub places: Vec<Place>,
+}
+
+/// Finds the directories of skills that the project and the user have.
+pub fn discover(input: &DiscoveryInput) -> Discovery {
+    let mut candidates = Vec::new();
+    if input.project {
+        candidates.extend(project_candidates(input));
+    }
+    if input.user {
+        candidates.extend(user_candidates(input));
+    }
+    let mut discovery = Discovery::default();
+    let mut seen: HashMap<PathBuf, String> = HashMap::new();
+    for root in candidates {
+        let presence = look(&root, &mut seen);
+        if presence == Presence::Found {
+            discovery.roots.push(root.clone());
+        }
+        discovery.places.push(Place { root, presence });
+    }
+    discovery
+}
+
+fn look(root: &Root, seen: &mut HashMap<PathBuf, String>) -> Presence {
+    match metadata(&root.path) {
+        Ok(metadata) if metadata.is_dir() => {}
+        Ok(_) => return Presence::NotDirectory,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Presence::Missing,
+        Err(_) => return Presence::NotDirectory,
+    }
+    // One directory under two names, as where `.claude/skills` links to `.agents/skills`, is one source.
+    let Ok(resolved) = canonicalize(&root.path) else { return Presence::NotDirectory };
+    match seen.get(&resolved) {
+        Some(label) => Presence::SameAs(label.clone()),
+        None => {
+            seen.insert(resolved, root.label.clone());
+            Presence::Found
+        }
+    }
+}
+
+fn project_candidates(input: &DiscoveryInput) -> Vec<Root> {
+    let resolve = |path: &Path| canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let working_directory = resolve(&input.working_directory);
+    let home = input.home.as_deref().map(resolve);
+    let mut candidates = Vec::new();
+    for (distance, directory) in project_directories(&working_directory, home.as_deref()).iter().enumerate() {
+        // Home's directories are the user's, also for someone who works there.
+        if input.user && Some(*directory) == home.as_deref() {
+            continue;
+        }
+        for name in SKILL_DIRECTORIES {
+            let label = format!("project:{}{name}", "../".repeat(distance));
+            candidates.push(Root { label, path: directory.join(name), tier: Tier::Project });
+        }
+    }
+    candidates
+}
+
+/// Returns the directories from `working_directory` up to that of its repository.
+///
+/// Without a repository it is the working directory alone. Home, and what is above it, is no project of someone who
+/// works below: a repository of dot files there would otherwise own everything.
+fn project_directories<'a>(working_directory: &'a Path, home: Option<&Path>) -> Vec<&'a Path> {
+    let mut directories = Vec::new();
+    for directory in working_directory.ancestors().take(MAX_ANCESTORS) {
+        if directory != working_directory && home.is_some_and(|home| home.starts_with(directory)) {
+            break;
+        }
+        directories.push(directory);
+        if symlink_metadata(directory.join(".git")).is_ok() {
+            return directories;
+        }
+    }
+    directories.truncate(1);
+    directories
+}
+
+fn user_candidates(input: &DiscoveryInput) -> Vec<Root> {
+    let mut candidates = Vec::new();
+    let mut add = |name: &str, path: PathBuf| {
+        candidates.push(Root { label: format!("user:{name}"), path, tier: Tier::User });
+    };
+    if let Some(home) = &input.home {
+        for name in SKILL_DIRECTORIES.iter().chain(&HOME_DIRECTORIES) {
+            add(name, home.join(name));
+        }
+    }
+    let config = input.xdg_config.clone().or_else(|| Some(input.home.as_ref()?.join(CONFIG)));
+    if let Some(config) = config {
+        for name in CONFIG_DIRECTORIES {
+            add(&format!("{CONFIG}/{name}"), config.join(name));
+        }
+    }
+    candidates
+}

@@ -1,0 +1,208 @@
+//! The provider of skills defined in code.
+
+use std::sync::{Arc, OnceLock};
+
+use repertoire_model::document::MANIFEST_FILE;
+use repertoire_model::validate::Reporter;
+use repertoire_model::{Document, FileEntry, FileKind, LineRange, Policy, RuleId, SkillPath, Source};
+
+use super::definition::{Resource, SkillDefinition};
+use super::render;
+use crate::provider::fs::limits::FILE_BYTES;
+use crate::provider::{BoxFuture, FileContent, FileListing, Listed, Listing, Locator, Provider, Skill};
+use crate::{Error, ErrorKind};
+
+/// The skills that were defined in code.
+///
+/// ```
+/// use repertoire::provider::memory::{MemoryProvider, SkillDefinition, define_skill};
+/// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n")
+///     .with_resource("references/tone.md", "Be warm.\n");
+/// let provider = MemoryProvider::new("builtin", vec![define_skill(skill)?]);
+/// # Ok::<(), repertoire::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct MemoryProvider {
+    label: String,
+    policy: Policy,
+    skills: Vec<Held>,
+}
+
+/// A skill with its `SKILL.md` written out.
+#[derive(Debug)]
+struct Held {
+    locator: Locator,
+    text: String,
+    resources: Vec<HeldResource>,
+    /// Resources that no path leads to, with the reason.
+    misnamed: Vec<(String, String)>,
+}
+
+#[derive(Debug)]
+struct HeldResource {
+    path: SkillPath,
+    resource: Resource,
+    /// What a loader returned. It is asked once, so that every reader sees the bytes that the digest names.
+    loaded: OnceLock<Arc<[u8]>>,
+}
+
+impl MemoryProvider {
+    /// Returns a provider of `skills` under the usual policy.
+    pub fn new(label: impl Into<String>, skills: Vec<SkillDefinition>) -> Self {
+        let mut held: Vec<Held> = Vec::with_capacity(skills.len());
+        for (index, skill) in skills.into_iter().enumerate() {
+            let name = skill.manifest.name.as_deref().unwrap_or_default();
+            let mut locator = Locator::new(name);
+            if held.iter().any(|other| other.locator == locator) {
+                locator = Locator::new(format!("{name}#{index}"));
+            }
+            held.push(Held::new(locator, skill));
+        }
+        held.sort_by(|a, b| a.locator.cmp(&b.locator));
+        Self { label: label.into(), policy: Policy::default(), skills: held }
+    }
+
+    /// Returns this provider with its skills held against `policy`.
+    #[must_use]
+    pub fn with_policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    fn held(&self, locator: &Locator) -> Option<&Held> {
+        let index = self.skills.binary_search_by(|held| held.locator.cmp(locator)).ok()?;
+        self.skills.get(index)
+    }
+
+    fn expect_held(&self, locator: &Locator) -> Result<&Held, Error> {
+        self.held(locator).ok_or_else(|| Error::new(ErrorKind::SkillNotFound).about(locator.as_str()))
+    }
+}
+
+impl Held {
+    fn new(locator: Locator, skill: SkillDefinition) -> Self {
+        let text = render::skill_md(&skill.manifest, &skill.body);
+        let mut resources = Vec::with_capacity(skill.resources.len());
+        let mut misnamed = Vec::new();
+        for (path, resource) in skill.resources {
+            match SkillPath::new(&path) {
+                Ok(path) if path.as_str() != MANIFEST_FILE => {
+                    resources.push(HeldResource { path, resource, loaded: OnceLock::new() });
+                }
+                Ok(_) => misnamed.push((path, "the frontmatter and the body make up this file".to_owned())),
+                Err(fault) => misnamed.push((path, fault.to_string())),
+            }
+        }
+        Self { locator, text, resources, misnamed }
+    }
+
+    fn document(&self, policy: &Policy) -> Document {
+        let source = Source { bytes: self.text.as_bytes(), directory: None, file_name: MANIFEST_FILE };
+        Document::parse(source, policy)
+    }
+
+    async fn bytes(&self, path: &SkillPath) -> Result<Arc<[u8]>, Error> {
+        let fail = |kind| Error::new(kind).about(path.as_str());
+        if path.as_str() == MANIFEST_FILE {
+            return Ok(Arc::from(self.text.as_bytes()));
+        }
+        if path.is_hidden() {
+            return Err(fail(ErrorKind::Forbidden));
+        }
+        let Some(resource) = self.resources.iter().find(|resource| resource.path == *path) else {
+            let is_below = |other: &HeldResource| {
+                other.path.as_str().strip_prefix(path.as_str()).is_some_and(|rest| rest.starts_with('/'))
+            };
+            let directory = self.resources.iter().any(is_below);
+            return Err(fail(if directory { ErrorKind::IsDirectory } else { ErrorKind::FileNotFound }));
+        };
+        resource.bytes().await
+    }
+}
+
+impl HeldResource {
+    async fn bytes(&self) -> Result<Arc<[u8]>, Error> {
+        if let Some(bytes) = self.loaded.get() {
+            return Ok(Arc::clone(bytes));
+        }
+        let fail = |kind| Error::new(kind).about(self.path.as_str());
+        let bytes = self.resource.load().await.map_err(|source| fail(ErrorKind::Io).because(source))?;
+        if bytes.len() as u64 > FILE_BYTES {
+            return Err(fail(ErrorKind::TooLarge));
+        }
+        // Of two readers at once the first to finish decides.
+        Ok(Arc::clone(self.loaded.get_or_init(|| bytes)))
+    }
+}
+
+impl Provider for MemoryProvider {
+    fn label(&self) -> &str {
+        &self.label
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Listing, Error>> {
+        let listed = |held: &Held| Listed {
+            locator: held.locator.clone(),
+            path: format!("{}:{}", self.label, held.locator.as_str()),
+            manifest_file: MANIFEST_FILE.to_owned(),
+            identity: None,
+            document: held.document(&self.policy),
+        };
+        let skills = self.skills.iter().map(listed).collect();
+        Box::pin(std::future::ready(Ok(Listing { skills, problems: Vec::new() })))
+    }
+
+    fn get<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
+        let skill = self
+            .held(locator)
+            .map(|held| Skill { document: held.document(&self.policy), text: held.text.clone() });
+        Box::pin(std::future::ready(Ok(skill)))
+    }
+
+    fn files<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<FileListing, Error>> {
+        Box::pin(async move {
+            let held = self.expect_held(locator)?;
+            let mut reporter = Reporter::new(&self.policy);
+            let mut files = Vec::with_capacity(held.resources.len() + 1);
+            let mut add = |path: SkillPath, size: usize| {
+                let kind = FileKind::of(&path, MANIFEST_FILE);
+                files.push(FileEntry { path, size: size as u64, kind, executable: false });
+            };
+            // `SKILL.md` keeps to the grammar of paths.
+            if let Ok(path) = SkillPath::new(MANIFEST_FILE) {
+                add(path, held.text.len());
+            }
+            for resource in held.resources.iter().filter(|resource| !resource.path.is_hidden()) {
+                match resource.bytes().await {
+                    Ok(bytes) => add(resource.path.clone(), bytes.len()),
+                    Err(error) => {
+                        let rule = match error.kind() {
+                            ErrorKind::TooLarge => RuleId::FileTooLarge,
+                            _ => RuleId::FileUnreadable,
+                        };
+                        let path = resource.path.as_str();
+                        reporter.report(rule, format!("`{path}` cannot be loaded: {error}")).in_file(path);
+                    }
+                }
+            }
+            for (path, reason) in &held.misnamed {
+                let message = format!("`{path}` cannot be a file of a skill: {reason}");
+                reporter.report(RuleId::FileName, message).help("rename it").in_file(path);
+            }
+            files.sort_by(|a, b| a.path.cmp(&b.path));
+            Ok(FileListing { files, problems: reporter.finish() })
+        })
+    }
+
+    fn read<'a>(
+        &'a self,
+        locator: &'a Locator,
+        path: &'a SkillPath,
+        lines: LineRange,
+    ) -> BoxFuture<'a, Result<FileContent, Error>> {
+        Box::pin(async move {
+            let bytes = self.expect_held(locator)?.bytes(path).await?;
+            Ok(FileContent::of(&bytes, lines))
+        })
+    }
+}
