@@ -1,0 +1,1 @@
+"""What bench/run is made of: install, contenders, measure, targets, report; in this order."""

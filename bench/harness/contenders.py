@@ -1,0 +1,81 @@
+"""Who is measured, and by which command."""
+
+import os
+from dataclasses import dataclass, field
+
+from harness import install
+
+PYTHON_PEER = install.BENCH / "peers" / "python_peer.py"
+
+INSIDE = "inside"
+WHOLE = "whole"
+
+BARE = "bare walk and read"
+REP = "rep"
+REP_LIST_COLD = "rep list --json --no-cache"
+REP_LIST_WARM = "rep list --json"
+REP_TABLE_COLD = "rep list --no-cache"
+REP_TABLE_WARM = "rep list"
+AGENT_SKILLS = "agent-skills"
+
+
+@dataclass(frozen=True)
+class Contender:
+    """One command that is started once per round.
+
+    A contender of kind `INSIDE` measures itself and prints samples; one of kind `WHOLE` is measured from the outside,
+    from its start to its end.
+    """
+
+    name: str
+    kind: str
+    command: tuple
+    threads: int
+    # How many runs are not counted, because they fill a cache.
+    warm_ups: int = 0
+    environment: dict = field(default_factory=dict, compare=False)
+
+
+def contenders(installed, size, repeat):
+    """Returns everyone who is measured on the library of `size` skills.
+
+    `repeat` is how often each operation is measured by a program in Rust each time it is started; peers in Python, a
+    hundred times slower, measure it once.
+    """
+    library = str(install.library(size))
+    programs = {name: str(path) for name, path in installed.programs.items()}
+    everyone = []
+
+    def inside(name, threads, *command):
+        everyone.append(Contender(name, INSIDE, command, threads, environment=rayon(threads)))
+
+    def whole(name, *command, threads=cores(), warm_ups=0):
+        everyone.append(Contender(name, WHOLE, command, threads, warm_ups, rayon(threads)))
+
+    for threads in sorted({1, cores()}):
+        inside(BARE, threads, programs["bare"], library, str(repeat))
+        inside(REP, threads, programs["rep-index"], library, str(repeat))
+        if "peer-agent-skills" in programs:
+            inside(AGENT_SKILLS, threads, programs["peer-agent-skills"], library, str(repeat))
+
+    whole(BARE, programs["bare"], library, "1")
+    whole(REP_LIST_COLD, programs["rep"], "list", "--json", "--no-cache", "--root", library)
+    whole(REP_LIST_WARM, programs["rep"], "list", "--json", "--root", library, warm_ups=1)
+    whole(REP_TABLE_COLD, programs["rep"], "list", "--no-cache", "--root", library)
+    whole(REP_TABLE_WARM, programs["rep"], "list", "--root", library, warm_ups=1)
+    if "peer-agent-skills" in programs:
+        whole(AGENT_SKILLS, programs["peer-agent-skills"], library, "1", threads=1)
+    for name, command in installed.node_commands.items():
+        whole(f"{name} list", str(command), "list", threads=1)
+    for name, python in installed.pythons.items():
+        inside(name, 1, str(python), str(PYTHON_PEER), name, library, "1")
+    return everyone
+
+
+def cores():
+    """Returns how many cores this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def rayon(threads):
+    return {"RAYON_NUM_THREADS": str(threads)}

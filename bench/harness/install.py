@@ -1,0 +1,153 @@
+"""Brings everything a run needs below bench/work: libraries, programs, peers at fixed versions."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from generate import generate
+
+BENCH = Path(__file__).resolve().parent.parent
+REPOSITORY = BENCH.parent
+WORK = BENCH / "work"
+
+PYTHON_PEERS = {"skills-ref": "0.1.1", "fastmcp": "4.1.2", "pydantic-ai-skills": "2.1.0"}
+NODE_PEERS = {"openskills": "1.5.0"}
+RUST_PEERS = {"agent-skills": "0.3.0"}
+
+
+class InstallError(Exception):
+    """Something without which nothing can be measured is not there."""
+
+
+@dataclass
+class Installed:
+    """What is there to be measured."""
+
+    programs: dict = field(default_factory=dict)
+    pythons: dict = field(default_factory=dict)
+    node_commands: dict = field(default_factory=dict)
+    versions: dict = field(default_factory=dict)
+    missing: list = field(default_factory=list)
+
+
+def install(sizes, with_peers):
+    """Returns what is installed; peers that cannot be are named in `missing`."""
+    WORK.mkdir(exist_ok=True)
+    for size in sizes:
+        say(f"library of {size:,} skills")
+        generate(size, library(size))
+        project(size)
+    installed = Installed()
+    build(installed, with_peers)
+    if with_peers:
+        for name, version in PYTHON_PEERS.items():
+            attempt(installed, name, version, install_python_peer)
+        for name, version in NODE_PEERS.items():
+            attempt(installed, name, version, install_node_peer)
+    return installed
+
+
+def say(text):
+    print(f"bench: {text}", file=sys.stderr, flush=True)
+
+
+def library(size):
+    """Returns the directory that holds `size` skills."""
+    return WORK / "libraries" / str(size)
+
+
+def project(size):
+    """Returns a project directory whose `.claude/skills` is the library of `size` skills."""
+    directory = WORK / "projects" / str(size)
+    skills = directory / ".claude" / "skills"
+    if not skills.is_symlink():
+        skills.parent.mkdir(parents=True, exist_ok=True)
+        skills.symlink_to(library(size))
+        # Nobody looks further up than the root of a repository.
+        (directory / ".git").mkdir(exist_ok=True)
+    return directory
+
+
+def home():
+    """Returns an empty home directory."""
+    directory = WORK / "home"
+    directory.mkdir(exist_ok=True)
+    return directory
+
+
+def build(installed, with_peers):
+    """Builds `rep` and the programs in bench/peers with the same settings and the same dependencies."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR") or WORK / "target").resolve()
+    packages = ["bare", "rep-index"] + (["peer-agent-skills"] if with_peers else [])
+    # The crates are to be measured with the very dependencies that `rep` is built with.
+    shutil.copyfile(REPOSITORY / "Cargo.lock", BENCH / "peers" / "Cargo.lock")
+    say("rep")
+    cargo(target, REPOSITORY, ["--locked", "--package", "repertoire-cli"])
+    say(", ".join(packages))
+    cargo(target, BENCH / "peers", [f"--package={name}" for name in packages])
+    for name in ["rep", *packages]:
+        installed.programs[name] = target / "release" / name
+    if with_peers:
+        installed.versions.update(RUST_PEERS)
+    installed.versions["rep"] = output_of([installed.programs["rep"], "--version"])
+    installed.versions["rustc"] = output_of(["rustc", "--version"])
+
+
+def cargo(target, directory, arguments):
+    command = ["cargo", "build", "--release", "--quiet", *arguments]
+    environment = dict(os.environ, CARGO_TARGET_DIR=str(target))
+    if subprocess.run(command, cwd=directory, env=environment).returncode != 0:
+        raise InstallError(f"`{' '.join(command)}` failed in {directory.relative_to(REPOSITORY.parent)}")
+
+
+def attempt(installed, name, version, install_peer):
+    try:
+        install_peer(installed, name, version)
+        installed.versions[name] = version
+    except (OSError, subprocess.CalledProcessError) as error:
+        say(f"{name} {version} cannot be installed and is left out: {error}")
+        installed.missing.append(name)
+
+
+def install_python_peer(installed, name, version):
+    environment = WORK / "python" / name
+    python = environment / "bin" / "python"
+    if not is_marked(environment, version):
+        say(f"{name} {version}")
+        shutil.rmtree(environment, ignore_errors=True)
+        subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", f"{name}=={version}"], check=True)
+        mark(environment, version)
+    installed.pythons[name] = python
+    installed.versions["python"] = output_of([python, "--version"])
+
+
+def install_node_peer(installed, name, version):
+    directory = WORK / "node" / name
+    if not is_marked(directory, version):
+        say(f"{name} {version}")
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True)
+        (directory / "package.json").write_text(json.dumps({"private": True}))
+        command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"]
+        subprocess.run([*command, f"{name}@{version}"], cwd=directory, check=True)
+        mark(directory, version)
+    installed.node_commands[name] = directory / "node_modules" / ".bin" / name
+    installed.versions["node"] = output_of(["node", "--version"])
+
+
+def is_marked(directory, version):
+    mark_file = directory / ".installed"
+    return mark_file.exists() and mark_file.read_text() == version
+
+
+def mark(directory, version):
+    (directory / ".installed").write_text(version)
+
+
+def output_of(command):
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

@@ -1,0 +1,163 @@
+"""Runs the contenders in turns and keeps what they took."""
+
+import json
+import os
+import statistics
+import tempfile
+import time
+from dataclasses import dataclass, field
+
+from harness import install
+from harness.contenders import INSIDE, REP_LIST_COLD, WHOLE
+
+# Whoever took longer than this once is not asked again.
+PATIENCE_MS = 20_000
+
+
+class MeasureError(Exception):
+    """A contender failed, or did not do what it was measured for."""
+
+
+@dataclass
+class Figure:
+    """What one operation of one contender took on one library: by the clock, and of all processors together."""
+
+    size: int
+    name: str
+    kind: str
+    operation: str
+    threads: int
+    wall_ms: list = field(default_factory=list)
+    cpu_ms: list = field(default_factory=list)
+    peak_mb: float = 0.0
+
+    @property
+    def min(self):
+        return min(self.wall_ms)
+
+    @property
+    def median(self):
+        return statistics.median(self.wall_ms)
+
+    @property
+    def cpu(self):
+        return min(self.cpu_ms)
+
+    def record(self):
+        """Returns the figure as it is kept in results.jsonl."""
+        return {
+            "size": self.size,
+            "contender": self.name,
+            "kind": self.kind,
+            "operation": self.operation,
+            "threads": self.threads,
+            "min_ms": round(self.min, 4),
+            "median_ms": round(self.median, 4),
+            "peak_mb": round(self.peak_mb, 1),
+            "wall_ms": [round(sample, 4) for sample in self.wall_ms],
+            "cpu_ms": [round(sample, 4) for sample in self.cpu_ms],
+        }
+
+
+class Figures:
+    """All figures of a run."""
+
+    def __init__(self):
+        self.all = {}
+
+    def add(self, size, contender, operation, wall_ms, cpu_ms, peak_mb):
+        key = (size, contender.name, contender.kind, operation, contender.threads)
+        figure = self.all.setdefault(
+            key, Figure(size, contender.name, contender.kind, operation, contender.threads)
+        )
+        figure.wall_ms.extend(wall_ms)
+        figure.cpu_ms.extend(cpu_ms)
+        figure.peak_mb = max(figure.peak_mb, peak_mb)
+
+    def inside(self, size, name, operation, threads):
+        """Returns what a contender measured itself, or None."""
+        return self.all.get((size, name, INSIDE, operation, threads))
+
+    def whole(self, size, name):
+        """Returns a contender's time from start to end, or None."""
+        return next((f for f in self.all.values() if (f.size, f.name, f.kind) == (size, name, WHOLE)), None)
+
+
+def measure(figures, size, contenders, rounds):
+    """Runs all contenders `rounds` times, one after the other within each round, and adds to `figures`."""
+    for contender in contenders:
+        prepare(contender, size)
+    patient = list(contenders)
+    for number in range(rounds):
+        install.say(f"{size:,} skills, round {number + 1} of {rounds}")
+        # Whoever comes after a heavy one must not be the same each time.
+        shift = number * len(patient) // rounds
+        for contender in patient[shift:] + patient[:shift]:
+            took = once(figures, size, contender)
+            if took > PATIENCE_MS:
+                patient.remove(contender)
+
+
+def prepare(contender, size):
+    """Fills the caches that a warm contender finds filled, and sees to it that `rep` really lists the library."""
+    for _ in range(contender.warm_ups):
+        run(contender, size)
+    if contender.name == REP_LIST_COLD:
+        listed = len(json.loads(run(contender, size).output)["skills"])
+        expect(contender, size, listed)
+
+
+def once(figures, size, contender):
+    outcome = run(contender, size, keep_output=contender.kind == INSIDE)
+    if contender.kind == WHOLE:
+        figures.add(size, contender, "process", [outcome.wall_ms], [outcome.cpu_ms], outcome.peak_mb)
+        return outcome.wall_ms
+    for line in outcome.output.splitlines():
+        record = json.loads(line)
+        if "skills" in record:
+            expect(contender, size, record["skills"])
+        figures.add(size, contender, record["operation"], record["wall_ms"], record["cpu_ms"], outcome.peak_mb)
+    return outcome.wall_ms
+
+
+def expect(contender, size, listed):
+    if listed != size:
+        raise MeasureError(f"{contender.name} listed {listed} of {size} skills")
+
+
+@dataclass
+class Outcome:
+    """What one process took and wrote."""
+
+    wall_ms: float
+    cpu_ms: float
+    peak_mb: float
+    output: bytes
+
+
+def run(contender, size, keep_output=True):
+    """Runs a contender to its end, in a project of the size and with an empty home."""
+    environment = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(install.home()),
+        "LANG": "C.UTF-8",
+        "NO_COLOR": "1",
+        "DO_NOT_TRACK": "1",
+        "REPERTOIRE_CACHE_DIR": str(install.WORK / "cache"),
+        **contender.environment,
+    }
+    os.chdir(install.project(size))
+    with tempfile.TemporaryFile() as kept, open(os.devnull, "wb") as devnull, tempfile.TemporaryFile() as errors:
+        output = kept if keep_output else devnull
+        actions = [(os.POSIX_SPAWN_DUP2, output.fileno(), 1), (os.POSIX_SPAWN_DUP2, errors.fileno(), 2)]
+        start = time.perf_counter()
+        pid = os.posix_spawnp(contender.command[0], contender.command, environment, file_actions=actions)
+        _, status, usage = os.wait4(pid, 0)
+        wall_ms = (time.perf_counter() - start) * 1e3
+        if status != 0:
+            errors.seek(0)
+            reason = errors.read().decode(errors="replace").strip()[-500:]
+            raise MeasureError(f"{contender.name} failed with status {os.waitstatus_to_exitcode(status)}: {reason}")
+        kept.seek(0)
+        cpu_ms = (usage.ru_utime + usage.ru_stime) * 1e3
+        return Outcome(wall_ms, cpu_ms, usage.ru_maxrss / 1024, kept.read())

@@ -1,0 +1,135 @@
+"""Prints a run as Markdown and keeps it in results.jsonl."""
+
+import datetime
+import json
+import os
+import subprocess
+
+from harness import contenders as who
+from harness.install import REPOSITORY, WORK
+
+
+TIMES = ("min ms", "median ms", "cpu ms")
+RATIOS = ("ratio", "of medians", "of cpu")
+
+
+def circumstances(installed):
+    """Returns what the figures depend on."""
+    return {
+        "at": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+        "commit": git("rev-parse", "--short", "HEAD") + ("+" if git("status", "--porcelain") else ""),
+        "cores": who.cores(),
+        "processor": processor(),
+        "load_before": [round(load, 2) for load in os.getloadavg()],
+        "versions": installed.versions,
+        "missing": installed.missing,
+    }
+
+
+def git(*arguments):
+    command = ["git", "-C", str(REPOSITORY), *arguments]
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()
+
+
+def processor():
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as lines:
+            return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), "unknown")
+    except OSError:
+        return "unknown"
+
+
+def print_report(about, figures, rows):
+    # Some programs name themselves in their version.
+    versions = (text if name in text.lower() else f"{name} {text}" for name, text in about["versions"].items())
+    print(f"{about['at']}, commit {about['commit']}, {about['cores']} cores ({about['processor']})")
+    print(f"load average {about['load_before']} before, {about['load_after']} after")
+    print(", ".join(versions))
+    for name in about["missing"]:
+        print(f"not installed, not compared: {name}")
+    for size in sorted({figure.size for figure in figures.all.values()}):
+        print_inside(figures, size)
+        print_whole(figures, size)
+    print_targets(rows)
+
+
+def print_inside(figures, size):
+    table = []
+    for figure in of_size(figures, size, who.INSIDE):
+        base = "catalog" if figure.operation == "catalog" else "index"
+        bare = figures.inside(size, who.BARE, base, figure.threads)
+        if figure.operation != "import" and bare:
+            operation = f"{figure.name}, {figure.operation}"
+            table.append((operation, figure.threads, *times(figure), *ratios(figure, bare)))
+    title = f"In process, {size:,} skills; ratios to the bare walk and read (or bare rendering) on as many threads"
+    print_table(title, ("contender", "threads", *TIMES, *RATIOS), table)
+
+
+def print_whole(figures, size):
+    bare = figures.whole(size, who.BARE)
+    table = [
+        (figure.name, *times(figure), f"{figure.peak_mb:.0f}", *ratios(figure, bare))
+        for figure in of_size(figures, size, who.WHOLE)
+    ]
+    title = f"Whole process, {size:,} skills; ratios to the bare walk and read as a process"
+    print_table(title, ("command", *TIMES, "peak MB", *RATIOS), table)
+
+
+def print_targets(rows):
+    table = [
+        (
+            row.promise,
+            row.measured,
+            f"{row.ratio:.2f}",
+            f"{row.median_ratio:.2f}",
+            f"{'>=' if row.at_least else '<='} {row.limit:g}",
+            "pass" if row.passed else "MISSED",
+        )
+        for row in rows
+    ]
+    print_table("Targets", ("target", "measured", "ratio", "of medians", "wanted", ""), table)
+
+
+def of_size(figures, size, kind):
+    chosen = [figure for figure in figures.all.values() if figure.size == size and figure.kind == kind]
+    return sorted(chosen, key=lambda figure: (figure.operation == "catalog", figure.threads, figure.min))
+
+
+def times(figure):
+    return f"{figure.min:.2f}", f"{figure.median:.2f}", f"{figure.cpu:.2f}"
+
+
+def ratios(figure, base):
+    return f"{figure.min / base.min:.2f}", f"{figure.median / base.median:.2f}", f"{figure.cpu / base.cpu:.2f}"
+
+
+def print_table(title, header, rows):
+    if not rows:
+        return
+    rows = [tuple(str(cell) for cell in row) for row in rows]
+    widths = [max(len(row[column]) for row in [header, *rows]) for column in range(len(header))]
+    print(f"\n{title}\n")
+    for row in [header, tuple("-" * width for width in widths), *rows]:
+        print("| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |")
+
+
+def keep(about, figures, rows):
+    """Appends the run to results.jsonl: its circumstances, its figures, its targets."""
+    records = [{"run": about["at"], **about}]
+    records += [{"run": about["at"], **figure.record()} for figure in figures.all.values()]
+    records += [
+        {
+            "run": about["at"],
+            "target": row.promise,
+            "measured": row.measured,
+            "ratio": round(row.ratio, 4),
+            "limit": row.limit,
+            "passed": row.passed,
+        }
+        for row in rows
+    ]
+    with open(WORK / "results.jsonl", "a", encoding="utf-8") as results:
+        for record in records:
+            results.write(json.dumps(record) + "\n")
+
+

@@ -1,0 +1,124 @@
+"""What the project promises about speed and memory, and whether this run kept it."""
+
+from dataclasses import dataclass
+
+from harness import contenders as who
+from harness.install import PYTHON_PEERS
+
+SMALL, MIDDLE, LARGE = 100, 1_000, 10_000
+
+
+@dataclass(frozen=True)
+class Row:
+    """One promise. `measured` says what was compared; `ratio` is what is compared with `limit`."""
+
+    promise: str
+    measured: str
+    ratio: float
+    median_ratio: float
+    limit: float
+    at_least: bool = False
+
+    @property
+    def passed(self):
+        return self.ratio >= self.limit if self.at_least else self.ratio <= self.limit
+
+
+def targets(figures):
+    """Returns a row for every promise that the figures can judge."""
+    rows = []
+    for threads in sorted({1, who.cores()}):
+        rows += cold_index(figures, threads)
+    rows += python_peers(figures)
+    rows += warm_list(figures)
+    rows += small_list(figures)
+    rows += memory(figures)
+    rows += catalog(figures)
+    rows += growth(figures)
+    return rows
+
+
+def cold_index(figures, threads):
+    rep = figures.inside(LARGE, who.REP, "cold", threads)
+    bare = figures.inside(LARGE, who.BARE, "index", threads)
+    crate = figures.inside(LARGE, who.AGENT_SKILLS, "index", threads)
+    if rep and bare:
+        promise = f"cold index of 10,000 at most 2.0 x the bare walk and read, {in_threads(threads)}"
+        yield compare(promise, rep, bare, 2.0)
+    if rep and crate:
+        promise = f"cold index of 10,000 at least 2 x as fast as the crate agent-skills, {in_threads(threads)}"
+        yield compare(promise, crate, rep, 2.0, at_least=True)
+
+
+def python_peers(figures):
+    # Python peers use one thread, so Repertoire gets one as well.
+    rep = figures.inside(LARGE, who.REP, "cold", 1)
+    peers = [figures.inside(LARGE, name, "index", 1) for name in PYTHON_PEERS]
+    peers = [peer for peer in peers if peer]
+    if rep and peers:
+        fastest = min(peers, key=lambda peer: peer.min)
+        promise = f"cold index of 10,000 at least 30 x as fast as the fastest Python peer ({fastest.name}), 1 thread"
+        yield compare(promise, fastest, rep, 30.0, at_least=True)
+
+
+def warm_list(figures):
+    warm = figures.whole(LARGE, who.REP_LIST_WARM)
+    cold = figures.whole(LARGE, who.REP_LIST_COLD)
+    if warm and cold:
+        yield compare("warm `rep list` of 10,000 at most half of cold", warm, cold, 0.5)
+
+
+def small_list(figures):
+    for name in (who.REP_TABLE_COLD, who.REP_TABLE_WARM):
+        figure = figures.whole(SMALL, name)
+        if figure:
+            yield absolute(f"`{name}` of 100 within 15 ms of process start", figure, 15.0)
+
+
+def memory(figures):
+    limit = 60.0
+    for name in (who.REP_LIST_COLD, who.REP_LIST_WARM):
+        figure = figures.whole(LARGE, name)
+        if figure:
+            ratio = figure.peak_mb / limit
+            measured = f"{figure.peak_mb:.1f} MB / {limit:.0f} MB"
+            yield Row(f"peak memory of `{name}` of 10,000 within 60 MB", measured, ratio, ratio, 1.0)
+
+
+def catalog(figures):
+    figure = figures.inside(LARGE, who.REP, "catalog", 1)
+    if figure:
+        yield absolute("catalog of 10,000 rendered within 10 ms, without token counts", figure, 10.0)
+
+
+def growth(figures):
+    for threads in sorted({1, who.cores()}):
+        middle = figures.inside(MIDDLE, who.REP, "cold", threads)
+        large = figures.inside(LARGE, who.REP, "cold", threads)
+        bare_middle = figures.inside(MIDDLE, who.BARE, "index", threads)
+        bare_large = figures.inside(LARGE, who.BARE, "index", threads)
+        if middle and large and bare_middle and bare_large:
+            scale = MIDDLE / LARGE
+            # The kernel itself takes longer per file where there are more of them; the bare program shows how much.
+            bare = bare_large.min / bare_middle.min * scale
+            yield Row(
+                f"cold index per skill at 10,000 at most 1.3 x that at 1,000, {in_threads(threads)}",
+                f"{large.min / LARGE * 1e3:.2f} us / {middle.min / MIDDLE * 1e3:.2f} us (bare: {bare:.2f})",
+                large.min / middle.min * scale,
+                large.median / middle.median * scale,
+                1.3,
+            )
+
+
+def compare(promise, figure, other, limit, at_least=False):
+    measured = f"{figure.min:.1f} ms / {other.min:.1f} ms"
+    return Row(promise, measured, figure.min / other.min, figure.median / other.median, limit, at_least)
+
+
+def absolute(promise, figure, limit_ms):
+    measured = f"{figure.min:.1f} ms / {limit_ms:.0f} ms"
+    return Row(promise, measured, figure.min / limit_ms, figure.median / limit_ms, 1.0)
+
+
+def in_threads(threads):
+    return "1 thread" if threads == 1 else f"{threads} threads"

@@ -1,0 +1,60 @@
+//! What the measured programs share: `PROGRAM LIBRARY REPEAT`, samples on standard output as JSON lines.
+
+use std::hint::black_box;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// The allocator of `rep`, for every contender alike.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// What a program was asked to do.
+pub struct Task {
+    /// The directory that holds the skills.
+    pub library: PathBuf,
+    /// How often each operation is measured; once means that nothing else runs before it.
+    pub repeat: usize,
+}
+
+impl Task {
+    /// Reads the task from the command line.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such task in it.
+    pub fn from_args() -> Self {
+        let mut args = std::env::args_os().skip(1);
+        let library = PathBuf::from(args.next().expect("usage: PROGRAM LIBRARY REPEAT"));
+        let repeat = args.next().and_then(|text| text.to_str()?.parse().ok());
+        Self { library, repeat: repeat.expect("REPEAT is a number") }
+    }
+
+    /// Measures `run`, which returns how many skills it saw, and prints the samples.
+    ///
+    /// What `run` returns beside the count is dropped after the clock has stopped.
+    pub fn measure<T>(&self, operation: &str, mut run: impl FnMut() -> (usize, T)) {
+        let (mut wall, mut cpu) = (Vec::new(), Vec::new());
+        let mut skills = 0;
+        for _ in 0..self.repeat {
+            let (wall_start, cpu_start) = (Instant::now(), cpu_ms());
+            let (count, result) = black_box(run());
+            wall.push(format!("{:.4}", wall_start.elapsed().as_secs_f64() * 1e3));
+            cpu.push(format!("{:.4}", cpu_ms() - cpu_start));
+            drop(result);
+            skills = count;
+        }
+        println!(
+            r#"{{"operation":"{operation}","skills":{skills},"wall_ms":[{}],"cpu_ms":[{}]}}"#,
+            wall.join(","),
+            cpu.join(",")
+        );
+    }
+}
+
+/// Returns the processor time that all threads of this process have used, in the kernel as well.
+fn cpu_ms() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as f64 * 1e3 + time.tv_nsec as f64 / 1e6
+}
