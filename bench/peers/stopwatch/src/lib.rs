@@ -6,10 +6,6 @@ use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// The allocator of `rep`, for every contender alike.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// What a program was asked to do.
 pub struct Task {
     /// The directory that holds the skills.
