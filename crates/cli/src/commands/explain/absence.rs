@@ -15,6 +15,13 @@ use crate::wire::{Context, Library, Place};
 /// The most entries of a directory that are looked at for a hint.
 const MAX_ENTRIES: usize = 10_000;
 
+/// How far below a root, and in how many directories, a skill is looked for that the scan did not reach.
+const MAX_DEPTH: usize = 6;
+const MAX_DIRECTORIES: usize = 20_000;
+
+/// Directories that no scan looks into, besides hidden ones.
+const NEVER_LOOKED_IN: [&str; 2] = ["node_modules", "target"];
+
 /// What can be said about a skill that is not there.
 #[derive(Debug, Serialize)]
 pub(crate) struct Absence {
@@ -36,7 +43,22 @@ struct Looked {
 #[derive(Debug, Serialize)]
 struct NearMiss {
     path: String,
+    /// Why no skill was found there.
+    reason: Reason,
+    /// Files of it that look like a misspelled `SKILL.md`.
     files: Vec<String>,
+}
+
+/// Why a directory is not the skill it may have been meant to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Reason {
+    /// It has no `SKILL.md`.
+    NoManifest,
+    /// It, or a directory above it, is hidden or one that skills are never looked for in.
+    Skipped,
+    /// It is deeper than `scan.max_depth`, or below another skill.
+    TooDeep,
 }
 
 impl Absence {
@@ -73,12 +95,22 @@ impl Absence {
         }
         for miss in &self.near_misses {
             let path = escape(&context.shown(&miss.path)).into_owned();
-            match miss.files.as_slice() {
-                [] => writeln!(ui.out(), "\n{path} is there but has no SKILL.md")?,
-                files => {
-                    let files = escape(&files.join(", ")).into_owned();
-                    writeln!(ui.out(), "\n{path} is there but has no SKILL.md, only {files}")?;
+            let files = escape(&miss.files.join(", ")).into_owned();
+            match miss.reason {
+                Reason::NoManifest if files.is_empty() => {
+                    writeln!(ui.out(), "\n{path} is there but has no SKILL.md")?
                 }
+                Reason::NoManifest => {
+                    writeln!(ui.out(), "\n{path} is there but has no SKILL.md, only {files}")?
+                }
+                Reason::Skipped => writeln!(
+                    ui.out(),
+                    "\n{path} is there, but skills are not looked for in hidden directories, node_modules and target"
+                )?,
+                Reason::TooDeep => writeln!(
+                    ui.out(),
+                    "\n{path} is there, but deeper than skills are looked for\n  raise `scan.max_depth` (or set `scan.nested` for skills inside skills), or add its parent to `roots`"
+                )?,
             }
         }
         writeln!(ui.out(), "\nlooked at:")?;
@@ -101,21 +133,39 @@ impl Absence {
     }
 }
 
-/// Returns the directories in `root` that `name` may have been meant to be.
+/// Returns the directories below `root` that `name` may have been meant to be.
 fn near_misses(root: &Path, name: &str) -> Vec<NearMiss> {
     let wanted = SkillName::slug(name).map_or_else(|| name.to_lowercase(), |slug| slug.to_string());
-    let entries = fs::read_dir(root).into_iter().flatten().flatten().take(MAX_ENTRIES);
-    let mut misses: Vec<NearMiss> = entries
-        .filter(|entry| {
+    let mut misses = Vec::new();
+    let mut pending = vec![(root.to_owned(), 1, false)];
+    let mut visited = 0;
+    while let Some((parent, depth, is_skipped)) = pending.pop() {
+        visited += 1;
+        let entries = fs::read_dir(&parent).into_iter().flatten().flatten().take(MAX_ENTRIES);
+        // The file type is that of the entry itself, so links are not followed in circles.
+        let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        for entry in directories.take(MAX_DIRECTORIES.saturating_sub(visited)) {
             let directory = entry.file_name().to_string_lossy().to_lowercase();
-            let is_near = directory == wanted || text::nearest(&wanted, [directory.as_str()]).is_some();
-            is_near && entry.path().is_dir()
-        })
-        .map(|entry| NearMiss {
-            files: like_manifest(&entry.path()),
-            path: entry.path().display().to_string(),
-        })
-        .collect();
+            let is_skipped =
+                is_skipped || directory.starts_with('.') || NEVER_LOOKED_IN.contains(&&*directory);
+            let bare = directory.trim_start_matches('.');
+            let is_near = bare == wanted || (depth == 1 && text::nearest(&wanted, [bare]).is_some());
+            let path = entry.path();
+            let files = if is_near { like_manifest(&path) } else { Vec::new() };
+            let has_manifest = files.iter().any(|file| file.eq_ignore_ascii_case("SKILL.md"));
+            let reason = match (has_manifest, is_skipped) {
+                (false, _) => Reason::NoManifest,
+                (true, true) => Reason::Skipped,
+                (true, false) => Reason::TooDeep,
+            };
+            if is_near && (has_manifest || depth == 1) {
+                misses.push(NearMiss { path: path.display().to_string(), reason, files });
+            }
+            if depth < MAX_DEPTH && visited + pending.len() < MAX_DIRECTORIES {
+                pending.push((path, depth + 1, is_skipped));
+            }
+        }
+    }
     misses.sort_by(|a, b| a.path.cmp(&b.path));
     misses
 }
