@@ -39,8 +39,8 @@ fn a_budget_shortens_and_reports() {
     - alpha
     - beta
 
-    To save space, descriptions are left out for 2 of 2 skills; call `list_skills` to read them in full.--- stderr
-    2 skills, 36 of 30 tokens (o200k_base)
+    To save space, descriptions are left out for 2 of 2 skills; call `search_skills` to find skills by what they do.--- stderr
+    2 skills, 38 of 30 tokens (o200k_base)
     name only (2): alpha, beta
     warning: the catalog is over its budget even so
     "#);
