@@ -12,6 +12,7 @@ mod env;
 mod error;
 mod exit;
 mod json;
+mod regular_file;
 mod ui;
 mod wire;
 

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use repertoire::discovery::repository_root;
 use repertoire_model::Severity;
 
 use crate::cli::Globals;
@@ -78,22 +79,15 @@ fn is_there(path: &Path) -> bool {
 
 /// Returns the working directory and those above it up to the root of its repository; outside one, it alone.
 ///
-/// Going further would let whoever can write to a shared parent decide about us. Home and what is above it is no
-/// project of someone who works below, even where it is a repository.
+/// Going further would let whoever can write to a shared parent decide about us.
 pub(crate) fn up_to_repository_root(env: &Env) -> Vec<&Path> {
-    let (working_directory, home) = (env.working_directory(), env.home());
-    let mut directories = Vec::new();
-    for directory in working_directory.ancestors() {
-        if directory != working_directory && home.as_ref().is_some_and(|home| home.starts_with(directory)) {
-            break;
-        }
-        directories.push(directory);
-        if is_there(&directory.join(".git")) {
-            return directories;
-        }
-    }
-    directories.truncate(1);
-    directories
+    let working_directory = env.working_directory();
+    let Some(root) = repository_root(working_directory, env.home().as_deref()) else {
+        return vec![working_directory];
+    };
+    // A working directory whose links could not be resolved does not lie below the root; it still counts alone.
+    let above = working_directory.ancestors().skip(1).take_while(|directory| directory.starts_with(&root));
+    [working_directory].into_iter().chain(above).collect()
 }
 
 /// Returns the error that shows `faults` of the file at `path`.
