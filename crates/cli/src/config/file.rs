@@ -14,6 +14,9 @@ use crate::ui::{Note, render_note};
 /// The name of a project's configuration file.
 pub(crate) const FILE_NAME: &str = "repertoire.toml";
 
+/// The most faults of a file that are shown.
+const MAX_FAULTS_SHOWN: usize = 50;
+
 /// Something wrong with a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
@@ -93,8 +96,9 @@ pub(crate) fn up_to_repository_root(env: &Env) -> Vec<&Path> {
 /// Returns the error that shows `faults` of the file at `path`.
 pub(crate) fn faulty(path: &Path, text: &str, faults: &[Fault], is_coloured: bool) -> CliError {
     let shown = path.display().to_string();
-    let rendered: Vec<String> = faults
+    let mut rendered: Vec<String> = faults
         .iter()
+        .take(MAX_FAULTS_SHOWN)
         .map(|fault| {
             let note = Note {
                 severity: Severity::Error,
@@ -108,6 +112,10 @@ pub(crate) fn faulty(path: &Path, text: &str, faults: &[Fault], is_coloured: boo
             render_note(&note, is_coloured)
         })
         .collect();
+    let more = faults.len().saturating_sub(MAX_FAULTS_SHOWN);
+    if more > 0 {
+        rendered.push(format!("and {more} more\n"));
+    }
     let first = faults.first().map(|fault| fault.message.as_str()).unwrap_or_default();
     CliError::rendered(format!("{shown}: {first}"), rendered.join("\n"))
 }
