@@ -8,10 +8,9 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use clap::CommandFactory as _;
 use repertoire_model::Profile;
 
-use crate::cli::Cli;
+use crate::cli::{ROOT, command};
 use crate::config::{KEYS, Kind, Settings};
 use crate::{env, exit};
 
@@ -36,7 +35,7 @@ fn cli() {
         "# Command line\n\nThis page is made from the program's own help by a test.\n\
          See also [exit codes](exit-codes.md), [JSON](json.md) and [configuration](configuration.md).\n",
     );
-    let mut root = Cli::command().term_width(100);
+    let mut root = command().term_width(100);
     root.build();
     let mut section = |heading: &str, command: &mut clap::Command| {
         let help = command.render_long_help().to_string();
@@ -49,7 +48,7 @@ fn cli() {
         let command = root.find_subcommand_mut(&name).unwrap();
         // The global options are told once, above.
         let mut own = command.clone().term_width(100).mut_args(|arg| {
-            let is_global = arg.is_global_set();
+            let is_global = arg.is_global_set() || arg.get_id() == ROOT;
             arg.hide(is_global)
         });
         section(&format!("rep {name}"), &mut own);

@@ -88,3 +88,29 @@ fn wrong_command_lines_are_usage_errors() {
     --- stderr
     "#);
 }
+
+#[test]
+fn roots_before_and_behind_the_command_both_count() {
+    let sandbox = Sandbox::new();
+    for root in ["a", "b", "c"] {
+        sandbox.write(&format!("{root}/x/SKILL.md"), skill("x", "x\n"));
+    }
+    for (arguments, expect) in [
+        (&["--root", "a", "list", "--all", "--json", "--root", "b"][..], &["root:a", "root:b"][..]),
+        (
+            &["--root", "b", "--root=c", "list", "--all", "--json", "--root", "a"],
+            &["root:b", "root:c", "root:a"],
+        ),
+        (&["--root", "c", "list", "--all", "--json"], &["root:c"]),
+        (&["list", "--all", "--json", "--root", "b"], &["root:b"]),
+    ] {
+        let listing = sandbox.json(arguments);
+        let sources: Vec<&str> = listing["skills"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|skill| skill["source"].as_str())
+            .collect();
+        assert_eq!(sources, expect, "{arguments:?}");
+    }
+}
