@@ -114,3 +114,18 @@ fn roots_before_and_behind_the_command_both_count() {
         assert_eq!(sources, expect, "{arguments:?}");
     }
 }
+
+#[test]
+fn a_refused_library_prints_no_json() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(".agents/skills/twin/SKILL.md", skill("alpha", "x\n"));
+    sandbox.write("repertoire.toml", "duplicates = \"abort\"\n");
+    for arguments in [&["list"][..], &["show", "alpha"], &["files", "alpha"], &["catalog"]] {
+        let run = sandbox.run(&[arguments, &["--json"]].concat());
+        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{arguments:?}");
+        assert!(run.stderr.contains("the policy refuses this library"), "{}", run.stderr);
+    }
+    for arguments in [&["list", "--all"][..], &["explain", "alpha"]] {
+        sandbox.json(&[arguments, &["--json"]].concat());
+    }
+}
