@@ -185,6 +185,8 @@ fn strict_refuses_a_library_with_a_broken_skill() {
 #[test]
 fn catalog_tokens_are_those_of_the_format_in_force() {
     let sandbox = Sandbox::with_skills();
+    // Only files that have been left alone for a while are remembered between runs.
+    std::thread::sleep(std::time::Duration::from_millis(2_100));
     let count = |format: &str| {
         sandbox.write("repertoire.toml", format!("catalog.format = \"{format}\"\n"));
         let listing = sandbox.json(&["list", "--json", "--tokens"]);
