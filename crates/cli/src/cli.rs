@@ -4,9 +4,11 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+
+use repertoire_model::Profile;
 
 use crate::commands::{catalog, check, completions, doctor, explain, files, init, list, new, show};
 use crate::env::{self, Env};
@@ -37,13 +39,14 @@ pub(crate) struct Globals {
     ///
     /// It replaces everything that discovery and configuration would find. Given several times, earlier directories
     /// win over later ones.
-    #[arg(long, global = true, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    // Not `global`: clap would then forget the directories before the command for those behind it; see `command`.
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub root: Vec<PathBuf>,
     /// Hold skills against this profile
     ///
     /// standard loads what can be understood and reports the rest; strict demands the open standard to the letter;
     /// lenient complains less; harness takes the directory for the name and the first heading for the description.
-    #[arg(long, global = true, value_name = "PROFILE", value_parser = ["standard", "strict", "lenient", "harness"])]
+    #[arg(long, global = true, value_name = "PROFILE", value_parser = Profile::ALL.map(Profile::as_str))]
     pub profile: Option<String>,
     /// Use this configuration file instead of looking for one
     #[arg(long, global = true, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
@@ -102,10 +105,29 @@ pub(crate) enum Command {
     Completions(completions::CompletionsArgs),
 }
 
+/// The option that counts both before and behind the command.
+pub(crate) const ROOT: &str = "root";
+
+/// Returns what can be typed.
+pub(crate) fn command() -> clap::Command {
+    let command = Cli::command();
+    let root = command.get_arguments().find(|argument| argument.get_id() == ROOT).cloned();
+    command.mut_subcommands(|subcommand| subcommand.args(root.clone()))
+}
+
+/// Returns what was typed, or ends the process with help or a usage error.
+pub(crate) fn parse(env: &Env) -> Cli {
+    let matches = command().get_matches_from(env.arguments());
+    let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let behind = matches.subcommand().and_then(|(_, matches)| matches.get_many::<PathBuf>(ROOT));
+    cli.globals.root.extend(behind.into_iter().flatten().cloned());
+    cli
+}
+
 /// Answers a shell that asks for completions; `None` in all other runs.
 pub(crate) fn complete(env: &Env) -> Option<ExitCode> {
     env.get(env::COMPLETE)?;
-    let completer = CompleteEnv::with_factory(Cli::command).bin("rep");
+    let completer = CompleteEnv::with_factory(command).bin("rep");
     match completer.try_complete(env.arguments().iter().cloned(), Some(env.working_directory())) {
         Ok(true) => Some(Exit::Success.into()),
         Ok(false) => None,

@@ -6,6 +6,7 @@ mod layers;
 mod parse;
 mod settings;
 mod template;
+mod trust;
 
 pub(crate) use file::{FILE_NAME, find_files, up_to_repository_root};
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io;
+use std::iter;
 use std::path::Path;
 
 use repertoire::{Error, ErrorKind};
@@ -28,7 +29,8 @@ pub(crate) enum CliErrorKind {
 pub(crate) struct CliError {
     kind: CliErrorKind,
     message: String,
-    source: Option<anyhow::Error>,
+    /// Why, outermost first.
+    causes: Vec<String>,
     /// Text printed as it is instead of the message: source snippets.
     rendered: Option<String>,
     hints: Vec<String>,
@@ -36,7 +38,7 @@ pub(crate) struct CliError {
 
 impl CliError {
     fn new(kind: CliErrorKind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), source: None, rendered: None, hints: Vec::new() }
+        Self { kind, message: message.into(), causes: Vec::new(), rendered: None, hints: Vec::new() }
     }
 
     /// Returns an error for an answer that is no.
@@ -59,10 +61,10 @@ impl CliError {
         Self { rendered: Some(rendered), ..Self::usage(message) }
     }
 
-    /// Returns this error with what caused it.
+    /// Returns this error with what caused it, down to the root; one more where there is a cause already.
     #[must_use]
     pub(crate) fn because(mut self, source: impl Into<anyhow::Error>) -> Self {
-        self.source = Some(source.into());
+        self.causes.extend(source.into().chain().map(ToString::to_string));
         self
     }
 
@@ -96,8 +98,8 @@ impl CliError {
         } else {
             let word = ui.paint_err(Style::Error, "error:");
             let _ = writeln!(text, "{word} {}", escape(&self.message));
-            for cause in self.source.iter().flat_map(anyhow::Error::chain) {
-                let _ = writeln!(text, "  because: {}", escape(&cause.to_string()));
+            for cause in &self.causes {
+                let _ = writeln!(text, "  because: {}", escape(cause));
             }
         }
         for hint in &self.hints {
@@ -153,10 +155,9 @@ impl From<Error> for CliError {
             | ErrorKind::Refused => CliErrorKind::No,
             _ => CliErrorKind::Failure,
         };
-        let converted = match std::error::Error::source(&error) {
-            None => Self::new(kind, error.to_string()),
-            Some(source) => Self::new(kind, error.to_string()).because(anyhow::anyhow!("{source}")),
-        };
+        let mut converted = Self::new(kind, error.to_string());
+        let causes = iter::successors(std::error::Error::source(&error), |cause| cause.source());
+        converted.causes.extend(causes.map(ToString::to_string));
         match error.kind() {
             ErrorKind::Refused => converted
                 .hint("run `rep check` to see everything that is wrong")
@@ -166,5 +167,22 @@ impl From<Error> for CliError {
             }
             _ => converted,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cause_is_kept() {
+        let inner = io::Error::other(anyhow::anyhow!("the disk is full"));
+        let middle = anyhow::Error::new(inner).context("the page was not written");
+        let error = Error::new(ErrorKind::Io).because(Error::new(ErrorKind::SourceBroken).because(middle));
+        let causes = CliError::from(error).causes;
+        assert_eq!(causes[..2], ["source cannot be read", "the page was not written"]);
+        assert_eq!(causes.last().unwrap(), "the disk is full");
+        let error = CliError::no("x").because(anyhow::anyhow!("one")).because(anyhow::anyhow!("two"));
+        assert_eq!(error.causes, ["one", "two"]);
     }
 }

@@ -12,6 +12,7 @@ mod env;
 mod error;
 mod exit;
 mod json;
+mod regular_file;
 mod ui;
 mod wire;
 
@@ -19,8 +20,6 @@ mod wire;
 mod reference;
 
 use std::process::ExitCode;
-
-use clap::Parser as _;
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
@@ -45,7 +44,7 @@ fn main() -> ExitCode {
     if let Some(arguments) = cli::reference_arguments(&env) {
         return check_compat::run(arguments).into();
     }
-    let Cli { globals, command } = Cli::parse();
+    let Cli { globals, command } = cli::parse(&env);
     let mut ui = Ui::new(&globals, &env);
     let outcome = run(&mut ui, env, globals, &command).and_then(|exit| Ok(ui.flush().map(|()| exit)?));
     outcome.unwrap_or_else(|error| error.report(&mut ui)).into()

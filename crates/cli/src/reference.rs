@@ -8,10 +8,9 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use clap::CommandFactory as _;
 use repertoire_model::Profile;
 
-use crate::cli::Cli;
+use crate::cli::{ROOT, command};
 use crate::config::{KEYS, Kind, Settings};
 use crate::{env, exit};
 
@@ -36,7 +35,7 @@ fn cli() {
         "# Command line\n\nThis page is made from the program's own help by a test.\n\
          See also [exit codes](exit-codes.md), [JSON](json.md) and [configuration](configuration.md).\n",
     );
-    let mut root = Cli::command().term_width(100);
+    let mut root = command().term_width(100);
     root.build();
     let mut section = |heading: &str, command: &mut clap::Command| {
         let help = command.render_long_help().to_string();
@@ -49,7 +48,7 @@ fn cli() {
         let command = root.find_subcommand_mut(&name).unwrap();
         // The global options are told once, above.
         let mut own = command.clone().term_width(100).mut_args(|arg| {
-            let is_global = arg.is_global_set();
+            let is_global = arg.is_global_set() || arg.get_id() == ROOT;
             arg.hide(is_global)
         });
         section(&format!("rep {name}"), &mut own);
@@ -71,6 +70,12 @@ fn configuration() {
          user's.\n`--config FILE` or `REPERTOIRE_CONFIG` names one file to read instead of both. Paths in a file are \
          relative to that\nfile. An unknown key or a bad value is an error that shows the line. `rep init` writes a \
          file with every key.\n\n\
+         The user's file, the environment and flags are trusted; a project's `repertoire.toml` comes with a clone and is \
+         bounded:\n`roots` and `packs.directories` must lie within the repository (or the file's directory where there \
+         is none), links resolved;\n`scan.max_directories` and `scan.max_entries` may not exceed their defaults; the \
+         rules `invisible-characters`,\n`control-characters`, `file-symlink`, `file-special` and `name-tool` may not be \
+         turned off or lowered. A file named with\n`--config` counts as the user's. Every file must be a regular file \
+         of at most 1 MiB.\n\n\
          Skills are looked for in this order, and the first place wins: the project's directories, the user's \
          directories,\n`roots`, packs. `--root` replaces all of them.\n\n\
          ## Keys\n\n| key | takes | default | variable | flag | meaning |\n|---|---|---|---|---|---|\n",

@@ -7,7 +7,7 @@ use repertoire::discovery::{self, DiscoveryInput, Presence, Tier};
 use repertoire::provider::Problem;
 use repertoire::provider::fs::{FsOptions, FsProvider};
 use repertoire::{Entry, Lookup, Provider, Registry, Snapshot};
-use repertoire_model::Policy;
+use repertoire_model::{Policy, Severity};
 
 use crate::cli::Globals;
 use crate::config::{self, Settings};
@@ -17,6 +17,9 @@ use crate::ui::Ui;
 
 /// The most names that an unknown one is answered with in full.
 const MAX_NAMES_SHOWN: usize = 50;
+
+/// The most reasons that are told for a quarantined skill.
+const MAX_REASONS_SHOWN: usize = 5;
 
 /// What every command that reads skills needs.
 pub(crate) struct Context {
@@ -241,8 +244,13 @@ impl Library {
 
 fn quarantined(name: &str, entry: &Entry) -> CliError {
     let mut error = CliError::no(format!("the skill `{name}` is quarantined ({})", entry.path));
-    for diagnostic in entry.diagnostics().filter(|d| d.severity == repertoire_model::Severity::Error) {
+    let reasons = || entry.diagnostics().filter(|found| found.severity == Severity::Error);
+    for diagnostic in reasons().take(MAX_REASONS_SHOWN) {
         error = error.because(anyhow::anyhow!("{}", diagnostic.message));
+    }
+    let more = reasons().skip(MAX_REASONS_SHOWN).count();
+    if more > 0 {
+        error = error.because(anyhow::anyhow!("and {more} more"));
     }
     error.hint(format!("run `rep check {}` to see what is wrong", entry.path))
 }

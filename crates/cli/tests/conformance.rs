@@ -112,7 +112,13 @@ fn compare(case: &Case, output: &Output, root: &Path) -> Vec<String> {
         let found = match &expect.at {
             None => Value::String(text.to_string()),
             Some(pointer) => match serde_json::from_str::<Value>(text) {
-                Ok(json) => json.pointer(pointer).cloned().unwrap_or(Value::Null),
+                Ok(json) => match json.pointer(pointer) {
+                    Some(found) => found.clone(),
+                    None => {
+                        reasons.push(format!("there is nothing at {pointer}: {text}"));
+                        continue;
+                    }
+                },
                 Err(error) => {
                     reasons.push(format!("standard output is not JSON: {error}: {text}\n    {stderr}"));
                     continue;
@@ -126,6 +132,13 @@ fn compare(case: &Case, output: &Output, root: &Path) -> Vec<String> {
 
 fn differences(expect: &Expect, found: &Value, root: &Path) -> Vec<String> {
     let mut reasons = Vec::new();
+    let Expect { at: _, stream: _, equals, contains, lacks, length, rules } = expect;
+    if equals.is_none() && contains.is_none() && lacks.is_none() && length.is_none() && rules.is_none() {
+        reasons.push(format!("an expectation about {:?} demands nothing", expect.at));
+    }
+    if rules.is_some() && !found.is_array() {
+        reasons.push(format!("{:?} is no list of diagnostics; found {found}", expect.at));
+    }
     let mut differs = |how: String| {
         reasons.push(format!("{} {how}; found {found}", expect.at.as_deref().unwrap_or("the output")));
     };
@@ -208,6 +221,29 @@ fn link(path: &Path, target: &str) {
 #[cfg(not(unix))]
 fn link(_: &Path, _: &str) {
     panic!("cases with links need a Unix file system");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_expectation_that_proves_nothing_fails() {
+    use std::os::unix::process::ExitStatusExt as _;
+
+    let check = |expect: &str, is_met: bool| {
+        let text = format!("id = \"x\"\nabout = \"x\"\nargs = []\nexpect = [{{ {expect} }}]\n");
+        let case: Case = toml::from_str(&text).unwrap();
+        let stdout = br#"{"list": [], "null": null, "text": "t"}"#.to_vec();
+        let output = Output { status: std::process::ExitStatus::from_raw(0), stdout, stderr: Vec::new() };
+        let reasons = compare(&case, &output, Path::new("/"));
+        assert_eq!(reasons.is_empty(), is_met, "{expect}: {reasons:?}");
+    };
+    check("at = \"/list\", rules = []", true);
+    check("at = \"/text\", lacks = \"x\"", true);
+    check("at = \"/nope\", rules = []", false);
+    check("at = \"/nope\", lacks = \"x\"", false);
+    check("at = \"/text\", rules = []", false);
+    check("at = \"/null\", rules = []", false);
+    check("at = \"/list\"", false);
+    check("stream = \"stderr\"", false);
 }
 
 #[test]

@@ -21,6 +21,8 @@ mod test_init_command;
 mod test_list_command;
 mod test_new_command;
 mod test_show_command;
+#[cfg(unix)]
+mod test_terminal;
 
 #[test]
 fn no_test_file_is_forgotten() {

@@ -44,9 +44,13 @@ fn a_budget_shortens_and_reports() {
     name only (2): alpha, beta
     warning: the catalog is over its budget even so
     "#);
-    let catalog = sandbox.json(&["catalog", "--json", "--budget", "40", "--format", "list"]);
-    assert_eq!((&catalog["tokenizer"], &catalog["budget"]), (&"o200k_base".into(), &40.into()));
-    assert!(catalog["tokens"].as_u64() <= Some(40) || catalog["over_budget"] == true, "{catalog}");
+    for (budget, over_budget) in [(40, false), (30, true)] {
+        let catalog =
+            sandbox.json(&["catalog", "--json", "--budget", &budget.to_string(), "--format", "list"]);
+        assert_eq!((&catalog["tokenizer"], &catalog["budget"]), (&"o200k_base".into(), &budget.into()));
+        assert_eq!(catalog["tokens"].as_i64() > Some(budget), over_budget, "{catalog}");
+        assert_eq!(catalog["over_budget"], over_budget, "{catalog}");
+    }
 }
 
 #[test]
@@ -78,4 +82,12 @@ fn a_file_instead_of_the_output() {
     let expect = sandbox.run(&["catalog"]).stdout;
     assert_eq!(sandbox.run(&["catalog", "--output", "catalog.txt"]).stdout, "");
     assert_eq!(sandbox.read("catalog.txt"), expect);
+}
+
+#[test]
+fn a_file_for_the_json_too() {
+    let sandbox = Sandbox::with_skills();
+    let expect = sandbox.run(&["catalog", "--json"]).stdout;
+    assert_eq!(sandbox.run(&["catalog", "--json", "-o", "catalog.json"]).stdout, "");
+    assert_eq!(sandbox.read("catalog.json"), expect);
 }

@@ -188,3 +188,30 @@ fn the_reference_library_is_another_command_line() {
     assert!(sandbox.run(&["check", "--compat", "skills-ref", "--help"]).stdout.starts_with("Usage:"));
     assert_eq!(sandbox.run(&["check", "--compat", "other"]).code, 2);
 }
+
+#[test]
+fn a_person_is_shown_so_many_findings() {
+    let sandbox = Sandbox::new();
+    let links: String = (0..70).map(|index| format!("[x](missing-{index}.md)\n")).collect();
+    sandbox.write(".agents/skills/a/SKILL.md", skill("a", &links));
+    let run = sandbox.run(&["check"]);
+    assert_eq!(run.stdout.matches("link-broken").count(), 50, "{}", run.stdout);
+    assert!(run.stdout.contains("and 20 more; `--json` tells all of them"), "{}", run.stdout);
+    let report = sandbox.json(&["check", "--json"]);
+    assert_eq!(report["skills"][0]["diagnostics"].as_array().unwrap().len(), 70);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_reference_does_not_wait_for_a_pipe() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    let sandbox = Sandbox::new();
+    sandbox.write("a/x", "");
+    mknodat(CWD, sandbox.project().join("a/SKILL.md"), FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    for command in ["validate", "read-properties", "to-prompt"] {
+        let run = sandbox.run(&["check", "--compat", "skills-ref", command, "a"]);
+        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{}", run.stderr);
+        assert!(run.stderr.contains("PermissionError: [Errno 13] Permission denied:"), "{}", run.stderr);
+    }
+}

@@ -153,3 +153,104 @@ fn rules_are_turned_off_and_up() {
     sandbox.write("repertoire.toml", "[rules]\nname-directory = \"off\"\n");
     assert!(sandbox.run(&["check"]).stdout.contains("nothing to report"));
 }
+
+#[test]
+fn a_project_file_is_bounded() {
+    let mut sandbox = Sandbox::new();
+    sandbox.write("../outside/x/SKILL.md", skill("x", "x\n"));
+    sandbox.write(
+        "repertoire.toml",
+        "roots = [\"in\", \"../outside\"]\n\n[packs]\ndirectories = [\"/etc\"]\n\n[scan]\nmax_entries = 1000001\n\n\
+         [rules]\ninvisible-characters = \"off\"\nname-tool = \"error\"\ndescription-when = \"off\"\n",
+    );
+    assert_run!(sandbox.run(&["list"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: `roots` of a project's file may not lead out of [DIR]/project
+     --> [DIR]/project/repertoire.toml:1:16
+      |
+    1 | roots = ["in", "../outside"]
+      |                ^^^^^^^^^^^^
+      |
+      = help: put it in your user configuration instead, or pass it with --root
+
+    error: `packs.directories` of a project's file may not lead out of [DIR]/project
+     --> [DIR]/project/repertoire.toml:4:16
+      |
+    4 | directories = ["/etc"]
+      |                ^^^^^^
+      |
+      = help: put it in your user configuration instead, or pass it with --root
+
+    error: `scan.max_entries` of a project's file may be at most 1000000
+     --> [DIR]/project/repertoire.toml:7:15
+      |
+    7 | max_entries = 1000001
+      |               ^^^^^^^
+      |
+      = help: put it in your user configuration instead
+
+    error: a project's file may not turn off or lower the rule `invisible-characters`
+      --> [DIR]/project/repertoire.toml:10:24
+       |
+    10 | invisible-characters = "off"
+       |                        ^^^^^
+       |
+       = help: put it in your user configuration instead; here it may only be "error"
+    "#);
+    // The same words are the user's to say.
+    let words = sandbox.read("repertoire.toml");
+    assert_eq!(sandbox.run(&["list", "--config", "repertoire.toml"]).code, 0);
+    std::fs::remove_file(sandbox.project().join("repertoire.toml")).unwrap();
+    sandbox.write("../home/.config/repertoire/config.toml", words);
+    assert_eq!(sandbox.run(&["list"]).code, 0);
+    sandbox.set("REPERTOIRE_ROOTS", "../outside");
+    assert_eq!(sandbox.json(&["list", "--json"])["skills"][0]["name"], "x");
+}
+
+#[test]
+fn a_project_file_below_the_root_may_name_its_repository() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("lib/x/SKILL.md", skill("x", "x\n"));
+    sandbox.write("deep/repertoire.toml", "roots = [\"../lib\"]\n");
+    assert_eq!(sandbox.run_in("deep", &["show", "x"]).code, 0);
+    // Without a repository its own directory is the bound.
+    std::fs::remove_dir(sandbox.project().join(".git")).unwrap();
+    let run = sandbox.run_in("deep", &["show", "x"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("may not lead out of [DIR]/project/deep"), "{}", run.stderr);
+}
+
+#[cfg(unix)]
+#[test]
+fn configuration_is_a_regular_file_of_bounded_size() {
+    let sandbox = Sandbox::new();
+    std::os::unix::fs::symlink("/dev/zero", sandbox.project().join("repertoire.toml")).unwrap();
+    assert_run!(sandbox.run(&["list"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: cannot read the configuration file [DIR]/project/repertoire.toml
+      because: it is not a regular file
+    "#);
+    std::fs::remove_file(sandbox.project().join("repertoire.toml")).unwrap();
+    sandbox.write("repertoire.toml", "#".repeat(1024 * 1024 + 1));
+    assert_eq!(sandbox.run(&["list"]).code, 2);
+    sandbox.write("repertoire.toml", "#".repeat(1024 * 1024));
+    assert_eq!(sandbox.run(&["list"]).code, 0);
+}
+
+/// Discovery resolves links before it compares with home, and so must the search for the file.
+#[cfg(unix)]
+#[test]
+fn a_home_that_is_a_link_is_no_project_either() {
+    let mut sandbox = Sandbox::new();
+    std::os::unix::fs::symlink(sandbox.home(), sandbox.project().join("../link")).unwrap();
+    let home = sandbox.project().join("../link");
+    sandbox.set("HOME", home.to_str().unwrap());
+    sandbox.write("../home/.git/x", "");
+    sandbox.write("../home/repertoire.toml", "nonsense = 1\n");
+    sandbox.write("../home/work/x", "");
+    assert_eq!(sandbox.run_in("../home/work", &["list"]).code, 0);
+}

@@ -68,3 +68,12 @@ fn absence_is_explained() {
     let answer: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((run.code, &answer["found"], &answer["nearest"][0]), (1, &false.into(), &"alpha".into()));
 }
+
+#[test]
+fn a_directory_that_ends_like_the_name_is_not_its_source() {
+    let sandbox = Sandbox::new();
+    let text = skill("x", "x\n").replace("name: x", "name: \"My Skill\"");
+    sandbox.write(".agents/skills/not-my-skill/SKILL.md", text);
+    let run = sandbox.run(&["explain", "my-skill"]);
+    assert!(run.stdout.contains("made from `My Skill`"), "{}{}", run.stdout, run.stderr);
+}

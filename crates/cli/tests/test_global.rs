@@ -88,3 +88,44 @@ fn wrong_command_lines_are_usage_errors() {
     --- stderr
     "#);
 }
+
+#[test]
+fn roots_before_and_behind_the_command_both_count() {
+    let sandbox = Sandbox::new();
+    for root in ["a", "b", "c"] {
+        sandbox.write(&format!("{root}/x/SKILL.md"), skill("x", "x\n"));
+    }
+    for (arguments, expect) in [
+        (&["--root", "a", "list", "--all", "--json", "--root", "b"][..], &["root:a", "root:b"][..]),
+        (
+            &["--root", "b", "--root=c", "list", "--all", "--json", "--root", "a"],
+            &["root:b", "root:c", "root:a"],
+        ),
+        (&["--root", "c", "list", "--all", "--json"], &["root:c"]),
+        (&["list", "--all", "--json", "--root", "b"], &["root:b"]),
+    ] {
+        let listing = sandbox.json(arguments);
+        let sources: Vec<&str> = listing["skills"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(|skill| skill["source"].as_str())
+            .collect();
+        assert_eq!(sources, expect, "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_refused_library_prints_no_json() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(".agents/skills/twin/SKILL.md", skill("alpha", "x\n"));
+    sandbox.write("repertoire.toml", "duplicates = \"abort\"\n");
+    for arguments in [&["list"][..], &["show", "alpha"], &["files", "alpha"], &["catalog"]] {
+        let run = sandbox.run(&[arguments, &["--json"]].concat());
+        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{arguments:?}");
+        assert!(run.stderr.contains("the policy refuses this library"), "{}", run.stderr);
+    }
+    for arguments in [&["list", "--all"][..], &["explain", "alpha"]] {
+        sandbox.json(&[arguments, &["--json"]].concat());
+    }
+}

@@ -151,3 +151,23 @@ fn which_files_a_skill_is_said_to_have_is_a_choice() {
     assert_eq!(listed("resources.listing = \"both\""), serde_json::json!(["a.md", "b.md", "c.md"]));
     assert_eq!(listed("resources.max_listed = 1"), serde_json::json!(["a.md"]));
 }
+
+#[test]
+fn every_reason_for_a_quarantine_is_told() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".agents/skills/a/SKILL.md", "---\nname: b\n---\n");
+    sandbox.write(
+        "repertoire.toml",
+        "name_mismatch = \"quarantine\"\n[rules]\ndescription-missing = \"error\"\nbody-empty = \"error\"\n",
+    );
+    assert_run!(sandbox.run(&["show", "b"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: the skill `b` is quarantined ([DIR]/project/.agents/skills/a)
+      because: the name `b` differs from the directory `a`
+      because: there is no description, and nothing in the body to take one from
+      because: there are no instructions after the frontmatter
+    hint: run `rep check [DIR]/project/.agents/skills/a` to see what is wrong
+    "#);
+}

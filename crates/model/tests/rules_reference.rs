@@ -12,7 +12,7 @@ fn the_reference_lists_every_rule() {
     let mut page = String::from(
         "# Rules\n\n\
         Every diagnostic names its rule. This page is written by a test (`crates/model/tests/rules_reference.rs`; run it with\n\
-        `UPDATE_REFERENCE=1` after a change). `rep check` exits with 1 when a skill has an error; which rule is an error depends on\n\
+        `UPDATE_DOCS=1` after a change). `rep check` exits with 1 when a skill has an error; which rule is an error depends on\n\
         the profile, and `[rules]` in `repertoire.toml` changes one at a time.\n\n\
         A rule marked † sets a skill aside under every profile: nothing can be made of it, so it cannot be turned off.\n\n\
         | rule | finds | standard | strict | lenient | harness | publish |\n|---|---|---|---|---|---|---|\n",
@@ -30,12 +30,8 @@ fn the_reference_lists_every_rule() {
         `name.reserved_action` and `name_mismatch`.\n",
     );
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/rules.md");
-    if std::env::var_os("UPDATE_REFERENCE").is_some() {
+    if std::env::var_os("UPDATE_DOCS").is_some() {
         std::fs::write(path, &page).unwrap();
     }
-    assert_eq!(
-        std::fs::read_to_string(path).unwrap_or_default(),
-        page,
-        "run the tests with UPDATE_REFERENCE=1"
-    );
+    assert_eq!(std::fs::read_to_string(path).unwrap_or_default(), page, "run the tests with UPDATE_DOCS=1");
 }

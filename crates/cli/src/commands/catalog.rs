@@ -1,7 +1,7 @@
 //! `rep catalog`.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use repertoire::tokens::TokenMemory;
@@ -17,11 +17,11 @@ use crate::wire::{Context, Library};
 /// Prints the catalog to put before an agent
 ///
 /// Exactly the text and nothing else goes to the output: it is the same for the same skills and budget, whatever the
-/// machine. Skills whose author kept them for people (disable-model-invocation) are left out.
+/// machine, except in the format compat, which tells where each skill lies. Skills whose author kept them for people (disable-model-invocation) are left out.
 #[derive(Debug, Args)]
 pub(crate) struct CatalogArgs {
     /// The shape of the catalog
-    #[arg(long, value_name = "FORMAT", value_parser = ["xml", "list", "menu", "bracket", "markdown", "json", "compat"])]
+    #[arg(long, value_name = "FORMAT", value_parser = Format::ALL.map(Format::as_str))]
     format: Option<String>,
     /// The most tokens the catalog may have; 0 for any number
     ///
@@ -39,7 +39,7 @@ pub(crate) struct CatalogArgs {
     /// Tell what the budget did, beside the catalog
     #[arg(long)]
     report: bool,
-    /// Write the catalog to this file
+    /// Write the catalog to this file; with --json, the JSON
     #[arg(long, short, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     output: Option<PathBuf>,
 }
@@ -70,7 +70,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
     let catalog = render(&library, &options)?;
     if ui.is_json() {
         let tokens = exact_tokens(context, &catalog, &options);
-        ui.write_json(&CatalogJson {
+        let answer = CatalogJson {
             text: &catalog.text,
             format: options.format.as_str(),
             tokenizer: options.tokenizer.name(),
@@ -85,11 +85,15 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
                 .iter()
                 .map(|skill| TierJson { name: &skill.name, shown: skill.tier.as_str() })
                 .collect(),
-        })?;
+        };
+        match &args.output {
+            Some(path) => write(path, &(serde_json::to_string_pretty(&answer)? + "\n"))?,
+            None => ui.write_json(&answer)?,
+        }
         return Ok(Exit::Success);
     }
     match &args.output {
-        Some(path) => fs::write(path, &catalog.text).map_err(|error| CliError::io("write", path, error))?,
+        Some(path) => write(path, &catalog.text)?,
         None => ui.write_untrusted(catalog.text.as_bytes())?,
     }
     ui.flush()?;
@@ -97,6 +101,10 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
         report(ui, context, &catalog, &options)?;
     }
     Ok(Exit::Success)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), CliError> {
+    fs::write(path, text).map_err(|error| CliError::io("write", path, error))
 }
 
 /// Returns the catalog of `library`.

@@ -11,7 +11,7 @@
 mod click;
 
 use std::ffi::OsString;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::path::Path;
 
 use repertoire_model::compat::skills_ref::python::{encode_strictly, path_text, repr, shown};
@@ -22,11 +22,36 @@ use repertoire_model::compat::skills_ref::{
 use click::{Command, Request};
 
 use crate::exit::Exit;
+use crate::regular_file;
+use crate::ui::escape_lines;
+
+/// The largest `SKILL.md` that is read, in bytes; the reference has no limit.
+const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The number of the error "permission denied".
+const EACCES: i32 = 13;
 
 /// Runs the command for a whole process: prints as the reference does, and returns its exit code.
 pub(crate) fn run(arguments: &[OsString]) -> Exit {
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let told = skills_ref(arguments, &mut stdout, &mut stderr).and_then(|code| {
+        let (out, err) = (io::stdout(), io::stderr());
+        write(&mut out.lock(), out.is_terminal(), &stdout)?;
+        write(&mut err.lock(), err.is_terminal(), &stderr)?;
+        Ok(code)
+    });
     // The reference fails when its output is closed; there is nobody left to tell.
-    skills_ref(arguments, &mut io::stdout(), &mut io::stderr()).map_or(Exit::Failure, Exit::Compat)
+    told.map_or(Exit::Failure, Exit::Compat)
+}
+
+/// Writes the reference's words: byte for byte to a program, escaped to a terminal, which the reference does not do.
+fn write(stream: &mut dyn Write, is_terminal: bool, bytes: &[u8]) -> io::Result<()> {
+    if is_terminal {
+        stream.write_all(escape_lines(&String::from_utf8_lossy(bytes)).as_bytes())?;
+    } else {
+        stream.write_all(bytes)?;
+    }
+    stream.flush()
 }
 
 /// Runs the reference's command line `arguments`, without the program's name, and returns its exit code.
@@ -156,7 +181,8 @@ fn skill_file(directory: &str) -> Option<String> {
 }
 
 fn read(file: &str) -> Result<String, Failure> {
-    let bytes = std::fs::read(file).map_err(|error| Failure::Crash(exception(&error, file)))?;
+    let bytes = regular_file::read(Path::new(file), MAX_FILE_BYTES)
+        .map_err(|error| Failure::Crash(exception(&error, file)))?;
     Ok(decode(&bytes)?)
 }
 
@@ -164,11 +190,14 @@ fn read(file: &str) -> Result<String, Failure> {
 fn exception(error: &io::Error, file: &str) -> String {
     let (name, text) = match error.kind() {
         ErrorKind::IsADirectory => ("IsADirectoryError", "Is a directory"),
-        ErrorKind::PermissionDenied => ("PermissionError", "Permission denied"),
+        // What we refuse and the reference would wait for or choke on counts as unreadable.
+        ErrorKind::PermissionDenied | ErrorKind::InvalidInput | ErrorKind::FileTooLarge => {
+            ("PermissionError", "Permission denied")
+        }
         ErrorKind::NotFound => ("FileNotFoundError", "No such file or directory"),
         _ => return format!("OSError: {error}: {}", repr(file)),
     };
-    let number = error.raw_os_error().unwrap_or_default();
+    let number = error.raw_os_error().unwrap_or(EACCES);
     format!("{name}: [Errno {number}] {text}: {}", repr(file))
 }
 

@@ -1,11 +1,14 @@
 //! `rep list`.
 
+use std::cell::OnceCell;
+
 use clap::Args;
 use repertoire::Entry;
-use repertoire_model::catalog::Tokenizer;
+use repertoire_model::catalog::{CatalogEntry, CatalogOptions, render};
 use repertoire_model::{Severity, State, diagnostic};
 use serde::Serialize;
 
+use crate::commands::catalog;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::json::DiagnosticJson;
@@ -14,6 +17,10 @@ use crate::wire::{Context, Library};
 
 /// The characters of a digest that a table shows.
 const DIGEST_CHARS: usize = "sha256:".len() + 12;
+
+/// A skill that sorts before all others, so that it and not the one to be counted is the example in the frame.
+const NEIGHBOUR: CatalogEntry<'static> =
+    CatalogEntry { name: "0", description: "A skill.", location: Some("/0/SKILL.md") };
 
 /// Lists the skills
 ///
@@ -74,13 +81,14 @@ struct Row<'a> {
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
     // A refused library can still be looked at.
     let library = if args.all { context.inspect(context.settings.policy.clone()) } else { context.open()? };
+    let counter = Counter::new(context, &library);
     let entries = library.snapshot.entries().iter();
     let rows: Vec<Row<'_>> = entries
         .filter(|entry| args.all || entry.state == State::Active)
         .map(|entry| Row {
             entry,
             digest: args.digest.then(|| digest(&library, entry)).flatten(),
-            tokens: args.tokens.then(|| tokens(&library, entry, context.settings.estimator)),
+            tokens: args.tokens.then(|| counter.count(entry)),
         })
         .collect();
     if args.tokens || args.digest {
@@ -126,20 +134,60 @@ fn digest(library: &Library, entry: &Entry) -> Option<String> {
     pollster::block_on(library.registry.digest(entry)).ok().map(|digest| digest.to_string())
 }
 
-fn tokens(library: &Library, entry: &Entry, tokenizer: Tokenizer) -> TokensJson {
-    let mut counts = library.registry.token_counts(entry, tokenizer.name());
-    let known = counts;
-    let body = *counts.body.get_or_insert_with(|| {
-        let skill = pollster::block_on(library.registry.get(entry));
-        skill.map_or(0, |skill| tokenizer.count(skill.body()) as u64)
-    });
-    let catalog = *counts.entry.get_or_insert_with(|| {
-        tokenizer.count(&format!("- {}: {}\n", entry.name(), entry.document.description)) as u64
-    });
-    if counts != known {
-        library.registry.set_token_counts(entry, tokenizer.name(), counts);
+/// Counts tokens as the settings say, and remembers the counts.
+struct Counter<'a> {
+    library: &'a Library,
+    options: CatalogOptions,
+    /// Catalog entries are remembered by what they were counted with and how they were rendered.
+    entry_key: String,
+    /// The tokens of a catalog with nothing but the neighbour, once they are needed.
+    frame: OnceCell<usize>,
+}
+
+impl<'a> Counter<'a> {
+    fn new(context: &Context, library: &'a Library) -> Self {
+        // A budget is about the whole catalog, and an entry is counted as it is in full.
+        let options = CatalogOptions { budget_tokens: None, ..catalog::configured(context) };
+        let entry_key = format!("{}/{}", options.tokenizer.name(), options.format.as_str());
+        Self { library, options, entry_key, frame: OnceCell::new() }
     }
-    TokensJson { catalog, body }
+
+    fn count(&self, entry: &Entry) -> TokensJson {
+        let registry = &self.library.registry;
+        let tokenizer = self.options.tokenizer;
+        let mut bodies = registry.token_counts(entry, tokenizer.name());
+        let body = bodies.body.unwrap_or_else(|| {
+            let skill = pollster::block_on(registry.get(entry));
+            let body = skill.map_or(0, |skill| tokenizer.count(skill.body()) as u64);
+            bodies.body = Some(body);
+            registry.set_token_counts(entry, tokenizer.name(), bodies);
+            body
+        });
+        let mut entries = registry.token_counts(entry, &self.entry_key);
+        let catalog = entries.entry.unwrap_or_else(|| {
+            let count = self.entry(entry);
+            entries.entry = Some(count);
+            registry.set_token_counts(entry, &self.entry_key, entries);
+            count
+        });
+        TokensJson { catalog, body }
+    }
+
+    /// Returns how many tokens `entry` adds to a catalog that has a neighbour for it already.
+    fn entry(&self, entry: &Entry) -> u64 {
+        let location = entry.location();
+        let own = CatalogEntry {
+            name: entry.name().as_str(),
+            description: &entry.document.description,
+            location: Some(&location),
+        };
+        let frame = *self.frame.get_or_init(|| self.rendered(&[NEIGHBOUR]));
+        self.rendered(&[NEIGHBOUR, own]).saturating_sub(frame) as u64
+    }
+
+    fn rendered(&self, entries: &[CatalogEntry<'_>]) -> usize {
+        render(entries, &self.options).map_or(0, |catalog| self.options.tokenizer.count(&catalog.text))
+    }
 }
 
 fn table(rows: &[Row<'_>], args: &ListArgs) -> Table {

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use repertoire::discovery::repository_root;
 use repertoire_model::Severity;
 
 use crate::cli::Globals;
@@ -12,6 +13,9 @@ use crate::ui::{Note, render_note};
 
 /// The name of a project's configuration file.
 pub(crate) const FILE_NAME: &str = "repertoire.toml";
+
+/// The most faults of a file that are shown.
+const MAX_FAULTS_SHOWN: usize = 50;
 
 /// Something wrong with a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,29 +82,23 @@ fn is_there(path: &Path) -> bool {
 
 /// Returns the working directory and those above it up to the root of its repository; outside one, it alone.
 ///
-/// Going further would let whoever can write to a shared parent decide about us. Home and what is above it is no
-/// project of someone who works below, even where it is a repository.
+/// Going further would let whoever can write to a shared parent decide about us.
 pub(crate) fn up_to_repository_root(env: &Env) -> Vec<&Path> {
-    let (working_directory, home) = (env.working_directory(), env.home());
-    let mut directories = Vec::new();
-    for directory in working_directory.ancestors() {
-        if directory != working_directory && home.as_ref().is_some_and(|home| home.starts_with(directory)) {
-            break;
-        }
-        directories.push(directory);
-        if is_there(&directory.join(".git")) {
-            return directories;
-        }
-    }
-    directories.truncate(1);
-    directories
+    let working_directory = env.working_directory();
+    let Some(root) = repository_root(working_directory, env.home().as_deref()) else {
+        return vec![working_directory];
+    };
+    // A working directory whose links could not be resolved does not lie below the root; it still counts alone.
+    let above = working_directory.ancestors().skip(1).take_while(|directory| directory.starts_with(&root));
+    [working_directory].into_iter().chain(above).collect()
 }
 
 /// Returns the error that shows `faults` of the file at `path`.
 pub(crate) fn faulty(path: &Path, text: &str, faults: &[Fault], is_coloured: bool) -> CliError {
     let shown = path.display().to_string();
-    let rendered: Vec<String> = faults
+    let mut rendered: Vec<String> = faults
         .iter()
+        .take(MAX_FAULTS_SHOWN)
         .map(|fault| {
             let note = Note {
                 severity: Severity::Error,
@@ -114,6 +112,10 @@ pub(crate) fn faulty(path: &Path, text: &str, faults: &[Fault], is_coloured: boo
             render_note(&note, is_coloured)
         })
         .collect();
+    let more = faults.len().saturating_sub(MAX_FAULTS_SHOWN);
+    if more > 0 {
+        rendered.push(format!("and {more} more\n"));
+    }
     let first = faults.first().map(|fault| fault.message.as_str()).unwrap_or_default();
     CliError::rendered(format!("{shown}: {first}"), rendered.join("\n"))
 }

@@ -62,12 +62,6 @@ pub(crate) enum Value {
 /// The words of a setting with what they mean.
 type Words<T> = &'static [(&'static str, T)];
 
-const PROFILES: Words<Profile> = &[
-    ("standard", Profile::Standard),
-    ("strict", Profile::Strict),
-    ("lenient", Profile::Lenient),
-    ("harness", Profile::Harness),
-];
 const DUPLICATES: Words<Duplicates> = &[
     ("quarantine", Duplicates::Quarantine),
     ("abort", Duplicates::Abort),
@@ -91,25 +85,6 @@ const LISTING: Words<ResourceListing> = &[
     ("walk", ResourceListing::Walk),
     ("declared", ResourceListing::Declared),
     ("both", ResourceListing::Both),
-];
-const FORMATS: Words<Format> = &[
-    ("xml", Format::Xml),
-    ("list", Format::List),
-    ("menu", Format::Menu),
-    ("bracket", Format::Bracket),
-    ("markdown", Format::Markdown),
-    ("json", Format::Json),
-    ("compat", Format::Compat),
-];
-const OVER_BUDGET: Words<OverBudget> = &[
-    ("tiers", OverBudget::Tiers),
-    ("search_only", OverBudget::SearchOnly),
-    ("verbatim", OverBudget::Verbatim),
-];
-const TOKENIZERS: Words<Tokenizer> = &[
-    ("o200k_base", Tokenizer::O200kBase),
-    ("cl100k_base", Tokenizer::Cl100kBase),
-    ("chars4", Tokenizer::Chars4),
 ];
 /// The words for the severity of a rule.
 pub(crate) const SEVERITIES: Words<Option<Severity>> = &[
@@ -136,6 +111,18 @@ macro_rules! key {
             },
         }
     };
+    // A word of a type that knows all its words.
+    ($name:literal words of $type:ident by $word:ident, $($field:ident).+ , $flag:expr, $summary:literal) => {
+        Key {
+            name: $name, kind: Kind::Word(|| $type::ALL.map($type::$word).to_vec()), summary: $summary, flag: $flag,
+            get: |settings| quoted(settings.$($field).+.$word()),
+            set: |settings, value| {
+                if let Value::Word(word) = value && let Some(value) = $type::ALL.into_iter().find(|known| known.$word() == word) {
+                    settings.$($field).+ = value;
+                }
+            },
+        }
+    };
     // A number, a switch or a list, which have one shape.
     ($name:literal $kind:expr, $variant:ident $($field:ident).+ , $write:expr, $flag:expr, $summary:literal) => {
         Key {
@@ -149,7 +136,7 @@ macro_rules! key {
 /// Every key, in the order of the documentation.
 pub(crate) const KEYS: &[Key] = &[
     // The profile is chosen before all other keys, on which it settles the defaults.
-    key!("profile" word PROFILES policy.profile, Some("--profile"), "The set of choices that all others start from."),
+    key!("profile" words of Profile by as_str, policy.profile, Some("--profile"), "The set of choices that all others start from."),
     Key {
         name: "roots",
         kind: Kind::Paths,
@@ -176,12 +163,12 @@ pub(crate) const KEYS: &[Key] = &[
     key!("frontmatter.required" Kind::Switch, Switch policy.frontmatter_required, switch, None, "Whether a missing frontmatter is reported."),
     key!("resources.listing" word LISTING policy.resource_listing, None, "Which files a skill is said to have: those found, those declared, or both."),
     key!("resources.max_listed" Kind::Number(0, LARGE), Number policy.max_listed, number, None, "The most files that are listed when a skill is loaded."),
-    key!("catalog.format" word FORMATS catalog_format, Some("catalog --format"), "The shape of the catalog."),
+    key!("catalog.format" words of Format by as_str, catalog_format, Some("catalog --format"), "The shape of the catalog."),
     key!("catalog.budget_tokens" Kind::Number(0, LARGE), Number catalog_budget, number, Some("catalog --budget"), "The most tokens the catalog may have; 0 for any number."),
-    key!("catalog.over_budget" word OVER_BUDGET catalog_over_budget, None, "What happens to a catalog over its budget."),
+    key!("catalog.over_budget" words of OverBudget by as_str, catalog_over_budget, None, "What happens to a catalog over its budget."),
     key!("catalog.show_loaded" Kind::Switch, Switch catalog_show_loaded, switch, None, "Whether the `menu` catalog may mark loaded skills; it defeats prompt caching."),
     key!("load.include_frontmatter" Kind::Switch, Switch include_frontmatter, switch, Some("show --raw"), "Whether a skill's frontmatter is shown with its instructions."),
-    key!("tokens.estimator" word TOKENIZERS estimator, None, "What tokens are counted with."),
+    key!("tokens.estimator" words of Tokenizer by name, estimator, None, "What tokens are counted with."),
     key!("scan.max_depth" Kind::Number(1, 6), Number scan.max_depth, number, None, "How many levels below a root skills are looked for."),
     key!("scan.max_directories" Kind::Number(1, LARGE), Number scan.max_directories, number, None, "The most directories of a root that are looked at."),
     key!("scan.max_entries" Kind::Number(1, LARGE), Number scan.max_entries, number, None, "The most directory entries of a root that are read."),

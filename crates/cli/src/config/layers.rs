@@ -1,25 +1,30 @@
 //! Puts the layers on top of each other: the user's file, the project's file, the environment, flags.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use repertoire::discovery::repository_root;
 use repertoire_model::Profile;
 use repertoire_model::text::nearest;
 
-use super::file::{faulty, find_files};
+use super::file::{Standing, faulty, find_files};
 use super::keys::{KEYS, Kind, Value};
 use super::parse::{Assignment, parse, parse_word};
 use super::settings::{ConfiguredRoot, Settings};
+use super::trust::Trust;
 use crate::cli::Globals;
 use crate::env::{self, Env};
 use crate::error::CliError;
+use crate::regular_file;
+
+/// The largest configuration file that is read, in bytes.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
 
 /// Returns the settings that all layers come to.
 pub(crate) fn load(env: &Env, globals: &Globals, is_coloured: bool) -> Result<Settings, CliError> {
     let (files, _) = find_files(env, globals);
     let mut assignments = Vec::new();
-    for (_, path) in &files {
-        assignments.extend(read(path, is_coloured)?);
+    for (standing, path) in &files {
+        assignments.extend(read(env, *standing, path, is_coloured)?);
     }
     assignments.extend(environment(env)?);
     if let Some(word) = &globals.profile {
@@ -30,15 +35,21 @@ pub(crate) fn load(env: &Env, globals: &Globals, is_coloured: bool) -> Result<Se
 }
 
 /// Returns what the file at `path` says.
-#[allow(clippy::disallowed_methods, reason = "it is no file of a skill")]
-fn read(path: &Path, is_coloured: bool) -> Result<Vec<Assignment>, CliError> {
-    let bytes = fs::read(path).map_err(|error| {
+fn read(env: &Env, standing: Standing, path: &Path, is_coloured: bool) -> Result<Vec<Assignment>, CliError> {
+    let bytes = regular_file::read(path, MAX_FILE_BYTES).map_err(|error| {
         CliError::usage(format!("cannot read the configuration file {}", path.display())).because(error)
     })?;
     let text = String::from_utf8(bytes)
         .map_err(|error| CliError::usage(format!("{} is not UTF-8", path.display())).because(error))?;
     let directory = path.parent().unwrap_or(Path::new(""));
-    let (assignments, faults) = parse(&text, directory);
+    let trust = match standing {
+        Standing::Named | Standing::User => Trust::Whole,
+        Standing::Project => {
+            let repository = repository_root(env.working_directory(), env.home().as_deref());
+            Trust::Within(repository.unwrap_or_else(|| directory.to_owned()))
+        }
+    };
+    let (assignments, faults) = parse(&text, directory, &trust);
     if faults.is_empty() { Ok(assignments) } else { Err(faulty(path, &text, &faults, is_coloured)) }
 }
 

@@ -12,6 +12,7 @@ use toml::de::{DeTable, DeValue};
 use super::file::Fault;
 use super::keys::{KEYS, Key, Kind, RULES_KEY, SEVERITIES, Value};
 use super::settings::ConfiguredRoot;
+use super::trust::{Objection, Trust};
 
 /// What a layer says about one key.
 #[derive(Clone)]
@@ -22,9 +23,10 @@ pub(crate) struct Assignment {
     pub value: Value,
 }
 
-/// Returns what `text` says, and everything that is wrong with it. Paths are relative to `directory`.
-pub(crate) fn parse(text: &str, directory: &Path) -> (Vec<Assignment>, Vec<Fault>) {
-    let mut parser = Parser { directory, assignments: Vec::new(), faults: Vec::new() };
+/// Returns what `text`, trusted as far as `trust`, says, and everything that is wrong with it. Paths are relative to
+/// `directory`.
+pub(crate) fn parse(text: &str, directory: &Path, trust: &Trust) -> (Vec<Assignment>, Vec<Fault>) {
+    let mut parser = Parser { directory, trust, assignments: Vec::new(), faults: Vec::new() };
     let (document, errors) = DeTable::parse_recoverable(text);
     for error in errors {
         let range = error.span().unwrap_or(0..0);
@@ -57,6 +59,7 @@ pub(crate) fn parse_word(key: &'static Key, word: &str) -> Result<Value, String>
 
 struct Parser<'a> {
     directory: &'a Path,
+    trust: &'a Trust,
     assignments: Vec<Assignment>,
     faults: Vec<Fault>,
 }
@@ -79,7 +82,10 @@ impl Parser<'_> {
         }
         if let Some(key) = KEYS.iter().find(|key| key.name == name) {
             match convert(key, value.get_ref(), self.directory) {
-                Ok(value) => self.assignments.push(Assignment { key, value }),
+                Ok(converted) => {
+                    self.mistrust(key, &converted, value);
+                    self.assignments.push(Assignment { key, value: converted });
+                }
                 Err(expected) => self.bad_value(key.name, &expected, key.kind, value),
             }
             return;
@@ -97,6 +103,28 @@ impl Parser<'_> {
         }
     }
 
+    /// Reports what a file that is not trusted in everything may not say.
+    fn mistrust(&mut self, key: &Key, converted: &Value, written: &Spanned<DeValue<'_>>) {
+        match (converted, written.get_ref()) {
+            (Value::Number(number), _) => {
+                let objection = self.trust.objection_to_number(key.name, *number);
+                self.object(written.span(), objection);
+            }
+            (Value::Paths(roots), DeValue::Array(items)) => {
+                for (root, item) in roots.iter().zip(items.iter()) {
+                    self.object(item.span(), self.trust.objection_to_path(key.name, &root.path));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn object(&mut self, range: Range<usize>, objection: Option<Objection>) {
+        if let Some((message, help)) = objection {
+            self.fault(range, message, Some(help));
+        }
+    }
+
     fn rule(&mut self, name: &str, name_range: &Range<usize>, value: &Spanned<DeValue<'_>>) {
         let Some(rule) = RuleId::parse(name) else {
             let help = nearest(name, RULES.iter().map(|rule| rule.name))
@@ -107,6 +135,7 @@ impl Parser<'_> {
         let word = value.get_ref().as_str();
         match SEVERITIES.iter().find(|(known, _)| Some(*known) == word) {
             Some((_, severity)) => {
+                self.object(value.span(), self.trust.objection_to_severity(rule, *severity));
                 let value = Value::Severity(rule, *severity);
                 self.assignments.extend(rules_key().map(|key| Assignment { key, value }));
             }
@@ -194,7 +223,7 @@ mod tests {
     use super::*;
 
     fn faults(text: &str) -> Vec<String> {
-        parse(text, Path::new("")).1.into_iter().map(|fault| fault.message).collect()
+        parse(text, Path::new(""), &Trust::Whole).1.into_iter().map(|fault| fault.message).collect()
     }
 
     #[test]
@@ -208,7 +237,8 @@ mod tests {
             assert_eq!(faults(&format!("{}x = 1", key.name)), [format!("unknown key `{}x`", key.name)]);
         }
         for rule in RULES {
-            let (assignments, faults) = parse(&format!("rules.{} = \"off\"", rule.name), Path::new(""));
+            let (assignments, faults) =
+                parse(&format!("rules.{} = \"off\"", rule.name), Path::new(""), &Trust::Whole);
             assert_eq!((assignments.len(), faults), (1, vec![]));
         }
     }

@@ -63,17 +63,18 @@ mod tests {
     use std::path::Path;
 
     use super::super::parse::parse;
+    use super::super::trust::Trust;
     use super::*;
 
     #[test]
     fn the_template_is_valid_with_and_without_its_marks() {
         let template = template();
-        let (assignments, faults) = parse(&template, Path::new(""));
+        let (assignments, faults) = parse(&template, Path::new(""), &Trust::Whole);
         assert_eq!((assignments.len(), faults), (0, vec![]));
         let is_setting = |line: &str| line.strip_prefix("# ").is_some_and(|line| line.contains(" = "));
         let bare: Vec<&str> =
             template.lines().map(|line| if is_setting(line) { &line[2..] } else { line }).collect();
-        let (assignments, faults) = parse(&bare.join("\n"), Path::new(""));
+        let (assignments, faults) = parse(&bare.join("\n"), Path::new(""), &Trust::Whole);
         assert_eq!(faults, []);
         assert_eq!(assignments.len(), KEYS.len());
     }

@@ -12,6 +12,9 @@ use super::escape;
 /// The most bytes of a line that are shown.
 const MAX_LINE_BYTES: usize = 240;
 
+/// The most bytes of a longer line that are shown before what it is about.
+const MAX_BYTES_BEFORE: usize = 80;
+
 /// A finding to be shown.
 #[derive(Debug, Clone)]
 pub(crate) struct Note<'a> {
@@ -44,13 +47,19 @@ pub(crate) fn render(note: &Note<'_>, is_coloured: bool) -> String {
     }
     let path = escape(note.path);
     let mut group = match note.place.as_ref().and_then(|(text, range)| Excerpt::of(text, range)) {
-        Some(excerpt) => title.element(
-            Snippet::source(excerpt.line)
+        Some(excerpt) => {
+            let snippet = Snippet::source(excerpt.line)
                 .line_start(excerpt.number)
-                .path(path)
                 .fold(false)
-                .annotation(AnnotationKind::Primary.span(excerpt.range)),
-        ),
+                .annotation(AnnotationKind::Primary.span(excerpt.range));
+            match excerpt.column {
+                // The place is told in full, because what is shown does not start where the line does.
+                Some(column) => title
+                    .element(Origin::path(path).line(excerpt.number).char_column(column))
+                    .element(snippet),
+                None => title.element(snippet.path(path)),
+            }
+        }
         None => {
             let origin = Origin::path(path);
             title.element(match note.line {
@@ -73,6 +82,8 @@ struct Excerpt {
     line: String,
     number: usize,
     range: Range<usize>,
+    /// The column of the mark, counted in characters from 1, where the beginning of the line is left out.
+    column: Option<usize>,
 }
 
 impl Excerpt {
@@ -82,16 +93,18 @@ impl Excerpt {
         let start = before.rfind('\n').map_or(0, |index| index + 1);
         let line = text[start..].lines().next().unwrap_or_default();
         let marked = range.start - start..range.end.max(range.start).saturating_sub(start).min(line.len());
-        let mut shown = String::new();
+        let first = first_shown(line, marked.start);
+        let mut shown = String::from(if first > 0 { "…" } else { "" });
         let (mut from, mut to) = (None, None);
-        for (index, c) in line.char_indices() {
+        for (index, c) in line.char_indices().skip_while(|(index, _)| *index < first) {
             if index >= marked.start && from.is_none() {
                 from = Some(shown.len());
             }
             if index >= marked.end && to.is_none() {
                 to = Some(shown.len());
             }
-            if shown.len() >= MAX_LINE_BYTES && index > marked.start {
+            if shown.len() >= MAX_LINE_BYTES {
+                to = to.or(Some(shown.len()));
                 shown.push('…');
                 break;
             }
@@ -99,8 +112,18 @@ impl Excerpt {
         }
         let from = from.unwrap_or(shown.len());
         let to = to.unwrap_or(shown.len()).max(from);
-        Some(Self { line: shown, number: before.matches('\n').count() + 1, range: from..to })
+        let column = (first > 0).then(|| line[..marked.start].chars().count() + 1);
+        Some(Self { line: shown, number: before.matches('\n').count() + 1, range: from..to, column })
     }
+}
+
+/// Returns the first byte of `line` to show, so that the byte at `mark` is among those shown.
+fn first_shown(line: &str, mark: usize) -> usize {
+    if line.len() <= MAX_LINE_BYTES {
+        return 0;
+    }
+    let wanted = mark.saturating_sub(MAX_BYTES_BEFORE);
+    (0..=wanted).rev().find(|index| line.is_char_boundary(*index)).unwrap_or(0)
 }
 
 fn harmless(c: char) -> Cow<'static, str> {
@@ -132,5 +155,30 @@ mod tests {
         check("", 0..0, Some(("", 1, "")));
         check("abc", 9..10, None);
         check("ü", 1..2, None);
+    }
+
+    #[test]
+    fn long_lines_are_shown_around_the_mark() {
+        let text = format!("x\n{}MARK{}\n", "ä\t".repeat(100_000), "\u{1b}".repeat(100_000));
+        let start = text.find("MARK").unwrap();
+        let excerpt = Excerpt::of(&text, &(start..start + 4)).unwrap();
+        assert_eq!(&excerpt.line[excerpt.range.clone()], "MARK");
+        assert!(excerpt.line.len() < 2 * MAX_LINE_BYTES, "{}", excerpt.line.len());
+        assert!(excerpt.line.starts_with('…') && excerpt.line.ends_with('…'), "{}", excerpt.line);
+        assert_eq!((excerpt.number, excerpt.column), (2, Some(200_001)));
+        let whole = Excerpt::of(&text, &(2..text.len())).unwrap();
+        assert!(whole.line.len() < 2 * MAX_LINE_BYTES && whole.column.is_none());
+        let note = Note {
+            severity: Severity::Error,
+            rule: None,
+            message: "it is marked",
+            help: None,
+            path: "file",
+            place: Some((&text, start..start + 4)),
+            line: None,
+        };
+        let rendered = render(&note, false);
+        assert!(rendered.contains("--> file:2:200001\n"), "{rendered}");
+        assert!(rendered.contains("^^^^\n") && rendered.len() < 2000, "{rendered}");
     }
 }

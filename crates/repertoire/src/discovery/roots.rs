@@ -138,7 +138,6 @@ fn look(root: &Root, seen: &mut HashMap<PathBuf, String>) -> Presence {
 }
 
 fn project_candidates(input: &DiscoveryInput) -> Vec<Root> {
-    let resolve = |path: &Path| canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let working_directory = resolve(&input.working_directory);
     let home = input.home.as_deref().map(resolve);
     let mut candidates = Vec::new();
@@ -155,6 +154,23 @@ fn project_candidates(input: &DiscoveryInput) -> Vec<Root> {
     candidates
 }
 
+/// Returns the directory of the repository that `working_directory` lies in, with links resolved.
+///
+/// A repository at `home` or above it counts only for someone who works at its very root.
+pub fn repository_root(working_directory: &Path, home: Option<&Path>) -> Option<PathBuf> {
+    let (working_directory, home) = (resolve(working_directory), home.map(resolve));
+    let root = *project_directories(&working_directory, home.as_deref()).last()?;
+    is_repository(root).then(|| root.to_owned())
+}
+
+fn resolve(path: &Path) -> PathBuf {
+    canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn is_repository(directory: &Path) -> bool {
+    symlink_metadata(directory.join(".git")).is_ok()
+}
+
 /// Returns the directories from `working_directory` up to that of its repository.
 ///
 /// Without a repository it is the working directory alone. Home, and what is above it, is no project of someone who
@@ -166,7 +182,7 @@ fn project_directories<'a>(working_directory: &'a Path, home: Option<&Path>) -> 
             break;
         }
         directories.push(directory);
-        if symlink_metadata(directory.join(".git")).is_ok() {
+        if is_repository(directory) {
             return directories;
         }
     }

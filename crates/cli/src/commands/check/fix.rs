@@ -51,13 +51,27 @@ pub(crate) fn run(
             error.hint("`--yes` writes the repairs without asking")
         });
     }
-    let mut written = Vec::new();
-    for repair in &repairs {
-        write(repair)?;
-        written.push(repair.path.display().to_string());
+    let (written, failure) = write_all(&repairs);
+    if let Some(error) = failure {
+        for path in &written {
+            writeln!(ui.err(), "repaired {}", escape(path))?;
+        }
+        return Err(error);
     }
     writeln!(ui.err(), "repaired {files}")?;
     Ok(written)
+}
+
+/// Writes the repairs until one fails; returns the paths that were written, and why it stopped.
+fn write_all(repairs: &[Repair]) -> (Vec<String>, Option<CliError>) {
+    let mut written = Vec::new();
+    for repair in repairs {
+        if let Err(error) = write(repair) {
+            return (written, Some(error));
+        }
+        written.push(repair.path.display().to_string());
+    }
+    (written, None)
 }
 
 fn repair(library: &Library, entry: &Entry) -> Option<Repair> {
@@ -121,4 +135,26 @@ fn write(repair: &Repair) -> Result<(), CliError> {
         let _ = fs::remove_file(&temporary);
         failed(error)
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "it looks at what was written")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_before_a_failure_is_told() {
+        let directory = tempfile::tempdir().unwrap();
+        let repair = |name: &str, before: &str| {
+            let path = directory.path().join(name);
+            fs::write(&path, "before").unwrap();
+            Repair { path, before: before.to_owned(), after: "after".to_owned() }
+        };
+        let repairs = [repair("a", "before"), repair("b", "something else"), repair("c", "before")];
+        let (written, failure) = write_all(&repairs);
+        assert_eq!(written, [repairs[0].path.display().to_string()]);
+        assert!(failure.unwrap().message().ends_with("b was changed meanwhile"));
+        let texts = repairs.map(|repair| fs::read_to_string(repair.path).unwrap());
+        assert_eq!(texts, ["after", "before", "before"]);
+    }
 }

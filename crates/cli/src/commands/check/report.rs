@@ -11,6 +11,9 @@ use crate::json::{DiagnosticJson, path_of};
 use crate::ui::{Note, Style, Ui, escape, render_note};
 use crate::wire::{Context, Library};
 
+/// The most findings of a skill that a person is shown.
+const MAX_FINDINGS_SHOWN: usize = 50;
+
 #[derive(Serialize)]
 struct CheckJson {
     skills: Vec<SkillJson>,
@@ -120,10 +123,14 @@ pub(crate) fn write(
         let path = context.shown(&checked.entry.path);
         writeln!(ui.out(), "{name}{state} ({})\n", escape(&path))?;
         let mut texts = Texts::new(checked);
-        for found in &checked.diagnostics {
+        for found in checked.diagnostics.iter().take(MAX_FINDINGS_SHOWN) {
             let path = context.shown(&path_of(checked.entry, found));
             let note = note(found, &path, texts.get(found));
             writeln!(ui.out(), "{}", render_note(&note, is_coloured))?;
+        }
+        let more = checked.diagnostics.len().saturating_sub(MAX_FINDINGS_SHOWN);
+        if more > 0 {
+            writeln!(ui.out(), "and {more} more; `--json` tells all of them\n")?;
         }
     }
     let summary = Summary::of(libraries, checked);

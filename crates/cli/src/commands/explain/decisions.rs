@@ -1,5 +1,7 @@
 //! Every decision about a skill that is there, in the order they were made.
 
+use std::path::Path;
+
 use repertoire::Entry;
 use repertoire::discovery::Presence;
 use repertoire_model::catalog::Tier;
@@ -81,7 +83,7 @@ impl Decisions {
             "name",
             match document.manifest.name.as_deref() {
                 Some(written) if written == name => "taken from the frontmatter".to_owned(),
-                Some(written) if entry.path.ends_with(name) => {
+                Some(written) if Path::new(&entry.path).file_name().is_some_and(|last| last == name) => {
                     format!("taken from the directory; the frontmatter says `{written}`")
                 }
                 Some(written) => {

@@ -1,0 +1,123 @@
+//! How far a configuration file is trusted. The user's is; a project's comes with a clone, from whoever wrote it.
+
+use std::fs::{canonicalize, symlink_metadata};
+use std::path::{Component, Path, PathBuf};
+
+use repertoire::provider::fs::ScanLimits;
+use repertoire_model::{RuleId, Severity};
+
+/// What to do about a project's file that asks for too much.
+const HELP: &str = "put it in your user configuration instead";
+
+/// The rules that say whether a skill hides something; a project may make them louder, never quieter.
+const GUARDED_RULES: [RuleId; 5] = [
+    RuleId::InvisibleCharacters,
+    RuleId::ControlCharacters,
+    RuleId::FileSymlink,
+    RuleId::FileSpecial,
+    RuleId::NameTool,
+];
+
+/// How far a configuration file is trusted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// In everything: it is the user's, or was named by the user.
+    Whole,
+    /// It may speak about what lies in this directory: it is the project's.
+    Within(PathBuf),
+}
+
+/// What is wrong, and what to do about it.
+pub(crate) type Objection = (String, String);
+
+impl Trust {
+    /// Returns what speaks against the directory `path` as a value of the key `name`.
+    pub(crate) fn objection_to_path(&self, name: &str, path: &Path) -> Option<Objection> {
+        let Self::Within(boundary) = self else { return None };
+        (!lies_within(path, boundary)).then(|| {
+            (
+                format!("`{name}` of a project's file may not lead out of {}", boundary.display()),
+                format!("{HELP}, or pass it with --root"),
+            )
+        })
+    }
+
+    /// Returns what speaks against `number` as the value of the key `name`.
+    pub(crate) fn objection_to_number(&self, name: &str, number: usize) -> Option<Objection> {
+        let Self::Within(_) = self else { return None };
+        let limits = ScanLimits::default();
+        let most = match name {
+            "scan.max_directories" => limits.max_directories,
+            "scan.max_entries" => limits.max_entries,
+            _ => return None,
+        };
+        (number > most)
+            .then(|| (format!("`{name}` of a project's file may be at most {most}"), HELP.to_owned()))
+    }
+
+    /// Returns what speaks against `severity` for `rule`.
+    pub(crate) fn objection_to_severity(
+        &self,
+        rule: RuleId,
+        severity: Option<Severity>,
+    ) -> Option<Objection> {
+        let Self::Within(_) = self else { return None };
+        // Under some profile each of them is an error, so anything else may be a step down.
+        (GUARDED_RULES.contains(&rule) && severity != Some(Severity::Error)).then(|| {
+            (
+                format!("a project's file may not turn off or lower the rule `{rule}`"),
+                format!("{HELP}; here it may only be \"error\""),
+            )
+        })
+    }
+}
+
+/// Returns whether `path` lies in `boundary` once links are resolved; what is not there yet is taken as it is written.
+fn lies_within(path: &Path, boundary: &Path) -> bool {
+    let Ok(boundary) = canonicalize(boundary) else { return false };
+    for existing in path.ancestors() {
+        let Ok(resolved) = canonicalize(existing) else {
+            // A link that leads nowhere today may lead anywhere tomorrow.
+            if symlink_metadata(existing).is_ok_and(|metadata| metadata.is_symlink()) {
+                return false;
+            }
+            continue;
+        };
+        let is_plain = |rest: &Path| rest.components().all(|part| matches!(part, Component::Normal(_)));
+        return resolved.starts_with(&boundary) && path.strip_prefix(existing).is_ok_and(is_plain);
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn paths_within_a_boundary() {
+        let directory = tempfile::tempdir().unwrap();
+        let project = directory.path().join("project");
+        std::fs::create_dir_all(project.join("in")).unwrap();
+        for (link, target) in [("out", ".."), ("gone", "/nowhere/at/all"), ("inner", "in")] {
+            std::os::unix::fs::symlink(target, project.join(link)).unwrap();
+        }
+        for (path, expect) in [
+            ("in", true),
+            (".", true),
+            ("in/../in", true),
+            ("inner/new", true),
+            ("new/deep", true),
+            ("..", false),
+            ("../project2", false),
+            ("new/../../x", false),
+            ("out", false),
+            ("out/x", false),
+            ("gone", false),
+            ("gone/x", false),
+            ("/etc", false),
+        ] {
+            assert_eq!(lies_within(&project.join(path), &project), expect, "{path}");
+        }
+    }
+}

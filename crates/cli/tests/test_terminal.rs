@@ -1,0 +1,61 @@
+//! Tests of what a terminal is shown, on a pseudo terminal.
+
+use std::fs::{File, OpenOptions};
+use std::io::Read as _;
+use std::process::Stdio;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use crate::sandbox::Sandbox;
+
+/// Returns what `rep` writes to a terminal.
+fn on_terminal(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&controller).unwrap();
+    unlockpt(&controller).unwrap();
+    let name = ptsname(&controller, Vec::new()).unwrap();
+    let terminal = OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+    let mut command = sandbox.command(arguments);
+    command.stdout(Stdio::from(terminal.try_clone().unwrap())).stderr(Stdio::from(terminal));
+    let mut child = command.spawn().unwrap();
+    // The end is seen only when nobody holds the terminal any more, which ends with an error and not with nothing.
+    drop(command);
+    let mut controller = File::from(controller);
+    let (mut shown, mut buffer) = (Vec::new(), [0; 4096]);
+    while let Ok(length @ 1..) = controller.read(&mut buffer) {
+        shown.extend_from_slice(&buffer[..length]);
+    }
+    child.wait().unwrap();
+    String::from_utf8(shown).unwrap()
+}
+
+#[test]
+fn control_characters_are_shown_and_not_obeyed() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("REPERTOIRE_COLOR", "never");
+    sandbox.write(
+        ".agents/skills/evil/SKILL.md",
+        "---\nname: evil\ndescription: \"Looks \\e[31mred\\u202e. Use when asked.\"\n---\nbody \u{1b}]0;title\u{7}\u{202e}\n",
+    );
+    let path = ".agents/skills/evil";
+    for arguments in [
+        &["show", "evil"][..],
+        &["show", "evil", "--raw"],
+        &["list"],
+        &["catalog", "--format", "list"],
+        &["explain", "evil"],
+        &["check"],
+        &["show", "\u{1b}[31mnone"],
+        &["check", "--compat", "skills-ref", "to-prompt", path],
+        &["check", "--compat", "skills-ref", "validate", "\u{1b}[31mnone"],
+    ] {
+        let shown = on_terminal(&sandbox, arguments);
+        assert!(!shown.is_empty(), "{arguments:?}");
+        let is_harmful = |c: char| (c.is_control() && !matches!(c, '\n' | '\r' | '\t')) || c == '\u{202e}';
+        assert!(!shown.contains(is_harmful), "{arguments:?} {shown:?}");
+    }
+    assert!(on_terminal(&sandbox, &["show", "evil"]).contains("\\u{1b}]0;title\\u{7}\\u{202e}"));
+    // A program gets the bytes as they are.
+    let piped = sandbox.run(&["check", "--compat", "skills-ref", "to-prompt", path]);
+    assert!(piped.stdout.contains("\u{1b}[31mred\u{202e}"), "{:?}", piped.stdout);
+}
