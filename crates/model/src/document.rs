@@ -141,6 +141,9 @@ impl Document {
 /// Returns the frontmatter of a `SKILL.md` as JSON, typed by the YAML 1.2 core schema, repaired where need be.
 pub fn frontmatter_json(file: &str) -> Option<Map<String, Value>> {
     let Division::Fenced(fenced) = frontmatter::divide(file) else { return None };
+    if fenced.yaml.len() > frontmatter::MAX_BYTES {
+        return None;
+    }
     let entries = match yaml::parse(fenced.yaml) {
         Ok(parsed) => match parsed.root? {
             Node::Mapping(entries, _) => entries,
@@ -267,14 +270,18 @@ impl Parser<'_, '_> {
                 .at(span);
             return None;
         };
-        for Repair { key, reason, range, replacement } in &recovery.repairs {
+        for Repair { key, reason, range, replacement, .. } in &recovery.repairs {
             let span = self.span(fenced.offset, range);
+            let help = match replacement {
+                Some(replacement) => format!("write: {}", text::shorten(replacement, SHOWN_REPAIR_CHARS)),
+                None => "it is kept as text; check quotes, brackets and indentation".to_owned(),
+            };
             self.reporter
                 .report(
                     RuleId::FrontmatterRepaired,
                     format!("the value of `{key}` is not valid YAML: {reason}"),
                 )
-                .help(format!("write: {}", text::shorten(replacement, SHOWN_REPAIR_CHARS)))
+                .help(help)
                 .at(span);
         }
         Some(recovery.entries)

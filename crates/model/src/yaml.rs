@@ -4,7 +4,7 @@
 //! bounded number of nodes, one document. Scalars stay text until [`Node::to_json`] gives them the types of the YAML
 //! 1.2 core schema, so `version: 1.10` is `1.10` to whoever reads a string and `1.1` to whoever reads JSON.
 
-use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span};
+use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, Span};
 use serde_json::{Map, Number, Value};
 
 /// The deepest nesting of collections.
@@ -68,13 +68,21 @@ pub struct Fault {
 
 /// Parses one YAML document.
 pub fn parse(text: &str) -> Result<Parsed, Fault> {
+    parse_within(text, &mut { MAX_NODES })
+}
+
+/// Parses one YAML document of at most `nodes` values, and takes those it has from `nodes`.
+///
+/// A text that is read in pieces has one budget for all of them.
+pub(crate) fn parse_within(text: &str, nodes: &mut usize) -> Result<Parsed, Fault> {
     let mut options = Options::default();
     options.flow_nesting_limit = MAX_DEPTH;
     options.block_nesting_limit = MAX_DEPTH;
     options.emit_comments = true;
     let parser = Parser::new_from_str_with_options(text, options);
-    let mut builder = Builder { text, parser, comments: Vec::new(), nodes: 0 };
+    let mut builder = Builder { text, parser, comments: Vec::new(), nodes_left: *nodes };
     let root = builder.document()?;
+    *nodes = builder.nodes_left;
     Ok(Parsed { root, comments: builder.comments })
 }
 
@@ -82,7 +90,7 @@ struct Builder<'a> {
     text: &'a str,
     parser: Parser<'a, granit_parser::StrInput<'a>>,
     comments: Vec<Range>,
-    nodes: usize,
+    nodes_left: usize,
 }
 
 impl<'a> Builder<'a> {
@@ -121,10 +129,10 @@ impl<'a> Builder<'a> {
     }
 
     fn node(&mut self, event: Event<'a>, span: &Span, depth: usize) -> Result<Node, Fault> {
-        self.nodes += 1;
-        if self.nodes > MAX_NODES {
+        let Some(nodes_left) = self.nodes_left.checked_sub(1) else {
             return Err(self.over_budget(&format!("more than {MAX_NODES} values"), span));
-        }
+        };
+        self.nodes_left = nodes_left;
         if depth > MAX_DEPTH {
             return Err(self.over_budget(&format!("nested deeper than {MAX_DEPTH} levels"), span));
         }
@@ -199,10 +207,9 @@ impl<'a> Builder<'a> {
     }
 
     fn syntax(&self, error: &ScanError) -> Fault {
-        let info = error.info();
         Fault {
-            over_budget: info.contains("limit") || info.contains("recursion"),
-            message: info,
+            over_budget: is_limit(error.kind()),
+            message: error.info(),
             offset: error.marker().byte_offset().unwrap_or(0).min(self.text.len()),
         }
     }
@@ -214,6 +221,19 @@ impl<'a> Builder<'a> {
     fn over_budget(&self, message: &str, span: &Span) -> Fault {
         Fault { over_budget: true, ..self.fault(message, span) }
     }
+}
+
+/// Returns whether the parser stopped at one of its limits rather than at the syntax.
+fn is_limit(kind: &ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::RecursionLimitExceeded
+            | ErrorKind::InputByteLimitExceeded { .. }
+            | ErrorKind::DirectiveByteLimitExceeded { .. }
+            | ErrorKind::TooManyReservedDirectiveParams { .. }
+            | ErrorKind::TooManyComments
+            | ErrorKind::AnchorCountOverflow
+    )
 }
 
 impl Node {

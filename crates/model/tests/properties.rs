@@ -33,6 +33,9 @@ fn skill_like() -> impl Strategy<Value = String> {
         Just("}".to_owned()),
         Just("\n".to_owned()),
         Just("\t".to_owned()),
+        Just("\r".to_owned()),
+        Just("metadata:\n\t".to_owned()),
+        Just("\n\t- ".to_owned()),
         Just("\u{feff}".to_owned()),
         Just("\u{202e}".to_owned()),
         "[a-z ]{1,12}",
@@ -75,6 +78,36 @@ proptest! {
             prop_assert_eq!(frontmatter_json(&fixed), frontmatter_json(&text));
             prop_assert_eq!(repair::fix(&fixed), None);
         }
+    }
+
+    #[test]
+    fn a_repair_gives_back_what_was_meant(
+        tags in proptest::collection::vec("[a-z]{1,6}", 1..4),
+        keys in proptest::collection::vec(("[a-z]{1,6}", "[a-z]{1,6}(: [a-z]{1,6})?"), 1..4),
+        description in "[a-z]{1,6}( [a-z]{1,6}){0,3}(: [a-z]{1,6})?",
+        indent in prop_oneof![Just("\t"), Just("  ")],
+        ending in prop_oneof![Just("\n"), Just("\r\n"), Just("\r")],
+    ) {
+        let mut lines = vec!["---".to_owned(), format!("description: {description}"), "tags:".to_owned()];
+        lines.extend(tags.iter().map(|tag| format!("{indent}- {tag}")));
+        lines.push("metadata:".to_owned());
+        lines.extend(keys.iter().map(|(key, value)| format!("{indent}{key}: {value}")));
+        lines.extend(["---".to_owned(), "body".to_owned()]);
+        let text = lines.join(ending);
+        let string = |text: &String| serde_json::Value::String(text.clone());
+        let meant = serde_json::json!({
+            "description": description,
+            "tags": tags,
+            "metadata": keys.iter().map(|(key, value)| (key.clone(), string(value))).collect::<serde_json::Map<_, _>>(),
+        });
+        let fixed = repair::fix(&text).unwrap_or_else(|| text.clone());
+        let read = frontmatter_json(&fixed).map(serde_json::Value::Object);
+        // A plain word may be more than a word to YAML: `null`, `true`.
+        let words = |value: &serde_json::Value| value.to_string().replace('"', "");
+        prop_assert_eq!(read.as_ref().map(words), Some(words(&meant)));
+        let fixed = repertoire_model::frontmatter::divide(&fixed);
+        let repertoire_model::frontmatter::Division::Fenced(fenced) = fixed else { panic!() };
+        prop_assert!(yaml::parse(fenced.yaml).is_ok(), "{:?}", fenced.yaml);
     }
 
     #[test]
