@@ -91,7 +91,7 @@ impl Document {
                 .help(format!("rename it to {MANIFEST_FILE}; some hosts look for exactly that"));
         }
         match std::str::from_utf8(source.bytes) {
-            Ok(file) => Parser { file, source, reporter }.document(),
+            Ok(file) => Parser { file, place: Place::new(file, 0), source, reporter }.document(),
             Err(error) => {
                 let offset = error.valid_up_to();
                 let line = memchr::memchr_iter(b'\n', &source.bytes[..offset]).count() + 1;
@@ -164,6 +164,7 @@ fn invalid(policy: &Policy) -> Standing {
 
 struct Parser<'a, 'p> {
     file: &'a str,
+    place: Place<'a>,
     source: Source<'a>,
     reporter: Reporter<'p>,
 }
@@ -197,12 +198,12 @@ impl Parser<'_, '_> {
     }
 
     fn span(&self, offset: usize, range: &Range) -> Span {
-        Place::new(self.file, offset).span(range)
+        self.place.span(&(range.start + offset..range.end + offset))
     }
 
     fn unterminated(mut self, opening: usize, near_miss: Option<usize>) -> Document {
         let help = match near_miss {
-            Some(offset) => format!("line {} should be exactly `---`", text::line_of(self.file, offset)),
+            Some(offset) => format!("line {} should be exactly `---`", self.place.line(offset)),
             None => "close it with a line of exactly `---` before the instructions".to_owned(),
         };
         let span = self.span(0, &(opening..opening + 3));
@@ -296,11 +297,13 @@ impl Parser<'_, '_> {
             entries.iter().filter(|entry| matches!(entry.key.text.as_str(), "description" | "compatibility"))
         {
             let Node::Scalar(scalar) = &entry.value else { continue };
-            let between = |comment: &Range| fenced.yaml.get(scalar.range.end..comment.start);
+            // Comments are in order, so only the next one can stand on the same line.
+            let next = comments.partition_point(|comment| comment.start < scalar.range.end);
             let same_line = |comment: &&Range| {
-                between(comment).is_some_and(|gap| gap.trim_matches([' ', '\t']).is_empty())
+                let gap = fenced.yaml.get(scalar.range.end..comment.start);
+                gap.is_some_and(|gap| gap.trim_matches([' ', '\t']).is_empty())
             };
-            if let Some(comment) = comments.iter().find(same_line).filter(|_| scalar.plain) {
+            if let Some(comment) = comments.get(next).filter(same_line).filter(|_| scalar.plain) {
                 let span = self.span(fenced.offset, comment);
                 let key = &entry.key.text;
                 self.reporter
@@ -318,7 +321,7 @@ impl Parser<'_, '_> {
         let (entries, offset) =
             frontmatter.as_ref().map_or((&[][..], 0), |found| (&found.entries[..], found.offset));
         let place = Place::new(self.file, offset);
-        let manifest = Manifest::read(entries, place, &mut self.reporter);
+        let manifest = Manifest::read(entries, &place, &mut self.reporter);
         let span_of = |key: &str| {
             entries
                 .iter()

@@ -34,12 +34,6 @@ pub fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Returns the line, counted from 1, on which the byte at `offset` stands.
-pub fn line_of(text: &str, offset: usize) -> u32 {
-    let before = &text.as_bytes()[..offset.min(text.len())];
-    u32::try_from(memchr::memchr_iter(b'\n', before).count()).unwrap_or(u32::MAX - 1) + 1
-}
-
 /// Returns `text` with every run of white space one blank and no blanks at the ends.
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
@@ -91,6 +85,9 @@ const MAX_COMPARED_CHARS: usize = 128;
 
 /// Returns the candidate nearest to `word`, if one is near enough to be a likely slip.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > MAX_COMPARED_CHARS {
+        return None;
+    }
     let folded = word.to_lowercase();
     candidates
         .into_iter()
