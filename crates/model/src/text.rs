@@ -34,6 +34,47 @@ pub fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
+/// Returns the characters of `text` that hide something, with their offsets: the invisible ones that are not at work.
+///
+/// A joiner is at work between two visible characters beyond ASCII: in emoji, in Arabic and Indic words. A variation
+/// selector is at work once, after a visible character beyond ASCII, or after a digit, `#` or `*`, which make keycaps.
+/// A byte order mark at the very start is harmless.
+pub fn hiding(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let mut chars = text.char_indices().peekable();
+    chars.next_if(|(_, c)| *c == '\u{feff}');
+    // The character that the next one joins or shapes, and whether it has been given a shape.
+    let mut base = '\n';
+    let mut is_shaped = false;
+    std::iter::from_fn(move || {
+        loop {
+            let (offset, c) = chars.next()?;
+            if matches!(c, '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}') {
+                let takes_shape = is_visible_beyond_ascii(base) || matches!(base, '0'..='9' | '#' | '*');
+                if is_shaped || !takes_shape {
+                    return Some((offset, c));
+                }
+                is_shaped = true;
+                continue;
+            }
+            let is_joiner = matches!(c, '\u{200C}' | '\u{200D}');
+            let next = chars.peek().map_or('\n', |(_, next)| *next);
+            let joins = is_joiner && is_visible_beyond_ascii(base) && is_visible_beyond_ascii(next);
+            (base, is_shaped) = (c, false);
+            if is_invisible(c) && !joins {
+                return Some((offset, c));
+            }
+        }
+    })
+}
+
+fn is_visible_beyond_ascii(c: char) -> bool {
+    !(c.is_ascii()
+        || c.is_whitespace()
+        || is_control_or_invisible(c)
+        || is_variation_selector(c)
+        || is_noncharacter(c))
+}
+
 /// Returns `text` with every run of white space one blank and no blanks at the ends.
 pub fn one_line(text: &str) -> String {
     let mut line = String::with_capacity(text.len());
@@ -107,6 +148,36 @@ mod tests {
         assert_eq!(nearest("descripton", fields), Some("description"));
         assert_eq!(nearest("Licence", fields), Some("license"));
         assert_eq!(nearest("homepage", fields), None);
+    }
+
+    #[test]
+    fn invisible_characters_at_work_hide_nothing() {
+        let count = |text: &str| hiding(text).count();
+        for text in [
+            "\u{feff}plain",
+            "👩\u{200d}💻",
+            "🏳\u{fe0f}\u{200d}🌈 ❤\u{fe0f}",
+            "1\u{fe0f}\u{20e3} #\u{fe0f}\u{20e3}",
+            "می\u{200c}خواهم",
+            "葛\u{e0100}",
+        ] {
+            assert_eq!(count(text), 0, "{text:?}");
+        }
+        for (text, expect) in [
+            ("x\u{200d}y", 1),
+            ("é\u{200d}y", 1),
+            ("é\u{200d}\u{200d}é", 2),
+            ("é\u{200d}\u{202e}é", 2),
+            ("é\u{a0}\u{200d}é", 1),
+            ("a\u{fe0f}", 1),
+            (" \u{fe0f}", 1),
+            ("\u{e0141}", 1),
+            ("❤\u{fe0f}\u{fe00}\u{e0141}\u{e0142}", 3),
+            ("é\u{200b}\u{fe0f}", 2),
+            ("a\u{feff}", 1),
+        ] {
+            assert_eq!(count(text), expect, "{text:?}");
+        }
     }
 
     #[test]

@@ -59,7 +59,7 @@ pub use entry::{CatalogEntry, MAX_DESCRIPTION_CHARS};
 pub use options::{CatalogError, CatalogOptions, Format, LIST_TOOL, LOAD_TOOL, OverBudget, READ_TOOL};
 pub use report::{Report, SkillTier, Tier};
 pub use sentence::MAX_SENTENCE_CHARS;
-pub use tokens::{Tokenizer, count_tokens};
+pub use tokens::Tokenizer;
 
 #[cfg(test)]
 mod properties;
