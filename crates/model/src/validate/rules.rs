@@ -137,6 +137,12 @@ impl RuleId {
         RULES.iter().find(|rule| rule.name == name).map(|rule| rule.id)
     }
 
+    /// Returns whether no policy can change the rule's severity: a skill is set aside because of it, and nobody should
+    /// have to guess why.
+    pub fn is_fixed(self) -> bool {
+        self.is_fatal() || self == Self::NameTool
+    }
+
     /// Returns whether the finding means that nothing useful can be made of the skill.
     pub fn is_fatal(self) -> bool {
         FATAL.contains(&self)
