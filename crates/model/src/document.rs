@@ -127,7 +127,7 @@ impl Document {
         let standing = invalid(reporter.policy());
         let facts = name::NameFacts { written: None, span: None, directory, has_frontmatter: false };
         Self {
-            name: name::choose_name(facts, &mut reporter),
+            name: name::choose_name(facts, &mut reporter).name,
             description: String::new(),
             manifest: Manifest::default(),
             standing,
@@ -336,7 +336,7 @@ impl Parser<'_, '_> {
             directory: self.source.directory,
             has_frontmatter: frontmatter.is_some(),
         };
-        let name = name::choose_name(facts, &mut self.reporter);
+        let chosen = name::choose_name(facts, &mut self.reporter);
         let description =
             self.description(&manifest, span_of("description"), body_text, frontmatter.is_some());
         if let Some(compatibility) = &manifest.compatibility {
@@ -346,9 +346,9 @@ impl Parser<'_, '_> {
         body::check_size(body_text, lines, count, &mut self.reporter);
         body::check_characters(self.file, &mut self.reporter);
 
-        let standing = self.standing();
+        let standing = self.standing(&chosen);
         Document {
-            name,
+            name: chosen.name,
             description,
             manifest,
             standing,
@@ -397,11 +397,9 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn standing(&self) -> Standing {
+    fn standing(&self, chosen: &name::ChosenName) -> Standing {
         let policy = self.reporter.policy();
-        let found =
-            |rule: RuleId| self.reporter.diagnostics().iter().any(|diagnostic| diagnostic.rule == rule);
-        if found(RuleId::NameDirectory) {
+        if chosen.is_mismatch {
             match policy.name_mismatch {
                 NameMismatch::Abort => return Standing::Abort,
                 NameMismatch::Quarantine => return Standing::Quarantined,
@@ -410,7 +408,7 @@ impl Parser<'_, '_> {
         }
         let errors =
             self.reporter.diagnostics().iter().any(|diagnostic| diagnostic.severity == Severity::Error);
-        if found(RuleId::NameTool) || (policy.quarantine_errors && errors) {
+        if chosen.is_tool || (policy.quarantine_errors && errors) {
             return Standing::Quarantined;
         }
         Standing::Sound
@@ -419,3 +417,34 @@ impl Parser<'_, '_> {
 
 /// The longest `compatibility` the open standard allows, in characters.
 const MAX_COMPATIBILITY_CHARS: usize = 500;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn standing(name: &str, directory: &str, policy: &Policy) -> (Standing, Vec<RuleId>) {
+        let text =
+            format!("---\nname: {name}\ndescription: Does a thing. Use when it must be done.\n---\nbody\n");
+        let source = Source { bytes: text.as_bytes(), directory: Some(directory), file_name: MANIFEST_FILE };
+        let document = Document::parse(source, policy);
+        (document.standing, document.diagnostics.into_iter().map(|diagnostic| diagnostic.rule).collect())
+    }
+
+    #[test]
+    fn silence_does_not_change_the_standing() {
+        let mut policy = Policy { name_mismatch: NameMismatch::Quarantine, ..Policy::default() };
+        policy.rule_severities.insert(RuleId::NameTool, None);
+        policy.rule_severities.insert(RuleId::NameDirectory, None);
+        policy.rule_severities.insert(RuleId::NameGrammar, None);
+        // A skill named like a tool is always an error.
+        assert_eq!(
+            standing("load_skill", "load_skill", &policy),
+            (Standing::Quarantined, vec![RuleId::NameTool])
+        );
+        assert_eq!(policy.severity(RuleId::NameTool), Some(Severity::Error));
+        assert_eq!(standing("one", "two", &policy), (Standing::Quarantined, vec![]));
+        policy.name_mismatch = NameMismatch::Abort;
+        assert_eq!(standing("one", "two", &policy).0, Standing::Abort);
+        assert_eq!(standing("one", "one", &policy), (Standing::Sound, vec![]));
+    }
+}
