@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::validate::{Place, Reporter, RuleId};
 use crate::yaml::{Entry, Node, Scalar};
-use crate::{Span, text};
+use crate::{FileKind, Span, text};
 
 /// Every field that is known.
 pub const FIELDS: &[&str] = &[
@@ -91,6 +91,38 @@ impl Manifest {
     /// Returns the stated version, or [`DEFAULT_VERSION`].
     pub fn effective_version(&self) -> &str {
         self.version.as_deref().unwrap_or(DEFAULT_VERSION)
+    }
+
+    /// Returns the paths, from the skill directory on, of the files of `kind` that the frontmatter declares, in its order.
+    ///
+    /// `a.md`, `./a.md` and `references/a.md` all declare `references/a.md`; a file declared twice is there once.
+    ///
+    /// ```
+    /// use repertoire_model::{FileKind, Manifest};
+    /// let references = ["a.md", "./b.md", "references/c.md"].map(str::to_owned).to_vec();
+    /// let manifest = Manifest { references, ..Manifest::default() };
+    /// assert_eq!(
+    ///     manifest.declared(FileKind::Reference),
+    ///     ["references/a.md", "references/b.md", "references/c.md"]
+    /// );
+    /// ```
+    pub fn declared(&self, kind: FileKind) -> Vec<String> {
+        let written = match kind {
+            FileKind::Reference => &self.references,
+            FileKind::Script => &self.scripts,
+            FileKind::Asset => &self.assets,
+            FileKind::Manifest | FileKind::Other => return Vec::new(),
+        };
+        let mut seen = HashSet::new();
+        let paths = written.iter().filter_map(|file| {
+            let mut parts = file.split('/').filter(|part| !matches!(*part, "" | ".")).peekable();
+            // Some write the directory again.
+            parts.next_if(|part| Some(*part) == kind.directory());
+            let parts: Vec<&str> = parts.collect();
+            (!parts.is_empty())
+                .then(|| format!("{}/{}", kind.directory().unwrap_or_default(), parts.join("/")))
+        });
+        paths.filter(|path| seen.insert(path.clone())).collect()
     }
 
     /// Reads the fields out of a frontmatter's entries and reports those that are unknown, twice there or mistyped.
