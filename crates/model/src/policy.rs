@@ -236,3 +236,25 @@ impl Default for Policy {
         Self::of(Profile::Standard)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::validate::RULES;
+
+    #[test]
+    fn the_table_tells_what_a_profile_says() {
+        for profile in Profile::ALL {
+            for rule in RULES {
+                let column = rule.severities[profile.column()];
+                assert_eq!(
+                    Policy::of(profile).severity(rule.id),
+                    column,
+                    "{} {}",
+                    profile.as_str(),
+                    rule.name
+                );
+            }
+        }
+    }
+}

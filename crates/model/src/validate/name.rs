@@ -3,7 +3,7 @@
 use unicode_normalization::UnicodeNormalization;
 
 use super::{Reporter, RuleId};
-use crate::name::{self, GrammarFault, SkillName};
+use crate::name::{self, SkillName};
 use crate::policy::NameMismatch;
 use crate::{Span, text};
 
@@ -129,7 +129,7 @@ fn report_grammar(name: &SkillName, span: Option<Span>, reporter: &mut Reporter<
     if faults.is_empty() {
         return;
     }
-    let reasons: Vec<String> = faults.iter().map(|fault| reason(*fault)).collect();
+    let reasons: Vec<String> = faults.iter().map(ToString::to_string).collect();
     let help = SkillName::slug(&name.as_str().replace(['_', '.'], "-"))
         .filter(|slug| name::grammar_faults(slug.as_str(), name::Grammar::AgentSkills).is_empty())
         .map(|slug| format!("write: name: {slug}"))
@@ -138,19 +138,6 @@ fn report_grammar(name: &SkillName, span: Option<Span>, reporter: &mut Reporter<
         .report(RuleId::NameGrammar, format!("the name `{name}` {}", reasons.join(", ")))
         .help(help)
         .at(span);
-}
-
-fn reason(fault: GrammarFault) -> String {
-    match fault {
-        GrammarFault::TooLong(length) => {
-            format!("has {length} characters, more than {}", name::STANDARD_MAX_CHARS)
-        }
-        GrammarFault::Uppercase => "holds upper-case letters".to_owned(),
-        GrammarFault::EdgeHyphen => "starts or ends with a hyphen".to_owned(),
-        GrammarFault::DoubleHyphen => "holds two hyphens in a row".to_owned(),
-        GrammarFault::Character(c) => format!("holds `{c}`, which is none of a-z, 0-9 and -"),
-        GrammarFault::StartsWithoutLetter => "does not start with a letter".to_owned(),
-    }
 }
 
 fn report_mismatch(name: &SkillName, directory: &str, span: Option<Span>, reporter: &mut Reporter<'_>) {
