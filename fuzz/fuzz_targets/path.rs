@@ -2,6 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use repertoire_model::text::{is_control_or_invisible, is_variation_selector};
 use repertoire_model::{SkillName, SkillPath};
 
 fuzz_target!(|text: &str| {
@@ -17,6 +18,7 @@ fuzz_target!(|text: &str| {
         assert_eq!(SkillName::new(name.as_str()).as_ref(), Some(&name));
         assert!(SkillPath::new(name.as_str()).is_ok() || name.as_str().ends_with('.') || is_device(name.as_str()));
         assert!(!name.as_str().contains(['/', '\\', ':', '\0', ' ', '\n']));
+        assert!(!name.as_str().contains(|c| is_control_or_invisible(c) || is_variation_selector(c)));
     }
 });
 

@@ -154,11 +154,6 @@ impl Bundle {
         &self.files
     }
 
-    /// Returns the sizes of all files, added up.
-    pub fn total_size(&self) -> u64 {
-        self.files.iter().map(|file| file.size).sum()
-    }
-
     /// Returns the canonical manifest: a version line, then one line per file of
     /// `length:path NUL x|- NUL size NUL sha256 LF`, where `length` is the path's length in bytes.
     ///

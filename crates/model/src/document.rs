@@ -91,7 +91,7 @@ impl Document {
                 .help(format!("rename it to {MANIFEST_FILE}; some hosts look for exactly that"));
         }
         match std::str::from_utf8(source.bytes) {
-            Ok(file) => Parser { file, source, reporter }.document(),
+            Ok(file) => Parser { file, place: Place::new(file, 0), source, reporter }.document(),
             Err(error) => {
                 let offset = error.valid_up_to();
                 let line = memchr::memchr_iter(b'\n', &source.bytes[..offset]).count() + 1;
@@ -127,7 +127,7 @@ impl Document {
         let standing = invalid(reporter.policy());
         let facts = name::NameFacts { written: None, span: None, directory, has_frontmatter: false };
         Self {
-            name: name::choose_name(facts, &mut reporter),
+            name: name::choose_name(facts, &mut reporter).name,
             description: String::new(),
             manifest: Manifest::default(),
             standing,
@@ -141,6 +141,9 @@ impl Document {
 /// Returns the frontmatter of a `SKILL.md` as JSON, typed by the YAML 1.2 core schema, repaired where need be.
 pub fn frontmatter_json(file: &str) -> Option<Map<String, Value>> {
     let Division::Fenced(fenced) = frontmatter::divide(file) else { return None };
+    if fenced.yaml.len() > frontmatter::MAX_BYTES {
+        return None;
+    }
     let entries = match yaml::parse(fenced.yaml) {
         Ok(parsed) => match parsed.root? {
             Node::Mapping(entries, _) => entries,
@@ -161,6 +164,7 @@ fn invalid(policy: &Policy) -> Standing {
 
 struct Parser<'a, 'p> {
     file: &'a str,
+    place: Place<'a>,
     source: Source<'a>,
     reporter: Reporter<'p>,
 }
@@ -194,12 +198,12 @@ impl Parser<'_, '_> {
     }
 
     fn span(&self, offset: usize, range: &Range) -> Span {
-        Place::new(self.file, offset).span(range)
+        self.place.span(&(range.start + offset..range.end + offset))
     }
 
     fn unterminated(mut self, opening: usize, near_miss: Option<usize>) -> Document {
         let help = match near_miss {
-            Some(offset) => format!("line {} should be exactly `---`", text::line_of(self.file, offset)),
+            Some(offset) => format!("line {} should be exactly `---`", self.place.line(offset)),
             None => "close it with a line of exactly `---` before the instructions".to_owned(),
         };
         let span = self.span(0, &(opening..opening + 3));
@@ -267,14 +271,18 @@ impl Parser<'_, '_> {
                 .at(span);
             return None;
         };
-        for Repair { key, reason, range, replacement } in &recovery.repairs {
+        for Repair { key, reason, range, replacement, .. } in &recovery.repairs {
             let span = self.span(fenced.offset, range);
+            let help = match replacement {
+                Some(replacement) => format!("write: {}", text::shorten(replacement, SHOWN_REPAIR_CHARS)),
+                None => "it is kept as text; check quotes, brackets and indentation".to_owned(),
+            };
             self.reporter
                 .report(
                     RuleId::FrontmatterRepaired,
                     format!("the value of `{key}` is not valid YAML: {reason}"),
                 )
-                .help(format!("write: {}", text::shorten(replacement, SHOWN_REPAIR_CHARS)))
+                .help(help)
                 .at(span);
         }
         Some(recovery.entries)
@@ -289,11 +297,13 @@ impl Parser<'_, '_> {
             entries.iter().filter(|entry| matches!(entry.key.text.as_str(), "description" | "compatibility"))
         {
             let Node::Scalar(scalar) = &entry.value else { continue };
-            let between = |comment: &Range| fenced.yaml.get(scalar.range.end..comment.start);
+            // Comments are in order, so only the next one can stand on the same line.
+            let next = comments.partition_point(|comment| comment.start < scalar.range.end);
             let same_line = |comment: &&Range| {
-                between(comment).is_some_and(|gap| gap.trim_matches([' ', '\t']).is_empty())
+                let gap = fenced.yaml.get(scalar.range.end..comment.start);
+                gap.is_some_and(|gap| gap.trim_matches([' ', '\t']).is_empty())
             };
-            if let Some(comment) = comments.iter().find(same_line).filter(|_| scalar.plain) {
+            if let Some(comment) = comments.get(next).filter(same_line).filter(|_| scalar.plain) {
                 let span = self.span(fenced.offset, comment);
                 let key = &entry.key.text;
                 self.reporter
@@ -311,7 +321,7 @@ impl Parser<'_, '_> {
         let (entries, offset) =
             frontmatter.as_ref().map_or((&[][..], 0), |found| (&found.entries[..], found.offset));
         let place = Place::new(self.file, offset);
-        let manifest = Manifest::read(entries, place, &mut self.reporter);
+        let manifest = Manifest::read(entries, &place, &mut self.reporter);
         let span_of = |key: &str| {
             entries
                 .iter()
@@ -326,7 +336,7 @@ impl Parser<'_, '_> {
             directory: self.source.directory,
             has_frontmatter: frontmatter.is_some(),
         };
-        let name = name::choose_name(facts, &mut self.reporter);
+        let chosen = name::choose_name(facts, &mut self.reporter);
         let description =
             self.description(&manifest, span_of("description"), body_text, frontmatter.is_some());
         if let Some(compatibility) = &manifest.compatibility {
@@ -336,9 +346,9 @@ impl Parser<'_, '_> {
         body::check_size(body_text, lines, count, &mut self.reporter);
         body::check_characters(self.file, &mut self.reporter);
 
-        let standing = self.standing();
+        let standing = self.standing(&chosen);
         Document {
-            name,
+            name: chosen.name,
             description,
             manifest,
             standing,
@@ -387,11 +397,9 @@ impl Parser<'_, '_> {
         }
     }
 
-    fn standing(&self) -> Standing {
+    fn standing(&self, chosen: &name::ChosenName) -> Standing {
         let policy = self.reporter.policy();
-        let found =
-            |rule: RuleId| self.reporter.diagnostics().iter().any(|diagnostic| diagnostic.rule == rule);
-        if found(RuleId::NameDirectory) {
+        if chosen.is_mismatch {
             match policy.name_mismatch {
                 NameMismatch::Abort => return Standing::Abort,
                 NameMismatch::Quarantine => return Standing::Quarantined,
@@ -400,7 +408,7 @@ impl Parser<'_, '_> {
         }
         let errors =
             self.reporter.diagnostics().iter().any(|diagnostic| diagnostic.severity == Severity::Error);
-        if found(RuleId::NameTool) || (policy.quarantine_errors && errors) {
+        if chosen.is_tool || (policy.quarantine_errors && errors) {
             return Standing::Quarantined;
         }
         Standing::Sound
@@ -409,3 +417,34 @@ impl Parser<'_, '_> {
 
 /// The longest `compatibility` the open standard allows, in characters.
 const MAX_COMPATIBILITY_CHARS: usize = 500;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn standing(name: &str, directory: &str, policy: &Policy) -> (Standing, Vec<RuleId>) {
+        let text =
+            format!("---\nname: {name}\ndescription: Does a thing. Use when it must be done.\n---\nbody\n");
+        let source = Source { bytes: text.as_bytes(), directory: Some(directory), file_name: MANIFEST_FILE };
+        let document = Document::parse(source, policy);
+        (document.standing, document.diagnostics.into_iter().map(|diagnostic| diagnostic.rule).collect())
+    }
+
+    #[test]
+    fn silence_does_not_change_the_standing() {
+        let mut policy = Policy { name_mismatch: NameMismatch::Quarantine, ..Policy::default() };
+        policy.rule_severities.insert(RuleId::NameTool, None);
+        policy.rule_severities.insert(RuleId::NameDirectory, None);
+        policy.rule_severities.insert(RuleId::NameGrammar, None);
+        // A skill named like a tool is always an error.
+        assert_eq!(
+            standing("load_skill", "load_skill", &policy),
+            (Standing::Quarantined, vec![RuleId::NameTool])
+        );
+        assert_eq!(policy.severity(RuleId::NameTool), Some(Severity::Error));
+        assert_eq!(standing("one", "two", &policy), (Standing::Quarantined, vec![]));
+        policy.name_mismatch = NameMismatch::Abort;
+        assert_eq!(standing("one", "two", &policy).0, Standing::Abort);
+        assert_eq!(standing("one", "one", &policy), (Standing::Sound, vec![]));
+    }
+}

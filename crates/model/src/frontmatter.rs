@@ -43,7 +43,7 @@ pub struct Fenced<'a> {
 /// A fence is a line of exactly three hyphens; blanks may follow. A line ends with LF, CR LF or CR.
 pub fn divide(text: &str) -> Division<'_> {
     let start = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
-    let mut lines = Lines { text, offset: start };
+    let mut lines = Lines::new(text, start);
     let mut has_prelude = false;
     let opening = loop {
         let Some(line) = lines.next() else { return Division::Bare { body: start } };
@@ -84,14 +84,27 @@ fn is_nearly_fence(line: &str) -> bool {
     line.len() >= 2 && line.chars().all(|c| matches!(c, '-' | '–' | '—'))
 }
 
-struct Lines<'a> {
+/// The lines of a text from an offset on; a line ends with LF, CR LF or CR.
+pub(crate) struct Lines<'a> {
     text: &'a str,
     offset: usize,
 }
 
-struct Line<'a> {
-    start: usize,
-    text: &'a str,
+/// A line of a text.
+pub(crate) struct Line<'a> {
+    /// Where it starts.
+    pub(crate) start: usize,
+    /// What it says.
+    pub(crate) text: &'a str,
+    /// How it ends; the last line of a text may end with nothing.
+    pub(crate) ending: &'a str,
+}
+
+impl<'a> Lines<'a> {
+    /// Returns the lines of `text` from the byte at `offset` on.
+    pub(crate) fn new(text: &'a str, offset: usize) -> Self {
+        Self { text, offset }
+    }
 }
 
 impl<'a> Iterator for Lines<'a> {
@@ -108,8 +121,9 @@ impl<'a> Iterator for Lines<'a> {
             Some(end) if rest[end..].starts_with("\r\n") => (&rest[..end], 2),
             Some(end) => (&rest[..end], 1),
         };
-        self.offset += text.len() + ending;
-        Some(Line { start, text })
+        let ending = &rest[text.len()..text.len() + ending];
+        self.offset += text.len() + ending.len();
+        Some(Line { start, text, ending })
     }
 }
 

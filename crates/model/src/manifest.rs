@@ -1,8 +1,10 @@
 //! The fields of a skill's frontmatter.
 
+use std::collections::HashSet;
+
 use crate::validate::{Place, Reporter, RuleId};
 use crate::yaml::{Entry, Node, Scalar};
-use crate::{Span, text};
+use crate::{FileKind, Span, text};
 
 /// Every field that is known.
 pub const FIELDS: &[&str] = &[
@@ -91,18 +93,51 @@ impl Manifest {
         self.version.as_deref().unwrap_or(DEFAULT_VERSION)
     }
 
+    /// Returns the paths, from the skill directory on, of the files of `kind` that the frontmatter declares, in its order.
+    ///
+    /// `a.md`, `./a.md` and `references/a.md` all declare `references/a.md`; a file declared twice is there once.
+    ///
+    /// ```
+    /// use repertoire_model::{FileKind, Manifest};
+    /// let references = ["a.md", "./b.md", "references/c.md"].map(str::to_owned).to_vec();
+    /// let manifest = Manifest { references, ..Manifest::default() };
+    /// assert_eq!(
+    ///     manifest.declared(FileKind::Reference),
+    ///     ["references/a.md", "references/b.md", "references/c.md"]
+    /// );
+    /// ```
+    pub fn declared(&self, kind: FileKind) -> Vec<String> {
+        let written = match kind {
+            FileKind::Reference => &self.references,
+            FileKind::Script => &self.scripts,
+            FileKind::Asset => &self.assets,
+            FileKind::Manifest | FileKind::Other => return Vec::new(),
+        };
+        let mut seen = HashSet::new();
+        let paths = written.iter().filter_map(|file| {
+            let mut parts = file.split('/').filter(|part| !matches!(*part, "" | ".")).peekable();
+            // Some write the directory again.
+            parts.next_if(|part| Some(*part) == kind.directory());
+            let parts: Vec<&str> = parts.collect();
+            (!parts.is_empty())
+                .then(|| format!("{}/{}", kind.directory().unwrap_or_default(), parts.join("/")))
+        });
+        paths.filter(|path| seen.insert(path.clone())).collect()
+    }
+
     /// Reads the fields out of a frontmatter's entries and reports those that are unknown, twice there or mistyped.
     ///
     /// Of a field that occurs twice the last one counts, as most parsers have it.
-    pub fn read(entries: &[Entry], place: Place<'_>, reporter: &mut Reporter<'_>) -> Self {
+    pub fn read(entries: &[Entry], place: &Place<'_>, reporter: &mut Reporter<'_>) -> Self {
         let mut manifest = Self::default();
-        for (index, entry) in entries.iter().enumerate() {
+        let mut seen = HashSet::with_capacity(entries.len());
+        for entry in entries {
             let key = entry.key.text.as_str();
-            if entries[..index].iter().any(|earlier| earlier.key.text == key) {
+            if !seen.insert(key) {
                 reporter
                     .report(
                         RuleId::FrontmatterDuplicate,
-                        format!("the key `{key}` occurs twice; the last one counts"),
+                        format!("the key `{}` occurs twice; the last one counts", shown(key)),
                     )
                     .help("remove one of them")
                     .at(place.span(&entry.key.range));
@@ -150,7 +185,7 @@ impl Manifest {
 struct Field<'a, 'r, 'p> {
     key: &'a str,
     value: &'a Node,
-    place: Place<'a>,
+    place: &'a Place<'a>,
     reporter: &'r mut Reporter<'p>,
 }
 
@@ -288,7 +323,8 @@ impl Field<'_, '_, '_> {
 
     fn unknown(&mut self, span: Span) {
         let synonym = SYNONYMS.iter().find(|(written, _)| *written == self.key).map(|(_, meant)| *meant);
-        let finding = self.reporter.report(RuleId::FieldUnknown, format!("unknown key `{}`", self.key));
+        let finding =
+            self.reporter.report(RuleId::FieldUnknown, format!("unknown key `{}`", shown(self.key)));
         let finding = match synonym.or_else(|| text::nearest(self.key, FIELDS.iter().copied())) {
             Some(meant) => finding.help(format!("did you mean `{meant}`?")),
             None => finding.help("keys of your own belong under `metadata`"),
@@ -296,6 +332,14 @@ impl Field<'_, '_, '_> {
         finding.at(span);
     }
 }
+
+/// Returns as much of a key as a message shows.
+fn shown(key: &str) -> String {
+    text::shorten(key, SHOWN_KEY_CHARS)
+}
+
+/// The most characters of a key that a message shows.
+const SHOWN_KEY_CHARS: usize = 80;
 
 /// Returns a scalar's text; a collection as compact JSON.
 fn plain_text(value: &Node) -> String {
@@ -353,7 +397,7 @@ mod tests {
         let Some(Node::Mapping(entries, _)) = yaml::parse(text).unwrap().root else { panic!() };
         let policy = Policy::default();
         let mut reporter = Reporter::new(&policy);
-        let manifest = Manifest::read(&entries, Place::new(text, 0), &mut reporter);
+        let manifest = Manifest::read(&entries, &Place::new(text, 0), &mut reporter);
         let found = reporter.finish();
         (
             manifest,

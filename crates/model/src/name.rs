@@ -8,6 +8,8 @@ use std::fmt;
 
 use unicode_normalization::UnicodeNormalization;
 
+use crate::text;
+
 /// The longest name the open standard allows, in characters.
 pub const STANDARD_MAX_CHARS: usize = 64;
 
@@ -15,7 +17,7 @@ pub const STANDARD_MAX_CHARS: usize = 64;
 pub const USABLE_MAX_CHARS: usize = 128;
 
 /// A name a skill can be addressed by: NFKC, letters, digits, `-`, `_` and `.`, starting with a letter or digit,
-/// at most [`USABLE_MAX_CHARS`] characters.
+/// at most [`USABLE_MAX_CHARS`] characters, every one of them visible.
 ///
 /// It holds no separator of any kind, so it can never be mistaken for a path or for `source:name`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -36,14 +38,16 @@ impl SkillName {
         }
         let normalised: String = trimmed.nfkc().collect();
         let mut chars = normalised.chars();
-        let starts_well = chars.next().is_some_and(char::is_alphanumeric);
+        let starts_well = chars.next().is_some_and(|c| c.is_alphanumeric() && !is_unseen(c));
+        let allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.') || is_combining_mark(c);
         let usable = starts_well
-            && chars.all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | '.') || is_combining_mark(c))
+            && chars.all(|c| allowed(c) && !is_unseen(c))
             && normalised.chars().count() <= USABLE_MAX_CHARS;
         usable.then(|| Self(normalised.into_boxed_str()))
     }
 
-    /// Returns the usable name nearest to `text`: lower case, every run of other characters one hyphen.
+    /// Returns the usable name nearest to `text`: lower case, every run of other characters one hyphen, and nothing
+    /// left of what cannot be seen.
     ///
     /// ```
     /// use repertoire_model::SkillName;
@@ -54,7 +58,7 @@ impl SkillName {
         let mut slug = String::new();
         let mut length = 0;
         let mut gap = false;
-        for c in text.nfkc().flat_map(char::to_lowercase) {
+        for c in text.nfkc().flat_map(char::to_lowercase).filter(|c| !is_unseen(*c)) {
             if c.is_alphanumeric() || matches!(c, '_' | '.') || (is_combining_mark(c) && !slug.is_empty()) {
                 let separator = usize::from(gap && !slug.is_empty());
                 if slug.is_empty() && !c.is_alphanumeric() {
@@ -134,6 +138,20 @@ pub enum GrammarFault {
     StartsWithoutLetter,
 }
 
+/// Says it as the end of a sentence about the name: `holds upper-case letters`.
+impl fmt::Display for GrammarFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLong(length) => write!(f, "has {length} characters, more than {STANDARD_MAX_CHARS}"),
+            Self::Uppercase => f.write_str("holds upper-case letters"),
+            Self::EdgeHyphen => f.write_str("starts or ends with a hyphen"),
+            Self::DoubleHyphen => f.write_str("holds two hyphens in a row"),
+            Self::Character(c) => write!(f, "holds `{c}`, which is none of a-z, 0-9 and -"),
+            Self::StartsWithoutLetter => f.write_str("does not start with a letter"),
+        }
+    }
+}
+
 /// Returns every way in which `name` departs from `grammar`, in a fixed order.
 pub fn grammar_faults(name: &str, grammar: Grammar) -> Vec<GrammarFault> {
     if grammar == Grammar::Relaxed {
@@ -173,6 +191,11 @@ fn is_combining_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c)
 }
 
+/// Some letters and marks show nothing, so a name that held one could be passed off as another.
+fn is_unseen(c: char) -> bool {
+    text::is_invisible(c) || text::is_variation_selector(c)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -192,6 +215,18 @@ mod tests {
             assert!(SkillName::new(name).is_none(), "{name:?}");
         }
         assert!(SkillName::new(&"a".repeat(129)).is_none());
+    }
+
+    #[test]
+    fn names_that_only_look_like_another_are_refused() {
+        for c in
+            ['\u{34f}', '\u{115f}', '\u{1160}', '\u{3164}', '\u{180b}', '\u{fe00}', '\u{fe0f}', '\u{e0100}']
+        {
+            assert!(SkillName::new(&format!("git{c}")).is_none(), "{c:?}");
+            assert!(SkillName::new(&format!("{c}git")).is_none(), "{c:?}");
+            assert_eq!(SkillName::slug(&format!("gi{c}t{c}")).unwrap().as_str(), "git", "{c:?}");
+            assert_eq!(SkillName::slug(&c.to_string()), None, "{c:?}");
+        }
     }
 
     #[test]

@@ -165,7 +165,7 @@ fn check_component(component: &str) -> Result<(), PathFault> {
         if c.is_control() || matches!(c, '\\' | ':' | '<' | '>' | '"' | '|' | '?' | '*') {
             return Err(PathFault::Character(c));
         }
-        if text::is_invisible(c) || is_noncharacter(c) {
+        if text::is_invisible(c) || text::is_noncharacter(c) {
             return Err(PathFault::Invisible(c));
         }
     }
@@ -191,11 +191,6 @@ fn is_device_name(component: &str) -> bool {
     let mut digits = number.chars();
     let is_port = digits.next().is_some_and(|c| c.is_ascii_digit() || matches!(c, '¹' | '²' | '³'));
     is_port && digits.next().is_none()
-}
-
-fn is_noncharacter(c: char) -> bool {
-    let code = u32::from(c);
-    (0xFDD0..=0xFDEF).contains(&code) || code & 0xFFFE == 0xFFFE
 }
 
 #[cfg(test)]

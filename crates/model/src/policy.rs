@@ -47,15 +47,18 @@ impl Profile {
 const PUBLISH_COLUMN: usize = 4;
 
 /// What happens to skills that share a name.
+///
+/// Within one source only one of them can be reached as `source:name`: the first, or the last under `LastWins`. The
+/// others of that source are quarantined under every choice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Duplicates {
-    /// The first source wins; others are shadowed, and a second one within the same source is quarantined.
+    /// The first source wins; others are shadowed, twins within one source quarantined. The default.
     Quarantine,
     /// The whole registry refuses to open.
     Abort,
-    /// The last source wins; others are shadowed.
+    /// The last source wins, and the last skill within one source; other sources are shadowed.
     LastWins,
-    /// The first source wins; others are shadowed.
+    /// The first source wins, and the first skill within one source; other sources are shadowed.
     FirstWins,
 }
 
@@ -146,8 +149,8 @@ pub struct Policy {
     pub max_listed: usize,
     /// Whether every error in a `SKILL.md` sets the skill aside, not only those that make it unusable.
     pub quarantine_errors: bool,
-    /// Severities that replace those of the table; `None` turns a rule off. Rules that set a skill aside because
-    /// nothing can be made of it always speak.
+    /// Severities that replace those of the table; `None` turns a rule off. Rules that [set a skill
+    /// aside](RuleId::is_fixed) always speak.
     pub rule_severities: BTreeMap<RuleId, Option<Severity>>,
 }
 
@@ -207,7 +210,7 @@ impl Policy {
 
     /// Returns the severity of `rule`, or `None` where it is off.
     pub fn severity(&self, rule: RuleId) -> Option<Severity> {
-        if let Some(severity) = self.rule_severities.get(&rule).filter(|_| !rule.is_fatal()) {
+        if let Some(severity) = self.rule_severities.get(&rule).filter(|_| !rule.is_fixed()) {
             return *severity;
         }
         let severities = &rule.rule().severities;
@@ -231,5 +234,27 @@ impl Policy {
 impl Default for Policy {
     fn default() -> Self {
         Self::of(Profile::Standard)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::validate::RULES;
+
+    #[test]
+    fn the_table_tells_what_a_profile_says() {
+        for profile in Profile::ALL {
+            for rule in RULES {
+                let column = rule.severities[profile.column()];
+                assert_eq!(
+                    Policy::of(profile).severity(rule.id),
+                    column,
+                    "{} {}",
+                    profile.as_str(),
+                    rule.name
+                );
+            }
+        }
     }
 }

@@ -4,20 +4,46 @@
 //! each top-level entry is taken alone: what parses is kept, what does not is read as the text it was meant to be,
 //! with a [`Repair`] that shows how to write it.
 
-use crate::frontmatter::{self, Division};
+use crate::frontmatter::{self, Division, Line, Lines};
+use crate::text;
 use crate::yaml::{self, Entry, Fault, Node, Range, Scalar};
 
-/// A value that was read as text because it is not YAML.
+/// A value that is not YAML, and what was made of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repair {
     /// The key it belongs to.
     pub key: String,
+    /// What was done to read it.
+    pub kind: RepairKind,
     /// What the parser said.
     pub reason: String,
     /// The lines of the entry in the frontmatter.
     pub range: Range,
-    /// What to write in their place, without a line end.
-    pub replacement: String,
+    /// What to write in their place, without a line end; `None` where nobody can tell.
+    pub replacement: Option<String>,
+}
+
+/// What it took to read a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RepairKind {
+    /// The tabs that lines start with became blanks.
+    Indented,
+    /// Values were put in quotes where they stand.
+    Quoted,
+    /// Several lines were read as one line of text, whatever structure they had.
+    Flattened,
+    /// Several lines were kept as they are written, as text.
+    Raw,
+}
+
+impl RepairKind {
+    /// Returns whether the replacement keeps all that the author wrote, so that it can be written without a question.
+    pub fn is_safe(self) -> bool {
+        match self {
+            Self::Indented | Self::Quoted => true,
+            Self::Flattened | Self::Raw => false,
+        }
+    }
 }
 
 /// Entries recovered from a frontmatter, and the repairs it took.
@@ -29,50 +55,64 @@ pub struct Recovery {
     pub repairs: Vec<Repair>,
 }
 
-/// Reads `yaml` entry by entry. Returns `None` where no line looks like a `key: value` at all.
+/// The fields that are running text, so that lines which are no YAML can only be more of it.
+const TEXT_FIELDS: [&str; 2] = ["name", "description"];
+
+/// The blanks that stand for a tab at the start of a line.
+const TAB: &str = "  ";
+
+/// Reads `yaml` entry by entry. Returns `None` where no line looks like a `key: value` at all, and where the whole is
+/// over the budget of a frontmatter.
 pub fn recover(yaml: &str) -> Option<Recovery> {
-    let chunks = chunks(yaml)?;
+    if yaml.len() > frontmatter::MAX_BYTES {
+        return None;
+    }
+    let mut nodes = yaml::MAX_NODES;
     let mut recovery = Recovery { entries: Vec::new(), repairs: Vec::new() };
-    for chunk in chunks {
+    for chunk in chunks(yaml)? {
         let source = &yaml[chunk.clone()];
-        match parse_entries(source) {
+        match parse_entries(source, &mut nodes) {
             Ok(entries) => {
                 recovery.entries.extend(entries.into_iter().map(|entry| shifted(entry, chunk.start)))
             }
             // Breaking the budget is no slip of the pen.
             Err(fault) if fault.over_budget => return None,
             Err(fault) => {
-                let (entries, replacement) = repair_entry(source, chunk.start)?;
-                let key = entries.first().map(|entry| entry.key.text.clone()).unwrap_or_default();
-                recovery.entries.extend(entries);
-                let end = chunk.start + source.trim_end_matches(['\n', '\r']).len();
-                recovery.repairs.push(Repair {
-                    key,
-                    reason: fault.message,
-                    range: chunk.start..end,
-                    replacement,
-                });
+                let (entries, mut repair) = repair_entry(source, fault, &mut nodes)?;
+                repair.range = chunk.start + repair.range.start..chunk.start + repair.range.end;
+                // Whatever was rewritten moved all that is behind it, so every offset becomes that of the entry.
+                let range = chunk.start..chunk.start + source.trim_end().len();
+                recovery.entries.extend(entries.into_iter().map(|entry| relocated(entry, &range)));
+                recovery.repairs.push(repair);
             }
         }
     }
     Some(recovery)
 }
 
-/// Returns `text`, a whole `SKILL.md`, with every safe repair applied, or `None` where none is needed.
+/// Returns `text`, a whole `SKILL.md`, with every safe repair applied, or `None` where none is needed or possible.
 ///
-/// Safe are the quoting that [`recover`] does, and the loss of what stands before the opening fence. The answer is
-/// given only if it parses and says the same as what was recovered.
+/// Safe are the quoting and the indenting that [`recover`] does, and the loss of what stands before the opening fence.
+/// A value of several lines is never made one line. The answer is given only if it says the same as what was read
+/// before.
 pub fn fix(text: &str) -> Option<String> {
     let Division::Fenced(fenced) = frontmatter::divide(text) else { return None };
+    if fenced.yaml.len() > frontmatter::MAX_BYTES {
+        return None;
+    }
     let mut yaml = fenced.yaml.to_owned();
-    if yaml::parse(&yaml).is_err() {
-        let recovery = recover(&yaml)?;
-        for repair in recovery.repairs.iter().rev() {
-            yaml.replace_range(repair.range.clone(), &repair.replacement);
-        }
-        let repaired = parse_entries(&yaml).ok()?;
-        if yaml::entries_to_json(&repaired) != yaml::entries_to_json(&recovery.entries) {
-            return None;
+    match yaml::parse(&yaml) {
+        Ok(_) => {}
+        Err(fault) if fault.over_budget => return None,
+        Err(_) => {
+            let recovery = recover(&yaml)?;
+            yaml = repaired(&yaml, &recovery.repairs);
+            let reread = parse_entries(&yaml, &mut { yaml::MAX_NODES })
+                .ok()
+                .or_else(|| recover(&yaml).map(|recovery| recovery.entries))?;
+            if yaml::entries_to_json(&reread) != yaml::entries_to_json(&recovery.entries) {
+                return None;
+            }
         }
     }
     let fence_and_body = &text[fenced.offset + fenced.yaml.len()..];
@@ -81,23 +121,40 @@ pub fn fix(text: &str) -> Option<String> {
     (fixed != text).then_some(fixed)
 }
 
+/// Returns `yaml` with the safe ones of `repairs`, which are in order, put in place.
+fn repaired(yaml: &str, repairs: &[Repair]) -> String {
+    let mut fixed = String::with_capacity(yaml.len() + 64);
+    let mut copied = 0;
+    for repair in repairs.iter().filter(|repair| repair.kind.is_safe()) {
+        if let Some(replacement) = &repair.replacement {
+            fixed.push_str(&yaml[copied..repair.range.start]);
+            fixed.push_str(replacement);
+            copied = repair.range.end;
+        }
+    }
+    fixed.push_str(&yaml[copied..]);
+    fixed
+}
+
 /// Divides a frontmatter into its top-level entries; lines that open none belong to the one before.
 fn chunks(yaml: &str) -> Option<Vec<Range>> {
     let mut starts = Vec::new();
-    let mut offset = 0;
-    for line in yaml.split_inclusive(['\n', '\r']) {
-        if key_of(line).is_some() {
-            starts.push(offset);
+    for line in Lines::new(yaml, 0) {
+        if key_of(line.text).is_some() {
+            starts.push(line.start);
+        } else if starts.is_empty() && !is_blank_or_comment(line.text) {
+            // What stands before the first key may only be comments and blanks.
+            return None;
         }
-        offset += line.len();
     }
-    let first = *starts.first()?;
-    // What stands before the first key may only be comments and blanks.
-    if yaml[..first].lines().any(|line| !line.trim().is_empty() && !line.trim_start().starts_with('#')) {
-        return None;
-    }
+    starts.first()?;
     let ends = starts.iter().skip(1).copied().chain([yaml.len()]);
     Some(starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect())
+}
+
+fn is_blank_or_comment(line: &str) -> bool {
+    let line = line.trim();
+    line.is_empty() || line.starts_with('#')
 }
 
 /// Returns the key and the rest of a line that starts a top-level entry.
@@ -110,8 +167,8 @@ fn key_of(line: &str) -> Option<(&str, &str)> {
     (is_key && ends_well).then_some((key, rest))
 }
 
-fn parse_entries(source: &str) -> Result<Vec<Entry>, Fault> {
-    match yaml::parse(source)?.root {
+fn parse_entries(source: &str, nodes: &mut usize) -> Result<Vec<Entry>, Fault> {
+    match yaml::parse_within(source, nodes)?.root {
         None => Ok(Vec::new()),
         Some(Node::Mapping(entries, _)) => Ok(entries),
         Some(other) => Err(Fault {
@@ -122,41 +179,96 @@ fn parse_entries(source: &str) -> Result<Vec<Entry>, Fault> {
     }
 }
 
-/// Repairs one entry: by quoting the lines that need it, or else by taking all of its value as text.
-fn repair_entry(source: &str, offset: usize) -> Option<(Vec<Entry>, String)> {
-    let quoted: String = source.split_inclusive('\n').map(quote_line).collect();
-    if quoted != source
-        && let Ok(entries) = parse_entries(&quoted)
-    {
-        // The quotes moved everything behind them, so all offsets become that of the entry.
-        let range = offset..offset + source.trim_end().len();
-        let entries = entries.into_iter().map(|entry| relocated(entry, &range)).collect();
-        return Some((entries, quoted.trim_end_matches(['\n', '\r']).to_owned()));
-    }
+/// Repairs one entry: by what keeps its structure if that will do, or else by taking its value as text.
+///
+/// Returns `None` where that breaks the budget. The range is that of the part of `source` that is replaced.
+fn repair_entry(source: &str, fault: Fault, nodes: &mut usize) -> Option<(Vec<Entry>, Repair)> {
     let (key, value) = key_of(source)?;
-    let text = whole_value(value);
-    let key = unquoted(key);
-    let replacement = format!("{key}: {}", quote(&text));
-    let range = offset..offset + source.trim_end().len();
-    let key = Scalar { text: key.to_owned(), plain: false, range: offset..offset + key.len() };
-    Some((vec![Entry { key, value: Node::Scalar(Scalar { text, plain: false, range }) }], replacement))
+    let key = unquoted(key).to_owned();
+    let whole = source.trim_end_matches(['\n', '\r']).len();
+    let repair = |kind, end: usize, replacement: Option<String>| Repair {
+        key: key.clone(),
+        kind,
+        reason: fault.message.clone(),
+        range: 0..end,
+        replacement,
+    };
+
+    let indented = map_lines(source, indent_line);
+    let quoted = map_lines(source, quote_line);
+    let both = map_lines(&indented, quote_line);
+    for (kind, attempt) in
+        [(RepairKind::Indented, indented), (RepairKind::Quoted, quoted), (RepairKind::Quoted, both)]
+    {
+        if attempt == source {
+            continue;
+        }
+        match parse_entries(&attempt, nodes) {
+            Ok(entries) => {
+                let replacement = attempt.trim_end_matches(['\n', '\r']).to_owned();
+                return Some((entries, repair(kind, whole, Some(replacement))));
+            }
+            Err(fault) if fault.over_budget => return None,
+            Err(_) => {}
+        }
+    }
+
+    *nodes = nodes.checked_sub(2)?;
+    let first = Lines::new(source, 0).next().map_or(0, |line| line.text.len());
+    let is_nested = Lines::new(source, first).any(|line| !is_blank_or_comment(line.text));
+    let (kind, end, text) = if !is_nested {
+        let value = value[..first - (source.len() - value.len())].trim();
+        // An open quote or bracket was to be closed on a line that now passes for an entry of its own.
+        let kind = if is_open(value) { RepairKind::Flattened } else { RepairKind::Quoted };
+        (kind, first, whole_value(value))
+    } else if TEXT_FIELDS.contains(&key.as_str()) {
+        (RepairKind::Flattened, whole, whole_value(value))
+    } else {
+        (RepairKind::Raw, whole, value.trim().to_owned())
+    };
+    let replacement = (kind != RepairKind::Raw).then(|| format!("{key}: {}", quote(&text)));
+    let scalar = |text: String| Scalar { text, plain: false, range: 0..0 };
+    let entry = Entry { key: scalar(key.clone()), value: Node::Scalar(scalar(text)) };
+    Some((vec![entry], repair(kind, end, replacement)))
+}
+
+fn map_lines(source: &str, change: fn(Line<'_>) -> String) -> String {
+    Lines::new(source, 0).map(change).collect()
+}
+
+/// Makes blanks of the tabs a line starts with: YAML knows no other indentation.
+fn indent_line(line: Line<'_>) -> String {
+    let rest = line.text.trim_start_matches('\t');
+    let tabs = line.text.len() - rest.len();
+    [&TAB.repeat(tabs), rest, line.ending].concat()
 }
 
 /// Quotes the value of a `key: value` line, at any depth, where it cannot stand without quotes.
-fn quote_line(line: &str) -> String {
-    let content = line.trim_end_matches(['\n', '\r']);
-    let ending = &line[content.len()..];
+fn quote_line(line: Line<'_>) -> String {
+    let (content, ending) = (line.text, line.ending);
     let indent = content.len() - content.trim_start_matches([' ', '-']).len();
-    let Some((key, rest)) = key_of(&content[indent..]) else { return line.to_owned() };
+    let unchanged = || [content, ending].concat();
+    let Some((key, rest)) = key_of(&content[indent..]) else { return unchanged() };
     let value = rest.trim();
     let is_marked = value.starts_with(['"', '\'', '|', '>', '{', '&', '!']) || value.is_empty();
     let needs_quotes = value.contains(": ")
         || value.ends_with(':')
         || value.starts_with(['@', '`', '*', '%', '[', ',', ']']);
-    if is_marked || !needs_quotes || is_flow_sequence(value) {
-        return line.to_owned();
+    if is_marked || !needs_quotes || is_open(value) || is_flow_sequence(value) {
+        return unchanged();
     }
     format!("{}{key}: {}{ending}", &content[..indent], quote(value))
+}
+
+/// Returns whether `value` opens a quote or a bracket that it does not close.
+fn is_open(value: &str) -> bool {
+    let close = match value.chars().next() {
+        Some(mark @ ('"' | '\'')) => mark,
+        Some('[') => ']',
+        Some('{') => '}',
+        _ => return false,
+    };
+    !value[1..].contains(close)
 }
 
 fn is_flow_sequence(value: &str) -> bool {
@@ -165,7 +277,7 @@ fn is_flow_sequence(value: &str) -> bool {
 
 /// Returns a value of one or more lines as one line of text, without the quotes or block mark round it.
 fn whole_value(value: &str) -> String {
-    let mut text = crate::text::one_line(value);
+    let mut text = text::one_line(value);
     for mark in ["|-", ">-", "|", ">"] {
         if let Some(rest) = text.strip_prefix(mark) {
             text = rest.trim_start().to_owned();
@@ -193,7 +305,7 @@ pub fn quote(text: &str) -> String {
             '\n' => quoted.push_str("\\n"),
             '\r' => quoted.push_str("\\r"),
             '\t' => quoted.push_str("\\t"),
-            c if c.is_control() || crate::text::is_invisible(c) => match u32::from(c) {
+            c if text::is_control_or_invisible(c) => match u32::from(c) {
                 code @ 0..=0xFFFF => quoted.push_str(&format!("\\u{code:04X}")),
                 code => quoted.push_str(&format!("\\U{code:08X}")),
             },
@@ -239,12 +351,13 @@ mod tests {
     fn check(yaml: &str, expect: Value, replacements: &[&str]) {
         let recovery = recover(yaml).unwrap();
         assert_eq!(Value::Object(yaml::entries_to_json(&recovery.entries)), expect, "{yaml:?}");
-        let found: Vec<&str> = recovery.repairs.iter().map(|repair| repair.replacement.as_str()).collect();
+        let found: Vec<&str> =
+            recovery.repairs.iter().map(|repair| repair.replacement.as_deref().unwrap_or("-")).collect();
         assert_eq!(found, replacements, "{yaml:?}");
         let text = format!("---\n{yaml}---\nbody\n");
         if let Some(fixed) = fix(&text) {
             let Division::Fenced(fenced) = frontmatter::divide(&fixed) else { panic!() };
-            let entries = parse_entries(fenced.yaml).unwrap();
+            let entries = parse_entries(fenced.yaml, &mut { yaml::MAX_NODES }).unwrap();
             assert_eq!(Value::Object(yaml::entries_to_json(&entries)), expect);
             assert!(fixed.ends_with("---\nbody\n"));
             assert_eq!(fix(&fixed), None);
@@ -306,6 +419,91 @@ mod tests {
             json!({"description": "text more text", "name": "x"}),
             &["description: \"text more text\""],
         );
+    }
+
+    fn kinds(yaml: &str) -> Vec<RepairKind> {
+        recover(yaml).unwrap().repairs.into_iter().map(|repair| repair.kind).collect()
+    }
+
+    fn fixed(yaml: &str) -> Option<String> {
+        let text = fix(&format!("---\n{yaml}---\nbody\n"))?;
+        Some(text.strip_prefix("---\n").unwrap().strip_suffix("---\nbody\n").unwrap().to_owned())
+    }
+
+    #[test]
+    fn tabs_become_blanks_and_structure_stays() {
+        let yaml = "name: x\ntags:\n\t- a\n\t- b\nmetadata:\n\tk: v\n\tdeep:\n\t\tn: 1\n";
+        check(
+            yaml,
+            json!({"name": "x", "tags": ["a", "b"], "metadata": {"k": "v", "deep": {"n": 1}}}),
+            &["tags:\n  - a\n  - b", "metadata:\n  k: v\n  deep:\n    n: 1"],
+        );
+        assert_eq!(kinds(yaml), [RepairKind::Indented; 2]);
+        assert_eq!(fixed(yaml).unwrap(), yaml.replace('\t', "  "));
+        let yaml = "metadata:\n\tnote: a: b\n";
+        assert_eq!(fixed(yaml).unwrap(), "metadata:\n  note: \"a: b\"\n");
+    }
+
+    #[test]
+    fn lines_end_as_they_like() {
+        for ending in ["\n", "\r\n", "\r"] {
+            let lines =
+                ["name: x", "description: Use when: asked", "tags:", "  - a", "metadata:", "  k: b: c", ""];
+            let yaml = lines.join(ending);
+            check(
+                &yaml,
+                json!({"name": "x", "description": "Use when: asked", "tags": ["a"], "metadata": {"k": "b: c"}}),
+                &["description: \"Use when: asked\"", &["metadata:", "  k: \"b: c\""].join(ending)],
+            );
+            let expect = yaml.replace("Use when: asked", "\"Use when: asked\"").replace("b: c", "\"b: c\"");
+            assert_eq!(fixed(&yaml).unwrap(), expect);
+        }
+    }
+
+    #[test]
+    fn several_lines_are_never_rewritten_as_one() {
+        // Read as text, so that the skill loads; but only its author knows what was meant.
+        let yaml = "description: Use when: one\n  or two: three\n";
+        assert_eq!(kinds(yaml), [RepairKind::Flattened]);
+        assert_eq!(fixed(yaml), None);
+        let yaml = "metadata:\n  a: [\n  b: c\n";
+        check(yaml, json!({"metadata": "a: [\n  b: c"}), &["-"]);
+        assert_eq!(kinds(yaml), [RepairKind::Raw]);
+        assert_eq!(fixed(yaml), None);
+        // What can be mended beside it is.
+        let beside = format!("description: a: b\n{yaml}");
+        assert_eq!(fixed(&beside).unwrap(), format!("description: \"a: b\"\n{yaml}"));
+    }
+
+    #[test]
+    fn what_is_closed_on_a_later_line_is_not_quoted() {
+        for yaml in ["tags: [a,\nb: c: d]\n", "hint: \"one\ntwo: three\" four\n"] {
+            let fixed = fixed(yaml).unwrap_or_else(|| yaml.to_owned());
+            assert_eq!(fixed.lines().next(), yaml.lines().next());
+        }
+    }
+
+    #[test]
+    fn comments_below_an_entry_stay() {
+        assert_eq!(
+            fixed("hint: \"a\" b\n# note\nname: x\n").unwrap(),
+            "hint: \"\\\"a\\\" b\"\n# note\nname: x\n"
+        );
+    }
+
+    #[test]
+    fn all_entries_share_one_budget() {
+        let entry = |key: usize| format!("k{key}: [{}]\n", "x, ".repeat(1000));
+        let broken = "description: a: b\n";
+        assert!(recover(&(format!("{broken}{}", entry(1)))).is_some());
+        assert_eq!(recover(&(format!("{broken}{}", (0..5).map(entry).collect::<String>()))), None);
+    }
+
+    #[test]
+    fn too_large_a_frontmatter_is_left_alone() {
+        let large = format!("description: a: b\n# {}\n", "x".repeat(frontmatter::MAX_BYTES));
+        assert_eq!((recover(&large), fixed(&large)), (None, None));
+        assert_eq!(crate::document::frontmatter_json(&format!("---\n{large}---\n")), None);
     }
 
     #[test]

@@ -68,6 +68,10 @@ pub struct Resolution {
 }
 
 /// Decides which candidate holds each name. Candidates come in order of precedence, first ones first.
+///
+/// Of several skills of one name in one source, one stands for the source: the first, or the last where the policy has
+/// the last win. The others are quarantined, whatever the policy, because `source:name` can name only one. Of those
+/// that stand for their sources one is active and the others are shadowed.
 pub fn resolve(candidates: &[Candidate<'_>], policy: &Policy) -> Resolution {
     let mut verdicts: Vec<Option<Verdict>> = vec![None; candidates.len()];
     let mut refusals = Vec::new();
@@ -89,14 +93,15 @@ pub fn resolve(candidates: &[Candidate<'_>], policy: &Policy) -> Resolution {
         }
     }
 
-    let last_wins = policy.duplicates == Duplicates::LastWins;
+    // `source:name` can name only one skill, so each source first settles on one of its own.
+    let mut standing: HashMap<(&str, &SkillName), usize> = HashMap::with_capacity(candidates.len());
     let mut winners: HashMap<&SkillName, usize> = HashMap::with_capacity(candidates.len());
-    for (index, candidate) in candidates.iter().enumerate() {
-        if verdicts[index].is_none() {
-            let winner = winners.entry(candidate.name).or_insert(index);
-            if last_wins {
-                *winner = index;
-            }
+    let last_wins = policy.duplicates == Duplicates::LastWins;
+    for (index, candidate) in candidates.iter().enumerate().filter(|(index, _)| verdicts[*index].is_none()) {
+        let of_source = standing.entry((candidate.source, candidate.name)).or_insert(index);
+        let of_all = winners.entry(candidate.name).or_insert(index);
+        if last_wins {
+            (*of_source, *of_all) = (index, index);
         }
     }
 
@@ -104,20 +109,18 @@ pub fn resolve(candidates: &[Candidate<'_>], policy: &Policy) -> Resolution {
         if verdicts[index].is_some() {
             continue;
         }
+        let twin = standing[&(candidate.source, candidate.name)];
         let winner = winners[candidate.name];
-        let mut verdict = Verdict::Distinct { state: State::Active, diagnostic: None };
-        if winner != index {
-            let state = match policy.duplicates {
-                Duplicates::Quarantine if candidates[winner].source == candidate.source => State::Quarantined,
-                _ => State::Shadowed,
-            };
-            if policy.duplicates == Duplicates::Abort {
-                refusals.push(index);
-            }
-            verdict =
-                Verdict::Distinct { state, diagnostic: duplicate(candidate, &candidates[winner], policy) };
+        let (state, taker) = match index {
+            index if index != twin => (State::Quarantined, Some(twin)),
+            index if index != winner => (State::Shadowed, Some(winner)),
+            _ => (State::Active, None),
+        };
+        if taker.is_some() && policy.duplicates == Duplicates::Abort {
+            refusals.push(index);
         }
-        verdicts[index] = Some(verdict);
+        let diagnostic = taker.and_then(|taker| duplicate(candidate, &candidates[taker], policy));
+        verdicts[index] = Some(Verdict::Distinct { state, diagnostic });
     }
     refusals.sort_unstable();
     Resolution { verdicts: verdicts.into_iter().flatten().collect(), refusals }
@@ -195,10 +198,21 @@ mod tests {
     }
 
     #[test]
-    fn twins_within_one_source_are_quarantined_by_default() {
+    fn twins_within_one_source_are_quarantined() {
         let cases = [case("a", "user", "/u/one"), case("a", "user", "/u/two")];
         assert_eq!(run(&cases, Duplicates::Quarantine).0, ["active", "quarantined"]);
-        assert_eq!(run(&cases, Duplicates::FirstWins).0, ["active", "shadowed"]);
+        assert_eq!(run(&cases, Duplicates::FirstWins).0, ["active", "quarantined"]);
+        assert_eq!(run(&cases, Duplicates::LastWins).0, ["quarantined", "active"]);
+        assert_eq!(run(&cases, Duplicates::Abort), (vec!["active", "quarantined"], vec![1]));
+    }
+
+    #[test]
+    fn twins_below_a_shadow_are_quarantined_too() {
+        let cases = [case("a", "project", "/p/a"), case("a", "user", "/u/one"), case("a", "user", "/u/two")];
+        assert_eq!(run(&cases, Duplicates::Quarantine).0, ["active", "shadowed", "quarantined"]);
+        assert_eq!(run(&cases, Duplicates::FirstWins).0, ["active", "shadowed", "quarantined"]);
+        assert_eq!(run(&cases, Duplicates::LastWins).0, ["shadowed", "quarantined", "active"]);
+        assert_eq!(run(&cases, Duplicates::Abort).1, [1, 2]);
     }
 
     #[test]

@@ -9,9 +9,24 @@ pub fn is_invisible(c: char) -> bool {
             c,
             '\u{00AD}' | '\u{034F}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{17B4}' | '\u{17B5}'
                 | '\u{180B}'..='\u{180F}' | '\u{200B}'..='\u{200D}' | '\u{2060}'..='\u{2065}' | '\u{206A}'..='\u{206F}'
-                | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF9}'..='\u{FFFB}' | '\u{1D173}'..='\u{1D17A}'
-                | '\u{E0000}'..='\u{E0FFF}'
+                | '\u{3164}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}' | '\u{1BCA0}'..='\u{1BCA3}'
+                | '\u{1D173}'..='\u{1D17A}' | '\u{E0000}'..='\u{E0FFF}'
         )
+}
+
+/// Returns whether `c` only chooses the shape of the character before it; alone it is as invisible as the others.
+pub fn is_variation_selector(c: char) -> bool {
+    matches!(c, '\u{180B}'..='\u{180D}' | '\u{180F}' | '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}')
+}
+
+/// Returns whether `c` is reserved for internal use by Unicode; XML forbids some of these.
+pub fn is_noncharacter(c: char) -> bool {
+    matches!(c, '\u{FDD0}'..='\u{FDEF}') || u32::from(c) & 0xFFFE == 0xFFFE
+}
+
+/// Returns whether `c` is a control or invisible: it must not reach a terminal or a prompt as it is.
+pub fn is_control_or_invisible(c: char) -> bool {
+    c.is_control() || is_invisible(c)
 }
 
 /// Returns whether `c` changes the direction of the text around it.
@@ -19,10 +34,45 @@ pub fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Returns the line, counted from 1, on which the byte at `offset` stands.
-pub fn line_of(text: &str, offset: usize) -> u32 {
-    let before = &text.as_bytes()[..offset.min(text.len())];
-    u32::try_from(memchr::memchr_iter(b'\n', before).count()).unwrap_or(u32::MAX - 1) + 1
+/// Returns the characters of `text` that hide something, with their offsets: the invisible ones that are not at work.
+///
+/// A joiner is at work between two visible characters beyond ASCII: in emoji, in Arabic and Indic words. A variation
+/// selector is at work once, after a visible character beyond ASCII, or after a digit, `#` or `*`, which make keycaps.
+/// A byte order mark at the very start is harmless.
+pub fn hiding(text: &str) -> impl Iterator<Item = (usize, char)> {
+    let mut chars = text.char_indices().peekable();
+    chars.next_if(|(_, c)| *c == '\u{feff}');
+    // The character that the next one joins or shapes, and whether it has been given a shape.
+    let mut base = '\n';
+    let mut is_shaped = false;
+    std::iter::from_fn(move || {
+        loop {
+            let (offset, c) = chars.next()?;
+            if matches!(c, '\u{FE00}'..='\u{FE0F}' | '\u{E0100}'..='\u{E01EF}') {
+                let takes_shape = is_visible_beyond_ascii(base) || matches!(base, '0'..='9' | '#' | '*');
+                if is_shaped || !takes_shape {
+                    return Some((offset, c));
+                }
+                is_shaped = true;
+                continue;
+            }
+            let is_joiner = matches!(c, '\u{200C}' | '\u{200D}');
+            let next = chars.peek().map_or('\n', |(_, next)| *next);
+            let joins = is_joiner && is_visible_beyond_ascii(base) && is_visible_beyond_ascii(next);
+            (base, is_shaped) = (c, false);
+            if is_invisible(c) && !joins {
+                return Some((offset, c));
+            }
+        }
+    })
+}
+
+fn is_visible_beyond_ascii(c: char) -> bool {
+    !(c.is_ascii()
+        || c.is_whitespace()
+        || is_control_or_invisible(c)
+        || is_variation_selector(c)
+        || is_noncharacter(c))
 }
 
 /// Returns `text` with every run of white space one blank and no blanks at the ends.
@@ -76,6 +126,9 @@ const MAX_COMPARED_CHARS: usize = 128;
 
 /// Returns the candidate nearest to `word`, if one is near enough to be a likely slip.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > MAX_COMPARED_CHARS {
+        return None;
+    }
     let folded = word.to_lowercase();
     candidates
         .into_iter()
@@ -95,6 +148,36 @@ mod tests {
         assert_eq!(nearest("descripton", fields), Some("description"));
         assert_eq!(nearest("Licence", fields), Some("license"));
         assert_eq!(nearest("homepage", fields), None);
+    }
+
+    #[test]
+    fn invisible_characters_at_work_hide_nothing() {
+        let count = |text: &str| hiding(text).count();
+        for text in [
+            "\u{feff}plain",
+            "👩\u{200d}💻",
+            "🏳\u{fe0f}\u{200d}🌈 ❤\u{fe0f}",
+            "1\u{fe0f}\u{20e3} #\u{fe0f}\u{20e3}",
+            "می\u{200c}خواهم",
+            "葛\u{e0100}",
+        ] {
+            assert_eq!(count(text), 0, "{text:?}");
+        }
+        for (text, expect) in [
+            ("x\u{200d}y", 1),
+            ("é\u{200d}y", 1),
+            ("é\u{200d}\u{200d}é", 2),
+            ("é\u{200d}\u{202e}é", 2),
+            ("é\u{a0}\u{200d}é", 1),
+            ("a\u{fe0f}", 1),
+            (" \u{fe0f}", 1),
+            ("\u{e0141}", 1),
+            ("❤\u{fe0f}\u{fe00}\u{e0141}\u{e0142}", 3),
+            ("é\u{200b}\u{fe0f}", 2),
+            ("a\u{feff}", 1),
+        ] {
+            assert_eq!(count(text), expect, "{text:?}");
+        }
     }
 
     #[test]

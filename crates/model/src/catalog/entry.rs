@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::options::{CatalogError, CatalogOptions, Format};
-use crate::text::{is_invisible, nearest};
+use crate::text::{is_control_or_invisible, is_noncharacter, is_variation_selector, nearest};
 
 /// The longest description that is shown whole, in characters: twice what the open standard allows.
 ///
@@ -55,7 +55,7 @@ pub(super) fn prepare<'a>(
     let item = |(index, entry): (usize, CatalogEntry<'a>)| {
         let (description, clipped) = clip(flatten(entry.description));
         Item {
-            name: flatten(entry.name),
+            name: shown_name(entry.name),
             description,
             location: entry.location,
             primary: index == 0 && options.highlight.is_some(),
@@ -118,12 +118,27 @@ fn is_kept(c: char) -> bool {
 }
 
 fn is_dropped(c: char) -> bool {
-    c.is_control() || is_invisible(c) || is_noncharacter(c)
+    is_control_or_invisible(c) || is_noncharacter(c)
 }
 
-/// Returns whether `c` is reserved for internal use by Unicode; XML forbids some of these.
-fn is_noncharacter(c: char) -> bool {
-    matches!(c, '\u{FDD0}'..='\u{FDEF}') || u32::from(c) & 0xFFFE == 0xFFFE
+/// Returns `name` with whatever cannot be seen written out as `\u{..}`.
+///
+/// A [`SkillName`](crate::SkillName) comes back as it is. Whatever else a caller gives stays different from every
+/// other name: dropping characters would make two names one.
+fn shown_name(name: &str) -> Cow<'_, str> {
+    let is_shown = |c: char| c != '\\' && is_kept(c) && !is_variation_selector(c);
+    if name.chars().all(is_shown) {
+        return Cow::Borrowed(name);
+    }
+    let mut shown = String::with_capacity(name.len() + 8);
+    for c in name.chars() {
+        if is_shown(c) {
+            shown.push(c);
+        } else {
+            shown.extend(c.escape_unicode());
+        }
+    }
+    Cow::Owned(shown)
 }
 
 /// Returns `text` cut to [`MAX_DESCRIPTION_CHARS`], and whether it was cut.
@@ -156,6 +171,16 @@ mod tests {
         check("\u{202e}lived\u{2066}\u{feff}\u{e0041}", "lived");
         check("a\u{ffff}\u{fdd0}\u{1fffe}b", "ab");
         check("\n\u{200b}\n", "");
+    }
+
+    #[test]
+    fn different_names_stay_different() {
+        assert!(matches!(shown_name("git-2.技能"), Cow::Borrowed("git-2.技能")));
+        let names =
+            ["git", "git\u{34f}", "git\u{200b}", "git\u{fe0f}", "git\n", "git ", "git\\u{a}", "git\\"];
+        let shown: HashSet<Cow<'_, str>> = names.into_iter().map(shown_name).collect();
+        assert_eq!(shown.len(), names.len(), "{shown:?}");
+        assert!(shown.iter().all(|name| !name.contains(['\n', '\u{200b}', '\u{fe0f}'])), "{shown:?}");
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub use options::{
 };
 pub use report::{Report, SkillTier, Tier};
 pub use sentence::MAX_SENTENCE_CHARS;
-pub use tokens::{Tokenizer, count_tokens};
+pub use tokens::Tokenizer;
 
 #[cfg(test)]
 mod properties;

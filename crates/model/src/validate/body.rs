@@ -1,6 +1,7 @@
 //! Rules about the body and about the characters of the whole file.
 
 use super::{Place, Reporter, RuleId};
+use crate::catalog::tokens;
 use crate::text;
 
 /// The open standard's guidance for the length of a body, in lines.
@@ -28,7 +29,8 @@ pub(crate) fn check_size(
             .report(RuleId::BodyLines, format!("the body has {lines} lines, more than {GUIDED_LINES}"))
             .help("move details to files below references/");
     }
-    if !may_exceed(body, GUIDED_TOKENS) {
+    // The exact count needs tables that take longer to build than a whole library takes to read.
+    if tokens::is_clearly_within(body, GUIDED_TOKENS) {
         return;
     }
     let tokens = count(body);
@@ -46,12 +48,6 @@ pub(crate) fn check_size(
     }
 }
 
-/// Running text has about four bytes to a token and the densest code about three, so less than 2.8 bytes for each
-/// token of the limit cannot reach it, and an exact count would be wasted.
-fn may_exceed(body: &str, limit: usize) -> bool {
-    body.len() * 10 > limit * 28
-}
-
 /// Reports characters that hide text, turn it round, or control a terminal.
 pub(crate) fn check_characters(file: &str, reporter: &mut Reporter<'_>) {
     if is_plain(file) {
@@ -59,18 +55,12 @@ pub(crate) fn check_characters(file: &str, reporter: &mut Reporter<'_>) {
     }
     let mut invisible = Tally::default();
     let mut control = Tally::default();
-    let mut previous = '\n';
-    let mut chars = file.char_indices().peekable();
-    // A byte order mark at the very start is harmless.
-    chars.next_if(|(_, c)| *c == '\u{feff}');
-    while let Some((offset, c)) = chars.next() {
-        let next = chars.peek().map_or('\n', |(_, next)| *next);
-        if text::is_invisible(c) && !is_joiner_at_work(c, previous, next) {
-            invisible.add(offset, c);
-        } else if c.is_control() && !matches!(c, '\n' | '\r' | '\t') {
-            control.add(offset, c);
-        }
-        previous = c;
+    for (offset, c) in text::hiding(file) {
+        invisible.add(offset, c);
+    }
+    let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    for (offset, c) in file.char_indices().filter(|(_, c)| is_control(*c)) {
+        control.add(offset, c);
     }
     invisible.report(RuleId::InvisibleCharacters, "invisible or direction-changing", file, reporter);
     control.report(RuleId::ControlCharacters, "control", file, reporter);
@@ -80,11 +70,6 @@ pub(crate) fn check_characters(file: &str, reporter: &mut Reporter<'_>) {
 fn is_plain(file: &str) -> bool {
     let is_odd = |b: u8| !(b.wrapping_sub(b' ') < 0x5f || b.wrapping_sub(b'\t') < 2 || b == b'\r');
     !file.as_bytes().iter().fold(false, |odd, b| odd | is_odd(*b))
-}
-
-/// Joiners belong between emoji and inside Arabic and Indic words; next to ASCII they only hide.
-fn is_joiner_at_work(c: char, previous: char, next: char) -> bool {
-    matches!(c, '\u{200c}' | '\u{200d}') && !previous.is_ascii() && !next.is_ascii()
 }
 
 #[derive(Default)]
@@ -131,7 +116,8 @@ mod tests {
     #[test]
     fn hiding_characters_are_found() {
         assert_eq!(characters("plain\ntext\twith\r\nends"), [""; 0]);
-        assert_eq!(characters("\u{feff}naïve 日本語 👩\u{200d}💻 \u{fe0f}"), [""; 0]);
+        assert_eq!(characters("\u{feff}naïve 日本語 👩\u{200d}💻 ❤\u{fe0f}"), [""; 0]);
+        assert_eq!(characters("text\u{fe0f}\u{e0141}").len(), 1);
         let expect =
             "2 invisible-characters: 2 invisible or direction-changing characters, the first is U+200B";
         assert_eq!(characters("a\nb\u{200b}c\u{202e}"), [expect]);
@@ -158,5 +144,14 @@ mod tests {
         assert_eq!(run(&long, 4_000), (true, vec![]));
         assert_eq!(run(&long, 5_001), (true, vec![RuleId::BodyTokens]));
         assert_eq!(run(&long, 8_001), (true, vec![RuleId::BodyOversize]));
+        assert!(!run(&"a 1\n".repeat(GUIDED_TOKENS / 4), 0).0, "fewer bytes than the limit has tokens");
+        let prose = "Read the file, then tell the user what you have found in it.\n".repeat(170);
+        assert!(!run(&prose, 0).0, "{} bytes of prose", prose.len());
+        // Tables of numbers have more than one token in two bytes.
+        let table = "| 1 | 2 | 3 | 4 |\n".repeat(600);
+        assert_eq!(
+            run(&table, crate::catalog::Tokenizer::default().count(&table)),
+            (true, vec![RuleId::BodyTokens])
+        );
     }
 }

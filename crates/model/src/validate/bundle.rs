@@ -62,31 +62,18 @@ impl<'a> Index<'a> {
 
 fn check_declared(facts: &BundleFacts<'_>, index: &Index<'_>, reporter: &mut Reporter<'_>) {
     let manifest = &facts.document.manifest;
-    let buckets = [
-        (FileKind::Reference, "references", &manifest.references),
-        (FileKind::Script, "scripts", &manifest.scripts),
-        (FileKind::Asset, "assets", &manifest.assets),
-    ];
-    for (kind, directory, declared) in buckets {
-        let mut paths = HashSet::new();
-        for file in declared {
-            // Some write the directory again.
-            let file = file.strip_prefix("./").unwrap_or(file);
-            let path = if file.starts_with(&format!("{directory}/")) {
-                file.to_owned()
-            } else {
-                format!("{directory}/{file}")
-            };
-            if !index.holds(&path) {
-                reporter
-                    .report(
-                        RuleId::FileDeclared,
-                        format!("`{directory}` declares {file}, but there is no file {path}"),
-                    )
-                    .help("add the file, or remove it from the list");
-            }
-            paths.insert(path);
+    for kind in [FileKind::Reference, FileKind::Script, FileKind::Asset] {
+        let Some(directory) = kind.directory() else { continue };
+        let declared = manifest.declared(kind);
+        for path in declared.iter().filter(|path| !index.holds(path)) {
+            reporter
+                .report(
+                    RuleId::FileDeclared,
+                    format!("`{directory}` declares {path}, but there is no such file"),
+                )
+                .help("add the file, or remove it from the list");
         }
+        let paths: HashSet<&str> = declared.iter().map(String::as_str).collect();
         let compares =
             !declared.is_empty() || reporter.policy().resource_listing == ResourceListing::Declared;
         if compares {
@@ -224,13 +211,14 @@ mod tests {
 
     #[test]
     fn declared_files_must_exist() {
-        let skill = "---\nname: x\nreferences: [a.md, references/b.md]\nscripts: [lint.sh]\n---\nbody";
+        let skill =
+            "---\nname: x\nreferences: [a.md, ./references/b.md, ./a.md]\nscripts: [lint.sh]\n---\nbody";
         let files = ["SKILL.md", "references/a.md", "references/b.md", "references/c.md"];
         assert_eq!(
             check(skill, &files, &[]),
             [
                 "file-undeclared: references/c.md is not declared in `references`",
-                "file-declared: `scripts` declares lint.sh, but there is no file scripts/lint.sh",
+                "file-declared: `scripts` declares scripts/lint.sh, but there is no such file",
             ]
         );
     }

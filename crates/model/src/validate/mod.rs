@@ -12,5 +12,5 @@ mod bundle;
 pub use bundle::{BundleFacts, PUBLISHED_MAX_BYTES, PUBLISHED_MAX_FILES, bundle};
 pub use name::TOOL_NAMES;
 pub use place::Place;
-pub use reporter::{Finding, Reporter};
+pub use reporter::{Finding, MAX_FINDINGS_PER_RULE, Reporter};
 pub use rules::{RULES, Rule, RuleId};

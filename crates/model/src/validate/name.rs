@@ -3,7 +3,7 @@
 use unicode_normalization::UnicodeNormalization;
 
 use super::{Reporter, RuleId};
-use crate::name::{self, GrammarFault, SkillName};
+use crate::name::{self, SkillName};
 use crate::policy::NameMismatch;
 use crate::{Span, text};
 
@@ -36,8 +36,19 @@ pub(crate) struct NameFacts<'a> {
     pub(crate) has_frontmatter: bool,
 }
 
+/// The name a skill is addressed by, and what its standing depends on, whether or not the rules report it.
+#[derive(Debug, Clone)]
+pub(crate) struct ChosenName {
+    /// The name.
+    pub(crate) name: SkillName,
+    /// Whether the written name differs from the directory.
+    pub(crate) is_mismatch: bool,
+    /// Whether it is the name of a tool.
+    pub(crate) is_tool: bool,
+}
+
 /// Chooses the name a skill is addressed by and reports what is wrong with it.
-pub(crate) fn choose_name(facts: NameFacts<'_>, reporter: &mut Reporter<'_>) -> SkillName {
+pub(crate) fn choose_name(facts: NameFacts<'_>, reporter: &mut Reporter<'_>) -> ChosenName {
     let directory = facts
         .directory
         .and_then(|directory| SkillName::new(directory).or_else(|| SkillName::slug(directory)));
@@ -56,12 +67,14 @@ pub(crate) fn choose_name(facts: NameFacts<'_>, reporter: &mut Reporter<'_>) -> 
     let is_written = written.is_some() && chosen.is_some();
     let mut chosen =
         chosen.or_else(|| SkillName::new(NAMELESS)).unwrap_or_else(|| unreachable!("a constant is a name"));
+    let mut is_mismatch = false;
     if is_written {
         report_grammar(&chosen, facts.span, reporter);
         if let Some(directory_text) = facts.directory
             && chosen.as_str() != directory_text
             && !chosen.as_str().nfkc().eq(directory_text.nfkc())
         {
+            is_mismatch = true;
             report_mismatch(&chosen, directory_text, facts.span, reporter);
         }
     }
@@ -71,13 +84,14 @@ pub(crate) fn choose_name(facts: NameFacts<'_>, reporter: &mut Reporter<'_>) -> 
         chosen = directory;
     }
     report_reserved(&chosen, facts.span, reporter);
-    if TOOL_NAMES.contains(&chosen.as_str()) {
+    let is_tool = TOOL_NAMES.contains(&chosen.as_str());
+    if is_tool {
         reporter
             .report(RuleId::NameTool, format!("`{chosen}` is the name of a tool that agents call"))
             .help("give the skill another name")
             .at(facts.span);
     }
-    chosen
+    ChosenName { name: chosen, is_mismatch, is_tool }
 }
 
 fn report_missing(directory: Option<&SkillName>, span: Option<Span>, reporter: &mut Reporter<'_>) {
@@ -115,7 +129,7 @@ fn report_grammar(name: &SkillName, span: Option<Span>, reporter: &mut Reporter<
     if faults.is_empty() {
         return;
     }
-    let reasons: Vec<String> = faults.iter().map(|fault| reason(*fault)).collect();
+    let reasons: Vec<String> = faults.iter().map(ToString::to_string).collect();
     let help = SkillName::slug(&name.as_str().replace(['_', '.'], "-"))
         .filter(|slug| name::grammar_faults(slug.as_str(), name::Grammar::AgentSkills).is_empty())
         .map(|slug| format!("write: name: {slug}"))
@@ -124,19 +138,6 @@ fn report_grammar(name: &SkillName, span: Option<Span>, reporter: &mut Reporter<
         .report(RuleId::NameGrammar, format!("the name `{name}` {}", reasons.join(", ")))
         .help(help)
         .at(span);
-}
-
-fn reason(fault: GrammarFault) -> String {
-    match fault {
-        GrammarFault::TooLong(length) => {
-            format!("has {length} characters, more than {}", name::STANDARD_MAX_CHARS)
-        }
-        GrammarFault::Uppercase => "holds upper-case letters".to_owned(),
-        GrammarFault::EdgeHyphen => "starts or ends with a hyphen".to_owned(),
-        GrammarFault::DoubleHyphen => "holds two hyphens in a row".to_owned(),
-        GrammarFault::Character(c) => format!("holds `{c}`, which is none of a-z, 0-9 and -"),
-        GrammarFault::StartsWithoutLetter => "does not start with a letter".to_owned(),
-    }
 }
 
 fn report_mismatch(name: &SkillName, directory: &str, span: Option<Span>, reporter: &mut Reporter<'_>) {

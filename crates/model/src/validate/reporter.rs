@@ -1,20 +1,28 @@
 //! Collects what the rules find, at the severity the policy gives it.
 
+use std::collections::HashMap;
+
 use crate::policy::Policy;
 use crate::validate::RuleId;
 use crate::{Diagnostic, Span};
+
+/// The most findings of one rule that are kept; the last of them says how many more there are.
+///
+/// A text of nothing but faults would otherwise make a report many times its size.
+pub const MAX_FINDINGS_PER_RULE: usize = 20;
 
 /// Collects diagnostics under a policy; rules that are off leave no trace.
 #[derive(Debug)]
 pub struct Reporter<'a> {
     policy: &'a Policy,
     diagnostics: Vec<Diagnostic>,
+    found: HashMap<RuleId, usize>,
 }
 
 impl<'a> Reporter<'a> {
     /// Returns an empty reporter.
     pub fn new(policy: &'a Policy) -> Self {
-        Self { policy, diagnostics: Vec::new() }
+        Self { policy, diagnostics: Vec::new(), found: HashMap::new() }
     }
 
     /// Returns the policy in force.
@@ -22,21 +30,31 @@ impl<'a> Reporter<'a> {
         self.policy
     }
 
-    /// Returns whether findings of `rule` are kept, for rules that are dear to evaluate.
-    pub fn wants(&self, rule: RuleId) -> bool {
-        self.policy.severity(rule).is_some()
-    }
-
     /// Records a finding of `rule`; the answer takes its help, place and file.
+    ///
+    /// From [`MAX_FINDINGS_PER_RULE`] on they are only counted.
     pub fn report(&mut self, rule: RuleId, message: impl Into<String>) -> Finding<'_> {
         let Some(severity) = self.policy.severity(rule) else { return Finding(None) };
+        let found = self.found.entry(rule).or_default();
+        *found += 1;
+        if *found > MAX_FINDINGS_PER_RULE {
+            return Finding(None);
+        }
         let message = message.into();
         self.diagnostics.push(Diagnostic { rule, severity, message, help: None, file: None, span: None });
         Finding(self.diagnostics.last_mut())
     }
 
     /// Returns what was found.
-    pub fn finish(self) -> Vec<Diagnostic> {
+    pub fn finish(mut self) -> Vec<Diagnostic> {
+        for (rule, found) in self.found {
+            let more = found.saturating_sub(MAX_FINDINGS_PER_RULE);
+            if more > 0
+                && let Some(last) = self.diagnostics.iter_mut().rev().find(|kept| kept.rule == rule)
+            {
+                last.message.push_str(&format!(" (and {more} more findings of this rule)"));
+            }
+        }
         self.diagnostics
     }
 
@@ -76,5 +94,27 @@ impl Finding<'_> {
             return Self(Some(diagnostic));
         }
         self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_of_one_rule_are_bounded_and_the_last_says_so() {
+        let policy = Policy::default();
+        let mut reporter = Reporter::new(&policy);
+        for number in 1..=MAX_FINDINGS_PER_RULE + 5 {
+            reporter.report(RuleId::FieldUnknown, format!("number {number}")).help("help");
+        }
+        reporter.report(RuleId::BodyEmpty, "empty");
+        let found = reporter.finish();
+        assert_eq!(found.len(), MAX_FINDINGS_PER_RULE + 1);
+        assert_eq!(
+            found[MAX_FINDINGS_PER_RULE - 1].message,
+            format!("number {MAX_FINDINGS_PER_RULE} (and 5 more findings of this rule)")
+        );
+        assert_eq!(found[MAX_FINDINGS_PER_RULE].message, "empty");
     }
 }

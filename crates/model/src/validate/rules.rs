@@ -40,7 +40,7 @@ pub struct Rule {
     pub name: &'static str,
     /// What it finds, in one line.
     pub summary: &'static str,
-    /// Its severity under `standard`, `strict`, `lenient`, `harness` and the publish check.
+    /// Its severity under `standard`, `strict`, `lenient`, `harness` and the publish check, before any choice of one's own.
     pub severities: [Option<Severity>; 5],
 }
 
@@ -68,7 +68,7 @@ rules! {
     NameUnusable "name-unusable" [W E I I E] "the name cannot be used as it is";
     NameGrammar "name-grammar" [W E I - E] "the name breaks the grammar of the open standard";
     NameDirectory "name-directory" [W E W - E] "the name differs from the directory";
-    NameReserved "name-reserved" [W W I - I] "the name holds a reserved word";
+    NameReserved "name-reserved" [W W - - I] "the name holds a reserved word";
     NameTool "name-tool" [E E E E E] "the name is that of a tool";
     // The description.
     DescriptionMissing "description-missing" [W E W - E] "there is no description";
@@ -135,6 +135,12 @@ impl RuleId {
     /// Returns the rule reported under `name`.
     pub fn parse(name: &str) -> Option<Self> {
         RULES.iter().find(|rule| rule.name == name).map(|rule| rule.id)
+    }
+
+    /// Returns whether no policy can change the rule's severity: a skill is set aside because of it, and nobody should
+    /// have to guess why.
+    pub fn is_fixed(self) -> bool {
+        self.is_fatal() || self == Self::NameTool
     }
 
     /// Returns whether the finding means that nothing useful can be made of the skill.

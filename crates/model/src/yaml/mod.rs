@@ -7,4 +7,5 @@
 mod tree;
 mod simple;
 
+pub(crate) use tree::parse_within;
 pub use tree::{Entry, Fault, MAX_DEPTH, MAX_NODES, Node, Parsed, Range, Scalar, entries_to_json, parse};

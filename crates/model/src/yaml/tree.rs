@@ -1,6 +1,6 @@
 //! The tree, and the way to it through the parser.
 
-use granit_parser::{Event, Options, Parser, ScalarStyle, ScanError, Span};
+use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, Span};
 use serde_json::{Map, Number, Value};
 
 use super::simple;
@@ -68,19 +68,22 @@ pub struct Fault {
 pub fn parse(text: &str) -> Result<Parsed, Fault> {
     match simple::parse(text) {
         Some(parsed) => Ok(parsed),
-        None => parse_events(text),
+        None => parse_within(text, &mut { MAX_NODES }),
     }
 }
 
-/// Parses one YAML document of any kind.
-fn parse_events(text: &str) -> Result<Parsed, Fault> {
+/// Parses one YAML document of at most `nodes` values, and takes those it has from `nodes`.
+///
+/// A text that is read in pieces has one budget for all of them.
+pub(crate) fn parse_within(text: &str, nodes: &mut usize) -> Result<Parsed, Fault> {
     let mut options = Options::default();
     options.flow_nesting_limit = MAX_DEPTH;
     options.block_nesting_limit = MAX_DEPTH;
     options.emit_comments = true;
     let parser = Parser::new_from_str_with_options(text, options);
-    let mut builder = Builder { text, parser, comments: Vec::new(), nodes: 0 };
+    let mut builder = Builder { text, parser, comments: Vec::new(), nodes_left: *nodes };
     let root = builder.document()?;
+    *nodes = builder.nodes_left;
     Ok(Parsed { root, comments: builder.comments })
 }
 
@@ -88,7 +91,7 @@ struct Builder<'a> {
     text: &'a str,
     parser: Parser<'a, granit_parser::StrInput<'a>>,
     comments: Vec<Range>,
-    nodes: usize,
+    nodes_left: usize,
 }
 
 impl<'a> Builder<'a> {
@@ -127,10 +130,10 @@ impl<'a> Builder<'a> {
     }
 
     fn node(&mut self, event: Event<'a>, span: &Span, depth: usize) -> Result<Node, Fault> {
-        self.nodes += 1;
-        if self.nodes > MAX_NODES {
+        let Some(nodes_left) = self.nodes_left.checked_sub(1) else {
             return Err(self.over_budget(&format!("more than {MAX_NODES} values"), span));
-        }
+        };
+        self.nodes_left = nodes_left;
         if depth > MAX_DEPTH {
             return Err(self.over_budget(&format!("nested deeper than {MAX_DEPTH} levels"), span));
         }
@@ -205,10 +208,9 @@ impl<'a> Builder<'a> {
     }
 
     fn syntax(&self, error: &ScanError) -> Fault {
-        let info = error.info();
         Fault {
-            over_budget: info.contains("limit") || info.contains("recursion"),
-            message: info,
+            over_budget: is_limit(error.kind()),
+            message: error.info(),
             offset: error.marker().byte_offset().unwrap_or(0).min(self.text.len()),
         }
     }
@@ -220,6 +222,19 @@ impl<'a> Builder<'a> {
     fn over_budget(&self, message: &str, span: &Span) -> Fault {
         Fault { over_budget: true, ..self.fault(message, span) }
     }
+}
+
+/// Returns whether the parser stopped at one of its limits rather than at the syntax.
+fn is_limit(kind: &ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::RecursionLimitExceeded
+            | ErrorKind::InputByteLimitExceeded { .. }
+            | ErrorKind::DirectiveByteLimitExceeded { .. }
+            | ErrorKind::TooManyReservedDirectiveParams { .. }
+            | ErrorKind::TooManyComments
+            | ErrorKind::AnchorCountOverflow
+    )
 }
 
 impl Node {
@@ -411,7 +426,8 @@ mod tests {
 
     fn check_short_way(text: &str) {
         let Some(short) = simple::parse(text) else { return };
-        let long = parse_events(text).unwrap_or_else(|fault| panic!("{text:?}: {fault:?}"));
+        let long =
+            parse_within(text, &mut { MAX_NODES }).unwrap_or_else(|fault| panic!("{text:?}: {fault:?}"));
         let root = |parsed: &Parsed| parsed.root.as_ref().map(|root| told(text, root));
         assert_eq!(root(&short), root(&long), "{text:?}");
         assert!(long.comments.is_empty(), "{text:?}");
