@@ -68,7 +68,6 @@ fn what_is_left_out_is_reported() {
             (RuleId::FileName, "aux.md"),
             (RuleId::FileName, "back\\slash"),
             (RuleId::FileName, "dir:ectory"),
-            (RuleId::FileCollision, "guide.md"),
             (RuleId::FileSymlink, "link"),
             (RuleId::FileSymlink, "loop"),
             (RuleId::FileSpecial, "pipe"),
@@ -120,6 +119,32 @@ fn a_skill_that_went_away_is_not_found() {
     fs::remove_dir_all(root.path().join("a")).unwrap();
     assert_eq!(block_on(provider.get(&Locator::new("a"))).unwrap(), None);
     assert_eq!(read(&provider, "a", "SKILL.md"), Err(ErrorKind::FileNotFound));
+}
+
+#[test]
+fn skills_stay_known_while_the_root_is_broken() {
+    let root = tempfile::tempdir().unwrap();
+    let (skills, away) = (root.path().join("skills"), root.path().join("away"));
+    write_skill(&skills, "a");
+    let provider = provider(&skills);
+    list(&provider);
+    fs::rename(&skills, &away).unwrap();
+    assert_eq!(list(&provider), Listing::default());
+    assert_eq!(read(&provider, "a", "SKILL.md"), Err(ErrorKind::SkillNotFound));
+    write(&skills, "");
+    assert_eq!(rules(&list(&provider)), [RuleId::SourceBroken]);
+    fs::remove_file(&skills).unwrap();
+    fs::rename(&away, &skills).unwrap();
+    assert_eq!(read(&provider, "a", "SKILL.md"), Ok(skill_md("a").into_bytes()));
+}
+
+#[test]
+fn a_fault_of_the_system_is_not_taken_for_absence() {
+    let root = tempfile::tempdir().unwrap();
+    let provider = provider(&root.path().join("no\0path"));
+    let error = block_on(provider.get(&Locator::new("a"))).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(std::error::Error::source(&error).is_some());
 }
 
 #[test]
