@@ -146,7 +146,6 @@ impl From<Error> for CliError {
             ErrorKind::SkillNotFound
             | ErrorKind::FileNotFound
             | ErrorKind::IsDirectory
-            | ErrorKind::NotDirectory
             | ErrorKind::Forbidden
             | ErrorKind::TooLarge
             | ErrorKind::InvalidSkill
