@@ -4,9 +4,11 @@ mod open;
 mod snapshot;
 mod catalog;
 mod check;
+mod resources;
 mod remember;
 #[cfg(test)]
 mod tests;
 
 pub use open::Registry;
+pub use resources::Resources;
 pub use snapshot::{Entry, Lookup, Route, Snapshot};

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use pollster::block_on;
+use repertoire_model::policy::ResourceListing;
 use repertoire_model::{
     CatalogOptions, Diagnostic, LineRange, Policy, Profile, RuleId, SkillName, SkillPath, State,
 };
@@ -308,4 +309,25 @@ fn every_fault_is_found_once() {
     };
     assert_eq!(check(2_000), [RuleId::FileCollision, RuleId::FileCount]);
     assert_eq!(check(550), [RuleId::FileCount]);
+}
+
+#[test]
+fn which_files_a_skill_is_said_to_have_is_a_choice() {
+    let mut definition = skill("a")
+        .with_resource("references/a.md", "a")
+        .with_resource("references/b.md", "b")
+        .with_resource("scripts/run.sh", "true");
+    definition.manifest.references = vec!["b.md".to_owned(), "references/c.md".to_owned()];
+    let resources = |listing, max_listed| {
+        let policy = Policy { resource_listing: listing, max_listed, ..Policy::default() };
+        let provider: Arc<dyn Provider> = Arc::new(MemoryProvider::new("m", vec![definition.clone()]));
+        let registry = block_on(Registry::open_for_inspection(vec![provider], policy));
+        block_on(registry.resources(&registry.snapshot().entries()[0])).unwrap()
+    };
+    let walked = resources(ResourceListing::Walk, 100);
+    assert_eq!(walked.references, ["a.md", "b.md"]);
+    assert_eq!((walked.scripts, walked.assets), (vec!["run.sh".to_owned()], vec![]));
+    assert_eq!(resources(ResourceListing::Declared, 100).references, ["b.md", "c.md"]);
+    assert_eq!(resources(ResourceListing::Both, 100).references, ["a.md", "b.md", "c.md"]);
+    assert_eq!(resources(ResourceListing::Walk, 1).references, ["a.md"]);
 }

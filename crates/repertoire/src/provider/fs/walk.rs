@@ -3,9 +3,9 @@
 use repertoire_model::validate::Reporter;
 use repertoire_model::{Diagnostic, FileEntry, FileKind, Policy, RuleId, SkillPath};
 
-use super::limits::{FILE_ENTRIES, FileCaps};
 use super::place::Place;
 use super::safe_dir::{Entry, Fault, Kind, SafeDir, Stamp};
+use crate::provider::limits::{FILE_ENTRIES, FileCaps};
 
 /// A file of a skill.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use repertoire_model::{Document, FileEntry, FileKind, LineRange, Policy, RuleId,
 
 use super::definition::{Resource, SkillDefinition};
 use super::render;
-use crate::provider::fs::limits::FILE_BYTES;
+use crate::provider::limits::FILE_BYTES;
 use crate::provider::{BoxFuture, FileContent, FileListing, Listed, Listing, Locator, Provider, Skill};
 use crate::{Error, ErrorKind};
 
