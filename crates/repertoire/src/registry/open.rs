@@ -13,6 +13,24 @@ use crate::{Error, ErrorKind};
 /// Merges providers by precedence under a policy, and publishes snapshots.
 ///
 /// Readers hold an immutable [`Snapshot`]; [`Registry::reload`] publishes a new one and disturbs nobody.
+///
+/// ```
+/// # pollster::block_on(async {
+/// use std::sync::Arc;
+/// use repertoire::{LineRange, MemoryProvider, Policy, Registry, SkillDefinition, SkillPath};
+/// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n")
+///     .with_resource("references/tone.md", "Be warm.\n");
+/// let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
+/// let registry = Registry::open(vec![provider], Policy::default()).await?;
+/// let snapshot = registry.snapshot();
+/// let entry = &snapshot.entries()[0];
+/// assert_eq!(registry.get(entry).await?.body(), "# Greet\n");
+/// let tone = SkillPath::new("references/tone.md")?;
+/// assert_eq!(registry.read(entry, &tone, LineRange::default()).await?.bytes, b"Be warm.\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Registry {
     pub(super) providers: Vec<Arc<dyn Provider>>,
     policy: Policy,

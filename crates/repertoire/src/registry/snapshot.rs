@@ -90,6 +90,18 @@ pub enum Lookup<'a> {
 }
 
 /// An immutable, numbered view of all skills: winners, shadowed and quarantined ones, and what went wrong.
+///
+/// ```
+/// use std::sync::Arc;
+/// use repertoire::{Lookup, MemoryProvider, Policy, Registry, SkillDefinition};
+/// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
+/// let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
+/// let registry = pollster::block_on(Registry::open(vec![provider], Policy::default()))?;
+/// let snapshot = registry.snapshot();
+/// assert!(matches!(snapshot.find("builtin:greet"), Lookup::Found(_)));
+/// assert!(matches!(snapshot.find("gret"), Lookup::Unknown(near) if near[0].as_str() == "greet"));
+/// # Ok::<(), repertoire::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Snapshot {
     number: u64,
