@@ -8,4 +8,6 @@ mod packs;
 mod tests;
 
 pub use packs::packs;
-pub use roots::{Discovery, DiscoveryInput, Place, Presence, Root, SKILL_DIRECTORIES, Tier, discover};
+pub use roots::{
+    Discovery, DiscoveryInput, Place, Presence, Root, SKILL_DIRECTORIES, Tier, discover, distinct,
+};
