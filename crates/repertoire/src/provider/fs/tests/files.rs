@@ -186,7 +186,11 @@ fn a_skill_swapped_for_a_link_never_gives_other_bytes() {
         });
         let a = Locator::new("a");
         let mut seen = 0;
-        for _ in 0..1_500 {
+        // On a busy machine the other thread may rest while the link is in place.
+        for attempt in 0..150_000 {
+            if attempt >= 1_500 && seen > 0 {
+                break;
+            }
             if let Ok(bytes) = read(&provider, "a", "references/x.md") {
                 assert_eq!(bytes, b"inside");
                 seen += 1;
