@@ -148,7 +148,6 @@ impl From<Error> for CliError {
             ErrorKind::SkillNotFound
             | ErrorKind::FileNotFound
             | ErrorKind::IsDirectory
-            | ErrorKind::NotDirectory
             | ErrorKind::Forbidden
             | ErrorKind::TooLarge
             | ErrorKind::InvalidSkill
@@ -178,9 +177,9 @@ mod tests {
     fn every_cause_is_kept() {
         let inner = io::Error::other(anyhow::anyhow!("the disk is full"));
         let middle = anyhow::Error::new(inner).context("the page was not written");
-        let error = Error::new(ErrorKind::Io).because(Error::new(ErrorKind::SourceBroken).because(middle));
+        let error = Error::new(ErrorKind::Io).because(Error::new(ErrorKind::Forbidden).because(middle));
         let causes = CliError::from(error).causes;
-        assert_eq!(causes[..2], ["source cannot be read", "the page was not written"]);
+        assert_eq!(causes[..2], ["file may not be read", "the page was not written"]);
         assert_eq!(causes.last().unwrap(), "the disk is full");
         let error = CliError::no("x").because(anyhow::anyhow!("one")).because(anyhow::anyhow!("two"));
         assert_eq!(error.causes, ["one", "two"]);

@@ -189,14 +189,7 @@ impl Context {
 
 /// Two sources may not share a name: a later one that would gets a number.
 fn distinct(mut places: Vec<Place>) -> Vec<Place> {
-    for index in 1..places.len() {
-        let (before, rest) = places.split_at_mut(index);
-        let label = rest[0].label.clone();
-        let twins = before.iter().filter(|place| place.label == label).count();
-        if twins > 0 {
-            rest[0].label = format!("{label}#{}", twins + 1);
-        }
-    }
+    discovery::distinct(places.iter_mut().map(|place| &mut place.label));
     places
 }
 

@@ -305,10 +305,15 @@ pub fn quote(text: &str) -> String {
             '\n' => quoted.push_str("\\n"),
             '\r' => quoted.push_str("\\r"),
             '\t' => quoted.push_str("\\t"),
-            c if text::is_control_or_invisible(c) => match u32::from(c) {
-                code @ 0..=0xFFFF => quoted.push_str(&format!("\\u{code:04X}")),
-                code => quoted.push_str(&format!("\\U{code:08X}")),
-            },
+            // YAML takes the separators for line ends, and refuses the non-characters.
+            c if text::is_control_or_invisible(c)
+                || matches!(c, '\u{2028}' | '\u{2029}' | '\u{FFFE}' | '\u{FFFF}') =>
+            {
+                match u32::from(c) {
+                    code @ 0..=0xFFFF => quoted.push_str(&format!("\\u{code:04X}")),
+                    code => quoted.push_str(&format!("\\U{code:08X}")),
+                }
+            }
             c => quoted.push(c),
         }
     }

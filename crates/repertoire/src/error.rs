@@ -28,8 +28,6 @@ pub enum ErrorKind {
     FileNotFound,
     /// The path leads to a directory.
     IsDirectory,
-    /// The path leads to a file where a directory was asked for.
-    NotDirectory,
     /// The path is not one a skill may have, or leads to something that is never read: a hidden file, a symbolic
     /// link, a device.
     Forbidden,
@@ -37,8 +35,6 @@ pub enum ErrorKind {
     TooLarge,
     /// A skill defined in code is not valid.
     InvalidSkill,
-    /// A source cannot be read.
-    SourceBroken,
     /// The policy in force refuses the whole library because of one skill.
     Refused,
     /// The operating system reported an error.
@@ -98,6 +94,17 @@ impl Error {
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
+
+    /// Returns this error and everything that caused it, in one line.
+    pub(crate) fn chain(&self) -> String {
+        let mut text = self.to_string();
+        let mut source = std::error::Error::source(self);
+        while let Some(error) = source {
+            text = format!("{text}: {error}");
+            source = error.source();
+        }
+        text
+    }
 }
 
 impl fmt::Display for Error {
@@ -106,11 +113,9 @@ impl fmt::Display for Error {
             ErrorKind::SkillNotFound => "skill not found",
             ErrorKind::FileNotFound => "file not found",
             ErrorKind::IsDirectory => "not a file but a directory",
-            ErrorKind::NotDirectory => "not a directory",
             ErrorKind::Forbidden => "file may not be read",
             ErrorKind::TooLarge => "file is too large",
             ErrorKind::InvalidSkill => "skill is not valid",
-            ErrorKind::SourceBroken => "source cannot be read",
             ErrorKind::Refused => "the policy refuses this library",
             ErrorKind::Io => "input or output failed",
         })?;

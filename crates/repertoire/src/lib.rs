@@ -14,6 +14,16 @@ mod stored;
 pub mod testing;
 
 pub use error::{Error, ErrorKind};
-pub use provider::Provider;
-pub use registry::{Entry, Lookup, Registry, Snapshot};
+pub use provider::fs::{FsOptions, FsProvider};
+pub use provider::memory::{MemoryProvider, SkillDefinition, define_skill};
+pub use provider::{FileContent, FileListing, Listing, Locator, Provider, Skill};
+pub use registry::{Entry, Lookup, Registry, Resources, Snapshot};
 pub use repertoire_model as model;
+pub use repertoire_model::{
+    Catalog, CatalogOptions, Diagnostic, LineRange, Policy, Profile, Severity, SkillName, SkillPath, State,
+};
+
+/// Keeps the example of the README true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

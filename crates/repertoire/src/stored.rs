@@ -2,8 +2,9 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
 
 /// Tells apart what this process writes at the same time.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
@@ -22,6 +23,31 @@ pub(crate) fn replace(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<
     written
 }
 
+/// Removes what is left of writes that began before `stale` ago, and of the files whose names end in `suffix` the
+/// oldest ones, so that `most` stay.
+pub(crate) fn prune(directory: &Path, suffix: &str, most: usize, stale: Duration) {
+    let Ok(entries) = fs::read_dir(directory) else { return };
+    let mut kept: Vec<(SystemTime, PathBuf)> = Vec::new();
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let Ok(modified) = entry.metadata().and_then(|metadata| metadata.modified()) else { continue };
+        if name.starts_with('.') && name.ends_with(".tmp") {
+            if modified.elapsed().is_ok_and(|age| age > stale) {
+                let _ = fs::remove_file(entry.path());
+            }
+        } else if name.ends_with(suffix) {
+            kept.push((modified, entry.path()));
+        }
+    }
+    kept.sort_unstable();
+    let surplus = kept.len().saturating_sub(most);
+    for (_, path) in kept.into_iter().take(surplus) {
+        // Whoever cannot remove it has it again next time.
+        let _ = fs::remove_file(path);
+    }
+}
+
 /// Creates a file that only its owner may read: descriptions may be private.
 fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
@@ -36,4 +62,36 @@ pub(crate) fn read(path: &Path, limit: usize) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path).ok()?.take(limit as u64 + 1).read_to_end(&mut bytes).ok()?;
     (bytes.len() <= limit).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leftovers_and_the_oldest_files_are_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let day = Duration::from_secs(24 * 60 * 60);
+        let write = |name: &str, days: u32| {
+            let file = File::create(directory.path().join(name)).unwrap();
+            file.set_modified(SystemTime::now() - day * days).unwrap();
+        };
+        for (name, days) in [
+            ("a.skills", 4),
+            ("b.skills", 3),
+            ("c.skills", 2),
+            (".a.skills.1-0.tmp", 2),
+            (".b.skills.1-0.tmp", 0),
+            ("tokens", 9),
+        ] {
+            write(name, days);
+        }
+        prune(directory.path(), ".skills", 2, day);
+        let mut names: Vec<String> = fs::read_dir(directory.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names, [".b.skills.1-0.tmp", "b.skills", "c.skills", "tokens"]);
+    }
 }

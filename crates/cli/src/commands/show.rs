@@ -1,12 +1,10 @@
 //! `rep show`.
 
-use std::collections::BTreeSet;
-
 use clap::Args;
 use repertoire::Entry;
-use repertoire::provider::FileListing;
-use repertoire_model::policy::ResourceListing;
-use repertoire_model::{FileKind, LineRange, Manifest, Policy, SkillPath};
+use repertoire::provider::content::{is_binary, media_type};
+use repertoire::registry::Resources;
+use repertoire_model::{FileKind, LineRange, SkillPath};
 use serde::Serialize;
 
 use crate::cli::skill_names;
@@ -14,9 +12,6 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
 use crate::wire::{Context, Library};
-
-/// How much of a file is looked at to tell text from binary.
-const SNIFFED_BYTES: usize = 8 * 1024;
 
 /// Prints a skill's instructions, or one of its files
 ///
@@ -78,8 +73,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ShowArgs) -> Result<Exi
         return outcome.map(|()| Exit::Success);
     }
     let entry = library.find(&args.name)?;
-    let bytes = match asked_for(args)? {
-        Some((_, path)) => content(&library, entry, &path, lines(args))?,
+    let asked = asked_for(args)?;
+    let bytes = match &asked {
+        Some((_, path)) => content(&library, entry, path, lines(args))?,
         None => {
             let skill = pollster::block_on(library.registry.get(entry))?;
             let text = if wants_frontmatter(context, args) { &skill.text } else { skill.body() };
@@ -87,7 +83,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ShowArgs) -> Result<Exi
         }
     };
     if ui.out_is_terminal() && is_binary(&bytes) {
-        let kind = media_type(&bytes);
+        let path = asked.as_ref().map_or(entry.manifest_file.as_str(), |(_, path)| path.as_str());
+        let kind = media_type(path, &bytes);
         return Err(CliError::no(format!("the file is binary ({kind}, {} bytes)", bytes.len()))
             .hint("send it to a file: `rep show NAME --file PATH > copy`"));
     }
@@ -110,12 +107,10 @@ fn fill(
     answer.source = Some(entry.source.to_string());
     answer.description = Some(document.description.clone());
     answer.version.clone_from(&document.manifest.version);
-    answer.available_references =
-        available(&context.settings.policy, &document.manifest, &listing, FileKind::Reference);
-    answer.available_scripts =
-        available(&context.settings.policy, &document.manifest, &listing, FileKind::Script);
-    answer.available_assets =
-        available(&context.settings.policy, &document.manifest, &listing, FileKind::Asset);
+    let resources = Resources::of(&document.manifest, &listing.files, &context.settings.policy);
+    answer.available_references = resources.references;
+    answer.available_scripts = resources.scripts;
+    answer.available_assets = resources.assets;
     let asked = asked_for(args)?;
     // A range is about the file that was asked for, if one was.
     let body_lines = if asked.is_some() { LineRange::default() } else { lines(args) };
@@ -124,7 +119,7 @@ fn fill(
     if let Some((kind, path)) = asked {
         let bytes = content(library, entry, &path, lines(args))?;
         if is_binary(&bytes) {
-            let kind = media_type(&bytes);
+            let kind = media_type(path.as_str(), &bytes);
             return Err(CliError::no(format!("{path} is binary ({kind}, {} bytes)", bytes.len())));
         }
         let slot = match kind {
@@ -148,28 +143,6 @@ fn wants_frontmatter(context: &Context, args: &ShowArgs) -> bool {
 
 fn lines(args: &ShowArgs) -> LineRange {
     args.lines.unwrap_or_default()
-}
-
-/// Returns the files of one kind that the skill is said to have, as the option for that kind takes them.
-fn available(policy: &Policy, manifest: &Manifest, listing: &FileListing, kind: FileKind) -> Vec<String> {
-    let directory = format!("{}/", kind.directory().unwrap_or_default());
-    let found = listing.files.iter().filter(|file| file.kind == kind).map(|file| file.path.as_str());
-    // A declaration may be written with its directory or without.
-    let name = |path| str::strip_prefix(path, directory.as_str()).unwrap_or(path);
-    let found = found.map(name);
-    let declared = match kind {
-        FileKind::Reference => manifest.references.as_slice(),
-        FileKind::Script => &manifest.scripts,
-        FileKind::Asset => &manifest.assets,
-        FileKind::Manifest | FileKind::Other => &[],
-    };
-    let declared = declared.iter().map(String::as_str).map(name);
-    let files: BTreeSet<&str> = match policy.resource_listing {
-        ResourceListing::Walk => found.collect(),
-        ResourceListing::Declared => declared.collect(),
-        ResourceListing::Both => found.chain(declared).collect(),
-    };
-    files.into_iter().take(policy.max_listed).map(str::to_owned).collect()
 }
 
 /// Returns the file that the options name, if they name one.
@@ -218,37 +191,6 @@ fn line_range(text: &str) -> Result<LineRange, String> {
         }
         _ => Ok(range),
     }
-}
-
-/// Returns whether `bytes` are not text: they hold a NUL, or are not UTF-8.
-fn is_binary(bytes: &[u8]) -> bool {
-    let start = &bytes[..bytes.len().min(SNIFFED_BYTES)];
-    let is_text = match std::str::from_utf8(start) {
-        Ok(_) => true,
-        // The end of what is looked at may cut a character in two.
-        Err(error) => error.error_len().is_none() && start.len() < bytes.len(),
-    };
-    !is_text || start.contains(&0)
-}
-
-/// Returns what the first bytes say a file is.
-fn media_type(bytes: &[u8]) -> &'static str {
-    const MAGIC: &[(&[u8], &str)] = &[
-        (b"\x89PNG", "image/png"),
-        (b"\xff\xd8\xff", "image/jpeg"),
-        (b"GIF8", "image/gif"),
-        (b"%PDF", "application/pdf"),
-        (b"PK\x03\x04", "application/zip"),
-        (b"\x1f\x8b", "application/gzip"),
-        (b"\x7fELF", "application/x-executable"),
-        (b"wOF2", "font/woff2"),
-        (b"\0asm", "application/wasm"),
-        (b"SQLite format 3", "application/vnd.sqlite3"),
-    ];
-    MAGIC
-        .iter()
-        .find(|(magic, _)| bytes.starts_with(magic))
-        .map_or("application/octet-stream", |(_, kind)| kind)
 }
 
 #[cfg(test)]

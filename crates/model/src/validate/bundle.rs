@@ -23,23 +23,47 @@ pub struct BundleFacts<'a> {
     pub manifest_file: &'a str,
     /// Its files.
     pub files: &'a [FileEntry],
-    /// The texts of its Markdown references.
-    pub references: &'a [(SkillPath, String)],
 }
 
-/// Returns what is wrong with the files of a skill.
-pub fn bundle(facts: &BundleFacts<'_>, policy: &Policy) -> Vec<Diagnostic> {
-    let mut reporter = Reporter::new(policy);
-    let index = Index::new(facts.files);
-    check_declared(facts, &index, &mut reporter);
-    check_collisions(facts.files, &mut reporter);
-    check_limits(facts.files, &mut reporter);
-    check_links(facts, &index, &mut reporter);
-    check_references(facts, &index, &mut reporter);
-    reporter.finish()
+/// Returns what is wrong with the files of a skill, their contents aside.
+pub fn bundle(facts: BundleFacts<'_>, policy: &Policy) -> Vec<Diagnostic> {
+    BundleCheck::new(facts, policy).finish()
+}
+
+/// Finds what is wrong with the files of a skill, and takes the texts of its references one at a time, so that they
+/// need not all be held at once.
+#[derive(Debug)]
+pub struct BundleCheck<'a> {
+    facts: BundleFacts<'a>,
+    index: Index<'a>,
+    reporter: Reporter<'a>,
+}
+
+impl<'a> BundleCheck<'a> {
+    /// Checks everything but the texts of the references.
+    pub fn new(facts: BundleFacts<'a>, policy: &'a Policy) -> Self {
+        let mut reporter = Reporter::new(policy);
+        let index = Index::new(facts.files);
+        check_declared(&facts, &index, &mut reporter);
+        check_collisions(facts.files, &mut reporter);
+        check_limits(facts.files, &mut reporter);
+        check_links(&facts, &index, &mut reporter);
+        Self { facts, index, reporter }
+    }
+
+    /// Checks the Markdown reference `path`, whose text is `content`.
+    pub fn reference(&mut self, path: &SkillPath, content: &str) {
+        check_reference(&self.facts, &self.index, path, content, &mut self.reporter);
+    }
+
+    /// Returns what was found.
+    pub fn finish(self) -> Vec<Diagnostic> {
+        self.reporter.finish()
+    }
 }
 
 /// What exists in a skill.
+#[derive(Debug)]
 struct Index<'a> {
     files: HashSet<&'a str>,
     directories: HashSet<&'a str>,
@@ -146,22 +170,26 @@ fn check_links(facts: &BundleFacts<'_>, index: &Index<'_>, reporter: &mut Report
     }
 }
 
-/// Reports references that lead on to further files: an agent follows one step, seldom two.
-fn check_references(facts: &BundleFacts<'_>, index: &Index<'_>, reporter: &mut Reporter<'_>) {
-    for (path, content) in facts.references {
-        let directory = path.as_str().rsplit_once('/').map_or("", |(directory, _)| directory);
-        let further = links::file_links(content).into_iter().find_map(|link| {
-            let found = resolve(directory, &link.target).or_else(|| resolve("", &link.target))?;
-            (found != path.as_str() && found != facts.manifest_file && index.files.contains(found.as_str()))
-                .then_some((found, link.range))
-        });
-        if let Some((found, range)) = further {
-            reporter
-                .report(RuleId::LinkDepth, format!("{path} leads on to {found}"))
-                .help(format!("link every file from {} itself", facts.manifest_file))
-                .in_file(path.as_str())
-                .at(Place::new(content, 0).span(&range));
-        }
+/// Reports a reference that leads on to further files: an agent follows one step, seldom two.
+fn check_reference(
+    facts: &BundleFacts<'_>,
+    index: &Index<'_>,
+    path: &SkillPath,
+    content: &str,
+    reporter: &mut Reporter<'_>,
+) {
+    let directory = path.as_str().rsplit_once('/').map_or("", |(directory, _)| directory);
+    let further = links::file_links(content).into_iter().find_map(|link| {
+        let found = resolve(directory, &link.target).or_else(|| resolve("", &link.target))?;
+        (found != path.as_str() && found != facts.manifest_file && index.files.contains(found.as_str()))
+            .then_some((found, link.range))
+    });
+    if let Some((found, range)) = further {
+        reporter
+            .report(RuleId::LinkDepth, format!("{path} leads on to {found}"))
+            .help(format!("link every file from {} itself", facts.manifest_file))
+            .in_file(path.as_str())
+            .at(Place::new(content, 0).span(&range));
     }
 }
 
@@ -195,18 +223,13 @@ mod tests {
             FileEntry { path, size: 1, kind, executable: false }
         };
         let files: Vec<FileEntry> = files.iter().map(entry).collect();
-        let references: Vec<(SkillPath, String)> = references
-            .iter()
-            .map(|(path, text)| (SkillPath::new(path).unwrap(), (*text).to_owned()))
-            .collect();
-        let facts = BundleFacts {
-            document: &document,
-            text: skill,
-            manifest_file: "SKILL.md",
-            files: &files,
-            references: &references,
-        };
-        bundle(&facts, &policy).into_iter().map(|d| format!("{}: {}", d.rule, d.message)).collect()
+        let facts =
+            BundleFacts { document: &document, text: skill, manifest_file: "SKILL.md", files: &files };
+        let mut check = BundleCheck::new(facts, &policy);
+        for (path, text) in references {
+            check.reference(&SkillPath::new(path).unwrap(), text);
+        }
+        check.finish().into_iter().map(|d| format!("{}: {}", d.rule, d.message)).collect()
     }
 
     #[test]

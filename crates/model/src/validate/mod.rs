@@ -9,7 +9,7 @@ pub(crate) mod body;
 mod links;
 mod bundle;
 
-pub use bundle::{BundleFacts, PUBLISHED_MAX_BYTES, PUBLISHED_MAX_FILES, bundle};
+pub use bundle::{BundleCheck, BundleFacts, PUBLISHED_MAX_BYTES, PUBLISHED_MAX_FILES, bundle};
 pub use name::TOOL_NAMES;
 pub use place::Place;
 pub use reporter::{Finding, MAX_FINDINGS_PER_RULE, Reporter};

@@ -9,5 +9,6 @@ mod tests;
 
 pub use packs::packs;
 pub use roots::{
-    Discovery, DiscoveryInput, Place, Presence, Root, SKILL_DIRECTORIES, Tier, discover, repository_root,
+    Discovery, DiscoveryInput, Place, Presence, Root, SKILL_DIRECTORIES, Tier, discover, distinct,
+    repository_root,
 };

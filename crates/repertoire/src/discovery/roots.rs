@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::fs::{canonicalize, metadata, symlink_metadata};
 use std::path::{Path, PathBuf};
 
+use crate::provider::fs::FsOptions;
+
 /// Where skills lie in a project and in a home directory, in order of precedence.
 pub const SKILL_DIRECTORIES: [&str; 8] = [
     ".agents/skills",
@@ -67,6 +69,15 @@ pub struct Root {
     pub tier: Tier,
 }
 
+impl Root {
+    /// Returns what a provider of its skills is told, for the caller to complete.
+    ///
+    /// The directory need not exist: a provider finds what is put there later when it lists again.
+    pub fn options(&self) -> FsOptions {
+        FsOptions::new(&*self.label, &*self.path)
+    }
+}
+
 /// What was found at a place that skills are looked for in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Presence {
@@ -98,7 +109,68 @@ pub struct Discovery {
     pub places: Vec<Place>,
 }
 
+impl Discovery {
+    /// Looks at `roots`, those that win first, and sees to it that no two have the same label.
+    pub fn of(mut roots: Vec<Root>) -> Self {
+        distinct(roots.iter_mut().map(|root| &mut root.label));
+        let mut discovery = Self::default();
+        let mut seen: HashMap<PathBuf, String> = HashMap::new();
+        for root in roots {
+            let presence = look(&root, &mut seen);
+            if presence == Presence::Found {
+                discovery.roots.push(root.clone());
+            }
+            discovery.places.push(Place { root, presence });
+        }
+        discovery
+    }
+
+    /// Returns the roots that hold skills now or may one day: those that are there, and those that are missing.
+    ///
+    /// Who runs for long makes a provider of each, so that a directory that is made later is seen at the next
+    /// [`crate::Registry::reload`]; who runs once is content with [`Discovery::roots`].
+    pub fn lasting_roots(&self) -> impl Iterator<Item = &Root> {
+        let lasting = |place: &&Place| matches!(place.presence, Presence::Found | Presence::Missing);
+        self.places.iter().filter(lasting).map(|place| &place.root)
+    }
+}
+
+/// Numbers labels that occur more than once: a later `x` becomes `x#2`.
+pub fn distinct<'a>(labels: impl IntoIterator<Item = &'a mut String>) {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for label in labels {
+        let given = label.clone();
+        while counts.contains_key(label) {
+            let count = counts.entry(given.clone()).or_default();
+            *count += 1;
+            *label = format!("{given}#{count}");
+        }
+        counts.insert(label.clone(), 1);
+    }
+}
+
 /// Finds the directories of skills that the project and the user have.
+///
+/// ```
+/// use std::sync::Arc;
+/// use repertoire::discovery::{Discovery, DiscoveryInput, Root, Tier, discover};
+/// use repertoire::{FsProvider, Provider};
+/// let found = discover(&DiscoveryInput {
+///     working_directory: "/work".into(),
+///     home: Some("/home/me".into()),
+///     xdg_config: None,
+///     project: true,
+///     user: true,
+/// });
+/// // Roots of one's own come after those that are found, or before them to win over them.
+/// let mut roots: Vec<Root> = found.lasting_roots().cloned().collect();
+/// roots.push(Root { label: "config:shared".into(), path: "/srv/skills".into(), tier: Tier::Configured });
+/// let providers: Vec<Arc<dyn Provider>> = Discovery::of(roots)
+///     .lasting_roots()
+///     .map(|root| Arc::new(FsProvider::new(root.options())) as Arc<dyn Provider>)
+///     .collect();
+/// assert!(providers.iter().any(|provider| provider.label() == "project:.agents/skills"));
+/// ```
 pub fn discover(input: &DiscoveryInput) -> Discovery {
     let mut candidates = Vec::new();
     if input.project {
@@ -107,16 +179,7 @@ pub fn discover(input: &DiscoveryInput) -> Discovery {
     if input.user {
         candidates.extend(user_candidates(input));
     }
-    let mut discovery = Discovery::default();
-    let mut seen: HashMap<PathBuf, String> = HashMap::new();
-    for root in candidates {
-        let presence = look(&root, &mut seen);
-        if presence == Presence::Found {
-            discovery.roots.push(root.clone());
-        }
-        discovery.places.push(Place { root, presence });
-    }
-    discovery
+    Discovery::of(candidates)
 }
 
 fn look(root: &Root, seen: &mut HashMap<PathBuf, String>) -> Presence {

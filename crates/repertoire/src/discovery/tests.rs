@@ -181,3 +181,37 @@ fn the_files_of_a_pack_are_readable() {
     let read = provider.read(&locator, &path, repertoire_model::LineRange::default());
     assert_eq!(pollster::block_on(read).unwrap().bytes, b"x\n");
 }
+
+#[test]
+fn labels_are_made_distinct_whatever_they_are() {
+    let mut labels = ["a", "a", "a#2", "b", "a", "a#2"].map(str::to_owned);
+    distinct(&mut labels);
+    assert_eq!(labels[..4], ["a", "a#2", "a#2#2", "b"]);
+    let unique: std::collections::BTreeSet<&String> = labels.iter().collect();
+    assert_eq!(unique.len(), labels.len(), "{labels:?}");
+}
+
+#[test]
+fn roots_that_are_missing_still_become_providers() {
+    use crate::Registry;
+    use crate::provider::Provider;
+    use crate::provider::fs::FsProvider;
+    let layout = Layout::new(&["here", "packs"]);
+    let root =
+        |path: &str| Root { label: "same".to_owned(), path: layout.path(path), tier: Tier::Configured };
+    fs::write(layout.path("file"), "").unwrap();
+    let discovery = Discovery::of(vec![root("here"), root("later"), root("here"), root("file")]);
+    assert_eq!(labels(&discovery), ["same"]);
+    let lasting: Vec<&str> = discovery.lasting_roots().map(|root| root.label.as_str()).collect();
+    assert_eq!(lasting, ["same", "same#2"]);
+    let provider = |root: &Root| -> std::sync::Arc<dyn Provider> {
+        std::sync::Arc::new(FsProvider::new(root.options()))
+    };
+    let providers = discovery.lasting_roots().map(provider).collect();
+    let registry = pollster::block_on(Registry::open_for_inspection(providers, Policy::default()));
+    assert!(registry.snapshot().entries().is_empty());
+    fs::create_dir_all(layout.path("later/a")).unwrap();
+    fs::write(layout.path("later/a/SKILL.md"), "# A\n").unwrap();
+    let snapshot = pollster::block_on(registry.reload());
+    assert_eq!(snapshot.entries()[0].qualified_name(), "same#2:a");
+}

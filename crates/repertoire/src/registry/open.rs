@@ -3,21 +3,34 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use repertoire_model::validate::{self, BundleFacts};
-use repertoire_model::{
-    Bundle, Diagnostic, FileKind, LineRange, Policy, RuleId, SkillPath, validate::Reporter,
-};
+use repertoire_model::validate::Reporter;
+use repertoire_model::{Bundle, LineRange, Policy, RuleId, SkillPath};
 
 use super::snapshot::{Entry, Snapshot};
 use crate::provider::{FileContent, FileListing, Listing, Problem, Provider, Skill};
 use crate::{Error, ErrorKind};
 
-/// The most reference files that are read when a skill's links are checked.
-const MAX_REFERENCES_READ: usize = 64;
-
 /// Merges providers by precedence under a policy, and publishes snapshots.
 ///
 /// Readers hold an immutable [`Snapshot`]; [`Registry::reload`] publishes a new one and disturbs nobody.
+///
+/// ```
+/// # pollster::block_on(async {
+/// use std::sync::Arc;
+/// use repertoire::{LineRange, MemoryProvider, Policy, Registry, SkillDefinition, SkillPath};
+/// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n")
+///     .with_resource("references/tone.md", "Be warm.\n");
+/// let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
+/// let registry = Registry::open(vec![provider], Policy::default()).await?;
+/// let snapshot = registry.snapshot();
+/// let entry = &snapshot.entries()[0];
+/// assert_eq!(registry.get(entry).await?.body(), "# Greet\n");
+/// let tone = SkillPath::new("references/tone.md")?;
+/// assert_eq!(registry.read(entry, &tone, LineRange::default()).await?.bytes, b"Be warm.\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Registry {
     pub(super) providers: Vec<Arc<dyn Provider>>,
     policy: Policy,
@@ -52,26 +65,27 @@ impl Registry {
 
     /// Lists every provider again and publishes what it found as a new snapshot.
     ///
-    /// A provider that fails is reported as a problem and leaves the others alone.
+    /// A provider that fails is reported as a problem and leaves the others alone. Of two reloads at once the one that
+    /// began later stays, whichever finishes first. Returns the newest snapshot.
     pub async fn reload(&self) -> Arc<Snapshot> {
+        // The number is taken before anything is looked at: what is listed later may be newer, never older.
+        let number = self.number.fetch_add(1, Ordering::Relaxed) + 1;
         let mut listings = Vec::with_capacity(self.providers.len());
         for provider in &self.providers {
             let listing = provider.list().await.unwrap_or_else(|error| self.broken(provider.label(), &error));
             listings.push((Arc::from(provider.label()), listing));
         }
-        let number = self.number.fetch_add(1, Ordering::Relaxed) + 1;
         let snapshot = Arc::new(Snapshot::merge(number, listings, &self.policy));
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        // Of two reloads at once the later one stays, whichever finishes first.
         if current.number() < number {
-            *current = Arc::clone(&snapshot);
+            *current = snapshot;
         }
-        snapshot
+        Arc::clone(&current)
     }
 
     fn broken(&self, label: &str, error: &Error) -> Listing {
         let mut reporter = Reporter::new(&self.policy);
-        reporter.report(RuleId::SourceBroken, format!("source `{label}` cannot be read: {error}"));
+        reporter.report(RuleId::SourceBroken, format!("source `{label}` cannot be read: {}", error.chain()));
         let problems = reporter
             .finish()
             .into_iter()
@@ -118,43 +132,5 @@ impl Registry {
     /// Returns the skill's files with their digests.
     pub async fn bundle(&self, entry: &Entry) -> Result<Bundle, Error> {
         self.provider(entry)?.bundle(&entry.locator).await
-    }
-
-    /// Returns everything the rules find in the skill, the files beside its `SKILL.md` included.
-    pub async fn check(&self, entry: &Entry) -> Result<Vec<Diagnostic>, Error> {
-        let mut diagnostics: Vec<Diagnostic> = entry.diagnostics().cloned().collect();
-        let listing = match self.files(entry).await {
-            Ok(listing) => listing,
-            // A skill that cannot be read at all has already said so.
-            Err(_) if !diagnostics.is_empty() => return Ok(diagnostics),
-            Err(error) => return Err(error),
-        };
-        let skill = match self.get(entry).await {
-            Ok(skill) => skill,
-            Err(_) if !diagnostics.is_empty() => return Ok(diagnostics),
-            Err(error) => return Err(error),
-        };
-        let mut references = Vec::new();
-        let markdown = listing
-            .files
-            .iter()
-            .filter(|file| file.kind == FileKind::Reference && file.path.as_str().ends_with(".md"));
-        for file in markdown.take(MAX_REFERENCES_READ) {
-            if let Ok(content) = self.read(entry, &file.path, LineRange::default()).await
-                && let Ok(text) = String::from_utf8(content.bytes)
-            {
-                references.push((file.path.clone(), text));
-            }
-        }
-        diagnostics.extend(listing.problems.iter().cloned());
-        let facts = BundleFacts {
-            document: &skill.document,
-            text: &skill.text,
-            manifest_file: &entry.manifest_file,
-            files: &listing.files,
-            references: &references,
-        };
-        diagnostics.extend(validate::bundle(&facts, &self.policy));
-        Ok(diagnostics)
     }
 }

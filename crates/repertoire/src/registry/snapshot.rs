@@ -1,6 +1,6 @@
 //! An immutable, numbered view of all skills.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use repertoire_model::resolve::{self, Candidate, Verdict};
@@ -11,6 +11,15 @@ use crate::{Error, ErrorKind};
 
 /// How many near names an unknown one is answered with.
 const MAX_NEAREST: usize = 10;
+
+/// The most names that an unknown one is compared with letter by letter.
+const MAX_COMPARED: usize = 1_000;
+
+/// How much of an unknown name is compared with others, in characters.
+const MAX_QUERY_CHARS: usize = 128;
+
+/// How much longer or shorter a name may be and still be near, in bytes.
+const MAX_LENGTH_DIFFERENCE: usize = 6;
 
 /// Another way to the same skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,13 +90,25 @@ pub enum Lookup<'a> {
 }
 
 /// An immutable, numbered view of all skills: winners, shadowed and quarantined ones, and what went wrong.
+///
+/// ```
+/// use std::sync::Arc;
+/// use repertoire::{Lookup, MemoryProvider, Policy, Registry, SkillDefinition};
+/// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
+/// let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
+/// let registry = pollster::block_on(Registry::open(vec![provider], Policy::default()))?;
+/// let snapshot = registry.snapshot();
+/// assert!(matches!(snapshot.find("builtin:greet"), Lookup::Found(_)));
+/// assert!(matches!(snapshot.find("gret"), Lookup::Unknown(near) if near[0].as_str() == "greet"));
+/// # Ok::<(), repertoire::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Snapshot {
     number: u64,
+    /// Sorted by name, then by state, then by precedence.
     entries: Vec<Entry>,
     problems: Vec<Problem>,
     refusals: Vec<usize>,
-    active: HashMap<SkillName, usize>,
 }
 
 impl Snapshot {
@@ -150,13 +171,7 @@ impl Snapshot {
         let is_refused =
             |entry: &Entry| !refused.is_empty() && refused.contains(&(entry.provider, entry.locator.clone()));
         let refusals = (0..entries.len()).filter(|index| is_refused(&entries[*index])).collect();
-        let active = entries
-            .iter()
-            .enumerate()
-            .filter(|(_, entry)| entry.state == State::Active)
-            .map(|(index, entry)| (entry.document.name.clone(), index))
-            .collect();
-        Self { number, entries, problems, refusals, active }
+        Self { number, entries, problems, refusals }
     }
 
     /// Returns the snapshot's number; a later one is higher.
@@ -195,38 +210,61 @@ impl Snapshot {
             Some((entry, diagnostic)) => Err(Error::new(ErrorKind::Refused)
                 .about(entry.name().as_str())
                 .at(&entry.path)
-                .because(diagnostic.message.clone())),
+                .with(vec![diagnostic.clone()])),
         }
     }
 
     /// Looks a skill up by its name, by `source:name`, or by a spelling of the name that comes to the same.
+    ///
+    /// What has exactly the name wins over what has it in another spelling, even if it is quarantined.
     pub fn find(&self, query: &str) -> Lookup<'_> {
-        let by_name = |name: &str| self.active.get(name).map(|index| &self.entries[*index]);
-        if let Some(entry) = by_name(query) {
-            return Lookup::Found(entry);
+        let exact = self.named(query).first().into_iter().chain(self.qualified(query));
+        // Of one name, the active skill is first.
+        match exact.min_by_key(|entry| entry.state == State::Quarantined) {
+            Some(entry) if entry.state == State::Quarantined => return Lookup::Quarantined(entry),
+            Some(entry) => return Lookup::Found(entry),
+            None => {}
         }
-        let mut set_aside = None;
-        for entry in &self.entries {
-            let name = entry.name().as_str();
-            let qualified = query.strip_suffix(name).and_then(|rest| rest.strip_suffix(':'));
-            if qualified == Some(&*entry.source) || query == name {
-                match entry.state {
-                    State::Quarantined => set_aside = set_aside.or(Some(entry)),
-                    State::Active | State::Shadowed => return Lookup::Found(entry),
-                }
-            }
-        }
-        if let Some(entry) = SkillName::slug(query).and_then(|slug| by_name(slug.as_str())) {
-            return Lookup::Found(entry);
-        }
-        match set_aside {
-            Some(entry) => Lookup::Quarantined(entry),
+        let respelled = SkillName::slug(query).and_then(|slug| self.named(slug.as_str()).first());
+        match respelled.filter(|entry| entry.state == State::Active) {
+            Some(entry) => Lookup::Found(entry),
             None => Lookup::Unknown(self.nearest(query)),
         }
     }
 
+    /// Returns the skills called `name`.
+    fn named(&self, name: &str) -> &[Entry] {
+        let start = self.entries.partition_point(|entry| entry.name().as_str() < name);
+        let rest = &self.entries[start..];
+        &rest[..rest.partition_point(|entry| entry.name().as_str() == name)]
+    }
+
+    /// Returns the skill that `query` names as `source:name`; names hold no colon.
+    fn qualified(&self, query: &str) -> Option<&Entry> {
+        let (source, name) = query.rsplit_once(':')?;
+        self.named(name).iter().find(|entry| &*entry.source == source)
+    }
+
     /// Returns the names of active skills nearest to `query`, best first.
     fn nearest(&self, query: &str) -> Vec<&SkillName> {
-        text::ranked(query, self.active().map(Entry::name), MAX_NEAREST)
+        let query: String = query.chars().take(MAX_QUERY_CHARS).collect::<String>().to_lowercase();
+        let mut near: Vec<&SkillName> =
+            self.active().map(Entry::name).filter(|name| may_be_near(&query, name.as_str())).collect();
+        if near.len() > MAX_COMPARED {
+            near.sort_by_key(|name| name.as_str().len().abs_diff(query.len()));
+            near.truncate(MAX_COMPARED);
+        }
+        text::ranked(&query, near, MAX_NEAREST)
     }
+}
+
+/// Returns whether it is worth comparing `query` with `name` letter by letter.
+fn may_be_near(query: &str, name: &str) -> bool {
+    if query.contains(name) || name.contains(query) {
+        return true;
+    }
+    // Who slips at the one end seldom slips at the other too.
+    let (query, name) = (query.as_bytes(), name.as_bytes());
+    name.len().abs_diff(query.len()) <= MAX_LENGTH_DIFFERENCE
+        && (query.first() == name.first() || query.last() == name.last())
 }

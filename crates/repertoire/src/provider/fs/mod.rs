@@ -1,8 +1,8 @@
 //! Skills in a directory: `<root>/<skill>/SKILL.md`.
 //!
 //! The root is configured and trusted; everything below it is not. Files are opened beneath handles, never by joined
-//! paths ([`safe_dir`]); scans, listings and files are bounded ([`limits`]); what is broken is reported and never
-//! keeps the rest from loading.
+//! paths (`safe_dir`); scans, listings and files are bounded ([`limits`], [`super::limits`]); what is broken is
+//! reported and never keeps the rest from loading.
 
 mod cache;
 pub mod limits;
@@ -17,6 +17,6 @@ mod provider;
 #[cfg(all(test, unix))]
 mod tests;
 
-pub use limits::{FileCaps, ScanLimits};
+pub use limits::ScanLimits;
 pub(crate) use provider::holds_skills;
 pub use provider::{FsOptions, FsProvider};

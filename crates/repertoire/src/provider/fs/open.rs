@@ -1,6 +1,7 @@
 //! What a [`super::FsProvider`] does, without the waiting.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use repertoire_model::validate::Reporter;
@@ -20,13 +21,17 @@ use crate::{Error, ErrorKind};
 #[derive(Debug)]
 pub(super) struct Source {
     options: FsOptions,
-    /// `None` before the first listing.
+    /// How many listings were begun.
+    listings: AtomicU64,
+    /// `None` before the first listing of a root that could be opened.
     known: Mutex<Option<Known>>,
 }
 
 /// What the last listing found.
 #[derive(Debug, Default)]
 pub(super) struct Known {
+    /// The number of the listing.
+    listing: u64,
     /// Sorted by locator.
     skills: Vec<KnownSkill>,
     /// What is remembered about skills, where anything is.
@@ -56,7 +61,7 @@ impl Known {
 
 impl Source {
     pub(super) fn new(options: FsOptions) -> Self {
-        Self { options, known: Mutex::new(None) }
+        Self { options, listings: AtomicU64::new(0), known: Mutex::new(None) }
     }
 
     pub(super) fn options(&self) -> &FsOptions {
@@ -69,18 +74,17 @@ impl Source {
 
     /// Returns every skill below the root.
     pub(super) fn list(&self) -> Listing {
+        let listing = self.listings.fetch_add(1, Ordering::Relaxed) + 1;
         let root = match Root::open(&self.options.root) {
             Ok(root) => root,
-            Err(fault) => {
-                *self.known() = Some(Known::default());
-                return self.broken(&fault);
-            }
+            // Skills of the last listing stay known: snapshots that hold them outlive a fault that passes.
+            Err(fault) => return self.broken(&fault),
         };
         let file = self.cache_file(&root);
         let cache = file.as_ref().and_then(CacheFile::load);
         let started = now();
         let mut scan = scan(&self.options, &root, cache.as_ref());
-        let mut known = Known { skills: Vec::with_capacity(scan.found.len()), ..Known::default() };
+        let mut known = Known { listing, skills: Vec::with_capacity(scan.found.len()), ..Known::default() };
         if let Some(file) = file {
             scan.problems.extend(self.remember(&file, cache.as_ref(), &scan.found, started));
             known.cache = Some(file);
@@ -96,8 +100,16 @@ impl Source {
             known.skills.push(KnownSkill { locator: locator.clone(), home: home.clone(), stamp: *stamp });
             skills.push(self.listed(locator, *found));
         }
-        *self.known() = Some(known);
+        self.publish(known);
         Listing { skills, problems: scan.problems }
+    }
+
+    /// Makes `known` what the last listing found, unless that began later.
+    fn publish(&self, known: Known) {
+        let mut current = self.known();
+        if current.as_ref().is_none_or(|current| current.listing < known.listing) {
+            *current = Some(known);
+        }
     }
 
     fn listed(&self, locator: Locator, found: Found) -> Listed {
@@ -133,14 +145,27 @@ impl Source {
             self.list();
         }
         let home = self.known().as_ref().and_then(|known| Some(known.find(locator)?.home.clone()));
-        let missing = || {
-            let path = display(&self.options.root, locator.as_str());
-            Error::new(ErrorKind::SkillNotFound).about(locator.as_str()).at(path)
-        };
-        let home = home.ok_or_else(missing)?;
-        let root = Root::open(&self.options.root).map_err(|_| missing())?;
-        let place = Place::open(&root, locator.as_str(), &home).map_err(|_| missing())?;
+        let lost = |fault| self.lost(locator, fault);
+        let root = Root::open(&self.options.root).map_err(lost)?;
+        let home = home.ok_or_else(|| lost(Fault::Missing))?;
+        let place = Place::open(&root, locator.as_str(), &home).map_err(lost)?;
         work(&place)
+    }
+
+    /// Returns the error of a skill that cannot be reached.
+    fn lost(&self, locator: &Locator, fault: Fault) -> Error {
+        let error =
+            |kind| Error::new(kind).about(locator.as_str()).at(display(&self.options.root, locator.as_str()));
+        match fault {
+            // Where something else stands by now, the skill is gone too.
+            Fault::Missing | Fault::NotDirectory | Fault::Link | Fault::Special | Fault::Outside => {
+                error(ErrorKind::SkillNotFound)
+            }
+            Fault::Io(source) if source.kind() == std::io::ErrorKind::NotFound => {
+                error(ErrorKind::SkillNotFound)
+            }
+            fault => error(ErrorKind::Io).because(fault.into_io()),
+        }
     }
 
     fn manifest(&self, place: &Place<'_>, buffer: &mut Vec<u8>) -> Manifest {
@@ -274,5 +299,21 @@ impl Source {
             Fault::Changed => error.because("the file changed while it was being read"),
             _ => error,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_listing_never_replaces_one_that_began_later() {
+        let source = Source::new(FsOptions::new("test", "."));
+        let listing = || source.known().as_ref().map(|known| known.listing);
+        source.publish(Known { listing: 2, ..Known::default() });
+        source.publish(Known { listing: 1, ..Known::default() });
+        assert_eq!(listing(), Some(2));
+        source.publish(Known { listing: 3, ..Known::default() });
+        assert_eq!(listing(), Some(3));
     }
 }

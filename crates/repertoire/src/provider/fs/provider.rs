@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use repertoire_model::{Bundle, Digest, LineRange, Policy, SkillPath};
 
-use super::limits::{FileCaps, ScanLimits};
+use super::limits::ScanLimits;
 use super::open::Source;
 use super::{manifest, place, safe_dir, scan};
 use crate::Error;
+use crate::provider::limits::FileCaps;
 use crate::provider::{
     BoxFuture, FileContent, FileListing, Listing, Locator, Memo, Provider, Skill, TokenCounts,
 };

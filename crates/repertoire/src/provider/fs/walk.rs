@@ -1,13 +1,11 @@
 //! Lists the files of a skill.
 
-use std::collections::HashMap;
-
 use repertoire_model::validate::Reporter;
 use repertoire_model::{Diagnostic, FileEntry, FileKind, Policy, RuleId, SkillPath};
 
-use super::limits::{FILE_ENTRIES, FileCaps};
 use super::place::Place;
 use super::safe_dir::{Entry, Fault, Kind, SafeDir, Stamp};
+use crate::provider::limits::{FILE_ENTRIES, FileCaps};
 
 /// A file of a skill.
 #[derive(Debug)]
@@ -41,14 +39,8 @@ impl Walked {
 
 /// Lists the files of the skill at `place`; hidden ones are passed over in silence.
 pub(super) fn walk(place: &Place<'_>, caps: &FileCaps, policy: &Policy) -> Result<Walked, Fault> {
-    let mut walker = Walker {
-        caps,
-        files: Vec::new(),
-        reporter: Reporter::new(policy),
-        keys: HashMap::new(),
-        entries: 0,
-        truncated: false,
-    };
+    let mut walker =
+        Walker { caps, files: Vec::new(), reporter: Reporter::new(policy), entries: 0, truncated: false };
     walker.directory(&place.directory()?, "", 1)?;
     let Walker { mut files, mut reporter, truncated, .. } = walker;
     if truncated {
@@ -63,8 +55,6 @@ struct Walker<'a> {
     caps: &'a FileCaps,
     files: Vec<WalkedFile>,
     reporter: Reporter<'a>,
-    /// What stands under each collision key.
-    keys: HashMap<String, String>,
     entries: usize,
     truncated: bool,
 }
@@ -123,26 +113,15 @@ impl Walker<'_> {
         }
     }
 
-    /// Returns the path if it is one that a skill may have, and reports if not or if another is too much like it.
+    /// Returns the path if it is one that a skill may have, and reports if not.
     fn check(&mut self, entry: &Entry, path: &str) -> Option<SkillPath> {
-        let skill_path = match SkillPath::new(path) {
-            Ok(skill_path) if entry.decoded => skill_path,
-            Ok(_) => {
-                let message = format!("the name of `{path}` is not UTF-8");
-                self.report(RuleId::FileName, message, "rename it", path.to_owned());
-                return None;
-            }
-            Err(fault) => {
-                let message = format!("the name of `{path}` is not safe everywhere: {fault}");
-                self.report(RuleId::FileName, message, "rename it", path.to_owned());
-                return None;
-            }
+        let message = match SkillPath::new(path) {
+            Ok(skill_path) if entry.decoded => return Some(skill_path),
+            Ok(_) => format!("the name of `{path}` is not UTF-8"),
+            Err(fault) => format!("the name of `{path}` is not safe everywhere: {fault}"),
         };
-        if let Some(other) = self.keys.insert(skill_path.collision_key(), path.to_owned()) {
-            let message = format!("`{path}` and `{other}` are one file on some systems");
-            self.report(RuleId::FileCollision, message, "rename one of them", path.to_owned());
-        }
-        Some(skill_path)
+        self.report(RuleId::FileName, message, "rename it", path.to_owned());
+        None
     }
 
     fn unreadable(&mut self, fault: &Fault, path: String) {

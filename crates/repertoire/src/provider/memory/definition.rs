@@ -11,7 +11,7 @@ use repertoire_model::{
 
 use super::render;
 use crate::provider::BoxFuture;
-use crate::provider::fs::limits::FILES;
+use crate::provider::limits::FILES;
 use crate::{Error, ErrorKind};
 use repertoire_model::document::MANIFEST_FILE;
 

@@ -1,5 +1,6 @@
 //! The provider of skills defined in code.
 
+use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
 use repertoire_model::document::MANIFEST_FILE;
@@ -8,7 +9,7 @@ use repertoire_model::{Document, FileEntry, FileKind, LineRange, Policy, RuleId,
 
 use super::definition::{Resource, SkillDefinition};
 use super::render;
-use crate::provider::fs::limits::FILE_BYTES;
+use crate::provider::limits::FILE_BYTES;
 use crate::provider::{BoxFuture, FileContent, FileListing, Listed, Listing, Locator, Provider, Skill};
 use crate::{Error, ErrorKind};
 
@@ -50,11 +51,15 @@ impl MemoryProvider {
     /// Returns a provider of `skills` under the usual policy.
     pub fn new(label: impl Into<String>, skills: Vec<SkillDefinition>) -> Self {
         let mut held: Vec<Held> = Vec::with_capacity(skills.len());
+        let mut taken = HashSet::with_capacity(skills.len());
         for (index, skill) in skills.into_iter().enumerate() {
             let name = skill.manifest.name.as_deref().unwrap_or_default();
             let mut locator = Locator::new(name);
-            if held.iter().any(|other| other.locator == locator) {
-                locator = Locator::new(format!("{name}#{index}"));
+            let mut number = index;
+            // A skill may be called what another is given for want of a name of its own.
+            while !taken.insert(locator.clone()) {
+                locator = Locator::new(format!("{name}#{number}"));
+                number += 1;
             }
             held.push(Held::new(locator, skill));
         }

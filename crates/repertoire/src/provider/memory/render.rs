@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use repertoire_model::Manifest;
+use repertoire_model::repair::quote;
 
 /// Returns the `SKILL.md` with the frontmatter `manifest` and the instructions `body`.
 ///
@@ -18,9 +19,9 @@ pub(super) fn skill_md(manifest: &Manifest, body: &str) -> String {
         text.push_str("metadata:\n");
         for (key, value) in &manifest.metadata {
             text.push_str("  ");
-            quote(&mut text, key);
+            text.push_str(&quote(key));
             text.push_str(": ");
-            quote(&mut text, value);
+            text.push_str(&quote(value));
             text.push('\n');
         }
     }
@@ -51,7 +52,7 @@ fn scalar(text: &mut String, key: &str, value: Option<&str>) {
     if let Some(value) = value {
         text.push_str(key);
         text.push_str(": ");
-        quote(text, value);
+        text.push_str(&quote(value));
         text.push('\n');
     }
 }
@@ -64,29 +65,7 @@ fn list(text: &mut String, key: &str, values: &[String]) {
     text.push_str(":\n");
     for value in values {
         text.push_str("  - ");
-        quote(text, value);
+        text.push_str(&quote(value));
         text.push('\n');
     }
-}
-
-/// Writes `value` as a double-quoted YAML scalar.
-fn quote(text: &mut String, value: &str) {
-    text.push('"');
-    for c in value.chars() {
-        match c {
-            '"' => text.push_str("\\\""),
-            '\\' => text.push_str("\\\\"),
-            '\n' => text.push_str("\\n"),
-            '\r' => text.push_str("\\r"),
-            '\t' => text.push_str("\\t"),
-            // YAML takes these for line ends, for a byte order mark, or refuses them outright.
-            c if c.is_control()
-                || matches!(c, '\u{2028}' | '\u{2029}' | '\u{FEFF}' | '\u{FFFE}' | '\u{FFFF}') =>
-            {
-                let _ = write!(text, "\\u{:04x}", u32::from(c));
-            }
-            c => text.push(c),
-        }
-    }
-    text.push('"');
 }

@@ -103,6 +103,25 @@ fn skills_that_share_a_name_are_both_listed() {
     assert_ne!(listing.skills[0].locator, listing.skills[1].locator);
 }
 
+#[test]
+fn locators_are_unique_whatever_skills_are_called() {
+    let named = |name: &str| SkillDefinition::new(name, "Does it.", "");
+    let provider = MemoryProvider::new("builtin", vec![named("a"), named("a#2"), named("a"), named("a")]);
+    let mut locators: Vec<Locator> =
+        block_on(provider.list()).unwrap().skills.into_iter().map(|skill| skill.locator).collect();
+    locators.dedup();
+    assert_eq!(locators.len(), 4);
+}
+
+#[test]
+fn characters_that_yaml_cannot_hold_are_read_back() {
+    let description = "a\u{2028}b\u{2029}c\u{FEFF}d\u{FFFE}e\u{85}f\u{7f}g\u{E0041}h";
+    let provider = MemoryProvider::new("builtin", vec![SkillDefinition::new("greet", description, "")]);
+    let skill = block_on(provider.get(&Locator::new("greet"))).unwrap().unwrap();
+    assert_eq!(skill.document.manifest.description.as_deref(), Some(description));
+    assert!(!skill.document.repaired);
+}
+
 /// Texts that a field can hold: YAML has no way to write some, and readers trim blanks at the ends.
 const FIELD: &str = "[a-zA-Z0-9\"'#:\\\\{}\\[\\]&*!|>%@`,?~-]([ -~äß技能\u{1F600}]{0,20}[a-z\"':#])?";
 

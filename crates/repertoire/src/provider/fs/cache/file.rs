@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use repertoire_model::Digest;
 
@@ -14,6 +15,15 @@ const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
 /// How many hexadecimal digits of the key's digest name the file; the whole key is inside.
 const NAME_DIGITS: usize = 32;
+
+/// How the names of caches end.
+const SUFFIX: &str = ".skills";
+
+/// The most caches that are kept; those written last are.
+const MAX_FILES: usize = 64;
+
+/// How old a file must be to have been left behind by a process that ended while writing it.
+const STALE: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The file of one cache.
 #[derive(Debug)]
@@ -28,7 +38,7 @@ impl CacheFile {
     pub(crate) fn new(directory: &Path, key: String) -> Self {
         let mut name = Digest::of(key.as_bytes()).to_hex();
         name.truncate(NAME_DIGITS);
-        name.push_str(".skills");
+        name.push_str(SUFFIX);
         Self { directory: directory.to_owned(), name, key }
     }
 
@@ -49,6 +59,8 @@ impl CacheFile {
         if bytes.len() as u64 > MAX_BYTES {
             return Err(io::ErrorKind::FileTooLarge.into());
         }
-        stored::replace(&self.directory, &self.name, bytes)
+        stored::replace(&self.directory, &self.name, bytes)?;
+        stored::prune(&self.directory, SUFFIX, MAX_FILES, STALE);
+        Ok(())
     }
 }

@@ -187,3 +187,15 @@ fn every_flipped_byte_is_seen() {
         assert!(Cache::decode(bytes[..length].to_vec(), "key").is_none());
     }
 }
+
+#[test]
+fn old_caches_give_way_to_new_ones() {
+    let directory = tempfile::tempdir().unwrap();
+    for number in 0..100 {
+        let file = CacheFile::new(directory.path(), format!("key {number}"));
+        file.save(&Builder::new(file.key()).finish()).unwrap();
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 64);
+    let last = CacheFile::new(directory.path(), "key 99".to_owned());
+    assert!(last.load().is_some());
+}

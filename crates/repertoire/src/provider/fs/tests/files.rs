@@ -68,7 +68,6 @@ fn what_is_left_out_is_reported() {
             (RuleId::FileName, "aux.md"),
             (RuleId::FileName, "back\\slash"),
             (RuleId::FileName, "dir:ectory"),
-            (RuleId::FileCollision, "guide.md"),
             (RuleId::FileSymlink, "link"),
             (RuleId::FileSymlink, "loop"),
             (RuleId::FileSpecial, "pipe"),
@@ -123,6 +122,32 @@ fn a_skill_that_went_away_is_not_found() {
 }
 
 #[test]
+fn skills_stay_known_while_the_root_is_broken() {
+    let root = tempfile::tempdir().unwrap();
+    let (skills, away) = (root.path().join("skills"), root.path().join("away"));
+    write_skill(&skills, "a");
+    let provider = provider(&skills);
+    list(&provider);
+    fs::rename(&skills, &away).unwrap();
+    assert_eq!(list(&provider), Listing::default());
+    assert_eq!(read(&provider, "a", "SKILL.md"), Err(ErrorKind::SkillNotFound));
+    write(&skills, "");
+    assert_eq!(rules(&list(&provider)), [RuleId::SourceBroken]);
+    fs::remove_file(&skills).unwrap();
+    fs::rename(&away, &skills).unwrap();
+    assert_eq!(read(&provider, "a", "SKILL.md"), Ok(skill_md("a").into_bytes()));
+}
+
+#[test]
+fn a_fault_of_the_system_is_not_taken_for_absence() {
+    let root = tempfile::tempdir().unwrap();
+    let provider = provider(&root.path().join("no\0path"));
+    let error = block_on(provider.get(&Locator::new("a"))).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Io);
+    assert!(std::error::Error::source(&error).is_some());
+}
+
+#[test]
 fn locators_work_without_a_listing() {
     let root = tempfile::tempdir().unwrap();
     write_skill(root.path(), "a");
@@ -161,7 +186,11 @@ fn a_skill_swapped_for_a_link_never_gives_other_bytes() {
         });
         let a = Locator::new("a");
         let mut seen = 0;
-        for _ in 0..1_500 {
+        // On a busy machine the other thread may rest while the link is in place.
+        for attempt in 0..150_000 {
+            if attempt >= 1_500 && seen > 0 {
+                break;
+            }
             if let Ok(bytes) = read(&provider, "a", "references/x.md") {
                 assert_eq!(bytes, b"inside");
                 seen += 1;

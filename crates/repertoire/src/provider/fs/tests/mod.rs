@@ -11,6 +11,7 @@ use pollster::block_on;
 use repertoire_model::{LineRange, Policy, RuleId, SkillPath};
 
 use super::*;
+use crate::provider::limits::FileCaps;
 use crate::provider::{FileListing, Listing, Locator, Memo, Provider, TokenCounts};
 use crate::testing;
 

@@ -1,0 +1,182 @@
+//! What is read of a skill, and what kind of thing it is.
+
+use repertoire_model::{Bundle, BundleFile, Digest, Document, FileEntry, LineRange};
+
+use super::{BoxFuture, Locator, Provider};
+use crate::{Error, ErrorKind};
+
+/// How much of a file is looked at to tell text from binary.
+const SNIFFED_BYTES: usize = 8 * 1024;
+
+/// The media type of a text of no particular kind.
+const PLAIN_TEXT: &str = "text/plain";
+
+/// The media type of bytes of no particular kind.
+const BINARY: &str = "application/octet-stream";
+
+/// The first bytes of files that are told by them.
+const SIGNATURES: &[(&[u8], &str)] = &[
+    (b"\x89PNG", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"%PDF", "application/pdf"),
+    (b"PK\x03\x04", "application/zip"),
+    (b"\x1f\x8b", "application/gzip"),
+    (b"\x7fELF", "application/x-executable"),
+    (b"wOF2", "font/woff2"),
+    (b"\0asm", "application/wasm"),
+    (b"SQLite format 3", "application/vnd.sqlite3"),
+];
+
+/// The endings of names of texts that are told by them.
+const TEXT_EXTENSIONS: &[(&str, &str)] = &[
+    ("css", "text/css"),
+    ("csv", "text/csv"),
+    ("htm", "text/html"),
+    ("html", "text/html"),
+    ("js", "text/javascript"),
+    ("json", "application/json"),
+    ("markdown", "text/markdown"),
+    ("md", "text/markdown"),
+    ("mjs", "text/javascript"),
+    ("py", "text/x-python"),
+    ("sh", "application/x-sh"),
+    ("svg", "image/svg+xml"),
+    ("toml", "application/toml"),
+    ("xml", "application/xml"),
+    ("yaml", "application/yaml"),
+    ("yml", "application/yaml"),
+];
+
+/// A skill with its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skill {
+    /// Its `SKILL.md`, taken apart.
+    pub document: Document,
+    /// The whole of its `SKILL.md`.
+    pub text: String,
+}
+
+impl Skill {
+    /// Returns the instructions: everything after the frontmatter, byte for byte.
+    pub fn body(&self) -> &str {
+        self.text.get(self.document.body.offset..).unwrap_or_default()
+    }
+}
+
+/// What was read of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileContent {
+    /// The bytes asked for: the whole file, or the lines of the range.
+    pub bytes: Vec<u8>,
+    /// The size of the whole file.
+    pub size: u64,
+    /// The first line in `bytes`.
+    pub first_line: usize,
+    /// How many lines `bytes` holds.
+    pub lines: usize,
+    /// How many lines the whole file has.
+    pub total_lines: usize,
+}
+
+impl FileContent {
+    /// Returns the part of `bytes` that `lines` names.
+    pub fn of(bytes: &[u8], lines: LineRange) -> Self {
+        let excerpt = lines.apply(bytes);
+        Self {
+            bytes: excerpt.bytes.to_vec(),
+            size: bytes.len() as u64,
+            first_line: excerpt.first_line,
+            lines: excerpt.lines,
+            total_lines: excerpt.total_lines,
+        }
+    }
+
+    /// Returns the bytes as text, unless they are binary.
+    pub fn text(&self) -> Option<&str> {
+        if is_binary(&self.bytes) { None } else { std::str::from_utf8(&self.bytes).ok() }
+    }
+}
+
+/// Returns whether `bytes` are not text: they start with a NUL in sight, or with what is not UTF-8.
+pub fn is_binary(bytes: &[u8]) -> bool {
+    let start = &bytes[..bytes.len().min(SNIFFED_BYTES)];
+    let is_text = match std::str::from_utf8(start) {
+        Ok(_) => true,
+        // The end of what is looked at may cut a character in two.
+        Err(error) => error.error_len().is_none() && start.len() < bytes.len(),
+    };
+    !is_text || start.contains(&0)
+}
+
+/// Returns the media type of a file called `path` that starts with `bytes`.
+///
+/// What is binary is told by its first bytes, whatever it is called; what is text by the ending of its name.
+pub fn media_type(path: &str, bytes: &[u8]) -> &'static str {
+    if let Some((_, kind)) = SIGNATURES.iter().find(|(signature, _)| bytes.starts_with(signature)) {
+        return kind;
+    }
+    if is_binary(bytes) {
+        return BINARY;
+    }
+    let extension = path.rsplit_once('.').map(|(_, extension)| extension).unwrap_or_default();
+    TEXT_EXTENSIONS
+        .iter()
+        .find(|(known, _)| extension.eq_ignore_ascii_case(known))
+        .map_or(PLAIN_TEXT, |(_, kind)| kind)
+}
+
+/// Returns every file of the skill at `locator` with its digest, read one by one.
+pub(super) fn bundle<'a, P: Provider + ?Sized>(
+    provider: &'a P,
+    locator: &'a Locator,
+) -> BoxFuture<'a, Result<Bundle, Error>> {
+    Box::pin(async move {
+        let mut files = Vec::new();
+        for FileEntry { path, executable, .. } in provider.files(locator).await?.files {
+            let content = match provider.read(locator, &path, LineRange::default()).await {
+                Ok(content) => content,
+                // A file that vanished between listing and reading is no longer part of the bundle.
+                Err(error) if error.kind() == ErrorKind::FileNotFound => continue,
+                Err(error) => return Err(error),
+            };
+            files.push(BundleFile {
+                path,
+                size: content.size,
+                executable,
+                digest: Digest::of(&content.bytes),
+            });
+        }
+        Ok(Bundle::new(files))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_file_is_is_told_by_its_bytes_and_its_name() {
+        let check = |path: &str, bytes: &[u8], kind: &str| {
+            assert_eq!(media_type(path, bytes), kind, "{path}");
+            let content = FileContent::of(bytes, LineRange::default());
+            assert_eq!(content.text().is_none(), is_binary(bytes), "{path}");
+        };
+        check("a.md", b"# A\n", "text/markdown");
+        check("references/A.MD", "ü".as_bytes(), "text/markdown");
+        check("a.json", b"{}", "application/json");
+        check("Makefile", b"all:\n", "text/plain");
+        check("empty", b"", "text/plain");
+        check("a.md", b"\x89PNG\r\n\x1a\n\0", "image/png");
+        check("a.md", b"nul \0", "application/octet-stream");
+        check("latin-1.txt", b"\xfcber", "application/octet-stream");
+    }
+
+    #[test]
+    fn a_character_on_the_edge_of_what_is_looked_at_is_no_fault() {
+        let mut text = "x".repeat(SNIFFED_BYTES - 1);
+        text.push('ü');
+        assert!(!is_binary(text.as_bytes()));
+        assert!(is_binary(&text.as_bytes()[..SNIFFED_BYTES]));
+    }
+}

@@ -1,0 +1,66 @@
+//! What a source holds: skills, and the files of a skill.
+
+use std::sync::Arc;
+
+use repertoire_model::{Diagnostic, Document, FileEntry};
+
+/// A provider's own handle for one of its skills; opaque to everyone else.
+///
+/// A skill's *name* is never turned into a path: names come from skill authors and from models, locators come from
+/// the provider that listed the skill.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Locator(Box<str>);
+
+impl Locator {
+    /// Returns the locator that the provider knows as `text`.
+    pub fn new(text: impl Into<Box<str>>) -> Self {
+        Self(text.into())
+    }
+
+    /// Returns the text the provider gave it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// One skill of a [`Listing`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// The provider's handle for it.
+    pub locator: Locator,
+    /// Where a person finds it: for the file system, the path of its directory.
+    pub path: String,
+    /// The name of its `SKILL.md` within the skill, which some spell differently.
+    pub manifest_file: String,
+    /// What tells whether two sources lead to the very same skill; for the file system, its resolved directory.
+    pub identity: Option<String>,
+    /// Its `SKILL.md`, taken apart; shared by every snapshot that holds it.
+    pub document: Arc<Document>,
+}
+
+/// Something wrong with a source that is not wrong with one of its skills.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Where it is.
+    pub path: String,
+    /// What it is.
+    pub diagnostic: Diagnostic,
+}
+
+/// What a source holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// The skills, sorted by locator.
+    pub skills: Vec<Listed>,
+    /// What went wrong on the way.
+    pub problems: Vec<Problem>,
+}
+
+/// The files of a skill.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileListing {
+    /// The files, sorted bytewise by path; hidden ones, links and special files are not among them.
+    pub files: Vec<FileEntry>,
+    /// What was left out, and why.
+    pub problems: Vec<Diagnostic>,
+}

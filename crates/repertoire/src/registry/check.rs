@@ -1,0 +1,85 @@
+//! Everything the rules find in a skill.
+
+use repertoire_model::validate::{BundleCheck, BundleFacts, Reporter};
+use repertoire_model::{Diagnostic, FileKind, LineRange, RuleId};
+
+use super::{Entry, Registry};
+use crate::provider::{FileListing, Skill};
+use crate::{Error, ErrorKind};
+
+/// The most reference files that are read when a skill's links are checked.
+const MAX_REFERENCES_READ: usize = 64;
+/// The largest reference file that is read when a skill's links are checked, in bytes.
+const MAX_REFERENCE_BYTES: u64 = 256 * 1024;
+/// The most bytes of reference files that are read when a skill's links are checked.
+const MAX_REFERENCES_BYTES: u64 = 4 * 1024 * 1024;
+
+impl Registry {
+    /// Returns everything the rules find in the skill, the files beside its `SKILL.md` included.
+    ///
+    /// What cannot be read is a finding like any other. Links are followed only in the first references of reasonable
+    /// size.
+    pub async fn check(&self, entry: &Entry) -> Vec<Diagnostic> {
+        let mut diagnostics: Vec<Diagnostic> = entry.diagnostics().cloned().collect();
+        match self.files(entry).await {
+            Ok(listing) => {
+                diagnostics.extend(listing.problems.iter().cloned());
+                match self.get(entry).await {
+                    Ok(skill) => diagnostics.extend(self.check_bundle(entry, &skill, &listing).await),
+                    Err(error) => self.report_unreadable(&mut diagnostics, &error),
+                }
+            }
+            Err(error) => self.report_unreadable(&mut diagnostics, &error),
+        }
+        diagnostics
+    }
+
+    async fn check_bundle(&self, entry: &Entry, skill: &Skill, listing: &FileListing) -> Vec<Diagnostic> {
+        let facts = BundleFacts {
+            document: &skill.document,
+            text: &skill.text,
+            manifest_file: &entry.manifest_file,
+            files: &listing.files,
+        };
+        let mut check = BundleCheck::new(facts, self.policy());
+        let mut room = MAX_REFERENCES_BYTES;
+        let references = listing.files.iter().filter(|file| {
+            file.kind == FileKind::Reference
+                && file.path.as_str().ends_with(".md")
+                && file.size <= MAX_REFERENCE_BYTES
+        });
+        for file in references.take(MAX_REFERENCES_READ) {
+            let Some(rest) = room.checked_sub(file.size) else { break };
+            room = rest;
+            // One that vanished or is no text has no links that could be followed.
+            if let Ok(content) = self.read(entry, &file.path, LineRange::default()).await
+                && let Ok(text) = String::from_utf8(content.bytes)
+            {
+                check.reference(&file.path, &text);
+            }
+        }
+        let mut found = check.finish();
+        // A provider that cut the list short has said that there are too many; the count of the rest is no news.
+        if listing.problems.iter().any(|problem| problem.rule == RuleId::FileCount) {
+            found.retain(|diagnostic| diagnostic.rule != RuleId::FileCount);
+        }
+        found
+    }
+
+    /// Reports that the skill cannot be read, unless that is known of it already.
+    fn report_unreadable(&self, diagnostics: &mut Vec<Diagnostic>, error: &Error) {
+        if diagnostics.iter().any(|diagnostic| diagnostic.rule == RuleId::FileUnreadable) {
+            return;
+        }
+        let help = match error.kind() {
+            ErrorKind::SkillNotFound | ErrorKind::FileNotFound => {
+                "it was moved or removed meanwhile; check again, or put it back"
+            }
+            _ => "let its users read the directory and everything in it",
+        };
+        let mut reporter = Reporter::new(self.policy());
+        let message = format!("the skill cannot be read: {}", error.chain());
+        reporter.report(RuleId::FileUnreadable, message).help(help);
+        diagnostics.extend(reporter.finish());
+    }
+}
