@@ -107,6 +107,10 @@ pub fn fix(text: &str) -> Option<String> {
         Err(_) => {
             let recovery = recover(&yaml)?;
             yaml = repaired(&yaml, &recovery.repairs);
+            // Quotes take room too.
+            if yaml.len() > frontmatter::MAX_BYTES {
+                return None;
+            }
             let reread = parse_entries(&yaml, &mut { yaml::MAX_NODES })
                 .ok()
                 .or_else(|| recover(&yaml).map(|recovery| recovery.entries))?;
@@ -508,6 +512,10 @@ mod tests {
     fn too_large_a_frontmatter_is_left_alone() {
         let large = format!("description: a: b\n# {}\n", "x".repeat(frontmatter::MAX_BYTES));
         assert_eq!((recover(&large), fixed(&large)), (None, None));
+        let line = "description: a: b\n";
+        let full = format!("{line}#{}\n", "x".repeat(frontmatter::MAX_BYTES - line.len() - 2));
+        assert!(recover(&full).is_some());
+        assert_eq!(fixed(&full), None);
         assert_eq!(crate::document::frontmatter_json(&format!("---\n{large}---\n")), None);
     }
 
