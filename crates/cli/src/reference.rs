@@ -62,12 +62,12 @@ fn configuration() {
     let mut page = String::from(
         "# Configuration\n\nThis page is made from the program's own table by a test.\n\n\
          Four layers, later ones winning:\n\n\
-         1. the user's file, `repertoire/config.toml` in `$XDG_CONFIG_HOME` or `~/.config`;\n\
-         2. the project's file, the nearest `repertoire.toml` from the working directory up to the repository root;\n\
+         1. the project's file, the nearest `repertoire.toml` from the working directory up to the repository root;\n\
+         2. the user's file, `repertoire/config.toml` in `$XDG_CONFIG_HOME` or `~/.config`;\n\
          3. environment variables;\n\
          4. flags.\n\n\
-         Lists of directories add up instead: those of a later layer come first, so that a project's win over its \
-         user's.\n`--config FILE` or `REPERTOIRE_CONFIG` names one file to read instead of both. Paths in a file are \
+         A project's file comes with a clone, so the user's has the last word over it. Lists of directories add up \
+         instead: the environment's come first, then the project's, then the user's.\n`--config FILE` or `REPERTOIRE_CONFIG` names one file to read instead of both. Paths in a file are \
          relative to that\nfile. An unknown key or a bad value is an error that shows the line. `rep init` writes a \
          file with every key.\n\n\
          The user's file, the environment and flags are trusted; a project's `repertoire.toml` comes with a clone and is \

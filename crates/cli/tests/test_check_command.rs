@@ -40,13 +40,13 @@ fn findings_are_shown_with_their_source() {
 
     odd (.agents/skills/odd)
 
-    warning[field-unknown]: unknown key `licence`
+    warning[field-unknown]: unknown key `licence`; did you mean `license`?
      --> .agents/skills/odd/SKILL.md:4:1
       |
     4 | licence: MIT
       | ^^^^^^^
       |
-      = help: did you mean `license`?
+      = help: write `license`, or put a key of your own under `metadata`
 
     warning[link-broken]: the link to references/x.md leads to no file of the skill
      --> .agents/skills/odd/SKILL.md:6:5
@@ -192,13 +192,16 @@ fn the_reference_library_is_another_command_line() {
 #[test]
 fn a_person_is_shown_so_many_findings() {
     let sandbox = Sandbox::new();
-    let links: String = (0..70).map(|index| format!("[x](missing-{index}.md)\n")).collect();
-    sandbox.write(".agents/skills/a/SKILL.md", skill("a", &links));
+    let links: String =
+        (0..70).map(|index| format!("[x](missing-{index}.md) [y](../up-{index}.md)\n")).collect();
+    let fields: String = (0..70).map(|index| format!("odd{index}: x\n")).collect();
+    let text = skill("a", &links).replacen("---\n", &format!("---\n{fields}"), 1);
+    sandbox.write(".agents/skills/a/SKILL.md", text);
     let run = sandbox.run(&["check"]);
-    assert_eq!(run.stdout.matches("link-broken").count(), 50, "{}", run.stdout);
-    assert!(run.stdout.contains("and 20 more; `--json` tells all of them"), "{}", run.stdout);
+    assert_eq!(run.stdout.matches("\nwarning[").count(), 50, "{}", run.stdout);
+    assert!(run.stdout.contains("and 10 more; `--json` tells all of them"), "{}", run.stdout);
     let report = sandbox.json(&["check", "--json"]);
-    assert_eq!(report["skills"][0]["diagnostics"].as_array().unwrap().len(), 70);
+    assert_eq!(report["skills"][0]["diagnostics"].as_array().unwrap().len(), 60, "twenty of each rule");
 }
 
 #[cfg(target_os = "linux")]

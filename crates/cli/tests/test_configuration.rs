@@ -96,10 +96,10 @@ fn profile(sandbox: &Sandbox, arguments: &[&str]) -> String {
 fn later_layers_win() {
     let mut sandbox = Sandbox::new();
     assert_eq!(profile(&sandbox, &[]), "standard");
-    sandbox.write("../home/.config/repertoire/config.toml", "profile = \"lenient\"\n");
-    assert_eq!(profile(&sandbox, &[]), "lenient");
     sandbox.write("repertoire.toml", "profile = \"harness\"\n");
     assert_eq!(profile(&sandbox, &[]), "harness");
+    sandbox.write("../home/.config/repertoire/config.toml", "profile = \"lenient\"\n");
+    assert_eq!(profile(&sandbox, &[]), "lenient", "the user's word over the project's");
     sandbox.set("REPERTOIRE_PROFILE", "strict");
     assert_eq!(profile(&sandbox, &[]), "strict");
     assert_eq!(profile(&sandbox, &["--profile", "standard"]), "standard");

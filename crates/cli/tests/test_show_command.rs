@@ -73,7 +73,7 @@ fn json_has_every_key() {
     insta::assert_snapshot!(sandbox.run(&["show", "alpha", "--json", "--reference", "guide.md"]).stdout, @r##"
     {
       "name": "alpha",
-      "body": "# Alpha\n\nDo alpha.\n",
+      "body": "",
       "available_references": [
         "guide.md"
       ],
@@ -88,13 +88,21 @@ fn json_has_every_key() {
       "path": "[DIR]/project/.agents/skills/alpha",
       "source": "project:.agents/skills",
       "description": "Does alpha things well. Use when alpha is asked for.",
-      "version": null
+      "version": null,
+      "license": null,
+      "compatibility": null,
+      "allowed_tools": [],
+      "frontmatter": {
+        "name": "alpha",
+        "description": "Does alpha things well. Use when alpha is asked for."
+      }
     }
     "##);
     let run = sandbox.run(&["show", "nope", "--json"]);
     let answer: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((run.code, &answer["body"]), (1, &Value::from("")));
-    assert_eq!(answer["error"], "there is no skill `nope`");
+    let error = answer["error"].as_str().unwrap();
+    assert!(error.starts_with("there is no skill `nope`; ") && error.contains("alpha"), "{error}");
 }
 
 #[test]

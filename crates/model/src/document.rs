@@ -345,6 +345,7 @@ impl Parser<'_, '_> {
         let count = |text: &str| Tokenizer::default().count(text);
         body::check_size(body_text, lines, count, &mut self.reporter);
         body::check_characters(self.file, &mut self.reporter);
+        body::check_escapes(entries, &place, &mut self.reporter);
 
         let standing = self.standing(&chosen);
         Document {

@@ -323,11 +323,16 @@ impl Field<'_, '_, '_> {
 
     fn unknown(&mut self, span: Span) {
         let synonym = SYNONYMS.iter().find(|(written, _)| *written == self.key).map(|(_, meant)| *meant);
-        let finding =
-            self.reporter.report(RuleId::FieldUnknown, format!("unknown key `{}`", shown(self.key)));
+        let key = shown(self.key);
         let finding = match synonym.or_else(|| text::nearest(self.key, FIELDS.iter().copied())) {
-            Some(meant) => finding.help(format!("did you mean `{meant}`?")),
-            None => finding.help("keys of your own belong under `metadata`"),
+            Some(meant) => self
+                .reporter
+                .report(RuleId::FieldUnknown, format!("unknown key `{key}`; did you mean `{meant}`?"))
+                .help(format!("write `{meant}`, or put a key of your own under `metadata`")),
+            None => self
+                .reporter
+                .report(RuleId::FieldUnknown, format!("unknown key `{key}`"))
+                .help("keys of your own belong under `metadata`"),
         };
         finding.at(span);
     }
@@ -437,7 +442,10 @@ mod tests {
         assert_eq!(manifest.unknown, ["keywords", "homepage"]);
         assert_eq!(
             found,
-            ["2 field-unknown: unknown key `keywords`", "3 field-unknown: unknown key `homepage`"]
+            [
+                "2 field-unknown: unknown key `keywords`; did you mean `trigger_keywords`?",
+                "3 field-unknown: unknown key `homepage`"
+            ]
         );
     }
 

@@ -218,6 +218,7 @@ impl Policy {
             return severities[PUBLISH_COLUMN];
         }
         match rule {
+            RuleId::DuplicateName if self.duplicates == Duplicates::Abort => Some(Severity::Error),
             RuleId::FieldUnknown => self.unknown_fields.severity(),
             RuleId::NameReserved => self.reserved_action.severity(),
             RuleId::FrontmatterMissing if !self.frontmatter_required => None,

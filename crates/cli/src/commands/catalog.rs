@@ -97,6 +97,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
         None => ui.write_untrusted(catalog.text.as_bytes())?,
     }
     ui.flush()?;
+    if catalog.report.over_budget && !args.report {
+        warn_over_budget(ui)?;
+    }
     if args.report {
         report(ui, context, &catalog, &options)?;
     }
@@ -184,8 +187,13 @@ fn report(
         writeln!(ui.err(), "{clipped} descriptions were longer than a catalog shows")?;
     }
     if *over_budget {
-        let word = ui.paint_err(Style::Warning, "warning:");
-        writeln!(ui.err(), "{word} the catalog is over its budget even so")?;
+        warn_over_budget(ui)?;
     }
+    Ok(())
+}
+
+fn warn_over_budget(ui: &mut Ui) -> Result<(), CliError> {
+    let word = ui.paint_err(Style::Warning, "warning:");
+    writeln!(ui.err(), "{word} the catalog is over its budget even so")?;
     Ok(())
 }

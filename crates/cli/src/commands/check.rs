@@ -63,9 +63,11 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CheckArgs) -> Result<Ex
     let policy = context.settings.policy.clone();
     let policy = if args.publish { policy.for_publishing() } else { policy };
     let mut libraries = open(context, args, &policy)?;
-    let mut fixed = Vec::new();
+    let (mut fixed, mut is_refused) = (Vec::new(), false);
     if args.fix {
-        fixed = fix::run(ui, context, &libraries, args.yes)?;
+        let outcome = fix::run(ui, context, &libraries, args.yes)?;
+        is_refused = outcome.is_refused;
+        fixed = outcome.written;
         if !fixed.is_empty() {
             libraries = open(context, args, &policy)?;
         }
@@ -79,7 +81,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CheckArgs) -> Result<Ex
     } else {
         report::write(ui, context, &libraries, &checked)?
     };
-    Ok(if worst == Some(Severity::Error) { Exit::No } else { Exit::Success })
+    Ok(if worst == Some(Severity::Error) || is_refused { Exit::No } else { Exit::Success })
 }
 
 /// Opens what is to be checked: the whole library, or each path as one of its own.

@@ -40,8 +40,16 @@ pub(crate) fn run(arguments: &[OsString]) -> Exit {
         write(&mut err.lock(), err.is_terminal(), &stderr)?;
         Ok(code)
     });
-    // The reference fails when its output is closed; there is nobody left to tell.
-    told.map_or(Exit::Failure, Exit::Compat)
+    match told {
+        Ok(code) => Exit::Compat(code),
+        Err(error) if is_broken_pipe(&error) => Exit::Success,
+        Err(_) => Exit::Failure,
+    }
+}
+
+/// Returns whether whoever read the output had enough of it.
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
 
 /// Writes the reference's words: byte for byte to a program, escaped to a terminal, which the reference does not do.

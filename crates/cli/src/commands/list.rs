@@ -56,8 +56,9 @@ struct SkillJson<'a> {
     path: &'a str,
     version: Option<&'a str>,
     tags: &'a [String],
+    /// `null` where the skill is too large for one; the key is there only when it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    digest: Option<String>,
+    digest: Option<Option<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<TokensJson>,
     state: &'static str,
@@ -73,7 +74,7 @@ struct TokensJson {
 /// A skill with what was asked about it beside what the snapshot knows.
 struct Row<'a> {
     entry: &'a Entry,
-    digest: Option<String>,
+    digest: Option<Option<String>>,
     tokens: Option<TokensJson>,
 }
 
@@ -87,7 +88,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
         .filter(|entry| args.all || entry.state == State::Active)
         .map(|entry| Row {
             entry,
-            digest: args.digest.then(|| digest(&library, entry)).flatten(),
+            digest: args.digest.then(|| digest(&library, entry)),
             tokens: args.tokens.then(|| counter.count(entry)),
         })
         .collect();
@@ -217,7 +218,15 @@ fn table(rows: &[Row<'_>], args: &ListArgs) -> Table {
             cells.push(count(tokens.map(|tokens| tokens.body)));
         }
         if args.digest {
-            cells.push(digest.as_deref().unwrap_or("-").chars().take(DIGEST_CHARS).collect());
+            cells.push(
+                digest
+                    .as_ref()
+                    .and_then(Option::as_deref)
+                    .unwrap_or("-")
+                    .chars()
+                    .take(DIGEST_CHARS)
+                    .collect(),
+            );
         }
         cells.push(entry.document.description.clone());
         cells.push(entry.source.to_string());

@@ -4,7 +4,7 @@ use clap::Args;
 use repertoire::Entry;
 use repertoire::provider::content::{is_binary, media_type};
 use repertoire::registry::Resources;
-use repertoire_model::{FileKind, LineRange, SkillPath};
+use repertoire_model::{FileKind, LineRange, SkillPath, document};
 use serde::Serialize;
 
 use crate::cli::skill_names;
@@ -58,6 +58,11 @@ struct ShowJson {
     source: Option<String>,
     description: Option<String>,
     version: Option<String>,
+    license: Option<String>,
+    compatibility: Option<String>,
+    allowed_tools: Vec<String>,
+    /// Every key of the frontmatter, typed as YAML has it.
+    frontmatter: serde_json::Map<String, serde_json::Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     file_content: Option<String>,
 }
@@ -68,7 +73,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ShowArgs) -> Result<Exi
     if ui.is_json() {
         let mut answer = ShowJson { name: args.name.clone(), ..ShowJson::default() };
         let outcome = fill(&mut answer, &library, context, args);
-        answer.error = outcome.as_ref().err().map(|error| error.message().to_owned());
+        answer.error = outcome.as_ref().err().map(told);
         ui.write_json(&answer)?;
         return outcome.map(|()| Exit::Success);
     }
@@ -107,15 +112,20 @@ fn fill(
     answer.source = Some(entry.source.to_string());
     answer.description = Some(document.description.clone());
     answer.version.clone_from(&document.manifest.version);
+    answer.license.clone_from(&document.manifest.license);
+    answer.compatibility.clone_from(&document.manifest.compatibility);
+    answer.allowed_tools.clone_from(&document.manifest.allowed_tools);
+    answer.frontmatter = document::frontmatter_json(&skill.text).unwrap_or_default();
     let resources = Resources::of(&document.manifest, &listing.files, &context.settings.policy);
     answer.available_references = resources.references;
     answer.available_scripts = resources.scripts;
     answer.available_assets = resources.assets;
     let asked = asked_for(args)?;
-    // A range is about the file that was asked for, if one was.
-    let body_lines = if asked.is_some() { LineRange::default() } else { lines(args) };
-    let text = if wants_frontmatter(context, args) { &skill.text } else { skill.body() };
-    answer.body = lossy(body_lines.apply(text.as_bytes()).bytes);
+    // Whoever asks for a file has the instructions already.
+    if asked.is_none() {
+        let text = if wants_frontmatter(context, args) { &skill.text } else { skill.body() };
+        answer.body = lossy(lines(args).apply(text.as_bytes()).bytes);
+    }
     if let Some((kind, path)) = asked {
         let bytes = content(library, entry, &path, lines(args))?;
         if is_binary(&bytes) {
@@ -131,6 +141,12 @@ fn fill(
         *slot = Some(lossy(&bytes));
     }
     Ok(())
+}
+
+/// Returns what went wrong with what to do about it, in one line.
+fn told(error: &CliError) -> String {
+    let hints = error.hints().iter().map(|hint| format!("; {hint}"));
+    hints.fold(error.message().to_owned(), |told, hint| told + &hint)
 }
 
 fn lossy(bytes: &[u8]) -> String {
@@ -158,7 +174,10 @@ fn asked_for(args: &ShowArgs) -> Result<Option<(FileKind, SkillPath)>, CliError>
     };
     let path = match kind.directory() {
         // `--reference references/a.md` means what it says.
-        Some(directory) if !file.starts_with(&format!("{directory}/")) => SkillPath::within(directory, file),
+        Some(directory) if !file.starts_with(&format!("{directory}/")) => {
+            // What is wrong with the file as it was given says more than what is wrong with it in its directory.
+            SkillPath::new(file).and_then(|file| SkillPath::within(directory, file.as_str()))
+        }
         _ => SkillPath::new(file),
     };
     path.map(|path| Some((kind, path)))

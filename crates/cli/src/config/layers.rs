@@ -1,4 +1,6 @@
-//! Puts the layers on top of each other: the user's file, the project's file, the environment, flags.
+//! Puts the layers on top of each other: the project's file, the user's file, the environment, flags.
+//!
+//! A project's file comes with a clone, so the user's own has the last word over it.
 
 use std::path::{Path, PathBuf};
 
@@ -22,10 +24,19 @@ const MAX_FILE_BYTES: u64 = 1024 * 1024;
 /// Returns the settings that all layers come to.
 pub(crate) fn load(env: &Env, globals: &Globals, is_coloured: bool) -> Result<Settings, CliError> {
     let (files, _) = find_files(env, globals);
-    let mut assignments = Vec::new();
+    let (mut project, mut user) = (Vec::new(), Vec::new());
     for (standing, path) in &files {
-        assignments.extend(read(env, *standing, path, is_coloured)?);
+        let said = read(env, *standing, path, is_coloured)?;
+        match standing {
+            Standing::Project => project.extend(said),
+            Standing::User | Standing::Named => user.extend(said),
+        }
     }
+    // A project comes with a clone, so the user's word is later; but among directories the project's own come first.
+    let is_list = |assignment: &Assignment| matches!(assignment.key.kind, Kind::Paths);
+    let (lists, mut assignments): (Vec<_>, Vec<_>) = project.into_iter().partition(is_list);
+    assignments.extend(user);
+    assignments.extend(lists);
     assignments.extend(environment(env)?);
     if let Some(word) = &globals.profile {
         assignments

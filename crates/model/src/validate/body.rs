@@ -3,6 +3,7 @@
 use super::{Place, Reporter, RuleId};
 use crate::catalog::tokens;
 use crate::text;
+use crate::yaml::{Entry, Node, Scalar};
 
 /// The open standard's guidance for the length of a body, in lines.
 const GUIDED_LINES: usize = 500;
@@ -66,6 +67,40 @@ pub(crate) fn check_characters(file: &str, reporter: &mut Reporter<'_>) {
     control.report(RuleId::ControlCharacters, "control", file, reporter);
 }
 
+/// Reports the same characters where the frontmatter writes them as escapes, which a reviewer sees and does not read.
+pub(crate) fn check_escapes(entries: &[Entry], place: &Place<'_>, reporter: &mut Reporter<'_>) {
+    for Entry { key, value } in entries {
+        check_escaped_scalar(key, place, reporter);
+        check_escaped_node(value, place, reporter);
+    }
+}
+
+fn check_escaped_node(node: &Node, place: &Place<'_>, reporter: &mut Reporter<'_>) {
+    match node {
+        Node::Scalar(scalar) => check_escaped_scalar(scalar, place, reporter),
+        Node::Sequence(items, _) => items.iter().for_each(|item| check_escaped_node(item, place, reporter)),
+        Node::Mapping(entries, _) => check_escapes(entries, place, reporter),
+    }
+}
+
+fn check_escaped_scalar(scalar: &Scalar, place: &Place<'_>, reporter: &mut Reporter<'_>) {
+    let written = place.slice(&scalar.range);
+    if scalar.plain || !written.contains('\\') {
+        return;
+    }
+    let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
+    let hidden = text::hiding(&scalar.text).map(|(_, c)| (RuleId::InvisibleCharacters, c));
+    let controls = scalar.text.chars().filter(|c| is_control(*c)).map(|c| (RuleId::ControlCharacters, c));
+    // What stands there as itself is reported for the whole file.
+    let is_escaped = |found: &(RuleId, char)| !written.contains(found.1);
+    for (rule, c) in hidden.chain(controls).filter(is_escaped).take(1) {
+        reporter
+            .report(rule, format!("an escape stands for the character U+{:04X}", u32::from(c)))
+            .help("remove it: a person who reviews the skill does not see what a model reads")
+            .at(place.span(&scalar.range));
+    }
+}
+
 /// Looks at every byte without a branch, which the compiler turns into wide instructions: almost every file is plain.
 fn is_plain(file: &str) -> bool {
     let is_odd = |b: u8| !(b.wrapping_sub(b' ') < 0x5f || b.wrapping_sub(b'\t') < 2 || b == b'\r');
@@ -123,6 +158,23 @@ mod tests {
         assert_eq!(characters("a\nb\u{200b}c\u{202e}"), [expect]);
         assert_eq!(characters("a\0b"), ["1 control-characters: 1 control character, the first is U+0000"]);
         assert_eq!(characters("x\u{200d}y").len(), 1);
+    }
+
+    #[test]
+    fn escapes_hide_nothing() {
+        let found = |file: &str| {
+            let source = crate::Source { bytes: file.as_bytes(), directory: None, file_name: "SKILL.md" };
+            let document = crate::Document::parse(source, &Policy::default());
+            let odd = [RuleId::InvisibleCharacters, RuleId::ControlCharacters];
+            let found = document.diagnostics.into_iter().filter(|d| odd.contains(&d.rule));
+            found.map(|d| format!("{} {}", d.line().unwrap(), d.message)).collect::<Vec<_>>()
+        };
+        let file = |value: &str| format!("---\nname: x\ndescription: \"Use when y {value}\"\n---\nbody\n");
+        assert_eq!(found(&file("\\U000E0049")), ["3 an escape stands for the character U+E0049"]);
+        assert_eq!(found(&file("\\u202E")), ["3 an escape stands for the character U+202E"]);
+        assert_eq!(found(&file("\\e[31m")), ["3 an escape stands for the character U+001B"]);
+        assert_eq!(found(&file("\\n\\t\\\"")), [""; 0]);
+        assert_eq!(found("---\nname: x\nmetadata: {\"a\\u200B\": [\"b\"]}\n---\nbody\n").len(), 1);
     }
 
     #[test]

@@ -64,6 +64,10 @@ impl Finder<'_> {
     }
 
     fn pack(&mut self, path: &Path, name: &str) {
+        // A file beside packs is no pack; a link that leads nowhere was meant to be one.
+        if path.is_file() {
+            return;
+        }
         if !path.is_dir() {
             return self.broken(path, format!("pack `{name}` is not a directory"));
         }

@@ -198,8 +198,9 @@ impl Snapshot {
     pub fn refusals(&self) -> impl Iterator<Item = (&Entry, &Diagnostic)> {
         self.refusals.iter().filter_map(|index| {
             let entry = &self.entries[*index];
-            let heaviest = entry.diagnostics().rev().max_by_key(|diagnostic| diagnostic.severity)?;
-            Some((entry, heaviest))
+            // A name that was lost is the reason, whatever else is wrong with the skill.
+            let heaviest = || entry.diagnostics().rev().max_by_key(|diagnostic| diagnostic.severity);
+            Some((entry, entry.collision.as_ref().or_else(heaviest)?))
         })
     }
 

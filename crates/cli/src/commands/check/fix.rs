@@ -19,20 +19,28 @@ struct Repair {
     after: String,
 }
 
+/// What became of the repairs.
+pub(crate) struct Outcome {
+    /// The paths that were written.
+    pub(crate) written: Vec<String>,
+    /// Whether there are repairs that nobody agreed to.
+    pub(crate) is_refused: bool,
+}
+
 /// Shows all repairs, writes them if that is wanted, and returns the paths that were written.
 pub(crate) fn run(
     ui: &mut Ui,
     context: &Context,
     libraries: &[Library],
     yes: bool,
-) -> Result<Vec<String>, CliError> {
+) -> Result<Outcome, CliError> {
     let repairs: Vec<Repair> = libraries
         .iter()
         .flat_map(|library| library.snapshot.entries().iter().filter_map(|entry| repair(library, entry)))
         .collect();
     if repairs.is_empty() {
         writeln!(ui.err(), "there is nothing to repair")?;
-        return Ok(Vec::new());
+        return Ok(Outcome { written: Vec::new(), is_refused: false });
     }
     for repair in &repairs {
         show(ui, context, repair)?;
@@ -43,6 +51,13 @@ pub(crate) fn run(
     };
     let is_wanted =
         yes || (ui.is_interactive() && ui.confirm(&format!("write these repairs to {files}?"))?);
+    if !is_wanted && ui.is_json() {
+        writeln!(
+            ui.err(),
+            "nothing was written: {files} can be repaired; `--yes` writes the repairs without asking"
+        )?;
+        return Ok(Outcome { written: Vec::new(), is_refused: true });
+    }
     if !is_wanted {
         let error = CliError::no(format!("nothing was written: {files} can be repaired"));
         return Err(if ui.is_interactive() {
@@ -59,7 +74,7 @@ pub(crate) fn run(
         return Err(error);
     }
     writeln!(ui.err(), "repaired {files}")?;
-    Ok(written)
+    Ok(Outcome { written, is_refused: false })
 }
 
 /// Writes the repairs until one fails; returns the paths that were written, and why it stopped.
