@@ -106,6 +106,25 @@ impl Document {
         }
     }
 
+    /// Does as [`Document::parse`] does, for a file that was reached through a symbolic link, and reports the link.
+    pub fn parse_linked(source: Source<'_>, policy: &Policy) -> Self {
+        let mut document = Self::parse(source, policy);
+        let mut reporter = Reporter::new(policy);
+        reporter
+            .report(
+                RuleId::FileSymlink,
+                format!("{} is a symbolic link", text::shorten(source.file_name, 80)),
+            )
+            .help("replace the link by the file itself; other hosts do not follow it");
+        let found = reporter.finish();
+        let is_error = found.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
+        if policy.quarantine_errors && is_error && document.standing == Standing::Sound {
+            document.standing = Standing::Quarantined;
+        }
+        document.diagnostics.extend(found);
+        document
+    }
+
     /// Returns the document of a skill whose `SKILL.md` cannot be read at all, for the reason that `rule` stands for.
     pub fn unreadable(
         directory: Option<&str>,

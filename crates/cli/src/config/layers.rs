@@ -60,8 +60,21 @@ fn read(env: &Env, standing: Standing, path: &Path, is_coloured: bool) -> Result
             Trust::Within(repository.unwrap_or_else(|| directory.to_owned()))
         }
     };
-    let (assignments, faults) = parse(&text, directory, &trust);
+    let (mut assignments, faults) = parse(&text, directory, &trust);
+    if matches!(trust, Trust::Whole) {
+        assignments.iter_mut().for_each(|assignment| expand_home(env, assignment));
+    }
     if faults.is_empty() { Ok(assignments) } else { Err(faulty(path, &text, &faults, is_coloured)) }
+}
+
+/// Takes a `~` at the start of a directory for the user's home, as a shell would.
+fn expand_home(env: &Env, assignment: &mut Assignment) {
+    let (Value::Paths(roots), Some(home)) = (&mut assignment.value, env.home()) else { return };
+    for root in roots {
+        if let Ok(rest) = root.given.strip_prefix("~") {
+            root.path = home.join(rest);
+        }
+    }
 }
 
 /// Returns what the environment says.

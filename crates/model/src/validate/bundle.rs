@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::links::{self, Link};
 use super::{Place, Reporter, RuleId};
 use crate::policy::{Policy, ResourceListing};
-use crate::{Diagnostic, Document, FileEntry, FileKind, SkillPath, text};
+use crate::{Diagnostic, Document, FileEntry, FileKind, SkillPath, Span, text};
 
 /// The most files the Skills extension of MCP allows in one skill.
 pub const PUBLISHED_MAX_FILES: usize = 512;
@@ -84,6 +84,14 @@ impl<'a> Index<'a> {
     }
 }
 
+/// Returns where the frontmatter names the file at `path`.
+fn declaration(facts: &BundleFacts<'_>, path: &str) -> Option<Span> {
+    let frontmatter = facts.text.get(..facts.document.body.offset)?;
+    let name = path.split_once('/').map_or(path, |(_, name)| name);
+    let start = frontmatter.rfind(name)?;
+    Some(Place::new(facts.text, 0).span(&(start..start + name.len())))
+}
+
 fn check_declared(facts: &BundleFacts<'_>, index: &Index<'_>, reporter: &mut Reporter<'_>) {
     let manifest = &facts.document.manifest;
     for kind in [FileKind::Reference, FileKind::Script, FileKind::Asset] {
@@ -95,7 +103,8 @@ fn check_declared(facts: &BundleFacts<'_>, index: &Index<'_>, reporter: &mut Rep
                     RuleId::FileDeclared,
                     format!("`{directory}` declares {path}, but there is no such file"),
                 )
-                .help("add the file, or remove it from the list");
+                .help("add the file, or remove it from the list")
+                .at(declaration(facts, path));
         }
         let paths: HashSet<&str> = declared.iter().map(String::as_str).collect();
         let compares =
@@ -152,7 +161,7 @@ fn check_links(facts: &BundleFacts<'_>, index: &Index<'_>, reporter: &mut Report
             continue;
         }
         let shown = text::shorten(&target, 120);
-        match resolve("", &target) {
+        match resolve("", &target).filter(|_| !target.starts_with('/')) {
             None => {
                 reporter
                     .report(RuleId::LinkEscape, format!("the link to {shown} leads out of the skill"))
@@ -179,7 +188,23 @@ fn check_reference(
     reporter: &mut Reporter<'_>,
 ) {
     let directory = path.as_str().rsplit_once('/').map_or("", |(directory, _)| directory);
-    let further = links::file_links(content).into_iter().find_map(|link| {
+    let links = links::file_links(content);
+    let place = Place::new(content, 0);
+    // Some write paths from the reference, some from the skill; either will do.
+    let leads = |target: &str| {
+        [directory, ""].iter().filter_map(|from| resolve(from, target)).any(|to| index.holds(&to))
+    };
+    for Link { target, range } in links.iter().filter(|link| !leads(&link.target)) {
+        reporter
+            .report(
+                RuleId::LinkBroken,
+                format!("the link to {} leads to no file of the skill", text::shorten(target, 120)),
+            )
+            .help("add the file, or correct the link")
+            .in_file(path.as_str())
+            .at(place.span(range));
+    }
+    let further = links.into_iter().find_map(|link| {
         let found = resolve(directory, &link.target).or_else(|| resolve("", &link.target))?;
         (found != path.as_str() && found != facts.manifest_file && index.files.contains(found.as_str()))
             .then_some((found, link.range))
@@ -189,7 +214,7 @@ fn check_reference(
             .report(RuleId::LinkDepth, format!("{path} leads on to {found}"))
             .help(format!("link every file from {} itself", facts.manifest_file))
             .in_file(path.as_str())
-            .at(Place::new(content, 0).span(&range));
+            .at(place.span(&range));
     }
 }
 

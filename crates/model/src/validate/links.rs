@@ -34,9 +34,9 @@ fn file_target(url: &str) -> Option<String> {
     let has_scheme = path.split_once(':').is_some_and(|(scheme, _)| {
         scheme.len() > 1 && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
     });
-    // Braces, dollars and angle brackets mark a place to fill in; a leading slash is a path of a site.
+    // Braces, dollars and angle brackets mark a place to fill in.
     let is_placeholder = path.contains(['{', '}', '$', '<', '>', '*', ' ', '(', '"', '\\', '|', '…']);
-    if path.is_empty() || has_scheme || is_placeholder || path.starts_with(['/', '~', '#', '@', '%']) {
+    if path.is_empty() || has_scheme || is_placeholder || path.starts_with(['~', '#', '@', '%']) {
         return None;
     }
     // A word without a dot or a slash is a name in an example far more often than a file.
@@ -75,6 +75,6 @@ mod tests {
         let text = "[a](references/a.md) ![b](assets/b%20c.png#x) [c](https://x.y/z.md) [d](#top) [e]({path}.md)\n\
             [f][r] `[g](no/code.md)` [h](mailto:x@y.z) [i](/abs.md)\n\n```\n[j](no/fence.md)\n```\n\n[r]: ../up.md\n";
         let targets: Vec<String> = file_links(text).into_iter().map(|link| link.target).collect();
-        assert_eq!(targets, ["references/a.md", "assets/b c.png", "../up.md"]);
+        assert_eq!(targets, ["references/a.md", "assets/b c.png", "../up.md", "/abs.md"]);
     }
 }

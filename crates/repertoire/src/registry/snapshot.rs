@@ -37,6 +37,8 @@ pub struct Entry {
     pub source: Arc<str>,
     /// Where a person finds it.
     pub path: String,
+    /// The same without links, where it lies in a file system.
+    pub resolved: Option<String>,
     /// How its `SKILL.md` is spelled.
     pub manifest_file: String,
     /// What became of it.
@@ -62,9 +64,10 @@ impl Entry {
         format!("{}:{}", self.source, self.name())
     }
 
-    /// Returns where a person finds its `SKILL.md`, as it is spelled there.
+    /// Returns where its `SKILL.md` lies, links resolved, as it is spelled there.
     pub fn location(&self) -> String {
-        format!("{}/{}", self.path.trim_end_matches('/'), self.manifest_file)
+        let directory = self.resolved.as_deref().unwrap_or(&self.path);
+        format!("{}/{}", directory.trim_end_matches('/'), self.manifest_file)
     }
 
     /// Returns what is wrong with its `SKILL.md`, and last, why it lost its name.
@@ -146,6 +149,7 @@ impl Snapshot {
                     entries.push(Entry {
                         source,
                         path: skill.path,
+                        resolved: skill.identity,
                         manifest_file: skill.manifest_file,
                         state,
                         document: skill.document,

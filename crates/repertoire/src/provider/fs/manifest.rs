@@ -146,10 +146,20 @@ fn refused(file_name: Cow<'static, str>, fault: &Fault, cap: u64) -> Manifest {
     Manifest::Refused { file_name, rule, message, help }
 }
 
-/// Takes the `SKILL.md` in `bytes` apart.
-pub(super) fn parse(place: &Place<'_>, file_name: &str, bytes: &[u8], policy: &Policy) -> Document {
+/// Takes the `SKILL.md` in `bytes` apart; without a stamp it was reached by a link, which is reported.
+pub(super) fn parse(
+    place: &Place<'_>,
+    file_name: &str,
+    bytes: &[u8],
+    stamp: Option<Stamp>,
+    policy: &Policy,
+) -> Document {
     let directory = place.directory_name();
-    Document::parse(Source { bytes, directory: directory.as_deref(), file_name }, policy)
+    let source = Source { bytes, directory: directory.as_deref(), file_name };
+    match stamp {
+        Some(_) => Document::parse(source, policy),
+        None => Document::parse_linked(source, policy),
+    }
 }
 
 /// Returns the document of a skill whose `SKILL.md` is not read.

@@ -179,8 +179,8 @@ impl Source {
         let skill = self.at(locator, |place| {
             let mut bytes = Vec::new();
             match self.manifest(place, &mut bytes) {
-                Manifest::Read { file_name, .. } => {
-                    let document = manifest::parse(place, &file_name, &bytes, policy);
+                Manifest::Read { file_name, stamp } => {
+                    let document = manifest::parse(place, &file_name, &bytes, stamp, policy);
                     let text = String::from_utf8(bytes)
                         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
                     Ok(Some(Skill { document, text }))

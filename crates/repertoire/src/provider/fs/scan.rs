@@ -195,7 +195,7 @@ impl Scanner<'_> {
         let (file_name, document, stamp) =
             match manifest::read(place, Care::Once, cap, limits.max_entries, buffer) {
                 Manifest::Read { file_name, stamp } => {
-                    let document = manifest::parse(place, &file_name, buffer, policy);
+                    let document = manifest::parse(place, &file_name, buffer, stamp, policy);
                     (file_name, document, stamp)
                 }
                 Manifest::Refused { file_name, rule, message, help } => {
