@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 
 use clap::Args;
 use repertoire::Entry;
+use repertoire::discovery::Presence;
 use repertoire_model::catalog::{CatalogEntry, CatalogOptions, render};
 use repertoire_model::{Severity, State, diagnostic};
 use serde::Serialize;
@@ -13,7 +14,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::json::DiagnosticJson;
 use crate::ui::{Align, Column, Style, Table, Ui};
-use crate::wire::{Context, Library};
+use crate::wire::{Context, Library, Reason};
 
 /// The characters of a digest that a table shows.
 const DIGEST_CHARS: usize = "sha256:".len() + 12;
@@ -110,6 +111,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
     }
     ui.flush()?;
     summary(ui, &library, args)?;
+    // The process ends here; freeing a large library piece by piece would only take time.
+    std::mem::forget(library);
     Ok(Exit::Success)
 }
 
@@ -269,6 +272,19 @@ fn summary(ui: &mut Ui, library: &Library, args: &ListArgs) -> Result<(), CliErr
         let word = ui.paint_err(found.severity.into(), &format!("{}:", found.severity));
         let (message, path) = (crate::ui::escape(&found.message), crate::ui::escape(&problem.path));
         writeln!(ui.err(), "{word} {message} ({path})")?;
+    }
+    let mut warnings: Vec<String> = library
+        .places
+        .iter()
+        .filter(|place| place.reason == Reason::Given && place.presence == Presence::Missing)
+        .map(|place| format!("there is no directory {}", place.path.display()))
+        .collect();
+    if let Some((entry, _)) = library.snapshot.refusals().next() {
+        warnings.push(format!("the policy in force refuses this library because of {}", entry.path));
+    }
+    for warning in warnings {
+        let word = ui.paint_err(Style::Warning, "warning:");
+        writeln!(ui.err(), "{word} {}", crate::ui::escape(&warning))?;
     }
     let counts = ui.paint_err(Style::Heading, &parts.join(", "));
     writeln!(ui.err(), "{counts}")?;
