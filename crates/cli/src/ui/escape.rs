@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use repertoire_model::text::is_invisible;
+use repertoire_model::text::is_control_or_invisible;
 
 /// Returns `text` on one line, with every control and invisible character shown as an escape.
 pub(crate) fn escape(text: &str) -> Cow<'_, str> {
@@ -18,7 +18,11 @@ pub(crate) fn escape_lines(text: &str) -> Cow<'_, str> {
 }
 
 fn escape_except(text: &str, is_kept: impl Fn(char) -> bool) -> Cow<'_, str> {
-    let is_harmful = |c: char| (c.is_control() || is_invisible(c)) && !is_kept(c);
+    // Most text is plain, which bytes tell faster than characters.
+    if text.bytes().all(|b| (b' '..=b'~').contains(&b)) {
+        return Cow::Borrowed(text);
+    }
+    let is_harmful = |c: char| is_control_or_invisible(c) && !is_kept(c);
     if !text.chars().any(is_harmful) {
         return Cow::Borrowed(text);
     }

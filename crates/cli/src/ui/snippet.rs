@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 use repertoire_model::Severity;
-use repertoire_model::text::is_invisible;
+use repertoire_model::text::is_control_or_invisible;
 
 use super::escape;
 
@@ -130,7 +130,7 @@ fn harmless(c: char) -> Cow<'static, str> {
     if c == '\t' {
         return Cow::Borrowed("    ");
     }
-    if c.is_control() || is_invisible(c) {
+    if is_control_or_invisible(c) {
         return Cow::Borrowed("\u{fffd}");
     }
     Cow::Owned(c.to_string())

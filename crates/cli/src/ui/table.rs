@@ -68,7 +68,7 @@ impl Table {
         let mut widths: Vec<usize> = self.columns.iter().map(|column| column.heading.width()).collect();
         for row in &self.rows {
             for (width, cell) in widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.width());
+                *width = (*width).max(columns(cell));
             }
         }
         let total: usize = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
@@ -89,7 +89,7 @@ impl Table {
         let mut line = String::new();
         for (index, ((column, width), cell)) in self.columns.iter().zip(widths).zip(cells).enumerate() {
             let cut = cut(cell, *width);
-            let padding = " ".repeat(width.saturating_sub(cut.width()));
+            let padding = " ".repeat(width.saturating_sub(columns(&cut)));
             let painted = style(column).map_or_else(|| cut.clone(), |style| ui.paint(style, &cut));
             let is_last = index + 1 == self.columns.len();
             match column.align {
@@ -107,9 +107,14 @@ impl Table {
     }
 }
 
+/// Returns how many columns of the screen `text` takes; of escaped ASCII every byte takes one.
+fn columns(text: &str) -> usize {
+    if text.is_ascii() { text.len() } else { text.width() }
+}
+
 /// Returns as much of `text` as fits `width` columns of the screen, with an ellipsis where it was cut.
 fn cut(text: &str, width: usize) -> String {
-    if text.width() <= width {
+    if columns(text) <= width {
         return text.to_owned();
     }
     let mut room = width.saturating_sub(1);
