@@ -104,6 +104,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
             skills: rows.into_iter().map(skill_json).collect(),
             problems: library.problems.iter().map(DiagnosticJson::of_source).collect(),
         })?;
+        ui.flush()?;
+        // The process ends here; freeing a large library piece by piece would only take time.
+        std::mem::forget(library);
         return Ok(Exit::Success);
     }
     if !rows.is_empty() {

@@ -7,7 +7,7 @@ use repertoire_model::{Diagnostic, Digest, Document, Manifest, RuleId, Severity,
 
 use super::super::safe_dir::Stamp;
 use super::codec::{Reader, Writer};
-use super::contents::{FORMAT, MAGIC};
+use super::contents::{FORMAT, MAGIC, checksum};
 use super::*;
 
 fn texts() -> impl Strategy<Value = Vec<String>> {
@@ -148,7 +148,7 @@ proptest! {
         payload.bytes.extend_from_slice(&bytes);
         let mut whole = MAGIC.to_vec();
         whole.extend_from_slice(&FORMAT.to_le_bytes());
-        whole.extend_from_slice(Digest::of(&payload.bytes).as_bytes());
+        whole.extend_from_slice(&checksum(&payload.bytes).to_le_bytes());
         whole.extend_from_slice(&payload.bytes);
         if let Some(cache) = Cache::decode(whole, "key") {
             for (_, remembered) in cache.all() {
