@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use repertoire_model::SkillName;
-use repertoire_model::name::{Grammar, GrammarFault, STANDARD_MAX_CHARS, grammar_faults};
+use repertoire_model::name::{Grammar, grammar_faults};
 use serde_json::json;
 
 use crate::config::up_to_repository_root;
@@ -61,17 +61,8 @@ fn standard_name(given: &str) -> Result<SkillName, CliError> {
     if let (Some(name), []) = (SkillName::new(given), faults.as_slice()) {
         return Ok(name);
     }
-    let reason = match faults.first() {
-        Some(GrammarFault::TooLong(length)) => {
-            format!("it has {length} characters, {STANDARD_MAX_CHARS} are allowed")
-        }
-        Some(GrammarFault::Uppercase) => "it holds an upper-case letter".to_owned(),
-        Some(GrammarFault::EdgeHyphen) => "it starts or ends with a hyphen".to_owned(),
-        Some(GrammarFault::DoubleHyphen) => "it holds two hyphens in a row".to_owned(),
-        Some(GrammarFault::Character(c)) => format!("it holds {c:?}; only a-z, 0-9 and hyphens are allowed"),
-        _ => "it is empty".to_owned(),
-    };
-    let error = CliError::usage(format!("`{given}` is no name for a skill: {reason}"));
+    let reason = faults.first().map_or_else(|| "is empty".to_owned(), ToString::to_string);
+    let error = CliError::usage(format!("`{given}` is no name for a skill: it {reason}"));
     Err(match suggestion(given) {
         Some(name) => error.hint(format!("did you mean `{name}`?")),
         None => error,
