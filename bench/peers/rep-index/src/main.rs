@@ -10,7 +10,7 @@ use pollster::block_on;
 use repertoire::provider::fs::{FsOptions, FsProvider};
 use repertoire::{Provider, Registry};
 use repertoire_model::Policy;
-use repertoire_model::catalog::{CatalogEntry, CatalogOptions, render};
+use repertoire_model::catalog::CatalogOptions;
 use stopwatch::Task;
 
 /// The allocator of `rep`.
@@ -42,16 +42,6 @@ fn open(library: &Path, cache: Option<PathBuf>) -> Registry {
 
 /// Renders the default catalog from a snapshot, without a budget and so without counting tokens.
 fn catalog(registry: &Registry) -> (usize, String) {
-    let snapshot = registry.snapshot();
-    let entries: Vec<CatalogEntry<'_>> = snapshot
-        .active()
-        .filter(|entry| entry.is_in_catalog())
-        .map(|entry| CatalogEntry {
-            name: entry.name().as_str(),
-            description: &entry.document.description,
-            location: None,
-        })
-        .collect();
-    let catalog = render(&entries, &CatalogOptions::default()).expect("the usual options are sound");
-    (entries.len(), catalog.text)
+    let catalog = registry.snapshot().catalog(&CatalogOptions::default()).expect("the usual options are sound");
+    (catalog.report.tiers.len(), catalog.text)
 }
