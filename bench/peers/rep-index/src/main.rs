@@ -42,6 +42,7 @@ fn open(library: &Path, cache: Option<PathBuf>) -> Registry {
 
 /// Renders the default catalog from a snapshot, without a budget and so without counting tokens.
 fn catalog(registry: &Registry) -> (usize, String) {
-    let catalog = registry.snapshot().catalog(&CatalogOptions::default()).expect("the usual options are sound");
+    let catalog =
+        registry.snapshot().catalog(&CatalogOptions::default()).expect("the usual options are sound");
     (catalog.report.tiers.len(), catalog.text)
 }
