@@ -21,6 +21,8 @@ pub mod validate;
 pub mod policy;
 pub mod resolve;
 pub mod catalog;
+pub mod answer;
+pub mod ledger;
 pub mod compat;
 
 pub use bundle::{Bundle, BundleFile, Digest, FileEntry, FileKind};

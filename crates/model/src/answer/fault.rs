@@ -1,0 +1,114 @@
+//! Calls that could not be answered. They are answers too: a model that reads what was wrong does better next time.
+
+/// Why a call could not be answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The tool that was called, by the name it is known under to the model.
+    pub tool: String,
+    /// The skill that was asked for, as it was given and shortened.
+    pub skill: Option<String>,
+    /// What is wrong.
+    pub kind: FaultKind,
+}
+
+/// What is wrong with a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FaultKind {
+    /// No skill has that name, or none that this agent may know of.
+    UnknownSkill {
+        /// Names near to it, best first.
+        near: Vec<String>,
+        /// How many skills there are.
+        total: usize,
+        /// All their names, where they are few.
+        all: Vec<String>,
+    },
+    /// The skill exists, and the policy says so, but this agent may not use it.
+    NotPermitted,
+    /// The skill was there when the catalog was written and is no longer.
+    Gone,
+    /// The skill is set aside because of what is wrong with it.
+    Broken {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No tool has that name.
+    UnknownTool {
+        /// The tools there are.
+        tools: Vec<String>,
+    },
+    /// A skill was called as if it were a tool.
+    SkillAsTool,
+    /// An argument that is needed is not there.
+    MissingArgument {
+        /// The argument.
+        name: String,
+    },
+    /// An argument is not what the tool takes.
+    BadArgument {
+        /// The argument.
+        name: String,
+        /// What it takes.
+        expected: String,
+    },
+    /// The tool takes no such argument.
+    UnknownArgument {
+        /// The argument, as it was given and shortened.
+        name: String,
+        /// The arguments that the tool takes.
+        takes: Vec<String>,
+    },
+    /// The path is not one that a file of a skill can have.
+    BadPath {
+        /// The path, as it was given and shortened.
+        path: String,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The skill has no such file.
+    NoFile {
+        /// The path.
+        path: String,
+        /// Files whose names are near, best first.
+        near: Vec<String>,
+    },
+    /// The skill has no such directory.
+    NoDirectory {
+        /// The path.
+        path: String,
+    },
+    /// The path leads to a directory where a file was asked for.
+    IsDirectory {
+        /// The path.
+        path: String,
+    },
+    /// The path leads to a file where a directory was asked for.
+    NotDirectory {
+        /// The path.
+        path: String,
+    },
+    /// The file is never read: it is hidden, a link or a device.
+    Forbidden {
+        /// The path.
+        path: String,
+    },
+    /// The file is not text.
+    Binary {
+        /// The path.
+        path: String,
+        /// Its media type.
+        media_type: String,
+        /// How many bytes it has.
+        size: u64,
+    },
+    /// The file is larger than what is ever read.
+    TooLarge {
+        /// The path.
+        path: String,
+    },
+    /// The operating system failed.
+    Failed {
+        /// What it says.
+        reason: String,
+    },
+}

@@ -1,0 +1,35 @@
+//! Answers of `read_skill_file`.
+
+use crate::{SkillName, SkillPath};
+
+/// A file of a skill, or some of its lines.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileText {
+    /// The skill.
+    pub skill: SkillName,
+    /// The file.
+    pub path: SkillPath,
+    /// The text, cut where `truncation` says.
+    pub text: String,
+    /// The number of the first line in `text`.
+    pub first_line: usize,
+    /// How many lines `text` holds; 0 for a range past the end.
+    pub lines: usize,
+    /// How many lines the file has.
+    pub total_lines: usize,
+    /// How many bytes the file has.
+    pub size: u64,
+    /// Whether only some of the lines were asked for.
+    pub is_range: bool,
+    /// What was left out, where anything was.
+    pub truncation: Option<Truncation>,
+}
+
+/// What was left out of a file to keep within the cap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Truncation {
+    /// The most bytes that are shown.
+    pub cap: usize,
+    /// The line to go on with; `None` where a single line is longer than the cap and cannot be shown whole.
+    pub next_line: Option<usize>,
+}

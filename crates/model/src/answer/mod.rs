@@ -1,0 +1,20 @@
+//! What a tool answers a model: one typed value, and four ways to write it down.
+//!
+//! Whatever a skill's author wrote is untrusted here: it stands in a wrapper that it cannot close, it is bounded by a named
+//! constant or comes with its price in tokens, and nothing of it is cut without saying so.
+
+mod value;
+mod loaded;
+mod file;
+mod listing;
+mod fault;
+mod wording;
+mod render;
+
+pub use fault::{Fault, FaultKind};
+pub use file::{FileText, Truncation};
+pub use listing::{FileList, ListedFile, ListedSkill, SkillList};
+pub use loaded::{Acknowledged, BucketText, Loaded, LoadedSkill, Occasion, Section};
+pub use render::Render;
+pub use value::{Answer, Injection};
+pub use wording::{ErrorStyle, Wording};

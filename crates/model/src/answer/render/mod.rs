@@ -1,0 +1,5 @@
+//! The four ways to write an answer down.
+
+mod render;
+
+pub use render::Render;

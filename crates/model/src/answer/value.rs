@@ -1,0 +1,57 @@
+//! The answer itself.
+
+use super::{Acknowledged, BucketText, Fault, FileList, FileText, Loaded, SkillList};
+use crate::{Digest, SkillName};
+
+/// What a tool answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// A skill's instructions.
+    Loaded(Box<Loaded>),
+    /// The instructions are in the context already.
+    Acknowledged(Acknowledged),
+    /// A file that was asked for together with the skill.
+    Bucket(Box<BucketText>),
+    /// The skill is no longer active.
+    Unloaded(SkillName),
+    /// The skill was not active.
+    NotLoaded(SkillName),
+    /// A file of a skill, or some of its lines.
+    File(FileText),
+    /// The files of a skill.
+    Files(FileList),
+    /// The skills there are.
+    Skills(SkillList),
+    /// What a host's own tool says, and whether it is an error.
+    Custom {
+        /// The text.
+        text: String,
+        /// Whether the call failed.
+        is_error: bool,
+    },
+    /// The call could not be answered.
+    Fault(Fault),
+}
+
+/// A skill whose whole instructions an answer puts into the context.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Injection {
+    /// The skill.
+    pub name: SkillName,
+    /// The digest of its instructions.
+    pub digest: Digest,
+}
+
+impl Answer {
+    /// Returns whether the call failed.
+    pub fn is_error(&self) -> bool {
+        matches!(self, Self::Fault(_) | Self::Custom { is_error: true, .. })
+    }
+
+    /// Returns the skills whose whole instructions this answer puts into the context, in order.
+    pub fn injections(&self) -> Vec<Injection> {
+        let Self::Loaded(loaded) = self else { return Vec::new() };
+        let skills = loaded.first.iter().chain([&loaded.skill]);
+        skills.map(|skill| Injection { name: skill.name.clone(), digest: skill.digest }).collect()
+    }
+}

@@ -1,0 +1,54 @@
+//! The words of an answer that a host chooses: its names for tools and arguments.
+
+/// What tools and arguments are called, where an answer tells the model what to do next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wording {
+    /// The tool that loads a skill.
+    pub load: String,
+    /// Its argument for the name of the skill.
+    pub name: String,
+    /// The tool that reads a file, where there is one.
+    pub read_file: Option<String>,
+    /// Its argument for the skill.
+    pub skill: String,
+    /// Its argument for the path.
+    pub path: String,
+    /// Its argument for the first line.
+    pub start_line: String,
+    /// Its argument for the last line.
+    pub end_line: String,
+    /// The tool that lists the files of a skill, where there is one.
+    pub list_files: Option<String>,
+    /// The tool that lists skills, where there is one.
+    pub list: Option<String>,
+    /// How unknown skills are answered.
+    pub errors: ErrorStyle,
+}
+
+/// How the name of a skill that does not exist is answered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum ErrorStyle {
+    /// With the nearest names, and all of them where they are few; the default.
+    #[default]
+    Names,
+    /// With a pointer at the menu, as short as can be.
+    Menu,
+}
+
+impl Default for Wording {
+    fn default() -> Self {
+        let word = str::to_owned;
+        Self {
+            load: word("load_skill"),
+            name: word("name"),
+            read_file: Some(word("read_skill_file")),
+            skill: word("skill"),
+            path: word("path"),
+            start_line: word("start_line"),
+            end_line: word("end_line"),
+            list_files: Some(word("list_skill_files")),
+            list: Some(word("list_skills")),
+            errors: ErrorStyle::default(),
+        }
+    }
+}
