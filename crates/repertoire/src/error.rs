@@ -37,6 +37,10 @@ pub enum ErrorKind {
     InvalidSkill,
     /// The policy in force refuses the whole library because of one skill.
     Refused,
+    /// A tool may not have this name.
+    ReservedName,
+    /// No agent has this name.
+    AgentNotFound,
     /// The operating system reported an error.
     Io,
 }
@@ -117,6 +121,8 @@ impl fmt::Display for Error {
             ErrorKind::TooLarge => "file is too large",
             ErrorKind::InvalidSkill => "skill is not valid",
             ErrorKind::Refused => "the policy refuses this library",
+            ErrorKind::ReservedName => "a tool may not be called that",
+            ErrorKind::AgentNotFound => "agent not found",
             ErrorKind::Io => "input or output failed",
         })?;
         if let Some(subject) = &self.subject {

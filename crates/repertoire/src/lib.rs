@@ -8,6 +8,8 @@ pub mod discovery;
 pub mod error;
 pub mod provider;
 pub mod registry;
+pub mod session;
+pub mod tool;
 pub mod tokens;
 mod stored;
 #[doc(hidden)]
@@ -17,7 +19,9 @@ pub use error::{Error, ErrorKind};
 pub use provider::fs::{FsOptions, FsProvider};
 pub use provider::memory::{MemoryProvider, SkillDefinition, define_skill};
 pub use provider::{FileContent, FileListing, Listing, Locator, Provider, Skill};
-pub use registry::{Entry, Lookup, Registry, Resources, Snapshot};
+pub use registry::{Entry, Lookup, Registry, RegistryBuilder, Resources, Snapshot};
+pub use session::{Reply, Session, SessionOptions};
+pub use tool::Tool;
 pub use repertoire_model as model;
 pub use repertoire_model::{
     Catalog, CatalogOptions, Diagnostic, LineRange, Policy, Profile, Severity, SkillName, SkillPath, State,

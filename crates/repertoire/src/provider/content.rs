@@ -2,7 +2,7 @@
 
 use repertoire_model::{Bundle, BundleFile, Digest, Document, FileEntry, LineRange};
 
-use super::{BoxFuture, Locator, Provider};
+use super::{BoxFuture, FileListing, Locator, Provider};
 use crate::{Error, ErrorKind};
 
 /// How much of a file is looked at to tell text from binary.
@@ -61,6 +61,30 @@ impl Skill {
     /// Returns the instructions: everything after the frontmatter, byte for byte.
     pub fn body(&self) -> &str {
         self.text.get(self.document.body.offset..).unwrap_or_default()
+    }
+}
+
+/// A skill with its text and its files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenedSkill {
+    /// The skill.
+    pub skill: Skill,
+    /// Its files.
+    pub files: FileListing,
+    /// The mark of its `SKILL.md` as it was read; `None` where a later change might leave the mark as it is.
+    pub revision: Option<Revision>,
+}
+
+/// A mark that is another one whenever a `SKILL.md` has changed.
+///
+/// It means nothing but to the provider that gave it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Revision([u64; 5]);
+
+impl Revision {
+    /// Returns the mark that `facts` make up.
+    pub fn new(facts: [u64; 5]) -> Self {
+        Self(facts)
     }
 }
 
@@ -124,6 +148,20 @@ pub fn media_type(path: &str, bytes: &[u8]) -> &'static str {
         .iter()
         .find(|(known, _)| extension.eq_ignore_ascii_case(known))
         .map_or(PLAIN_TEXT, |(_, kind)| kind)
+}
+
+/// Returns the skill at `locator` with its files, read one after the other.
+pub(super) fn open<'a, P: Provider + ?Sized>(
+    provider: &'a P,
+    locator: &'a Locator,
+) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
+    Box::pin(async move {
+        // The mark is taken first: what is read later may be newer, never older.
+        let revision = provider.revision(locator);
+        let Some(skill) = provider.get(locator).await? else { return Ok(None) };
+        let files = provider.files(locator).await?;
+        Ok(Some(OpenedSkill { skill, files, revision }))
+    })
 }
 
 /// Returns every file of the skill at `locator` with its digest, read one by one.

@@ -183,6 +183,12 @@ impl Snapshot {
         self.number
     }
 
+    /// Returns whether there is nothing in this snapshot that is not in `other`, and the other way round.
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        let Self { number: _, entries, problems, refusals } = self;
+        *entries == other.entries && *problems == other.problems && *refusals == other.refusals
+    }
+
     /// Returns every skill, sorted by name, active ones before others of the same name.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
