@@ -8,11 +8,13 @@ pub mod discovery;
 pub mod error;
 pub mod provider;
 pub mod registry;
+pub mod agent;
 pub mod tokens;
 mod stored;
 #[doc(hidden)]
 pub mod testing;
 
+pub use agent::{Agent, Bind, Inherit};
 pub use error::{Error, ErrorKind};
 pub use provider::fs::{FsOptions, FsProvider};
 pub use provider::memory::{MemoryProvider, SkillDefinition, define_skill};
