@@ -20,6 +20,8 @@ pub mod diagnostic;
 pub mod validate;
 pub mod policy;
 pub mod resolve;
+pub mod scope;
+pub mod prompt;
 pub mod catalog;
 pub mod answer;
 pub mod ledger;
@@ -34,7 +36,9 @@ pub use manifest::Manifest;
 pub use name::SkillName;
 pub use path::{PathFault, SkillPath};
 pub use policy::{Policy, Profile};
+pub use prompt::Fragment;
 pub use resolve::State;
+pub use scope::{Pattern, Scope};
 pub use validate::RuleId;
 
 /// A fingerprint of this crate's sources; whatever is kept of a [`Document`] is good only for the same one.

@@ -10,11 +10,13 @@ pub mod provider;
 pub mod registry;
 pub mod session;
 pub mod tool;
+pub mod agent;
 pub mod tokens;
 mod stored;
 #[doc(hidden)]
 pub mod testing;
 
+pub use agent::{Agent, Bind, Inherit};
 pub use error::{Error, ErrorKind};
 pub use provider::fs::{FsOptions, FsProvider};
 pub use provider::memory::{MemoryProvider, SkillDefinition, define_skill};
