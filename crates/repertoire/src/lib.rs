@@ -12,12 +12,14 @@ pub mod session;
 pub mod tool;
 pub mod agent;
 pub mod tokens;
+pub mod event;
 mod stored;
 #[doc(hidden)]
 pub mod testing;
 
 pub use agent::{Agent, Bind, Inherit};
 pub use error::{Error, ErrorKind};
+pub use event::{Event, EventKind, EventSink, JsonlOptions, JsonlSink, MemorySink, Outcome, Sinks};
 pub use provider::fs::{FsOptions, FsProvider};
 pub use provider::memory::{MemoryProvider, SkillDefinition, define_skill};
 pub use provider::{FileContent, FileListing, Listing, Locator, Provider, Skill};
