@@ -152,6 +152,7 @@ impl From<Error> for CliError {
             | ErrorKind::TooLarge
             | ErrorKind::InvalidSkill
             | ErrorKind::Refused => CliErrorKind::No,
+            ErrorKind::AgentNotFound | ErrorKind::ReservedName => CliErrorKind::Usage,
             _ => CliErrorKind::Failure,
         };
         let mut converted = Self::new(kind, error.to_string());

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use repertoire::discovery::{self, DiscoveryInput, Presence, Tier};
 use repertoire::provider::Problem;
 use repertoire::provider::fs::{FsOptions, FsProvider};
-use repertoire::{Entry, Lookup, Provider, Registry, Snapshot};
-use repertoire_model::{Policy, Severity};
+use repertoire::{Entry, Lookup, Provider, Registry, Session, SessionOptions, Snapshot};
+use repertoire_model::answer::Render;
+use repertoire_model::{CatalogOptions, Policy, Severity};
 
 use crate::cli::Globals;
+use crate::commands::catalog;
 use crate::config::{self, Settings};
 use crate::env::{self, Env};
 use crate::error::CliError;
@@ -151,23 +153,63 @@ impl Context {
         mut problems: Vec<Problem>,
         policy: Policy,
     ) -> Library {
+        let is_there = |place: &&Place| place.presence != Presence::Missing;
+        let providers = self.providers(places.iter().filter(is_there), &policy);
+        let registry = pollster::block_on(Registry::open_for_inspection(providers, policy));
+        let snapshot = registry.snapshot();
+        problems.extend(snapshot.problems().iter().cloned());
+        Library { registry, snapshot, places, problems }
+    }
+
+    /// Returns what reads the skills of `places`.
+    fn providers<'p>(
+        &self,
+        places: impl Iterator<Item = &'p Place>,
+        policy: &Policy,
+    ) -> Vec<Arc<dyn Provider>> {
         let cache = self.cache_directory();
-        let provider = |place: &Place| -> Arc<dyn Provider> {
+        // A directory that an earlier place leads to is read there.
+        let read = places.filter(|place| !matches!(place.presence, Presence::SameAs(_)));
+        read.map(|place| -> Arc<dyn Provider> {
             Arc::new(FsProvider::new(FsOptions {
                 limits: self.settings.scan,
                 policy: policy.clone(),
                 cache: cache.clone(),
                 ..FsOptions::new(&place.label, &place.path)
             }))
-        };
-        // A directory that an earlier place leads to is read there.
-        let read =
-            places.iter().filter(|place| !matches!(place.presence, Presence::SameAs(_) | Presence::Missing));
-        let registry =
-            pollster::block_on(Registry::open_for_inspection(read.map(provider).collect(), policy));
-        let snapshot = registry.snapshot();
-        problems.extend(snapshot.problems().iter().cloned());
-        Library { registry, snapshot, places, problems }
+        })
+        .collect()
+    }
+
+    /// Returns what sessions are given; answers are written as `render` says where it says anything.
+    pub(crate) fn session_options(&self, render: Option<&str>) -> SessionOptions {
+        let settings = &self.settings;
+        SessionOptions {
+            render: render.and_then(Render::parse).unwrap_or(settings.session.render),
+            catalog: CatalogOptions { search_tool: None, ..catalog::configured(self) },
+            show_loaded: settings.catalog_show_loaded,
+            include_frontmatter: settings.include_frontmatter,
+            ..settings.session.clone()
+        }
+    }
+
+    /// Opens a session with `options` for the agent called `agent`, or for one that may see everything.
+    pub(crate) fn session(&self, options: SessionOptions, agent: Option<&str>) -> Result<Session, CliError> {
+        let policy = self.settings.policy.clone();
+        let (places, _) = self.places(&policy);
+        // A directory that is not there yet may be by the time the session looks again.
+        let providers = self.providers(places.iter(), &policy);
+        let mut builder = Registry::builder()
+            .providers(providers)
+            .policy(policy)
+            .session_options(options)
+            .inherit(self.settings.inherit)
+            .sinks(self.sinks());
+        for agent in self.settings.agents.values() {
+            builder = builder.agent(agent.clone());
+        }
+        let registry = builder.open_blocking()?;
+        Ok(registry.session_blocking(agent)?)
     }
 
     /// Returns `path` as a person in the working directory would write it.

@@ -2,7 +2,10 @@
 //!
 //! The documentation, the template of `rep init`, the parser and its suggestions are all made from this table.
 
+use repertoire::session::{DenyStyle, Refresh, Requires, Unload};
+use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
+use repertoire_model::ledger::Reload;
 use repertoire_model::name::Grammar;
 use repertoire_model::policy::{Action, Duplicates, NameMismatch, OnInvalid, ResourceListing};
 use repertoire_model::{Profile, RuleId, Severity};
@@ -34,6 +37,8 @@ pub(crate) enum Kind {
     Number(usize, usize),
     /// `true` or `false`.
     Switch,
+    /// A name that a tool or an argument can have.
+    Name,
     /// A list of strings.
     Words,
     /// A list of directories, relative to the file they stand in.
@@ -45,7 +50,7 @@ pub(crate) enum Kind {
 /// A value that some layer gives to a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// For [`Kind::Word`].
+    /// For [`Kind::Word`] and [`Kind::Name`].
     Word(String),
     /// For [`Kind::Number`].
     Number(usize),
@@ -86,6 +91,12 @@ const LISTING: Words<ResourceListing> = &[
     ("declared", ResourceListing::Declared),
     ("both", ResourceListing::Both),
 ];
+const RELOAD: Words<Reload> = &[
+    ("auto", Reload::Auto),
+    ("always_body", Reload::AlwaysBody),
+    ("short_ack", Reload::ShortAck),
+];
+const ERRORS: Words<ErrorStyle> = &[("names", ErrorStyle::Names), ("menu", ErrorStyle::Menu)];
 /// The words for the severity of a rule.
 pub(crate) const SEVERITIES: Words<Option<Severity>> = &[
     ("off", None),
@@ -154,6 +165,7 @@ pub(crate) const KEYS: &[Key] = &[
     key!("duplicates" word DUPLICATES policy.duplicates, None, "What happens to skills that share a name."),
     key!("on_invalid" word ON_INVALID policy.on_invalid, None, "What happens to a skill that cannot be understood."),
     key!("name_mismatch" word NAME_MISMATCH policy.name_mismatch, None, "What happens when a skill's name differs from its directory."),
+    key!("unload" words of Unload by as_str, session.unload, None, "What unloading means for the transcript: the instructions stay until the next compaction, or the host takes them out at once."),
     key!("name.grammar" word GRAMMAR policy.name_grammar, None, "The grammar that names are held against."),
     key!("name.reserved" Kind::Words, Words policy.reserved_words, strings, None, "Words that a name should not hold."),
     key!("name.reserved_action" word ACTION policy.reserved_action, None, "How loudly a reserved word in a name is reported."),
@@ -167,7 +179,31 @@ pub(crate) const KEYS: &[Key] = &[
     key!("catalog.budget_tokens" Kind::Number(0, LARGE), Number catalog_budget, number, Some("catalog --budget"), "The most tokens the catalog may have; 0 for any number."),
     key!("catalog.over_budget" words of OverBudget by as_str, catalog_over_budget, None, "What happens to a catalog over its budget."),
     key!("catalog.show_loaded" Kind::Switch, Switch catalog_show_loaded, switch, None, "Whether the `menu` catalog may mark loaded skills; it defeats prompt caching."),
+    key!("catalog.refresh" words of Refresh by as_str, session.refresh, None, "When the catalog of a session follows the library: at a compaction, only when asked, or at once, which defeats prompt caching."),
+    key!("render.load" words of Render by as_str, session.render, Some("call --render, session --render"), "How answers of tools are written."),
     key!("load.include_frontmatter" Kind::Switch, Switch include_frontmatter, switch, Some("show --raw"), "Whether a skill's frontmatter is shown with its instructions."),
+    key!("load.reload" word RELOAD session.reload, None, "What happens when an active skill is loaded again: acknowledged if it is surely in the context and unchanged, given again, or acknowledged as long as some version of it is there."),
+    key!("load.soft_limit_tokens" Kind::Number(1, LARGE), Number session.soft_limit, number, None, "The number of tokens from which instructions come with a warning and an outline; nothing is ever cut."),
+    key!("load_skill.bucket_args" Kind::Switch, Switch session.bucket_arguments, switch, None, "Whether `load_skill` takes `reference`, `script` and `asset`."),
+    key!("read.max_bytes" Kind::Number(256, 16_777_216), Number session.read_bytes, number, None, "The most bytes of a file that one call of `read_skill_file` returns."),
+    key!("requires.mode" words of Requires by as_str, session.requires, None, "Whether the skills that a loaded one requires are named to the model or loaded with it."),
+    key!("requires.max_tokens" Kind::Number(0, LARGE), Number session.requires_max_tokens, number, None, "The most tokens of skills that are loaded because another one requires them."),
+    key!("tools.names.load" Kind::Name, Word session.names.load, quoted, None, "What the tool that loads a skill is called."),
+    key!("tools.names.unload" Kind::Name, Word session.names.unload, quoted, None, "What the tool that unloads a skill is called."),
+    key!("tools.names.read_file" Kind::Name, Word session.names.read_file, quoted, None, "What the tool that reads a file of a skill is called."),
+    key!("tools.names.list_files" Kind::Name, Word session.names.list_files, quoted, None, "What the tool that lists the files of a skill is called."),
+    key!("tools.names.list" Kind::Name, Word session.names.list, quoted, None, "What the tool that lists skills is called."),
+    key!("tools.args.name" Kind::Name, Word session.arguments.name, quoted, None, "What the argument for the skill to load or unload is called."),
+    key!("tools.args.skill" Kind::Name, Word session.arguments.skill, quoted, None, "What the argument for the skill of a file is called."),
+    key!("tools.args.path" Kind::Name, Word session.arguments.path, quoted, None, "What the argument for the path of a file is called."),
+    key!("tools.args.start_line" Kind::Name, Word session.arguments.start_line, quoted, None, "What the argument for the first line is called."),
+    key!("tools.args.end_line" Kind::Name, Word session.arguments.end_line, quoted, None, "What the argument for the last line is called."),
+    key!("tools.arg_aliases" Kind::Switch, Switch session.argument_aliases, switch, None, "Whether other usual names of arguments are understood too: `skill_name`, `skill_id`, `file_path` and the like."),
+    key!("tools.unload" Kind::Switch, Switch session.unload_tool, switch, None, "Whether there is a tool to unload skills."),
+    key!("tools.enum_limit" Kind::Number(0, LARGE), Number session.enum_limit, number, None, "The most names of skills that a tool's schema lists; with more, or 0, it lists none."),
+    key!("errors.style" word ERRORS session.errors, None, "How unknown skills are answered: with the nearest names, or with a pointer at the menu."),
+    key!("scope.enforce" Kind::Switch, Switch session.enforce_scope, switch, None, "Whether what an agent may not see is kept from its tools too, not only from its catalog."),
+    key!("scope.deny_style" words of DenyStyle by as_str, session.deny_style, None, "How an agent is told that a skill is not for it: as if there were none, or that it is not permitted."),
     key!("tokens.estimator" words of Tokenizer by name, estimator, None, "What tokens are counted with."),
     key!("scan.max_depth" Kind::Number(1, 6), Number scan.max_depth, number, None, "How many levels below a root skills are looked for."),
     key!("scan.max_directories" Kind::Number(1, LARGE), Number scan.max_directories, number, None, "The most directories of a root that are looked at."),
@@ -236,6 +272,7 @@ impl Kind {
             Self::Number(least, LARGE) => format!("a whole number, at least {least}"),
             Self::Number(least, most) => format!("a whole number, {least} to {most}"),
             Self::Switch => "`true`, `false`".to_owned(),
+            Self::Name => "a name of letters, digits, `_` and `-`".to_owned(),
             Self::Words => "a list of strings".to_owned(),
             Self::Paths => "a list of directories".to_owned(),
             Self::Severity => "`off`, `info`, `warning`, `error`".to_owned(),

@@ -42,7 +42,7 @@ pub(crate) fn parse(text: &str, directory: &Path, trust: &Trust) -> (Vec<Assignm
 /// Returns the value that `word`, from the environment or a flag, gives to `key`, or what it should have been.
 pub(crate) fn parse_word(key: &'static Key, word: &str) -> Result<Value, String> {
     let value = match key.kind {
-        Kind::Word(_) => DeValue::String(word.into()),
+        Kind::Word(_) | Kind::Name => DeValue::String(word.into()),
         Kind::Switch => match word {
             "true" | "1" => DeValue::Boolean(true),
             "false" | "0" => DeValue::Boolean(false),
@@ -108,6 +108,10 @@ impl Parser<'_> {
         match (converted, written.get_ref()) {
             (Value::Number(number), _) => {
                 let objection = self.trust.objection_to_number(key.name, *number);
+                self.object(written.span(), objection);
+            }
+            (Value::Switch(switch), _) => {
+                let objection = self.trust.objection_to_switch(key.name, *switch);
                 self.object(written.span(), objection);
             }
             (Value::Paths(roots), DeValue::Array(items)) => {
@@ -191,6 +195,15 @@ fn in_bounds(kind: Kind, number: usize) -> Result<Value, String> {
     }
 }
 
+/// The longest name of a tool that model vendors accept, in bytes.
+const MAX_NAME_BYTES: usize = 64;
+
+/// Returns whether model vendors accept `name` as that of a tool or an argument.
+fn is_name(name: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(is_allowed)
+}
+
 /// Returns `value` as what `key` takes, or what it takes.
 fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<Value, String> {
     let expected = || key.kind.describe();
@@ -198,6 +211,7 @@ fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<Value, St
         (Kind::Word(words), DeValue::String(word)) if words().iter().any(|known| known == word) => {
             Ok(Value::Word(word.to_string()))
         }
+        (Kind::Name, DeValue::String(name)) if is_name(name) => Ok(Value::Word(name.to_string())),
         (Kind::Switch, DeValue::Boolean(switch)) => Ok(Value::Switch(*switch)),
         (Kind::Number(..), DeValue::Integer(integer)) => {
             let number = usize::from_str_radix(integer.as_str(), integer.radix()).map_err(|_| expected())?;

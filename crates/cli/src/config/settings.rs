@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
+use repertoire::SessionOptions;
 use repertoire::provider::fs::ScanLimits;
+use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
+use repertoire_model::ledger::Reload;
 use repertoire_model::{Policy, Profile};
 
 /// A directory of skills that some layer names.
@@ -34,6 +37,8 @@ pub(crate) struct Settings {
     pub include_frontmatter: bool,
     /// What tokens are counted with.
     pub estimator: Tokenizer,
+    /// What sessions are given, but for what stands in fields of its own here.
+    pub session: SessionOptions,
     /// How far a scan goes.
     pub scan: ScanLimits,
     /// Whether the project's directories are looked for skills.
@@ -47,7 +52,7 @@ pub(crate) struct Settings {
 impl Settings {
     /// Returns the settings of `profile` before any layer changed them.
     pub(crate) fn of(profile: Profile) -> Self {
-        Self {
+        let standard = Self {
             policy: Policy::of(profile),
             roots: Vec::new(),
             catalog_format: Format::default(),
@@ -56,10 +61,27 @@ impl Settings {
             catalog_show_loaded: false,
             include_frontmatter: false,
             estimator: Tokenizer::default(),
+            session: SessionOptions::default(),
             scan: ScanLimits::default(),
             discover_project: true,
             discover_user: true,
             packs: Vec::new(),
+        };
+        match profile {
+            Profile::Standard | Profile::Strict | Profile::Lenient => standard,
+            // The harness guide's own menu and sentences, for hosts that do not cache prompts.
+            Profile::Harness => Self {
+                catalog_format: Format::Menu,
+                catalog_show_loaded: true,
+                include_frontmatter: true,
+                session: SessionOptions {
+                    render: Render::Text,
+                    errors: ErrorStyle::Menu,
+                    reload: Reload::ShortAck,
+                    ..SessionOptions::default()
+                },
+                ..standard
+            },
         }
     }
 }

@@ -55,6 +55,14 @@ impl Trust {
             .then(|| (format!("`{name}` of a project's file may be at most {most}"), HELP.to_owned()))
     }
 
+    /// Returns what speaks against `switch` as the value of the key `name`.
+    pub(crate) fn objection_to_switch(&self, name: &str, switch: bool) -> Option<Objection> {
+        let Self::Within(_) = self else { return None };
+        // Otherwise a clone could open to an agent what its user keeps from it.
+        (name == "scope.enforce" && !switch)
+            .then(|| (format!("a project's file may not turn `{name}` off"), HELP.to_owned()))
+    }
+
     /// Returns what speaks against `severity` for `rule`.
     pub(crate) fn objection_to_severity(
         &self,

@@ -120,6 +120,13 @@ impl RegistryBuilder {
         self
     }
 
+    /// Sets whoever is to be told of every call, in place of those before.
+    #[must_use]
+    pub fn sinks(mut self, sinks: Sinks) -> Self {
+        self.equipment.sinks = sinks;
+        self
+    }
+
     /// Opens the registry, as [`Registry::open`].
     ///
     /// Fails with [`ErrorKind::ReservedName`] where a tool has a name of the house's own, or of another tool.

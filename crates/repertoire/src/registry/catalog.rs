@@ -29,7 +29,8 @@ impl Snapshot {
         self.catalog_of(options, |entry| agent.sees(entry))
     }
 
-    fn catalog_of(
+    /// Renders the catalog of the skills that agents are offered and that `is_seen` picks.
+    pub(crate) fn catalog_of(
         &self,
         options: &CatalogOptions,
         is_seen: impl Fn(&Entry) -> bool,

@@ -73,17 +73,17 @@ impl Session {
 
     fn written(&self, snapshot: &Snapshot, options: CatalogOptions) -> String {
         let sees = |entry: &Entry| self.offers(entry);
-        match snapshot.catalog_for(&options, sees) {
+        match snapshot.catalog_of(&options, sees) {
             Ok(catalog) => catalog.text,
             // A session has no say in what is highlighted: a skill that is not there (any more) is simply not.
             Err(CatalogError::UnknownHighlight { .. }) => {
                 let options = CatalogOptions { highlight: None, ..options };
-                snapshot.catalog_for(&options, sees).map(|catalog| catalog.text).unwrap_or_default()
+                snapshot.catalog_of(&options, sees).map(|catalog| catalog.text).unwrap_or_default()
             }
             // Skills defined in code have no location, so there is nothing to list for whoever reads by location.
             Err(_) => {
                 let options = CatalogOptions { format: Format::default(), ..options };
-                snapshot.catalog_for(&options, sees).map(|catalog| catalog.text).unwrap_or_default()
+                snapshot.catalog_of(&options, sees).map(|catalog| catalog.text).unwrap_or_default()
             }
         }
     }
