@@ -5,6 +5,7 @@ mod builder;
 mod snapshot;
 mod catalog;
 mod check;
+mod requires;
 mod resources;
 mod remember;
 #[cfg(test)]
