@@ -229,9 +229,7 @@ impl Snapshot {
     ///
     /// What has exactly the name wins over what has it in another spelling, even if it is quarantined.
     pub fn find(&self, query: &str) -> Lookup<'_> {
-        let exact = self.named(query).first().into_iter().chain(self.qualified(query));
-        // Of one name, the active skill is first.
-        match exact.min_by_key(|entry| entry.state == State::Quarantined) {
+        match self.find_exact(query) {
             Some(entry) if entry.state == State::Quarantined => return Lookup::Quarantined(entry),
             Some(entry) => return Lookup::Found(entry),
             None => {}
@@ -241,6 +239,13 @@ impl Snapshot {
             Some(entry) => Lookup::Found(entry),
             None => Lookup::Unknown(self.nearest(query)),
         }
+    }
+
+    /// Returns the skill whose name or `source:name` is exactly `query`, one that is sound if there is one.
+    pub(crate) fn find_exact(&self, query: &str) -> Option<&Entry> {
+        let exact = self.named(query).first().into_iter().chain(self.qualified(query));
+        // Of one name, the active skill is first.
+        exact.min_by_key(|entry| entry.state == State::Quarantined)
     }
 
     /// Returns the skills called `name`.

@@ -86,8 +86,11 @@ impl Session {
     ///
     /// The host appends the text; what it holds whole counts as loaded from then on.
     pub async fn reattach(&self, budget: usize) -> Reattachment {
-        let lost: Vec<SkillName> =
-            self.state().ledger.lost_by_recency().map(|(name, _)| name.clone()).take(MAX_REATTACHED).collect();
+        let lost: Vec<SkillName> = {
+            let state = self.state();
+            let lost = state.ledger.lost_by_recency();
+            lost.into_iter().take(MAX_REATTACHED).map(|(name, _)| name.clone()).collect()
+        };
         let snapshot = self.registry().snapshot();
         let mut opened = Vec::with_capacity(lost.len());
         for name in lost {

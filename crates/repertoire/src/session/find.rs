@@ -2,7 +2,7 @@
 
 use repertoire_model::answer::{Answer, Fault, FaultKind};
 use repertoire_model::ledger::{Decision, Presence};
-use repertoire_model::{Severity, SkillName, text};
+use repertoire_model::{Severity, SkillName, State, text};
 
 use super::open::Session;
 use super::options::{DenyStyle, Unload};
@@ -60,7 +60,7 @@ impl Session {
             };
             Missed { kind, is_denied: true }
         };
-        match snapshot.find(asked) {
+        match meant(snapshot, asked) {
             Lookup::Found(entry) if self.may_use(entry) => Some(Ok(entry.clone())),
             // What its author keeps for people is not there for a model.
             Lookup::Found(entry) if entry.document.manifest.disable_model_invocation => None,
@@ -81,12 +81,12 @@ impl Session {
     /// Returns whether the catalog before the model names the skill.
     fn was_offered(&self, asked: &str) -> bool {
         let pinned = std::sync::Arc::clone(&self.state().pinned);
-        matches!(pinned.find(asked), Lookup::Found(entry) if self.offers(entry))
+        matches!(meant(&pinned, asked), Lookup::Found(entry) if self.offers(entry))
     }
 
     /// Returns the skill of `snapshot` that `asked` names, if a tool may use it.
     pub(crate) fn visible<'s>(&self, snapshot: &'s Snapshot, asked: &str) -> Option<&'s Entry> {
-        match snapshot.find(asked) {
+        match meant(snapshot, asked) {
             Lookup::Found(entry) if self.may_use(entry) => Some(entry),
             _ => None,
         }
@@ -173,6 +173,22 @@ impl Session {
     /// Returns whether the skill is in the context and meant to be followed.
     pub(crate) fn is_active(&self, name: &SkillName) -> bool {
         matches!(self.state().ledger.presence(name.as_str()), Presence::Active | Presence::Stale)
+    }
+}
+
+/// Returns what a model means by `asked`.
+///
+/// Another spelling of a name will do, `My Skill` for `my-skill`, but nothing that looks like a path: a skill that
+/// answered to `../my-skill` would teach models to write such things.
+fn meant<'s>(snapshot: &'s Snapshot, asked: &str) -> Lookup<'s> {
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.');
+    if asked.starts_with(char::is_alphanumeric) && asked.chars().all(is_plain) {
+        return snapshot.find(asked);
+    }
+    match snapshot.find_exact(asked) {
+        Some(entry) if entry.state == State::Quarantined => Lookup::Quarantined(entry),
+        Some(entry) => Lookup::Found(entry),
+        None => Lookup::Unknown(Vec::new()),
     }
 }
 

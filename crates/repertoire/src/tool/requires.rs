@@ -77,9 +77,7 @@ impl Walk<'_> {
         };
         let name = entry.name().clone();
         if self.path.contains(&name) {
-            let start = self.path.iter().position(|on_path| *on_path == name).unwrap_or(0);
-            let around: Vec<&str> = self.path[start..].iter().map(SkillName::as_str).collect();
-            self.note(format!("Skills that require each other: {} -> {name}.", around.join(" -> ")));
+            self.note_cycle(&name);
             return;
         }
         if self.session.is_active(&name) || !self.seen.insert(name.clone()) || self.seen.len() > MAX_FOLLOWED {
@@ -123,12 +121,17 @@ impl Walk<'_> {
     /// Notes whether one of `ids` leads back to a skill on the path.
     fn cycles(&mut self, ids: &[String]) {
         for id in ids {
-            let Some(name) = SkillName::new(id) else { continue };
-            if let Some(start) = self.path.iter().position(|on_path| *on_path == name) {
-                let around: Vec<&str> = self.path[start..].iter().map(SkillName::as_str).collect();
-                self.note(format!("Skills that require each other: {} -> {name}.", around.join(" -> ")));
+            if let Some(name) = SkillName::new(id).filter(|name| self.path.contains(name)) {
+                self.note_cycle(&name);
             }
         }
+    }
+
+    /// Notes that the path leads back to `name`, which is on it.
+    fn note_cycle(&mut self, name: &SkillName) {
+        let around = self.path.iter().skip_while(|on_path| *on_path != name).chain([name]);
+        let around: Vec<&str> = around.map(SkillName::as_str).collect();
+        self.note(format!("Skills that require each other: {}.", around.join(", ")));
     }
 
     fn find(&self, id: &str) -> Option<Entry> {
