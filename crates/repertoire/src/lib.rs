@@ -9,12 +9,16 @@ pub mod error;
 pub mod provider;
 pub mod registry;
 pub mod agent;
+pub mod template;
+pub mod binding;
+pub mod role;
 pub mod tokens;
 mod stored;
 #[doc(hidden)]
 pub mod testing;
 
 pub use agent::{Agent, Bind, Inherit};
+pub use binding::AgentPrompt;
 pub use error::{Error, ErrorKind};
 pub use provider::fs::{FsOptions, FsProvider};
 pub use provider::memory::{MemoryProvider, SkillDefinition, define_skill};
@@ -24,6 +28,8 @@ pub use repertoire_model as model;
 pub use repertoire_model::{
     Catalog, CatalogOptions, Diagnostic, LineRange, Policy, Profile, Severity, SkillName, SkillPath, State,
 };
+pub use role::{RoleOptions, RoleOrigin, RolePrompt, RoleResolver};
+pub use template::{Jinja, Renderer};
 
 /// Keeps the example of the README true.
 #[cfg(doctest)]
