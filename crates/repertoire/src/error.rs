@@ -35,6 +35,12 @@ pub enum ErrorKind {
     TooLarge,
     /// A skill defined in code is not valid.
     InvalidSkill,
+    /// An agent's definition does not go with the skills that there are.
+    InvalidAgent,
+    /// A name is none that a role can have.
+    InvalidRole,
+    /// A template cannot be rendered.
+    InvalidTemplate,
     /// The policy in force refuses the whole library because of one skill.
     Refused,
     /// A tool may not have this name.
@@ -120,6 +126,9 @@ impl fmt::Display for Error {
             ErrorKind::Forbidden => "file may not be read",
             ErrorKind::TooLarge => "file is too large",
             ErrorKind::InvalidSkill => "skill is not valid",
+            ErrorKind::InvalidAgent => "agent is not valid",
+            ErrorKind::InvalidRole => "not a name that a role can have",
+            ErrorKind::InvalidTemplate => "template cannot be rendered",
             ErrorKind::Refused => "the policy refuses this library",
             ErrorKind::ReservedName => "a tool may not be called that",
             ErrorKind::AgentNotFound => "agent not found",

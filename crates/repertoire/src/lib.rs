@@ -11,6 +11,9 @@ pub mod registry;
 pub mod session;
 pub mod tool;
 pub mod agent;
+pub mod template;
+pub mod binding;
+pub mod role;
 pub mod tokens;
 pub mod event;
 mod stored;
@@ -18,6 +21,7 @@ mod stored;
 pub mod testing;
 
 pub use agent::{Agent, Bind, Inherit};
+pub use binding::AgentPrompt;
 pub use error::{Error, ErrorKind};
 pub use event::{Event, EventKind, EventSink, JsonlOptions, JsonlSink, MemorySink, Outcome, Sinks};
 pub use provider::fs::{FsOptions, FsProvider};
@@ -30,6 +34,8 @@ pub use repertoire_model as model;
 pub use repertoire_model::{
     Catalog, CatalogOptions, Diagnostic, LineRange, Policy, Profile, Severity, SkillName, SkillPath, State,
 };
+pub use role::{RoleOptions, RoleOrigin, RolePrompt, RoleResolver};
+pub use template::{Jinja, Renderer};
 
 /// Keeps the example of the README true.
 #[cfg(doctest)]
