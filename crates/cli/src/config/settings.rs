@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use repertoire::event::jsonl::{DEFAULT_KEEP, DEFAULT_MAX_BYTES};
 use repertoire::provider::fs::ScanLimits;
 use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
 use repertoire_model::{Policy, Profile};
@@ -42,6 +43,12 @@ pub(crate) struct Settings {
     pub discover_user: bool,
     /// Directories of packs.
     pub packs: Vec<ConfiguredRoot>,
+    /// Whether events are written to a file.
+    pub events_jsonl: bool,
+    /// The bytes at which that file is moved aside.
+    pub events_max_bytes: usize,
+    /// How many full files are kept.
+    pub events_keep: usize,
 }
 
 impl Settings {
@@ -60,6 +67,9 @@ impl Settings {
             discover_project: true,
             discover_user: true,
             packs: Vec::new(),
+            events_jsonl: true,
+            events_max_bytes: DEFAULT_MAX_BYTES as usize,
+            events_keep: DEFAULT_KEEP,
         }
     }
 }
