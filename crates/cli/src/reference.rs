@@ -69,12 +69,12 @@ fn configuration() {
          A project's file comes with a clone, so the user's has the last word over it. Lists of directories add up \
          instead: the environment's come first, then the project's, then the user's.\n`--config FILE` or `REPERTOIRE_CONFIG` names one file to read instead of both. Paths in a file are \
          relative to that\nfile. An unknown key or a bad value is an error that shows the line. `rep init` writes a \
-         file with every key.\n\n\
+         file with every key that a project may set.\n\n\
          The user's file, the environment and flags are trusted; a project's `repertoire.toml` comes with a clone and is \
          bounded:\n`roots` and `packs.directories` must lie within the repository (or the file's directory where there \
          is none), links resolved;\n`scan.max_directories` and `scan.max_entries` may not exceed their defaults; the \
          rules `invisible-characters`,\n`control-characters`, `file-symlink`, `file-special` and `name-tool` may not be \
-         turned off or lowered. A file named with\n`--config` counts as the user's. Every file must be a regular file \
+         turned off or lowered;\nthe keys of `events` are the user's alone. A file named with `--config` counts as the user's. Every file must be a regular file \
          of at most 1 MiB.\n\n\
          Skills are looked for in this order, and the first place wins: the project's directories, the user's \
          directories,\n`roots`, packs. `--root` replaces all of them.\n\n\

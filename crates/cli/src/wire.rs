@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use repertoire::discovery::{self, DiscoveryInput, Presence, Tier};
+use repertoire::event::{JsonlOptions, JsonlSink, Sinks};
 use repertoire::provider::Problem;
 use repertoire::provider::fs::{FsOptions, FsProvider};
 use repertoire::{Entry, Lookup, Provider, Registry, Session, SessionOptions, Snapshot};
@@ -226,6 +227,23 @@ impl Context {
             return None;
         }
         self.env.cache_directory()
+    }
+
+    /// Returns where and how events are written, unless that is turned off or there is no place for them.
+    pub(crate) fn events(&self) -> Option<JsonlOptions> {
+        let directory = self.settings.events_jsonl.then(|| self.env.state_directory())??;
+        Some(JsonlOptions {
+            directory,
+            max_bytes: self.settings.events_max_bytes as u64,
+            keep: self.settings.events_keep,
+        })
+    }
+
+    /// Returns what takes the events of a session.
+    #[expect(dead_code, reason = "no command has a session yet")]
+    pub(crate) fn sinks(&self) -> Sinks {
+        let jsonl = self.events().map(JsonlSink::new);
+        jsonl.into_iter().fold(Sinks::new(), |sinks, sink| sinks.with(Arc::new(sink)))
     }
 }
 

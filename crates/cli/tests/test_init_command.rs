@@ -12,8 +12,8 @@ fn a_commented_file_is_written_once() {
     --- stderr
     "#);
     insta::assert_snapshot!(sandbox.read("repertoire.toml"), @r#"
-    # Configuration of Repertoire for this project. Every key is here with its default; take the mark away to
-    # change it. Paths are relative to this file. `rep doctor` tells what is in force.
+    # Configuration of Repertoire for this project. Every key that a project may set is here with its
+    # default; take the mark away to change it. Paths are relative to this file. `rep doctor` tells what is in force.
 
     # The set of choices that all others start from. Takes: standard, strict, lenient, harness. Flag:
     # --profile.

@@ -105,6 +105,12 @@ pub(crate) const SEVERITIES: Words<Option<Severity>> = &[
     ("error", Some(Severity::Error)),
 ];
 
+/// The least bytes of a file of events, so that it is not moved aside all the time.
+const MIN_EVENT_BYTES: usize = 64 * 1_024;
+
+/// The most files of events, all of which are renamed whenever one is full.
+const MAX_EVENT_FILES: usize = 100;
+
 /// The most that any number of the configuration may be.
 const LARGE: usize = 100_000_000;
 
@@ -223,6 +229,9 @@ pub(crate) const KEYS: &[Key] = &[
             }
         },
     },
+    key!("events.jsonl" Kind::Switch, Switch events_jsonl, switch, None, "Whether what agents do with skills is written to `events.jsonl` in the state directory; see docs/reference/events.md."),
+    key!("events.max_bytes" Kind::Number(MIN_EVENT_BYTES, LARGE), Number events_max_bytes, number, None, "The bytes at which that file is moved aside."),
+    key!("events.keep" Kind::Number(1, MAX_EVENT_FILES), Number events_keep, number, None, "How many files that were moved aside are kept."),
     Key {
         name: RULES_KEY,
         kind: Kind::Severity,

@@ -105,6 +105,7 @@ impl Parser<'_> {
 
     /// Reports what a file that is not trusted in everything may not say.
     fn mistrust(&mut self, key: &Key, converted: &Value, written: &Spanned<DeValue<'_>>) {
+        self.object(written.span(), self.trust.objection_to_key(key.name));
         match (converted, written.get_ref()) {
             (Value::Number(number), _) => {
                 let objection = self.trust.objection_to_number(key.name, *number);

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use repertoire::SessionOptions;
+use repertoire::event::jsonl::{DEFAULT_KEEP, DEFAULT_MAX_BYTES};
 use repertoire::provider::fs::ScanLimits;
 use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
@@ -47,6 +48,12 @@ pub(crate) struct Settings {
     pub discover_user: bool,
     /// Directories of packs.
     pub packs: Vec<ConfiguredRoot>,
+    /// Whether events are written to a file.
+    pub events_jsonl: bool,
+    /// The bytes at which that file is moved aside.
+    pub events_max_bytes: usize,
+    /// How many full files are kept.
+    pub events_keep: usize,
 }
 
 impl Settings {
@@ -66,6 +73,9 @@ impl Settings {
             discover_project: true,
             discover_user: true,
             packs: Vec::new(),
+            events_jsonl: true,
+            events_max_bytes: DEFAULT_MAX_BYTES as usize,
+            events_keep: DEFAULT_KEEP,
         };
         match profile {
             Profile::Standard | Profile::Strict | Profile::Lenient => standard,

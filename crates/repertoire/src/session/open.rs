@@ -9,12 +9,14 @@ use repertoire_model::answer::Wording;
 use repertoire_model::catalog::Tokenizer;
 use repertoire_model::catalog::tokens::approximate;
 use repertoire_model::ledger::Ledger;
+use repertoire_model::prompt::{self, Fragment};
 use repertoire_model::{SkillName, State as SkillState};
 
 use super::options::SessionOptions;
 use super::state::State;
 use crate::agent::{Agent, Inherit};
 use crate::binding::AgentPrompt;
+use crate::template::Jinja;
 use crate::registry::{Entry, Registry};
 use crate::{Error, ErrorKind};
 
@@ -81,12 +83,12 @@ impl Session {
         mut ledger: Ledger,
     ) -> Result<Self, Error> {
         let snapshot = registry.snapshot();
+        let wording = registry.equipment().options.wording();
         if let Some(agent) = &agent {
-            for (name, digest) in AgentPrompt::of(&registry, agent).await?.bound {
+            for (name, digest) in AgentPrompt::load(&registry, agent, &Jinja, &wording).await?.bound {
                 ledger.bound(&name, digest);
             }
         }
-        let wording = registry.equipment().options.wording();
         let state = Mutex::new(State::new(snapshot, ledger));
         Ok(Self { registry, id: new_id(), agent, ceiling, wording, state })
     }
@@ -107,6 +109,16 @@ impl Session {
         let ceiling = if inherit == Inherit::None { None } else { self.agent.clone() };
         let ledger = if inherit == Inherit::Active { self.state().ledger.inherited() } else { Ledger::new() };
         Self::open(self.registry.clone(), child, ceiling, ledger).await
+    }
+
+    /// Returns the system prompt: the agent's own, the skills bound to it, its instructions, and the pinned catalog.
+    pub async fn prompt(&self) -> Result<String, Error> {
+        let mut fragments = match &self.agent {
+            Some(agent) => AgentPrompt::load(&self.registry, agent, &Jinja, &self.wording).await?.fragments,
+            None => Vec::new(),
+        };
+        fragments.push(Fragment::new("skills", prompt::SKILLS, self.catalog().text.to_string()));
+        Ok(prompt::compose(&fragments))
     }
 
     /// Returns what tells this session from all others.
