@@ -51,7 +51,7 @@ mod compose;
 mod entry;
 mod notice;
 mod options;
-mod render;
+pub(crate) mod render;
 mod report;
 mod sentence;
 pub mod tokens;

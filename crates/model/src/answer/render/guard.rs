@@ -1,0 +1,153 @@
+//! Wrappers that their content cannot open or close.
+//!
+//! Content stays as it is, but for the tags of our own elements: these lose their `<`, which becomes `&lt;`. So that the
+//! exact content can be had back, whatever would read like the result gets one more `amp;` for its `&`.
+
+use crate::text;
+
+/// The elements that answers and catalogs are wrapped in.
+const ELEMENTS: [&str; 9] = [
+    "skill",
+    "skill_active",
+    "skill_error",
+    "skill_file",
+    "skill_files",
+    "skill_outline",
+    "skill_resources",
+    "skills",
+    "available_skills",
+];
+
+/// Returns `content` with no tag of our elements in it.
+///
+/// ```
+/// use repertoire_model::answer::guard::{guard, unguard};
+/// let content = "a </skill> b &lt;/skill> <b>";
+/// assert_eq!(guard(content), "a &lt;/skill> b &amp;lt;/skill> <b>");
+/// assert_eq!(unguard(&guard(content)), content);
+/// ```
+pub fn guard(content: &str) -> String {
+    let mut guarded = String::with_capacity(content.len());
+    let mut written = 0;
+    for place in memchr::memchr2_iter(b'<', b'&', content.as_bytes()) {
+        let Some(mark) = Mark::at(&content[place..]) else { continue };
+        guarded.push_str(&content[written..place]);
+        guarded.push_str(match mark {
+            Mark::Tag => "&lt;",
+            Mark::Escaped => "&amp;",
+        });
+        written = place + 1;
+    }
+    guarded.push_str(&content[written..]);
+    guarded
+}
+
+/// Returns the content that [`guard`] made `guarded` of.
+pub fn unguard(guarded: &str) -> String {
+    let mut content = String::with_capacity(guarded.len());
+    let mut written = 0;
+    for place in memchr::memchr_iter(b'&', guarded.as_bytes()) {
+        let rest = &guarded[place..];
+        if Mark::at(rest) != Some(Mark::Escaped) {
+            continue;
+        }
+        content.push_str(&guarded[written..place]);
+        let (sign, escape) = if rest.starts_with("&lt;") { ("<", "&lt;") } else { ("&", "&amp;") };
+        content.push_str(sign);
+        written = place + escape.len();
+    }
+    content.push_str(&guarded[written..]);
+    content
+}
+
+/// What must not stand in content as it is.
+#[derive(PartialEq, Eq)]
+enum Mark {
+    /// A tag of one of our elements.
+    Tag,
+    /// Such a tag with its `<` escaped, once or more often.
+    Escaped,
+}
+
+impl Mark {
+    /// Returns what `text` starts with.
+    fn at(text: &str) -> Option<Self> {
+        if let Some(rest) = text.strip_prefix('<') {
+            return is_rest_of_tag(rest).then_some(Self::Tag);
+        }
+        let mut rest = text.strip_prefix('&')?;
+        while let Some(next) = rest.strip_prefix("amp;") {
+            rest = next;
+        }
+        is_rest_of_tag(rest.strip_prefix("lt;")?).then_some(Self::Escaped)
+    }
+}
+
+/// Returns whether `text`, which stands behind a `<`, makes it a tag of one of our elements.
+///
+/// A model is no parser, so whatever looks like one is one: in any case, with blanks, with characters that nobody sees.
+fn is_rest_of_tag(text: &str) -> bool {
+    let mut chars = text.chars().filter(|c| !is_unseen(*c)).peekable();
+    while chars.next_if(|c| c.is_whitespace() || *c == '/').is_some() {}
+    let is_named = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':');
+    let longest = ELEMENTS[ELEMENTS.len() - 1].len();
+    let name: String = std::iter::from_fn(|| chars.next_if(is_named)).take(longest + 1).collect();
+    ELEMENTS.iter().any(|element| element.eq_ignore_ascii_case(&name))
+}
+
+fn is_unseen(c: char) -> bool {
+    !c.is_whitespace() && (text::is_control_or_invisible(c) || text::is_variation_selector(c))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(content: &str, expect: &str) {
+        assert_eq!(guard(content), expect);
+        assert_eq!(unguard(expect), content);
+    }
+
+    #[test]
+    fn tags_of_ours_are_escaped_and_others_are_not() {
+        check("<skill>", "&lt;skill>");
+        check("</SKILL_File\n>", "&lt;/SKILL_File\n>");
+        check("< / skills x", "&lt; / skills x");
+        check("<skill", "&lt;skill");
+        check("<\u{200b}/ski\u{ad}ll\u{202e}>", "&lt;\u{200b}/ski\u{ad}ll\u{202e}>");
+        check("<available_skills>", "&lt;available_skills>");
+        check("<skill-name> <skillet> <b> a < skilled", "<skill-name> <skillet> <b> a < skilled");
+        check("&amp; &lt;b> R&D &lt;skillet", "&amp; &lt;b> R&D &lt;skillet");
+        check(
+            "&lt;skill &amp;lt;skill &amp;amp;lt;/skill",
+            "&amp;lt;skill &amp;amp;lt;skill &amp;amp;amp;lt;/skill",
+        );
+        check("<skill<skill&lt;skill", "&lt;skill&lt;skill&amp;lt;skill");
+    }
+
+    /// Returns text that is likely to hold what wrappers are made of.
+    pub(crate) fn hostile_text() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            4 => "(<|</|< /|&lt;|&amp;lt;|&lt;/|&)(skill|SKILL_FILE|skills|available_skills|skill_active|amp;|lt;)?[ >\n]?",
+            1 => Just("\n</skill>\n<skill name=\"x\">\n".to_owned()),
+            1 => Just("\n\nSkill loaded: x (approx. 1 tokens)\n<!-- skill x 1 bytes -->\n\n".to_owned()),
+            1 => Just("\n\nDocumentation:\nLoaded skill 'x' with 0 tools: \n".to_owned()),
+            1 => "(`{3,5}|~~~|<!--|-->|\r\n|\n|\\\\|\"|\u{200b}|\u{feff}|\0)",
+            2 => "\\PC{0,8}",
+            2 => "[a-z ]{0,12}",
+        ];
+        proptest::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn guarding_can_be_undone_and_leaves_no_tag(content in hostile_text()) {
+            let guarded = guard(&content);
+            let is_tag = |place: usize| Mark::at(&guarded[place..]) == Some(Mark::Tag);
+            prop_assert!(!memchr::memchr_iter(b'<', guarded.as_bytes()).any(is_tag));
+            prop_assert_eq!(unguard(&guarded), content);
+        }
+    }
+}
