@@ -113,10 +113,14 @@ impl Session {
 
     /// Returns the system prompt: the agent's own, the skills bound to it, its instructions, and the pinned catalog.
     pub async fn prompt(&self) -> Result<String, Error> {
-        let mut fragments = match &self.agent {
-            Some(agent) => AgentPrompt::load(&self.registry, agent, &Jinja, &self.wording).await?.fragments,
-            None => Vec::new(),
-        };
+        let mut fragments = Vec::new();
+        if let Some(agent) = &self.agent {
+            let prompt = AgentPrompt::load(&self.registry, agent, &Jinja, &self.wording).await?;
+            // What is put before the model now is what it knows.
+            let mut state = self.state();
+            prompt.bound.into_iter().for_each(|(name, digest)| state.ledger.bound(&name, digest));
+            fragments = prompt.fragments;
+        }
         fragments.push(Fragment::new("skills", prompt::SKILLS, self.catalog().text.to_string()));
         Ok(prompt::compose(&fragments))
     }
