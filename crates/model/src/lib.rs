@@ -23,6 +23,7 @@ pub mod resolve;
 pub mod catalog;
 pub mod answer;
 pub mod ledger;
+pub mod delta;
 pub mod compat;
 
 pub use bundle::{Bundle, BundleFile, Digest, FileEntry, FileKind};
