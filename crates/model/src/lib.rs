@@ -23,6 +23,7 @@ pub mod resolve;
 pub mod catalog;
 pub mod answer;
 pub mod ledger;
+pub mod reattach;
 pub mod delta;
 pub mod compat;
 
