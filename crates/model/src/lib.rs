@@ -24,6 +24,7 @@ pub mod catalog;
 pub mod answer;
 pub mod ledger;
 pub mod reattach;
+pub mod transcript;
 pub mod delta;
 pub mod compat;
 
