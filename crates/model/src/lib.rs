@@ -25,6 +25,9 @@ pub mod prompt;
 pub mod catalog;
 pub mod answer;
 pub mod ledger;
+pub mod reattach;
+pub mod transcript;
+pub mod delta;
 pub mod compat;
 
 pub use bundle::{Bundle, BundleFile, Digest, FileEntry, FileKind};

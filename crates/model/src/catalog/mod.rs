@@ -58,6 +58,7 @@ pub mod tokens;
 
 pub use compose::{Catalog, render};
 pub use entry::{CatalogEntry, MAX_DESCRIPTION_CHARS};
+pub(crate) use entry::{flatten, shown_name};
 pub use options::{
     CatalogError, CatalogOptions, Format, LIST_TOOL, LOAD_TOOL, OverBudget, READ_TOOL, SEARCH_TOOL,
 };

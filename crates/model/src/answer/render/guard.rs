@@ -5,17 +5,20 @@
 
 use crate::text;
 
-/// The elements that answers and catalogs are wrapped in.
-const ELEMENTS: [&str; 9] = [
+/// The elements that answers, catalogs and notes are wrapped in, the longest name last.
+const ELEMENTS: [&str; 12] = [
     "skill",
     "skill_active",
+    "skill_digest",
     "skill_error",
     "skill_file",
     "skill_files",
     "skill_outline",
     "skill_resources",
     "skills",
+    "skills_changed",
     "available_skills",
+    "skills_reattached",
 ];
 
 /// Returns `content` with no tag of our elements in it.
@@ -118,6 +121,8 @@ pub(crate) mod tests {
         check("<skill", "&lt;skill");
         check("<\u{200b}/ski\u{ad}ll\u{202e}>", "&lt;\u{200b}/ski\u{ad}ll\u{202e}>");
         check("<available_skills>", "&lt;available_skills>");
+        check("</skill_digest></skills_changed>", "&lt;/skill_digest>&lt;/skills_changed>");
+        check("</skills_reattached>", "&lt;/skills_reattached>");
         check("<skill-name> <skillet> <b> a < skilled", "<skill-name> <skillet> <b> a < skilled");
         check("&amp; &lt;b> R&D &lt;skillet", "&amp; &lt;b> R&D &lt;skillet");
         check(
