@@ -4,13 +4,15 @@
 //! cannot forget to ask for it. Whatever an agent's definition names must be there and within its scope; otherwise the
 //! agent does not load.
 
+use std::sync::Arc;
+
 use repertoire_model::answer::Wording;
+use repertoire_model::catalog::Tokenizer;
 use repertoire_model::prompt::{self, Fragment, compose};
-use repertoire_model::text::{is_control_or_invisible, one_line, shorten};
+use repertoire_model::text::{shorten, visible_line};
 use repertoire_model::{Digest, SkillName, State};
 
-use crate::provider::Skill;
-use crate::template::Renderer;
+use crate::template::{Jinja, Renderer};
 use crate::{Agent, Bind, Entry, Error, ErrorKind, Lookup, Registry, Snapshot};
 
 mod element;
@@ -29,13 +31,29 @@ const MAX_HINT_CHARS: usize = 160;
 /// A skill whose instructions are part of a prompt, and the digest of these, byte for byte.
 pub type Bound = (SkillName, Digest);
 
+/// The choices that an agent's prompt is made by.
+#[derive(Clone)]
+pub struct BindingOptions {
+    /// What the template of the prompt is rendered with.
+    pub renderer: Arc<dyn Renderer>,
+    /// What the host calls its tools.
+    pub wording: Wording,
+    /// What tokens are counted with.
+    pub tokenizer: Tokenizer,
+}
+
+impl Default for BindingOptions {
+    fn default() -> Self {
+        Self { renderer: Arc::new(Jinja), wording: Wording::default(), tokenizer: Tokenizer::default() }
+    }
+}
+
 /// The system prompt of an agent, in parts, without the catalog.
 ///
 /// ```
 /// # pollster::block_on(async {
 /// use std::sync::Arc;
-/// use repertoire::model::answer::Wording;
-/// use repertoire::{Agent, AgentPrompt, Jinja, MemoryProvider, Policy, Registry, SkillDefinition};
+/// use repertoire::{Agent, AgentPrompt, BindingOptions, MemoryProvider, Policy, Registry, SkillDefinition};
 /// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "Be warm.\n");
 /// let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
 /// let registry = Registry::open(vec![provider], Policy::default()).await?;
@@ -44,7 +62,7 @@ pub type Bound = (SkillName, Digest);
 ///     uses_skills: vec!["greet".to_owned()],
 ///     ..Agent::new("host")
 /// };
-/// let prompt = AgentPrompt::load(&registry, &agent, &Jinja, &Wording::default()).await?;
+/// let prompt = AgentPrompt::load(&registry, &agent, &BindingOptions::default()).await?;
 /// assert!(prompt.text().starts_with("You are a host.\n\n<skill name=\"greet\""));
 /// assert_eq!(prompt.bound[0].0.as_str(), "greet");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -64,31 +82,28 @@ impl AgentPrompt {
     ///
     /// Fails with [`ErrorKind::InvalidAgent`] where the agent names a skill that is not there, is quarantined or lies
     /// outside its scope; the error tells which, and what is near it.
-    pub async fn load(
-        registry: &Registry,
-        agent: &Agent,
-        renderer: &dyn Renderer,
-        wording: &Wording,
-    ) -> Result<Self, Error> {
+    pub async fn load(registry: &Registry, agent: &Agent, options: &BindingOptions) -> Result<Self, Error> {
         let snapshot = registry.snapshot();
         let inline = inline(&snapshot, agent)?;
         let mut fragments = Vec::new();
         if let Some(template) = &agent.prompt {
             let variables = &agent.variables;
-            let text =
-                renderer.render(template, variables).map_err(|error| error.about(agent.name.as_str()))?;
+            let text = options
+                .renderer
+                .render(template, variables)
+                .map_err(|error| error.about(agent.name.as_str()))?;
             fragments.push(Fragment::new("prompt", prompt::AGENT_PROMPT, text));
         }
         let (mut texts, mut bound) = (Vec::new(), Vec::new());
         for entry in inline {
             let skill = registry.get(entry).await?;
-            texts.push(element(&skill));
+            texts.push(element(&skill, options));
             bound.push((entry.name().clone(), Digest::of(skill.body().as_bytes())));
         }
         fragments.push(Fragment::new("bound-skills", prompt::BOUND_SKILLS, texts.join("\n")));
         let instructions = agent.instructions.clone().unwrap_or_default();
         fragments.push(Fragment::new("instructions", prompt::INSTRUCTIONS, instructions));
-        fragments.push(Fragment::new("hints", prompt::HINTS, hints(&snapshot, agent, wording)?));
+        fragments.push(Fragment::new("hints", prompt::HINTS, hints(&snapshot, agent, &options.wording)?));
         fragments.retain(|fragment| !fragment.text.trim().is_empty());
         let bytes: usize = fragments.iter().map(|fragment| fragment.text.len()).sum();
         if bytes > MAX_PROMPT_BYTES {
@@ -185,15 +200,12 @@ fn hints(snapshot: &Snapshot, agent: &Agent, wording: &Wording) -> Result<String
 }
 
 fn hint(name: &str, description: &str, wording: &Wording) -> String {
-    let line: String = one_line(description).chars().filter(|c| !is_control_or_invisible(*c)).collect();
-    let line = shorten(&line, MAX_HINT_CHARS).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+    let line = shorten(&visible_line(description), MAX_HINT_CHARS)
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
     let line = line.trim_end_matches('.');
     format!("{line}: to do this, call {} with the {} {name}.", wording.load, wording.name)
-}
-
-/// Returns the parts that make `skill` the role of an agent: its instructions.
-pub(crate) fn role_fragment(skill: &Skill) -> Fragment {
-    Fragment::new("role-skill", prompt::ROLE_SKILL, element(skill))
 }
 
 #[cfg(test)]

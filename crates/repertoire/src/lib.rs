@@ -21,7 +21,7 @@ mod stored;
 pub mod testing;
 
 pub use agent::{Agent, Bind, Inherit};
-pub use binding::AgentPrompt;
+pub use binding::{AgentPrompt, BindingOptions};
 pub use error::{Error, ErrorKind};
 pub use event::{Event, EventKind, EventSink, JsonlOptions, JsonlSink, MemorySink, Outcome, Sinks};
 pub use provider::fs::{FsOptions, FsProvider};
@@ -34,7 +34,7 @@ pub use repertoire_model as model;
 pub use repertoire_model::{
     Catalog, CatalogOptions, Diagnostic, LineRange, Policy, Profile, Severity, SkillName, SkillPath, State,
 };
-pub use role::{RoleOptions, RoleOrigin, RolePrompt, RoleResolver};
+pub use role::{RoleBinding, RoleOptions, RoleOrigin, RolePrompt, RoleResolver};
 pub use template::{Jinja, Renderer};
 
 /// Keeps the example of the README true.

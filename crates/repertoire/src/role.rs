@@ -8,9 +8,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use repertoire_model::prompt::{self, Fragment, compose};
 use repertoire_model::{CatalogOptions, Digest, SkillName, State};
 
-use crate::binding::{Bound, role_fragment};
+use crate::binding::{BindingOptions, Bound, element};
 use crate::provider::Skill;
-use crate::template::{Jinja, Renderer};
 use crate::{Agent, Entry, Error, ErrorKind, Lookup, Registry, Snapshot};
 
 mod legacy;
@@ -56,8 +55,8 @@ pub struct RoleOptions {
     pub binding: RoleBinding,
     /// The shape of the catalog; its `highlight` is set to the role.
     pub catalog: CatalogOptions,
-    /// What prompt files of old are rendered with.
-    pub renderer: Arc<dyn Renderer>,
+    /// What prompt files of old are rendered with, and how instructions are written down.
+    pub prompt: BindingOptions,
     /// What such files may refer to; `role` is always among it.
     pub variables: BTreeMap<String, String>,
 }
@@ -67,7 +66,7 @@ impl Default for RoleOptions {
         Self {
             binding: RoleBinding::default(),
             catalog: CatalogOptions::default(),
-            renderer: Arc::new(Jinja),
+            prompt: BindingOptions::default(),
             variables: BTreeMap::new(),
         }
     }
@@ -243,7 +242,8 @@ impl RoleResolver {
             let mut bound = Vec::new();
             match self.options.binding {
                 RoleBinding::Inline => {
-                    fragments.push(role_fragment(skill));
+                    let text = element(skill, &self.options.prompt);
+                    fragments.push(Fragment::new("role-skill", prompt::ROLE_SKILL, text));
                     bound.push((role.clone(), Digest::of(skill.body().as_bytes())));
                 }
                 RoleBinding::Hint => {
@@ -260,7 +260,8 @@ impl RoleResolver {
         self.kept_or(role, None, key, || {
             let mut variables = self.options.variables.clone();
             variables.entry("role".to_owned()).or_insert_with(|| role.to_string());
-            let text = self.options.renderer.render(template, &variables).map_err(|error| error.at(&path))?;
+            let text =
+                self.options.prompt.renderer.render(template, &variables).map_err(|error| error.at(&path))?;
             let fragments = vec![Fragment::new("role", prompt::ROLE, text)];
             Ok(RolePrompt::new(RoleOrigin::Legacy(path), fragments, Vec::new()))
         })

@@ -1,38 +1,34 @@
 //! The element that a skill's instructions stand in when they are part of a prompt.
 
-use std::fmt::Write as _;
-
 use repertoire_model::Digest;
+use repertoire_model::answer::{Answer, Loaded, LoadedSkill, Occasion, Render};
 
+use super::BindingOptions;
 use crate::provider::Skill;
 
-/// Returns the instructions of `skill` in an element that they cannot close.
-pub(crate) fn element(skill: &Skill) -> String {
+/// Returns the instructions of `skill` in the element that `load_skill` answers with, which they cannot close.
+///
+/// One shape for both, so that whoever looks through a conversation for skills finds those of the prompt too.
+pub(crate) fn element(skill: &Skill, options: &BindingOptions) -> String {
     let (body, document) = (skill.body(), &skill.document);
-    let mut text = format!("<skill name=\"{}\"", document.name);
-    if let Some(version) = &document.manifest.version {
-        let _ = write!(text, " version=\"{}\"", attribute(version));
-    }
-    let _ = write!(
-        text,
-        " digest=\"{}\">\n{}\n</skill>",
-        Digest::of(body.as_bytes()),
-        guarded(body.trim_matches('\n'))
-    );
-    text
-}
-
-fn attribute(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;").replace(['\n', '\r'], " ")
-}
-
-/// Returns `body` with the mark that would close its element written as text.
-fn guarded(body: &str) -> String {
-    const CLOSE: &str = "</skill";
-    let mut text = String::with_capacity(body.len());
-    for (index, c) in body.char_indices() {
-        let closes = body.get(index..index + CLOSE.len()).is_some_and(|at| at.eq_ignore_ascii_case(CLOSE));
-        if closes { text.push_str("&lt;") } else { text.push(c) }
-    }
-    text
+    let skill = LoadedSkill {
+        name: document.name.clone(),
+        body: body.to_owned(),
+        digest: Digest::of(body.as_bytes()),
+        tokens: options.tokenizer.count(body),
+        version: document.manifest.version.clone(),
+        license: document.manifest.license.clone(),
+        compatibility: document.manifest.compatibility.clone(),
+        allowed_tools: document.manifest.allowed_tools.clone(),
+        files: Vec::new(),
+        more_files: 0,
+        references: Vec::new(),
+        scripts: Vec::new(),
+        assets: Vec::new(),
+        tools: Vec::new(),
+        outline: Vec::new(),
+        soft_limit: None,
+    };
+    let loaded = Loaded { first: Vec::new(), skill, occasion: Occasion::First, notes: Vec::new() };
+    Answer::Loaded(Box::new(loaded)).render(Render::Xml, &options.wording)
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use repertoire_model::scope::Pattern;
 
 use super::*;
-use crate::{Jinja, MemoryProvider, Policy, Provider, SkillDefinition};
+use crate::{MemoryProvider, Policy, Provider, SkillDefinition};
 
 fn registry() -> Registry {
     let definition = |name: &str| {
@@ -23,7 +23,7 @@ fn registry() -> Registry {
 }
 
 fn load(agent: &Agent) -> Result<AgentPrompt, Error> {
-    pollster::block_on(AgentPrompt::load(&registry(), agent, &Jinja, &Wording::default()))
+    pollster::block_on(AgentPrompt::load(&registry(), agent, &BindingOptions::default()))
 }
 
 fn words(words: &[&str]) -> Vec<String> {
@@ -43,8 +43,8 @@ fn prompt_then_skills_as_declared_then_instructions_then_hints() {
     let prompt = load(&agent).unwrap();
     let digest = |name: &str| Digest::of(format!("Body of {name}.\n").as_bytes());
     let expect = format!(
-        "You build bridges.\n\n<skill name=\"gamma\" digest=\"{}\">\nBody of gamma.\n</skill>\n\
-         <skill name=\"alpha\" digest=\"{}\">\nBody of alpha.\n</skill>\n\nNever guess.\n\n\
+        "You build bridges.\n\n<skill name=\"gamma\" digest=\"{}\" tokens=\"~4\">\nBody of gamma.\n\n</skill>\n\
+         <skill name=\"alpha\" digest=\"{}\" tokens=\"~4\">\nBody of alpha.\n\n</skill>\n\nNever guess.\n\n\
          Does beta. Use when asked for it: to do this, call load_skill with the name beta.",
         digest("gamma"),
         digest("alpha")
@@ -92,7 +92,7 @@ fn content_cannot_close_its_element_nor_a_hint_break_its_line() {
     let provider: Arc<dyn Provider> = Arc::new(MemoryProvider::new("m", vec![hostile]));
     let registry = pollster::block_on(Registry::open(vec![provider], Policy::default())).unwrap();
     let load = |agent: &Agent| {
-        pollster::block_on(AgentPrompt::load(&registry, agent, &Jinja, &Wording::default())).unwrap().text()
+        pollster::block_on(AgentPrompt::load(&registry, agent, &BindingOptions::default())).unwrap().text()
     };
     let text = load(&Agent { uses_skills: words(&["a"]), ..Agent::new("x") });
     assert_eq!(text.to_lowercase().matches("</skill").count(), 1, "{text}");

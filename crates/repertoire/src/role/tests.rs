@@ -64,7 +64,7 @@ fn a_skill_pack_comes_before_a_file_and_a_file_before_the_stub() {
     let pack = block_on(resolver.resolve("backend")).unwrap();
     assert_eq!(pack.origin, RoleOrigin::SkillPack);
     assert!(pack.text.contains("<name>backend</name>"), "{}", pack.text);
-    assert!(pack.text.ends_with("\nTest first.\n</skill>"), "{}", pack.text);
+    assert!(pack.text.ends_with("\nTest first.\n\n</skill>"), "{}", pack.text);
     assert_eq!(pack.bound, [(SkillName::new("backend").unwrap(), Digest::of(b"Test first.\n"))]);
     let legacy = block_on(resolver.resolve("qa")).unwrap();
     assert_eq!(legacy.text, "You test for payments as qa.");
@@ -121,7 +121,10 @@ fn what_is_unchanged_is_not_rendered_again_and_every_edit_is_seen() {
         counter.fetch_add(1, Ordering::Relaxed);
         Ok(format!("<{template}>"))
     };
-    let resolver = project.resolver(RoleOptions { renderer: Arc::new(renderer), ..RoleOptions::default() });
+    let resolver = {
+        let prompt = BindingOptions { renderer: Arc::new(renderer), ..BindingOptions::default() };
+        project.resolver(RoleOptions { prompt, ..RoleOptions::default() })
+    };
     for _ in 0..3 {
         assert_eq!(text(&resolver, "qa"), "<one>");
         assert!(text(&resolver, "backend").contains("Test first."));
