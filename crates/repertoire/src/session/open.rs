@@ -15,8 +15,7 @@ use repertoire_model::{SkillName, State as SkillState};
 use super::options::SessionOptions;
 use super::state::State;
 use crate::agent::{Agent, Inherit};
-use crate::binding::AgentPrompt;
-use crate::template::Jinja;
+use crate::binding::{AgentPrompt, BindingOptions};
 use crate::registry::{Entry, Registry};
 use crate::{Error, ErrorKind};
 
@@ -85,7 +84,7 @@ impl Session {
         let snapshot = registry.snapshot();
         let wording = registry.equipment().options.wording();
         if let Some(agent) = &agent {
-            for (name, digest) in AgentPrompt::load(&registry, agent, &Jinja, &wording).await?.bound {
+            for (name, digest) in AgentPrompt::load(&registry, agent, &binding_options(&registry)).await?.bound {
                 ledger.bound(&name, digest);
             }
         }
@@ -115,7 +114,7 @@ impl Session {
     pub async fn prompt(&self) -> Result<String, Error> {
         let mut fragments = Vec::new();
         if let Some(agent) = &self.agent {
-            let prompt = AgentPrompt::load(&self.registry, agent, &Jinja, &self.wording).await?;
+            let prompt = AgentPrompt::load(&self.registry, agent, &binding_options(&self.registry)).await?;
             // What is put before the model now is what it knows.
             let mut state = self.state();
             prompt.bound.into_iter().for_each(|(name, digest)| state.ledger.bound(&name, digest));
@@ -190,6 +189,13 @@ impl Session {
         };
         is_over.then_some(limit)
     }
+}
+
+/// Returns how the prompts of this registry's agents are made.
+fn binding_options(registry: &Registry) -> BindingOptions {
+    let options = &registry.equipment().options;
+    let (wording, tokenizer) = (options.wording(), options.catalog.tokenizer);
+    BindingOptions { wording, tokenizer, ..BindingOptions::default() }
 }
 
 /// Returns an id that no other session has, as far as clock and process number go.
