@@ -22,6 +22,8 @@ pub mod policy;
 pub mod resolve;
 pub mod catalog;
 pub mod answer;
+pub mod outline;
+pub mod essence;
 pub mod ledger;
 pub mod reattach;
 pub mod transcript;
