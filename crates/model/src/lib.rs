@@ -24,6 +24,8 @@ pub mod scope;
 pub mod prompt;
 pub mod catalog;
 pub mod answer;
+pub mod outline;
+pub mod essence;
 pub mod ledger;
 pub mod reattach;
 pub mod transcript;

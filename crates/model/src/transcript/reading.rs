@@ -12,7 +12,7 @@ use crate::ledger::Seen;
 use crate::reattach;
 use crate::{Digest, SkillName};
 
-/// The longest text that is searched for instructions, in bytes. A longer one holds none that anybody should rely on.
+/// The longest text that is searched for instructions, in bytes. What a longer one holds is unknown.
 const MAX_TEXT_BYTES: usize = 8 * 1024 * 1024;
 
 /// The longest identifier of a call that is remembered, in bytes.
@@ -134,9 +134,6 @@ impl Reading {
     }
 
     fn answered(&mut self, call: Call, texts: &[&str]) {
-        if texts.iter().map(|text| text.len()).sum::<usize>() > MAX_TEXT_BYTES {
-            return;
-        }
         match (call.deed, recognised(texts)) {
             (_, Some(Recognised::Failed)) => (),
             (Deed::Load, Some(Recognised::Acknowledged(_))) => (),
@@ -167,6 +164,7 @@ impl Reading {
 fn recognised(texts: &[&str]) -> Option<Recognised> {
     match texts {
         [] => None,
+        _ if texts.iter().map(|text| text.len()).sum::<usize>() > MAX_TEXT_BYTES => None,
         [text] => recognise(text),
         _ => texts.iter().find_map(|text| recognise(text)).or_else(|| recognise(&texts.concat())),
     }

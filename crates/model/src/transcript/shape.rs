@@ -48,6 +48,7 @@ pub(super) fn events<'a>(message: &'a Value, tell: &mut impl FnMut(Event<'a>)) {
         (_, Some("tool")) => {
             tell(Event::Other);
             result(message, "tool_call_id", "content", tell);
+            blocks(message).for_each(|block| sdk_result(block, tell));
         }
         (_, Some("user" | "system" | "developer")) => {
             tell(Event::Other);
@@ -70,6 +71,15 @@ fn assistant_block<'a>(block: &'a Value, tell: &mut impl FnMut(Event<'a>)) {
     match text_at(block, "type") {
         Some("tool_use" | "mcp_tool_use") => call(block, "id", block, "input", tell),
         Some("mcp_tool_result") => result(block, "tool_use_id", "content", tell),
+        Some("tool-call") => {
+            let arguments = block.get("input").or_else(|| block.get("args"));
+            if let (Some(id), Some(tool), Some(arguments)) =
+                (text_at(block, "toolCallId"), text_at(block, "toolName"), arguments)
+            {
+                tell(Event::Call { id, tool, arguments });
+            }
+        }
+        Some("tool-result") => sdk_result(block, tell),
         _ => (),
     }
 }
@@ -90,12 +100,27 @@ fn call<'a>(
 
 fn result<'a>(holder: &'a Value, id: &str, content: &str, tell: &mut impl FnMut(Event<'a>)) {
     if let Some(id) = text_at(holder, id) {
-        let texts = match holder.get(content) {
-            Some(Value::String(text)) => vec![text.as_str()],
-            Some(Value::Array(parts)) => parts.iter().filter_map(part_text).collect(),
-            _ => Vec::new(),
-        };
+        let texts = holder.get(content).map(texts).unwrap_or_default();
         tell(Event::Result { id, failed: is_failed(holder), texts });
+    }
+}
+
+/// Tells the result in a part of the AI SDK, whose output is typed or, in its older versions, bare.
+fn sdk_result<'a>(part: &'a Value, tell: &mut impl FnMut(Event<'a>)) {
+    if let (Some("tool-result"), Some(id)) = (text_at(part, "type"), text_at(part, "toolCallId")) {
+        let output = part.get("output").or_else(|| part.get("result")).unwrap_or(&Value::Null);
+        let is_error = text_at(output, "type")
+            .is_some_and(|word| word.starts_with("error") || word == "execution-denied");
+        let texts = texts(output.get("value").unwrap_or(output));
+        tell(Event::Result { id, failed: is_error || is_failed(part), texts });
+    }
+}
+
+fn texts(content: &Value) -> Vec<&str> {
+    match content {
+        Value::String(text) => vec![text.as_str()],
+        Value::Array(parts) => parts.iter().filter_map(part_text).collect(),
+        _ => Vec::new(),
     }
 }
 

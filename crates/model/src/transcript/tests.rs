@@ -105,6 +105,14 @@ fn every_shape_is_read() {
         ]),
         json!([{"type": "mcp_call", "id": "1", "server_label": "s", "name": "load_skill", "arguments": arguments,
                 "error": null, "output": text}]),
+        json!([
+            {"role": "assistant", "content": [{"type": "tool-call", "toolCallId": "1", "toolName": "load_skill", "input": {"name": "git"}}]},
+            {"role": "tool", "content": [{"type": "tool-result", "toolCallId": "1", "output": {"type": "text", "value": text}}]},
+        ]),
+        json!([{"role": "assistant", "content": [
+            {"type": "tool-call", "toolCallId": "1", "toolName": "load_skill", "args": {"name": "git"}},
+            {"type": "tool-result", "toolCallId": "1", "result": text},
+        ]}]),
     ];
     for conversation in conversations {
         check(conversation.as_array().unwrap(), &[seen("git", "Commit often.", 1)]);
@@ -134,6 +142,9 @@ fn a_call_without_a_good_result_shows_nothing() {
     check(&[load(), failed("isError", json!(true))], &[]);
     check(&[load(), failed("status", json!("error"))], &[]);
     check(&[load(), failed("is_error", json!(false))], &[seen("git", "Commit often.", 1)]);
+    let sdk =
+        json!({"type": "tool-result", "toolCallId": "1", "output": {"type": "error-text", "value": text}});
+    check(&[load(), json!({"role": "tool", "content": [sdk]})], &[]);
     check(&[load(), result("1", "[Old tool result content cleared]")], &[]);
     check(&[load(), result("1", "")], &[]);
     check(&[load(), result("1", &acknowledged("git"))], &[]);
@@ -145,6 +156,7 @@ fn the_text_decides_what_was_loaded() {
     check(&[load(), result("1", "# Git\nCommit often.")], &[unknown("git", 1)]);
     check(&[call("1", "load_skill", "../etc"), result("1", "# Git")], &[]);
     check(&[load(), result("1", &answer("docx", "Word."))], &[seen("docx", "Word.", 1)]);
+    check(&[load(), result("1", &"x".repeat(9 << 20))], &[unknown("git", 1)]);
     let cut = answer("git", "Commit often.").replace("often", "now and then");
     check(&[load(), result("1", &cut)], &[unknown("git", 1)]);
     let loaded = Loaded {

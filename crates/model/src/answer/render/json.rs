@@ -163,7 +163,7 @@ fn skills(list: &SkillList) -> Value {
         .map(|skill| {
             json!({
                 "name": skill.name.as_str(),
-                "description": skill.description,
+                "description": sentence::description(&skill.description),
                 "tags": skill.tags,
                 "loaded": skill.loaded,
             })

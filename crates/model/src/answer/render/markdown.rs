@@ -2,7 +2,6 @@
 
 use super::sentence;
 use crate::answer::{Answer, FileList, FileText, Loaded, LoadedSkill, SkillList, Wording};
-use crate::catalog::MAX_DESCRIPTION_CHARS;
 use crate::text;
 
 pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
@@ -16,7 +15,7 @@ pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
         Answer::Unloaded(name) => format!("Skill unloaded: {name}"),
         Answer::NotLoaded(name) => format!("Skill not loaded: {name}"),
         Answer::File(file) => self::file(file, wording),
-        Answer::Files(files) => self::files(files, wording),
+        Answer::Files(files) => self::files(files),
         Answer::Skills(skills) => self::skills(skills),
         Answer::Custom { text, .. } => text.clone(),
         Answer::Fault(fault) => format!("**Error:** {}", fault.message(wording)),
@@ -94,7 +93,7 @@ fn fence(text: &str) -> String {
     "`".repeat((longest + 1).max(3))
 }
 
-fn files(list: &FileList, wording: &Wording) -> String {
+fn files(list: &FileList) -> String {
     let below = list.directory.as_ref().map(|directory| format!(" below {}", code(directory)));
     let mut lines =
         vec![format!("Files of skill {}{}:", list.skill, below.unwrap_or_default()), String::new()];
@@ -102,14 +101,14 @@ fn files(list: &FileList, wording: &Wording) -> String {
     if list.files.is_empty() {
         lines.push("- none".to_owned());
     }
-    lines.extend(sentence::more_files(list.more, wording).map(|more| format!("- {more}")));
+    lines.extend(sentence::more_listed_files(list.more).map(|more| format!("- {more}")));
     lines.join("\n")
 }
 
 fn skills(list: &SkillList) -> String {
     let mut lines: Vec<String> = Vec::new();
     for skill in &list.skills {
-        let description = text::shorten(&text::visible_line(&skill.description), MAX_DESCRIPTION_CHARS);
+        let description = sentence::description(&skill.description);
         let loaded = if skill.loaded { " (loaded)" } else { "" };
         lines.push(format!("- **{}**{loaded}: {description}", skill.name));
     }

@@ -5,7 +5,6 @@
 
 use super::sentence;
 use crate::answer::{Answer, Fault, FaultKind, FileList, FileText, Loaded, SkillList, Wording};
-use crate::catalog::MAX_DESCRIPTION_CHARS;
 use crate::text;
 
 pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
@@ -16,7 +15,7 @@ pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
         Answer::Unloaded(name) => format!("Unloaded skill '{name}'."),
         Answer::NotLoaded(name) => format!("Skill '{name}' is not loaded."),
         Answer::File(file) => self::file(file, wording),
-        Answer::Files(files) => self::files(files, wording),
+        Answer::Files(files) => self::files(files),
         Answer::Skills(skills) => self::skills(skills),
         Answer::Custom { text, .. } => text.clone(),
         Answer::Fault(fault) => self::fault(fault, wording),
@@ -47,26 +46,30 @@ fn loaded(loaded: &Loaded) -> String {
 fn file(file: &FileText, wording: &Wording) -> String {
     match sentence::reach(file, wording) {
         Some(reach) if file.text.is_empty() => reach,
-        Some(reach) => format!("{}\n\n{reach}", file.text.trim_end_matches('\n')),
-        None => file.text.trim_end_matches('\n').to_owned(),
+        Some(reach) => format!("{}\n\n{reach}", without_line_end(&file.text)),
+        None => without_line_end(&file.text).to_owned(),
     }
 }
 
-fn files(list: &FileList, wording: &Wording) -> String {
+fn without_line_end(text: &str) -> &str {
+    text.strip_suffix('\n').unwrap_or(text)
+}
+
+fn files(list: &FileList) -> String {
     let mut lines: Vec<String> =
         list.files.iter().map(|file| format!("- {}", text::visible_line(&file.path))).collect();
     if lines.is_empty() {
         lines.push("No files.".to_owned());
     }
-    lines.extend(sentence::more_files(list.more, wording));
+    lines.extend(sentence::more_listed_files(list.more));
     lines.join("\n")
 }
 
 fn skills(list: &SkillList) -> String {
     let mut lines: Vec<String> = Vec::new();
     for skill in &list.skills {
-        let description = text::visible_line(&skill.description);
-        let description = text::shorten(unmarked(&description), MAX_DESCRIPTION_CHARS);
+        let description = sentence::description(&skill.description);
+        let description = unmarked(&description);
         let status = if skill.loaded { LOADED } else { "" };
         lines.push(format!("- {}: {description}{status}", skill.name));
     }

@@ -7,7 +7,6 @@ use super::sentence;
 use crate::answer::{
     Acknowledged, Answer, Fault, FileList, FileText, Loaded, LoadedSkill, SkillList, Wording,
 };
-use crate::catalog::MAX_DESCRIPTION_CHARS;
 use crate::catalog::render::escape::{push_html, push_xml};
 use crate::text;
 
@@ -19,7 +18,7 @@ pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
         Answer::Unloaded(name) => format!("Skill `{name}` is unloaded: stop following its instructions."),
         Answer::NotLoaded(name) => format!("Skill `{name}` is not loaded."),
         Answer::File(file) => self::file(file, wording),
-        Answer::Files(files) => self::files(files, wording),
+        Answer::Files(files) => self::files(files),
         Answer::Skills(skills) => self::skills(skills),
         Answer::Custom { text, .. } => text.clone(),
         Answer::Fault(fault) => self::fault(fault, wording),
@@ -113,7 +112,7 @@ fn file(file: &FileText, wording: &Wording) -> String {
     parts.join("\n")
 }
 
-fn files(list: &FileList, wording: &Wording) -> String {
+fn files(list: &FileList) -> String {
     let mut tag = Tag::open("skill_files");
     tag.attribute("skill", list.skill.as_str());
     tag.optional("directory", list.directory.as_deref());
@@ -137,7 +136,7 @@ fn files(list: &FileList, wording: &Wording) -> String {
             content.push_str(&format!("{indent}{} {size}\n", shown_path(name)));
         }
     }
-    push_line(&mut content, sentence::more_files(list.more, wording));
+    push_line(&mut content, sentence::more_listed_files(list.more));
     tag.around(&content)
 }
 
@@ -152,8 +151,7 @@ fn skills(list: &SkillList) -> String {
         let mut tag = Tag::open("skill");
         tag.attribute("name", skill.name.as_str());
         tag.optional("loaded", skill.loaded.then_some("true"));
-        let description = text::visible_line(&skill.description);
-        content.push_str(&tag.around(&escaped(&text::shorten(&description, MAX_DESCRIPTION_CHARS))));
+        content.push_str(&tag.around(&escaped(&sentence::description(&skill.description))));
         content.push('\n');
     }
     push_line(&mut content, sentence::more_skills(list.more));
