@@ -65,8 +65,16 @@ impl EventSink for MemorySink {
 mod tests {
     use std::time::SystemTime;
 
-    use super::super::EventKind;
+    use super::super::{EventKind, conformance};
     use super::*;
+
+    #[test]
+    fn it_stands_what_every_sink_has_to() {
+        let sink = MemorySink::new();
+        let expect = conformance::stand(&sink);
+        let seen: Vec<String> = sink.take().into_iter().map(|event| event.session).collect();
+        assert_eq!((seen.len(), seen.into_iter().collect()), (expect.len(), expect));
+    }
 
     #[test]
     fn the_latest_events_are_kept() {

@@ -7,6 +7,8 @@ mod fields;
 mod sinks;
 mod memory;
 pub mod jsonl;
+#[cfg(test)]
+mod conformance;
 
 pub use fields::{Event, EventKind, Outcome};
 pub use jsonl::{JsonlOptions, JsonlSink};

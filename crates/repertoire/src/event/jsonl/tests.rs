@@ -12,7 +12,7 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
-use super::super::{Event, EventKind, EventSink as _};
+use super::super::{Event, EventKind, EventSink as _, conformance};
 use super::{JsonlOptions, JsonlSink};
 
 /// Tells the processes that a test starts where to write.
@@ -40,6 +40,15 @@ fn sessions(path: &Path) -> Vec<String> {
 fn all_sessions(directory: &Path) -> Vec<String> {
     let numbered = (1..=9_999).rev().map(|number| directory.join(format!("events.{number}.jsonl")));
     numbered.chain([directory.join("events.jsonl")]).flat_map(|path| sessions(&path)).collect()
+}
+
+#[test]
+fn it_stands_what_every_sink_has_to() {
+    let directory = tempfile::tempdir().unwrap();
+    let sink = sink(directory.path());
+    let expect = conformance::stand(&sink);
+    let seen = sessions(sink.path());
+    assert_eq!((seen.len(), seen.into_iter().collect()), (expect.len(), expect));
 }
 
 #[test]
