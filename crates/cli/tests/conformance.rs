@@ -290,3 +290,8 @@ fn command_line() {
 fn sessions() {
     session::run("sessions");
 }
+
+#[test]
+fn documents() {
+    session::run("documents");
+}

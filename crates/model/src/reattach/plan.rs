@@ -30,6 +30,18 @@ pub enum Level {
     Body,
 }
 
+impl Level {
+    /// Returns the word used on every surface.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Omitted => "omitted",
+            Self::Pointer => "pointer",
+            Self::Essence => "essence",
+            Self::Body => "body",
+        }
+    }
+}
+
 /// What is put back of one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {

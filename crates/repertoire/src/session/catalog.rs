@@ -66,6 +66,7 @@ impl Session {
         let options = self.options();
         CatalogOptions {
             tool_name: options.names.load.clone(),
+            name_argument: options.arguments.name.clone(),
             file_tool: Some(options.names.read_file.clone()),
             ..options.catalog.clone()
         }
