@@ -296,7 +296,7 @@ mod tests {
         let chinese = "处理电子表格和报表。用户提到表格时使用，先读取文件，再回答问题。\n".repeat(9);
         for (text, percent) in [(skill, 8), (code, 12), (&chinese, 15)] {
             let (count, near) = (Tokenizer::default().count(text), approximate(text));
-            assert!(near.abs_diff(count) * 100 <= count * percent, "{near} for {count}: {:.9}", text);
+            assert!(near.abs_diff(count) * 100 <= count * percent, "{near} for {count}: {text:.9}");
         }
         assert_eq!([approximate(""), approximate(" "), approximate("a")], [0, 1, 1]);
     }
