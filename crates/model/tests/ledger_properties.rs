@@ -11,8 +11,9 @@ use repertoire_model::answer::guard::guard;
 use repertoire_model::answer::{
     Acknowledged, Answer, Fault, FaultKind, Loaded, LoadedSkill, Occasion, Render, Wording,
 };
+use repertoire_model::essence::essence;
 use repertoire_model::ledger::{Decision, Ledger, Presence, Reload};
-use repertoire_model::reattach::{Candidate, Level, essence, plan};
+use repertoire_model::reattach::{Candidate, Level, plan};
 use repertoire_model::transcript::{Derived, ToolNames, loaded};
 use repertoire_model::{Digest, SkillName};
 use serde_json::{Value, json};

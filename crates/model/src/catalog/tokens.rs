@@ -139,7 +139,7 @@ impl Class {
 ///
 /// On public skills that it was not fitted to it is off by 1.8 % in the median and by less than 7 % for 95 of 100; on Chinese
 /// and Japanese ones by 2.2 % and 9 %, on source code by 2.4 % and 9 %, on runs of digests and base64 by up to 10 %.
-/// It errs to both sides alike; [`is_clearly_within`] needs one that does not.
+/// It errs to both sides alike, so it is no bound.
 ///
 /// ```
 /// use repertoire_model::catalog::tokens::approximate;
@@ -296,7 +296,7 @@ mod tests {
         let chinese = "处理电子表格和报表。用户提到表格时使用，先读取文件，再回答问题。\n".repeat(9);
         for (text, percent) in [(skill, 8), (code, 12), (&chinese, 15)] {
             let (count, near) = (Tokenizer::default().count(text), approximate(text));
-            assert!(near.abs_diff(count) * 100 <= count * percent, "{near} for {count}: {:.9}", text);
+            assert!(near.abs_diff(count) * 100 <= count * percent, "{near} for {count}: {text:.9}");
         }
         assert_eq!([approximate(""), approximate(" "), approximate("a")], [0, 1, 1]);
     }

@@ -5,7 +5,7 @@
 //!
 //! 1. Every skill's pointer is paid first, so that the model knows what it had, as far as the budget goes.
 //! 2. Each skill in turn is given whole, if that fits.
-//! 3. Each of the others is given as its [essence], the lines with its hard rules, if it has any and they fit.
+//! 3. Each of the others is given as its [essence](crate::essence), the lines with its hard rules, if it has any and they fit.
 //!
 //! The text is counted again as a whole at the end, and the last purchases are returned if it should be over.
 //!
@@ -24,11 +24,9 @@
 //! assert!(reattachment.text.contains("Commit often."));
 //! ```
 
-mod essence;
 mod frame;
 mod plan;
 
-pub use essence::{MAX_ESSENCE_LINE_CHARS, MAX_ESSENCE_LINES, essence};
 pub use frame::{ELEMENT, recognise};
 pub use plan::{Candidate, Level, Piece, Reattachment, plan};
 

@@ -13,7 +13,7 @@ pub struct Candidate<'a> {
     pub body: &'a str,
     /// The digest of `body`.
     pub digest: Digest,
-    /// What matters most of them, as [`essence`](super::essence()) finds it or a host wrote it; empty where there is nothing.
+    /// What matters most of them, as [`essence`](crate::essence::essence) finds it or a host wrote it; empty where there is nothing.
     pub essence: &'a str,
 }
 

@@ -6,6 +6,7 @@ use super::*;
 use crate::answer::guard::tests::hostile_text;
 use crate::answer::{Injection, Wording};
 use crate::catalog::Tokenizer;
+use crate::essence::essence;
 use crate::{Digest, SkillName};
 
 #[derive(Debug)]
@@ -68,19 +69,6 @@ fn the_text_says_what_it_is() {
     insta::assert_snapshot!("pointers", text(300));
     assert_eq!(text(100), "");
     assert_eq!(plan(&[], 100, &bytes, &Wording::default()).text, "");
-}
-
-#[test]
-fn an_essence_holds_rules_and_no_code() {
-    let body = "# MUST read\nPlain.\n```sh\n# NEVER in code\n```\n~~~~\nALWAYS\n~~~\nMUST\n~~~~\n  * You MUST NOT \u{200b}guess.\n\
-                MUSTARD and FINAL_MUST are food.\nDO NOT\trun\n";
-    assert_eq!(essence(body), "# MUST read\n* You MUST NOT guess.\nDO NOT run");
-    let many = essence(
-        &(0..MAX_ESSENCE_LINES + 3).map(|index| format!("NEVER {index}.\nNEVER 1.\n")).collect::<String>(),
-    );
-    assert_eq!(many.lines().count(), MAX_ESSENCE_LINES + 1);
-    assert!(many.ends_with("\n(3 more rules)"));
-    assert_eq!(essence(&format!("MUST {}", "x".repeat(1_000))).chars().count(), MAX_ESSENCE_LINE_CHARS);
 }
 
 fn any_skill() -> impl Strategy<Value = Skill> {

@@ -40,7 +40,7 @@ impl Render {
 }
 
 impl Answer {
-    /// Returns the answer as the model reads it, without a line end at its end.
+    /// Returns the answer as the model reads it; no line end is added to its end.
     ///
     /// ```
     /// use repertoire_model::SkillName;

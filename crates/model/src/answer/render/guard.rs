@@ -103,9 +103,7 @@ fn is_unseen(c: char) -> bool {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use proptest::prelude::*;
-
+mod tests {
     use super::*;
 
     fn check(content: &str, expect: &str) {
@@ -130,29 +128,5 @@ pub(crate) mod tests {
             "&amp;lt;skill &amp;amp;lt;skill &amp;amp;amp;lt;/skill",
         );
         check("<skill<skill&lt;skill", "&lt;skill&lt;skill&amp;lt;skill");
-    }
-
-    /// Returns text that is likely to hold what wrappers are made of.
-    pub(crate) fn hostile_text() -> impl Strategy<Value = String> {
-        let piece = prop_oneof![
-            4 => "(<|</|< /|&lt;|&amp;lt;|&lt;/|&)(skill|SKILL_FILE|skills|available_skills|skill_active|amp;|lt;)?[ >\n]?",
-            1 => Just("\n</skill>\n<skill name=\"x\">\n".to_owned()),
-            1 => Just("\n\nSkill loaded: x (approx. 1 tokens)\n<!-- skill x 1 bytes -->\n\n".to_owned()),
-            1 => Just("\n\nDocumentation:\nLoaded skill 'x' with 0 tools: \n".to_owned()),
-            1 => "(`{3,5}|~~~|<!--|-->|\r\n|\n|\\\\|\"|\u{200b}|\u{feff}|\0)",
-            2 => "\\PC{0,8}",
-            2 => "[a-z ]{0,12}",
-        ];
-        proptest::collection::vec(piece, 0..12).prop_map(|pieces| pieces.concat())
-    }
-
-    proptest! {
-        #[test]
-        fn guarding_can_be_undone_and_leaves_no_tag(content in hostile_text()) {
-            let guarded = guard(&content);
-            let is_tag = |place: usize| Mark::at(&guarded[place..]) == Some(Mark::Tag);
-            prop_assert!(!memchr::memchr_iter(b'<', guarded.as_bytes()).any(is_tag));
-            prop_assert_eq!(unguard(&guarded), content);
-        }
     }
 }

@@ -119,12 +119,17 @@ fn acknowledged(acknowledged: &Acknowledged) -> Value {
 }
 
 fn bucket(bucket: &BucketText, wording: &Wording) -> Value {
+    // There are three places for content; what is of no such kind is there to be read.
+    let kind = match bucket.kind {
+        FileKind::Script | FileKind::Asset => bucket.kind,
+        FileKind::Reference | FileKind::Manifest | FileKind::Other => FileKind::Reference,
+    };
     let load = Load {
         name: bucket.file.skill.as_str(),
         references: &bucket.references,
         scripts: &bucket.scripts,
         assets: &bucket.assets,
-        content: Some((bucket.kind, &bucket.file.text)),
+        content: Some((kind, &bucket.file.text)),
         note: sentence::reach(&bucket.file, wording),
         ..Load::default()
     };
