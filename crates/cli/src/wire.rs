@@ -6,13 +6,16 @@ use std::sync::Arc;
 use repertoire::discovery::{self, DiscoveryInput, Presence, Tier};
 use repertoire::provider::Problem;
 use repertoire::provider::fs::{FsOptions, FsProvider};
-use repertoire::{Entry, Lookup, Provider, Registry, Snapshot};
+use repertoire::template::MAX_TEMPLATE_BYTES;
+use repertoire::{Agent, Entry, Lookup, Provider, Registry, Snapshot};
+use repertoire_model::text::nearest;
 use repertoire_model::{Policy, Severity};
 
 use crate::cli::Globals;
-use crate::config::{self, Settings};
+use crate::config::{self, Settings, Trust};
 use crate::env::{self, Env};
 use crate::error::CliError;
+use crate::regular_file;
 use crate::ui::Ui;
 
 /// The most names that an unknown one is answered with in full.
@@ -164,10 +167,55 @@ impl Context {
         let read =
             places.iter().filter(|place| !matches!(place.presence, Presence::SameAs(_) | Presence::Missing));
         let registry =
-            pollster::block_on(Registry::open_for_inspection(read.map(provider).collect(), policy));
+            Arc::new(pollster::block_on(Registry::open_for_inspection(read.map(provider).collect(), policy)));
         let snapshot = registry.snapshot();
         problems.extend(snapshot.problems().iter().cloned());
         Library { registry, snapshot, places, problems }
+    }
+
+    /// Returns the agent called `name`, its prompt read, or the error that tells which there are.
+    pub(crate) fn agent(&self, name: &str) -> Result<Agent, CliError> {
+        let agents = &self.settings.agents;
+        let Some(configured) = agents.get(name) else { return Err(self.unknown_agent(name)) };
+        let mut agent = configured.agent.clone();
+        agent.inherit = configured.inherit.unwrap_or(self.settings.subagent_inherit);
+        if let Some(file) = &configured.prompt {
+            let about = || format!("cannot read the prompt of the agent `{name}`, {}", file.path.display());
+            let bytes = regular_file::read(&file.path, MAX_TEMPLATE_BYTES)
+                .map_err(|error| CliError::usage(about()).because(error))?;
+            let text = String::from_utf8(bytes).map_err(|error| CliError::usage(about()).because(error))?;
+            agent.prompt = Some(text);
+        }
+        Ok(agent)
+    }
+
+    fn unknown_agent(&self, name: &str) -> CliError {
+        let error = CliError::usage(format!("there is no agent `{name}`"));
+        let names: Vec<&str> = self.settings.agents.keys().map(String::as_str).collect();
+        if names.is_empty() {
+            return error.hint("no agents are configured; `[agents.NAME]` in repertoire.toml defines one");
+        }
+        let error = match nearest(name, names.iter().copied()) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error,
+        };
+        error.hint(format!("there are: {}", names.join(", ")))
+    }
+
+    /// Returns the directories of role prompts, first ones first.
+    pub(crate) fn role_directories(&self) -> Vec<PathBuf> {
+        let working_directory = self.env.working_directory();
+        let root = discovery::repository_root(working_directory, self.env.home().as_deref());
+        let root = root.unwrap_or_else(|| working_directory.to_owned());
+        // What is configured was looked at then; what is looked for by habit may not lead out of the project either.
+        let trust = Trust::Within(root.clone());
+        let is_sound = |path: &PathBuf| trust.objection_to_path("roles.directories", path).is_none();
+        let directories = self.settings.role_directories.iter();
+        directories
+            .map(|directory| (directory.path.is_absolute(), root.join(&directory.path)))
+            .filter(|(is_configured, path)| *is_configured || is_sound(path))
+            .map(|(_, path)| path)
+            .collect()
     }
 
     /// Returns `path` as a person in the working directory would write it.
@@ -196,7 +244,7 @@ fn distinct(mut places: Vec<Place>) -> Vec<Place> {
 /// All skills, read.
 pub(crate) struct Library {
     /// What reads their files.
-    pub registry: Registry,
+    pub registry: Arc<Registry>,
     /// The skills.
     pub snapshot: Arc<Snapshot>,
     /// Where they were looked for.

@@ -267,6 +267,11 @@ fn resources() {
 }
 
 #[test]
+fn roles() {
+    run("roles");
+}
+
+#[test]
 fn command_line() {
     run("command_line");
 }

@@ -12,6 +12,7 @@ pub mod agent;
 pub mod template;
 pub mod binding;
 pub mod role;
+pub mod migrate;
 pub mod tokens;
 mod stored;
 #[doc(hidden)]

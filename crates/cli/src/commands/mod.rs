@@ -9,5 +9,7 @@ pub(crate) mod explain;
 pub(crate) mod files;
 pub(crate) mod init;
 pub(crate) mod list;
+pub(crate) mod migrate;
 pub(crate) mod new;
+pub(crate) mod prompt;
 pub(crate) mod show;

@@ -1,10 +1,17 @@
 //! The settings in force: a profile's choices with what the layers changed.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use repertoire::provider::fs::ScanLimits;
+use repertoire::{Inherit, RoleBinding};
 use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
 use repertoire_model::{Policy, Profile};
+
+use super::agents::ConfiguredAgent;
+
+/// Where the prompts of roles lie by habit, relative to the project's root.
+const ROLE_DIRECTORIES: [&str; 2] = ["templates/roles", "roles"];
 
 /// A directory of skills that some layer names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +49,14 @@ pub(crate) struct Settings {
     pub discover_user: bool,
     /// Directories of packs.
     pub packs: Vec<ConfiguredRoot>,
+    /// What is said of the skill that is an agent's role.
+    pub role_binding: RoleBinding,
+    /// Directories of role prompts, first ones first; relative ones lie below the project's root.
+    pub role_directories: Vec<ConfiguredRoot>,
+    /// What agents have from those that start them, unless these say otherwise.
+    pub subagent_inherit: Inherit,
+    /// The agents, by name.
+    pub agents: BTreeMap<String, ConfiguredAgent>,
 }
 
 impl Settings {
@@ -60,6 +75,12 @@ impl Settings {
             discover_project: true,
             discover_user: true,
             packs: Vec::new(),
+            role_binding: RoleBinding::default(),
+            role_directories: ROLE_DIRECTORIES
+                .map(|path| ConfiguredRoot { given: path.into(), path: path.into() })
+                .to_vec(),
+            subagent_inherit: Inherit::default(),
+            agents: BTreeMap::new(),
         }
     }
 }

@@ -1,3 +1,5 @@
+//! Where the prompt of a role comes from, and when it is read again.
+
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
