@@ -11,7 +11,7 @@ use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use repertoire_model::Profile;
 
 use crate::commands::{
-    call, catalog, check, completions, doctor, explain, files, init, list, new, session, show,
+    call, catalog, check, completions, doctor, explain, files, init, list, migrate, new, prompt, session, show,
 };
 use crate::env::{self, Env};
 use crate::{exit::Exit, wire};
@@ -99,12 +99,16 @@ pub(crate) enum Command {
     Call(call::CallArgs),
     /// Opens one session over standard input and output, one JSON object per line
     Session(session::SessionArgs),
+    /// Prints the system prompt of an agent or of a role
+    Prompt(prompt::PromptArgs),
     /// Tells every decision about a skill, or why it is missing
     Explain(explain::ExplainArgs),
     /// Checks the set-up and says what to do
     Doctor(doctor::DoctorArgs),
     /// Makes a new skill
     New(new::NewArgs),
+    /// Makes skills of what other layouts hold
+    Migrate(migrate::MigrateArgs),
     /// Writes a commented repertoire.toml
     Init(init::InitArgs),
     /// Prints the script that completes commands and skill names in a shell

@@ -13,9 +13,13 @@ use repertoire_model::{CatalogOptions, Policy, Severity};
 
 use crate::cli::Globals;
 use crate::commands::catalog;
-use crate::config::{self, Settings};
+use crate::config::{self, Settings, Trust};
+use repertoire::template::MAX_TEMPLATE_BYTES;
+use repertoire::Agent;
+use repertoire_model::text::nearest;
 use crate::env::{self, Env};
 use crate::error::CliError;
+use crate::regular_file;
 use crate::ui::Ui;
 
 /// The most names that an unknown one is answered with in full.
@@ -200,17 +204,69 @@ impl Context {
         let (places, _) = self.places(&policy);
         // A directory that is not there yet may be by the time the session looks again.
         let providers = self.providers(places.iter(), &policy);
-        let builder = Registry::builder()
+        let mut builder = Registry::builder()
             .providers(providers)
             .policy(policy)
             .session_options(options)
-//AG            .inherit(self.settings.inherit)
+            .inherit(self.settings.subagent_inherit)
             .sinks(self.sinks());
-//AG        for agent in self.settings.agents.values() {
-//AG            builder = builder.agent(agent.clone());
-//AG        }
-        let registry = builder.open_blocking()?;
-        Ok(registry.session_blocking(agent)?)
+        for name in self.settings.agents.keys() {
+            match self.agent(name) {
+                Ok(agent) => builder = builder.agent(agent),
+                Err(error) if agent == Some(name) => return Err(error),
+                // Another agent's prompt is of no concern here; whoever asks for that agent is told.
+                Err(_) => {}
+            }
+        }
+        match agent {
+            Some(name) if !self.settings.agents.contains_key(name) => Err(self.unknown_agent(name)),
+            agent => Ok(builder.open_blocking()?.session_blocking(agent)?),
+        }
+    }
+
+    /// Returns the agent called `name`, its prompt read, or the error that tells which there are.
+    pub(crate) fn agent(&self, name: &str) -> Result<Agent, CliError> {
+        let agents = &self.settings.agents;
+        let Some(configured) = agents.get(name) else { return Err(self.unknown_agent(name)) };
+        let mut agent = configured.agent.clone();
+        agent.inherit = configured.inherit.unwrap_or(self.settings.subagent_inherit);
+        if let Some(file) = &configured.prompt {
+            let about = || format!("cannot read the prompt of the agent `{name}`, {}", file.path.display());
+            let bytes = regular_file::read(&file.path, MAX_TEMPLATE_BYTES)
+                .map_err(|error| CliError::usage(about()).because(error))?;
+            let text = String::from_utf8(bytes).map_err(|error| CliError::usage(about()).because(error))?;
+            agent.prompt = Some(text);
+        }
+        Ok(agent)
+    }
+
+    fn unknown_agent(&self, name: &str) -> CliError {
+        let error = CliError::usage(format!("there is no agent `{name}`"));
+        let names: Vec<&str> = self.settings.agents.keys().map(String::as_str).collect();
+        if names.is_empty() {
+            return error.hint("no agents are configured; `[agents.NAME]` in repertoire.toml defines one");
+        }
+        let error = match nearest(name, names.iter().copied()) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error,
+        };
+        error.hint(format!("there are: {}", names.join(", ")))
+    }
+
+    /// Returns the directories of role prompts, first ones first.
+    pub(crate) fn role_directories(&self) -> Vec<PathBuf> {
+        let working_directory = self.env.working_directory();
+        let root = discovery::repository_root(working_directory, self.env.home().as_deref());
+        let root = root.unwrap_or_else(|| working_directory.to_owned());
+        // What is configured was looked at then; what is looked for by habit may not lead out of the project either.
+        let trust = Trust::Within(root.clone());
+        let is_sound = |path: &PathBuf| trust.objection_to_path("roles.directories", path).is_none();
+        let directories = self.settings.role_directories.iter();
+        directories
+            .map(|directory| (directory.path.is_absolute(), root.join(&directory.path)))
+            .filter(|(is_configured, path)| *is_configured || is_sound(path))
+            .map(|(_, path)| path)
+            .collect()
     }
 
     /// Returns `path` as a person in the working directory would write it.

@@ -282,6 +282,11 @@ fn resources() {
 }
 
 #[test]
+fn roles() {
+    run("roles");
+}
+
+#[test]
 fn command_line() {
     run("command_line");
 }

@@ -113,6 +113,54 @@ fn a_commented_file_is_written_once() {
     # Directories whose every sub-directory is a pack of skills. Takes: a list of directories.
     # directories = []
 
+    [binding]
+    # What a role's prompt holds of the skill that is the role: its instructions, or a line that tells to
+    # load it. Takes: inline, hint.
+    # role_default = "inline"
+
+    [roles]
+    # Directories with a `system_prompt.md` for each role that is no skill; the last two, below the
+    # project's root, are always looked at. Takes: a list of directories.
+    # directories = ["templates/roles", "roles"]
+
+    [subagent]
+    # What agents have from those that start them: nothing, the limits of their catalog, or these and the
+    # loaded skills. Takes: none, catalog, active.
+    # inherit = "none"
+
+    [agents]
+    # An agent; the user's definition replaces the project's of the same name as a whole. Here is one that
+    # is called reviewer.
+
+    # Skills whose instructions are always in the agent's prompt, in this order. Takes: a list of skills,
+    # each a name or source:name.
+    # reviewer.uses_skills = ["code-review"]
+
+    # The skills that the agent may see; without it, all. Takes: a list of patterns over names or
+    # source:name, where * stands for any text and ? for one character.
+    # reviewer.skills.allow = ["code-*", "user:*:git"]
+
+    # The skills that the agent may not see, whatever is allowed. Takes: a list of patterns over names or
+    # source:name, where * stands for any text and ? for one character.
+    # reviewer.skills.deny = ["*-internal"]
+
+    # What comes after the instructions of the skills and so has the last word. Takes: a string.
+    # reviewer.instructions = "Be brief."
+
+    # The template of the agent's own prompt, which comes first. Takes: a file, relative to this one.
+    # reviewer.prompt = "prompts/reviewer.md"
+
+    # What the template may refer to. Takes: a table of strings.
+    # reviewer.variables = { team = "payments" }
+
+    # How single skills are bound to the agent. Takes: a table of skills, each inline, hint, catalog or
+    # hidden.
+    # reviewer.bind = { git = "hint" }
+
+    # What agents that this one starts have from it; by default, what `subagent.inherit` says. Takes:
+    # none, catalog, active.
+    # reviewer.inherit = "none"
+
     [rules]
     # The severity of one rule; every rule is listed in docs/reference/rules.md. Takes: off, info,
     # warning, error.

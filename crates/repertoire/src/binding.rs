@@ -119,6 +119,14 @@ impl AgentPrompt {
     }
 }
 
+/// Returns an error if `agent` names a skill that is not there, is quarantined or lies outside its scope.
+///
+/// [`AgentPrompt::load`] asks this too. Whoever shows an agent its skills without its prompt asks it alone: a skill that
+/// is bound as hidden under a name with a slip in it would be seen.
+pub fn check(snapshot: &Snapshot, agent: &Agent) -> Result<(), Error> {
+    inline(snapshot, agent).map(drop)
+}
+
 /// Returns the skills that are bound inline: those of `uses_skills` as declared, then those of `bind` by name.
 fn inline<'a>(snapshot: &'a Snapshot, agent: &Agent) -> Result<Vec<&'a Entry>, Error> {
     for id in agent.bind.keys() {
@@ -204,8 +212,8 @@ fn hint(name: &str, description: &str, wording: &Wording) -> String {
         .replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;");
-    let line = line.trim_end_matches('.');
-    format!("{line}: to do this, call {} with the {} {name}.", wording.load, wording.name)
+    let Wording { load, name: argument, .. } = wording;
+    format!("To use the skill {name}, call {load} with the {argument} {name}: {line}")
 }
 
 #[cfg(test)]

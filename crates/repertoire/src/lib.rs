@@ -14,6 +14,7 @@ pub mod agent;
 pub mod template;
 pub mod binding;
 pub mod role;
+pub mod migrate;
 pub mod tokens;
 pub mod event;
 mod stored;

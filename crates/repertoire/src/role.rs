@@ -128,7 +128,7 @@ impl RolePrompt {
 /// use repertoire::{MemoryProvider, Policy, Registry, RoleOptions, RoleOrigin, RoleResolver, SkillDefinition};
 /// let skill = SkillDefinition::new("backend", "Builds servers. Use when the API changes.", "Test first.\n");
 /// let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
-/// let registry = Arc::new(Registry::open(vec![provider], Policy::default()).await?);
+/// let registry = Registry::open(vec![provider], Policy::default()).await?;
 /// let resolver = RoleResolver::new(registry, vec!["templates/roles".into()], RoleOptions::default());
 /// assert!(resolver.resolve("backend").await?.text.contains("Test first."));
 /// assert_eq!(resolver.resolve("frontend").await?.text, "You are a frontend specialist.");
@@ -138,7 +138,7 @@ impl RolePrompt {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct RoleResolver {
-    registry: Arc<Registry>,
+    registry: Registry,
     directories: Vec<PathBuf>,
     options: RoleOptions,
     kept: Mutex<HashMap<(SkillName, Option<String>), (Key, RolePrompt)>>,
@@ -156,7 +156,7 @@ impl RoleResolver {
     /// Returns a resolver over the skills of `registry` and the prompt files in `directories`, first ones first.
     ///
     /// The directories are trusted; what lies in them is not.
-    pub fn new(registry: Arc<Registry>, directories: Vec<PathBuf>, options: RoleOptions) -> Self {
+    pub fn new(registry: Registry, directories: Vec<PathBuf>, options: RoleOptions) -> Self {
         let kept = Mutex::default();
         Self { registry, directories, options, kept, renders: AtomicUsize::new(0) }
     }

@@ -22,7 +22,7 @@ pub const MAX_TEMPLATE_BYTES: u64 = 256 * 1024;
 pub const MAX_RENDERED_BYTES: usize = 1024 * 1024;
 
 /// The most steps that a template may take.
-const MAX_STEPS: u64 = 100_000;
+const MAX_STEPS: u64 = 20_000;
 
 /// How deep a template may be nested.
 const MAX_DEPTH: usize = 32;

@@ -10,6 +10,8 @@ pub(crate) mod explain;
 pub(crate) mod files;
 pub(crate) mod init;
 pub(crate) mod list;
+pub(crate) mod migrate;
 pub(crate) mod new;
 pub(crate) mod session;
+pub(crate) mod prompt;
 pub(crate) mod show;

@@ -4,12 +4,14 @@
 
 use repertoire::session::{DenyStyle, Refresh, Requires, Unload};
 use repertoire_model::answer::{ErrorStyle, Render};
+use repertoire::{Inherit, RoleBinding};
 use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
 use repertoire_model::ledger::Reload;
 use repertoire_model::name::Grammar;
 use repertoire_model::policy::{Action, Duplicates, NameMismatch, OnInvalid, ResourceListing};
 use repertoire_model::{Profile, RuleId, Severity};
 
+use super::agents::ConfiguredAgent;
 use super::settings::{ConfiguredRoot, Settings};
 
 /// A key of the configuration.
@@ -45,6 +47,8 @@ pub(crate) enum Kind {
     Paths,
     /// The severity of the rule that is the last part of the key's name.
     Severity,
+    /// The definition of the agent that is the last part of the key's name.
+    Agent,
 }
 
 /// A value that some layer gives to a key.
@@ -62,6 +66,8 @@ pub(crate) enum Value {
     Paths(Vec<ConfiguredRoot>),
     /// For [`Kind::Severity`].
     Severity(RuleId, Option<Severity>),
+    /// For [`Kind::Agent`].
+    Agent(Box<ConfiguredAgent>),
 }
 
 /// The words of a setting with what they mean.
@@ -232,6 +238,33 @@ pub(crate) const KEYS: &[Key] = &[
     key!("events.jsonl" Kind::Switch, Switch events_jsonl, switch, None, "Whether what agents do with skills is written to `events.jsonl` in the state directory; see docs/reference/events.md."),
     key!("events.max_bytes" Kind::Number(MIN_EVENT_BYTES, LARGE), Number events_max_bytes, number, None, "The bytes at which that file is moved aside."),
     key!("events.keep" Kind::Number(1, MAX_EVENT_FILES), Number events_keep, number, None, "How many files that were moved aside are kept."),
+    key!("binding.role_default" words of RoleBinding by as_str, role_binding, None, "What a role's prompt holds of the skill that is the role: its instructions, or a line that tells to load it."),
+    Key {
+        name: "roles.directories",
+        kind: Kind::Paths,
+        summary: "Directories with a `system_prompt.md` for each role that is no skill; the last two, below the \
+                  project's root, are always looked at.",
+        flag: None,
+        get: |settings| paths(&settings.role_directories),
+        set: |settings, value| {
+            if let Value::Paths(directories) = value {
+                settings.role_directories.splice(0..0, directories.iter().cloned());
+            }
+        },
+    },
+    key!("subagent.inherit" words of Inherit by as_str, subagent_inherit, None, "What agents have from those that start them: nothing, the limits of their catalog, or these and the loaded skills."),
+    Key {
+        name: AGENTS_KEY,
+        kind: Kind::Agent,
+        summary: "An agent; the user's definition replaces the project's of the same name as a whole.",
+        flag: None,
+        get: |_| String::new(),
+        set: |settings, value| {
+            if let Value::Agent(configured) = value {
+                settings.agents.insert(configured.agent.name.clone(), (**configured).clone());
+            }
+        },
+    },
     Key {
         name: RULES_KEY,
         kind: Kind::Severity,
@@ -245,6 +278,9 @@ pub(crate) const KEYS: &[Key] = &[
         },
     },
 ];
+
+/// The name under which agents stand in the table.
+pub(crate) const AGENTS_KEY: &str = "agents.<name>";
 
 /// The name under which the severities of rules stand in the table.
 pub(crate) const RULES_KEY: &str = "rules.<rule-id>";
@@ -285,6 +321,7 @@ impl Kind {
             Self::Words => "a list of strings".to_owned(),
             Self::Paths => "a list of directories".to_owned(),
             Self::Severity => "`off`, `info`, `warning`, `error`".to_owned(),
+            Self::Agent => "a table of the keys of an agent".to_owned(),
         }
     }
 }

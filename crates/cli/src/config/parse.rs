@@ -9,8 +9,9 @@ use repertoire_model::validate::RULES;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::agents::parse_agent;
 use super::file::Fault;
-use super::keys::{KEYS, Key, Kind, RULES_KEY, SEVERITIES, Value};
+use super::keys::{AGENTS_KEY, KEYS, Key, Kind, RULES_KEY, SEVERITIES, Value};
 use super::settings::ConfiguredRoot;
 use super::trust::{Objection, Trust};
 
@@ -52,7 +53,7 @@ pub(crate) fn parse_word(key: &'static Key, word: &str) -> Result<Value, String>
             Ok(number) => return in_bounds(key.kind, number),
             Err(_) => DeValue::String(word.into()),
         },
-        Kind::Words | Kind::Paths | Kind::Severity => return Err(key.kind.describe()),
+        Kind::Words | Kind::Paths | Kind::Severity | Kind::Agent => return Err(key.kind.describe()),
     };
     convert(key, &value, Path::new(""))
 }
@@ -80,6 +81,9 @@ impl Parser<'_> {
         if let Some(rule) = name.strip_prefix("rules.") {
             return self.rule(rule, name_range, value);
         }
+        if let ("agents", DeValue::Table(agents)) = (name, value.get_ref()) {
+            return self.agents(agents);
+        }
         if let Some(key) = KEYS.iter().find(|key| key.name == name) {
             match convert(key, value.get_ref(), self.directory) {
                 Ok(converted) => {
@@ -100,6 +104,15 @@ impl Parser<'_> {
                 Some(format!("write `[{name}]` on a line of its own, and its keys below")),
             ),
             _ => self.unknown(name, name_range),
+        }
+    }
+
+    fn agents(&mut self, agents: &DeTable<'_>) {
+        for (name, table) in agents {
+            let agent = parse_agent(name, table, self.directory, self.trust, &mut self.faults);
+            let value = Value::Agent(Box::new(agent));
+            let key = KEYS.iter().find(|key| key.name == AGENTS_KEY);
+            self.assignments.extend(key.map(|key| Assignment { key, value }));
         }
     }
 
@@ -235,6 +248,7 @@ fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<Value, St
 
 #[cfg(test)]
 mod tests {
+    use super::super::agents::AGENT_KEYS;
     use super::*;
 
     fn faults(text: &str) -> Vec<String> {
@@ -243,7 +257,7 @@ mod tests {
 
     #[test]
     fn only_keys_of_the_table_are_accepted() {
-        for key in KEYS.iter().filter(|key| key.name != RULES_KEY) {
+        for key in KEYS.iter().filter(|key| key.name != RULES_KEY && key.name != AGENTS_KEY) {
             // Every key refuses a date, so it is known; with a letter more it is not.
             assert_eq!(
                 faults(&format!("{} = 1979-05-27", key.name)),
@@ -256,6 +270,26 @@ mod tests {
                 parse(&format!("rules.{} = \"off\"", rule.name), Path::new(""), &Trust::Whole);
             assert_eq!((assignments.len(), faults), (1, vec![]));
         }
+    }
+
+    #[test]
+    fn an_agent_has_the_keys_of_its_own_table() {
+        for key in AGENT_KEYS {
+            let agents = |line: String| faults(&format!("[agents.a]\n{line}"));
+            assert_eq!(agents(format!("{} = {}", key.name, key.example)), [""; 0], "{}", key.name);
+            let bad = [format!("bad value for `agents.a.{}`", key.name)];
+            assert_eq!(agents(format!("{} = 1979-05-27", key.name)), bad);
+            let unknown = [format!("unknown key `agents.a.{}x`", key.name)];
+            assert_eq!(agents(format!("{}x = 1", key.name)), unknown);
+        }
+        assert_eq!(faults("[agents.\"a b\"]"), ["`a b` is no name for an agent"]);
+        assert_eq!(faults("agents.a = 1"), ["`agents.a` is a table of keys"]);
+        assert_eq!(faults("agents = 1"), ["`agents` is a table of keys and has no value of its own"]);
+        assert_eq!(faults("[agents.a]\nbind.x = \"hidde\""), ["bad value for `agents.a.bind.x`"]);
+        assert_eq!(
+            faults("[agents.a]\nskills.deny = [\"a b\"]"),
+            ["bad pattern in `agents.a.skills.deny`: no skill's name holds ' ', so it matches nothing"]
+        );
     }
 
     #[test]

@@ -1,14 +1,21 @@
 //! The settings in force: a profile's choices with what the layers changed.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use repertoire::SessionOptions;
 use repertoire::event::jsonl::{DEFAULT_KEEP, DEFAULT_MAX_BYTES};
 use repertoire::provider::fs::ScanLimits;
+use repertoire::{Inherit, RoleBinding};
 use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
 use repertoire_model::ledger::Reload;
 use repertoire_model::{Policy, Profile};
+
+use super::agents::ConfiguredAgent;
+
+/// Where the prompts of roles lie by habit, relative to the project's root.
+const ROLE_DIRECTORIES: [&str; 2] = ["templates/roles", "roles"];
 
 /// A directory of skills that some layer names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +61,14 @@ pub(crate) struct Settings {
     pub events_max_bytes: usize,
     /// How many full files are kept.
     pub events_keep: usize,
+    /// What is said of the skill that is an agent's role.
+    pub role_binding: RoleBinding,
+    /// Directories of role prompts, first ones first; relative ones lie below the project's root.
+    pub role_directories: Vec<ConfiguredRoot>,
+    /// What agents have from those that start them, unless these say otherwise.
+    pub subagent_inherit: Inherit,
+    /// The agents, by name.
+    pub agents: BTreeMap<String, ConfiguredAgent>,
 }
 
 impl Settings {
@@ -76,6 +91,12 @@ impl Settings {
             events_jsonl: true,
             events_max_bytes: DEFAULT_MAX_BYTES as usize,
             events_keep: DEFAULT_KEEP,
+            role_binding: RoleBinding::default(),
+            role_directories: ROLE_DIRECTORIES
+                .map(|path| ConfiguredRoot { given: path.into(), path: path.into() })
+                .to_vec(),
+            subagent_inherit: Inherit::default(),
+            agents: BTreeMap::new(),
         };
         match profile {
             Profile::Standard | Profile::Strict | Profile::Lenient => standard,

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use repertoire_model::Profile;
 
-use super::keys::{KEYS, RULES_KEY};
+use super::agents::AGENT_KEYS;
+use super::keys::{AGENTS_KEY, KEYS, RULES_KEY};
 use super::settings::Settings;
 use super::trust::is_users_alone;
 
@@ -27,6 +28,10 @@ pub(crate) fn template() -> String {
         } else {
             text.push('\n');
         }
+        if key.name == AGENTS_KEY {
+            write_agent(&mut text, key.summary);
+            continue;
+        }
         let takes = key.kind.describe().replace('`', "");
         let flag = key.flag.map(|flag| format!(" Flag: {flag}.")).unwrap_or_default();
         for line in folded(&format!("{} Takes: {takes}.{flag}", key.summary)) {
@@ -40,6 +45,20 @@ pub(crate) fn template() -> String {
         let _ = writeln!(text, "# {example}");
     }
     text
+}
+
+/// Writes the example of an agent, one dotted key after the other, so that each can be used alone.
+fn write_agent(text: &mut String, summary: &str) {
+    for line in folded(&format!("{summary} Here is one that is called reviewer.")) {
+        let _ = writeln!(text, "# {line}");
+    }
+    for key in AGENT_KEYS {
+        text.push('\n');
+        for line in folded(&format!("{} Takes: {}.", key.summary, key.takes.replace('`', ""))) {
+            let _ = writeln!(text, "# {line}");
+        }
+        let _ = writeln!(text, "# reviewer.{} = {}", key.name, key.example);
+    }
 }
 
 fn folded(text: &str) -> Vec<String> {

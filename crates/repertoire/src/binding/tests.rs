@@ -1,3 +1,5 @@
+//! What an agent's prompt holds, and what keeps an agent from loading.
+
 use std::sync::Arc;
 
 use repertoire_model::scope::Pattern;
@@ -45,7 +47,7 @@ fn prompt_then_skills_as_declared_then_instructions_then_hints() {
     let expect = format!(
         "You build bridges.\n\n<skill name=\"gamma\" digest=\"{}\" tokens=\"~4\">\nBody of gamma.\n\n</skill>\n\
          <skill name=\"alpha\" digest=\"{}\" tokens=\"~4\">\nBody of alpha.\n\n</skill>\n\nNever guess.\n\n\
-         Does beta. Use when asked for it: to do this, call load_skill with the name beta.",
+         To use the skill beta, call load_skill with the name beta: Does beta. Use when asked for it.",
         digest("gamma"),
         digest("alpha")
     );
@@ -97,5 +99,5 @@ fn content_cannot_close_its_element_nor_a_hint_break_its_line() {
     let text = load(&Agent { uses_skills: words(&["a"]), ..Agent::new("x") });
     assert_eq!(text.to_lowercase().matches("</skill").count(), 1, "{text}");
     let text = load(&Agent { bind: [("a".to_owned(), Bind::Hint)].into(), ..Agent::new("x") });
-    assert_eq!(text, "One &lt;b&gt; &amp; two: to do this, call load_skill with the name a.");
+    assert_eq!(text, "To use the skill a, call load_skill with the name a: One &lt;b&gt; &amp; two.");
 }

@@ -1,3 +1,5 @@
+//! Where the prompt of a role comes from, and when it is read again.
+
 use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
@@ -40,7 +42,7 @@ impl Project {
             Arc::new(FsProvider::new(FsOptions::new("skills", self.path("skills"))));
         let registry = block_on(Registry::open(vec![provider], Policy::default())).unwrap();
         let directories = vec![self.path("templates/roles"), self.path("roles")];
-        RoleResolver::new(Arc::new(registry), directories, options)
+        RoleResolver::new(registry, directories, options)
     }
 }
 

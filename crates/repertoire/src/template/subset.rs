@@ -65,6 +65,10 @@ pub(super) fn check(template: &str) -> Result<(), Refusal> {
                     if word == "set" && !outside_strings(code).any(|c| c == '=') {
                         return refuse(tag, "`set` needs a value".to_owned());
                     }
+                    // A plain value is shared; what a filter makes of it is one more copy to keep.
+                    if word == "set" && outside_strings(code).any(|c| c == '|') {
+                        return refuse(tag, "`set` takes no filters".to_owned());
+                    }
                 }
                 behind
             }
@@ -148,6 +152,7 @@ mod tests {
         check("{{ '\\'' ~ x }}", "templates may not use `~`");
         check("{{ \"'\" ~ x }}", "templates may not use `~`");
         check("{% set x %}{{ '=' }}", "`set` needs a value");
+        check("{% set x = y|upper %}", "`set` takes no filters");
         check("{{{ x }}}", "templates may not use `{`");
     }
 }
