@@ -35,7 +35,7 @@ pub(crate) fn stand(sink: &dyn EventSink) -> BTreeSet<String> {
 }
 
 fn event(index: usize, session: String, kind: EventKind, outcome: Outcome) -> Event {
-    let text = HOSTILE[index % HOSTILE.len()].repeat(if index % 7 == 0 { 2_000 } else { 1 });
+    let text = HOSTILE[index % HOSTILE.len()].repeat(if index.is_multiple_of(7) { 2_000 } else { 1 });
     let time = match index % 3 {
         0 => SystemTime::UNIX_EPOCH - Duration::from_secs(1),
         1 => SystemTime::UNIX_EPOCH + Duration::from_secs(u64::from(u32::MAX) * 100),
