@@ -1,7 +1,6 @@
 //! `rep prompt`.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use clap::Args;
 use repertoire::tokens::TokenMemory;

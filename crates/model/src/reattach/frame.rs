@@ -23,6 +23,7 @@ pub(super) fn text(pieces: &[&str]) -> String {
 /// Returns the instructions in the wrapper of `load_skill`.
 pub(super) fn body(candidate: &Candidate<'_>) -> String {
     let Candidate { name, body, digest, .. } = candidate;
+    let digest = digest.to_stamp();
     format!("<skill name=\"{name}\" digest=\"{digest}\">\n{}\n</skill>\n", guard(body))
 }
 

@@ -39,6 +39,7 @@ fn loaded(loaded: &Loaded, wording: &Wording) -> String {
 
 fn instructions(skill: &LoadedSkill) -> String {
     let LoadedSkill { name, body, digest, tokens, .. } = skill;
+    let digest = digest.to_stamp();
     let bytes = body.len();
     format!(
         "Skill loaded: {name} (approx. {tokens} tokens)\n<!-- skill {name} {digest} {bytes} bytes -->\n\n{body}"

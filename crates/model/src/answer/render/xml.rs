@@ -42,7 +42,7 @@ fn instructions(skill: &LoadedSkill) -> String {
     let mut tag = Tag::open("skill");
     tag.attribute("name", skill.name.as_str());
     tag.optional("version", skill.version.as_deref());
-    tag.attribute("digest", &skill.digest.to_string());
+    tag.attribute("digest", &skill.digest.to_stamp());
     tag.attribute("tokens", &format!("~{}", skill.tokens));
     tag.optional("license", skill.license.as_deref());
     tag.optional("compatibility", skill.compatibility.as_deref());
