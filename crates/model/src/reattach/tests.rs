@@ -56,7 +56,8 @@ fn the_budget_buys_pointers_then_bodies_then_essences() {
     assert_eq!(levels(320), [Pointer; 3]);
     assert_eq!(levels(520), [Body, Pointer, Pointer]);
     assert_eq!(levels(620), [Body, Pointer, Essence]);
-    assert_eq!(levels(900), [Body, Body, Pointer]);
+    assert_eq!(levels(800), [Body, Body, Pointer]);
+    assert_eq!(levels(900), [Body, Body, Essence]);
     assert_eq!(levels(10_000), [Body; 3]);
 }
 
