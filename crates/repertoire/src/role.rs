@@ -49,7 +49,7 @@ impl RoleBinding {
 }
 
 /// The choices that roles are resolved by.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct RoleOptions {
     /// What is said of the skill that is the role.
     pub binding: RoleBinding,
@@ -59,17 +59,6 @@ pub struct RoleOptions {
     pub prompt: BindingOptions,
     /// What such files may refer to; `role` is always among it.
     pub variables: BTreeMap<String, String>,
-}
-
-impl Default for RoleOptions {
-    fn default() -> Self {
-        Self {
-            binding: RoleBinding::default(),
-            catalog: CatalogOptions::default(),
-            prompt: BindingOptions::default(),
-            variables: BTreeMap::new(),
-        }
-    }
 }
 
 /// Where the prompt of a role comes from.
@@ -141,9 +130,12 @@ pub struct RoleResolver {
     registry: Registry,
     directories: Vec<PathBuf>,
     options: RoleOptions,
-    kept: Mutex<HashMap<(SkillName, Option<String>), (Key, RolePrompt)>>,
+    kept: Mutex<HashMap<Asked, (Key, RolePrompt)>>,
     renders: AtomicUsize,
 }
+
+/// The role that was asked for, and the name of the agent that it was asked for by.
+type Asked = (SkillName, Option<String>);
 
 /// What a prompt was made of; the same makes the same.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -19,7 +19,7 @@ pub(super) fn describe(role: &str, prompt: &str, configured: Option<&str>) -> (S
         return (format!("{}. {when}", configured.trim_end_matches('.')), Some(note.to_owned()));
     }
     let note = "the description was taken from the prompt; say in the words of users when to use the skill";
-    match role_sentence(prompt) {
+    match role_sentence(prompt).or_else(|| opening_sentence(prompt)) {
         Some(sentence) => (format!("{sentence}. {when}"), Some(note.to_owned())),
         None => {
             let note = "no plain sentence of the prompt says what the role is; write what the skill does and when to use it";
@@ -54,6 +54,34 @@ fn role_sentence(prompt: &str) -> Option<String> {
     None
 }
 
+/// Returns the first sentence of the first running text of `prompt`, unless it speaks to the agent.
+fn opening_sentence(prompt: &str) -> Option<String> {
+    let is_text = |line: &str| line.starts_with(char::is_alphanumeric);
+    let mut is_code = false;
+    let mut paragraph = String::new();
+    for line in prompt.lines().map(str::trim) {
+        if line.starts_with("```") || line.starts_with("~~~") {
+            is_code = !is_code;
+        }
+        if !is_code && is_text(line) {
+            paragraph.push_str(line);
+            paragraph.push(' ');
+        } else if !paragraph.is_empty() {
+            break;
+        }
+    }
+    let sentence = plain(first_sentence(&paragraph));
+    let speaks =
+        sentence.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(|word| SPOKEN.contains(&word));
+    // A line that leads up to a list says nothing without it.
+    let is_plain =
+        !speaks && !sentence.is_empty() && !sentence.contains(['{', '}']) && !sentence.ends_with(':');
+    is_plain.then(|| shorten(&sentence, MAX_DERIVED_CHARS))
+}
+
+/// Words by which a sentence speaks to someone rather than about something.
+const SPOKEN: [&str; 8] = ["you", "your", "yours", "i", "my", "we", "our", "please"];
+
 fn first_sentence(text: &str) -> &str {
     let end = text.find(". ").or_else(|| text.strip_suffix('.').map(str::len)).unwrap_or(text.len());
     &text[..end]
@@ -81,6 +109,15 @@ mod tests {
         let none = format!("Acts as the back end specialist of a team. {when}");
         check("You are {{ name }}.", None, &none, true);
         check("", None, &none, true);
+        check("# Title\n- Be kind.\n", None, &none, true);
+        check("Your task is this.", None, &none, true);
+        check("Keep to these:\n- x\n", None, &none, true);
+        check(
+            "# Title\n\nServers in Python,\nand queues. More.\n",
+            None,
+            &format!("Servers in Python, and queues. {when}"),
+            true,
+        );
         check("You are responsible for servers.", None, &format!("Is responsible for servers. {when}"), true);
         check("x", Some("Builds <b>servers</b>."), &format!("Builds bservers/b. {when}"), true);
         check("x", Some("Builds servers. Use when asked."), "Builds servers. Use when asked.", false);

@@ -156,3 +156,65 @@ mod tests {
         check("{{{ x }}}", "templates may not use `{`");
     }
 }
+
+#[cfg(test)]
+mod properties {
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    use crate::template::{Jinja, Renderer};
+
+    /// What raw blocks, comments and strings begin and end with, and what may not be reached between them.
+    const PIECES: &[&str] = &[
+        "{{ a ~ a }}",
+        "{% raw %}",
+        "{%- raw -%}",
+        "{%+raw%}",
+        "{% raw x %}",
+        "{% endraw %}",
+        "{%--endraw%}",
+        "{%-endraw+%}",
+        "{% endraw",
+        "{#",
+        "#}",
+        "{#-",
+        "-#}",
+        "{#}",
+        "{{ '",
+        "' }}",
+        "{{ \"",
+        "\" }}",
+        "'",
+        "\"",
+        "\\",
+        "{{",
+        "}}",
+        "{%",
+        "%}",
+        "-",
+        "{% set b = '",
+        "' %}",
+        "{% if a %}",
+        "{% endif %}",
+        " ",
+        "\n",
+        "ü",
+        "{",
+        "\u{a0}",
+        "\u{b}",
+        "{% set b %}",
+        "{{ b ~ a }}",
+    ];
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn nothing_that_is_refused_is_ever_done(pieces in prop::collection::vec(select(PIECES), 0..12)) {
+            let variables = [("a".to_owned(), "A".to_owned())].into();
+            if let Ok(text) = Jinja.render(&pieces.concat(), &variables) {
+                prop_assert!(!text.contains('A'), "{:?}", text);
+            }
+        }
+    }
+}
