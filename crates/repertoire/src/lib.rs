@@ -42,3 +42,8 @@ pub use template::{Jinja, Renderer};
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// Keeps the examples of the guide true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guides/embedding.md")]
+struct Embedding;
