@@ -11,7 +11,8 @@ use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use repertoire_model::Profile;
 
 use crate::commands::{
-    call, catalog, check, completions, doctor, explain, files, init, list, migrate, new, prompt, session, show,
+    call, catalog, check, completions, doctor, explain, files, init, list, migrate, new, prompt, session,
+    show,
 };
 use crate::env::{self, Env};
 use crate::{exit::Exit, wire};

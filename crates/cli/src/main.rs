@@ -23,8 +23,8 @@ use std::process::ExitCode;
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    call, catalog, check, check_compat, completions, doctor, explain, files, init, list, migrate, new, prompt, session,
-    show,
+    call, catalog, check, check_compat, completions, doctor, explain, files, init, list, migrate, new,
+    prompt, session, show,
 };
 use crate::env::Env;
 use crate::error::CliError;

@@ -14,13 +14,13 @@ use repertoire_model::{CatalogOptions, Policy, Severity};
 use crate::cli::Globals;
 use crate::commands::catalog;
 use crate::config::{self, Settings, Trust};
-use repertoire::template::MAX_TEMPLATE_BYTES;
-use repertoire::Agent;
-use repertoire_model::text::nearest;
 use crate::env::{self, Env};
 use crate::error::CliError;
 use crate::regular_file;
 use crate::ui::Ui;
+use repertoire::Agent;
+use repertoire::template::MAX_TEMPLATE_BYTES;
+use repertoire_model::text::nearest;
 
 /// The most names that an unknown one is answered with in full.
 const MAX_NAMES_SHOWN: usize = 50;

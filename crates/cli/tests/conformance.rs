@@ -215,9 +215,9 @@ fn expand_json(value: &Value, root: &Path) -> Value {
     match value {
         Value::String(text) => Value::String(expand(text, root)),
         Value::Array(items) => Value::Array(items.iter().map(|item| expand_json(item, root)).collect()),
-        Value::Object(fields) => {
-            Value::Object(fields.iter().map(|(name, value)| (name.clone(), expand_json(value, root))).collect())
-        }
+        Value::Object(fields) => Value::Object(
+            fields.iter().map(|(name, value)| (name.clone(), expand_json(value, root))).collect(),
+        ),
         other => other.clone(),
     }
 }

@@ -29,14 +29,14 @@ pub use provider::fs::{FsOptions, FsProvider};
 pub use provider::memory::{MemoryProvider, SkillDefinition, define_skill};
 pub use provider::{FileContent, FileListing, Listing, Locator, Provider, Skill};
 pub use registry::{Entry, Lookup, Registry, RegistryBuilder, Resources, Snapshot};
-pub use session::{Reply, Session, SessionOptions};
-pub use tool::Tool;
 pub use repertoire_model as model;
 pub use repertoire_model::{
     Catalog, CatalogOptions, Diagnostic, LineRange, Policy, Profile, Severity, SkillName, SkillPath, State,
 };
 pub use role::{RoleBinding, RoleOptions, RoleOrigin, RolePrompt, RoleResolver};
+pub use session::{Reply, Session, SessionOptions};
 pub use template::{Jinja, Renderer};
+pub use tool::Tool;
 
 /// Keeps the example of the README true.
 #[cfg(doctest)]

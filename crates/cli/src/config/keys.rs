@@ -3,8 +3,8 @@
 //! The documentation, the template of `rep init`, the parser and its suggestions are all made from this table.
 
 use repertoire::session::{DenyStyle, Refresh, Requires, Unload};
-use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire::{Inherit, RoleBinding};
+use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
 use repertoire_model::ledger::Reload;
 use repertoire_model::name::Grammar;
@@ -97,11 +97,8 @@ const LISTING: Words<ResourceListing> = &[
     ("declared", ResourceListing::Declared),
     ("both", ResourceListing::Both),
 ];
-const RELOAD: Words<Reload> = &[
-    ("auto", Reload::Auto),
-    ("always_body", Reload::AlwaysBody),
-    ("short_ack", Reload::ShortAck),
-];
+const RELOAD: Words<Reload> =
+    &[("auto", Reload::Auto), ("always_body", Reload::AlwaysBody), ("short_ack", Reload::ShortAck)];
 const ERRORS: Words<ErrorStyle> = &[("names", ErrorStyle::Names), ("menu", ErrorStyle::Menu)];
 /// The words for the severity of a rule.
 pub(crate) const SEVERITIES: Words<Option<Severity>> = &[

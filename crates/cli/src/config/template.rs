@@ -94,7 +94,9 @@ mod tests {
         let is_setting = |line: &str| line.strip_prefix("# ").is_some_and(|line| line.contains(" = "));
         let bare: Vec<&str> =
             template.lines().map(|line| if is_setting(line) { &line[2..] } else { line }).collect();
-        let (assignments, faults) = parse(&bare.join("\n"), Path::new(""), &Trust::Within(".".into()));
+        let project = tempfile::tempdir().unwrap();
+        let trust = Trust::Within(project.path().to_owned());
+        let (assignments, faults) = parse(&bare.join("\n"), project.path(), &trust);
         assert_eq!(faults, []);
         let users = KEYS.iter().filter(|key| is_users_alone(key.name)).count();
         assert_eq!((assignments.len(), users), (KEYS.len() - users, 3));

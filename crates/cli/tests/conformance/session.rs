@@ -147,7 +147,11 @@ fn run_step(step: &Step, pipe: &mut Pipe, kept: &mut BTreeMap<String, Value>, ro
     }
     for path in &step.remove {
         let path = root.join(path);
-        if path.is_dir() { std::fs::remove_dir_all(path).unwrap() } else { std::fs::remove_file(path).unwrap() }
+        if path.is_dir() {
+            std::fs::remove_dir_all(path).unwrap()
+        } else {
+            std::fs::remove_file(path).unwrap()
+        }
     }
     let line = match (&step.send, &step.line) {
         (Some(request), None) => recalled(&expand_json(request, root), kept).to_string(),
@@ -165,7 +169,10 @@ fn run_step(step: &Step, pipe: &mut Pipe, kept: &mut BTreeMap<String, Value>, ro
     if step.expect.is_empty() {
         return vec!["nothing is expected of the answer".to_owned()];
     }
-    step.expect.iter().flat_map(|expect| compare_json(&recalled_expect(expect, kept), &answer, root)).collect()
+    step.expect
+        .iter()
+        .flat_map(|expect| compare_json(&recalled_expect(expect, kept), &answer, root))
+        .collect()
 }
 
 /// Returns `value` with every string that names something kept replaced by it.

@@ -162,7 +162,8 @@ fn plain(mut text: &str) -> Option<Vec<Injection>> {
 /// Returns the skill with `body`, if it is the one that was stamped.
 fn injection(name: &str, body: &str, stamped: Option<&str>) -> Option<Injection> {
     let digest = Digest::of(body.as_bytes());
-    let is_stamped = stamped.is_none_or(|stamped| stamped == digest.to_stamp() || Digest::parse(stamped) == Some(digest));
+    let is_stamped =
+        stamped.is_none_or(|stamped| stamped == digest.to_stamp() || Digest::parse(stamped) == Some(digest));
     Some(Injection { name: self::name(name)?, digest }).filter(|_| is_stamped)
 }
 

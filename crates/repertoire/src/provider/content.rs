@@ -1,5 +1,8 @@
 //! What is read of a skill, and what kind of thing it is.
 
+use std::fmt;
+use std::sync::Arc;
+
 use repertoire_model::{Bundle, BundleFile, Digest, Document, FileEntry, LineRange};
 
 use super::{BoxFuture, FileListing, Locator, Provider};
@@ -65,26 +68,35 @@ impl Skill {
 }
 
 /// A skill with its text and its files.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct OpenedSkill {
     /// The skill.
     pub skill: Skill,
     /// Its files.
     pub files: FileListing,
-    /// The mark of its `SKILL.md` as it was read; `None` where a later change might leave the mark as it is.
-    pub revision: Option<Revision>,
+    /// Tells whether its `SKILL.md` is still what was read, where that can be told without reading it.
+    pub mark: Option<Mark>,
 }
 
-/// A mark that is another one whenever a `SKILL.md` has changed.
-///
-/// It means nothing but to the provider that gave it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Revision([u64; 5]);
+/// Tells whether a file is still what was read of it, at the cost of one look at it.
+#[derive(Clone)]
+pub struct Mark(Arc<dyn Fn() -> bool + Send + Sync>);
 
-impl Revision {
-    /// Returns the mark that `facts` make up.
-    pub fn new(facts: [u64; 5]) -> Self {
-        Self(facts)
+impl Mark {
+    /// Returns the mark of a file of which `is_unchanged` knows whether it is still the same; when in doubt it is not.
+    pub fn new(is_unchanged: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(is_unchanged))
+    }
+
+    /// Returns whether the file is sure to be what it was.
+    pub fn is_unchanged(&self) -> bool {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mark")
     }
 }
 
@@ -156,11 +168,9 @@ pub(super) fn open<'a, P: Provider + ?Sized>(
     locator: &'a Locator,
 ) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
     Box::pin(async move {
-        // The mark is taken first: what is read later may be newer, never older.
-        let revision = provider.revision(locator);
         let Some(skill) = provider.get(locator).await? else { return Ok(None) };
         let files = provider.files(locator).await?;
-        Ok(Some(OpenedSkill { skill, files, revision }))
+        Ok(Some(OpenedSkill { skill, files, mark: None }))
     })
 }
 

@@ -20,7 +20,7 @@ use crate::Error;
 #[cfg(doc)]
 use crate::ErrorKind;
 
-pub use content::{FileContent, OpenedSkill, Revision, Skill};
+pub use content::{FileContent, Mark, OpenedSkill, Skill};
 pub use limits::FileCaps;
 pub use listing::{FileListing, Listed, Listing, Locator, Problem};
 pub use memo::{Memo, TokenCounts};
@@ -47,16 +47,6 @@ pub trait Provider: Send + Sync {
     /// Returns the skill at `locator` as it is now with its files, which a provider may find in one go.
     fn open<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
         content::open(self, locator)
-    }
-
-    /// Returns the mark of the skill's `SKILL.md` as it is now, where that costs no more than a look at the file's
-    /// metadata.
-    ///
-    /// Whoever has opened the skill and finds its mark unchanged need not open it again. `None` where nothing can be
-    /// told so cheaply, or nothing is there.
-    fn revision(&self, locator: &Locator) -> Option<Revision> {
-        let _ = locator;
-        None
     }
 
     /// Returns the lines `lines` of the file `path` of the skill at `locator`.

@@ -32,7 +32,8 @@ impl Equipment {
     /// Returns whether a tool is called `name`, so that a skill of that name could not be told from it.
     pub(super) fn has_tool(&self, name: &str) -> bool {
         let names = &self.options.names;
-        BUILTINS.iter().any(|tool| (tool.name)(names) == name) || self.tools.iter().any(|tool| tool.name() == name)
+        BUILTINS.iter().any(|tool| (tool.name)(names) == name)
+            || self.tools.iter().any(|tool| tool.name() == name)
     }
 }
 

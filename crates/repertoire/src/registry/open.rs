@@ -8,9 +8,7 @@ use repertoire_model::{Bundle, LineRange, Policy, RuleId, SkillPath, Standing};
 
 use super::builder::Equipment;
 use super::snapshot::{Entry, Snapshot};
-use crate::provider::{
-    FileContent, FileListing, Listed, Listing, OpenedSkill, Problem, Provider, Revision, Skill,
-};
+use crate::provider::{FileContent, FileListing, Listed, Listing, OpenedSkill, Problem, Provider, Skill};
 use crate::{Error, ErrorKind};
 
 /// Merges providers by precedence under a policy, and publishes snapshots.
@@ -178,11 +176,6 @@ impl Registry {
     pub async fn open_skill(&self, entry: &Entry) -> Result<OpenedSkill, Error> {
         let gone = || Error::new(ErrorKind::SkillNotFound).about(entry.name().as_str()).at(&entry.path);
         self.provider(entry)?.open(&entry.locator).await?.ok_or_else(gone)
-    }
-
-    /// Returns the mark of the skill's `SKILL.md` as it is now, where its provider can tell it cheaply.
-    pub fn revision(&self, entry: &Entry) -> Option<Revision> {
-        self.provider(entry).ok()?.revision(&entry.locator)
     }
 
     /// Returns the skill's files.

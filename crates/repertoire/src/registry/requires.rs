@@ -64,7 +64,8 @@ mod tests {
     use crate::{MemoryProvider, Registry, SkillDefinition};
 
     fn skill(name: &str, requires: &[&str]) -> SkillDefinition {
-        let mut skill = SkillDefinition::new(name, format!("Does {name}. Use when {name} is asked for."), "# X\n");
+        let mut skill =
+            SkillDefinition::new(name, format!("Does {name}. Use when {name} is asked for."), "# X\n");
         skill.manifest.requires = requires.iter().map(|id| (*id).to_owned()).collect();
         skill
     }

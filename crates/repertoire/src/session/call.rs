@@ -120,7 +120,8 @@ impl Session {
         let equipment = self.registry().equipment();
         let is_on = |tool: &&Builtin| tool.canonical != "unload_skill" || equipment.options.unload_tool;
         let mut house = BUILTINS.iter().filter(is_on);
-        let called = |tool: &&Builtin| (tool.name)(&equipment.options.names) == name || tool.canonical == name;
+        let called =
+            |tool: &&Builtin| (tool.name)(&equipment.options.names) == name || tool.canonical == name;
         match house.find(called) {
             Some(tool) => Some(Found::House(tool)),
             None => {
@@ -132,7 +133,8 @@ impl Session {
 
     fn no_such_tool(&self, tool: &str) -> Answered {
         let snapshot = self.registry().snapshot();
-        let is_skill = tool.len() <= 256 && matches!(snapshot.find(tool), Lookup::Found(entry) if self.may_use(entry));
+        let is_skill =
+            tool.len() <= 256 && matches!(snapshot.find(tool), Lookup::Found(entry) if self.may_use(entry));
         let (kind, skill) = if is_skill {
             (FaultKind::SkillAsTool, Some(tool.to_owned()))
         } else {
@@ -144,10 +146,8 @@ impl Session {
     }
 
     fn bad_arguments(&self, tool: &str) -> Answered {
-        let kind = FaultKind::BadArgument {
-            name: "arguments".to_owned(),
-            expected: "a JSON object".to_owned(),
-        };
+        let kind =
+            FaultKind::BadArgument { name: "arguments".to_owned(), expected: "a JSON object".to_owned() };
         self.fault(tool, None, kind).into()
     }
 
@@ -166,7 +166,6 @@ impl Session {
         }
     }
 }
-
 
 fn outcome(answer: &Answer) -> Outcome {
     let Answer::Fault(fault) = answer else {

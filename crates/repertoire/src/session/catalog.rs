@@ -110,8 +110,11 @@ impl Session {
 
     fn defined(&self, snapshot: &Snapshot) -> Vec<Definition> {
         let options = self.options();
-        let names: Vec<String> =
-            snapshot.active().filter(|entry| self.offers(entry)).map(|entry| entry.name().to_string()).collect();
+        let names: Vec<String> = snapshot
+            .active()
+            .filter(|entry| self.offers(entry))
+            .map(|entry| entry.name().to_string())
+            .collect();
         let mut definitions: Vec<Definition> = Vec::new();
         if !names.is_empty() {
             let skills = (names.len() <= options.enum_limit).then_some(names.as_slice());
@@ -136,7 +139,8 @@ impl Session {
         let text = if Arc::ptr_eq(&told, &newest) {
             String::new()
         } else {
-            Delta::between(&self.described(&told), &self.described(&newest)).render(&self.options().names.load)
+            Delta::between(&self.described(&told), &self.described(&newest))
+                .render(&self.options().names.load)
         };
         Note { text, snapshot: newest.number() }
     }

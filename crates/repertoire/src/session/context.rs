@@ -117,11 +117,12 @@ impl Session {
         let plan = reattach::plan(&candidates, budget, &|text| tokenizer.count(text), &self.wording);
         let mut state = self.state();
         for (entry, skill) in &opened {
-            let is_whole = |piece: &&reattach::Piece| piece.name == *entry.name() && piece.level == Level::Body;
+            let is_whole =
+                |piece: &&reattach::Piece| piece.name == *entry.name() && piece.level == Level::Body;
             if plan.pieces.iter().find(is_whole).is_some() {
                 let given = loaded_skill(self, entry, skill);
                 state.ledger.loaded(entry.name(), given.digest);
-                let remembered = Remembered::of(entry, &given, skill.revision);
+                let remembered = Arc::new(Remembered::of(entry, &given, skill.mark.clone()));
                 state.remembered.insert(entry.name().clone(), remembered);
             }
         }

@@ -1,5 +1,7 @@
 //! Finding the skill that a model means, and saying so when there is none.
 
+use std::sync::Arc;
+
 use repertoire_model::answer::{Answer, Fault, FaultKind};
 use repertoire_model::ledger::{Decision, Presence};
 use repertoire_model::{Severity, SkillName, State, text};
@@ -17,6 +19,26 @@ const MAX_NEAR: usize = 10;
 const MAX_ALL: usize = 50;
 /// The longest name that is looked for, in bytes: a source and a skill.
 const MAX_NAME_BYTES: usize = 1024;
+
+/// A skill of a snapshot, kept alive with it.
+pub(crate) struct Found {
+    snapshot: Arc<Snapshot>,
+    index: usize,
+}
+
+impl Found {
+    fn new(snapshot: &Arc<Snapshot>, entry: &Entry) -> Self {
+        Self { snapshot: Arc::clone(snapshot), index: snapshot.index_of(entry) }
+    }
+}
+
+impl std::ops::Deref for Found {
+    type Target = Entry;
+
+    fn deref(&self) -> &Entry {
+        &self.snapshot.entries()[self.index]
+    }
+}
 
 /// Why no skill was found.
 pub(crate) struct Missed {
@@ -36,12 +58,13 @@ impl Session {
     /// Returns the skill that `asked` names.
     ///
     /// One that was added since the library was last looked at is found too: a name that is not known makes it look again.
-    pub(crate) async fn find(&self, asked: &str) -> Result<Entry, Missed> {
+    pub(crate) async fn find(&self, asked: &str) -> Result<Found, Missed> {
         let unknown = |snapshot: &Snapshot| Missed { kind: self.unknown(snapshot, asked), is_denied: false };
         let snapshot = self.registry().snapshot();
         if asked.len() > MAX_NAME_BYTES {
             return Err(unknown(&snapshot));
         }
+        snapshot.prepare();
         match self.look_up(&snapshot, asked) {
             Some(found) => return found,
             None if !is_name(asked) => return Err(unknown(&snapshot)),
@@ -52,7 +75,7 @@ impl Session {
     }
 
     /// Returns the skill that `asked` names or why it may not be used; `None` where there is nothing of that name.
-    fn look_up(&self, snapshot: &Snapshot, asked: &str) -> Option<Result<Entry, Missed>> {
+    fn look_up(&self, snapshot: &Arc<Snapshot>, asked: &str) -> Option<Result<Found, Missed>> {
         let denied = || {
             let kind = match self.options().deny_style {
                 DenyStyle::NotFound => self.unknown(snapshot, asked),
@@ -61,7 +84,7 @@ impl Session {
             Missed { kind, is_denied: true }
         };
         match meant(snapshot, asked) {
-            Lookup::Found(entry) if self.may_use(entry) => Some(Ok(entry.clone())),
+            Lookup::Found(entry) if self.may_use(entry) => Some(Ok(Found::new(snapshot, entry))),
             // What its author keeps for people is not there for a model.
             Lookup::Found(entry) if entry.document.manifest.disable_model_invocation => None,
             Lookup::Found(_) => Some(Err(denied())),
@@ -80,7 +103,7 @@ impl Session {
 
     /// Returns whether the catalog before the model names the skill.
     fn was_offered(&self, asked: &str) -> bool {
-        let pinned = std::sync::Arc::clone(&self.state().pinned);
+        let pinned = Arc::clone(&self.state().pinned);
         matches!(meant(&pinned, asked), Lookup::Found(entry) if self.offers(entry))
     }
 
@@ -128,25 +151,23 @@ impl Session {
         }
     }
 
-    /// Returns since when the skill is in the context, where a look at its mark is enough to be sure that it is and that it
-    /// has not changed.
-    pub(crate) fn unchanged(&self, entry: &Entry, force: bool) -> Option<(u64, Remembered)> {
+    /// Returns since when the skill is in the context, where a look at it is enough to be sure that it is and that it has
+    /// not changed.
+    pub(crate) fn unchanged(&self, entry: &Entry, force: bool) -> Option<(u64, Arc<Remembered>)> {
         let mut state = self.state();
-        let remembered = state.remembered.get(entry.name())?;
-        let revision = remembered.revision?;
-        let reload = self.options().reload;
-        let decision = state.ledger.decide(entry.name(), &remembered.digest, force, reload);
+        let remembered = Arc::clone(state.remembered.get(entry.name())?);
+        let decision = state.ledger.decide(entry.name(), &remembered.digest, force, self.options().reload);
         let Decision::Acknowledge { turn } = decision else { return None };
-        if remembered.source != entry.source || self.registry().revision(entry) != Some(revision) {
+        let is_same = remembered.source == entry.source && remembered.locator == entry.locator;
+        if !is_same || !remembered.mark.as_ref()?.is_unchanged() {
             return None;
         }
-        let remembered = remembered.clone();
         state.ledger.advance();
         Some((turn, remembered))
     }
 
     /// Decides how the skill is to be answered, which was opened just now, and records what is given.
-    pub(crate) fn settle(&self, entry: &Entry, opened: Remembered, force: bool) -> Decision {
+    pub(crate) fn settle(&self, entry: &Entry, opened: Arc<Remembered>, force: bool) -> Decision {
         let mut state = self.state();
         let (name, digest) = (entry.name(), opened.digest);
         state.ledger.advance();
@@ -197,4 +218,3 @@ fn is_name(asked: &str) -> bool {
     let name = asked.rsplit_once(':').map_or(asked, |(_, name)| name);
     SkillName::new(name).is_some()
 }
-

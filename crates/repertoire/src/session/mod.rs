@@ -15,6 +15,7 @@ pub use catalog::{Note, PinnedCatalog};
 pub use context::{Kept, SkillState};
 pub use open::Session;
 pub use options::{
-    DenyStyle, ENUM_LIMIT, READ_BYTES, REQUIRED_TOKENS, Refresh, Requires, SOFT_LIMIT_TOKENS, SessionOptions, Unload,
+    DenyStyle, ENUM_LIMIT, READ_BYTES, REQUIRED_TOKENS, Refresh, Requires, SOFT_LIMIT_TOKENS, SessionOptions,
+    Unload,
 };
 pub(crate) use state::Remembered;

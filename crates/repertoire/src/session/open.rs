@@ -84,7 +84,9 @@ impl Session {
         let snapshot = registry.snapshot();
         let wording = registry.equipment().options.wording();
         if let Some(agent) = &agent {
-            for (name, digest) in AgentPrompt::load(&registry, agent, &binding_options(&registry)).await?.bound {
+            for (name, digest) in
+                AgentPrompt::load(&registry, agent, &binding_options(&registry)).await?.bound
+            {
                 ledger.bound(&name, digest);
             }
         }
@@ -160,7 +162,8 @@ impl Session {
 
     /// Returns whether a tool of this session may use the skill.
     pub(super) fn may_use(&self, entry: &Entry) -> bool {
-        let is_usable = entry.state != SkillState::Quarantined && !entry.document.manifest.disable_model_invocation;
+        let is_usable =
+            entry.state != SkillState::Quarantined && !entry.document.manifest.disable_model_invocation;
         is_usable && (!self.options().enforce_scope || self.sees(entry))
     }
 

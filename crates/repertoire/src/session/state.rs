@@ -7,7 +7,7 @@ use repertoire_model::answer::LoadedSkill;
 use repertoire_model::ledger::Ledger;
 use repertoire_model::{Digest, SkillName};
 
-use crate::provider::Revision;
+use crate::provider::{Locator, Mark};
 use crate::registry::{Entry, Resources, Snapshot};
 use crate::tool::Definition;
 
@@ -24,7 +24,7 @@ pub(super) struct State {
     /// What is in the context.
     pub(super) ledger: Ledger,
     /// What is known of skills that were given.
-    pub(super) remembered: HashMap<SkillName, Remembered>,
+    pub(super) remembered: HashMap<SkillName, Arc<Remembered>>,
 }
 
 impl State {
@@ -53,8 +53,10 @@ impl State {
 pub(crate) struct Remembered {
     /// The source it came from.
     pub(crate) source: Arc<str>,
-    /// The mark of its `SKILL.md`, where it has one.
-    pub(crate) revision: Option<Revision>,
+    /// What the source calls it.
+    pub(crate) locator: Locator,
+    /// Tells whether its `SKILL.md` is still the same, where that can be told cheaply.
+    pub(crate) mark: Option<Mark>,
     /// The digest of its instructions.
     pub(crate) digest: Digest,
     /// Its version.
@@ -64,13 +66,14 @@ pub(crate) struct Remembered {
 }
 
 impl Remembered {
-    /// Returns what is known of `skill`, which is `entry` as it was opened at `revision`.
-    pub(crate) fn of(entry: &Entry, skill: &LoadedSkill, revision: Option<Revision>) -> Self {
+    /// Returns what is known of `skill`, which is `entry` as it was opened with `mark`.
+    pub(crate) fn of(entry: &Entry, skill: &LoadedSkill, mark: Option<Mark>) -> Self {
         let LoadedSkill { digest, version, references, scripts, assets, .. } = skill;
         let (references, scripts, assets) = (references.clone(), scripts.clone(), assets.clone());
         Self {
             source: Arc::clone(&entry.source),
-            revision,
+            locator: entry.locator.clone(),
+            mark,
             digest: *digest,
             version: version.clone(),
             resources: Resources { references, scripts, assets },

@@ -128,9 +128,12 @@ fn an_agent_cannot_tell_what_it_may_not_see_from_what_is_not_there() {
     let session = registry.session_blocking(Some("clerk")).unwrap();
     assert!(!session.catalog().text.contains("secret"));
     assert!(!serde_json::to_string(&session.tools()[2].input_schema).unwrap().contains("secret"));
-    for (tool, key) in
-        [("load_skill", "name"), ("unload_skill", "name"), ("read_skill_file", "skill"), ("list_skill_files", "skill")]
-    {
+    for (tool, key) in [
+        ("load_skill", "name"),
+        ("unload_skill", "name"),
+        ("read_skill_file", "skill"),
+        ("list_skill_files", "skill"),
+    ] {
         let ask = |name: &str| {
             let mut arguments = json!({key: name});
             if tool == "read_skill_file" {
@@ -327,10 +330,15 @@ fn hostile_names_find_nothing_in_any_tool() {
     let library = Library::new(&["alpha"]);
     let session = library.session();
     let long = "x".repeat(10_000);
-    for name in ["../alpha", "/etc/passwd", "alpha/../alpha", "a\0b", "", ".", "..", "%2e%2e", "\u{202e}ahpla", &long] {
-        for (tool, key) in
-            [("load_skill", "name"), ("unload_skill", "name"), ("read_skill_file", "skill"), ("list_skill_files", "skill")]
-        {
+    for name in
+        ["../alpha", "/etc/passwd", "alpha/../alpha", "a\0b", "", ".", "..", "%2e%2e", "\u{202e}ahpla", &long]
+    {
+        for (tool, key) in [
+            ("load_skill", "name"),
+            ("unload_skill", "name"),
+            ("read_skill_file", "skill"),
+            ("list_skill_files", "skill"),
+        ] {
             let mut arguments = json!({key: name});
             if tool == "read_skill_file" {
                 arguments["path"] = json!("SKILL.md");

@@ -90,7 +90,8 @@ impl<'a> Arguments<'a> {
 
     /// Fails if there is an argument that is none of `parameters`.
     pub(super) fn only(&self, parameters: &[Parameter<'_>]) -> Result<(), FaultKind> {
-        let is_known = |name: &str| parameters.iter().any(|known| self.names(known).any(|known| known == name));
+        let is_known =
+            |name: &str| parameters.iter().any(|known| self.names(known).any(|known| known == name));
         match self.given.keys().find(|name| !is_known(name)) {
             None => Ok(()),
             Some(unknown) => Err(FaultKind::UnknownArgument {
@@ -109,6 +110,7 @@ fn bad(name: &str, expected: &str) -> FaultKind {
 pub(crate) fn quoted(written: &str) -> String {
     // Only the start is ever shown, so only the start is looked at.
     let start: String = written.chars().take(MAX_QUOTED_CHARS + 1).collect();
-    let visible: String = start.chars().map(|c| if text::is_control_or_invisible(c) { '\u{fffd}' } else { c }).collect();
+    let visible: String =
+        start.chars().map(|c| if text::is_control_or_invisible(c) { '\u{fffd}' } else { c }).collect();
     text::shorten(&visible, MAX_QUOTED_CHARS)
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use repertoire_model::answer::Answer;
 use repertoire_model::Digest;
+use repertoire_model::answer::Answer;
 use serde_json::Value;
 
 /// What a model is told of a tool.

@@ -28,8 +28,10 @@ pub(super) const TOOL: Builtin = Builtin {
 
 fn define(view: &View<'_>) -> (String, Value) {
     let skill = view.options.arguments.skill.as_str();
-    let properties =
-        vec![(skill, text("Skill name")), (DIRECTORY.name, text("Only files below this directory of the skill"))];
+    let properties = vec![
+        (skill, text("Skill name")),
+        (DIRECTORY.name, text("Only files below this directory of the skill")),
+    ];
     ("List the files of a skill, recursively.".to_owned(), object(properties, &[skill]))
 }
 
@@ -61,7 +63,9 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Ans
 }
 
 async fn list(session: &Session, entry: &Entry, directory: Option<&str>) -> Result<FileList, FaultKind> {
-    let directory = directory.map(|written| written.trim_end_matches('/')).filter(|written| !matches!(*written, "" | "."));
+    let directory = directory
+        .map(|written| written.trim_end_matches('/'))
+        .filter(|written| !matches!(*written, "" | "."));
     let directory = match directory.map(SkillPath::new) {
         None => None,
         Some(Ok(directory)) if directory.is_hidden() => {
@@ -73,13 +77,17 @@ async fn list(session: &Session, entry: &Entry, directory: Option<&str>) -> Resu
             return Err(FaultKind::BadPath { path, reason: fault.to_string() });
         }
     };
-    let listing =
-        session.registry().files(entry).await.map_err(|error| session.kind_of(&error, entry.name().as_str()))?;
+    let listing = session
+        .registry()
+        .files(entry)
+        .await
+        .map_err(|error| session.kind_of(&error, entry.name().as_str()))?;
     let chosen: Vec<&FileEntry> = match &directory {
         None => listing.files.iter().collect(),
         Some(directory) => below(&listing.files, directory)?,
     };
-    let file = |file: &&FileEntry| ListedFile { path: file.path.to_string(), size: file.size, kind: file.kind };
+    let file =
+        |file: &&FileEntry| ListedFile { path: file.path.to_string(), size: file.size, kind: file.kind };
     Ok(FileList {
         skill: entry.name().clone(),
         directory: directory.map(|directory| directory.to_string()),

@@ -1,5 +1,7 @@
 //! `load_skill`: a skill's instructions, or an acknowledgement that they are in the context already.
 
+use std::sync::Arc;
+
 use repertoire_model::answer::{Acknowledged, Answer, BucketText, FaultKind, Loaded, LoadedSkill, Occasion};
 use repertoire_model::ledger::{Decision, Presence};
 use repertoire_model::policy::ResourceListing;
@@ -149,8 +151,8 @@ async fn load(
     };
     let skill = loaded_skill(session, entry, &opened);
     about.digest = Some(skill.digest);
-    let remembered = Remembered::of(entry, &skill, opened.revision);
-    let presence = match session.settle(entry, remembered.clone(), force) {
+    let remembered = Arc::new(Remembered::of(entry, &skill, opened.mark.clone()));
+    let presence = match session.settle(entry, Arc::clone(&remembered), force) {
         Decision::Acknowledge { turn } => {
             return Ok(Answered { answer: acknowledged(entry, turn, &remembered), about });
         }
@@ -192,7 +194,14 @@ fn occasion(presence: Presence, force: bool) -> Occasion {
 fn acknowledged(entry: &Entry, turn: u64, remembered: &Remembered) -> Answer {
     let Resources { references, scripts, assets } = remembered.resources.clone();
     let version = remembered.version.clone();
-    Answer::Acknowledged(Acknowledged { name: entry.name().clone(), turn, version, references, scripts, assets })
+    Answer::Acknowledged(Acknowledged {
+        name: entry.name().clone(),
+        turn,
+        version,
+        references,
+        scripts,
+        assets,
+    })
 }
 
 /// Returns what of the skill is given: its instructions, or the whole file where the host wants the frontmatter too.

@@ -19,11 +19,11 @@ use serde_json::{Map, Value};
 use crate::provider::BoxFuture;
 use crate::session::Session;
 
-pub use definition::{About, Answered, Definition};
-pub use names::{ArgumentNames, ToolNames};
 pub(crate) use arguments::quoted;
+pub use definition::{About, Answered, Definition};
 pub(crate) use load_skill::{given, loaded_skill};
 pub(crate) use names::SKILL_ALIASES;
+pub use names::{ArgumentNames, ToolNames};
 pub(crate) use table::{BUILTINS, Builtin, View, is_reserved};
 
 /// A tool of the host's own.
@@ -63,9 +63,6 @@ pub trait Tool: Send + Sync {
     fn input_schema(&self) -> Value;
 
     /// Answers a call.
-    fn call<'a>(
-        &'a self,
-        session: &'a Session,
-        arguments: &'a Map<String, Value>,
-    ) -> BoxFuture<'a, Answered>;
+    fn call<'a>(&'a self, session: &'a Session, arguments: &'a Map<String, Value>)
+    -> BoxFuture<'a, Answered>;
 }

@@ -111,7 +111,17 @@ pub(super) async fn read(
     let FileContent { size, first_line, total_lines, .. } = content;
     let is_range = lines != LineRange::default();
     let skill = entry.name().clone();
-    Ok(FileText { skill, path, text, first_line, lines: lines_shown, total_lines, size, is_range, truncation })
+    Ok(FileText {
+        skill,
+        path,
+        text,
+        first_line,
+        lines: lines_shown,
+        total_lines,
+        size,
+        is_range,
+        truncation,
+    })
 }
 
 /// Returns what of `text` keeps within `cap` bytes, whole lines where that can be.
@@ -147,7 +157,11 @@ mod tests {
     fn a_cap_cuts_between_lines_where_it_can() {
         let check = |text: &str, cap: usize, shown: &str, next: Option<Option<usize>>| {
             let (found, truncation) = cut(text, cap, 5);
-            assert_eq!((found, truncation.map(|truncation| truncation.next_line)), (shown, next), "{text:?} {cap}");
+            assert_eq!(
+                (found, truncation.map(|truncation| truncation.next_line)),
+                (shown, next),
+                "{text:?} {cap}"
+            );
         };
         check("a\nb\nc\n", 6, "a\nb\nc\n", None);
         check("a\nb\nc\n", 5, "a\nb\n", Some(Some(7)));

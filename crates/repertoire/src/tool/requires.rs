@@ -1,6 +1,7 @@
 //! The skills that a loaded one requires: named to the model, or loaded with it.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use repertoire_model::SkillName;
 use repertoire_model::answer::LoadedSkill;
@@ -43,7 +44,9 @@ pub(super) async fn of(session: &Session, entry: &Entry, ids: &[String]) -> Requ
     let Walk { mut required, pending, .. } = walk;
     if !pending.is_empty() {
         let names = pending.join(", ");
-        required.notes.insert(0, format!("This skill requires: {names}. Load it first if you haven't already."));
+        required
+            .notes
+            .insert(0, format!("This skill requires: {names}. Load it first if you haven't already."));
     }
     required
 }
@@ -80,7 +83,8 @@ impl Walk<'_> {
             self.note_cycle(&name);
             return;
         }
-        if self.session.is_active(&name) || !self.seen.insert(name.clone()) || self.seen.len() > MAX_FOLLOWED {
+        if self.session.is_active(&name) || !self.seen.insert(name.clone()) || self.seen.len() > MAX_FOLLOWED
+        {
             return;
         }
         match self.session.options().requires {
@@ -111,7 +115,7 @@ impl Walk<'_> {
             self.pending.push(name.to_string());
             return;
         };
-        let remembered = Remembered::of(entry, &skill, opened.revision);
+        let remembered = Arc::new(Remembered::of(entry, &skill, opened.mark.clone()));
         if let Decision::Give(_) = self.session.settle(entry, remembered, false) {
             self.room = rest;
             self.required.loaded.push(skill);

@@ -46,13 +46,8 @@ pub(crate) struct Builtin {
 }
 
 /// The tools, sorted by their usual names.
-pub(crate) const BUILTINS: &[Builtin] = &[
-    list_skill_files::TOOL,
-    list_skills::TOOL,
-    load_skill::TOOL,
-    read_skill_file::TOOL,
-    unload_skill::TOOL,
-];
+pub(crate) const BUILTINS: &[Builtin] =
+    &[list_skill_files::TOOL, list_skills::TOOL, load_skill::TOOL, read_skill_file::TOOL, unload_skill::TOOL];
 
 impl Builtin {
     /// Returns what a model is told.

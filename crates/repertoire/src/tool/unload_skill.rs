@@ -1,7 +1,7 @@
 //! `unload_skill`: says that a skill is no longer needed.
 
-use repertoire_model::answer::Answer;
 use repertoire_model::SkillName;
+use repertoire_model::answer::Answer;
 use serde_json::Value;
 
 use super::arguments::{Arguments, Parameter};
@@ -22,7 +22,8 @@ pub(super) const TOOL: Builtin = Builtin {
 
 fn define(view: &View<'_>) -> (String, Value) {
     let name = view.options.arguments.name.as_str();
-    let description = "Deactivate a loaded skill that is no longer needed. Its text may be dropped from the context later.";
+    let description =
+        "Deactivate a loaded skill that is no longer needed. Its text may be dropped from the context later.";
     (description.to_owned(), object(vec![(name, skill_name(view))], &[name]))
 }
 
@@ -46,8 +47,11 @@ async fn unload(session: &Session, asked: &str) -> Answered {
     match session.find(asked).await {
         Ok(entry) => {
             let name = entry.name().clone();
-            let about =
-                About { skill: Some(name.to_string()), source: Some(entry.source.clone()), ..About::default() };
+            let about = About {
+                skill: Some(name.to_string()),
+                source: Some(entry.source.clone()),
+                ..About::default()
+            };
             let was_active = session.unload(&name);
             let answer = if was_active { Answer::Unloaded(name) } else { Answer::NotLoaded(name) };
             Answered { answer, about }
@@ -55,4 +59,3 @@ async fn unload(session: &Session, asked: &str) -> Answered {
         Err(missed) => missed.answered(session, TOOL.canonical, asked),
     }
 }
-

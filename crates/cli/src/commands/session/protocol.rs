@@ -138,9 +138,7 @@ pub(super) fn too_long() -> Value {
 }
 
 fn tools(session: &Session) -> Map<String, Value> {
-    let tool = |tool: &repertoire::tool::Definition| {
-        json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema})
-    };
+    let tool = |tool: &repertoire::tool::Definition| json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema});
     fields(json!({"tools": session.tools().iter().map(tool).collect::<Vec<Value>>()}))
 }
 
@@ -158,9 +156,7 @@ fn reattach(session: &Session, request: &Map<String, Value>) -> Answer {
     };
     let budget = budget.ok_or_else(|| bad("`budget` is a whole number of tokens"))?;
     let put_back = session.reattach_blocking(budget);
-    let piece = |piece: &repertoire_model::reattach::Piece| {
-        json!({"name": piece.name.as_str(), "level": piece.level.as_str(), "tokens": piece.tokens})
-    };
+    let piece = |piece: &repertoire_model::reattach::Piece| json!({"name": piece.name.as_str(), "level": piece.level.as_str(), "tokens": piece.tokens});
     let pieces: Vec<Value> = put_back.pieces.iter().map(piece).collect();
     Ok(fields(json!({"text": put_back.text, "tokens": put_back.tokens, "pieces": pieces})))
 }
@@ -255,7 +251,10 @@ fn failed(error: repertoire::Error) -> Refusal {
 
 fn unknown_operation(operation: &str) -> Refusal {
     let near = nearest(operation, OPERATIONS.iter().copied());
-    let hint = near.map_or_else(|| format!("there are: {}", OPERATIONS.join(", ")), |near| format!("did you mean `{near}`?"));
+    let hint = near.map_or_else(
+        || format!("there are: {}", OPERATIONS.join(", ")),
+        |near| format!("did you mean `{near}`?"),
+    );
     let operation = repertoire_model::text::shorten(operation, 80);
     Refusal { kind: "unknown_operation", message: format!("there is no operation `{operation}`; {hint}") }
 }

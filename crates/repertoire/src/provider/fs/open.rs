@@ -9,12 +9,12 @@ use repertoire_model::{Bundle, BundleFile, Digest, RuleId, SkillPath};
 
 use super::cache::{CacheFile, Facts, is_settled, now};
 use super::manifest::{self, Care, Manifest};
-use super::place::{Home, Place, ROOT_LOCATOR, Root, join};
+use super::place::{Home, Place, ROOT_LOCATOR, Root};
 use super::provider::{FsOptions, display};
 use super::safe_dir::{Fault, SafeDir, Stamp};
 use super::scan::{Found, scan};
 use super::walk::{Walked, WalkedFile, walk};
-use crate::provider::{FileListing, Listed, Listing, Locator, OpenedSkill, Problem, Revision, Skill};
+use crate::provider::{FileListing, Listed, Listing, Locator, Mark, OpenedSkill, Problem, Skill};
 use crate::{Error, ErrorKind};
 
 /// A directory of skills, and what the last listing found in it.
@@ -186,22 +186,10 @@ impl Source {
             let (walked, manifest_file) = self.walk(place)?;
             let files = FileListing { files: walked.entries(&manifest_file), problems: walked.problems };
             // A stamp so fresh that a second write could hide behind it marks nothing.
-            let revision = stamp.filter(|stamp| is_settled(stamp, started)).map(|stamp| stamp.revision());
-            Ok(Some(OpenedSkill { skill, files, revision }))
+            let settled = stamp.filter(|stamp| is_settled(stamp, started));
+            let mark = settled.map(|stamp| mark(place, stamp));
+            Ok(Some(OpenedSkill { skill, files, mark }))
         }))
-    }
-
-    /// Returns the mark of the `SKILL.md` of the skill at `locator`, if it is spelled as it should be.
-    ///
-    /// The answer decides whether the file is read again, never what may be read, so a look at the path will do.
-    pub(super) fn revision(&self, locator: &Locator) -> Option<Revision> {
-        let home = self.known().as_ref()?.find(locator)?.home.clone();
-        let directory = match home {
-            Home::Linked(path) => path,
-            Home::Beneath | Home::Mounted if locator.as_str() == ROOT_LOCATOR => self.options.root.clone(),
-            Home::Beneath | Home::Mounted => join(&self.options.root, locator.as_str()),
-        };
-        SafeDir::stamp_at(&directory.join(manifest::FILE_NAME)).map(|stamp| stamp.revision())
     }
 
     /// Returns the skill at `place`, and what its `SKILL.md` is like where that is a file of its own.
@@ -326,6 +314,14 @@ impl Source {
             _ => error,
         }
     }
+}
+
+/// Returns what tells whether the `SKILL.md` at `place` still has `stamp`.
+///
+/// The answer decides whether the file is read again, never what may be read, so a look at the path will do.
+fn mark(place: &Place<'_>, stamp: Stamp) -> Mark {
+    let path = place.resolved().join(manifest::FILE_NAME);
+    Mark::new(move || SafeDir::stamp_at(&path) == Some(stamp))
 }
 
 /// Returns `None` for a skill that is not there (any more).

@@ -11,8 +11,7 @@ use super::{manifest, place, safe_dir, scan};
 use crate::Error;
 use crate::provider::limits::FileCaps;
 use crate::provider::{
-    BoxFuture, FileContent, FileListing, Listing, Locator, Memo, OpenedSkill, Provider, Revision, Skill,
-    TokenCounts,
+    BoxFuture, FileContent, FileListing, Listing, Locator, Memo, OpenedSkill, Provider, Skill, TokenCounts,
 };
 
 /// What a [`FsProvider`] is told.
@@ -98,10 +97,6 @@ impl Provider for FsProvider {
     fn open<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
         let locator = locator.clone();
         self.unblock(move |source| source.open(&locator))
-    }
-
-    fn revision(&self, locator: &Locator) -> Option<Revision> {
-        self.source.revision(locator)
     }
 
     fn files<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<FileListing, Error>> {

@@ -11,7 +11,7 @@ use super::definition::{Resource, SkillDefinition};
 use super::render;
 use crate::provider::limits::FILE_BYTES;
 use crate::provider::{
-    BoxFuture, FileContent, FileListing, Listed, Listing, Locator, Provider, Revision, Skill,
+    BoxFuture, FileContent, FileListing, Listed, Listing, Locator, Mark, OpenedSkill, Provider, Skill,
 };
 use crate::{Error, ErrorKind};
 
@@ -166,9 +166,13 @@ impl Provider for MemoryProvider {
         Box::pin(std::future::ready(Ok(skill)))
     }
 
-    fn revision(&self, locator: &Locator) -> Option<Revision> {
-        // Nothing here ever changes.
-        self.held(locator).map(|_| Revision::new([0; 5]))
+    fn open<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
+        Box::pin(async move {
+            let Some(skill) = self.get(locator).await? else { return Ok(None) };
+            let files = self.files(locator).await?;
+            // Nothing here ever changes.
+            Ok(Some(OpenedSkill { skill, files, mark: Some(Mark::new(|| true)) }))
+        })
     }
 
     fn files<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<FileListing, Error>> {

@@ -2,8 +2,6 @@
 
 use std::io;
 
-use crate::provider::Revision;
-
 /// What a directory entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -51,17 +49,6 @@ impl Stamp {
     /// Returns whether the file's owner may execute it.
     pub(crate) fn is_executable(&self) -> bool {
         self.mode & OWNER_EXECUTES != 0
-    }
-
-    /// Returns the mark of a file with this stamp.
-    pub(crate) fn revision(&self) -> Revision {
-        Revision::new([
-            self.size,
-            self.modified.cast_unsigned(),
-            self.changed.cast_unsigned(),
-            self.inode,
-            self.device,
-        ])
     }
 }
 
