@@ -48,8 +48,8 @@ fn prompt_then_skills_as_declared_then_instructions_then_hints() {
         "You build bridges.\n\n<skill name=\"gamma\" digest=\"{}\" tokens=\"~4\">\nBody of gamma.\n\n</skill>\n\
          <skill name=\"alpha\" digest=\"{}\" tokens=\"~4\">\nBody of alpha.\n\n</skill>\n\nNever guess.\n\n\
          To use the skill beta, call load_skill with the name beta: Does beta. Use when asked for it.",
-        digest("gamma"),
-        digest("alpha")
+        digest("gamma").to_stamp(),
+        digest("alpha").to_stamp()
     );
     assert_eq!(prompt.text(), expect);
     let bound: Vec<(&str, Digest)> =
