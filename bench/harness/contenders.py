@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 from harness import install
 
 PYTHON_PEER = install.BENCH / "peers" / "python_peer.py"
+PYTHON_SESSION_PEER = install.BENCH / "peers" / "python_session_peer.py"
 
 INSIDE = "inside"
 WHOLE = "whole"
+SESSION = "session"
 
 BARE = "bare walk and read"
 REP = "rep"
@@ -17,6 +19,12 @@ REP_LIST_WARM = "rep list --json"
 REP_TABLE_COLD = "rep list --no-cache"
 REP_TABLE_WARM = "rep list"
 AGENT_SKILLS = "agent-skills"
+REP_LIBRARY = "rep, library"
+REP_SESSION = "rep session"
+REP_EVENTS = "rep, events"
+LOAD = "load_skill"
+ACKNOWLEDGE = "load_skill again"
+RECORD = "record"
 
 
 @dataclass(frozen=True)
@@ -24,7 +32,7 @@ class Contender:
     """One command that is started once per round.
 
     A contender of kind `INSIDE` measures itself and prints samples; one of kind `WHOLE` is measured from the outside,
-    from its start to its end.
+    from its start to its end; one of kind `SESSION` measures single calls and prints their percentiles.
     """
 
     name: str
@@ -69,6 +77,27 @@ def contenders(installed, size, repeat):
         whole(f"{name} list", str(command), "list", threads=1)
     for name, python in installed.pythons.items():
         inside(name, 1, str(python), str(PYTHON_PEER), name, library, "1")
+    return everyone
+
+
+def sessions(installed, size, calls):
+    """Returns everyone whose single calls are measured on the library of `size` skills.
+
+    `calls` is how many a program in Rust makes each time it is started; peers in Python say themselves how many.
+    """
+    library = str(install.library(size))
+    program = str(installed.programs["rep-session"])
+    everyone = []
+
+    def session(name, *command):
+        everyone.append(Contender(name, SESSION, command, 1, environment=rayon(cores())))
+
+    session(REP_EVENTS, program, "events", str(install.WORK / "state"), str(calls))
+    if installed.has_sessions:
+        session(REP_LIBRARY, program, "library", library, str(calls))
+        session(REP_SESSION, program, "client", str(installed.programs["rep"]), library, str(calls))
+    for name, python in installed.pythons.items():
+        session(name, str(python), str(PYTHON_SESSION_PEER), name, library)
     return everyone
 
 

@@ -32,6 +32,8 @@ class Installed:
     node_commands: dict = field(default_factory=dict)
     versions: dict = field(default_factory=dict)
     missing: list = field(default_factory=list)
+    # Whether this `rep` has the command `session`.
+    has_sessions: bool = False
 
 
 def install(sizes, with_peers):
@@ -82,14 +84,18 @@ def home():
 def build(installed, with_peers):
     """Builds `rep` and the programs in bench/peers with the same settings and the same dependencies."""
     target = Path(os.environ.get("CARGO_TARGET_DIR") or WORK / "target").resolve()
-    packages = ["bare", "rep-index"] + (["peer-agent-skills"] if with_peers else [])
+    packages = ["bare", "rep-index", "rep-session"] + (["peer-agent-skills"] if with_peers else [])
     # The crates are to be measured with the very dependencies that `rep` is built with.
     shutil.copyfile(REPOSITORY / "Cargo.lock", BENCH / "peers" / "Cargo.lock")
     say("rep")
     cargo(target, REPOSITORY, ["--locked", "--package", "repertoire-cli"])
+    installed.programs["rep"] = target / "release" / "rep"
+    asked = subprocess.run([installed.programs["rep"], "session", "--help"], capture_output=True)
+    installed.has_sessions = asked.returncode == 0
+    features = ["--features=rep-session/library"] if installed.has_sessions else []
     say(", ".join(packages))
-    cargo(target, BENCH / "peers", [f"--package={name}" for name in packages])
-    for name in ["rep", *packages]:
+    cargo(target, BENCH / "peers", [f"--package={name}" for name in packages] + features)
+    for name in packages:
         installed.programs[name] = target / "release" / name
     if with_peers:
         installed.versions.update(RUST_PEERS)

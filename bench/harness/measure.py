@@ -8,7 +8,7 @@ import time
 from dataclasses import dataclass, field
 
 from harness import install
-from harness.contenders import INSIDE, REP_LIST_COLD, WHOLE
+from harness.contenders import INSIDE, REP_LIST_COLD, SESSION, WHOLE
 
 # Whoever took longer than this once is not asked again.
 PATIENCE_MS = 20_000
@@ -51,11 +51,11 @@ class Figure:
             "kind": self.kind,
             "operation": self.operation,
             "threads": self.threads,
-            "min_ms": round(self.min, 4),
-            "median_ms": round(self.median, 4),
+            "min_ms": round(self.min, 6),
+            "median_ms": round(self.median, 6),
             "peak_mb": round(self.peak_mb, 1),
-            "wall_ms": [round(sample, 4) for sample in self.wall_ms],
-            "cpu_ms": [round(sample, 4) for sample in self.cpu_ms],
+            "wall_ms": [round(sample, 6) for sample in self.wall_ms],
+            "cpu_ms": [round(sample, 6) for sample in self.cpu_ms],
         }
 
 
@@ -77,6 +77,10 @@ class Figures:
     def inside(self, size, name, operation, threads):
         """Returns what a contender measured itself, or None."""
         return self.all.get((size, name, INSIDE, operation, threads))
+
+    def session(self, size, name, operation, percent=50):
+        """Returns a percentile of what single calls took, one sample per round, or None."""
+        return self.all.get((size, name, SESSION, f"{operation} p{percent}", 1))
 
     def whole(self, size, name):
         """Returns a contender's time from start to end, or None."""
@@ -108,7 +112,7 @@ def prepare(contender, size):
 
 
 def once(figures, size, contender):
-    outcome = run(contender, size, keep_output=contender.kind == INSIDE)
+    outcome = run(contender, size, keep_output=contender.kind != WHOLE)
     if contender.kind == WHOLE:
         figures.add(size, contender, "process", [outcome.wall_ms], [outcome.cpu_ms], outcome.peak_mb)
         return outcome.wall_ms
@@ -144,6 +148,7 @@ def run(contender, size, keep_output=True):
         "NO_COLOR": "1",
         "DO_NOT_TRACK": "1",
         "REPERTOIRE_CACHE_DIR": str(install.WORK / "cache"),
+        "REPERTOIRE_STATE_DIR": str(install.WORK / "state"),
         **contender.environment,
     }
     os.chdir(install.project(size))

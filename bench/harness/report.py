@@ -50,6 +50,7 @@ def print_report(about, figures, rows):
     for size in sorted({figure.size for figure in figures.all.values()}):
         print_inside(figures, size)
         print_whole(figures, size)
+        print_sessions(figures, size)
     print_targets(rows)
 
 
@@ -73,6 +74,21 @@ def print_whole(figures, size):
     ]
     title = f"Whole process, {size:,} skills; ratios to the bare walk and read as a process"
     print_table(title, ("command", *TIMES, "peak MB", *RATIOS), table)
+
+
+def print_sessions(figures, size):
+    table = []
+    fastest = figures.session(size, who.REP_LIBRARY, who.LOAD)
+    for figure in of_size(figures, size, who.SESSION):
+        operation, percentile = figure.operation.rsplit(" ", 1)
+        if percentile == "p50":
+            p99 = figures.session(size, figure.name, operation, 99)
+            cells = (f"{ms * 1e3:.1f}" for ms in (figure.min, figure.median, p99.median, figure.cpu))
+            is_compared = fastest and operation == who.LOAD
+            table.append((figure.name, operation, *cells, f"{figure.min / fastest.min:.1f}" if is_compared else "-"))
+    title = f"Single calls, {size:,} skills; ratios to the library's own `load_skill`"
+    header = ("contender", "call", "min p50 us", "median p50 us", "median p99 us", "cpu us", "ratio")
+    print_table(title, header, table)
 
 
 def print_targets(rows):

@@ -36,6 +36,9 @@ def targets(figures):
     rows += memory(figures)
     rows += catalog(figures)
     rows += growth(figures)
+    rows += calls(figures)
+    rows += growth_of_calls(figures)
+    rows += events(figures)
     return rows
 
 
@@ -116,6 +119,32 @@ def growth(figures):
             )
 
 
+def calls(figures):
+    for name, operation, limit_us, promise in (
+        (who.REP_LIBRARY, who.LOAD, 100, "`load_skill` from disk in the library, 10,000 skills, p50 under 100 us"),
+        (who.REP_SESSION, who.LOAD, 250, "`load_skill` through `rep session`, 10,000 skills, p50 under 250 us"),
+        (who.REP_LIBRARY, who.ACKNOWLEDGE, 5, "acknowledgement of a loaded skill, 10,000 skills, p50 under 5 us"),
+    ):
+        figure = figures.session(LARGE, name, operation)
+        if figure:
+            yield absolute_us(promise, figure, limit_us)
+
+
+def growth_of_calls(figures):
+    for name in (who.REP_LIBRARY, who.REP_SESSION):
+        middle, large = (figures.session(size, name, who.LOAD) for size in (MIDDLE, LARGE))
+        if middle and large:
+            measured = f"{large.min * 1e3:.1f} us / {middle.min * 1e3:.1f} us"
+            promise = f"`load_skill` ({name}) at 10,000 skills at most 1.2 x that at 1,000"
+            yield Row(promise, measured, large.min / middle.min, large.median / middle.median, 1.2)
+
+
+def events(figures):
+    figure = figures.session(LARGE, who.REP_EVENTS, who.RECORD)
+    if figure:
+        yield absolute_us("an event made and written, p50 under 20 us", figure, 20)
+
+
 def compare(promise, figure, other, limit, at_least=False):
     measured = f"{figure.min:.1f} ms / {other.min:.1f} ms"
     return Row(promise, measured, figure.min / other.min, figure.median / other.median, limit, at_least)
@@ -124,6 +153,11 @@ def compare(promise, figure, other, limit, at_least=False):
 def absolute(promise, figure, limit_ms):
     measured = f"{figure.min:.1f} ms / {limit_ms:.0f} ms"
     return Row(promise, measured, figure.min / limit_ms, figure.median / limit_ms, 1.0)
+
+
+def absolute_us(promise, figure, limit_us):
+    measured = f"{figure.min * 1e3:.1f} us / {limit_us} us"
+    return Row(promise, measured, figure.min * 1e3 / limit_us, figure.median * 1e3 / limit_us, 1.0)
 
 
 def in_threads(threads):

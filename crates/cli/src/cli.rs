@@ -10,7 +10,10 @@ use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 
 use repertoire_model::Profile;
 
-use crate::commands::{catalog, check, completions, doctor, explain, files, init, list, new, show};
+use crate::commands::{
+    call, catalog, check, completions, doctor, explain, files, init, list, migrate, new, prompt, session,
+    show,
+};
 use crate::env::{self, Env};
 use crate::{exit::Exit, wire};
 
@@ -93,12 +96,20 @@ pub(crate) enum Command {
     Check(check::CheckArgs),
     /// Prints the catalog to put before an agent
     Catalog(catalog::CatalogArgs),
+    /// Calls one tool as a model would, and prints what the model would read
+    Call(call::CallArgs),
+    /// Opens one session over standard input and output, one JSON object per line
+    Session(session::SessionArgs),
+    /// Prints the system prompt of an agent or of a role
+    Prompt(prompt::PromptArgs),
     /// Tells every decision about a skill, or why it is missing
     Explain(explain::ExplainArgs),
     /// Checks the set-up and says what to do
     Doctor(doctor::DoctorArgs),
     /// Makes a new skill
     New(new::NewArgs),
+    /// Makes skills of what other layouts hold
+    Migrate(migrate::MigrateArgs),
     /// Writes a commented repertoire.toml
     Init(init::InitArgs),
     /// Prints the script that completes commands and skill names in a shell

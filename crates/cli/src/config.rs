@@ -1,5 +1,6 @@
 //! Everything that can be configured, from four layers: the user's file, the project's file, the environment, flags.
 
+mod agents;
 mod file;
 mod keys;
 mod layers;
@@ -8,9 +9,12 @@ mod settings;
 mod template;
 mod trust;
 
+#[cfg(test)]
+pub(crate) use agents::AGENT_KEYS;
 pub(crate) use file::{FILE_NAME, find_files, up_to_repository_root};
 #[cfg(test)]
 pub(crate) use keys::{KEYS, Kind};
 pub(crate) use layers::{load, unknown_variables};
 pub(crate) use settings::Settings;
 pub(crate) use template::template;
+pub(crate) use trust::Trust;

@@ -15,6 +15,8 @@ pub(crate) const CONFIG: &str = "REPERTOIRE_CONFIG";
 pub(crate) const ROOTS: &str = "REPERTOIRE_ROOTS";
 /// Where the cache lives.
 pub(crate) const CACHE_DIR: &str = "REPERTOIRE_CACHE_DIR";
+/// Where events are written.
+pub(crate) const STATE_DIR: &str = "REPERTOIRE_STATE_DIR";
 /// Turns the cache off.
 pub(crate) const NO_CACHE: &str = "REPERTOIRE_NO_CACHE";
 /// When to use colour.
@@ -29,6 +31,8 @@ pub(crate) const USERPROFILE: &str = "USERPROFILE";
 pub(crate) const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 /// The directory of user caches.
 pub(crate) const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
+/// The directory of what programs keep about a user.
+pub(crate) const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 /// The shell that asks for completions.
 pub(crate) const COMPLETE: &str = "COMPLETE";
 /// The kind of terminal.
@@ -44,6 +48,7 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     ),
     (CACHE_DIR, "Where the cache lives. Default: `repertoire` in the user's cache directory."),
     (NO_CACHE, "Turns the cache off when set to anything but `0` or nothing. Like `--no-cache`."),
+    (STATE_DIR, "Where events are written. Default: `repertoire` in the user's state directory."),
     (COLOR, "When to use colour: `auto`, `always` or `never`. Like `--color`."),
     (
         NO_COLOR,
@@ -53,6 +58,7 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     (HOME, "The home directory (`USERPROFILE` on Windows)."),
     (XDG_CONFIG_HOME, "The directory of user configuration. Default: `~/.config`."),
     (XDG_CACHE_HOME, "The directory of user caches. Default: `~/.cache`."),
+    (XDG_STATE_HOME, "The directory of what programs keep about a user. Default: `~/.local/state`."),
     (COMPLETE, "Set by the scripts of `rep completions` when a shell asks for completions."),
 ];
 
@@ -131,11 +137,22 @@ impl Env {
 
     /// Returns the directory that Repertoire's cache lives in.
     pub(crate) fn cache_directory(&self) -> Option<PathBuf> {
-        if let Some(directory) = self.get(CACHE_DIR) {
+        self.own_directory(CACHE_DIR, XDG_CACHE_HOME, ".cache")
+    }
+
+    /// Returns the directory that events are written to.
+    pub(crate) fn state_directory(&self) -> Option<PathBuf> {
+        self.own_directory(STATE_DIR, XDG_STATE_HOME, ".local/state")
+    }
+
+    /// Returns the directory that the variable `own` names, or else `repertoire` in the directory that `xdg` names or
+    /// that lies at `habit` in the home.
+    fn own_directory(&self, own: &str, xdg: &str, habit: &str) -> Option<PathBuf> {
+        if let Some(directory) = self.get(own) {
             return Some(self.working_directory.join(directory));
         }
-        let caches = self.absolute(XDG_CACHE_HOME).or_else(|| self.home().map(|home| home.join(".cache")));
-        caches.map(|caches| caches.join("repertoire"))
+        let parent = self.absolute(xdg).or_else(|| self.home().map(|home| home.join(habit)));
+        parent.map(|parent| parent.join("repertoire"))
     }
 
     /// The XDG standard says that relative values are to be ignored.

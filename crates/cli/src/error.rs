@@ -151,7 +151,11 @@ impl From<Error> for CliError {
             | ErrorKind::Forbidden
             | ErrorKind::TooLarge
             | ErrorKind::InvalidSkill
+            | ErrorKind::InvalidTemplate
             | ErrorKind::Refused => CliErrorKind::No,
+            ErrorKind::AgentNotFound | ErrorKind::ReservedName => CliErrorKind::Usage,
+            // What the configuration or the command line says is wrong.
+            ErrorKind::InvalidAgent | ErrorKind::InvalidRole => CliErrorKind::Usage,
             _ => CliErrorKind::Failure,
         };
         let mut converted = Self::new(kind, error.to_string());

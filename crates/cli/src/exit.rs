@@ -29,7 +29,8 @@ pub(crate) const TABLE: &[(Exit, &str, &str)] = &[
         Exit::No,
         "no",
         "The answer is no: `check` found an error, no skill or file has that name, the skill is quarantined, the \
-         policy in force refuses the library, `doctor` found something broken, or `new` and `init` would overwrite.",
+         policy in force refuses the library, `doctor` found something broken, `new` and `init` would overwrite, or \
+         `migrate` left something alone.",
     ),
     (
         Exit::Usage,

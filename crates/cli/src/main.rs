@@ -23,7 +23,8 @@ use std::process::ExitCode;
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    catalog, check, check_compat, completions, doctor, explain, files, init, list, new, show,
+    call, catalog, check, check_compat, completions, doctor, explain, files, init, list, migrate, new,
+    prompt, session, show,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -58,10 +59,14 @@ fn run(ui: &mut Ui, env: Env, globals: cli::Globals, command: &Command) -> Resul
         Command::Files(args) => files::run(ui, &load(ui, env, globals)?, args),
         Command::Check(args) => check::run(ui, &load(ui, env, globals)?, args),
         Command::Catalog(args) => catalog::run(ui, &load(ui, env, globals)?, args),
+        Command::Call(args) => call::run(ui, &load(ui, env, globals)?, args),
+        Command::Session(args) => session::run(ui, &load(ui, env, globals)?, args),
+        Command::Prompt(args) => prompt::run(ui, &load(ui, env, globals)?, args),
         Command::Explain(args) => explain::run(ui, &load(ui, env, globals)?, args),
         // These work where the configuration does not, or need none.
         Command::Doctor(args) => doctor::run(ui, env, globals, args),
         Command::New(args) => new::run(ui, &env, args),
+        Command::Migrate(args) => migrate::run(ui, &env, args),
         Command::Init(args) => init::run(ui, &env, args),
         Command::Completions(args) => completions::run(ui, &env, args),
     }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use repertoire_model::Profile;
 
 use crate::cli::{ROOT, command};
-use crate::config::{KEYS, Kind, Settings};
+use crate::config::{AGENT_KEYS, KEYS, Kind, Settings};
 use crate::{env, exit};
 
 /// The variable that makes these tests write the pages instead of comparing them.
@@ -46,12 +46,23 @@ fn cli() {
     let names: Vec<String> = root.get_subcommands().map(|command| command.get_name().to_owned()).collect();
     for name in names {
         let command = root.find_subcommand_mut(&name).unwrap();
+        let mut below: Vec<(String, clap::Command)> = command
+            .get_subcommands()
+            .map(|below| (format!("rep {name} {}", below.get_name()), below.clone().term_width(100)))
+            .collect();
         // The global options are told once, above.
         let mut own = command.clone().term_width(100).mut_args(|arg| {
             let is_global = arg.is_global_set() || arg.get_id() == ROOT;
             arg.hide(is_global)
         });
         section(&format!("rep {name}"), &mut own);
+        for (heading, command) in &mut below {
+            let mut own = command.clone().mut_args(|arg| {
+                let is_global = arg.is_global_set();
+                arg.hide(is_global)
+            });
+            section(heading, &mut own);
+        }
     }
     check("cli.md", &page);
 }
@@ -69,12 +80,12 @@ fn configuration() {
          A project's file comes with a clone, so the user's has the last word over it. Lists of directories add up \
          instead: the environment's come first, then the project's, then the user's.\n`--config FILE` or `REPERTOIRE_CONFIG` names one file to read instead of both. Paths in a file are \
          relative to that\nfile. An unknown key or a bad value is an error that shows the line. `rep init` writes a \
-         file with every key.\n\n\
+         file with every key that a project may set.\n\n\
          The user's file, the environment and flags are trusted; a project's `repertoire.toml` comes with a clone and is \
-         bounded:\n`roots` and `packs.directories` must lie within the repository (or the file's directory where there \
-         is none), links resolved;\n`scan.max_directories` and `scan.max_entries` may not exceed their defaults; the \
+         bounded:\n`roots`, `packs.directories`, `roles.directories` and the `prompt` of an agent must lie within the repository (or \
+         the file's directory where there is none), links resolved;\n`scan.max_directories` and `scan.max_entries` may not exceed their defaults; the \
          rules `invisible-characters`,\n`control-characters`, `file-symlink`, `file-special` and `name-tool` may not be \
-         turned off or lowered. A file named with\n`--config` counts as the user's. Every file must be a regular file \
+         turned off or lowered;\nthe keys of `events` are the user's alone. A file named with `--config` counts as the user's. Every file must be a regular file \
          of at most 1 MiB.\n\n\
          Skills are looked for in this order, and the first place wins: the project's directories, the user's \
          directories,\n`roots`, packs. `--root` replaces all of them.\n\n\
@@ -82,7 +93,11 @@ fn configuration() {
     );
     for key in KEYS {
         let standard = (key.get)(&profiles[0].1);
-        let mut default = if standard.is_empty() { "by rule".to_owned() } else { format!("`{standard}`") };
+        let mut default = match (key.kind, standard.as_str()) {
+            (Kind::Agent, _) => "none".to_owned(),
+            (_, "") => "by rule".to_owned(),
+            _ => format!("`{standard}`"),
+        };
         for (profile, settings) in &profiles[1..] {
             let other = (key.get)(settings);
             if other != standard && key.name != "profile" {
@@ -90,7 +105,7 @@ fn configuration() {
             }
         }
         let variable = match key.kind {
-            Kind::Words | Kind::Severity => "-".to_owned(),
+            Kind::Words | Kind::Severity | Kind::Agent => "-".to_owned(),
             _ => format!("`{}`", env::variable_of(key.name)),
         };
         let flag = key.flag.map_or("-".to_owned(), |flag| format!("`{flag}`"));
@@ -99,6 +114,21 @@ fn configuration() {
             page,
             "| `{}` | {takes} | {default} | {variable} | {flag} | {} |",
             key.name, key.summary
+        );
+    }
+    page.push_str(
+        "\n## Agents\n\n`[agents.NAME]` defines an agent; the name is one that a skill could have. \
+         See [agents and roles](../guides/agents-and-roles.md).\n\n\
+         | key | takes | meaning | example |\n|---|---|---|---|\n",
+    );
+    for key in AGENT_KEYS {
+        let _ = writeln!(
+            page,
+            "| `{}` | {} | {} | `{}` |",
+            key.name,
+            key.takes.replace(" * ", " `*` ").replace(" ? ", " `?` "),
+            key.summary,
+            key.example
         );
     }
     page.push_str("\n## Variables\n\nBeside those above:\n\n| variable | meaning |\n|---|---|\n");

@@ -4,16 +4,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use repertoire::discovery::{self, DiscoveryInput, Presence, Tier};
+use repertoire::event::{JsonlOptions, JsonlSink, Sinks};
 use repertoire::provider::Problem;
 use repertoire::provider::fs::{FsOptions, FsProvider};
-use repertoire::{Entry, Lookup, Provider, Registry, Snapshot};
-use repertoire_model::{Policy, Severity};
+use repertoire::{Entry, Lookup, Provider, Registry, Session, SessionOptions, Snapshot};
+use repertoire_model::answer::Render;
+use repertoire_model::{CatalogOptions, Policy, Severity};
 
 use crate::cli::Globals;
-use crate::config::{self, Settings};
+use crate::commands::catalog;
+use crate::config::{self, Settings, Trust};
 use crate::env::{self, Env};
 use crate::error::CliError;
+use crate::regular_file;
 use crate::ui::Ui;
+use repertoire::Agent;
+use repertoire::template::MAX_TEMPLATE_BYTES;
+use repertoire_model::text::nearest;
 
 /// The most names that an unknown one is answered with in full.
 const MAX_NAMES_SHOWN: usize = 50;
@@ -151,23 +158,115 @@ impl Context {
         mut problems: Vec<Problem>,
         policy: Policy,
     ) -> Library {
+        let is_there = |place: &&Place| place.presence != Presence::Missing;
+        let providers = self.providers(places.iter().filter(is_there), &policy);
+        let registry = pollster::block_on(Registry::open_for_inspection(providers, policy));
+        let snapshot = registry.snapshot();
+        problems.extend(snapshot.problems().iter().cloned());
+        Library { registry, snapshot, places, problems }
+    }
+
+    /// Returns what reads the skills of `places`.
+    fn providers<'p>(
+        &self,
+        places: impl Iterator<Item = &'p Place>,
+        policy: &Policy,
+    ) -> Vec<Arc<dyn Provider>> {
         let cache = self.cache_directory();
-        let provider = |place: &Place| -> Arc<dyn Provider> {
+        // A directory that an earlier place leads to is read there.
+        let read = places.filter(|place| !matches!(place.presence, Presence::SameAs(_)));
+        read.map(|place| -> Arc<dyn Provider> {
             Arc::new(FsProvider::new(FsOptions {
                 limits: self.settings.scan,
                 policy: policy.clone(),
                 cache: cache.clone(),
                 ..FsOptions::new(&place.label, &place.path)
             }))
+        })
+        .collect()
+    }
+
+    /// Returns what sessions are given; answers are written as `render` says where it says anything.
+    pub(crate) fn session_options(&self, render: Option<&str>) -> SessionOptions {
+        let settings = &self.settings;
+        SessionOptions {
+            render: render.and_then(Render::parse).unwrap_or(settings.session.render),
+            catalog: CatalogOptions { search_tool: None, ..catalog::configured(self) },
+            show_loaded: settings.catalog_show_loaded,
+            include_frontmatter: settings.include_frontmatter,
+            ..settings.session.clone()
+        }
+    }
+
+    /// Opens a session with `options` for the agent called `agent`, or for one that may see everything.
+    pub(crate) fn session(&self, options: SessionOptions, agent: Option<&str>) -> Result<Session, CliError> {
+        let policy = self.settings.policy.clone();
+        let (places, _) = self.places(&policy);
+        // A directory that is not there yet may be by the time the session looks again.
+        let providers = self.providers(places.iter(), &policy);
+        let mut builder = Registry::builder()
+            .providers(providers)
+            .policy(policy)
+            .session_options(options)
+            .inherit(self.settings.subagent_inherit)
+            .sinks(self.sinks());
+        for name in self.settings.agents.keys() {
+            match self.agent(name) {
+                Ok(agent) => builder = builder.agent(agent),
+                Err(error) if agent == Some(name) => return Err(error),
+                // Another agent's prompt is of no concern here; whoever asks for that agent is told.
+                Err(_) => {}
+            }
+        }
+        match agent {
+            Some(name) if !self.settings.agents.contains_key(name) => Err(self.unknown_agent(name)),
+            agent => Ok(builder.open_blocking()?.session_blocking(agent)?),
+        }
+    }
+
+    /// Returns the agent called `name`, its prompt read, or the error that tells which there are.
+    pub(crate) fn agent(&self, name: &str) -> Result<Agent, CliError> {
+        let agents = &self.settings.agents;
+        let Some(configured) = agents.get(name) else { return Err(self.unknown_agent(name)) };
+        let mut agent = configured.agent.clone();
+        agent.inherit = configured.inherit.unwrap_or(self.settings.subagent_inherit);
+        if let Some(file) = &configured.prompt {
+            let about = || format!("cannot read the prompt of the agent `{name}`, {}", file.path.display());
+            let bytes = regular_file::read(&file.path, MAX_TEMPLATE_BYTES)
+                .map_err(|error| CliError::usage(about()).because(error))?;
+            let text = String::from_utf8(bytes).map_err(|error| CliError::usage(about()).because(error))?;
+            agent.prompt = Some(text);
+        }
+        Ok(agent)
+    }
+
+    fn unknown_agent(&self, name: &str) -> CliError {
+        let error = CliError::usage(format!("there is no agent `{name}`"));
+        let names: Vec<&str> = self.settings.agents.keys().map(String::as_str).collect();
+        if names.is_empty() {
+            return error.hint("no agents are configured; `[agents.NAME]` in repertoire.toml defines one");
+        }
+        let error = match nearest(name, names.iter().copied()) {
+            Some(near) => error.hint(format!("did you mean `{near}`?")),
+            None => error,
         };
-        // A directory that an earlier place leads to is read there.
-        let read =
-            places.iter().filter(|place| !matches!(place.presence, Presence::SameAs(_) | Presence::Missing));
-        let registry =
-            pollster::block_on(Registry::open_for_inspection(read.map(provider).collect(), policy));
-        let snapshot = registry.snapshot();
-        problems.extend(snapshot.problems().iter().cloned());
-        Library { registry, snapshot, places, problems }
+        error.hint(format!("there are: {}", names.join(", ")))
+    }
+
+    /// Returns the directories of role prompts, first ones first.
+    pub(crate) fn role_directories(&self) -> Vec<PathBuf> {
+        let working_directory = self.env.working_directory();
+        let root = discovery::repository_root(working_directory, self.env.home().as_deref());
+        let root = root.unwrap_or_else(|| working_directory.to_owned());
+        // What is configured was looked at then; what is looked for by habit may not lead out of the project either.
+        let trust = Trust::Within(root.clone());
+        let is_sound = |path: &PathBuf| trust.objection_to_path("roles.directories", path).is_none();
+        let directories = self.settings.role_directories.iter();
+        directories
+            .map(|directory| (directory.path.is_absolute(), root.join(&directory.path)))
+            .filter(|(is_configured, path)| *is_configured || is_sound(path))
+            .map(|(_, path)| path)
+            .collect()
     }
 
     /// Returns `path` as a person in the working directory would write it.
@@ -184,6 +283,22 @@ impl Context {
             return None;
         }
         self.env.cache_directory()
+    }
+
+    /// Returns where and how events are written, unless that is turned off or there is no place for them.
+    pub(crate) fn events(&self) -> Option<JsonlOptions> {
+        let directory = self.settings.events_jsonl.then(|| self.env.state_directory())??;
+        Some(JsonlOptions {
+            directory,
+            max_bytes: self.settings.events_max_bytes as u64,
+            keep: self.settings.events_keep,
+        })
+    }
+
+    /// Returns what takes the events of a session.
+    pub(crate) fn sinks(&self) -> Sinks {
+        let jsonl = self.events().map(JsonlSink::new);
+        jsonl.into_iter().fold(Sinks::new(), |sinks, sink| sinks.with(Arc::new(sink)))
     }
 }
 

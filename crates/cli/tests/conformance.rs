@@ -7,6 +7,9 @@
     reason = "a test that fails says where, and starts the program under test"
 )]
 
+#[path = "conformance/session.rs"]
+mod session;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -40,7 +43,7 @@ struct Case {
     expect: Vec<Expect>,
 }
 
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Expect {
     at: Option<String>,
@@ -130,6 +133,15 @@ fn compare(case: &Case, output: &Output, root: &Path) -> Vec<String> {
     reasons
 }
 
+/// Returns in what `answer` differs from `expect`.
+fn compare_json(expect: &Expect, answer: &Value, root: &Path) -> Vec<String> {
+    let pointer = expect.at.as_deref().unwrap_or_default();
+    match answer.pointer(pointer) {
+        Some(found) => differences(expect, found, root),
+        None => vec![format!("there is nothing at {pointer}: {answer}")],
+    }
+}
+
 fn differences(expect: &Expect, found: &Value, root: &Path) -> Vec<String> {
     let mut reasons = Vec::new();
     let Expect { at: _, stream: _, equals, contains, lacks, length, rules } = expect;
@@ -203,6 +215,9 @@ fn expand_json(value: &Value, root: &Path) -> Value {
     match value {
         Value::String(text) => Value::String(expand(text, root)),
         Value::Array(items) => Value::Array(items.iter().map(|item| expand_json(item, root)).collect()),
+        Value::Object(fields) => Value::Object(
+            fields.iter().map(|(name, value)| (name.clone(), expand_json(value, root))).collect(),
+        ),
         other => other.clone(),
     }
 }
@@ -267,6 +282,21 @@ fn resources() {
 }
 
 #[test]
+fn roles() {
+    run("roles");
+}
+
+#[test]
 fn command_line() {
     run("command_line");
+}
+
+#[test]
+fn sessions() {
+    session::run("sessions");
+}
+
+#[test]
+fn documents() {
+    session::run("documents");
 }

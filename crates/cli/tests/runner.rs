@@ -19,7 +19,9 @@ mod test_files_command;
 mod test_global;
 mod test_init_command;
 mod test_list_command;
+mod test_migrate_command;
 mod test_new_command;
+mod test_prompt_command;
 mod test_show_command;
 #[cfg(unix)]
 mod test_terminal;

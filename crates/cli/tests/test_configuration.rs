@@ -161,7 +161,8 @@ fn a_project_file_is_bounded() {
     sandbox.write(
         "repertoire.toml",
         "roots = [\"in\", \"../outside\"]\n\n[packs]\ndirectories = [\"/etc\"]\n\n[scan]\nmax_entries = 1000001\n\n\
-         [rules]\ninvisible-characters = \"off\"\nname-tool = \"error\"\ndescription-when = \"off\"\n",
+         [rules]\ninvisible-characters = \"off\"\nname-tool = \"error\"\ndescription-when = \"off\"\n\n\
+         [events]\njsonl = true\n",
     );
     assert_run!(sandbox.run(&["list"]), @r#"
     exit 2
@@ -198,6 +199,14 @@ fn a_project_file_is_bounded() {
        |                        ^^^^^
        |
        = help: put it in your user configuration instead; here it may only be "error"
+
+    error: a project's file may not have `events.jsonl`
+      --> [DIR]/project/repertoire.toml:15:9
+       |
+    15 | jsonl = true
+       |         ^^^^
+       |
+       = help: put it in your user configuration instead
     "#);
     // The same words are the user's to say.
     let words = sandbox.read("repertoire.toml");

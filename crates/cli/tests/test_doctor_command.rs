@@ -41,6 +41,37 @@ fn what_is_wrong_is_told() {
 }
 
 #[test]
+fn where_events_are_written_is_told_and_left_alone() {
+    let mut sandbox = Sandbox::with_skills();
+    let told = |sandbox: &Sandbox| {
+        let run = sandbox.run(&["doctor"]);
+        let lines = run.stdout.lines().skip_while(|line| !line.contains(" events ")).take(2);
+        let lines: Vec<&str> = lines.filter(|line| !line.contains(" reading ")).map(str::trim).collect();
+        lines.join("\n")
+    };
+    let usual = "[DIR]/home/.local/state/repertoire/events.jsonl";
+    assert_eq!(told(&sandbox), format!("ok    events    {usual}, none yet"));
+    assert!(!sandbox.home().join(".local").try_exists().unwrap());
+    sandbox.write("../home/.local/state/repertoire/events.jsonl", "12345");
+    assert_eq!(told(&sandbox), format!("ok    events    {usual}, 5 bytes"));
+    sandbox.set("XDG_STATE_HOME", "relative/is/ignored");
+    assert_eq!(told(&sandbox), format!("ok    events    {usual}, 5 bytes"));
+    sandbox.set("XDG_STATE_HOME", sandbox.home().join("state").to_str().unwrap());
+    assert_eq!(told(&sandbox), "ok    events    [DIR]/home/state/repertoire/events.jsonl, none yet");
+    sandbox.write("own/events.jsonl/x", "");
+    sandbox.set("REPERTOIRE_STATE_DIR", "own");
+    assert_eq!(
+        told(&sandbox),
+        "warn  events    [DIR]/project/own/events.jsonl cannot be written: it is not a regular file\n\
+         set REPERTOIRE_STATE_DIR, or `events.jsonl = false` in your user configuration"
+    );
+    sandbox.write("../home/.config/repertoire/config.toml", "events.jsonl = false\n");
+    assert_eq!(told(&sandbox), "ok    events    off");
+    sandbox.set("REPERTOIRE_EVENTS_JSONL", "true");
+    assert!(told(&sandbox).starts_with("warn  events"));
+}
+
+#[test]
 fn what_is_broken_is_an_error() {
     let sandbox = Sandbox::with_skills();
     assert_eq!(statuses(&sandbox, &["--root", "nowhere"]).0, 1);

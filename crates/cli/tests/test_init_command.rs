@@ -12,8 +12,8 @@ fn a_commented_file_is_written_once() {
     --- stderr
     "#);
     insta::assert_snapshot!(sandbox.read("repertoire.toml"), @r#"
-    # Configuration of Repertoire for this project. Every key is here with its default; take the mark away to
-    # change it. Paths are relative to this file. `rep doctor` tells what is in force.
+    # Configuration of Repertoire for this project. Every key that a project may set is here with its
+    # default; take the mark away to change it. Paths are relative to this file. `rep doctor` tells what is in force.
 
     # The set of choices that all others start from. Takes: standard, strict, lenient, harness. Flag:
     # --profile.
@@ -32,6 +32,10 @@ fn a_commented_file_is_written_once() {
     # What happens when a skill's name differs from its directory. Takes: warn, quarantine, abort,
     # dir_wins.
     # name_mismatch = "warn"
+
+    # What unloading means for the transcript: the instructions stay until the next compaction, or the
+    # host takes them out at once. Takes: mark, evict.
+    # unload = "mark"
 
     [name]
     # The grammar that names are held against. Takes: agentskills, bernstein, relaxed.
@@ -80,9 +84,102 @@ fn a_commented_file_is_written_once() {
     # Whether the `menu` catalog may mark loaded skills; it defeats prompt caching. Takes: true, false.
     # show_loaded = false
 
+    # When the catalog of a session follows the library: at a compaction, only when asked, or at once,
+    # which defeats prompt caching. Takes: on_compaction, session, immediate.
+    # refresh = "on_compaction"
+
+    [render]
+    # How answers of tools are written. Takes: xml, json, text, markdown. Flag: call --render, session
+    # --render.
+    # load = "xml"
+
     [load]
     # Whether a skill's frontmatter is shown with its instructions. Takes: true, false. Flag: show --raw.
     # include_frontmatter = false
+
+    # What happens when an active skill is loaded again: acknowledged if it is surely in the context and
+    # unchanged, given again, or acknowledged as long as some version of it is there. Takes: auto,
+    # always_body, short_ack.
+    # reload = "auto"
+
+    # The number of tokens from which instructions come with a warning and an outline; nothing is ever
+    # cut. Takes: a whole number, at least 1.
+    # soft_limit_tokens = 8000
+
+    [load_skill]
+    # Whether `load_skill` takes `reference`, `script` and `asset`. Takes: true, false.
+    # bucket_args = true
+
+    [read]
+    # The most bytes of a file that one call of `read_skill_file` returns. Takes: a whole number, 256 to
+    # 16777216.
+    # max_bytes = 65536
+
+    [requires]
+    # Whether the skills that a loaded one requires are named to the model or loaded with it. Takes: hint,
+    # auto_load.
+    # mode = "hint"
+
+    # The most tokens of skills that are loaded because another one requires them. Takes: a whole number,
+    # at least 0.
+    # max_tokens = 8000
+
+    [tools]
+    # What the tool that loads a skill is called. Takes: a name of letters, digits, _ and -.
+    # names.load = "load_skill"
+
+    # What the tool that unloads a skill is called. Takes: a name of letters, digits, _ and -.
+    # names.unload = "unload_skill"
+
+    # What the tool that reads a file of a skill is called. Takes: a name of letters, digits, _ and -.
+    # names.read_file = "read_skill_file"
+
+    # What the tool that lists the files of a skill is called. Takes: a name of letters, digits, _ and -.
+    # names.list_files = "list_skill_files"
+
+    # What the tool that lists skills is called. Takes: a name of letters, digits, _ and -.
+    # names.list = "list_skills"
+
+    # What the argument for the skill to load or unload is called. Takes: a name of letters, digits, _ and
+    # -.
+    # args.name = "name"
+
+    # What the argument for the skill of a file is called. Takes: a name of letters, digits, _ and -.
+    # args.skill = "skill"
+
+    # What the argument for the path of a file is called. Takes: a name of letters, digits, _ and -.
+    # args.path = "path"
+
+    # What the argument for the first line is called. Takes: a name of letters, digits, _ and -.
+    # args.start_line = "start_line"
+
+    # What the argument for the last line is called. Takes: a name of letters, digits, _ and -.
+    # args.end_line = "end_line"
+
+    # Whether other usual names of arguments are understood too: `skill_name`, `skill_id`, `file_path` and
+    # the like. Takes: true, false.
+    # arg_aliases = true
+
+    # Whether there is a tool to unload skills. Takes: true, false.
+    # unload = true
+
+    # The most names of skills that a tool's schema lists; with more, or 0, it lists none. Takes: a whole
+    # number, at least 0.
+    # enum_limit = 100
+
+    [errors]
+    # How unknown skills are answered: with the nearest names, or with a pointer at the menu. Takes:
+    # names, menu.
+    # style = "names"
+
+    [scope]
+    # Whether what an agent may not see is kept from its tools too, not only from its catalog. Takes:
+    # true, false.
+    # enforce = true
+
+    # How an agent is told that a skill is not for it: as if there were none, or that it is not permitted.
+    # Takes: not_found, not_permitted.
+    # deny_style = "not_found"
 
     [tokens]
     # What tokens are counted with. Takes: o200k_base, cl100k_base, chars4.
@@ -112,6 +209,54 @@ fn a_commented_file_is_written_once() {
     [packs]
     # Directories whose every sub-directory is a pack of skills. Takes: a list of directories.
     # directories = []
+
+    [binding]
+    # What a role's prompt holds of the skill that is the role: its instructions, or a line that tells to
+    # load it. Takes: inline, hint.
+    # role_default = "inline"
+
+    [roles]
+    # Directories with a `system_prompt.md` for each role that is no skill; the last two, below the
+    # project's root, are always looked at. Takes: a list of directories.
+    # directories = ["templates/roles", "roles"]
+
+    [subagent]
+    # What agents have from those that start them: nothing, the limits of their catalog, or these and the
+    # loaded skills. Takes: none, catalog, active.
+    # inherit = "none"
+
+    [agents]
+    # An agent; the user's definition replaces the project's of the same name as a whole. Here is one that
+    # is called reviewer.
+
+    # Skills whose instructions are always in the agent's prompt, in this order. Takes: a list of skills,
+    # each a name or source:name.
+    # reviewer.uses_skills = ["code-review"]
+
+    # The skills that the agent may see; without it, all. Takes: a list of patterns over names or
+    # source:name, where * stands for any text and ? for one character.
+    # reviewer.skills.allow = ["code-*", "user:*:git"]
+
+    # The skills that the agent may not see, whatever is allowed. Takes: a list of patterns over names or
+    # source:name, where * stands for any text and ? for one character.
+    # reviewer.skills.deny = ["*-internal"]
+
+    # What comes after the instructions of the skills and so has the last word. Takes: a string.
+    # reviewer.instructions = "Be brief."
+
+    # The template of the agent's own prompt, which comes first. Takes: a file, relative to this one.
+    # reviewer.prompt = "prompts/reviewer.md"
+
+    # What the template may refer to. Takes: a table of strings.
+    # reviewer.variables = { team = "payments" }
+
+    # How single skills are bound to the agent. Takes: a table of skills, each inline, hint, catalog or
+    # hidden.
+    # reviewer.bind = { git = "hint" }
+
+    # What agents that this one starts have from it; by default, what `subagent.inherit` says. Takes:
+    # none, catalog, active.
+    # reviewer.inherit = "none"
 
     [rules]
     # The severity of one rule; every rule is listed in docs/reference/rules.md. Takes: off, info,

@@ -39,9 +39,17 @@ impl Digest {
         Some(Self(bytes))
     }
 
+    /// Returns the first 16 digits, written `sha256:` and these: enough to stamp a text that is there to be hashed again, at
+    /// a quarter of the tokens.
+    pub fn to_stamp(&self) -> String {
+        format!("sha256:{}", &self.to_hex()[..16])
+    }
+
     /// Returns the 64 hexadecimal digits alone.
     pub fn to_hex(&self) -> String {
-        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digits = self.0.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        digits.map(|digit| char::from(DIGITS[usize::from(digit)])).collect()
     }
 }
 

@@ -20,9 +20,16 @@ pub mod diagnostic;
 pub mod validate;
 pub mod policy;
 pub mod resolve;
+pub mod scope;
+pub mod prompt;
 pub mod catalog;
 pub mod answer;
+pub mod outline;
+pub mod essence;
 pub mod ledger;
+pub mod reattach;
+pub mod transcript;
+pub mod delta;
 pub mod compat;
 
 pub use bundle::{Bundle, BundleFile, Digest, FileEntry, FileKind};
@@ -34,7 +41,9 @@ pub use manifest::Manifest;
 pub use name::SkillName;
 pub use path::{PathFault, SkillPath};
 pub use policy::{Policy, Profile};
+pub use prompt::Fragment;
 pub use resolve::State;
+pub use scope::{Pattern, Scope};
 pub use validate::RuleId;
 
 /// A fingerprint of this crate's sources; whatever is kept of a [`Document`] is good only for the same one.

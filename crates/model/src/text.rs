@@ -87,6 +87,13 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
+/// Returns `text` as one line of what can be seen of it: controls and invisible characters are dropped.
+pub fn visible_line(text: &str) -> String {
+    let is_dropped = |c: char| !c.is_whitespace() && (is_control_or_invisible(c) || is_noncharacter(c));
+    let kept: String = text.chars().filter(|c| !is_dropped(*c)).collect();
+    one_line(&kept)
+}
+
 /// Returns at most `limit` characters of `text`, with an ellipsis in place of what was cut.
 pub fn shorten(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
@@ -178,6 +185,11 @@ mod tests {
         ] {
             assert_eq!(count(text), expect, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_visible_line_holds_what_is_seen() {
+        assert_eq!(visible_line(" a\u{200b}b\r\n\tc\u{1b}[0m \u{2028} d\u{202e}\u{ffff} "), "ab c[0m d");
     }
 
     #[test]

@@ -5,7 +5,8 @@
 use proptest::prelude::*;
 use repertoire_model::document::frontmatter_json;
 use repertoire_model::{
-    Document, LineRange, Policy, Profile, SkillName, SkillPath, Source, repair, text, yaml,
+    Document, Fragment, LineRange, Pattern, Policy, Profile, SkillName, SkillPath, Source, prompt, repair,
+    text, yaml,
 };
 
 /// Texts made of the pieces that frontmatter is made of, so that most of them come near to being one.
@@ -47,6 +48,17 @@ fn skill_like() -> impl Strategy<Value = String> {
 fn parse(text: &str, profile: Profile) -> Document {
     let source = Source { bytes: text.as_bytes(), directory: Some("some-skill"), file_name: "SKILL.md" };
     Document::parse(source, &Policy::of(profile))
+}
+
+/// The meaning of a pattern, as plainly as can be said and as slowly.
+fn means(pattern: &[char], text: &[char]) -> bool {
+    match (pattern, text) {
+        ([], []) => true,
+        (['*', rest @ ..], _) => means(rest, text) || (!text.is_empty() && means(pattern, &text[1..])),
+        (['?', rest @ ..], [_, behind @ ..]) => means(rest, behind),
+        ([wanted, rest @ ..], [met, behind @ ..]) => wanted == met && means(rest, behind),
+        _ => false,
+    }
 }
 
 proptest! {
@@ -140,5 +152,38 @@ proptest! {
         let tail = LineRange::new(Some(cut + 1), None).apply(text.as_bytes());
         prop_assert_eq!([head.bytes, tail.bytes].concat(), text.as_bytes());
         prop_assert_eq!(head.lines + tail.lines, head.total_lines);
+    }
+
+    #[test]
+    fn a_pattern_means_what_it_says(pattern in "[ab*?]{1,10}", name in "[ab]{0,12}") {
+        let chars = |text: &str| text.chars().collect::<Vec<_>>();
+        let expect = means(&chars(&pattern), &chars(&name));
+        prop_assert_eq!(Pattern::new(&pattern).unwrap().matches("s:t", &name), expect);
+        prop_assert_eq!(Pattern::new(&format!("s:t:{pattern}")).unwrap().matches("s:t", &name), expect);
+        let elsewhere = Pattern::new(&format!("t:{pattern}")).unwrap();
+        prop_assert!(!elsewhere.matches("s:t", &name));
+    }
+
+    #[test]
+    fn every_text_is_a_pattern_that_reads_back_or_none(text in "\\PC{0,40}", name in "\\PC{0,20}") {
+        if let Ok(pattern) = Pattern::new(&text) {
+            let _ = pattern.matches(&name, &name);
+            prop_assert_eq!(Pattern::new(&pattern.to_string()), Ok(pattern));
+        }
+    }
+
+    #[test]
+    fn a_prompt_does_not_depend_on_the_order_of_its_parts(
+        parts in proptest::collection::vec(("[ab]", -2_i32..2, "[x \n]{0,4}"), 0..6),
+        turn in 0_usize..6,
+    ) {
+        let mut fragments: Vec<Fragment> =
+            parts.into_iter().map(|(name, priority, text)| Fragment::new(name, priority, text)).collect();
+        let composed = prompt::compose(&fragments);
+        let turn = turn.min(fragments.len());
+        fragments.rotate_left(turn);
+        prop_assert_eq!(&prompt::compose(&fragments), &composed);
+        fragments.reverse();
+        prop_assert_eq!(prompt::compose(&fragments), composed);
     }
 }

@@ -35,8 +35,18 @@ pub enum ErrorKind {
     TooLarge,
     /// A skill defined in code is not valid.
     InvalidSkill,
+    /// An agent's definition does not go with the skills that there are.
+    InvalidAgent,
+    /// A name is none that a role can have.
+    InvalidRole,
+    /// A template cannot be rendered.
+    InvalidTemplate,
     /// The policy in force refuses the whole library because of one skill.
     Refused,
+    /// A tool may not have this name.
+    ReservedName,
+    /// No agent has this name.
+    AgentNotFound,
     /// The operating system reported an error.
     Io,
 }
@@ -116,7 +126,12 @@ impl fmt::Display for Error {
             ErrorKind::Forbidden => "file may not be read",
             ErrorKind::TooLarge => "file is too large",
             ErrorKind::InvalidSkill => "skill is not valid",
+            ErrorKind::InvalidAgent => "agent is not valid",
+            ErrorKind::InvalidRole => "not a name that a role can have",
+            ErrorKind::InvalidTemplate => "template cannot be rendered",
             ErrorKind::Refused => "the policy refuses this library",
+            ErrorKind::ReservedName => "a tool may not be called that",
+            ErrorKind::AgentNotFound => "agent not found",
             ErrorKind::Io => "input or output failed",
         })?;
         if let Some(subject) = &self.subject {

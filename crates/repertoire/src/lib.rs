@@ -8,22 +8,42 @@ pub mod discovery;
 pub mod error;
 pub mod provider;
 pub mod registry;
+pub mod session;
+pub mod tool;
+pub mod agent;
+pub mod template;
+pub mod binding;
+pub mod role;
+pub mod migrate;
 pub mod tokens;
+pub mod event;
 mod stored;
 #[doc(hidden)]
 pub mod testing;
 
+pub use agent::{Agent, Bind, Inherit};
+pub use binding::{AgentPrompt, BindingOptions};
 pub use error::{Error, ErrorKind};
+pub use event::{Event, EventKind, EventSink, JsonlOptions, JsonlSink, MemorySink, Outcome, Sinks};
 pub use provider::fs::{FsOptions, FsProvider};
 pub use provider::memory::{MemoryProvider, SkillDefinition, define_skill};
 pub use provider::{FileContent, FileListing, Listing, Locator, Provider, Skill};
-pub use registry::{Entry, Lookup, Registry, Resources, Snapshot};
+pub use registry::{Entry, Lookup, Registry, RegistryBuilder, Resources, Snapshot};
 pub use repertoire_model as model;
 pub use repertoire_model::{
     Catalog, CatalogOptions, Diagnostic, LineRange, Policy, Profile, Severity, SkillName, SkillPath, State,
 };
+pub use role::{RoleBinding, RoleOptions, RoleOrigin, RolePrompt, RoleResolver};
+pub use session::{Reply, Session, SessionOptions};
+pub use template::{Jinja, Renderer};
+pub use tool::Tool;
 
 /// Keeps the example of the README true.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
+
+/// Keeps the examples of the guide true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guides/embedding.md")]
+struct Embedding;

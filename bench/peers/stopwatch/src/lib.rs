@@ -49,6 +49,34 @@ impl Task {
     }
 }
 
+/// Measures `run` once for each of `items`, and prints the percentiles of what one call took.
+///
+/// What `run` returns is dropped after the clock has stopped.
+///
+/// # Panics
+///
+/// If there are no items.
+pub fn measure_calls<T, R>(operation: &str, items: impl IntoIterator<Item = T>, mut run: impl FnMut(T) -> R) {
+    let mut wall = Vec::new();
+    let cpu_start = cpu_ms();
+    for item in items {
+        let start = Instant::now();
+        let result = black_box(run(item));
+        wall.push(start.elapsed().as_secs_f64() * 1e3);
+        drop(result);
+    }
+    let cpu = (cpu_ms() - cpu_start) / wall.len() as f64;
+    wall.sort_by(f64::total_cmp);
+    assert!(!wall.is_empty(), "there is nothing to measure");
+    for percent in [50, 99] {
+        println!(
+            r#"{{"operation":"{operation} p{percent}","calls":{},"wall_ms":[{:.6}],"cpu_ms":[{cpu:.6}]}}"#,
+            wall.len(),
+            wall[(wall.len() - 1) * percent / 100],
+        );
+    }
+}
+
 /// Returns the processor time that all threads of this process have used, in the kernel as well.
 fn cpu_ms() -> f64 {
     let time = clock_gettime(ClockId::ProcessCPUTime);

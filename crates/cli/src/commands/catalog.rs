@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use repertoire::tokens::TokenMemory;
+use repertoire::{Agent, binding};
 use repertoire_model::catalog::{Catalog, CatalogError, CatalogOptions, Format, Report, Tier};
 use serde::Serialize;
 
@@ -31,6 +32,9 @@ pub(crate) struct CatalogArgs {
     /// Put this skill first and mark it as the primary one
     #[arg(long, value_name = "NAME", add = skill_names())]
     highlight: Option<String>,
+    /// Show what this agent of the configuration may see
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
     /// Mark this skill as loaded; may be given several times
     ///
     /// A catalog that changes defeats prompt caching, so this needs `catalog.show_loaded = true`.
@@ -67,7 +71,10 @@ struct TierJson<'a> {
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<Exit, CliError> {
     let options = options(context, args)?;
     let library = context.open()?;
-    let catalog = render(&library, &options)?;
+    let catalog = match &args.agent {
+        Some(name) => render_for(&library, &context.agent(name)?, &options)?,
+        None => render(&library, &options)?,
+    };
     if ui.is_json() {
         let tokens = exact_tokens(context, &catalog, &options);
         let answer = CatalogJson {
@@ -112,7 +119,21 @@ fn write(path: &Path, text: &str) -> Result<(), CliError> {
 
 /// Returns the catalog of `library`.
 pub(crate) fn render(library: &Library, options: &CatalogOptions) -> Result<Catalog, CliError> {
-    library.snapshot.catalog(options).map_err(|error| match &error {
+    library.snapshot.catalog(options).map_err(told)
+}
+
+/// Returns the catalog of what `agent` may see of `library`.
+pub(crate) fn render_for(
+    library: &Library,
+    agent: &Agent,
+    options: &CatalogOptions,
+) -> Result<Catalog, CliError> {
+    binding::check(&library.snapshot, agent)?;
+    library.snapshot.catalog_for(agent, options).map_err(told)
+}
+
+fn told(error: CatalogError) -> CliError {
+    match &error {
         CatalogError::UnknownHighlight { name, nearest } => {
             let error = CliError::no(format!("there is no skill `{name}` in the catalog to highlight"));
             match nearest {
@@ -121,7 +142,7 @@ pub(crate) fn render(library: &Library, options: &CatalogOptions) -> Result<Cata
             }
         }
         _ => CliError::no(error.to_string()),
-    })
+    }
 }
 
 /// Returns the choices of the configuration for a catalog.

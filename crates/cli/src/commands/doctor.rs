@@ -1,6 +1,7 @@
 //! `rep doctor`.
 
 mod checks;
+mod events;
 
 use clap::Args;
 use serde::Serialize;
@@ -13,7 +14,8 @@ use crate::ui::{Style, Ui, escape};
 
 /// Checks the set-up and says what to do
 ///
-/// Looks at the configuration files, every place that skills are looked for, the cache, and the library as a whole.
+/// Looks at the configuration files, every place that skills are looked for, the cache, where
+/// events are written, and the library as a whole.
 /// Exits with 1 when something is broken.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {}

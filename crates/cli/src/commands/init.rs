@@ -14,7 +14,7 @@ use crate::ui::{Ui, escape};
 
 /// Writes a commented repertoire.toml
 ///
-/// The file holds every key with its default, commented out. It is written to the working directory.
+/// The file holds every key that a project may set with its default, commented out. It is written to the working directory.
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
     /// Overwrite a file that is there

@@ -1,5 +1,6 @@
 //! One file per command of `rep`: its arguments, whose docs are its help, and what it does.
 
+pub(crate) mod call;
 pub(crate) mod catalog;
 pub(crate) mod check;
 pub(crate) mod check_compat;
@@ -9,5 +10,8 @@ pub(crate) mod explain;
 pub(crate) mod files;
 pub(crate) mod init;
 pub(crate) mod list;
+pub(crate) mod migrate;
 pub(crate) mod new;
+pub(crate) mod session;
+pub(crate) mod prompt;
 pub(crate) mod show;

@@ -75,7 +75,8 @@ fn suggestion(given: &str) -> Option<SkillName> {
     SkillName::slug(&plain)
 }
 
-fn default_place(env: &Env) -> PathBuf {
+/// Returns where new skills go.
+pub(crate) fn default_place(env: &Env) -> PathBuf {
     let mut above = up_to_repository_root(env).into_iter().map(|directory| directory.join(DEFAULT_PLACE));
     above.find(|place| place.is_dir()).unwrap_or_else(|| env.working_directory().join(DEFAULT_PLACE))
 }

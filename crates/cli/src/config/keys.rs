@@ -2,11 +2,16 @@
 //!
 //! The documentation, the template of `rep init`, the parser and its suggestions are all made from this table.
 
+use repertoire::session::{DenyStyle, Refresh, Requires, Unload};
+use repertoire::{Inherit, RoleBinding};
+use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
+use repertoire_model::ledger::Reload;
 use repertoire_model::name::Grammar;
 use repertoire_model::policy::{Action, Duplicates, NameMismatch, OnInvalid, ResourceListing};
 use repertoire_model::{Profile, RuleId, Severity};
 
+use super::agents::ConfiguredAgent;
 use super::settings::{ConfiguredRoot, Settings};
 
 /// A key of the configuration.
@@ -34,18 +39,22 @@ pub(crate) enum Kind {
     Number(usize, usize),
     /// `true` or `false`.
     Switch,
+    /// A name that a tool or an argument can have.
+    Name,
     /// A list of strings.
     Words,
     /// A list of directories, relative to the file they stand in.
     Paths,
     /// The severity of the rule that is the last part of the key's name.
     Severity,
+    /// The definition of the agent that is the last part of the key's name.
+    Agent,
 }
 
 /// A value that some layer gives to a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// For [`Kind::Word`].
+    /// For [`Kind::Word`] and [`Kind::Name`].
     Word(String),
     /// For [`Kind::Number`].
     Number(usize),
@@ -57,6 +66,8 @@ pub(crate) enum Value {
     Paths(Vec<ConfiguredRoot>),
     /// For [`Kind::Severity`].
     Severity(RuleId, Option<Severity>),
+    /// For [`Kind::Agent`].
+    Agent(Box<ConfiguredAgent>),
 }
 
 /// The words of a setting with what they mean.
@@ -86,6 +97,9 @@ const LISTING: Words<ResourceListing> = &[
     ("declared", ResourceListing::Declared),
     ("both", ResourceListing::Both),
 ];
+const RELOAD: Words<Reload> =
+    &[("auto", Reload::Auto), ("always_body", Reload::AlwaysBody), ("short_ack", Reload::ShortAck)];
+const ERRORS: Words<ErrorStyle> = &[("names", ErrorStyle::Names), ("menu", ErrorStyle::Menu)];
 /// The words for the severity of a rule.
 pub(crate) const SEVERITIES: Words<Option<Severity>> = &[
     ("off", None),
@@ -93,6 +107,12 @@ pub(crate) const SEVERITIES: Words<Option<Severity>> = &[
     ("warning", Some(Severity::Warning)),
     ("error", Some(Severity::Error)),
 ];
+
+/// The least bytes of a file of events, so that it is not moved aside all the time.
+const MIN_EVENT_BYTES: usize = 64 * 1_024;
+
+/// The most files of events, all of which are renamed whenever one is full.
+const MAX_EVENT_FILES: usize = 100;
 
 /// The most that any number of the configuration may be.
 const LARGE: usize = 100_000_000;
@@ -154,6 +174,7 @@ pub(crate) const KEYS: &[Key] = &[
     key!("duplicates" word DUPLICATES policy.duplicates, None, "What happens to skills that share a name."),
     key!("on_invalid" word ON_INVALID policy.on_invalid, None, "What happens to a skill that cannot be understood."),
     key!("name_mismatch" word NAME_MISMATCH policy.name_mismatch, None, "What happens when a skill's name differs from its directory."),
+    key!("unload" words of Unload by as_str, session.unload, None, "What unloading means for the transcript: the instructions stay until the next compaction, or the host takes them out at once."),
     key!("name.grammar" word GRAMMAR policy.name_grammar, None, "The grammar that names are held against."),
     key!("name.reserved" Kind::Words, Words policy.reserved_words, strings, None, "Words that a name should not hold."),
     key!("name.reserved_action" word ACTION policy.reserved_action, None, "How loudly a reserved word in a name is reported."),
@@ -167,7 +188,31 @@ pub(crate) const KEYS: &[Key] = &[
     key!("catalog.budget_tokens" Kind::Number(0, LARGE), Number catalog_budget, number, Some("catalog --budget"), "The most tokens the catalog may have; 0 for any number."),
     key!("catalog.over_budget" words of OverBudget by as_str, catalog_over_budget, None, "What happens to a catalog over its budget."),
     key!("catalog.show_loaded" Kind::Switch, Switch catalog_show_loaded, switch, None, "Whether the `menu` catalog may mark loaded skills; it defeats prompt caching."),
+    key!("catalog.refresh" words of Refresh by as_str, session.refresh, None, "When the catalog of a session follows the library: at a compaction, only when asked, or at once, which defeats prompt caching."),
+    key!("render.load" words of Render by as_str, session.render, Some("call --render, session --render"), "How answers of tools are written."),
     key!("load.include_frontmatter" Kind::Switch, Switch include_frontmatter, switch, Some("show --raw"), "Whether a skill's frontmatter is shown with its instructions."),
+    key!("load.reload" word RELOAD session.reload, None, "What happens when an active skill is loaded again: acknowledged if it is surely in the context and unchanged, given again, or acknowledged as long as some version of it is there."),
+    key!("load.soft_limit_tokens" Kind::Number(1, LARGE), Number session.soft_limit, number, None, "The number of tokens from which instructions come with a warning and an outline; nothing is ever cut."),
+    key!("load_skill.bucket_args" Kind::Switch, Switch session.bucket_arguments, switch, None, "Whether `load_skill` takes `reference`, `script` and `asset`."),
+    key!("read.max_bytes" Kind::Number(256, 16_777_216), Number session.read_bytes, number, None, "The most bytes of a file that one call of `read_skill_file` returns."),
+    key!("requires.mode" words of Requires by as_str, session.requires, None, "Whether the skills that a loaded one requires are named to the model or loaded with it."),
+    key!("requires.max_tokens" Kind::Number(0, LARGE), Number session.requires_max_tokens, number, None, "The most tokens of skills that are loaded because another one requires them."),
+    key!("tools.names.load" Kind::Name, Word session.names.load, quoted, None, "What the tool that loads a skill is called."),
+    key!("tools.names.unload" Kind::Name, Word session.names.unload, quoted, None, "What the tool that unloads a skill is called."),
+    key!("tools.names.read_file" Kind::Name, Word session.names.read_file, quoted, None, "What the tool that reads a file of a skill is called."),
+    key!("tools.names.list_files" Kind::Name, Word session.names.list_files, quoted, None, "What the tool that lists the files of a skill is called."),
+    key!("tools.names.list" Kind::Name, Word session.names.list, quoted, None, "What the tool that lists skills is called."),
+    key!("tools.args.name" Kind::Name, Word session.arguments.name, quoted, None, "What the argument for the skill to load or unload is called."),
+    key!("tools.args.skill" Kind::Name, Word session.arguments.skill, quoted, None, "What the argument for the skill of a file is called."),
+    key!("tools.args.path" Kind::Name, Word session.arguments.path, quoted, None, "What the argument for the path of a file is called."),
+    key!("tools.args.start_line" Kind::Name, Word session.arguments.start_line, quoted, None, "What the argument for the first line is called."),
+    key!("tools.args.end_line" Kind::Name, Word session.arguments.end_line, quoted, None, "What the argument for the last line is called."),
+    key!("tools.arg_aliases" Kind::Switch, Switch session.argument_aliases, switch, None, "Whether other usual names of arguments are understood too: `skill_name`, `skill_id`, `file_path` and the like."),
+    key!("tools.unload" Kind::Switch, Switch session.unload_tool, switch, None, "Whether there is a tool to unload skills."),
+    key!("tools.enum_limit" Kind::Number(0, LARGE), Number session.enum_limit, number, None, "The most names of skills that a tool's schema lists; with more, or 0, it lists none."),
+    key!("errors.style" word ERRORS session.errors, None, "How unknown skills are answered: with the nearest names, or with a pointer at the menu."),
+    key!("scope.enforce" Kind::Switch, Switch session.enforce_scope, switch, None, "Whether what an agent may not see is kept from its tools too, not only from its catalog."),
+    key!("scope.deny_style" words of DenyStyle by as_str, session.deny_style, None, "How an agent is told that a skill is not for it: as if there were none, or that it is not permitted."),
     key!("tokens.estimator" words of Tokenizer by name, estimator, None, "What tokens are counted with."),
     key!("scan.max_depth" Kind::Number(1, 6), Number scan.max_depth, number, None, "How many levels below a root skills are looked for."),
     key!("scan.max_directories" Kind::Number(1, LARGE), Number scan.max_directories, number, None, "The most directories of a root that are looked at."),
@@ -187,6 +232,36 @@ pub(crate) const KEYS: &[Key] = &[
             }
         },
     },
+    key!("events.jsonl" Kind::Switch, Switch events_jsonl, switch, None, "Whether what agents do with skills is written to `events.jsonl` in the state directory; see docs/reference/events.md."),
+    key!("events.max_bytes" Kind::Number(MIN_EVENT_BYTES, LARGE), Number events_max_bytes, number, None, "The bytes at which that file is moved aside."),
+    key!("events.keep" Kind::Number(1, MAX_EVENT_FILES), Number events_keep, number, None, "How many files that were moved aside are kept."),
+    key!("binding.role_default" words of RoleBinding by as_str, role_binding, None, "What a role's prompt holds of the skill that is the role: its instructions, or a line that tells to load it."),
+    Key {
+        name: "roles.directories",
+        kind: Kind::Paths,
+        summary: "Directories with a `system_prompt.md` for each role that is no skill; the last two, below the \
+                  project's root, are always looked at.",
+        flag: None,
+        get: |settings| paths(&settings.role_directories),
+        set: |settings, value| {
+            if let Value::Paths(directories) = value {
+                settings.role_directories.splice(0..0, directories.iter().cloned());
+            }
+        },
+    },
+    key!("subagent.inherit" words of Inherit by as_str, subagent_inherit, None, "What agents have from those that start them: nothing, the limits of their catalog, or these and the loaded skills."),
+    Key {
+        name: AGENTS_KEY,
+        kind: Kind::Agent,
+        summary: "An agent; the user's definition replaces the project's of the same name as a whole.",
+        flag: None,
+        get: |_| String::new(),
+        set: |settings, value| {
+            if let Value::Agent(configured) = value {
+                settings.agents.insert(configured.agent.name.clone(), (**configured).clone());
+            }
+        },
+    },
     Key {
         name: RULES_KEY,
         kind: Kind::Severity,
@@ -200,6 +275,9 @@ pub(crate) const KEYS: &[Key] = &[
         },
     },
 ];
+
+/// The name under which agents stand in the table.
+pub(crate) const AGENTS_KEY: &str = "agents.<name>";
 
 /// The name under which the severities of rules stand in the table.
 pub(crate) const RULES_KEY: &str = "rules.<rule-id>";
@@ -236,9 +314,11 @@ impl Kind {
             Self::Number(least, LARGE) => format!("a whole number, at least {least}"),
             Self::Number(least, most) => format!("a whole number, {least} to {most}"),
             Self::Switch => "`true`, `false`".to_owned(),
+            Self::Name => "a name of letters, digits, `_` and `-`".to_owned(),
             Self::Words => "a list of strings".to_owned(),
             Self::Paths => "a list of directories".to_owned(),
             Self::Severity => "`off`, `info`, `warning`, `error`".to_owned(),
+            Self::Agent => "a table of the keys of an agent".to_owned(),
         }
     }
 }

@@ -69,7 +69,12 @@ fn read(env: &Env, standing: Standing, path: &Path, is_coloured: bool) -> Result
 
 /// Takes a `~` at the start of a directory for the user's home, as a shell would.
 fn expand_home(env: &Env, assignment: &mut Assignment) {
-    let (Value::Paths(roots), Some(home)) = (&mut assignment.value, env.home()) else { return };
+    let Some(home) = env.home() else { return };
+    let roots: Vec<&mut ConfiguredRoot> = match &mut assignment.value {
+        Value::Paths(roots) => roots.iter_mut().collect(),
+        Value::Agent(agent) => agent.prompt.iter_mut().collect(),
+        _ => return,
+    };
     for root in roots {
         if let Ok(rest) = root.given.strip_prefix("~") {
             root.path = home.join(rest);

@@ -9,8 +9,9 @@ use repertoire_model::validate::RULES;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::agents::parse_agent;
 use super::file::Fault;
-use super::keys::{KEYS, Key, Kind, RULES_KEY, SEVERITIES, Value};
+use super::keys::{AGENTS_KEY, KEYS, Key, Kind, RULES_KEY, SEVERITIES, Value};
 use super::settings::ConfiguredRoot;
 use super::trust::{Objection, Trust};
 
@@ -42,7 +43,7 @@ pub(crate) fn parse(text: &str, directory: &Path, trust: &Trust) -> (Vec<Assignm
 /// Returns the value that `word`, from the environment or a flag, gives to `key`, or what it should have been.
 pub(crate) fn parse_word(key: &'static Key, word: &str) -> Result<Value, String> {
     let value = match key.kind {
-        Kind::Word(_) => DeValue::String(word.into()),
+        Kind::Word(_) | Kind::Name => DeValue::String(word.into()),
         Kind::Switch => match word {
             "true" | "1" => DeValue::Boolean(true),
             "false" | "0" => DeValue::Boolean(false),
@@ -52,7 +53,7 @@ pub(crate) fn parse_word(key: &'static Key, word: &str) -> Result<Value, String>
             Ok(number) => return in_bounds(key.kind, number),
             Err(_) => DeValue::String(word.into()),
         },
-        Kind::Words | Kind::Paths | Kind::Severity => return Err(key.kind.describe()),
+        Kind::Words | Kind::Paths | Kind::Severity | Kind::Agent => return Err(key.kind.describe()),
     };
     convert(key, &value, Path::new(""))
 }
@@ -80,6 +81,9 @@ impl Parser<'_> {
         if let Some(rule) = name.strip_prefix("rules.") {
             return self.rule(rule, name_range, value);
         }
+        if let ("agents", DeValue::Table(agents)) = (name, value.get_ref()) {
+            return self.agents(agents);
+        }
         if let Some(key) = KEYS.iter().find(|key| key.name == name) {
             match convert(key, value.get_ref(), self.directory) {
                 Ok(converted) => {
@@ -103,11 +107,25 @@ impl Parser<'_> {
         }
     }
 
+    fn agents(&mut self, agents: &DeTable<'_>) {
+        for (name, table) in agents {
+            let agent = parse_agent(name, table, self.directory, self.trust, &mut self.faults);
+            let value = Value::Agent(Box::new(agent));
+            let key = KEYS.iter().find(|key| key.name == AGENTS_KEY);
+            self.assignments.extend(key.map(|key| Assignment { key, value }));
+        }
+    }
+
     /// Reports what a file that is not trusted in everything may not say.
     fn mistrust(&mut self, key: &Key, converted: &Value, written: &Spanned<DeValue<'_>>) {
+        self.object(written.span(), self.trust.objection_to_key(key.name));
         match (converted, written.get_ref()) {
             (Value::Number(number), _) => {
                 let objection = self.trust.objection_to_number(key.name, *number);
+                self.object(written.span(), objection);
+            }
+            (Value::Switch(switch), _) => {
+                let objection = self.trust.objection_to_switch(key.name, *switch);
                 self.object(written.span(), objection);
             }
             (Value::Paths(roots), DeValue::Array(items)) => {
@@ -191,6 +209,15 @@ fn in_bounds(kind: Kind, number: usize) -> Result<Value, String> {
     }
 }
 
+/// The longest name of a tool that model vendors accept, in bytes.
+const MAX_NAME_BYTES: usize = 64;
+
+/// Returns whether model vendors accept `name` as that of a tool or an argument.
+fn is_name(name: &str) -> bool {
+    let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(is_allowed)
+}
+
 /// Returns `value` as what `key` takes, or what it takes.
 fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<Value, String> {
     let expected = || key.kind.describe();
@@ -198,6 +225,7 @@ fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<Value, St
         (Kind::Word(words), DeValue::String(word)) if words().iter().any(|known| known == word) => {
             Ok(Value::Word(word.to_string()))
         }
+        (Kind::Name, DeValue::String(name)) if is_name(name) => Ok(Value::Word(name.to_string())),
         (Kind::Switch, DeValue::Boolean(switch)) => Ok(Value::Switch(*switch)),
         (Kind::Number(..), DeValue::Integer(integer)) => {
             let number = usize::from_str_radix(integer.as_str(), integer.radix()).map_err(|_| expected())?;
@@ -220,6 +248,7 @@ fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<Value, St
 
 #[cfg(test)]
 mod tests {
+    use super::super::agents::AGENT_KEYS;
     use super::*;
 
     fn faults(text: &str) -> Vec<String> {
@@ -228,7 +257,7 @@ mod tests {
 
     #[test]
     fn only_keys_of_the_table_are_accepted() {
-        for key in KEYS.iter().filter(|key| key.name != RULES_KEY) {
+        for key in KEYS.iter().filter(|key| key.name != RULES_KEY && key.name != AGENTS_KEY) {
             // Every key refuses a date, so it is known; with a letter more it is not.
             assert_eq!(
                 faults(&format!("{} = 1979-05-27", key.name)),
@@ -241,6 +270,26 @@ mod tests {
                 parse(&format!("rules.{} = \"off\"", rule.name), Path::new(""), &Trust::Whole);
             assert_eq!((assignments.len(), faults), (1, vec![]));
         }
+    }
+
+    #[test]
+    fn an_agent_has_the_keys_of_its_own_table() {
+        for key in AGENT_KEYS {
+            let agents = |line: String| faults(&format!("[agents.a]\n{line}"));
+            assert_eq!(agents(format!("{} = {}", key.name, key.example)), [""; 0], "{}", key.name);
+            let bad = [format!("bad value for `agents.a.{}`", key.name)];
+            assert_eq!(agents(format!("{} = 1979-05-27", key.name)), bad);
+            let unknown = [format!("unknown key `agents.a.{}x`", key.name)];
+            assert_eq!(agents(format!("{}x = 1", key.name)), unknown);
+        }
+        assert_eq!(faults("[agents.\"a b\"]"), ["`a b` is no name for an agent"]);
+        assert_eq!(faults("agents.a = 1"), ["`agents.a` is a table of keys"]);
+        assert_eq!(faults("agents = 1"), ["`agents` is a table of keys and has no value of its own"]);
+        assert_eq!(faults("[agents.a]\nbind.x = \"hidde\""), ["bad value for `agents.a.bind.x`"]);
+        assert_eq!(
+            faults("[agents.a]\nskills.deny = [\"a b\"]"),
+            ["bad pattern in `agents.a.skills.deny`: no skill's name holds ' ', so it matches nothing"]
+        );
     }
 
     #[test]

@@ -1,10 +1,21 @@
 //! The settings in force: a profile's choices with what the layers changed.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use repertoire::SessionOptions;
+use repertoire::event::jsonl::{DEFAULT_KEEP, DEFAULT_MAX_BYTES};
 use repertoire::provider::fs::ScanLimits;
+use repertoire::{Inherit, RoleBinding};
+use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
+use repertoire_model::ledger::Reload;
 use repertoire_model::{Policy, Profile};
+
+use super::agents::ConfiguredAgent;
+
+/// Where the prompts of roles lie by habit, relative to the project's root.
+const ROLE_DIRECTORIES: [&str; 2] = ["templates/roles", "roles"];
 
 /// A directory of skills that some layer names.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +45,8 @@ pub(crate) struct Settings {
     pub include_frontmatter: bool,
     /// What tokens are counted with.
     pub estimator: Tokenizer,
+    /// What sessions are given, but for what stands in fields of its own here.
+    pub session: SessionOptions,
     /// How far a scan goes.
     pub scan: ScanLimits,
     /// Whether the project's directories are looked for skills.
@@ -42,12 +55,26 @@ pub(crate) struct Settings {
     pub discover_user: bool,
     /// Directories of packs.
     pub packs: Vec<ConfiguredRoot>,
+    /// Whether events are written to a file.
+    pub events_jsonl: bool,
+    /// The bytes at which that file is moved aside.
+    pub events_max_bytes: usize,
+    /// How many full files are kept.
+    pub events_keep: usize,
+    /// What is said of the skill that is an agent's role.
+    pub role_binding: RoleBinding,
+    /// Directories of role prompts, first ones first; relative ones lie below the project's root.
+    pub role_directories: Vec<ConfiguredRoot>,
+    /// What agents have from those that start them, unless these say otherwise.
+    pub subagent_inherit: Inherit,
+    /// The agents, by name.
+    pub agents: BTreeMap<String, ConfiguredAgent>,
 }
 
 impl Settings {
     /// Returns the settings of `profile` before any layer changed them.
     pub(crate) fn of(profile: Profile) -> Self {
-        Self {
+        let standard = Self {
             policy: Policy::of(profile),
             roots: Vec::new(),
             catalog_format: Format::default(),
@@ -56,10 +83,36 @@ impl Settings {
             catalog_show_loaded: false,
             include_frontmatter: false,
             estimator: Tokenizer::default(),
+            session: SessionOptions::default(),
             scan: ScanLimits::default(),
             discover_project: true,
             discover_user: true,
             packs: Vec::new(),
+            events_jsonl: true,
+            events_max_bytes: DEFAULT_MAX_BYTES as usize,
+            events_keep: DEFAULT_KEEP,
+            role_binding: RoleBinding::default(),
+            role_directories: ROLE_DIRECTORIES
+                .map(|path| ConfiguredRoot { given: path.into(), path: path.into() })
+                .to_vec(),
+            subagent_inherit: Inherit::default(),
+            agents: BTreeMap::new(),
+        };
+        match profile {
+            Profile::Standard | Profile::Strict | Profile::Lenient => standard,
+            // The harness guide's own menu and sentences, for hosts that do not cache prompts.
+            Profile::Harness => Self {
+                catalog_format: Format::Menu,
+                catalog_show_loaded: true,
+                include_frontmatter: true,
+                session: SessionOptions {
+                    render: Render::Text,
+                    errors: ErrorStyle::Menu,
+                    reload: Reload::ShortAck,
+                    ..SessionOptions::default()
+                },
+                ..standard
+            },
         }
     }
 }

@@ -4,27 +4,33 @@ use std::fmt::Write as _;
 
 use repertoire_model::Profile;
 
-use super::keys::{KEYS, RULES_KEY};
+use super::agents::AGENT_KEYS;
+use super::keys::{AGENTS_KEY, KEYS, RULES_KEY};
 use super::settings::Settings;
+use super::trust::is_users_alone;
 
 /// The width that comments are folded to.
 const WIDTH: usize = 100;
 
-/// Returns a configuration file that holds every key with its default, commented out.
+/// Returns a configuration file that holds every key a project may set with its default, commented out.
 pub(crate) fn template() -> String {
     let settings = Settings::of(Profile::Standard);
     let mut text = String::from(
-        "# Configuration of Repertoire for this project. Every key is here with its default; take the mark away to\n\
-         # change it. Paths are relative to this file. `rep doctor` tells what is in force.\n",
+        "# Configuration of Repertoire for this project. Every key that a project may set is here with its\n\
+         # default; take the mark away to change it. Paths are relative to this file. `rep doctor` tells what is in force.\n",
     );
     let mut table = "";
-    for key in KEYS {
+    for key in KEYS.iter().filter(|key| !is_users_alone(key.name)) {
         let (its_table, name) = key.name.split_once('.').unwrap_or(("", key.name));
         if its_table != table {
             table = its_table;
             let _ = write!(text, "\n[{table}]\n");
         } else {
             text.push('\n');
+        }
+        if key.name == AGENTS_KEY {
+            write_agent(&mut text, key.summary);
+            continue;
         }
         let takes = key.kind.describe().replace('`', "");
         let flag = key.flag.map(|flag| format!(" Flag: {flag}.")).unwrap_or_default();
@@ -39,6 +45,20 @@ pub(crate) fn template() -> String {
         let _ = writeln!(text, "# {example}");
     }
     text
+}
+
+/// Writes the example of an agent, one dotted key after the other, so that each can be used alone.
+fn write_agent(text: &mut String, summary: &str) {
+    for line in folded(&format!("{summary} Here is one that is called reviewer.")) {
+        let _ = writeln!(text, "# {line}");
+    }
+    for key in AGENT_KEYS {
+        text.push('\n');
+        for line in folded(&format!("{} Takes: {}.", key.summary, key.takes.replace('`', ""))) {
+            let _ = writeln!(text, "# {line}");
+        }
+        let _ = writeln!(text, "# reviewer.{} = {}", key.name, key.example);
+    }
 }
 
 fn folded(text: &str) -> Vec<String> {
@@ -74,8 +94,11 @@ mod tests {
         let is_setting = |line: &str| line.strip_prefix("# ").is_some_and(|line| line.contains(" = "));
         let bare: Vec<&str> =
             template.lines().map(|line| if is_setting(line) { &line[2..] } else { line }).collect();
-        let (assignments, faults) = parse(&bare.join("\n"), Path::new(""), &Trust::Whole);
+        let project = tempfile::tempdir().unwrap();
+        let trust = Trust::Within(project.path().to_owned());
+        let (assignments, faults) = parse(&bare.join("\n"), project.path(), &trust);
         assert_eq!(faults, []);
-        assert_eq!(assignments.len(), KEYS.len());
+        let users = KEYS.iter().filter(|key| is_users_alone(key.name)).count();
+        assert_eq!((assignments.len(), users), (KEYS.len() - users, 3));
     }
 }

@@ -18,6 +18,14 @@ const GUARDED_RULES: [RuleId; 5] = [
     RuleId::NameTool,
 ];
 
+/// Starts the keys that are the user's alone: what is noted down about a user is no business of a project.
+const USERS_TABLE: &str = "events.";
+
+/// Returns whether only the user's configuration may have the key `name`.
+pub(crate) fn is_users_alone(name: &str) -> bool {
+    name.starts_with(USERS_TABLE)
+}
+
 /// How far a configuration file is trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Trust {
@@ -31,6 +39,12 @@ pub(crate) enum Trust {
 pub(crate) type Objection = (String, String);
 
 impl Trust {
+    /// Returns what speaks against the key `name`, whatever its value.
+    pub(crate) fn objection_to_key(&self, name: &str) -> Option<Objection> {
+        let Self::Within(_) = self else { return None };
+        is_users_alone(name).then(|| (format!("a project's file may not have `{name}`"), HELP.to_owned()))
+    }
+
     /// Returns what speaks against the directory `path` as a value of the key `name`.
     pub(crate) fn objection_to_path(&self, name: &str, path: &Path) -> Option<Objection> {
         let Self::Within(boundary) = self else { return None };
@@ -53,6 +67,14 @@ impl Trust {
         };
         (number > most)
             .then(|| (format!("`{name}` of a project's file may be at most {most}"), HELP.to_owned()))
+    }
+
+    /// Returns what speaks against `switch` as the value of the key `name`.
+    pub(crate) fn objection_to_switch(&self, name: &str, switch: bool) -> Option<Objection> {
+        let Self::Within(_) = self else { return None };
+        // Otherwise a clone could open to an agent what its user keeps from it.
+        (name == "scope.enforce" && !switch)
+            .then(|| (format!("a project's file may not turn `{name}` off"), HELP.to_owned()))
     }
 
     /// Returns what speaks against `severity` for `rule`.
@@ -92,6 +114,15 @@ fn lies_within(path: &Path, boundary: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_project_may_not_speak_about_events() {
+        let project = Trust::Within(PathBuf::from("/project"));
+        for (name, expect) in [("events.jsonl", true), ("events.keep", true), ("catalog.format", false)] {
+            assert_eq!(project.objection_to_key(name).is_some(), expect, "{name}");
+            assert_eq!(Trust::Whole.objection_to_key(name), None);
+        }
+    }
 
     #[cfg(unix)]
     #[test]

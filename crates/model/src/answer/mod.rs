@@ -9,12 +9,20 @@ mod file;
 mod listing;
 mod fault;
 mod wording;
+mod message;
 mod render;
+mod recognise;
 
 pub use fault::{Fault, FaultKind};
 pub use file::{FileText, Truncation};
 pub use listing::{FileList, ListedFile, ListedSkill, SkillList};
 pub use loaded::{Acknowledged, BucketText, Loaded, LoadedSkill, Occasion, Section};
-pub use render::Render;
+pub use recognise::{Recognised, recognise};
+pub use render::{Render, guard};
 pub use value::{Answer, Injection};
 pub use wording::{ErrorStyle, Wording};
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;

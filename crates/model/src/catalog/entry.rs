@@ -67,7 +67,7 @@ pub(super) fn prepare<'a>(
 }
 
 /// Returns `text` on one line: white space as single blanks, and nothing that cannot be seen.
-pub(super) fn flatten(text: &str) -> Cow<'_, str> {
+pub(crate) fn flatten(text: &str) -> Cow<'_, str> {
     let text = text.trim();
     if is_flat(text) {
         return Cow::Borrowed(text);
@@ -125,7 +125,7 @@ fn is_dropped(c: char) -> bool {
 ///
 /// A [`SkillName`](crate::SkillName) comes back as it is. Whatever else a caller gives stays different from every
 /// other name: dropping characters would make two names one.
-fn shown_name(name: &str) -> Cow<'_, str> {
+pub(crate) fn shown_name(name: &str) -> Cow<'_, str> {
     let is_shown = |c: char| c != '\\' && is_kept(c) && !is_variation_selector(c);
     if name.chars().all(is_shown) {
         return Cow::Borrowed(name);

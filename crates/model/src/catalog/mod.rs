@@ -51,13 +51,14 @@ mod compose;
 mod entry;
 mod notice;
 mod options;
-mod render;
+pub(crate) mod render;
 mod report;
 mod sentence;
 pub mod tokens;
 
 pub use compose::{Catalog, render};
 pub use entry::{CatalogEntry, MAX_DESCRIPTION_CHARS};
+pub(crate) use entry::{flatten, shown_name};
 pub use options::{
     CatalogError, CatalogOptions, Format, LIST_TOOL, LOAD_TOOL, OverBudget, READ_TOOL, SEARCH_TOOL,
 };

@@ -112,6 +112,8 @@ pub struct CatalogOptions {
     pub tokenizer: Tokenizer,
     /// The tool that loads a skill.
     pub tool_name: String,
+    /// Its argument for the name of the skill.
+    pub name_argument: String,
     /// The tool that reads a file of a skill, where there is one.
     pub file_tool: Option<String>,
     /// The tool that searches skills, where there is one; else a shortened catalog points at [`LIST_TOOL`].
@@ -129,6 +131,7 @@ impl Default for CatalogOptions {
             loaded: Vec::new(),
             tokenizer: Tokenizer::default(),
             tool_name: LOAD_TOOL.to_owned(),
+            name_argument: "name".to_owned(),
             file_tool: Some(READ_TOOL.to_owned()),
             search_tool: Some(SEARCH_TOOL.to_owned()),
         }

@@ -1,8 +1,11 @@
 //! What is read of a skill, and what kind of thing it is.
 
+use std::fmt;
+use std::sync::Arc;
+
 use repertoire_model::{Bundle, BundleFile, Digest, Document, FileEntry, LineRange};
 
-use super::{BoxFuture, Locator, Provider};
+use super::{BoxFuture, FileListing, Locator, Provider};
 use crate::{Error, ErrorKind};
 
 /// How much of a file is looked at to tell text from binary.
@@ -61,6 +64,39 @@ impl Skill {
     /// Returns the instructions: everything after the frontmatter, byte for byte.
     pub fn body(&self) -> &str {
         self.text.get(self.document.body.offset..).unwrap_or_default()
+    }
+}
+
+/// A skill with its text and its files.
+#[derive(Debug, Clone)]
+pub struct OpenedSkill {
+    /// The skill.
+    pub skill: Skill,
+    /// Its files.
+    pub files: FileListing,
+    /// Tells whether its `SKILL.md` is still what was read, where that can be told without reading it.
+    pub mark: Option<Mark>,
+}
+
+/// Tells whether a file is still what was read of it, at the cost of one look at it.
+#[derive(Clone)]
+pub struct Mark(Arc<dyn Fn() -> bool + Send + Sync>);
+
+impl Mark {
+    /// Returns the mark of a file of which `is_unchanged` knows whether it is still the same; when in doubt it is not.
+    pub fn new(is_unchanged: impl Fn() -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(is_unchanged))
+    }
+
+    /// Returns whether the file is sure to be what it was.
+    pub fn is_unchanged(&self) -> bool {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Mark")
     }
 }
 
@@ -124,6 +160,18 @@ pub fn media_type(path: &str, bytes: &[u8]) -> &'static str {
         .iter()
         .find(|(known, _)| extension.eq_ignore_ascii_case(known))
         .map_or(PLAIN_TEXT, |(_, kind)| kind)
+}
+
+/// Returns the skill at `locator` with its files, read one after the other.
+pub(super) fn open<'a, P: Provider + ?Sized>(
+    provider: &'a P,
+    locator: &'a Locator,
+) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
+    Box::pin(async move {
+        let Some(skill) = provider.get(locator).await? else { return Ok(None) };
+        let files = provider.files(locator).await?;
+        Ok(Some(OpenedSkill { skill, files, mark: None }))
+    })
 }
 
 /// Returns every file of the skill at `locator` with its digest, read one by one.

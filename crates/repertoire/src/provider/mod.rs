@@ -20,7 +20,7 @@ use crate::Error;
 #[cfg(doc)]
 use crate::ErrorKind;
 
-pub use content::{FileContent, Skill};
+pub use content::{FileContent, Mark, OpenedSkill, Skill};
 pub use limits::FileCaps;
 pub use listing::{FileListing, Listed, Listing, Locator, Problem};
 pub use memo::{Memo, TokenCounts};
@@ -43,6 +43,11 @@ pub trait Provider: Send + Sync {
     ///
     /// Fails with [`ErrorKind::SkillNotFound`] if there is none.
     fn files<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<FileListing, Error>>;
+
+    /// Returns the skill at `locator` as it is now with its files, which a provider may find in one go.
+    fn open<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
+        content::open(self, locator)
+    }
 
     /// Returns the lines `lines` of the file `path` of the skill at `locator`.
     ///

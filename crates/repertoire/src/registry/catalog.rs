@@ -3,6 +3,7 @@
 use repertoire_model::catalog::{self, Catalog, CatalogEntry, CatalogError, CatalogOptions};
 
 use super::{Entry, Snapshot};
+use crate::Agent;
 
 impl Snapshot {
     /// Renders the catalog of the skills that agents are offered.
@@ -20,7 +21,22 @@ impl Snapshot {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn catalog(&self, options: &CatalogOptions) -> Result<Catalog, CatalogError> {
-        let offered: Vec<&Entry> = self.active().filter(|entry| entry.is_in_catalog()).collect();
+        self.catalog_of(options, |_| true)
+    }
+
+    /// Renders the catalog of the skills that `agent` is offered: those that it sees.
+    pub fn catalog_for(&self, agent: &Agent, options: &CatalogOptions) -> Result<Catalog, CatalogError> {
+        self.catalog_of(options, |entry| agent.sees(entry))
+    }
+
+    /// Renders the catalog of the skills that agents are offered and that `is_seen` picks.
+    pub(crate) fn catalog_of(
+        &self,
+        options: &CatalogOptions,
+        is_seen: impl Fn(&Entry) -> bool,
+    ) -> Result<Catalog, CatalogError> {
+        let offered: Vec<&Entry> =
+            self.active().filter(|entry| entry.is_in_catalog() && is_seen(entry)).collect();
         let locations: Vec<String> = offered.iter().map(|entry| entry.location()).collect();
         let entries: Vec<CatalogEntry<'_>> = offered
             .iter()

@@ -3,7 +3,7 @@
 use repertoire_model::validate::{BundleCheck, BundleFacts, Reporter};
 use repertoire_model::{Diagnostic, FileKind, LineRange, RuleId};
 
-use super::{Entry, Registry};
+use super::{Entry, Registry, requires};
 use crate::provider::{FileListing, Skill};
 use crate::{Error, ErrorKind};
 
@@ -31,6 +31,7 @@ impl Registry {
             }
             Err(error) => self.report_unreadable(&mut diagnostics, &error),
         }
+        diagnostics.extend(requires::check(entry, &self.snapshot(), self.policy()));
         diagnostics
     }
 

@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use repertoire_model::validate::Reporter;
-use repertoire_model::{Bundle, LineRange, Policy, RuleId, SkillPath};
+use repertoire_model::{Bundle, LineRange, Policy, RuleId, SkillPath, Standing};
 
+use super::builder::Equipment;
 use super::snapshot::{Entry, Snapshot};
-use crate::provider::{FileContent, FileListing, Listing, Problem, Provider, Skill};
+use crate::provider::{FileContent, FileListing, Listed, Listing, OpenedSkill, Problem, Provider, Skill};
 use crate::{Error, ErrorKind};
 
 /// Merges providers by precedence under a policy, and publishes snapshots.
@@ -31,11 +32,27 @@ use crate::{Error, ErrorKind};
 /// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// It is a handle: clones share one library.
+#[derive(Clone)]
 pub struct Registry {
-    pub(super) providers: Vec<Arc<dyn Provider>>,
+    shared: Arc<Shared>,
+}
+
+/// What all clones of a registry share.
+struct Shared {
+    providers: Vec<Arc<dyn Provider>>,
     policy: Policy,
+    equipment: Equipment,
     number: AtomicU64,
-    current: RwLock<Arc<Snapshot>>,
+    current: RwLock<Current>,
+}
+
+/// The newest snapshot.
+struct Current {
+    snapshot: Arc<Snapshot>,
+    /// The number of the reload that last found it to be so.
+    as_of: u64,
 }
 
 impl Registry {
@@ -52,39 +69,80 @@ impl Registry {
     ///
     /// It is for tools that tell a person what is wrong and must not go blind at the first fault.
     pub async fn open_for_inspection(providers: Vec<Arc<dyn Provider>>, policy: Policy) -> Self {
-        let empty = Arc::new(Snapshot::merge(0, Vec::new(), &policy));
-        let registry = Self { providers, policy, number: AtomicU64::new(0), current: RwLock::new(empty) };
+        Self::equipped(providers, policy, Equipment::default()).await
+    }
+
+    /// Opens a registry over `providers` that gives sessions `equipment`.
+    pub(super) async fn equipped(
+        providers: Vec<Arc<dyn Provider>>,
+        policy: Policy,
+        equipment: Equipment,
+    ) -> Self {
+        let snapshot = Arc::new(Snapshot::merge(0, Vec::new(), &policy));
+        let current = RwLock::new(Current { snapshot, as_of: 0 });
+        let number = AtomicU64::new(0);
+        let registry = Self { shared: Arc::new(Shared { providers, policy, equipment, number, current }) };
         registry.reload().await;
         registry
     }
 
-    /// Returns the newest snapshot.
-    pub fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    /// Returns what sessions are given.
+    pub(crate) fn equipment(&self) -> &Equipment {
+        &self.shared.equipment
     }
 
-    /// Lists every provider again and publishes what it found as a new snapshot.
+    pub(super) fn providers(&self) -> &[Arc<dyn Provider>] {
+        &self.shared.providers
+    }
+
+    /// Returns the newest snapshot.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.shared.current.read().unwrap_or_else(PoisonError::into_inner).snapshot)
+    }
+
+    /// Lists every provider again and publishes what it found as a new snapshot, if that differs from the newest one.
     ///
     /// A provider that fails is reported as a problem and leaves the others alone. Of two reloads at once the one that
     /// began later stays, whichever finishes first. Returns the newest snapshot.
     pub async fn reload(&self) -> Arc<Snapshot> {
         // The number is taken before anything is looked at: what is listed later may be newer, never older.
-        let number = self.number.fetch_add(1, Ordering::Relaxed) + 1;
-        let mut listings = Vec::with_capacity(self.providers.len());
-        for provider in &self.providers {
-            let listing = provider.list().await.unwrap_or_else(|error| self.broken(provider.label(), &error));
+        let number = self.shared.number.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut listings = Vec::with_capacity(self.providers().len());
+        for provider in self.providers() {
+            let listing = provider.list().await;
+            let mut listing = listing.unwrap_or_else(|error| self.broken(provider.label(), &error));
+            self.refuse_tool_names(&mut listing);
             listings.push((Arc::from(provider.label()), listing));
         }
-        let snapshot = Arc::new(Snapshot::merge(number, listings, &self.policy));
-        let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
-        if current.number() < number {
-            *current = snapshot;
+        let snapshot = Arc::new(Snapshot::merge(number, listings, self.policy()));
+        let mut current = self.shared.current.write().unwrap_or_else(PoisonError::into_inner);
+        if current.as_of < number {
+            if current.as_of == 0 || !snapshot.is_same_as(&current.snapshot) {
+                current.snapshot = snapshot;
+            }
+            current.as_of = number;
         }
-        Arc::clone(&current)
+        Arc::clone(&current.snapshot)
+    }
+
+    /// Sets aside skills that are called like a tool: whoever calls that name must not have to guess which is meant.
+    fn refuse_tool_names(&self, listing: &mut Listing) {
+        let equipment = self.equipment();
+        let clashes = |skill: &&mut Listed| {
+            skill.document.standing == Standing::Sound && equipment.has_tool(skill.document.name.as_str())
+        };
+        for skill in listing.skills.iter_mut().filter(clashes) {
+            let mut reporter = Reporter::new(self.policy());
+            let message = format!("`{}` is the name of a tool that agents call", skill.document.name);
+            reporter.report(RuleId::NameTool, message).help("give the skill another name");
+            let document = Arc::make_mut(&mut skill.document);
+            document.standing = Standing::Quarantined;
+            document.diagnostics.extend(reporter.finish());
+        }
     }
 
     fn broken(&self, label: &str, error: &Error) -> Listing {
-        let mut reporter = Reporter::new(&self.policy);
+        let mut reporter = Reporter::new(self.policy());
         reporter.report(RuleId::SourceBroken, format!("source `{label}` cannot be read: {}", error.chain()));
         let problems = reporter
             .finish()
@@ -99,19 +157,25 @@ impl Registry {
 
     /// Returns the policy in force.
     pub fn policy(&self) -> &Policy {
-        &self.policy
+        &self.shared.policy
     }
 
     pub(super) fn provider(&self, entry: &Entry) -> Result<&dyn Provider, Error> {
         // An entry of another registry's snapshot may point past the end.
         let missing = || Error::new(ErrorKind::SkillNotFound).about(entry.name().as_str());
-        self.providers.get(entry.provider).map(AsRef::as_ref).ok_or_else(missing)
+        self.providers().get(entry.provider).map(AsRef::as_ref).ok_or_else(missing)
     }
 
     /// Returns the skill with its text, as it is now.
     pub async fn get(&self, entry: &Entry) -> Result<Skill, Error> {
         let gone = || Error::new(ErrorKind::SkillNotFound).about(entry.name().as_str()).at(&entry.path);
         self.provider(entry)?.get(&entry.locator).await?.ok_or_else(gone)
+    }
+
+    /// Returns the skill with its text and its files, as it is now.
+    pub async fn open_skill(&self, entry: &Entry) -> Result<OpenedSkill, Error> {
+        let gone = || Error::new(ErrorKind::SkillNotFound).about(entry.name().as_str()).at(&entry.path);
+        self.provider(entry)?.open(&entry.locator).await?.ok_or_else(gone)
     }
 
     /// Returns the skill's files.

@@ -27,7 +27,7 @@ impl Registry {
 
     /// Keeps what was remembered for the next run.
     pub async fn save(&self) {
-        for memo in self.providers.iter().filter_map(|provider| provider.memo()) {
+        for memo in self.providers().iter().filter_map(|provider| provider.memo()) {
             memo.save().await;
         }
     }

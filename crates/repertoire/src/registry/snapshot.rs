@@ -1,7 +1,7 @@
 //! An immutable, numbered view of all skills.
 
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
 
 use repertoire_model::resolve::{self, Candidate, Verdict};
 use repertoire_model::{Diagnostic, Document, Policy, SkillName, State, text};
@@ -112,6 +112,8 @@ pub struct Snapshot {
     entries: Vec<Entry>,
     problems: Vec<Problem>,
     refusals: Vec<usize>,
+    /// Where the skills of a name begin, once somebody looks up many.
+    index: OnceLock<HashMap<Box<str>, usize>>,
 }
 
 impl Snapshot {
@@ -175,12 +177,18 @@ impl Snapshot {
         let is_refused =
             |entry: &Entry| !refused.is_empty() && refused.contains(&(entry.provider, entry.locator.clone()));
         let refusals = (0..entries.len()).filter(|index| is_refused(&entries[*index])).collect();
-        Self { number, entries, problems, refusals }
+        Self { number, entries, problems, refusals, index: OnceLock::new() }
     }
 
     /// Returns the snapshot's number; a later one is higher.
     pub fn number(&self) -> u64 {
         self.number
+    }
+
+    /// Returns whether there is nothing in this snapshot that is not in `other`, and the other way round.
+    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
+        let Self { number: _, entries, problems, refusals, index: _ } = self;
+        *entries == other.entries && *problems == other.problems && *refusals == other.refusals
     }
 
     /// Returns every skill, sorted by name, active ones before others of the same name.
@@ -223,9 +231,7 @@ impl Snapshot {
     ///
     /// What has exactly the name wins over what has it in another spelling, even if it is quarantined.
     pub fn find(&self, query: &str) -> Lookup<'_> {
-        let exact = self.named(query).first().into_iter().chain(self.qualified(query));
-        // Of one name, the active skill is first.
-        match exact.min_by_key(|entry| entry.state == State::Quarantined) {
+        match self.find_exact(query) {
             Some(entry) if entry.state == State::Quarantined => return Lookup::Quarantined(entry),
             Some(entry) => return Lookup::Found(entry),
             None => {}
@@ -237,11 +243,38 @@ impl Snapshot {
         }
     }
 
+    /// Makes looking up names cheap, for whoever looks up many: a search among ten thousand names costs more than all else.
+    pub(crate) fn prepare(&self) {
+        self.index.get_or_init(|| {
+            let mut index = HashMap::with_capacity(self.entries.len());
+            for (position, entry) in self.entries.iter().enumerate() {
+                index.entry(entry.name().as_str().into()).or_insert(position);
+            }
+            index
+        });
+    }
+
+    /// Returns the place of `entry`, one of this snapshot's own, among its entries.
+    pub(crate) fn index_of(&self, entry: &Entry) -> usize {
+        (std::ptr::from_ref(entry).addr() - self.entries.as_ptr().addr()) / size_of::<Entry>()
+    }
+
+    /// Returns the skill whose name or `source:name` is exactly `query`, one that is sound if there is one.
+    pub(crate) fn find_exact(&self, query: &str) -> Option<&Entry> {
+        let exact = self.named(query).first().into_iter().chain(self.qualified(query));
+        // Of one name, the active skill is first.
+        exact.min_by_key(|entry| entry.state == State::Quarantined)
+    }
+
     /// Returns the skills called `name`.
     fn named(&self, name: &str) -> &[Entry] {
-        let start = self.entries.partition_point(|entry| entry.name().as_str() < name);
+        let start = match self.index.get() {
+            Some(index) => index.get(name).copied().unwrap_or(self.entries.len()),
+            None => self.entries.partition_point(|entry| entry.name().as_str() < name),
+        };
         let rest = &self.entries[start..];
-        &rest[..rest.partition_point(|entry| entry.name().as_str() == name)]
+        // Few skills share a name.
+        &rest[..rest.iter().take_while(|entry| entry.name().as_str() == name).count()]
     }
 
     /// Returns the skill that `query` names as `source:name`; names hold no colon.

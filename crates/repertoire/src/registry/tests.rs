@@ -121,13 +121,24 @@ impl Provider for Staged {
 }
 
 #[test]
-fn every_reload_has_a_higher_number_and_old_snapshots_stay() {
-    let registry = open(vec![memory("a", &["one"])]);
+fn a_reload_that_finds_a_change_has_a_higher_number_and_old_snapshots_stay() {
+    let directory = tempfile::tempdir().unwrap();
+    let write = |name: &str| {
+        let path = directory.path().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        let text = format!("---\nname: {name}\ndescription: Does {name}. Use when asked for it.\n---\n");
+        std::fs::write(path.join("SKILL.md"), text).unwrap();
+    };
+    write("one");
+    let registry = open(vec![Arc::new(FsProvider::new(FsOptions::new("test", directory.path())))]);
     let first = registry.snapshot();
     assert_eq!(first.number(), 1);
-    assert_eq!(block_on(registry.reload()).number(), 2);
-    assert_eq!((first.number(), registry.snapshot().number()), (1, 2));
-    assert_eq!(first.entries(), registry.snapshot().entries());
+    assert!(Arc::ptr_eq(&first, &block_on(registry.reload())), "nothing changed, so nothing is published");
+    write("two");
+    let later = block_on(registry.reload());
+    assert!(later.number() > first.number());
+    assert_eq!((first.entries().len(), later.entries().len()), (1, 2));
+    assert!(Arc::ptr_eq(&later, &registry.snapshot()));
 }
 
 #[test]

@@ -38,6 +38,7 @@ pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
         );
     }
     checks.cache(&context);
+    checks.events(&context);
     checks.ok("reading", READING);
     checks.library(&context, &library);
     checks.0
@@ -50,14 +51,20 @@ const READING: &str = if cfg!(target_os = "linux") {
     "files are opened beneath their skill through capability directories; links and special files are refused"
 };
 
-struct Checks(Vec<Check>);
+pub(super) struct Checks(Vec<Check>);
 
 impl Checks {
-    fn add(&mut self, status: Status, topic: &'static str, message: impl Into<String>, hint: Option<&str>) {
+    pub(super) fn add(
+        &mut self,
+        status: Status,
+        topic: &'static str,
+        message: impl Into<String>,
+        hint: Option<&str>,
+    ) {
         self.0.push(Check { status, topic, message: message.into(), hint: hint.map(str::to_owned) });
     }
 
-    fn ok(&mut self, topic: &'static str, message: impl Into<String>) {
+    pub(super) fn ok(&mut self, topic: &'static str, message: impl Into<String>) {
         self.add(Status::Ok, topic, message, None);
     }
 
@@ -209,7 +216,7 @@ fn why(entry: &Entry) -> String {
 }
 
 /// Writes and removes a file in `directory`.
-fn probe(directory: &Path) -> std::io::Result<()> {
+pub(super) fn probe(directory: &Path) -> std::io::Result<()> {
     let path = directory.join(format!(".probe.{}", std::process::id()));
     fs::write(&path, b"")?;
     fs::remove_file(&path)
@@ -225,7 +232,7 @@ fn size(directory: &Path) -> u64 {
     sizes.sum()
 }
 
-fn bytes(size: u64) -> String {
+pub(super) fn bytes(size: u64) -> String {
     match size {
         0..1024 => format!("{size} bytes"),
         1024..1_048_576 => format!("{} KiB", size / 1024),

@@ -1,5 +1,11 @@
 //! The four ways to write an answer down.
 
-mod render;
+mod choice;
+pub mod guard;
+pub(super) mod sentence;
+mod xml;
+mod json;
+mod text;
+mod markdown;
 
-pub use render::Render;
+pub use choice::Render;

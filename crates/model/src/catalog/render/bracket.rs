@@ -26,7 +26,9 @@ impl Layout for Bracket {
     fn close(&self, out: &mut String, frame: &Frame<'_>, note: Option<&str>) {
         out.push_str("\nUse ");
         out.push_str(&frame.options.tool_name);
-        out.push_str("(name) to load full instructions.\n");
+        out.push('(');
+        out.push_str(&frame.options.name_argument);
+        out.push_str(") to load full instructions.\n");
         push_note(out, note);
     }
 }

@@ -3,7 +3,7 @@
 use memchr::{memchr_iter, memchr2_iter, memchr3_iter};
 
 /// Writes `text` as the content of an XML element.
-pub(super) fn push_xml(out: &mut String, text: &str) {
+pub(crate) fn push_xml(out: &mut String, text: &str) {
     let places = memchr3_iter(b'&', b'<', b'>', text.as_bytes());
     push_replaced(out, text, places, String::push_str, |byte| match byte {
         b'&' => "&amp;",
@@ -13,7 +13,7 @@ pub(super) fn push_xml(out: &mut String, text: &str) {
 }
 
 /// Writes `text` as Python's `html.escape` does, quotes included.
-pub(super) fn push_html(out: &mut String, text: &str) {
+pub(crate) fn push_html(out: &mut String, text: &str) {
     let places = memchr2_iter(b'"', b'\'', text.as_bytes());
     push_replaced(out, text, places, push_xml, |byte| if byte == b'"' { "&quot;" } else { "&#x27;" });
 }

@@ -2,7 +2,7 @@
 
 mod bracket;
 mod compat;
-mod escape;
+pub(crate) mod escape;
 mod json;
 mod layout;
 mod list;

@@ -10,7 +10,7 @@ mod manifest;
 mod memo;
 mod open;
 mod place;
-mod safe_dir;
+pub(crate) mod safe_dir;
 mod scan;
 mod walk;
 mod provider;

@@ -7,14 +7,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use repertoire_model::validate::Reporter;
 use repertoire_model::{Bundle, BundleFile, Digest, RuleId, SkillPath};
 
-use super::cache::{CacheFile, Facts, now};
+use super::cache::{CacheFile, Facts, is_settled, now};
 use super::manifest::{self, Care, Manifest};
 use super::place::{Home, Place, ROOT_LOCATOR, Root};
 use super::provider::{FsOptions, display};
-use super::safe_dir::{Fault, Stamp};
+use super::safe_dir::{Fault, SafeDir, Stamp};
 use super::scan::{Found, scan};
 use super::walk::{Walked, WalkedFile, walk};
-use crate::provider::{FileListing, Listed, Listing, Locator, Problem, Skill};
+use crate::provider::{FileListing, Listed, Listing, Locator, Mark, OpenedSkill, Problem, Skill};
 use crate::{Error, ErrorKind};
 
 /// A directory of skills, and what the last listing found in it.
@@ -175,27 +175,41 @@ impl Source {
 
     /// Returns the skill at `locator` as it is now.
     pub(super) fn get(&self, locator: &Locator) -> Result<Option<Skill>, Error> {
+        absent_is_none(self.at(locator, |place| Ok(self.skill(place)?.map(|(skill, _)| skill))))
+    }
+
+    /// Returns the skill at `locator` as it is now, with its files and the mark of its `SKILL.md`.
+    pub(super) fn open(&self, locator: &Locator) -> Result<Option<OpenedSkill>, Error> {
+        let started = now();
+        absent_is_none(self.at(locator, |place| {
+            let Some((skill, stamp)) = self.skill(place)? else { return Ok(None) };
+            let (walked, manifest_file) = self.walk(place)?;
+            let files = FileListing { files: walked.entries(&manifest_file), problems: walked.problems };
+            // A stamp so fresh that a second write could hide behind it marks nothing.
+            let settled = stamp.filter(|stamp| is_settled(stamp, started));
+            let mark = settled.map(|stamp| mark(place, stamp));
+            Ok(Some(OpenedSkill { skill, files, mark }))
+        }))
+    }
+
+    /// Returns the skill at `place`, and what its `SKILL.md` is like where that is a file of its own.
+    fn skill(&self, place: &Place<'_>) -> Result<Option<(Skill, Option<Stamp>)>, Error> {
         let policy = &self.options.policy;
-        let skill = self.at(locator, |place| {
-            let mut bytes = Vec::new();
-            match self.manifest(place, &mut bytes) {
-                Manifest::Read { file_name, stamp } => {
-                    let document = manifest::parse(place, &file_name, &bytes, stamp, policy);
-                    let text = String::from_utf8(bytes)
-                        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-                    Ok(Some(Skill { document, text }))
-                }
-                Manifest::Refused { rule, message, help, .. } => {
-                    let document = manifest::unreadable(place, rule, &message, help, policy);
-                    Ok(Some(Skill { document, text: String::new() }))
-                }
-                Manifest::Absent(_) => Ok(None),
-                Manifest::Unreachable(fault) => Err(self.error(place, manifest::FILE_NAME, fault)),
+        let mut bytes = Vec::new();
+        match self.manifest(place, &mut bytes) {
+            Manifest::Read { file_name, stamp } => {
+                let document = manifest::parse(place, &file_name, &bytes, stamp, policy);
+                let text = String::from_utf8(bytes)
+                    .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
+                let stamp = stamp.filter(|_| file_name == manifest::FILE_NAME);
+                Ok(Some((Skill { document, text }, stamp)))
             }
-        });
-        match skill {
-            Err(error) if error.kind() == ErrorKind::SkillNotFound => Ok(None),
-            skill => skill,
+            Manifest::Refused { rule, message, help, .. } => {
+                let document = manifest::unreadable(place, rule, &message, help, policy);
+                Ok(Some((Skill { document, text: String::new() }, None)))
+            }
+            Manifest::Absent(_) => Ok(None),
+            Manifest::Unreachable(fault) => Err(self.error(place, manifest::FILE_NAME, fault)),
         }
     }
 
@@ -299,6 +313,22 @@ impl Source {
             Fault::Changed => error.because("the file changed while it was being read"),
             _ => error,
         }
+    }
+}
+
+/// Returns what tells whether the `SKILL.md` at `place` still has `stamp`.
+///
+/// The answer decides whether the file is read again, never what may be read, so a look at the path will do.
+fn mark(place: &Place<'_>, stamp: Stamp) -> Mark {
+    let path = place.resolved().join(manifest::FILE_NAME);
+    Mark::new(move || SafeDir::stamp_at(&path) == Some(stamp))
+}
+
+/// Returns `None` for a skill that is not there (any more).
+fn absent_is_none<T>(outcome: Result<Option<T>, Error>) -> Result<Option<T>, Error> {
+    match outcome {
+        Err(error) if error.kind() == ErrorKind::SkillNotFound => Ok(None),
+        outcome => outcome,
     }
 }
 

@@ -11,7 +11,7 @@ use super::{manifest, place, safe_dir, scan};
 use crate::Error;
 use crate::provider::limits::FileCaps;
 use crate::provider::{
-    BoxFuture, FileContent, FileListing, Listing, Locator, Memo, Provider, Skill, TokenCounts,
+    BoxFuture, FileContent, FileListing, Listing, Locator, Memo, OpenedSkill, Provider, Skill, TokenCounts,
 };
 
 /// What a [`FsProvider`] is told.
@@ -92,6 +92,11 @@ impl Provider for FsProvider {
     fn get<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
         let locator = locator.clone();
         self.unblock(move |source| source.get(&locator))
+    }
+
+    fn open<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
+        let locator = locator.clone();
+        self.unblock(move |source| source.open(&locator))
     }
 
     fn files<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<FileListing, Error>> {

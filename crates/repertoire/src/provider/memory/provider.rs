@@ -10,7 +10,9 @@ use repertoire_model::{Document, FileEntry, FileKind, LineRange, Policy, RuleId,
 use super::definition::{Resource, SkillDefinition};
 use super::render;
 use crate::provider::limits::FILE_BYTES;
-use crate::provider::{BoxFuture, FileContent, FileListing, Listed, Listing, Locator, Provider, Skill};
+use crate::provider::{
+    BoxFuture, FileContent, FileListing, Listed, Listing, Locator, Mark, OpenedSkill, Provider, Skill,
+};
 use crate::{Error, ErrorKind};
 
 /// The skills that were defined in code.
@@ -162,6 +164,15 @@ impl Provider for MemoryProvider {
             .held(locator)
             .map(|held| Skill { document: held.document(&self.policy), text: held.text.clone() });
         Box::pin(std::future::ready(Ok(skill)))
+    }
+
+    fn open<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
+        Box::pin(async move {
+            let Some(skill) = self.get(locator).await? else { return Ok(None) };
+            let files = self.files(locator).await?;
+            // Nothing here ever changes.
+            Ok(Some(OpenedSkill { skill, files, mark: Some(Mark::new(|| true)) }))
+        })
     }
 
     fn files<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<FileListing, Error>> {

@@ -122,6 +122,11 @@ impl SafeDir {
         Ok((kind(FileType::from_raw_mode(stat.st_mode)), stamp(&stat)))
     }
 
+    /// Returns what the regular file at `path` is like, in one look.
+    pub(crate) fn stamp_at(path: &Path) -> Option<Stamp> {
+        regular(&statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).ok()?).ok()
+    }
+
     /// Returns the entries of this directory, at most `limit`.
     pub(crate) fn entries(&self, limit: usize) -> Result<Entries, Fault> {
         // A second handle, because listing moves a position that all users of one handle share.

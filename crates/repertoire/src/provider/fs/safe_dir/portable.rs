@@ -99,6 +99,13 @@ impl SafeDir {
         Ok((kind(metadata.file_type()), stamp(&metadata)))
     }
 
+    /// Returns what the regular file at `path` is like.
+    pub(crate) fn stamp_at(path: &Path) -> Option<Stamp> {
+        let (directory, file) = (path.parent()?, path.file_name()?.to_str()?);
+        let (kind, stamp) = Self::open(directory).ok()?.stat(file).ok()?;
+        (kind == Kind::File).then_some(stamp)
+    }
+
     /// Returns the entries of this directory, at most `limit`.
     pub(crate) fn entries(&self, limit: usize) -> Result<Entries, Fault> {
         let mut entries = Vec::new();

@@ -53,6 +53,18 @@ macro_rules! suite {
             }
 
             #[test]
+            fn a_look_at_a_file_says_what_reading_it_says() {
+                let root = tempfile::tempdir().unwrap();
+                lay_out(root.path());
+                let within = root.path().join("in");
+                let stamp = open(&within).read("a.md", 100, &mut Vec::new()).unwrap();
+                assert_eq!(<$type>::stamp_at(&within.join("a.md")), Some(stamp));
+                for other in ["sub", "fifo", "inner-link", "gone"] {
+                    assert_eq!(<$type>::stamp_at(&within.join(other)), None, "{other}");
+                }
+            }
+
+            #[test]
             fn regular_files_are_read() {
                 let root = tempfile::tempdir().unwrap();
                 lay_out(root.path());

@@ -1,0 +1,28 @@
+//! `load_skill` inside one process.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use repertoire::{FsOptions, FsProvider, Registry};
+use serde_json::{Value, json};
+
+use crate::spread;
+
+pub fn measure(library: &Path, calls: usize) {
+    let provider = Arc::new(FsProvider::new(FsOptions::new("library", library)));
+    let registry = Registry::builder().provider(provider).open_blocking().expect("the library is accepted");
+    let snapshot = registry.snapshot();
+    let names = snapshot.active().map(|entry| entry.name().to_string()).collect();
+    let names = spread(names, calls);
+    let session = registry.session_blocking(None).expect("a session opens");
+    let load = |arguments: &Value| {
+        let reply = session.call_blocking("load_skill", arguments);
+        assert!(!reply.is_error(), "{}", reply.text());
+        reply
+    };
+    // Arguments come from the host, so making them is not measured.
+    let forced: Vec<Value> = names.iter().map(|name| json!({"name": name, "force": true})).collect();
+    stopwatch::measure_calls("load_skill", &forced, load);
+    let again: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
+    stopwatch::measure_calls("load_skill again", &again, load);
+}

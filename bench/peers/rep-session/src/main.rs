@@ -1,0 +1,35 @@
+//! Measures single calls, each on a skill of its own where there are enough.
+//!
+//! - `rep-session events DIRECTORY CALLS`: making an event and writing it to a file in the directory
+//! - `rep-session library LIBRARY CALLS`: `load_skill` inside this process (with the feature `library`)
+//! - `rep-session client REP LIBRARY CALLS`: `load_skill` through `REP session`, as a host speaks to it
+
+mod client;
+mod events;
+#[cfg(feature = "library")]
+mod library;
+
+use std::path::Path;
+
+/// The allocator of `rep`.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let number = |text: &str| text.parse().expect("CALLS is a number");
+    match arguments[..] {
+        ["events", directory, calls] => events::measure(Path::new(directory), number(calls)),
+        #[cfg(feature = "library")]
+        ["library", library, calls] => library::measure(Path::new(library), number(calls)),
+        ["client", rep, library, calls] => client::measure(rep, Path::new(library), number(calls)),
+        _ => panic!("usage: rep-session events|library|client ..."),
+    }
+}
+
+/// Returns `calls` of `names`, from all parts of the library alike.
+fn spread(mut names: Vec<String>, calls: usize) -> Vec<String> {
+    names.sort();
+    (0..calls).map(|call| names[call * names.len() / calls].clone()).collect()
+}

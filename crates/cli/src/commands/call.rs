@@ -1,0 +1,72 @@
+//! `rep call`.
+
+use std::io::Read as _;
+
+use clap::Args;
+use repertoire_model::answer::Render;
+use repertoire_model::ledger::Reload;
+use serde_json::{Value, json};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::Ui;
+use crate::wire::Context;
+
+/// The longest arguments that are read, in bytes.
+const MAX_ARGUMENT_BYTES: u64 = 1024 * 1024;
+
+/// Calls one tool as a model would, and prints what the model would read
+///
+/// The tools are load_skill, unload_skill, read_skill_file, list_skill_files and list_skills, or what the configuration calls
+/// them. Nothing is remembered from call to call, so load_skill always returns the instructions; `rep session` remembers.
+#[derive(Debug, Args)]
+pub(crate) struct CallArgs {
+    /// The tool
+    #[arg(value_name = "TOOL")]
+    tool: String,
+    /// Its arguments as a JSON object, or - to read them from standard input
+    #[arg(value_name = "JSON", default_value = "{}")]
+    arguments: String,
+    /// Call as this agent of the configuration
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// How the answer is written
+    #[arg(long, value_name = "HOW", value_parser = Render::ALL.map(Render::as_str))]
+    render: Option<String>,
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CallArgs) -> Result<Exit, CliError> {
+    let text = match args.arguments.as_str() {
+        "-" => read_input()?,
+        text => text.to_owned(),
+    };
+    let arguments: Value = serde_json::from_str(&text).map_err(|error| {
+        CliError::usage("the arguments are not JSON")
+            .because(error)
+            .hint("give an object, as in `rep call load_skill '{\"name\": \"git\"}'`")
+    })?;
+    let mut options = context.session_options(args.render.as_deref());
+    // There is no transcript, so nothing can be known to be in it.
+    options.reload = Reload::AlwaysBody;
+    let session = context.session(options, args.agent.as_deref())?;
+    let reply = session.call_blocking(&args.tool, &arguments);
+    if ui.is_json() {
+        let data = session.data(&reply);
+        ui.write_json(&json!({"is_error": reply.is_error(), "text": reply.text(), "data": data}))?;
+    } else {
+        ui.write_untrusted(reply.text().as_bytes())?;
+        // On a terminal this was seen to already.
+        if !ui.out_is_terminal() {
+            writeln!(ui.out())?;
+        }
+    }
+    Ok(if reply.is_error() { Exit::No } else { Exit::Success })
+}
+
+fn read_input() -> Result<String, CliError> {
+    let mut text = String::new();
+    let read = std::io::stdin().lock().take(MAX_ARGUMENT_BYTES).read_to_string(&mut text);
+    read.map_err(|error| CliError::usage("cannot read the arguments from standard input").because(error))?;
+    Ok(text)
+}

@@ -1,0 +1,231 @@
+//! `rep migrate`.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use repertoire::migrate::{Pack, RoleFiles, read_roles};
+use serde::Serialize;
+
+use super::new::default_place;
+use crate::env::Env;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Style, Ui, escape};
+
+/// Makes skills of what other layouts hold
+#[derive(Debug, Args)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct MigrateArgs {
+    /// The layout.
+    #[command(subcommand)]
+    layout: Layout,
+}
+
+/// A layout that skills are made of.
+#[derive(Debug, Subcommand)]
+enum Layout {
+    /// Makes a skill of every role: ROLE/system_prompt.md, with task_prompt.md and config.yaml where they are
+    ///
+    /// Shows what it would write, and writes it with --write. What is there is never overwritten, and the files of the
+    /// roles stay as they are: a role that has a skill uses it, and the others go on as before.
+    Roles(RolesArgs),
+}
+
+/// What `rep migrate roles` takes.
+#[derive(Debug, Args)]
+struct RolesArgs {
+    /// The directory of the roles, as in templates/roles
+    #[arg(value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    directory: PathBuf,
+    /// Make the skills in this directory; by default, in the project's .agents/skills
+    #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
+    to: Option<PathBuf>,
+    /// Write the skills
+    #[arg(long)]
+    write: bool,
+}
+
+#[derive(Serialize)]
+struct MigrationJson {
+    directory: String,
+    to: String,
+    roles: Vec<RoleJson>,
+    problems: Vec<ProblemJson>,
+}
+
+/// What became of one role.
+#[derive(Serialize)]
+struct RoleJson {
+    role: String,
+    name: Option<String>,
+    path: Option<String>,
+    state: &'static str,
+    files: Vec<FileJson>,
+    notes: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct FileJson {
+    path: &'static str,
+    text: String,
+}
+
+#[derive(Serialize)]
+struct ProblemJson {
+    path: String,
+    message: String,
+}
+
+/// It would be written.
+const PLANNED: &str = "planned";
+/// It was written.
+const WRITTEN: &str = "written";
+/// Something of that name is there already.
+const EXISTS: &str = "exists";
+/// No name for a skill can be made of the role's.
+const NAMELESS: &str = "nameless";
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, env: &Env, args: &MigrateArgs) -> Result<Exit, CliError> {
+    let Layout::Roles(args) = &args.layout;
+    let directory = env.working_directory().join(&args.directory);
+    let to = args.to.as_ref().map_or_else(|| default_place(env), |to| env.working_directory().join(to));
+    let found = read_roles(&directory)?;
+    let mut taken = BTreeSet::new();
+    let mut roles = Vec::new();
+    for role in &found.roles {
+        roles.push(migrate(role, &to, args.write, &mut taken)?);
+    }
+    let problems = found.problems.iter();
+    let migration = MigrationJson {
+        directory: directory.display().to_string(),
+        to: to.display().to_string(),
+        roles,
+        problems: problems
+            .map(|(path, message)| ProblemJson { path: path.display().to_string(), message: message.clone() })
+            .collect(),
+    };
+    if ui.is_json() {
+        ui.write_json(&migration)?;
+    } else {
+        report(ui, &migration, args.write)?;
+    }
+    let is_done = |role: &RoleJson| matches!(role.state, PLANNED | WRITTEN);
+    let all_done = migration.problems.is_empty() && migration.roles.iter().all(is_done);
+    Ok(if all_done { Exit::Success } else { Exit::No })
+}
+
+fn migrate(
+    role: &RoleFiles,
+    to: &Path,
+    write: bool,
+    taken: &mut BTreeSet<String>,
+) -> Result<RoleJson, CliError> {
+    let Some(pack) = Pack::of(role) else {
+        let notes = vec!["no name for a skill can be made of it; rename the directory".to_owned()];
+        let (role, files) = (role.name.clone(), Vec::new());
+        return Ok(RoleJson { role, name: None, path: None, state: NAMELESS, files, notes });
+    };
+    let directory = to.join(pack.name.as_str());
+    let is_twin = !taken.insert(pack.name.to_string());
+    let state = if is_twin || fs::symlink_metadata(&directory).is_ok() {
+        EXISTS
+    } else if !write {
+        PLANNED
+    } else if write_pack(&pack, to, &directory)? {
+        WRITTEN
+    } else {
+        EXISTS
+    };
+    // What is not written needs no looking after.
+    let notes = match state {
+        EXISTS if is_twin => vec![format!("another role becomes `{}` too; rename one of the two", pack.name)],
+        EXISTS => Vec::new(),
+        _ => pack.notes,
+    };
+    let files = pack.files.into_iter().map(|file| FileJson { path: file.path, text: file.text });
+    Ok(RoleJson {
+        role: role.name.clone(),
+        name: Some(pack.name.to_string()),
+        path: Some(directory.display().to_string()),
+        state,
+        files: files.collect(),
+        notes,
+    })
+}
+
+/// Writes the files of `pack`; false where something stands in their place.
+fn write_pack(pack: &Pack, to: &Path, directory: &Path) -> Result<bool, CliError> {
+    fs::create_dir_all(to).map_err(|error| CliError::io("make", to, error))?;
+    match fs::create_dir(directory) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+        Err(error) => return Err(CliError::io("make", directory, error)),
+    }
+    for file in &pack.files {
+        let path = directory.join(file.path);
+        let outcome = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| {
+            let mut written = fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
+            written.write_all(file.text.as_bytes())
+        });
+        outcome.map_err(|error| CliError::io("write", &path, error))?;
+    }
+    Ok(true)
+}
+
+/// Tells what was done or would be, the files in the manner of a diff.
+fn report(ui: &mut Ui, migration: &MigrationJson, write: bool) -> Result<(), CliError> {
+    let mut text = String::new();
+    for role in &migration.roles {
+        let path = role.path.as_deref().unwrap_or("nowhere");
+        let _ = writeln!(text, "{} -> {path} ({})", role.role, told(role.state));
+        for note in &role.notes {
+            let _ = writeln!(text, "  note: {note}");
+        }
+        if role.state == PLANNED {
+            for file in &role.files {
+                let _ = writeln!(text, "--- /dev/null\n+++ {path}/{}", file.path);
+                for line in file.text.lines() {
+                    let _ = writeln!(text, "+{line}");
+                }
+            }
+        }
+        text.push('\n');
+    }
+    for problem in &migration.problems {
+        let _ = writeln!(text, "{}: {}", problem.path, problem.message);
+    }
+    ui.write_untrusted(text.as_bytes())?;
+    let count = |state: &str| migration.roles.iter().filter(|role| role.state == state).count();
+    let done = count(PLANNED) + count(WRITTEN);
+    let left = migration.roles.len() - done + migration.problems.len();
+    let verb = if write { "written" } else { "would be written" };
+    let summary = format!("{done} {verb}, {left} left alone");
+    let summary = ui.paint(Style::Heading, &summary);
+    writeln!(ui.out(), "{summary}")?;
+    ui.flush()?;
+    let word = ui.paint_err(Style::Hint, "hint:");
+    if migration.roles.is_empty() {
+        let directory = escape(&migration.directory).into_owned();
+        writeln!(ui.err(), "{word} no directory in {directory} has a system_prompt.md")?;
+    } else if !write {
+        writeln!(ui.err(), "{word} nothing was written; `--write` does it")?;
+    } else if done > 0 {
+        let to = escape(&migration.to).into_owned();
+        writeln!(ui.err(), "{word} look at the notes, then run `rep check {to} --profile strict`")?;
+    }
+    Ok(())
+}
+
+fn told(state: &str) -> &'static str {
+    match state {
+        PLANNED => "would be written",
+        WRITTEN => "written",
+        EXISTS => "is already there, left alone",
+        _ => "left alone",
+    }
+}

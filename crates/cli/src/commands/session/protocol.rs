@@ -1,0 +1,267 @@
+//! What can be asked of a session over a pipe, and how it is answered; `docs/reference/session.md` documents it.
+
+use std::collections::BTreeMap;
+
+use repertoire::Session;
+use repertoire::session::Kept;
+use repertoire_model::SkillName;
+use repertoire_model::ledger::Presence;
+use repertoire_model::text::nearest;
+use serde_json::{Map, Value, json};
+
+use super::lines::MAX_LINE_BYTES;
+
+/// Everything that can be asked for.
+const OPERATIONS: &[&str] = &[
+    "catalog",
+    "tools",
+    "call",
+    "observe",
+    "compacted",
+    "evicted",
+    "reattach",
+    "delta",
+    "refresh",
+    "state",
+    "prompt",
+    "subagent",
+];
+
+/// The most sessions of sub-agents that one process holds.
+const MAX_SUBAGENTS: usize = 256;
+
+/// Why a request was not answered.
+struct Refusal {
+    kind: &'static str,
+    message: String,
+}
+
+type Answer = Result<Map<String, Value>, Refusal>;
+
+/// A session, and those of the agents that it started.
+pub(super) struct Conversation {
+    main: Session,
+    subagents: BTreeMap<String, Session>,
+}
+
+impl Conversation {
+    /// Returns the conversation that `main` leads.
+    pub(super) fn new(main: Session) -> Self {
+        Self { main, subagents: BTreeMap::new() }
+    }
+
+    /// Answers one line.
+    pub(super) fn answer(&mut self, line: &[u8]) -> Value {
+        let request: Map<String, Value> = match serde_json::from_slice(line) {
+            Ok(Value::Object(request)) => request,
+            Ok(_) => return refused(None, malformed("a request is a JSON object")),
+            Err(error) => return refused(None, malformed(format!("the line is not JSON: {error}"))),
+        };
+        let id = request.get("id").cloned();
+        match self.dispatch(&request) {
+            Ok(mut fields) => {
+                let mut answer = Map::from_iter([("ok".to_owned(), Value::Bool(true))]);
+                answer.extend(id.map(|id| ("id".to_owned(), id)));
+                answer.append(&mut fields);
+                Value::Object(answer)
+            }
+            Err(refusal) => refused(id, refusal),
+        }
+    }
+
+    fn dispatch(&mut self, request: &Map<String, Value>) -> Answer {
+        let operation = text(request, "op")?.ok_or_else(|| bad("`op` is missing"))?;
+        if operation == "subagent" {
+            return self.subagent(request);
+        }
+        let session = match text(request, "session")? {
+            None => &self.main,
+            Some(id) if id == self.main.id() => &self.main,
+            Some(id) => self.subagents.get(id).ok_or_else(|| bad(format!("there is no session `{id}`")))?,
+        };
+        match operation {
+            "catalog" => {
+                let catalog = session.catalog();
+                Ok(fields(json!({"text": &*catalog.text, "snapshot": catalog.snapshot})))
+            }
+            "tools" => Ok(tools(session)),
+            "call" => call(session, request),
+            "observe" => {
+                session.observe(list(request, "messages")?);
+                Ok(loaded(session))
+            }
+            "compacted" => {
+                session.compacted_blocking(&kept(list(request, "kept")?)?);
+                Ok(loaded(session))
+            }
+            "evicted" => {
+                let name = text(request, "name")?.ok_or_else(|| bad("`name` is missing"))?;
+                if let Some(name) = SkillName::new(name) {
+                    session.evicted(&name);
+                }
+                Ok(loaded(session))
+            }
+            "reattach" => reattach(session, request),
+            "delta" => {
+                let note = session.delta_blocking();
+                Ok(fields(json!({"text": note.text, "snapshot": note.snapshot})))
+            }
+            "refresh" => {
+                let catalog = session.refresh_blocking();
+                Ok(fields(json!({"text": &*catalog.text, "snapshot": catalog.snapshot})))
+            }
+            "state" => Ok(state(session)),
+            "prompt" => prompt(session),
+            unknown => Err(unknown_operation(unknown)),
+        }
+    }
+
+    fn subagent(&mut self, request: &Map<String, Value>) -> Answer {
+        if self.subagents.len() >= MAX_SUBAGENTS {
+            return Err(bad(format!("there are {MAX_SUBAGENTS} sessions of sub-agents already")));
+        }
+        let parent = match text(request, "session")? {
+            None => &self.main,
+            Some(id) if id == self.main.id() => &self.main,
+            Some(id) => self.subagents.get(id).ok_or_else(|| bad(format!("there is no session `{id}`")))?,
+        };
+        let child = pollster::block_on(parent.subagent(text(request, "agent")?)).map_err(failed)?;
+        let id = child.id().to_owned();
+        self.subagents.insert(id.clone(), child);
+        Ok(fields(json!({"session": id})))
+    }
+}
+
+/// Returns the answer to a line that is longer than any that is read.
+pub(super) fn too_long() -> Value {
+    refused(None, malformed(format!("the line is longer than {MAX_LINE_BYTES} bytes")))
+}
+
+fn tools(session: &Session) -> Map<String, Value> {
+    let tool = |tool: &repertoire::tool::Definition| json!({"name": tool.name, "description": tool.description, "input_schema": tool.input_schema});
+    fields(json!({"tools": session.tools().iter().map(tool).collect::<Vec<Value>>()}))
+}
+
+fn call(session: &Session, request: &Map<String, Value>) -> Answer {
+    let tool = text(request, "tool")?.ok_or_else(|| bad("`tool` is missing"))?;
+    let reply = session.call_blocking(tool, request.get("arguments").unwrap_or(&Value::Null));
+    let data = session.data(&reply);
+    Ok(fields(json!({"is_error": reply.is_error(), "text": reply.text(), "data": data})))
+}
+
+fn reattach(session: &Session, request: &Map<String, Value>) -> Answer {
+    let budget = match request.get("budget") {
+        Some(Value::Number(number)) => number.as_u64().and_then(|number| usize::try_from(number).ok()),
+        _ => None,
+    };
+    let budget = budget.ok_or_else(|| bad("`budget` is a whole number of tokens"))?;
+    let put_back = session.reattach_blocking(budget);
+    let piece = |piece: &repertoire_model::reattach::Piece| json!({"name": piece.name.as_str(), "level": piece.level.as_str(), "tokens": piece.tokens});
+    let pieces: Vec<Value> = put_back.pieces.iter().map(piece).collect();
+    Ok(fields(json!({"text": put_back.text, "tokens": put_back.tokens, "pieces": pieces})))
+}
+
+fn state(session: &Session) -> Map<String, Value> {
+    let word = |presence: Presence| match presence {
+        Presence::Absent => "absent",
+        Presence::Active => "active",
+        Presence::Stale => "stale",
+        Presence::Evictable => "evictable",
+        Presence::Lost => "lost",
+    };
+    let skills: Vec<Value> = session
+        .skills()
+        .iter()
+        .map(|skill| {
+            json!({
+                "name": skill.name.as_str(),
+                "state": word(skill.record.presence),
+                "digest": skill.record.digest.map(|digest| digest.to_string()),
+                "turn": skill.record.turn,
+                "bound": skill.record.is_bound,
+            })
+        })
+        .collect();
+    let mut answer = loaded(session);
+    answer.append(&mut fields(json!({
+        "skills": skills,
+        "session": session.id(),
+        "agent": session.agent().map(|agent| agent.name.as_str()),
+        "snapshot": session.catalog().snapshot,
+    })));
+    answer
+}
+
+fn prompt(session: &Session) -> Answer {
+    let prompt = pollster::block_on(session.prompt()).map_err(failed)?;
+    Ok(fields(json!({"text": prompt})))
+}
+
+fn loaded(session: &Session) -> Map<String, Value> {
+    let names: Vec<String> = session.loaded().iter().map(ToString::to_string).collect();
+    fields(json!({"loaded": names}))
+}
+
+/// Returns what a compaction left: the names of skills, or messages.
+fn kept(items: &[Value]) -> Result<Kept, Refusal> {
+    if items.iter().all(Value::is_string) {
+        // What is no name of a skill was not kept of one.
+        let names = items.iter().filter_map(Value::as_str).filter_map(SkillName::new);
+        return Ok(Kept::Skills(names.collect()));
+    }
+    if items.iter().all(Value::is_object) {
+        return Ok(Kept::Messages(items.to_vec()));
+    }
+    Err(bad("`kept` is a list of skill names, or a list of messages"))
+}
+
+fn text<'r>(request: &'r Map<String, Value>, name: &str) -> Result<Option<&'r str>, Refusal> {
+    match request.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(bad(format!("`{name}` is a string"))),
+    }
+}
+
+fn list<'r>(request: &'r Map<String, Value>, name: &str) -> Result<&'r [Value], Refusal> {
+    match request.get(name) {
+        Some(Value::Array(items)) => Ok(items),
+        _ => Err(bad(format!("`{name}` is a list"))),
+    }
+}
+
+fn fields(object: Value) -> Map<String, Value> {
+    match object {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+fn malformed(message: impl Into<String>) -> Refusal {
+    Refusal { kind: "malformed", message: message.into() }
+}
+
+fn bad(message: impl Into<String>) -> Refusal {
+    Refusal { kind: "bad_request", message: message.into() }
+}
+
+fn failed(error: repertoire::Error) -> Refusal {
+    Refusal { kind: "failed", message: error.to_string() }
+}
+
+fn unknown_operation(operation: &str) -> Refusal {
+    let near = nearest(operation, OPERATIONS.iter().copied());
+    let hint = near.map_or_else(
+        || format!("there are: {}", OPERATIONS.join(", ")),
+        |near| format!("did you mean `{near}`?"),
+    );
+    let operation = repertoire_model::text::shorten(operation, 80);
+    Refusal { kind: "unknown_operation", message: format!("there is no operation `{operation}`; {hint}") }
+}
+
+fn refused(id: Option<Value>, refusal: Refusal) -> Value {
+    let mut answer = Map::from_iter([("ok".to_owned(), Value::Bool(false))]);
+    answer.extend(id.map(|id| ("id".to_owned(), id)));
+    answer.insert("error".to_owned(), json!({"kind": refusal.kind, "message": refusal.message}));
+    Value::Object(answer)
+}

@@ -1,0 +1,257 @@
+//! The tables `[agents.NAME]`: their keys, and how one is taken apart.
+
+use std::ops::Range;
+use std::path::Path;
+
+use repertoire::{Agent, Bind, Inherit};
+use repertoire_model::text::nearest;
+use repertoire_model::{Pattern, SkillName};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::file::Fault;
+use super::settings::ConfiguredRoot;
+use super::trust::Trust;
+
+/// A key of an agent's table.
+pub(crate) struct AgentKey {
+    /// Its name within the table.
+    pub name: &'static str,
+    /// What it takes.
+    pub takes: &'static str,
+    /// What it means.
+    pub summary: &'static str,
+    /// A value, as it would be written.
+    pub example: &'static str,
+}
+
+/// Every key of an agent's table, in the order of the documentation.
+pub(crate) const AGENT_KEYS: &[AgentKey] = &[
+    AgentKey {
+        name: "uses_skills",
+        takes: "a list of skills, each a name or `source:name`",
+        summary: "Skills whose instructions are always in the agent's prompt, in this order.",
+        example: "[\"code-review\"]",
+    },
+    AgentKey {
+        name: "skills.allow",
+        takes: PATTERNS,
+        summary: "The skills that the agent may see; without it, all.",
+        example: "[\"code-*\", \"user:*:git\"]",
+    },
+    AgentKey {
+        name: "skills.deny",
+        takes: PATTERNS,
+        summary: "The skills that the agent may not see, whatever is allowed.",
+        example: "[\"*-internal\"]",
+    },
+    AgentKey {
+        name: "instructions",
+        takes: "a string",
+        summary: "What comes after the instructions of the skills and so has the last word.",
+        example: "\"Be brief.\"",
+    },
+    AgentKey {
+        name: "prompt",
+        takes: "a file, relative to this one",
+        summary: "The template of the agent's own prompt, which comes first.",
+        example: "\"prompts/reviewer.md\"",
+    },
+    AgentKey {
+        name: "variables",
+        takes: "a table of strings",
+        summary: "What the template may refer to.",
+        example: "{ team = \"payments\" }",
+    },
+    AgentKey {
+        name: "bind",
+        takes: "a table of skills, each `inline`, `hint`, `catalog` or `hidden`",
+        summary: "How single skills are bound to the agent.",
+        example: "{ git = \"hint\" }",
+    },
+    AgentKey {
+        name: "inherit",
+        takes: "`none`, `catalog`, `active`",
+        summary: "What agents that this one starts have from it; by default, what `subagent.inherit` says.",
+        example: "\"none\"",
+    },
+];
+
+const PATTERNS: &str =
+    "a list of patterns over names or `source:name`, where * stands for any text and ? for one character";
+
+/// An agent as a configuration file defines it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct ConfiguredAgent {
+    /// The agent, without the text of its prompt.
+    pub agent: Agent,
+    /// The file of its prompt.
+    pub prompt: Option<ConfiguredRoot>,
+    /// What it says about inheritance, where it says something.
+    pub inherit: Option<Inherit>,
+}
+
+/// Returns the agent `name` that `table` defines, and adds to `faults` what is wrong with it.
+pub(crate) fn parse_agent(
+    name: &Spanned<std::borrow::Cow<'_, str>>,
+    table: &Spanned<DeValue<'_>>,
+    directory: &Path,
+    trust: &Trust,
+    faults: &mut Vec<Fault>,
+) -> ConfiguredAgent {
+    let given = name.get_ref();
+    let mut parser = AgentParser {
+        prefix: format!("agents.{given}"),
+        directory,
+        trust,
+        configured: ConfiguredAgent { agent: Agent::new(given.to_string()), ..ConfiguredAgent::default() },
+        faults,
+    };
+    if SkillName::new(given).is_none_or(|name| name.as_str() != given) {
+        let help = SkillName::slug(given).map(|near| format!("did you mean `{near}`?"));
+        parser.fault(name.span(), format!("`{given}` is no name for an agent"), help);
+    }
+    match table.get_ref() {
+        DeValue::Table(table) => parser.table("", table),
+        _ => {
+            let help = format!("write `[agents.{given}]` on a line of its own, and its keys below");
+            parser.fault(table.span(), format!("`agents.{given}` is a table of keys"), Some(help));
+        }
+    }
+    parser.configured
+}
+
+struct AgentParser<'a> {
+    prefix: String,
+    directory: &'a Path,
+    trust: &'a Trust,
+    configured: ConfiguredAgent,
+    faults: &'a mut Vec<Fault>,
+}
+
+impl AgentParser<'_> {
+    fn table(&mut self, within: &str, table: &DeTable<'_>) {
+        for (key, value) in table {
+            self.entry(&format!("{within}{}", key.get_ref()), &key.span(), value);
+        }
+    }
+
+    fn entry(&mut self, key: &str, key_range: &Range<usize>, value: &Spanned<DeValue<'_>>) {
+        let is_known = match (key, value.get_ref()) {
+            ("skills", DeValue::Table(table)) => return self.table("skills.", table),
+            ("uses_skills", DeValue::Array(items)) => self.words(items).map(|words| {
+                self.configured.agent.uses_skills = words;
+            }),
+            ("skills.allow", DeValue::Array(items)) => self.patterns(key, items).map(|patterns| {
+                self.configured.agent.scope.allow = patterns;
+            }),
+            ("skills.deny", DeValue::Array(items)) => self.patterns(key, items).map(|patterns| {
+                self.configured.agent.scope.deny = patterns;
+            }),
+            ("instructions", DeValue::String(text)) => {
+                self.configured.agent.instructions = Some(text.to_string());
+                Some(())
+            }
+            ("prompt", DeValue::String(given)) if !given.is_empty() => {
+                self.prompt(key, given, value.span());
+                Some(())
+            }
+            ("variables", DeValue::Table(table)) => self.variables(table),
+            ("bind", DeValue::Table(table)) => {
+                self.bind(table);
+                Some(())
+            }
+            ("inherit", DeValue::String(word)) => Inherit::parse(word).map(|inherit| {
+                self.configured.inherit = Some(inherit);
+            }),
+            _ => None,
+        };
+        if is_known.is_some() {
+            return;
+        }
+        match AGENT_KEYS.iter().find(|known| known.name == key) {
+            Some(known) => {
+                let help = format!("it takes {}", known.takes.replace('`', ""));
+                let near = value.get_ref().as_str().and_then(|word| nearest_inherit(key, word));
+                let help = near.map_or(help, |near| format!("did you mean \"{near}\"?"));
+                self.fault(value.span(), format!("bad value for `{}.{key}`", self.prefix), Some(help));
+            }
+            None => {
+                let near = nearest(key, AGENT_KEYS.iter().map(|known| known.name));
+                let help = match near {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => {
+                        let names: Vec<&str> = AGENT_KEYS.iter().map(|known| known.name).collect();
+                        format!("an agent has: {}", names.join(", "))
+                    }
+                };
+                self.fault(key_range.clone(), format!("unknown key `{}.{key}`", self.prefix), Some(help));
+            }
+        }
+    }
+
+    /// Returns the strings of `items`, if they are nothing else.
+    fn words(&mut self, items: &[Spanned<DeValue<'_>>]) -> Option<Vec<String>> {
+        items.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect()
+    }
+
+    fn patterns(&mut self, key: &str, items: &[Spanned<DeValue<'_>>]) -> Option<Vec<Pattern>> {
+        let mut patterns = Vec::new();
+        for item in items {
+            match Pattern::new(item.get_ref().as_str()?) {
+                Ok(pattern) => patterns.push(pattern),
+                Err(fault) => {
+                    let message = format!("bad pattern in `{}.{key}`: {fault}", self.prefix);
+                    self.fault(item.span(), message, None);
+                }
+            }
+        }
+        Some(patterns)
+    }
+
+    fn prompt(&mut self, key: &str, given: &str, range: Range<usize>) {
+        let file = ConfiguredRoot { given: given.into(), path: self.directory.join(given) };
+        let name = format!("{}.{key}", self.prefix);
+        if let Some((message, _)) = self.trust.objection_to_path(&name, &file.path) {
+            let help = "put the file into the project, or the agent into your user configuration";
+            self.fault(range, message, Some(help.to_owned()));
+        }
+        self.configured.prompt = Some(file);
+    }
+
+    fn variables(&mut self, table: &DeTable<'_>) -> Option<()> {
+        for (name, value) in table {
+            let value = value.get_ref().as_str()?;
+            self.configured.agent.variables.insert(name.get_ref().to_string(), value.to_owned());
+        }
+        Some(())
+    }
+
+    fn bind(&mut self, table: &DeTable<'_>) {
+        for (skill, value) in table {
+            let word = value.get_ref().as_str().unwrap_or_default();
+            match Bind::parse(word) {
+                Some(bind) => {
+                    self.configured.agent.bind.insert(skill.get_ref().to_string(), bind);
+                }
+                None => {
+                    let near = nearest(word, Bind::ALL.map(Bind::as_str));
+                    let help = near.map_or_else(
+                        || format!("it takes {}", Bind::ALL.map(Bind::as_str).join(", ")),
+                        |near| format!("did you mean \"{near}\"?"),
+                    );
+                    let message = format!("bad value for `{}.bind.{}`", self.prefix, skill.get_ref());
+                    self.fault(value.span(), message, Some(help));
+                }
+            }
+        }
+    }
+
+    fn fault(&mut self, range: Range<usize>, message: String, help: Option<String>) {
+        self.faults.push(Fault { range, message, help });
+    }
+}
+
+fn nearest_inherit(key: &str, word: &str) -> Option<&'static str> {
+    if key == "inherit" { nearest(word, Inherit::ALL.map(Inherit::as_str)) } else { None }
+}

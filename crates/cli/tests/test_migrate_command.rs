@@ -1,0 +1,136 @@
+//! Tests of `rep migrate`.
+
+use crate::sandbox::{Sandbox, assert_run};
+
+fn with_roles() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write(
+        "templates/roles/backend/system_prompt.md",
+        "# Backend\n\nYou are a backend engineer for {{ team }}. Be careful.\n",
+    );
+    sandbox.write("templates/roles/qa/system_prompt.md", "# QA\n\nYou are a tester. Test everything.\n");
+    sandbox.write("templates/roles/qa/task_prompt.md", "Test {{ what }}.\n");
+    sandbox.write(
+        "templates/roles/qa/config.yaml",
+        "model: fast\ndescription: Tests releases. Use when one is near.\n",
+    );
+    sandbox.write("templates/roles/notes/README.md", "no role\n");
+    sandbox
+}
+
+#[test]
+fn a_plan_writes_nothing() {
+    let sandbox = with_roles();
+    assert_run!(sandbox.run(&["migrate", "roles", "templates/roles"]), @r#"
+    exit 0
+    --- stdout
+    backend -> [DIR]/project/.agents/skills/backend (would be written)
+      note: no plain sentence of the prompt says what the role is; write what the skill does and when to use it
+      note: placeholders are kept as they are, and nothing fills them in: {{ team }}
+    --- /dev/null
+    +++ [DIR]/project/.agents/skills/backend/SKILL.md
+    +---
+    +name: backend
+    +description: "Acts as the backend specialist of a team. Use when a task calls for the backend role."
+    +version: "1.0.0"
+    +---
+    +# Backend
+    +
+    +You are a backend engineer for {{ team }}. Be careful.
+
+    qa -> [DIR]/project/.agents/skills/qa (would be written)
+    --- /dev/null
+    +++ [DIR]/project/.agents/skills/qa/SKILL.md
+    +---
+    +name: qa
+    +description: "Tests releases. Use when one is near."
+    +version: "1.0.0"
+    +---
+    +# QA
+    +
+    +You are a tester. Test everything.
+    +
+    +## Files
+    +
+    +- [The template of a task](references/task-prompt.md), for whoever hands one out.
+    +- [The settings of the role](assets/config.yaml), for whoever starts it.
+    --- /dev/null
+    +++ [DIR]/project/.agents/skills/qa/references/task-prompt.md
+    +Test {{ what }}.
+    --- /dev/null
+    +++ [DIR]/project/.agents/skills/qa/assets/config.yaml
+    +model: fast
+    +description: Tests releases. Use when one is near.
+
+    2 would be written, 0 left alone
+    --- stderr
+    hint: nothing was written; `--write` does it
+    "#);
+    assert!(!sandbox.project().join(".agents").exists());
+}
+
+#[test]
+fn skills_are_written_once_and_are_strictly_sound() {
+    let sandbox = with_roles();
+    let migrate = ["migrate", "roles", "templates/roles", "--to", "templates/skills", "--write"];
+    assert_eq!(sandbox.run(&migrate).code, 0);
+    assert_eq!(sandbox.read("templates/skills/qa/references/task-prompt.md"), "Test {{ what }}.\n");
+    assert_eq!(sandbox.read("templates/roles/qa/task_prompt.md"), "Test {{ what }}.\n");
+    let check = sandbox.run(&["check", "templates/skills", "--profile", "strict"]);
+    assert_eq!(check.code, 0, "{}{}", check.stdout, check.stderr);
+    let prompt = sandbox.run(&["prompt", "--role", "qa", "--root", "templates/skills"]);
+    assert!(prompt.stdout.contains("Test everything."), "{}", prompt.stdout);
+    sandbox.write("templates/skills/qa/SKILL.md", "mine");
+    sandbox.write("templates/roles/docs/system_prompt.md", "You are a writer.\n");
+    let again = sandbox.run(&migrate);
+    assert_run!(again, @r#"
+    exit 1
+    --- stdout
+    backend -> [DIR]/project/templates/skills/backend (is already there, left alone)
+
+    docs -> [DIR]/project/templates/skills/docs (written)
+      note: the description was taken from the prompt; say in the words of users when to use the skill
+
+    qa -> [DIR]/project/templates/skills/qa (is already there, left alone)
+
+    1 written, 2 left alone
+    --- stderr
+    hint: look at the notes, then run `rep check [DIR]/project/templates/skills --profile strict`
+    "#);
+    assert_eq!(sandbox.read("templates/skills/qa/SKILL.md"), "mine");
+    assert!(sandbox.project().join("templates/skills/docs/SKILL.md").exists());
+}
+
+#[test]
+fn what_stands_in_the_way_is_told() {
+    let sandbox = with_roles();
+    sandbox.write("templates/roles/Back_End/system_prompt.md", "You are one.\n");
+    sandbox.write("templates/roles/back-end/system_prompt.md", "You are another.\n");
+    sandbox.write("templates/roles/latin/system_prompt.md", b"\xfcber");
+    sandbox.write("templates/roles/技能/system_prompt.md", "x\n");
+    let run = sandbox.run(&["migrate", "roles", "templates/roles", "--json"]);
+    assert_eq!(run.code, 1);
+    let migration: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    let states: Vec<(&str, &str)> = migration["roles"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|role| (role["role"].as_str().unwrap(), role["state"].as_str().unwrap()))
+        .collect();
+    assert_eq!(
+        states,
+        [
+            ("Back_End", "planned"),
+            ("back-end", "exists"),
+            ("backend", "planned"),
+            ("qa", "planned"),
+            ("技能", "nameless")
+        ]
+    );
+    let note = "another role becomes `back-end` too; rename one of the two";
+    assert_eq!(migration["roles"][1]["notes"], serde_json::json!([note]));
+    assert_eq!(migration["problems"][0]["message"], "it is not UTF-8");
+    assert_eq!(migration["roles"][3]["files"][1]["path"], "references/task-prompt.md");
+    assert_eq!(sandbox.run(&["migrate", "roles", "nowhere"]).code, 1);
+    assert_eq!(sandbox.run(&["migrate"]).code, 2);
+}

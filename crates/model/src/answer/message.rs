@@ -1,0 +1,164 @@
+//! What a fault says to the model: what was wrong, and what to do instead.
+
+use super::render::sentence::line;
+use super::{ErrorStyle, Fault, FaultKind, Wording};
+
+/// The most names that are listed as near.
+const MAX_NEAR: usize = 10;
+/// The most names of skills or tools that are listed in full.
+const MAX_NAMED: usize = 50;
+
+impl FaultKind {
+    /// Every word of [`as_str`](Self::as_str).
+    pub(super) const WORDS: [&str; 18] = [
+        "unknown_skill",
+        "not_permitted",
+        "gone",
+        "broken",
+        "unknown_tool",
+        "skill_as_tool",
+        "missing_argument",
+        "bad_argument",
+        "unknown_argument",
+        "bad_path",
+        "no_file",
+        "no_directory",
+        "is_directory",
+        "not_directory",
+        "forbidden",
+        "binary",
+        "too_large",
+        "failed",
+    ];
+
+    /// Returns the word used on every surface; it never changes.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::UnknownSkill { .. } => "unknown_skill",
+            Self::NotPermitted => "not_permitted",
+            Self::Gone => "gone",
+            Self::Broken { .. } => "broken",
+            Self::UnknownTool { .. } => "unknown_tool",
+            Self::SkillAsTool => "skill_as_tool",
+            Self::MissingArgument { .. } => "missing_argument",
+            Self::BadArgument { .. } => "bad_argument",
+            Self::UnknownArgument { .. } => "unknown_argument",
+            Self::BadPath { .. } => "bad_path",
+            Self::NoFile { .. } => "no_file",
+            Self::NoDirectory { .. } => "no_directory",
+            Self::IsDirectory { .. } => "is_directory",
+            Self::NotDirectory { .. } => "not_directory",
+            Self::Forbidden { .. } => "forbidden",
+            Self::Binary { .. } => "binary",
+            Self::TooLarge { .. } => "too_large",
+            Self::Failed { .. } => "failed",
+        }
+    }
+}
+
+impl Fault {
+    /// Returns what was wrong and what to do instead, on one bounded line.
+    ///
+    /// ```
+    /// use repertoire_model::answer::{Fault, FaultKind, Wording};
+    /// let fault = Fault { tool: "pdf".to_owned(), skill: None, kind: FaultKind::SkillAsTool };
+    /// let expect = "`pdf` is a skill, not a tool. To use it, call `load_skill` with {\"name\":\"pdf\"}.";
+    /// assert_eq!(fault.message(&Wording::default()), expect);
+    /// ```
+    pub fn message(&self, wording: &Wording) -> String {
+        let tool = line(&self.tool);
+        let skill = line(self.skill.as_deref().unwrap_or_default());
+        match &self.kind {
+            FaultKind::UnknownSkill { near, total, all } => unknown_skill(&skill, near, *total, all, wording),
+            FaultKind::NotPermitted => format!("Skill `{skill}` exists, but you may not use it."),
+            FaultKind::Gone => format!("Skill `{skill}` was removed since it was listed; go on without it."),
+            FaultKind::Broken { reason } => format!("Skill `{skill}` cannot be used: {}.", clause(reason)),
+            FaultKind::UnknownTool { tools } => {
+                let tools = names(tools, MAX_NAMED);
+                let known = if tools.is_empty() { String::new() } else { format!(" Tools: {tools}.") };
+                format!("There is no tool `{tool}`. If it belongs to a skill, load the skill first.{known}")
+            }
+            FaultKind::SkillAsTool => {
+                let skill = if skill.is_empty() { &tool } else { &skill };
+                let Wording { load, name, .. } = wording;
+                let arguments = serde_json::json!({ name: skill });
+                format!("`{skill}` is a skill, not a tool. To use it, call `{load}` with {arguments}.")
+            }
+            FaultKind::MissingArgument { name } => {
+                format!("`{tool}` needs the argument `{}`.", line(name))
+            }
+            FaultKind::BadArgument { name, expected } => {
+                format!("`{tool}` takes as `{}`: {}.", line(name), clause(expected))
+            }
+            FaultKind::UnknownArgument { name, takes } => {
+                format!("`{tool}` has no argument `{}`. It takes: {}.", line(name), names(takes, MAX_NAMED))
+            }
+            _ => self.about_path(&skill, wording),
+        }
+    }
+
+    /// Returns the message of a fault that has to do with a file.
+    fn about_path(&self, skill: &str, wording: &Wording) -> String {
+        let list = wording.list_files.as_ref();
+        let list = list.map(|tool| format!(" Call `{tool}` to see its files.")).unwrap_or_default();
+        match &self.kind {
+            FaultKind::BadPath { path, reason } => format!(
+                "`{}` is no path of a file in a skill: {}. Give it relative to the skill's directory.",
+                line(path),
+                clause(reason)
+            ),
+            FaultKind::NoFile { path, near } if near.is_empty() => {
+                format!("Skill `{skill}` has no file `{}`.{list}", line(path))
+            }
+            FaultKind::NoFile { path, near } => {
+                format!("Skill `{skill}` has no file `{}`. Nearest: {}.", line(path), names(near, MAX_NEAR))
+            }
+            FaultKind::NoDirectory { path } => {
+                format!("Skill `{skill}` has no directory `{}`.{list}", line(path))
+            }
+            FaultKind::IsDirectory { path } => format!("`{}` is a directory, not a file.{list}", line(path)),
+            FaultKind::NotDirectory { path } => format!("`{}` is a file, not a directory.", line(path)),
+            FaultKind::Forbidden { path } => {
+                format!("`{}` is never read: it is hidden, a link or no plain file.", line(path))
+            }
+            FaultKind::Binary { path, media_type, size } => {
+                format!(
+                    "`{}` is not text ({}, {size} bytes) and cannot be shown.",
+                    line(path),
+                    line(media_type)
+                )
+            }
+            FaultKind::TooLarge { path } => format!("`{}` is too large to be read.", line(path)),
+            FaultKind::Failed { reason } => format!("The call failed: {}.", clause(reason)),
+            _ => String::new(),
+        }
+    }
+}
+
+fn unknown_skill(skill: &str, near: &[String], total: usize, all: &[String], wording: &Wording) -> String {
+    if wording.errors == ErrorStyle::Menu {
+        return format!("Unknown skill '{skill}'. Check the skill menu.");
+    }
+    let mut message = format!("There is no skill `{skill}`.");
+    if !near.is_empty() {
+        message.push_str(&format!(" Nearest: {}.", names(near, MAX_NEAR)));
+    }
+    message.push_str(&match &wording.list {
+        _ if total == 0 => " There are no skills.".to_owned(),
+        _ if !all.is_empty() => format!(" Available ({total}): {}.", names(all, MAX_NAMED)),
+        Some(tool) => format!(" Available: {total}; call `{tool}` to see them."),
+        None => format!(" Available: {total}."),
+    });
+    message
+}
+
+fn names(names: &[String], limit: usize) -> String {
+    let shown: Vec<String> = names.iter().take(limit).map(|name| line(name)).collect();
+    let more = if names.len() > limit { ", …" } else { "" };
+    format!("{}{more}", shown.join(", "))
+}
+
+/// Returns `text` as a part of a sentence that ends after it.
+fn clause(text: &str) -> String {
+    line(text).trim_end_matches('.').to_owned()
+}

@@ -1,0 +1,96 @@
+//! Which of the ways.
+
+use serde_json::{Value, json};
+
+use super::{json, markdown, text, xml};
+use crate::answer::{Answer, Wording};
+
+/// How an answer is written down.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Render {
+    /// Content in elements that it cannot close; the default for models.
+    #[default]
+    Xml,
+    /// One JSON object with every key present, in the shape of Bernstein's `load_skill`.
+    Json,
+    /// The sentences of the harness guide, word for word.
+    Text,
+    /// Headings, lists and fenced text.
+    Markdown,
+}
+
+impl Render {
+    /// Every way.
+    pub const ALL: [Self; 4] = [Self::Xml, Self::Json, Self::Text, Self::Markdown];
+
+    /// Returns the word used on every surface.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Xml => "xml",
+            Self::Json => "json",
+            Self::Text => "text",
+            Self::Markdown => "markdown",
+        }
+    }
+
+    /// Returns the way that goes by `word`.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|render| render.as_str() == word)
+    }
+}
+
+impl Answer {
+    /// Returns the answer as the model reads it; no line end is added to its end.
+    ///
+    /// ```
+    /// use repertoire_model::SkillName;
+    /// use repertoire_model::answer::{Answer, Render, Wording};
+    /// let answer = Answer::Unloaded(SkillName::new("pdf").unwrap());
+    /// assert_eq!(answer.render(Render::Text, &Wording::default()), "Unloaded skill 'pdf'.");
+    /// ```
+    pub fn render(&self, render: Render, wording: &Wording) -> String {
+        match render {
+            Render::Xml => xml::render(self, wording),
+            Render::Json => json::shape(self, wording).to_string(),
+            Render::Text => text::render(self, wording),
+            Render::Markdown => markdown::render(self, wording),
+        }
+    }
+
+    /// Returns the answer as a program reads it, whatever the model reads: the object of [`Render::Json`], a word for its
+    /// `kind`, for a fault a word for which `fault` it is, and the [`metadata`](Self::metadata) where there is some.
+    pub fn data(&self, wording: &Wording) -> Value {
+        let mut data = json::shape(self, wording);
+        data["kind"] = self.kind().into();
+        if let Self::Fault(fault) = self {
+            data["fault"] = fault.kind.as_str().into();
+        }
+        if let Some(metadata) = self.metadata() {
+            data["metadata"] = metadata;
+        }
+        data
+    }
+
+    /// Returns what a host notes down about a message that puts skills into the context: that it does, and which.
+    pub fn metadata(&self) -> Option<Value> {
+        let injections = self.injections();
+        let ids: Vec<&str> = injections.iter().map(|injection| injection.name.as_str()).collect();
+        (!ids.is_empty()).then(|| json!({ "skillInjection": true, "skillIds": ids }))
+    }
+
+    /// Returns the word for what kind of answer this is.
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Loaded(_) => "loaded",
+            Self::Acknowledged(_) => "acknowledged",
+            Self::Bucket(_) => "bucket",
+            Self::Unloaded(_) => "unloaded",
+            Self::NotLoaded(_) => "not_loaded",
+            Self::File(_) => "file",
+            Self::Files(_) => "files",
+            Self::Skills(_) => "skills",
+            Self::Custom { .. } => "custom",
+            Self::Fault(_) => "error",
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! `json`: one object, every key always present, in this order.
+//!
+//! Answers of `load_skill`, its faults included: `name`, `body`, `available_references`, `available_scripts`,
+//! `available_assets`, `reference_content`, `script_content`, `asset_content`, `error`, `digest`, `tokens`, `version`, `note`;
+//! and `required`, a list of `name`, `body`, `digest`, where other skills were loaded first.
+//!
+//! | answer | keys |
+//! |---|---|
+//! | a file | `skill`, `path`, `content`, `first_line`, `lines`, `total_lines`, `size`, `truncated`, `next_line`, `note`, `error` |
+//! | files | `skill`, `directory`, `files` (each `path`, `size`, `kind`), `more`, `error` |
+//! | skills | `query`, `skills` (each `name`, `description`, `tags`, `loaded`), `more`, `error` |
+//! | an unload | `name`, `unloaded`, `error` |
+//! | a host's own tool | `result`, `error` |
+//! | any other fault | `error`, `kind` |
+
+use serde_json::{Map, Value, json};
+
+use super::sentence;
+use crate::FileKind;
+use crate::answer::{
+    Acknowledged, Answer, BucketText, Fault, FileList, FileText, Loaded, LoadedSkill, SkillList, Wording,
+};
+
+/// Returns the object.
+pub(super) fn shape(answer: &Answer, wording: &Wording) -> Value {
+    match answer {
+        Answer::Loaded(loaded) => self::loaded(loaded),
+        Answer::Acknowledged(acknowledged) => self::acknowledged(acknowledged),
+        Answer::Bucket(bucket) => self::bucket(bucket, wording),
+        Answer::Unloaded(name) => json!({ "name": name.as_str(), "unloaded": true, "error": null }),
+        Answer::NotLoaded(name) => json!({ "name": name.as_str(), "unloaded": false, "error": null }),
+        Answer::File(file) => self::file(file, wording),
+        Answer::Files(files) => self::files(files),
+        Answer::Skills(skills) => self::skills(skills),
+        Answer::Custom { text, is_error: false } => json!({ "result": text, "error": null }),
+        Answer::Custom { text, is_error: true } => json!({ "result": null, "error": text }),
+        Answer::Fault(fault) => self::fault(fault, wording),
+    }
+}
+
+/// An answer of `load_skill`; what it does not say is empty.
+#[derive(Default)]
+struct Load<'a> {
+    name: &'a str,
+    body: &'a str,
+    references: &'a [String],
+    scripts: &'a [String],
+    assets: &'a [String],
+    content: Option<(FileKind, &'a str)>,
+    error: Option<String>,
+    digest: Option<String>,
+    tokens: Option<usize>,
+    version: Option<&'a str>,
+    note: Option<String>,
+}
+
+impl Load<'_> {
+    fn object(self) -> Map<String, Value> {
+        let content = |kind: FileKind| self.content.filter(|(of, _)| *of == kind).map(|(_, text)| text);
+        let object = json!({
+            "name": self.name,
+            "body": self.body,
+            "available_references": self.references,
+            "available_scripts": self.scripts,
+            "available_assets": self.assets,
+            "reference_content": content(FileKind::Reference),
+            "script_content": content(FileKind::Script),
+            "asset_content": content(FileKind::Asset),
+            "error": self.error,
+            "digest": self.digest,
+            "tokens": self.tokens,
+            "version": self.version,
+            "note": self.note,
+        });
+        match object {
+            Value::Object(object) => object,
+            _ => Map::new(),
+        }
+    }
+}
+
+fn loaded(loaded: &Loaded) -> Value {
+    let skill = &loaded.skill;
+    let notes = sentence::notes(loaded);
+    let mut object = Load {
+        name: skill.name.as_str(),
+        body: &skill.body,
+        references: &skill.references,
+        scripts: &skill.scripts,
+        assets: &skill.assets,
+        digest: Some(skill.digest.to_string()),
+        tokens: Some(skill.tokens),
+        version: skill.version.as_deref(),
+        note: (!notes.is_empty()).then(|| notes.join("\n")),
+        ..Load::default()
+    }
+    .object();
+    if !loaded.first.is_empty() {
+        object.insert("required".to_owned(), loaded.first.iter().map(required).collect());
+    }
+    object.into()
+}
+
+fn required(skill: &LoadedSkill) -> Value {
+    json!({ "name": skill.name.as_str(), "body": skill.body, "digest": skill.digest.to_string() })
+}
+
+fn acknowledged(acknowledged: &Acknowledged) -> Value {
+    let load = Load {
+        name: acknowledged.name.as_str(),
+        references: &acknowledged.references,
+        scripts: &acknowledged.scripts,
+        assets: &acknowledged.assets,
+        version: acknowledged.version.as_deref(),
+        note: Some(sentence::acknowledgement(acknowledged)),
+        ..Load::default()
+    };
+    load.object().into()
+}
+
+fn bucket(bucket: &BucketText, wording: &Wording) -> Value {
+    // There are three places for content; what is of no such kind is there to be read.
+    let kind = match bucket.kind {
+        FileKind::Script | FileKind::Asset => bucket.kind,
+        FileKind::Reference | FileKind::Manifest | FileKind::Other => FileKind::Reference,
+    };
+    let load = Load {
+        name: bucket.file.skill.as_str(),
+        references: &bucket.references,
+        scripts: &bucket.scripts,
+        assets: &bucket.assets,
+        content: Some((kind, &bucket.file.text)),
+        note: sentence::reach(&bucket.file, wording),
+        ..Load::default()
+    };
+    load.object().into()
+}
+
+fn file(file: &FileText, wording: &Wording) -> Value {
+    json!({
+        "skill": file.skill.as_str(),
+        "path": file.path.as_str(),
+        "content": file.text,
+        "first_line": file.first_line,
+        "lines": file.lines,
+        "total_lines": file.total_lines,
+        "size": file.size,
+        "truncated": file.truncation.is_some(),
+        "next_line": file.truncation.and_then(|truncation| truncation.next_line),
+        "note": sentence::reach(file, wording),
+        "error": null,
+    })
+}
+
+fn files(list: &FileList) -> Value {
+    let files = list.files.iter();
+    let files = files
+        .map(|file| json!({ "path": file.path, "size": file.size, "kind": file.kind.as_str() }))
+        .collect::<Value>();
+    json!({
+        "skill": list.skill.as_str(), "directory": list.directory, "files": files, "more": list.more, "error": null,
+    })
+}
+
+fn skills(list: &SkillList) -> Value {
+    let skills = list.skills.iter();
+    let skills = skills
+        .map(|skill| {
+            json!({
+                "name": skill.name.as_str(),
+                "description": sentence::description(&skill.description),
+                "tags": skill.tags,
+                "loaded": skill.loaded,
+            })
+        })
+        .collect::<Value>();
+    json!({ "query": list.query, "skills": skills, "more": list.more, "error": null })
+}
+
+fn fault(fault: &Fault, wording: &Wording) -> Value {
+    let message = fault.message(wording);
+    if fault.tool != wording.load {
+        return json!({ "error": message, "kind": fault.kind.as_str() });
+    }
+    let name = sentence::line(fault.skill.as_deref().unwrap_or_default());
+    Load { name: &name, error: Some(message), ..Load::default() }.object().into()
+}

@@ -1,0 +1,126 @@
+//! `markdown`: instructions below a line with their price and a comment with their digest, lists, and fenced files.
+
+use super::sentence;
+use crate::answer::{Answer, FileList, FileText, Loaded, LoadedSkill, SkillList, Wording};
+use crate::text;
+
+pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
+    match answer {
+        Answer::Loaded(loaded) => self::loaded(loaded, wording),
+        Answer::Acknowledged(acknowledged) => {
+            let sentence = sentence::acknowledgement(acknowledged);
+            format!("Skill loaded before: {}\n{sentence}", acknowledged.name)
+        }
+        Answer::Bucket(bucket) => file(&bucket.file, wording),
+        Answer::Unloaded(name) => format!("Skill unloaded: {name}"),
+        Answer::NotLoaded(name) => format!("Skill not loaded: {name}"),
+        Answer::File(file) => self::file(file, wording),
+        Answer::Files(files) => self::files(files),
+        Answer::Skills(skills) => self::skills(skills),
+        Answer::Custom { text, .. } => text.clone(),
+        Answer::Fault(fault) => format!("**Error:** {}", fault.message(wording)),
+    }
+}
+
+fn loaded(loaded: &Loaded, wording: &Wording) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(sentence::skills(loaded).map(instructions));
+    parts.extend(sentence::skills(loaded).filter_map(|skill| resources(skill, wording)));
+    for skill in sentence::skills(loaded) {
+        parts.extend(outline(skill));
+        parts.extend(sentence::read_section(skill, wording));
+    }
+    // A mark before each keeps a note from posing as anything else.
+    let notes: Vec<String> = sentence::notes(loaded).iter().map(|note| format!("> {note}")).collect();
+    parts.extend((!notes.is_empty()).then(|| notes.join("\n>\n")));
+    parts.extend(sentence::usage(loaded, wording));
+    parts.join("\n\n")
+}
+
+fn instructions(skill: &LoadedSkill) -> String {
+    let LoadedSkill { name, body, digest, tokens, .. } = skill;
+    let digest = digest.to_stamp();
+    let bytes = body.len();
+    format!(
+        "Skill loaded: {name} (approx. {tokens} tokens)\n<!-- skill {name} {digest} {bytes} bytes -->\n\n{body}"
+    )
+}
+
+fn resources(skill: &LoadedSkill, wording: &Wording) -> Option<String> {
+    if skill.files.is_empty() && skill.more_files == 0 {
+        return None;
+    }
+    let mut lines = vec![format!("Files of skill {}:", skill.name), String::new()];
+    lines.extend(skill.files.iter().map(|path| format!("- {}", code(path))));
+    lines.extend(sentence::more_files(skill.more_files, wording).map(|more| format!("- {more}")));
+    Some(lines.join("\n"))
+}
+
+fn outline(skill: &LoadedSkill) -> Option<String> {
+    if skill.outline.is_empty() {
+        return None;
+    }
+    let mut lines = vec![format!("Sections of skill {}, by lines of SKILL.md:", skill.name), String::new()];
+    lines.extend(skill.outline.iter().map(|section| {
+        let indent = "  ".repeat(usize::from(section.level.saturating_sub(1)));
+        let (first, last, tokens) = (section.first_line, section.last_line, section.tokens);
+        format!("{indent}- {first}-{last} ~{tokens} tokens: {}", sentence::line(&section.title))
+    }));
+    Some(lines.join("\n"))
+}
+
+fn file(file: &FileText, wording: &Wording) -> String {
+    let lines = sentence::lines(file).map(|lines| format!(", lines {lines} of {}", file.total_lines));
+    let mut parts = vec![format!(
+        "File {} of skill {}{} ({} bytes)",
+        code(file.path.as_str()),
+        file.skill,
+        lines.unwrap_or_default(),
+        file.size
+    )];
+    if !file.text.is_empty() {
+        let fence = fence(&file.text);
+        let line_end = if file.text.ends_with('\n') { "" } else { "\n" };
+        parts.push(sentence::UNTRUSTED.to_owned());
+        parts.push(format!("{fence}\n{}{line_end}{fence}", file.text));
+    }
+    parts.extend(sentence::reach(file, wording));
+    parts.join("\n\n")
+}
+
+/// Returns a fence that is longer than any run of backticks in `text`.
+fn fence(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or_default();
+    "`".repeat((longest + 1).max(3))
+}
+
+fn files(list: &FileList) -> String {
+    let below = list.directory.as_ref().map(|directory| format!(" below {}", code(directory)));
+    let mut lines =
+        vec![format!("Files of skill {}{}:", list.skill, below.unwrap_or_default()), String::new()];
+    lines.extend(list.files.iter().map(|file| format!("- {} ({} bytes)", code(&file.path), file.size)));
+    if list.files.is_empty() {
+        lines.push("- none".to_owned());
+    }
+    lines.extend(sentence::more_listed_files(list.more).map(|more| format!("- {more}")));
+    lines.join("\n")
+}
+
+fn skills(list: &SkillList) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for skill in &list.skills {
+        let description = sentence::description(&skill.description);
+        let loaded = if skill.loaded { " (loaded)" } else { "" };
+        lines.push(format!("- **{}**{loaded}: {description}", skill.name));
+    }
+    if lines.is_empty() {
+        lines.push("No skills.".to_owned());
+    }
+    lines.extend(sentence::more_skills(list.more).map(|more| format!("- {more}")));
+    lines.join("\n")
+}
+
+/// Returns `text` as code; a backtick would end it and becomes an apostrophe.
+fn code(text: &str) -> String {
+    format!("`{}`", text::visible_line(text).replace('`', "'"))
+}

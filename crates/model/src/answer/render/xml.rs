@@ -1,0 +1,213 @@
+//! `xml`: content in elements that it cannot close. The default for models.
+
+use std::collections::BTreeMap;
+
+use super::guard::guard;
+use super::sentence;
+use crate::answer::{
+    Acknowledged, Answer, Fault, FileList, FileText, Loaded, LoadedSkill, SkillList, Wording,
+};
+use crate::catalog::render::escape::{push_html, push_xml};
+use crate::text;
+
+pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
+    match answer {
+        Answer::Loaded(loaded) => self::loaded(loaded, wording),
+        Answer::Acknowledged(acknowledged) => self::acknowledged(acknowledged),
+        Answer::Bucket(bucket) => file(&bucket.file, wording),
+        Answer::Unloaded(name) => format!("Skill `{name}` is unloaded: stop following its instructions."),
+        Answer::NotLoaded(name) => format!("Skill `{name}` is not loaded."),
+        Answer::File(file) => self::file(file, wording),
+        Answer::Files(files) => self::files(files),
+        Answer::Skills(skills) => self::skills(skills),
+        Answer::Custom { text, .. } => text.clone(),
+        Answer::Fault(fault) => self::fault(fault, wording),
+    }
+}
+
+fn loaded(loaded: &Loaded, wording: &Wording) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    parts.extend(sentence::skills(loaded).map(instructions));
+    parts.extend(sentence::skills(loaded).filter_map(|skill| resources(skill, wording)));
+    for skill in sentence::skills(loaded) {
+        parts.extend(outline(skill));
+        parts.extend(sentence::read_section(skill, wording));
+    }
+    parts.extend(sentence::notes(loaded).iter().map(|note| escaped(note)));
+    parts.extend(sentence::usage(loaded, wording));
+    parts.join("\n")
+}
+
+fn instructions(skill: &LoadedSkill) -> String {
+    let mut tag = Tag::open("skill");
+    tag.attribute("name", skill.name.as_str());
+    tag.optional("version", skill.version.as_deref());
+    tag.attribute("digest", &skill.digest.to_stamp());
+    tag.attribute("tokens", &format!("~{}", skill.tokens));
+    tag.optional("license", skill.license.as_deref());
+    tag.optional("compatibility", skill.compatibility.as_deref());
+    let tools = skill.allowed_tools.join(", ");
+    tag.optional("allowed-tools", (!tools.is_empty()).then_some(&tools));
+    tag.around(&format!("\n{}\n", guard(&skill.body)))
+}
+
+fn resources(skill: &LoadedSkill, wording: &Wording) -> Option<String> {
+    if skill.files.is_empty() && skill.more_files == 0 {
+        return None;
+    }
+    let mut tag = Tag::open("skill_resources");
+    tag.attribute("skill", skill.name.as_str());
+    let mut content = "\n".to_owned();
+    for path in &skill.files {
+        content.push_str(&shown_path(path));
+        content.push('\n');
+    }
+    push_line(&mut content, sentence::more_files(skill.more_files, wording));
+    Some(tag.around(&content))
+}
+
+fn outline(skill: &LoadedSkill) -> Option<String> {
+    if skill.outline.is_empty() {
+        return None;
+    }
+    let mut tag = Tag::open("skill_outline");
+    tag.attribute("skill", skill.name.as_str());
+    tag.optional("soft_limit", skill.soft_limit.map(|limit| limit.to_string()).as_deref());
+    let mut content = "\n".to_owned();
+    for section in &skill.outline {
+        let marks = "#".repeat(usize::from(section.level));
+        let (first, last, tokens) = (section.first_line, section.last_line, section.tokens);
+        let title = guard(&sentence::line(&section.title));
+        content.push_str(&format!("{first}-{last} ~{tokens} tokens  {marks} {title}\n"));
+    }
+    Some(tag.around(&content))
+}
+
+fn acknowledged(acknowledged: &Acknowledged) -> String {
+    let mut tag = Tag::open("skill_active");
+    tag.attribute("name", acknowledged.name.as_str());
+    if acknowledged.turn > 0 {
+        tag.attribute("turn", &acknowledged.turn.to_string());
+    }
+    tag.optional("version", acknowledged.version.as_deref());
+    tag.around(&sentence::acknowledgement(acknowledged))
+}
+
+fn file(file: &FileText, wording: &Wording) -> String {
+    let mut tag = Tag::open("skill_file");
+    tag.attribute("skill", file.skill.as_str());
+    tag.attribute("path", file.path.as_str());
+    tag.optional("lines", sentence::lines(file).as_deref());
+    tag.attribute("total_lines", &file.total_lines.to_string());
+    tag.attribute("size", &file.size.to_string());
+    let mut parts = Vec::new();
+    if file.text.is_empty() {
+        parts.push(tag.around(""));
+    } else {
+        let line_end = if file.text.ends_with('\n') { "" } else { "\n" };
+        parts.push(sentence::UNTRUSTED.to_owned());
+        parts.push(tag.around(&format!("\n{}{line_end}", guard(&file.text))));
+    }
+    parts.extend(sentence::reach(file, wording));
+    parts.join("\n")
+}
+
+fn files(list: &FileList) -> String {
+    let mut tag = Tag::open("skill_files");
+    tag.attribute("skill", list.skill.as_str());
+    tag.optional("directory", list.directory.as_deref());
+    tag.attribute("sizes", "bytes");
+    let mut groups: BTreeMap<&str, Vec<(&str, u64)>> = BTreeMap::new();
+    for file in &list.files {
+        let (directory, name) = file.path.rsplit_once('/').unwrap_or(("", &file.path));
+        groups.entry(directory).or_default().push((name, file.size));
+    }
+    let mut content = "\n".to_owned();
+    if list.files.is_empty() {
+        content.push_str("(none)\n");
+    }
+    for (directory, mut files) in groups {
+        let indent = if directory.is_empty() { "" } else { "  " };
+        if !directory.is_empty() {
+            content.push_str(&format!("{}/\n", shown_path(directory)));
+        }
+        files.sort_unstable();
+        for (name, size) in files {
+            content.push_str(&format!("{indent}{} {size}\n", shown_path(name)));
+        }
+    }
+    push_line(&mut content, sentence::more_listed_files(list.more));
+    tag.around(&content)
+}
+
+fn skills(list: &SkillList) -> String {
+    let mut tag = Tag::open("skills");
+    tag.optional("query", list.query.as_deref());
+    let mut content = "\n".to_owned();
+    if list.skills.is_empty() {
+        content.push_str("(none)\n");
+    }
+    for skill in &list.skills {
+        let mut tag = Tag::open("skill");
+        tag.attribute("name", skill.name.as_str());
+        tag.optional("loaded", skill.loaded.then_some("true"));
+        content.push_str(&tag.around(&escaped(&sentence::description(&skill.description))));
+        content.push('\n');
+    }
+    push_line(&mut content, sentence::more_skills(list.more));
+    tag.around(&content)
+}
+
+fn fault(fault: &Fault, wording: &Wording) -> String {
+    let mut tag = Tag::open("skill_error");
+    tag.attribute("kind", fault.kind.as_str());
+    tag.around(&escaped(&fault.message(wording)))
+}
+
+/// A tag that is being opened.
+struct Tag {
+    name: &'static str,
+    text: String,
+}
+
+impl Tag {
+    fn open(name: &'static str) -> Self {
+        Self { name, text: format!("<{name}") }
+    }
+
+    fn attribute(&mut self, key: &str, value: &str) {
+        self.text.push_str(&format!(" {key}=\""));
+        push_html(&mut self.text, &sentence::line(value));
+        self.text.push('"');
+    }
+
+    fn optional(&mut self, key: &str, value: Option<&str>) {
+        if let Some(value) = value {
+            self.attribute(key, value);
+        }
+    }
+
+    /// Returns the element with `content`, which cannot hold its end.
+    fn around(self, content: &str) -> String {
+        let Self { name, text } = self;
+        format!("{text}>{content}</{name}>")
+    }
+}
+
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    push_xml(&mut escaped, text);
+    escaped
+}
+
+/// Returns `path` as a model can hand it back: not escaped, for it is no parser.
+fn shown_path(path: &str) -> String {
+    guard(&text::visible_line(path))
+}
+
+fn push_line(content: &mut String, line: Option<String>) {
+    if let Some(line) = line {
+        content.push_str(&line);
+        content.push('\n');
+    }
+}

@@ -1,0 +1,188 @@
+//! The note that tells a model what changed since its catalog was written.
+//!
+//! A catalog stands at the start of a cached prompt, so it stays as it is while a conversation lasts. What was added, removed or
+//! described anew is told at the end instead, as data in a wrapper of its own.
+
+use std::collections::BTreeMap;
+
+use crate::catalog::render::escape::push_xml;
+use crate::catalog::{flatten, shown_name};
+use crate::name::USABLE_MAX_CHARS;
+use crate::text::shorten;
+
+/// The most skills that are listed for each kind of change; the others are counted.
+pub const MAX_LISTED: usize = 50;
+
+/// The most characters of a description.
+pub const MAX_DELTA_DESCRIPTION_CHARS: usize = 240;
+
+/// What changed between two catalogs, each list sorted by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Delta {
+    /// Skills that were not there before.
+    pub added: Vec<Described>,
+    /// The names of those that are no longer there.
+    pub removed: Vec<String>,
+    /// Skills that are described anew.
+    pub changed: Vec<Described>,
+}
+
+/// A skill as a note shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Described {
+    /// Its name.
+    pub name: String,
+    /// What it does and when to use it, on one line and shortened.
+    pub description: String,
+}
+
+impl Delta {
+    /// Returns what turns the skills of `old` into those of `new`, each a name and a description, in any order.
+    ///
+    /// ```
+    /// use repertoire_model::delta::Delta;
+    /// let delta = Delta::between(&[("git", "Commits.")], &[("docx", "Word files."), ("git", "Commits.")]);
+    /// assert_eq!(
+    ///     delta.render("load_skill"),
+    ///     "The skills you can load with `load_skill` have changed:\n\
+    ///      <skills_changed>\nAdded:\n- docx: Word files.\n</skills_changed>"
+    /// );
+    /// ```
+    pub fn between(old: &[(&str, &str)], new: &[(&str, &str)]) -> Self {
+        let (old, new) = (by_name(old), by_name(new));
+        let mut delta = Self::default();
+        for (name, description) in &new {
+            let described = || Described { name: (*name).to_owned(), description: shown(description) };
+            match old.get(name) {
+                None => delta.added.push(described()),
+                Some(before) if flatten(before) != flatten(description) => delta.changed.push(described()),
+                Some(_) => (),
+            }
+        }
+        delta.removed =
+            old.keys().filter(|name| !new.contains_key(*name)).map(|name| (*name).to_owned()).collect();
+        delta
+    }
+
+    /// Returns whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
+    }
+
+    /// Returns the note, without a line end at its end; the empty text where nothing changed.
+    pub fn render(&self, load_tool: &str) -> String {
+        if self.is_empty() {
+            return String::new();
+        }
+        let mut note =
+            format!("The skills you can load with `{load_tool}` have changed:\n<skills_changed>\n");
+        push_described(&mut note, "Added", &self.added);
+        if !self.removed.is_empty() {
+            note.push_str("Removed: ");
+            for (index, name) in self.removed.iter().take(MAX_LISTED).enumerate() {
+                note.push_str(if index == 0 { "" } else { ", " });
+                push_name(&mut note, name);
+            }
+            if let Some(more) = more(self.removed.len()) {
+                note.push_str(&format!(", and {more} more"));
+            }
+            note.push('\n');
+        }
+        push_described(&mut note, "Changed", &self.changed);
+        note.push_str("</skills_changed>");
+        note
+    }
+}
+
+fn by_name<'a>(skills: &[(&'a str, &'a str)]) -> BTreeMap<&'a str, &'a str> {
+    skills.iter().copied().collect()
+}
+
+fn shown(description: &str) -> String {
+    shorten(&flatten(description), MAX_DELTA_DESCRIPTION_CHARS)
+}
+
+fn push_described(note: &mut String, title: &str, skills: &[Described]) {
+    if skills.is_empty() {
+        return;
+    }
+    note.push_str(title);
+    note.push_str(":\n");
+    for skill in skills.iter().take(MAX_LISTED) {
+        note.push_str("- ");
+        push_name(note, &skill.name);
+        if !skill.description.is_empty() {
+            note.push_str(": ");
+            push_xml(note, &shown(&skill.description));
+        }
+        note.push('\n');
+    }
+    if let Some(more) = more(skills.len()) {
+        note.push_str(&format!("- and {more} more\n"));
+    }
+}
+
+fn push_name(note: &mut String, name: &str) {
+    push_xml(note, &shorten(&shown_name(name), USABLE_MAX_CHARS));
+}
+
+fn more(count: usize) -> Option<usize> {
+    count.checked_sub(MAX_LISTED).filter(|more| *more > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn the_note_is_terse_and_sorted() {
+        let old = [("git", "Commits."), ("pdf", "Old."), ("zip", "Packs."), ("csv", "Tables.")];
+        let new = [("pdf", "New\n  words."), ("git", " Commits. "), ("docx", "Word <b>."), ("apt", "")];
+        let delta = Delta::between(&old, &new);
+        assert_eq!(
+            delta.render("load_skill"),
+            "The skills you can load with `load_skill` have changed:\n<skills_changed>\nAdded:\n- apt\n- docx: Word \
+             &lt;b&gt;.\nRemoved: csv, zip\nChanged:\n- pdf: New words.\n</skills_changed>"
+        );
+        assert!(Delta::between(&old, &old).is_empty());
+        assert_eq!(Delta::default().render("load_skill"), "");
+    }
+
+    #[test]
+    fn what_is_not_listed_is_counted() {
+        let names: Vec<String> = (0..MAX_LISTED + 2).map(|index| format!("skill-{index:03}")).collect();
+        let skills: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "x")).collect();
+        assert!(Delta::between(&[], &skills).render("t").contains("\n- skill-049: x\n- and 2 more\n<"));
+        assert!(Delta::between(&skills, &[]).render("t").contains(", skill-049, and 2 more\n<"));
+    }
+
+    fn borrowed(skills: &[(String, String)]) -> Vec<(&str, &str)> {
+        skills.iter().map(|(name, description)| (name.as_str(), description.as_str())).collect()
+    }
+
+    fn skills() -> impl Strategy<Value = Vec<(String, String)>> {
+        let text = || "([a-z <>/&\r\n\u{2028}\u{202e}]|</skills_changed>){0,12}";
+        prop::collection::vec((text(), text()), 0..6)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn content_stays_in_its_line(old in skills(), new in skills()) {
+            let delta = Delta::between(&borrowed(&old), &borrowed(&new));
+            let note = delta.render("load_skill");
+            let titles = [!delta.added.is_empty(), !delta.removed.is_empty(), !delta.changed.is_empty()];
+            let titles = titles.into_iter().filter(|is_there| *is_there).count();
+            let expect = match delta.is_empty() {
+                true => (0, 0),
+                false => (3 + titles + delta.added.len() + delta.changed.len(), 2),
+            };
+            prop_assert_eq!((note.lines().count(), note.matches('<').count()), expect);
+            let is_hidden = note.contains(['\u{202e}', '\u{2028}', '\r']);
+            prop_assert!(!is_hidden);
+        }
+    }
+}

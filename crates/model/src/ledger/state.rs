@@ -1,0 +1,96 @@
+//! The ledger and what can be asked of it.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use super::{Presence, Record};
+use crate::{Digest, SkillName};
+
+/// What is known about the skills of one conversation.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ledger {
+    pub(super) skills: BTreeMap<SkillName, Entry>,
+    pub(super) turn: u64,
+    /// How often the counting of turns began anew, because history was cut off.
+    pub(super) era: u64,
+}
+
+/// A record, and what only the ledger needs to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) record: Record,
+    /// The digest of the instructions in the prompt, which are what is left when those of the transcript go.
+    pub(super) prompt: Option<Digest>,
+    /// The era of the record's turn.
+    pub(super) era: u64,
+    /// Whether the instructions are lost because somebody wanted them to go.
+    pub(super) is_dismissed: bool,
+}
+
+impl Ledger {
+    /// Returns the ledger of a conversation that has not begun.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns the current turn; 0 before the first.
+    pub fn turn(&self) -> u64 {
+        self.turn
+    }
+
+    /// Begins the next turn and returns its number.
+    pub fn advance(&mut self) -> u64 {
+        self.turn += 1;
+        self.turn
+    }
+
+    /// Returns what is known about `name`; `None` where it is absent.
+    pub fn record(&self, name: &SkillName) -> Option<&Record> {
+        self.skills.get(name).map(|entry| &entry.record)
+    }
+
+    /// Returns whether the instructions of `name` are in the context. A text that is no name is absent.
+    pub fn presence(&self, name: &str) -> Presence {
+        self.skills.get(name).map_or(Presence::Absent, |entry| entry.record.presence)
+    }
+
+    /// Returns all that is known, sorted by name.
+    pub fn records(&self) -> impl Iterator<Item = (&SkillName, &Record)> {
+        self.skills.iter().map(|(name, entry)| (name, &entry.record))
+    }
+
+    /// Returns the skills that the model works with, current or out of date, sorted by name.
+    pub fn active(&self) -> impl Iterator<Item = &SkillName> {
+        self.records().filter(|(_, record)| record.is_active()).map(|(name, _)| name)
+    }
+
+    /// Returns the skills that a compaction took from the model, the last loaded first and ties by name.
+    ///
+    /// Those that a host evicted are not among them: nobody wants them back.
+    pub fn lost_by_recency(&self) -> Vec<(&SkillName, &Record)> {
+        let is_wanted = |entry: &Entry| entry.record.presence == Presence::Lost && !entry.is_dismissed;
+        let mut lost: Vec<_> = self.skills.iter().filter(|(_, entry)| is_wanted(entry)).collect();
+        // The sort is stable, so skills of one turn stay in the order of their names.
+        lost.sort_by_key(|(_, entry)| Reverse((entry.era, entry.record.turn)));
+        lost.into_iter().map(|(name, entry)| (name, &entry.record)).collect()
+    }
+
+    /// Returns the ledger of a sub-agent that inherits the active skills: nothing is in its context yet, so all of them are lost.
+    pub fn inherited(&self) -> Self {
+        let inherit = |(name, entry): (&SkillName, &Entry)| {
+            let record = Record { presence: Presence::Lost, is_bound: false, ..entry.record.clone() };
+            let entry = Entry { record, prompt: None, era: 0, is_dismissed: false };
+            (name.clone(), entry)
+        };
+        let skills = self.skills.iter().filter(|(_, entry)| entry.record.is_active()).map(inherit).collect();
+        // The parent's turns are all before the sub-agent's first.
+        Self { skills, turn: 0, era: 1 }
+    }
+}
+
+impl Record {
+    /// Returns whether the model works with the skill, be it out of date.
+    pub(super) fn is_active(&self) -> bool {
+        matches!(self.presence, Presence::Active | Presence::Stale)
+    }
+}

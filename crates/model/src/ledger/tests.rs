@@ -1,0 +1,208 @@
+//! One test per event, each over all presences.
+
+use super::*;
+use crate::{Digest, SkillName};
+
+fn git() -> SkillName {
+    SkillName::new("git").unwrap()
+}
+
+fn digest(version: u8) -> Digest {
+    Digest::of(&[version])
+}
+
+fn seen(version: u8, turn: u64) -> Seen {
+    Seen { name: git(), digest: Some(digest(version)), turn, unloaded: false }
+}
+
+/// Returns a ledger at turn 3 in which version 1 of `git` was given at turn 2 and is in this state.
+fn in_state(presence: Presence) -> Ledger {
+    let mut ledger = Ledger::new();
+    ledger.advance();
+    ledger.advance();
+    if presence != Presence::Absent {
+        ledger.loaded(&git(), digest(1));
+    }
+    match presence {
+        Presence::Absent | Presence::Active => (),
+        Presence::Stale => ledger.changed(&git(), &digest(2)),
+        Presence::Evictable => assert!(ledger.unloaded(&git())),
+        Presence::Lost => ledger.compacted(&[]),
+    }
+    ledger.advance();
+    assert_eq!(ledger.presence("git"), presence);
+    ledger
+}
+
+const ALL: [Presence; 5] =
+    [Presence::Absent, Presence::Active, Presence::Stale, Presence::Evictable, Presence::Lost];
+
+/// Checks one row of the table: what `event` makes of each presence, in the order of [`ALL`].
+fn check(event: impl Fn(&mut Ledger), expect: [Presence; 5]) {
+    for (before, expect) in ALL.into_iter().zip(expect) {
+        let mut ledger = in_state(before);
+        event(&mut ledger);
+        assert_eq!(ledger.presence("git"), expect, "from {before:?}");
+        assert_eq!(
+            ledger.record(&git()).is_none(),
+            expect == Presence::Absent,
+            "no record of what is absent"
+        );
+    }
+}
+
+use Presence::{Absent, Active, Evictable, Lost, Stale};
+
+#[test]
+fn what_is_given_is_active() {
+    check(|ledger| ledger.loaded(&git(), digest(1)), [Active; 5]);
+    check(|ledger| ledger.bound(&git(), digest(1)), [Active; 5]);
+    let mut ledger = in_state(Lost);
+    ledger.loaded(&git(), digest(2));
+    let expect = Record { presence: Active, digest: Some(digest(2)), turn: 3, is_bound: false };
+    assert_eq!(ledger.record(&git()), Some(&expect));
+    ledger.bound(&git(), digest(3));
+    let expect = Record { presence: Active, digest: Some(digest(3)), turn: 0, is_bound: true };
+    assert_eq!(ledger.record(&git()), Some(&expect));
+}
+
+#[test]
+fn what_is_unloaded_is_evictable() {
+    check(|ledger| _ = ledger.unloaded(&git()), [Absent, Evictable, Evictable, Evictable, Lost]);
+    let was_active = ALL.map(|presence| in_state(presence).unloaded(&git()));
+    assert_eq!(was_active, [false, true, true, false, false]);
+}
+
+#[test]
+fn what_is_evicted_is_lost_and_not_wanted_back() {
+    check(|ledger| ledger.evicted(&git()), [Absent, Lost, Lost, Lost, Lost]);
+    let mut ledger = in_state(Active);
+    ledger.evicted(&git());
+    assert!(ledger.lost_by_recency().is_empty());
+    ledger.loaded(&git(), digest(1));
+    ledger.compacted(&[]);
+    assert_eq!(ledger.lost_by_recency().len(), 1);
+    ledger.evicted(&git());
+    assert_eq!(ledger.lost_by_recency().len(), 1, "what is lost cannot be evicted");
+}
+
+#[test]
+fn what_changes_is_stale_until_it_changes_back() {
+    check(|ledger| ledger.changed(&git(), &digest(2)), [Absent, Stale, Stale, Evictable, Lost]);
+    check(|ledger| ledger.changed(&git(), &digest(1)), [Absent, Active, Active, Evictable, Lost]);
+    check(|ledger| ledger.removed(&git()), [Absent, Stale, Stale, Evictable, Lost]);
+    let mut ledger = Ledger::new();
+    ledger.observed(&[Seen { digest: None, ..seen(1, 1) }], 1);
+    ledger.changed(&git(), &digest(1));
+    assert_eq!(ledger.presence("git"), Active, "whether unknown instructions changed is unknown");
+}
+
+#[test]
+fn the_transcript_is_the_truth() {
+    check(|ledger| ledger.observed(&[], 3), [Absent, Lost, Lost, Absent, Lost]);
+    check(|ledger| ledger.observed(&[seen(1, 2)], 3), [Active, Active, Stale, Evictable, Active]);
+    check(|ledger| ledger.observed(&[seen(1, 3)], 3), [Active, Active, Stale, Active, Active]);
+    check(|ledger| ledger.observed(&[seen(3, 2)], 3), [Active; 5]);
+    check(|ledger| ledger.observed(&[Seen { unloaded: true, ..seen(1, 2) }], 3), [Evictable; 5]);
+    let mut ledger = in_state(Active);
+    ledger.observed(&[seen(7, 5), seen(1, 2), seen(8, 5), seen(3, 4)], 6);
+    let expect = Record { presence: Active, digest: Some(digest(8)), turn: 5, is_bound: false };
+    assert_eq!((ledger.record(&git()), ledger.turn()), (Some(&expect), 6), "the newest sighting counts");
+}
+
+#[test]
+fn a_compaction_drops_what_is_not_kept() {
+    check(|ledger| ledger.compacted(&[]), [Absent, Lost, Lost, Absent, Lost]);
+    check(|ledger| ledger.compacted(&[git()]), ALL);
+}
+
+#[test]
+fn the_prompt_outlives_every_compaction() {
+    let bound = || {
+        let mut ledger = Ledger::new();
+        ledger.bound(&git(), digest(1));
+        ledger.advance();
+        ledger
+    };
+    let record = |ledger: &Ledger| {
+        let record = ledger.record(&git()).unwrap();
+        assert!(record.is_bound);
+        (record.presence, record.digest.unwrap(), record.turn)
+    };
+    let drops: [fn(&mut Ledger); 2] = [|ledger| ledger.compacted(&[]), |ledger| ledger.observed(&[], 1)];
+    for drop in drops {
+        let mut ledger = bound();
+        drop(&mut ledger);
+        assert_eq!(record(&ledger), (Active, digest(1), 0));
+        assert!(ledger.unloaded(&git()));
+        drop(&mut ledger);
+        assert_eq!(record(&ledger), (Evictable, digest(1), 0));
+
+        let mut ledger = bound();
+        ledger.loaded(&git(), digest(2));
+        assert_eq!(record(&ledger), (Active, digest(2), 1));
+        drop(&mut ledger);
+        assert_eq!(record(&ledger), (Stale, digest(1), 0), "the old prompt is all that is left");
+        ledger.changed(&git(), &digest(1));
+        assert_eq!(record(&ledger), (Active, digest(1), 0));
+    }
+    let mut ledger = bound();
+    ledger.observed(&[seen(2, 1)], 1);
+    assert_eq!(record(&ledger), (Active, digest(2), 1));
+    ledger.evicted(&git());
+    assert_eq!(record(&ledger), (Evictable, digest(1), 0));
+}
+
+#[test]
+fn only_what_surely_stands_is_acknowledged() {
+    let ack = Decision::Acknowledge { turn: 2 };
+    let decide = |force, reload, version: u8| {
+        ALL.map(|presence| in_state(presence).decide(&git(), &digest(version), force, reload))
+    };
+    let give = ALL.map(Decision::Give);
+    let give_changed = [Absent, Stale, Stale, Stale, Lost].map(Decision::Give);
+    assert_eq!(decide(false, Reload::Auto, 1), [give[0], ack, give[2], give[3], give[4]]);
+    assert_eq!(decide(false, Reload::Auto, 2), give_changed);
+    assert_eq!(decide(false, Reload::ShortAck, 1), [give[0], ack, ack, give[3], give[4]]);
+    assert_eq!(decide(false, Reload::ShortAck, 2), [give[0], ack, ack, give_changed[3], give[4]]);
+    assert_eq!(decide(false, Reload::AlwaysBody, 1), give);
+    assert_eq!(decide(false, Reload::AlwaysBody, 2), give_changed);
+    for reload in [Reload::Auto, Reload::ShortAck, Reload::AlwaysBody] {
+        assert_eq!(decide(true, reload, 1), give);
+        assert_eq!(decide(true, reload, 2), give_changed);
+    }
+    let mut ledger = Ledger::new();
+    ledger.observed(&[Seen { digest: None, ..seen(1, 1) }], 1);
+    assert_eq!(ledger.decide(&git(), &digest(1), false, Reload::Auto), Decision::Give(Active));
+}
+
+#[test]
+fn the_active_are_sorted_and_the_lost_newest_first() {
+    let name = |text: &str| SkillName::new(text).unwrap();
+    let mut ledger = Ledger::new();
+    for (index, skill) in ["b", "d", "a", "c"].into_iter().enumerate() {
+        if index < 3 {
+            ledger.advance();
+        }
+        ledger.loaded(&name(skill), digest(1));
+    }
+    ledger.unloaded(&name("d"));
+    ledger.changed(&name("c"), &digest(2));
+    assert_eq!(ledger.active().map(SkillName::as_str).collect::<Vec<_>>(), ["a", "b", "c"]);
+    assert_eq!(ledger.records().count(), 4);
+
+    let names = |ledger: &Ledger| {
+        ledger.lost_by_recency().iter().map(|(name, _)| name.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    let mut inherited = ledger.inherited();
+    assert_eq!((names(&inherited), inherited.turn()), (["a", "c", "b"].map(str::to_owned).to_vec(), 0));
+    inherited.advance();
+    inherited.loaded(&name("z"), digest(1));
+    inherited.compacted(&[]);
+    assert_eq!(names(&inherited), ["z", "a", "c", "b"], "the sub-agent's turns are newer than its parent's");
+
+    ledger.observed(&[], 1);
+    ledger.loaded(&name("z"), digest(1));
+    ledger.compacted(&[]);
+    assert_eq!(names(&ledger), ["z", "a", "c", "b"], "counting anew does not make old turns new");
+}

@@ -1,0 +1,235 @@
+//! Which skills an agent may see: patterns that allow, and patterns that deny.
+
+use std::fmt;
+
+use unicode_normalization::UnicodeNormalization;
+
+/// The longest pattern, in characters: room for the longest name and a long source.
+pub const MAX_PATTERN_CHARS: usize = 512;
+
+/// A glob over the names of skills, or over `source:name`.
+///
+/// `*` stands for any run of characters and `?` for any one. A pattern with a colon is split at its last one: what comes
+/// before is held against the source, what comes after against the name. Without a colon the source does not matter.
+///
+/// ```
+/// use repertoire_model::scope::Pattern;
+/// assert!(Pattern::new("pdf-*")?.matches("project:.agents/skills", "pdf-forms"));
+/// assert!(Pattern::new("project:*:pdf-*")?.matches("project:.agents/skills", "pdf-forms"));
+/// assert!(!Pattern::new("user:*:*")?.matches("project:.agents/skills", "pdf-forms"));
+/// # Ok::<(), repertoire_model::scope::PatternFault>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Pattern {
+    source: Option<Box<str>>,
+    name: Box<str>,
+}
+
+/// Why a text is no pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PatternFault {
+    /// It is empty, or has nothing before or after the colon, and so could match nothing.
+    Empty,
+    /// It has more than [`MAX_PATTERN_CHARS`] characters.
+    TooLong,
+    /// Its part for the name holds this character, which no name can hold, and so could match nothing.
+    Character(char),
+}
+
+impl fmt::Display for PatternFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("it is empty and matches nothing"),
+            Self::TooLong => write!(f, "it has more than {MAX_PATTERN_CHARS} characters"),
+            Self::Character(c) => write!(f, "no skill's name holds {c:?}, so it matches nothing"),
+        }
+    }
+}
+
+impl std::error::Error for PatternFault {}
+
+impl Pattern {
+    /// Returns the pattern written as `text`.
+    ///
+    /// What could match nothing is refused: in a list of what is denied it would be a hole.
+    pub fn new(text: &str) -> Result<Self, PatternFault> {
+        let text = text.trim();
+        if text.chars().nth(MAX_PATTERN_CHARS).is_some() {
+            return Err(PatternFault::TooLong);
+        }
+        let (source, name) = match text.rsplit_once(':') {
+            Some((source, name)) => (Some(source), name),
+            None => (None, text),
+        };
+        // Names are in this form too, so that one spelling of a letter matches the other.
+        let name: String = name.nfkc().collect();
+        if name.is_empty() || source.is_some_and(str::is_empty) {
+            return Err(PatternFault::Empty);
+        }
+        match name.chars().find(|c| !may_stand_in_name(*c)) {
+            Some(c) => Err(PatternFault::Character(c)),
+            None => Ok(Self { source: source.map(Box::from), name: name.into_boxed_str() }),
+        }
+    }
+
+    /// Returns whether the pattern speaks about the skill `name` of `source`.
+    pub fn matches(&self, source: &str, name: &str) -> bool {
+        glob(&self.name, name) && self.source.as_deref().is_none_or(|pattern| glob(pattern, source))
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.source {
+            Some(source) => write!(f, "{source}:{}", self.name),
+            None => f.write_str(&self.name),
+        }
+    }
+}
+
+fn may_stand_in_name(c: char) -> bool {
+    c.is_alphanumeric()
+        || matches!(c, '-' | '_' | '.' | '*' | '?')
+        || unicode_normalization::char::is_combining_mark(c)
+}
+
+/// Returns whether `pattern` matches the whole of `text`.
+///
+/// Only the last `*` is ever gone back to: an earlier one could only take more of what the last one may take as well. So
+/// the time is linear in the text for each character of the pattern, whatever the two hold.
+fn glob(pattern: &str, text: &str) -> bool {
+    let (mut pattern, mut text) = (pattern.chars(), text.chars());
+    // The pattern behind the last `*`, and the text that it was last tried on.
+    let mut last_star: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;
+    loop {
+        let here = text.clone();
+        match (pattern.next(), text.next()) {
+            (None, None) => return true,
+            (Some('*'), _) => {
+                text = here;
+                last_star = Some((pattern.clone(), text.clone()));
+                continue;
+            }
+            (Some('?'), Some(_)) => continue,
+            (Some(wanted), Some(met)) if wanted == met => continue,
+            _ => {}
+        }
+        let Some((behind, tried)) = &mut last_star else { return false };
+        if tried.next().is_none() {
+            return false;
+        }
+        (pattern, text) = (behind.clone(), tried.clone());
+    }
+}
+
+/// Which skills may be seen.
+///
+/// ```
+/// use repertoire_model::scope::{Pattern, Scope};
+/// let scope = Scope { allow: vec![Pattern::new("git*")?], deny: vec![Pattern::new("git-secrets")?] };
+/// assert!(scope.allows("user:skills", "git"));
+/// assert!(!scope.allows("user:skills", "git-secrets"));
+/// assert!(!scope.allows("user:skills", "pdf"));
+/// # Ok::<(), repertoire_model::scope::PatternFault>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// What may be seen; without any pattern, everything.
+    pub allow: Vec<Pattern>,
+    /// What may not be seen, whatever is allowed.
+    pub deny: Vec<Pattern>,
+}
+
+impl Scope {
+    /// Returns whether the skill `name` of `source` may be seen.
+    pub fn allows(&self, source: &str, name: &str) -> bool {
+        let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(source, name));
+        !any(&self.deny) && (self.allow.is_empty() || any(&self.allow))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn matches(pattern: &str, source: &str, name: &str) -> bool {
+        Pattern::new(pattern).unwrap().matches(source, name)
+    }
+
+    #[test]
+    fn names() {
+        for (pattern, name, expect) in [
+            ("git", "git", true),
+            ("git", "git2", false),
+            ("git", "Git", false),
+            ("*", "anything", true),
+            ("**", "anything", true),
+            ("git*", "git", true),
+            ("git*", "git-flow", true),
+            ("*git", "my-git", true),
+            ("*git", "git-x", false),
+            ("g?t", "got", true),
+            ("g?t", "gt", false),
+            ("?", "技", true),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*b*c", "a-c-b", false),
+            ("*a*a*b", "aaaaab", true),
+            ("*-?", "x-", false),
+            ("café", "café", true),
+            ("cafe\u{301}", "café", true),
+        ] {
+            assert_eq!(matches(pattern, "any", name), expect, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn sources_hold_colons_and_names_do_not() {
+        let label = "project:.agents/skills";
+        assert!(matches("project:.agents/skills:git", label, "git"));
+        assert!(matches("project:*:git", label, "git"));
+        assert!(matches("*:git", label, "git"));
+        assert!(!matches("project:*", label, "git"));
+        assert!(!matches("user:*:git", label, "git"));
+        assert!(!matches("project:*:git", label, "pdf"));
+    }
+
+    #[test]
+    fn what_could_match_nothing_is_refused() {
+        for (text, fault) in [
+            ("", PatternFault::Empty),
+            (" ", PatternFault::Empty),
+            (":", PatternFault::Empty),
+            (":git", PatternFault::Empty),
+            ("project:", PatternFault::Empty),
+            ("a b", PatternFault::Character(' ')),
+            ("skills/git", PatternFault::Character('/')),
+            ("{a,b}", PatternFault::Character('{')),
+        ] {
+            assert_eq!(Pattern::new(text), Err(fault), "{text:?}");
+        }
+        assert!(Pattern::new(&"a".repeat(MAX_PATTERN_CHARS)).is_ok());
+        assert_eq!(Pattern::new(&"a".repeat(MAX_PATTERN_CHARS + 1)), Err(PatternFault::TooLong));
+        assert_eq!(Pattern::new("user:*:git").unwrap().to_string(), "user:*:git");
+    }
+
+    #[test]
+    fn what_is_denied_stays_denied() {
+        let patterns = |texts: &[&str]| texts.iter().map(|text| Pattern::new(text).unwrap()).collect();
+        let check = |allow: &[&str], deny: &[&str], expect: [bool; 3]| {
+            let scope = Scope { allow: patterns(allow), deny: patterns(deny) };
+            assert_eq!(["git", "git-flow", "pdf"].map(|name| scope.allows("s", name)), expect);
+        };
+        check(&[], &[], [true, true, true]);
+        check(&["git*"], &[], [true, true, false]);
+        check(&[], &["git"], [false, true, true]);
+        check(&["git", "pdf"], &["*"], [false, false, false]);
+        check(&["*"], &["s:git*"], [false, false, true]);
+    }
+
+    #[test]
+    fn hostile_patterns_take_no_time() {
+        let pattern = format!("{}b", "*a".repeat(255));
+        assert!(!matches(&pattern, "s", &"a".repeat(100_000)));
+    }
+}

@@ -1,0 +1,288 @@
+//! Transcripts of every shape, whole, broken and hostile.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::answer::{Acknowledged, Answer, Fault, FaultKind, Loaded, LoadedSkill, Occasion, Render, Wording};
+use crate::ledger::Seen;
+use crate::reattach::{Candidate, plan};
+use crate::{Digest, SkillName};
+
+fn name(text: &str) -> SkillName {
+    SkillName::new(text).unwrap()
+}
+
+fn skill(name: &str, body: &str) -> LoadedSkill {
+    LoadedSkill {
+        name: self::name(name),
+        body: body.to_owned(),
+        digest: Digest::of(body.as_bytes()),
+        tokens: 3,
+        version: None,
+        license: None,
+        compatibility: None,
+        allowed_tools: Vec::new(),
+        files: Vec::new(),
+        more_files: 0,
+        references: Vec::new(),
+        scripts: Vec::new(),
+        assets: Vec::new(),
+        tools: Vec::new(),
+        outline: Vec::new(),
+        soft_limit: None,
+    }
+}
+
+fn answer(name: &str, body: &str) -> String {
+    let loaded =
+        Loaded { first: Vec::new(), skill: skill(name, body), occasion: Occasion::First, notes: Vec::new() };
+    Answer::Loaded(Box::new(loaded)).render(Render::Xml, &Wording::default())
+}
+
+fn acknowledged(name: &str) -> String {
+    let (references, scripts, assets) = (Vec::new(), Vec::new(), Vec::new());
+    let name = self::name(name);
+    Answer::Acknowledged(Acknowledged { name, turn: 1, version: None, references, scripts, assets })
+        .render(Render::Xml, &Wording::default())
+}
+
+fn call(id: &str, tool: &str, skill: &str) -> Value {
+    json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": tool, "input": {"name": skill}}]})
+}
+
+fn result(id: &str, text: &str) -> Value {
+    json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": text}]})
+}
+
+fn seen(name: &str, body: &str, turn: u64) -> Seen {
+    Seen { name: self::name(name), digest: Some(Digest::of(body.as_bytes())), turn, unloaded: false }
+}
+
+fn unknown(name: &str, turn: u64) -> Seen {
+    Seen { digest: None, ..seen(name, "", turn) }
+}
+
+#[track_caller]
+fn check(messages: &[Value], expect: &[Seen]) {
+    assert_eq!(loaded(messages, &ToolNames::default()).seen, expect);
+}
+
+#[test]
+fn every_shape_is_read() {
+    let text = answer("git", "Commit often.");
+    let arguments = r#"{"name": "git"}"#;
+    let function = json!({"name": "load_skill", "arguments": arguments});
+    let as_object = json!({"name": "mcp__repertoire__load_skill", "arguments": {"skill_id": "git"}});
+    let conversations = [
+        json!([call("1", "load_skill", "git"), result("1", &text)]),
+        json!([
+            call("1", "mcp__rep__load_skill", "git"),
+            {"role": "user", "content": [
+                {"type": "text", "text": "Go on."},
+                {"type": "tool_result", "tool_use_id": "1", "is_error": false, "content": [{"type": "text", "text": text}]},
+            ]},
+        ]),
+        json!([{"role": "assistant", "content": [
+            {"type": "mcp_tool_use", "id": "1", "name": "load_skill", "server_name": "s", "input": {"name": "git"}},
+            {"type": "mcp_tool_result", "tool_use_id": "1", "is_error": false, "content": [{"type": "text", "text": text}]},
+        ]}]),
+        json!([
+            {"role": "assistant", "content": null, "tool_calls": [{"id": "1", "type": "function", "function": function}]},
+            {"role": "tool", "tool_call_id": "1", "content": text},
+        ]),
+        json!([
+            {"role": "assistant", "tool_calls": [{"id": "1", "type": "function", "function": as_object}]},
+            {"role": "tool", "tool_call_id": "1", "content": [{"type": "text", "text": "Here:"}, {"type": "text", "text": text}]},
+        ]),
+        json!([
+            {"type": "function_call", "call_id": "1", "id": "fc_1", "name": "load_skill", "arguments": arguments},
+            {"type": "function_call_output", "call_id": "1", "output": text},
+        ]),
+        json!([
+            {"type": "function_call", "call_id": "1", "name": "load_skill", "arguments": arguments},
+            {"type": "function_call_output", "call_id": "1", "output": [{"type": "input_text", "text": text}]},
+        ]),
+        json!([{"type": "mcp_call", "id": "1", "server_label": "s", "name": "load_skill", "arguments": arguments,
+                "error": null, "output": text}]),
+        json!([
+            {"role": "assistant", "content": [{"type": "tool-call", "toolCallId": "1", "toolName": "load_skill", "input": {"name": "git"}}]},
+            {"role": "tool", "content": [{"type": "tool-result", "toolCallId": "1", "output": {"type": "text", "value": text}}]},
+        ]),
+        json!([{"role": "assistant", "content": [
+            {"type": "tool-call", "toolCallId": "1", "toolName": "load_skill", "args": {"name": "git"}},
+            {"type": "tool-result", "toolCallId": "1", "result": text},
+        ]}]),
+    ];
+    for conversation in conversations {
+        check(conversation.as_array().unwrap(), &[seen("git", "Commit often.", 1)]);
+    }
+}
+
+#[test]
+fn a_call_without_a_good_result_shows_nothing() {
+    let text = answer("git", "Commit often.");
+    let load = || call("1", "load_skill", "git");
+    let fault =
+        Answer::Fault(Fault { tool: "load_skill".to_owned(), skill: None, kind: FaultKind::NotPermitted });
+    check(&[load()], &[]);
+    check(&[result("1", &text), load()], &[]);
+    check(&[load(), result("2", &text)], &[]);
+    check(&[call("1", "fetch", "git"), result("1", &text)], &[]);
+    check(&[load(), call("1", "fetch", "git"), result("1", &text)], &[]);
+    for render in Render::ALL {
+        check(&[load(), result("1", &fault.render(render, &Wording::default()))], &[]);
+    }
+    let failed = |key: &str, value: Value| {
+        let mut block = json!({"type": "tool_result", "tool_use_id": "1", "content": text});
+        block[key] = value;
+        json!({"role": "user", "content": [block]})
+    };
+    check(&[load(), failed("is_error", json!(true))], &[]);
+    check(&[load(), failed("isError", json!(true))], &[]);
+    check(&[load(), failed("status", json!("error"))], &[]);
+    check(&[load(), failed("is_error", json!(false))], &[seen("git", "Commit often.", 1)]);
+    let sdk =
+        json!({"type": "tool-result", "toolCallId": "1", "output": {"type": "error-text", "value": text}});
+    check(&[load(), json!({"role": "tool", "content": [sdk]})], &[]);
+    check(&[load(), result("1", "[Old tool result content cleared]")], &[]);
+    check(&[load(), result("1", "")], &[]);
+    check(&[load(), result("1", &acknowledged("git"))], &[]);
+}
+
+#[test]
+fn the_text_decides_what_was_loaded() {
+    let load = || call("1", "load_skill", "git");
+    check(&[load(), result("1", "# Git\nCommit often.")], &[unknown("git", 1)]);
+    check(&[call("1", "load_skill", "../etc"), result("1", "# Git")], &[]);
+    check(&[load(), result("1", &answer("docx", "Word."))], &[seen("docx", "Word.", 1)]);
+    check(&[load(), result("1", &"x".repeat(9 << 20))], &[unknown("git", 1)]);
+    let cut = answer("git", "Commit often.").replace("often", "now and then");
+    check(&[load(), result("1", &cut)], &[unknown("git", 1)]);
+    let loaded = Loaded {
+        first: vec![skill("base", "First.")],
+        skill: skill("git", "Then."),
+        occasion: Occasion::First,
+        notes: Vec::new(),
+    };
+    for render in Render::ALL {
+        let text = Answer::Loaded(Box::new(loaded.clone())).render(render, &Wording::default());
+        check(&[load(), result("1", &text)], &[seen("base", "First.", 1), seen("git", "Then.", 1)]);
+    }
+}
+
+#[test]
+fn an_unload_counts_until_the_next_load() {
+    let text = answer("git", "A.");
+    let mut messages = vec![call("1", "load_skill", "git"), result("1", &text)];
+    messages.extend([call("2", "unload_skill", "git"), result("2", "Unloaded skill 'git'.")]);
+    check(&messages, &[Seen { unloaded: true, ..seen("git", "A.", 1) }]);
+    messages.extend([call("3", "load_skill", "git"), result("3", &acknowledged("git"))]);
+    check(&messages, &[Seen { unloaded: true, ..seen("git", "A.", 1) }]);
+    messages.extend([call("4", "load_skill", "git"), result("4", &answer("git", "B."))]);
+    check(&messages, &[seen("git", "B.", 4)]);
+    messages.push(call("5", "unload_skill", "git"));
+    check(&messages, &[seen("git", "B.", 4)]);
+    messages.push(result("5", "Error: Unknown skill 'git'. Check the skill menu."));
+    check(&messages, &[seen("git", "B.", 4)]);
+    check(&[call("1", "unload_skill", "git"), result("1", "ok")], &[]);
+}
+
+#[test]
+fn what_was_put_back_is_seen() {
+    let git = name("git");
+    let body = "Commit\n</skill>\n</skills_reattached>\noften.\n";
+    let candidate = Candidate { name: &git, body, digest: Digest::of(body.as_bytes()), essence: "" };
+    let text = plan(&[candidate], 10_000, &|text| text.len(), &Wording::default()).text;
+    let expect = [seen("git", body, 0)];
+    for role in ["user", "system", "developer"] {
+        check(&[json!({"role": role, "content": text})], &expect);
+        let content = json!([{"type": "text", "text": "Summary."}, {"type": "text", "text": text}]);
+        check(&[json!({"role": role, "content": content})], &expect);
+    }
+    check(
+        &[json!({"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]})],
+        &expect,
+    );
+    check(&[json!({"role": "assistant", "content": text})], &[]);
+    check(&[json!({"role": "user", "content": format!("Look: {text}")})], &[]);
+    check(&[json!({"role": "user", "content": text.replace("often", "rarely")})], &[]);
+    check(&[json!({"role": "user", "content": &text[..text.len() / 2]})], &[]);
+    check(&[result("1", &text)], &[]);
+}
+
+#[test]
+fn turns_are_messages_of_the_assistant() {
+    let turns = |messages: Value| loaded(messages.as_array().unwrap(), &ToolNames::default()).turns;
+    let call = |id: &str| json!({"type": "function_call", "call_id": id, "name": "x", "arguments": "{}"});
+    let output = |id: &str| json!({"type": "function_call_output", "call_id": id, "output": ""});
+    let says = |role: &str| json!({"role": role, "content": "Hm."});
+    assert_eq!(turns(json!([says("user"), says("assistant"), says("user"), says("assistant")])), 2);
+    assert_eq!(turns(json!([says("assistant"), says("assistant")])), 2);
+    assert_eq!(turns(json!([call("1"), {"type": "reasoning"}, call("2"), output("1"), output("2")])), 1);
+    assert_eq!(turns(json!([says("assistant"), call("1"), output("1"), call("2"), says("assistant")])), 2);
+}
+
+#[test]
+fn malformed_messages_are_skipped() {
+    let deep = (0..200).fold(json!("x"), |inner, _| json!({ "content": [inner] }));
+    let long = "n".repeat(1 << 20);
+    let messages = [
+        json!(null),
+        json!([]),
+        json!("assistant"),
+        json!({"role": 3, "content": {}}),
+        json!({"role": "assistant", "content": [null, 1, {"type": "tool_use"}], "tool_calls": [{}, 1, null]}),
+        json!({"role": "assistant", "content": [{"type": "tool_use", "id": "1", "name": "load_skill", "input": ["git"]}]}),
+        json!({"role": "assistant", "tool_calls": [{"id": "2", "function": {"name": "load_skill", "arguments": "{"}}]}),
+        json!({"role": "assistant", "tool_calls": [{"id": "3", "function": {"name": "load_skill", "arguments": "[".repeat(60_000)}}]}),
+        json!({"role": "assistant", "tool_calls": [{"id": "4", "function": {"name": "load_skill", "arguments": {"name": long}}}]}),
+        json!({"role": "tool", "tool_call_id": "1", "content": "# Git"}),
+        json!({"role": "tool", "tool_call_id": "2", "content": "# Git"}),
+        json!({"role": "tool", "tool_call_id": "3", "content": "# Git"}),
+        json!({"role": "tool", "tool_call_id": "4", "content": "# Git"}),
+        json!({"role": "tool", "content": deep}),
+    ];
+    check(&messages, &[]);
+}
+
+/// Messages that are likely to belong together, and some that belong to nothing.
+fn message() -> impl Strategy<Value = Value> {
+    let id = || prop::sample::select(vec!["1", "2", "3"]);
+    let skill = || prop::sample::select(vec!["git", "docx", "../etc"]);
+    let text = prop_oneof![
+        Just(answer("git", "A.")),
+        Just(answer("git", "B.")),
+        Just(answer("docx", "C.")),
+        Just(acknowledged("git")),
+        Just("Error: no".to_owned()),
+        Just("[cleared]".to_owned()),
+        ".{0,12}",
+    ];
+    let tool = prop::sample::select(vec!["load_skill", "unload_skill", "x__load_skill", "fetch"]);
+    prop_oneof![
+        4 => (id(), tool, skill()).prop_map(|(id, tool, skill)| call(id, tool, skill)),
+        4 => (id(), text.clone()).prop_map(|(id, text)| result(id, &text)),
+        1 => (id(), text).prop_map(|(id, text)| json!({"type": "function_call_output", "call_id": id, "output": text})),
+        1 => id().prop_map(|id| {
+            json!({"type": "function_call", "call_id": id, "name": "load_skill", "arguments": "{\"skill\":\"git\"}"})
+        }),
+        1 => Just(json!({"role": "user", "content": "Hm."})),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn pieces_show_what_the_whole_shows(messages in prop::collection::vec(message(), 0..24), cut in 0..24_usize) {
+        let whole = loaded(&messages, &ToolNames::default());
+        prop_assert_eq!(&whole, &loaded(&messages, &ToolNames::default()));
+        let (first, rest) = messages.split_at(cut.min(messages.len()));
+        let mut reading = Reading::new(ToolNames::default());
+        reading.read(first);
+        prop_assert_eq!(reading.derived(), loaded(first, &ToolNames::default()));
+        reading.read(rest);
+        prop_assert_eq!(reading.derived(), whole);
+    }
+}

@@ -1,0 +1,427 @@
+//! A host with a real transcript, and the ledger that lives through what happens to it.
+//!
+//! The host knows by itself which instructions each message holds, so that the ledger can be held against the truth.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)] // Tests may.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use repertoire_model::answer::guard::guard;
+use repertoire_model::answer::{
+    Acknowledged, Answer, Fault, FaultKind, Loaded, LoadedSkill, Occasion, Render, Wording,
+};
+use repertoire_model::essence::essence;
+use repertoire_model::ledger::{Decision, Ledger, Presence, Reload};
+use repertoire_model::reattach::{Candidate, Level, plan};
+use repertoire_model::transcript::{Derived, ToolNames, loaded};
+use repertoire_model::{Digest, SkillName};
+use serde_json::{Value, json};
+
+const SKILLS: [&str; 4] = ["git", "docx", "pdf", "release"];
+const CLEARED: &str = "[Old tool result content cleared]";
+
+/// What can happen. Skills are indices into [`SKILLS`]; a set is a bit for each call.
+#[derive(Debug, Clone)]
+enum Event {
+    Load {
+        skill: usize,
+        with: Option<usize>,
+        force: bool,
+    },
+    FailToLoad(usize),
+    Unload(usize),
+    /// A person unloads it, which no message shows.
+    Dismiss(usize),
+    Evict(usize),
+    Edit {
+        skill: usize,
+        version: u8,
+        is_told: bool,
+    },
+    Remove(usize),
+    Compact {
+        kept: u32,
+        is_observed: bool,
+    },
+    Clear(u32),
+    Observe,
+    Reattach {
+        budget: usize,
+    },
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let skill = || 0..SKILLS.len();
+    let event = prop_oneof![
+        6 => (skill(), prop::option::weighted(0.2, skill()), prop::bool::weighted(0.2))
+            .prop_map(|(skill, with, force)| Event::Load { skill, with: with.filter(|with| *with != skill), force }),
+        1 => skill().prop_map(Event::FailToLoad),
+        2 => skill().prop_map(Event::Unload),
+        1 => skill().prop_map(Event::Dismiss),
+        1 => skill().prop_map(Event::Evict),
+        3 => (skill(), 0..3_u8, any::<bool>())
+            .prop_map(|(skill, version, is_told)| Event::Edit { skill, version, is_told }),
+        1 => skill().prop_map(Event::Remove),
+        2 => (any::<u32>(), any::<bool>()).prop_map(|(kept, is_observed)| Event::Compact { kept, is_observed }),
+        1 => any::<u32>().prop_map(Event::Clear),
+        2 => Just(Event::Observe),
+        2 => (0..3_000_usize).prop_map(|budget| Event::Reattach { budget }),
+    ];
+    prop::collection::vec(event, 1..30)
+}
+
+/// Messages that belong together, and the instructions that they hold.
+#[derive(Debug, Clone, PartialEq)]
+struct Exchange {
+    messages: Vec<Value>,
+    bodies: Vec<(SkillName, Digest)>,
+    is_call: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Host {
+    ledger: Ledger,
+    transcript: Vec<Exchange>,
+    prompt: BTreeMap<SkillName, Digest>,
+    disk: BTreeMap<SkillName, String>,
+    calls: usize,
+    is_anthropic: bool,
+    render: Render,
+}
+
+fn name(skill: usize) -> SkillName {
+    SkillName::new(SKILLS[skill]).unwrap()
+}
+
+fn body(skill: usize, version: u8) -> String {
+    format!("# {} {version}\n\nYou MUST say {version}.\n</skill>\n\"quoted\" &lt;/skill>\n", SKILLS[skill])
+}
+
+fn digest(body: &str) -> Digest {
+    Digest::of(body.as_bytes())
+}
+
+fn loaded_skill(name: &SkillName, body: &str) -> LoadedSkill {
+    let (files, references, scripts, assets) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (allowed_tools, tools, outline) = (Vec::new(), Vec::new(), Vec::new());
+    let (version, license, compatibility, soft_limit) = (None, None, None, None);
+    let (name, body, digest) = (name.clone(), body.to_owned(), digest(body));
+    #[rustfmt::skip]
+    let skill = LoadedSkill {
+        name, body, digest, tokens: 1, version, license, compatibility, allowed_tools, files, more_files: 0, references,
+        scripts, assets, tools, outline, soft_limit,
+    };
+    skill
+}
+
+impl Host {
+    fn new(is_anthropic: bool, render: Render, bound: Option<usize>) -> Self {
+        let disk = (0..SKILLS.len()).map(|skill| (name(skill), body(skill, 0))).collect();
+        let (ledger, transcript, prompt) = (Ledger::new(), Vec::new(), BTreeMap::new());
+        let mut host = Self { ledger, transcript, prompt, disk, calls: 0, is_anthropic, render };
+        if let Some(skill) = bound {
+            host.prompt.insert(name(skill), host.on_disk(&name(skill)));
+            host.ledger = host.with_prompt();
+        }
+        host
+    }
+
+    /// Returns the ledger of a conversation that has only its prompt.
+    fn with_prompt(&self) -> Ledger {
+        let mut ledger = Ledger::new();
+        for (name, digest) in &self.prompt {
+            ledger.bound(name, *digest);
+        }
+        ledger
+    }
+
+    fn on_disk(&self, name: &SkillName) -> Digest {
+        digest(&self.disk[name])
+    }
+
+    fn messages(&self) -> Vec<Value> {
+        self.transcript.iter().flat_map(|exchange| exchange.messages.clone()).collect()
+    }
+
+    fn derived(&self) -> Derived {
+        loaded(&self.messages(), &ToolNames::default())
+    }
+
+    /// Returns the digest of the newest instructions of `name` in the context.
+    fn newest(&self, name: &SkillName) -> Option<Digest> {
+        let bodies = self.transcript.iter().rev().flat_map(|exchange| exchange.bodies.iter().rev());
+        let in_transcript = bodies.filter(|(body, _)| body == name).map(|(_, digest)| *digest).next();
+        in_transcript.or_else(|| self.prompt.get(name).copied())
+    }
+
+    fn exchange(&mut self, tool: &str, name: &SkillName, answer: &Answer) {
+        self.calls += 1;
+        let id = format!("call-{}", self.calls);
+        let text = answer.render(self.render, &Wording::default());
+        let input = json!({ "name": name.as_str() });
+        let messages = if self.is_anthropic {
+            let call = json!({"type": "tool_use", "id": id, "name": tool, "input": input});
+            let result = json!({"type": "tool_result", "tool_use_id": id, "content": text, "is_error": answer.is_error()});
+            vec![
+                json!({"role": "assistant", "content": [call]}),
+                json!({"role": "user", "content": [result]}),
+            ]
+        } else {
+            let function = json!({"name": tool, "arguments": input.to_string()});
+            let call = json!({"id": id, "type": "function", "function": function});
+            let result = json!({"role": "tool", "tool_call_id": id, "content": text});
+            vec![json!({"role": "assistant", "content": null, "tool_calls": [call]}), result]
+        };
+        let bodies = answer.injections().into_iter().map(|injection| (injection.name, injection.digest));
+        self.transcript.push(Exchange { messages, bodies: bodies.collect(), is_call: true });
+    }
+
+    fn load(&mut self, name: &SkillName, with: Option<&SkillName>, force: bool) {
+        let decision = self.ledger.decide(name, &self.on_disk(name), force, Reload::Auto);
+        let answer = match decision {
+            Decision::Acknowledge { turn } => {
+                let (references, scripts, assets) = (Vec::new(), Vec::new(), Vec::new());
+                let name = name.clone();
+                Answer::Acknowledged(Acknowledged { name, turn, version: None, references, scripts, assets })
+            }
+            Decision::Give(_) => Answer::Loaded(Box::new(Loaded {
+                first: with.map(|with| loaded_skill(with, &self.disk[with])).into_iter().collect(),
+                skill: loaded_skill(name, &self.disk[name]),
+                occasion: Occasion::First,
+                notes: Vec::new(),
+            })),
+        };
+        self.exchange("load_skill", name, &answer);
+        for injection in answer.injections() {
+            self.ledger.loaded(&injection.name, injection.digest);
+        }
+    }
+
+    fn clear(&mut self, is_cleared: impl Fn(usize, &Exchange) -> bool) {
+        let is_anthropic = self.is_anthropic;
+        for (index, exchange) in self.transcript.iter_mut().enumerate() {
+            if exchange.is_call && is_cleared(index, exchange) {
+                exchange.bodies.clear();
+                let result = exchange.messages.last_mut().unwrap();
+                *(if is_anthropic { &mut result["content"][0]["content"] } else { &mut result["content"] }) =
+                    json!(CLEARED);
+            }
+        }
+    }
+
+    fn observe(&mut self) {
+        let Derived { seen, turns } = self.derived();
+        let reversed: Vec<_> = seen.iter().rev().cloned().collect();
+        let mut other = self.ledger.clone();
+        other.observed(&reversed, turns);
+        self.ledger.observed(&seen, turns);
+        assert_eq!(self.ledger, other, "the order of what was seen does not matter");
+    }
+
+    /// Tells the ledger which skills are left as they are recorded.
+    fn tell_kept(&mut self) {
+        let is_kept = |name: &SkillName| {
+            let derived = self.derived();
+            let seen = derived.seen.iter().find(|seen| seen.name == *name);
+            let record = self.ledger.record(name);
+            seen.zip(record).is_some_and(|(seen, record)| {
+                seen.digest == record.digest && (!seen.unloaded || record.presence == Presence::Evictable)
+            })
+        };
+        let kept: Vec<SkillName> = (0..SKILLS.len()).map(name).filter(is_kept).collect();
+        self.ledger.compacted(&kept);
+    }
+
+    fn reattach(&mut self, budget: usize) {
+        let names: Vec<SkillName> =
+            self.ledger.lost_by_recency().into_iter().map(|(name, _)| name.clone()).collect();
+        let essences: Vec<String> = names.iter().map(|name| essence(&self.disk[name])).collect();
+        let candidates: Vec<Candidate<'_>> = names
+            .iter()
+            .zip(&essences)
+            .map(|(name, essence)| Candidate {
+                name,
+                body: &self.disk[name],
+                digest: self.on_disk(name),
+                essence,
+            })
+            .collect();
+        let reattachment = plan(&candidates, budget, &str::len, &Wording::default());
+        assert!(reattachment.text.len() <= budget);
+        let given: Vec<(SkillName, Digest)> = candidates
+            .iter()
+            .zip(&reattachment.pieces)
+            .filter(|(_, piece)| piece.level == Level::Body)
+            .map(|(candidate, _)| (candidate.name.clone(), candidate.digest))
+            .collect();
+        if !reattachment.text.is_empty() {
+            let messages = vec![json!({"role": "user", "content": reattachment.text})];
+            self.transcript.push(Exchange { messages, bodies: given.clone(), is_call: false });
+        }
+        for (name, digest) in given {
+            self.ledger.loaded(&name, digest);
+        }
+    }
+
+    fn happen(&mut self, event: &Event) {
+        match *event {
+            Event::Load { skill, with, force } => {
+                self.ledger.advance();
+                self.load(&name(skill), with.map(name).as_ref(), force);
+            }
+            Event::FailToLoad(skill) => {
+                self.ledger.advance();
+                let (tool, kind) = ("load_skill".to_owned(), FaultKind::Gone);
+                let fault = Fault { tool, skill: Some(SKILLS[skill].to_owned()), kind };
+                self.exchange("load_skill", &name(skill), &Answer::Fault(fault));
+            }
+            Event::Unload(skill) => {
+                self.ledger.advance();
+                let answer =
+                    if self.ledger.unloaded(&name(skill)) { Answer::Unloaded } else { Answer::NotLoaded };
+                self.exchange("unload_skill", &name(skill), &answer(name(skill)));
+            }
+            Event::Dismiss(skill) => _ = self.ledger.unloaded(&name(skill)),
+            Event::Evict(skill) => {
+                let holds =
+                    |exchange: &Exchange| exchange.bodies.iter().any(|(body, _)| *body == name(skill));
+                let is_alone = |exchange: &Exchange| exchange.is_call && exchange.bodies.len() == 1;
+                if self.transcript.iter().filter(|exchange| holds(exchange)).all(is_alone) {
+                    self.clear(|_, exchange| holds(exchange));
+                    let was_there = self.ledger.unloaded(&name(skill));
+                    self.ledger.evicted(&name(skill));
+                    let mut lost = self.ledger.lost_by_recency().into_iter();
+                    assert!(
+                        !was_there || !lost.any(|(lost, _)| *lost == name(skill)),
+                        "nobody wants it back"
+                    );
+                }
+            }
+            Event::Edit { skill, version, is_told } => {
+                self.disk.insert(name(skill), body(skill, version));
+                if is_told {
+                    let on_disk = self.on_disk(&name(skill));
+                    self.ledger.changed(&name(skill), &on_disk);
+                }
+            }
+            Event::Remove(skill) => self.ledger.removed(&name(skill)),
+            Event::Compact { kept, is_observed } => {
+                let mut index = 0;
+                self.transcript.retain(|_| {
+                    index += 1;
+                    kept >> (index % 32) & 1 == 1
+                });
+                let summary = json!({"role": "user", "content": "Summary of the conversation so far."});
+                let summary = Exchange { messages: vec![summary], bodies: Vec::new(), is_call: false };
+                self.transcript.insert(0, summary);
+                if is_observed { self.observe() } else { self.tell_kept() }
+            }
+            Event::Clear(cleared) => {
+                self.clear(|index, _| cleared >> (index % 32) & 1 == 1);
+                self.observe();
+            }
+            Event::Observe => self.observe(),
+            Event::Reattach { budget } => self.reattach(budget),
+        }
+    }
+
+    /// Checks what must hold at any time.
+    fn check(&self) {
+        let text = Value::Array(self.messages()).to_string();
+        let derived = self.derived();
+        let mut anew = self.with_prompt();
+        anew.observed(&derived.seen, derived.turns);
+        for name in (0..SKILLS.len()).map(name) {
+            let on_disk = self.on_disk(&name);
+            for ledger in [&self.ledger, &anew] {
+                if let Decision::Acknowledge { turn } = ledger.decide(&name, &on_disk, false, Reload::Auto) {
+                    assert_eq!(
+                        self.newest(&name),
+                        Some(on_disk),
+                        "{name} is not what the model has before it"
+                    );
+                    let written = |body: &str| text.contains(json!(body).to_string().trim_matches('"'));
+                    let body = &self.disk[&name];
+                    let in_json = json!(body).to_string();
+                    let is_there =
+                        written(body) || written(&guard(body)) || written(in_json.trim_matches('"'));
+                    assert!(
+                        is_there || (turn == 0 && self.prompt.get(&name) == Some(&on_disk)),
+                        "{name}: {text}"
+                    );
+                    assert!(turn <= ledger.turn());
+                }
+                if let Decision::Acknowledge { .. } = ledger.decide(&name, &on_disk, false, Reload::ShortAck)
+                {
+                    assert!(self.newest(&name).is_some(), "no version of {name} is there");
+                }
+                let forced = ledger.decide(&name, &on_disk, true, Reload::ShortAck);
+                assert!(matches!(forced, Decision::Give(_)));
+            }
+            // What lived through it all claims no more than the messages alone show.
+            if let Some(record) = self.ledger.record(&name).filter(|record| record.presence != Presence::Lost)
+            {
+                let shown = anew.record(&name).map(|shown| (shown.digest, shown.is_bound));
+                assert_eq!(shown, Some((record.digest, record.is_bound)), "{name}");
+            }
+        }
+        let inherited = self.ledger.inherited();
+        let mut names: Vec<&SkillName> =
+            inherited.lost_by_recency().into_iter().map(|(name, _)| name).collect();
+        names.sort();
+        assert!(self.ledger.active().eq(names), "a sub-agent inherits what is active");
+    }
+}
+
+fn renders() -> impl Strategy<Value = Render> {
+    prop::sample::select(&Render::ALL)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1_024, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_acknowledged_is_there(
+        events in events(),
+        is_anthropic in any::<bool>(),
+        render in renders(),
+        bound in prop::option::weighted(0.3, 0..SKILLS.len()),
+    ) {
+        let mut host = Host::new(is_anthropic, render, bound);
+        let mut twin = host.clone();
+        for event in &events {
+            let before = host.messages();
+            host.happen(event);
+            host.check();
+            if !matches!(event, Event::Compact { .. } | Event::Clear(_) | Event::Evict(_)) {
+                prop_assert!(host.messages().starts_with(&before), "a transcript only ever grows");
+            }
+        }
+        for event in &events {
+            twin.happen(event);
+        }
+        prop_assert_eq!(host, twin, "the same events lead to the same ledger");
+    }
+
+    #[test]
+    fn an_observed_ledger_knows_what_the_transcript_shows(events in events(), is_anthropic in any::<bool>()) {
+        let mut host = Host::new(is_anthropic, Render::Xml, None);
+        for event in &events {
+            host.happen(event);
+        }
+        host.observe();
+        let derived = host.derived();
+        for seen in &derived.seen {
+            let record = host.ledger.record(&seen.name).unwrap();
+            prop_assert_eq!((record.digest, record.turn), (seen.digest, seen.turn));
+            prop_assert!(!matches!(record.presence, Presence::Lost | Presence::Absent));
+            prop_assert!(!seen.unloaded || record.presence == Presence::Evictable);
+        }
+        let present = host.ledger.records().filter(|(_, record)| record.presence != Presence::Lost).count();
+        prop_assert_eq!(present, derived.seen.len());
+        let again = host.ledger.clone();
+        host.observe();
+        prop_assert_eq!(host.ledger, again, "observing twice changes nothing");
+    }
+}

@@ -1,0 +1,166 @@
+//! An agent as its skills see it: what it may see, what is bound to it, and what its prompt says.
+
+use std::collections::BTreeMap;
+
+use repertoire_model::scope::Scope;
+
+use crate::Entry;
+
+/// An agent's definition.
+///
+/// ```
+/// use repertoire::model::scope::{Pattern, Scope};
+/// use repertoire::{Agent, Bind};
+/// let scope = Scope { allow: vec![Pattern::new("git*")?], ..Scope::default() };
+/// let mut agent = Agent { scope, uses_skills: vec!["git".to_owned()], ..Agent::new("builder") };
+/// agent.bind.insert("git-flow".to_owned(), Bind::Hint);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Agent {
+    /// What it is called.
+    pub name: String,
+    /// Which skills it may see.
+    pub scope: Scope,
+    /// Skills whose instructions are always in its prompt, in this order; each a name or `source:name`.
+    pub uses_skills: Vec<String>,
+    /// How single skills are bound to it; the keys are names or `source:name`.
+    pub bind: BTreeMap<String, Bind>,
+    /// What comes after the instructions of the skills, so that it has the last word.
+    pub instructions: Option<String>,
+    /// The template of its own prompt.
+    pub prompt: Option<String>,
+    /// What the template may refer to.
+    pub variables: BTreeMap<String, String>,
+    /// What agents that it starts have from it.
+    pub inherit: Inherit,
+}
+
+impl Agent {
+    /// Returns an agent that sees everything and has no prompt of its own.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..Self::default() }
+    }
+
+    /// Returns whether the agent may know of the skill: it is within its scope and not bound as hidden.
+    ///
+    /// Whatever an agent does not see must be to it as if it were not there, in the catalog and in every tool.
+    pub fn sees(&self, entry: &Entry) -> bool {
+        self.scope.allows(&entry.source, entry.name().as_str()) && self.bound(entry) != Some(Bind::Hidden)
+    }
+
+    /// Returns how the skill is bound to the agent, where that is said; `source:name` says it before `name` does.
+    pub fn bound(&self, entry: &Entry) -> Option<Bind> {
+        if self.bind.is_empty() {
+            return None;
+        }
+        let qualified = self.bind.get(entry.qualified_name().as_str());
+        qualified.or_else(|| self.bind.get(entry.name().as_str())).copied()
+    }
+}
+
+/// How a skill is bound to an agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Bind {
+    /// Its instructions are always in the prompt.
+    Inline,
+    /// A line of the prompt tells the agent to load it.
+    Hint,
+    /// It stands in the catalog; the default.
+    #[default]
+    Catalog,
+    /// The agent does not know of it.
+    Hidden,
+}
+
+impl Bind {
+    /// Every way.
+    pub const ALL: [Self; 4] = [Self::Inline, Self::Hint, Self::Catalog, Self::Hidden];
+
+    /// Returns the word used on every surface.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Inline => "inline",
+            Self::Hint => "hint",
+            Self::Catalog => "catalog",
+            Self::Hidden => "hidden",
+        }
+    }
+
+    /// Returns the way that goes by `word`.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|bind| bind.as_str() == word)
+    }
+}
+
+/// What agents that an agent starts have from it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Inherit {
+    /// Nothing: they have a catalog and tools of their own; the default.
+    #[default]
+    None,
+    /// They see no more than what it sees.
+    Catalog,
+    /// The same, and the skills that it has loaded are loaded for them.
+    Active,
+}
+
+impl Inherit {
+    /// Every choice.
+    pub const ALL: [Self; 3] = [Self::None, Self::Catalog, Self::Active];
+
+    /// Returns the word used on every surface.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Catalog => "catalog",
+            Self::Active => "active",
+        }
+    }
+
+    /// Returns the choice that goes by `word`.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|inherit| inherit.as_str() == word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use repertoire_model::scope::Pattern;
+
+    use super::*;
+    use crate::{MemoryProvider, Policy, Provider, Registry, SkillDefinition};
+
+    #[test]
+    fn an_agent_sees_what_its_scope_and_its_bindings_leave() {
+        let definition = |name: &str| SkillDefinition::new(name, "Does it. Use when it is to be done.", "");
+        let provider = |label: &str, names: &[&str]| -> Arc<dyn Provider> {
+            Arc::new(MemoryProvider::new(label, names.iter().map(|name| definition(name)).collect()))
+        };
+        let providers = vec![provider("one", &["git", "pdf"]), provider("two", &["git", "xls"])];
+        let registry = pollster::block_on(Registry::open(providers, Policy::default())).unwrap();
+        let snapshot = registry.snapshot();
+        let check = |agent: &Agent, expect: &[&str]| {
+            let seen = snapshot.entries().iter().filter(|entry| agent.sees(entry));
+            assert_eq!(seen.map(Entry::qualified_name).collect::<Vec<_>>(), expect);
+        };
+        let mut agent = Agent::new("builder");
+        check(&agent, &["one:git", "two:git", "one:pdf", "two:xls"]);
+        agent.bind.insert("git".to_owned(), Bind::Hidden);
+        check(&agent, &["one:pdf", "two:xls"]);
+        agent.bind.insert("two:git".to_owned(), Bind::Catalog);
+        check(&agent, &["two:git", "one:pdf", "two:xls"]);
+        agent.scope.deny = vec![Pattern::new("two:*").unwrap()];
+        check(&agent, &["one:pdf"]);
+    }
+
+    #[test]
+    fn words() {
+        assert!(Bind::ALL.iter().all(|bind| Bind::parse(bind.as_str()) == Some(*bind)));
+        assert!(Inherit::ALL.iter().all(|inherit| Inherit::parse(inherit.as_str()) == Some(*inherit)));
+        assert_eq!((Bind::parse("Inline"), Inherit::parse("")), (None, None));
+        assert_eq!((Bind::default(), Inherit::default()), (Bind::Catalog, Inherit::None));
+    }
+}

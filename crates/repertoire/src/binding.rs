@@ -1,0 +1,220 @@
+//! The system prompt of an agent: its own prompt, the skills that are bound to it, and its instructions.
+//!
+//! What is bound inline is read when the prompt is made, so that a specialist has its knowledge from the first turn and
+//! cannot forget to ask for it. Whatever an agent's definition names must be there and within its scope; otherwise the
+//! agent does not load.
+
+use std::sync::Arc;
+
+use repertoire_model::answer::Wording;
+use repertoire_model::catalog::Tokenizer;
+use repertoire_model::prompt::{self, Fragment, compose};
+use repertoire_model::text::{shorten, visible_line};
+use repertoire_model::{Digest, SkillName, State};
+
+use crate::template::{Jinja, Renderer};
+use crate::{Agent, Bind, Entry, Error, ErrorKind, Lookup, Registry, Snapshot};
+
+mod element;
+
+pub(crate) use element::element;
+
+/// The most skills that may be bound to one agent inline.
+pub const MAX_BOUND_SKILLS: usize = 64;
+
+/// The most bytes that the parts of an agent's prompt may have together.
+pub const MAX_PROMPT_BYTES: usize = 4 * 1024 * 1024;
+
+/// The most characters of a description that a hint shows.
+const MAX_HINT_CHARS: usize = 160;
+
+/// A skill whose instructions are part of a prompt, and the digest of these, byte for byte.
+pub type Bound = (SkillName, Digest);
+
+/// The choices that an agent's prompt is made by.
+#[derive(Clone)]
+pub struct BindingOptions {
+    /// What the template of the prompt is rendered with.
+    pub renderer: Arc<dyn Renderer>,
+    /// What the host calls its tools.
+    pub wording: Wording,
+    /// What tokens are counted with.
+    pub tokenizer: Tokenizer,
+}
+
+impl Default for BindingOptions {
+    fn default() -> Self {
+        Self { renderer: Arc::new(Jinja), wording: Wording::default(), tokenizer: Tokenizer::default() }
+    }
+}
+
+/// The system prompt of an agent, in parts, without the catalog.
+///
+/// ```
+/// # pollster::block_on(async {
+/// use std::sync::Arc;
+/// use repertoire::{Agent, AgentPrompt, BindingOptions, MemoryProvider, Policy, Registry, SkillDefinition};
+/// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "Be warm.\n");
+/// let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
+/// let registry = Registry::open(vec![provider], Policy::default()).await?;
+/// let agent = Agent {
+///     prompt: Some("You are a host.".to_owned()),
+///     uses_skills: vec!["greet".to_owned()],
+///     ..Agent::new("host")
+/// };
+/// let prompt = AgentPrompt::load(&registry, &agent, &BindingOptions::default()).await?;
+/// assert!(prompt.text().starts_with("You are a host.\n\n<skill name=\"greet\""));
+/// assert_eq!(prompt.bound[0].0.as_str(), "greet");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentPrompt {
+    /// The parts; a host adds its own, the catalog among them, and puts them together with [`compose`].
+    pub fragments: Vec<Fragment>,
+    /// The skills whose instructions are among them, in that order.
+    pub bound: Vec<Bound>,
+}
+
+impl AgentPrompt {
+    /// Reads everything that `agent` needs and returns its prompt.
+    ///
+    /// Fails with [`ErrorKind::InvalidAgent`] where the agent names a skill that is not there, is quarantined or lies
+    /// outside its scope; the error tells which, and what is near it.
+    pub async fn load(registry: &Registry, agent: &Agent, options: &BindingOptions) -> Result<Self, Error> {
+        let snapshot = registry.snapshot();
+        let inline = inline(&snapshot, agent)?;
+        let mut fragments = Vec::new();
+        if let Some(template) = &agent.prompt {
+            let variables = &agent.variables;
+            let text = options
+                .renderer
+                .render(template, variables)
+                .map_err(|error| error.about(agent.name.as_str()))?;
+            fragments.push(Fragment::new("prompt", prompt::AGENT_PROMPT, text));
+        }
+        let (mut texts, mut bound) = (Vec::new(), Vec::new());
+        for entry in inline {
+            let skill = registry.get(entry).await?;
+            texts.push(element(&skill, options));
+            bound.push((entry.name().clone(), Digest::of(skill.body().as_bytes())));
+        }
+        fragments.push(Fragment::new("bound-skills", prompt::BOUND_SKILLS, texts.join("\n")));
+        let instructions = agent.instructions.clone().unwrap_or_default();
+        fragments.push(Fragment::new("instructions", prompt::INSTRUCTIONS, instructions));
+        fragments.push(Fragment::new("hints", prompt::HINTS, hints(&snapshot, agent, &options.wording)?));
+        fragments.retain(|fragment| !fragment.text.trim().is_empty());
+        let bytes: usize = fragments.iter().map(|fragment| fragment.text.len()).sum();
+        if bytes > MAX_PROMPT_BYTES {
+            let why = format!("its prompt has {bytes} bytes, more than {MAX_PROMPT_BYTES}");
+            return Err(Error::new(ErrorKind::TooLarge).about(agent.name.as_str()).because(why));
+        }
+        Ok(Self { fragments, bound })
+    }
+
+    /// Returns the parts put together.
+    pub fn text(&self) -> String {
+        compose(&self.fragments)
+    }
+}
+
+/// Returns an error if `agent` names a skill that is not there, is quarantined or lies outside its scope.
+///
+/// [`AgentPrompt::load`] asks this too. Whoever shows an agent its skills without its prompt asks it alone: a skill that
+/// is bound as hidden under a name with a slip in it would be seen.
+pub fn check(snapshot: &Snapshot, agent: &Agent) -> Result<(), Error> {
+    inline(snapshot, agent).map(drop)
+}
+
+/// Returns the skills that are bound inline: those of `uses_skills` as declared, then those of `bind` by name.
+fn inline<'a>(snapshot: &'a Snapshot, agent: &Agent) -> Result<Vec<&'a Entry>, Error> {
+    for id in agent.bind.keys() {
+        named(snapshot, agent, id)?;
+    }
+    let mut entries: Vec<&Entry> = Vec::new();
+    for id in &agent.uses_skills {
+        let entry = named(snapshot, agent, id)?;
+        if let Some(bind) = agent.bound(entry).filter(|bind| *bind != Bind::Inline) {
+            let why = format!("`{id}` is in uses_skills, and bound as {}", bind.as_str());
+            return Err(invalid(agent, why));
+        }
+        entries.push(entry);
+    }
+    for (id, _) in agent.bind.iter().filter(|(_, bind)| **bind == Bind::Inline) {
+        entries.push(named(snapshot, agent, id)?);
+    }
+    let mut distinct: Vec<&Entry> = Vec::new();
+    for entry in entries {
+        match distinct.iter().find(|other| other.name() == entry.name()) {
+            None => distinct.push(entry),
+            Some(other) if std::ptr::eq(*other, entry) => {}
+            Some(other) => {
+                let (one, two) = (other.qualified_name(), entry.qualified_name());
+                return Err(invalid(
+                    agent,
+                    format!("`{one}` and `{two}` have one name and cannot both be bound"),
+                ));
+            }
+        }
+    }
+    if distinct.len() > MAX_BOUND_SKILLS {
+        let why = format!("{} skills are bound to it, more than {MAX_BOUND_SKILLS}", distinct.len());
+        return Err(invalid(agent, why));
+    }
+    Ok(distinct)
+}
+
+/// Returns the skill that `agent` names `id`, exactly so spelled.
+fn named<'a>(snapshot: &'a Snapshot, agent: &Agent, id: &str) -> Result<&'a Entry, Error> {
+    let near = |names: &[&SkillName]| {
+        // What the agent may not see is not told to whoever reads its log either.
+        let seen = |name: &&&SkillName| matches!(snapshot.find(name.as_str()), Lookup::Found(entry) if agent.sees(entry));
+        let names: Vec<&str> = names.iter().filter(seen).map(|name| name.as_str()).collect();
+        let near = if names.is_empty() { String::new() } else { format!("; near it: {}", names.join(", ")) };
+        Err(invalid(agent, format!("there is no skill `{id}`{near}")))
+    };
+    match snapshot.find(id) {
+        Lookup::Found(entry) if entry.name().as_str() != id && entry.qualified_name() != id => {
+            near(&[entry.name()])
+        }
+        Lookup::Found(entry) if !agent.scope.allows(&entry.source, entry.name().as_str()) => {
+            Err(invalid(agent, format!("the skill `{id}` is outside its scope")))
+        }
+        Lookup::Found(entry) => Ok(entry),
+        Lookup::Quarantined(entry) => {
+            let diagnostics = entry.diagnostics().cloned().collect();
+            Err(invalid(agent, format!("the skill `{id}` is quarantined")).at(&entry.path).with(diagnostics))
+        }
+        Lookup::Unknown(names) => near(&names),
+    }
+}
+
+fn invalid(agent: &Agent, why: String) -> Error {
+    Error::new(ErrorKind::InvalidAgent).about(agent.name.as_str()).because(why)
+}
+
+/// Returns one line for each skill that the agent is told to load.
+fn hints(snapshot: &Snapshot, agent: &Agent, wording: &Wording) -> Result<String, Error> {
+    let mut lines = Vec::new();
+    for (id, _) in agent.bind.iter().filter(|(_, bind)| **bind == Bind::Hint) {
+        let entry = named(snapshot, agent, id)?;
+        // A skill that does not hold its name is loaded by the name with its source.
+        let name =
+            if entry.state == State::Active { entry.name().to_string() } else { entry.qualified_name() };
+        lines.push(hint(&name, &entry.document.description, wording));
+    }
+    Ok(lines.join("\n"))
+}
+
+fn hint(name: &str, description: &str, wording: &Wording) -> String {
+    let line = shorten(&visible_line(description), MAX_HINT_CHARS)
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;");
+    let Wording { load, name: argument, .. } = wording;
+    format!("To use the skill {name}, call {load} with the {argument} {name}: {line}")
+}
+
+#[cfg(test)]
+mod tests;

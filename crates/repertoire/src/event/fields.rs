@@ -1,0 +1,166 @@
+//! What an event says.
+
+use std::fmt;
+use std::time::{Duration, SystemTime};
+
+use repertoire_model::bundle::Digest;
+
+/// One call of a tool, and what it came to.
+///
+/// Fields are added over time: make one with [`Event::new`] and set what is known.
+///
+/// ```
+/// use std::time::{Duration, SystemTime};
+/// use repertoire::event::{Event, EventKind, Outcome};
+///
+/// let mut event = Event::new(EventKind::SkillLoaded, "load_skill", "s1", SystemTime::now());
+/// event.skill = Some("pdf-tables".to_owned());
+/// event.outcome = Outcome::NotFound;
+/// event.duration = Duration::from_micros(40);
+/// assert_eq!(event.kind.as_str(), "skill_loaded");
+/// ```
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Event {
+    /// What was done, or tried.
+    pub kind: EventKind,
+    /// The skill it was about, as the agent named it.
+    pub skill: Option<String>,
+    /// The file of the skill it was about.
+    pub file: Option<String>,
+    /// The source that the skill came from.
+    pub source: Option<String>,
+    /// The agent that called, where the host tells.
+    pub agent: Option<String>,
+    /// The session it was called in.
+    pub session: String,
+    /// The tool that was called.
+    pub tool: String,
+    /// What it came to.
+    pub outcome: Outcome,
+    /// The bytes that were put before the agent.
+    pub bytes: u64,
+    /// The tokens that were put before the agent.
+    pub tokens: u64,
+    /// How long the call took.
+    pub duration: Duration,
+    /// The digest of what was served.
+    pub digest: Option<Digest>,
+    /// What went wrong, in one line.
+    pub error: Option<String>,
+    /// When the call began.
+    pub time: SystemTime,
+}
+
+impl Event {
+    /// Returns an event about nothing in particular that went well.
+    pub fn new(
+        kind: EventKind,
+        tool: impl Into<String>,
+        session: impl Into<String>,
+        time: SystemTime,
+    ) -> Self {
+        Self {
+            kind,
+            skill: None,
+            file: None,
+            source: None,
+            agent: None,
+            session: session.into(),
+            tool: tool.into(),
+            outcome: Outcome::Ok,
+            bytes: 0,
+            tokens: 0,
+            duration: Duration::ZERO,
+            digest: None,
+            error: None,
+            time,
+        }
+    }
+}
+
+/// What was done, or tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum EventKind {
+    /// The instructions of a skill were asked for.
+    SkillLoaded,
+    /// A skill was set aside by its agent.
+    SkillUnloaded,
+    /// A file of a skill was asked for.
+    FileRead,
+    /// The files of a skill were asked for.
+    FilesListed,
+    /// The skills themselves were asked for.
+    SkillsListed,
+    /// Some other tool was called.
+    ToolCalled,
+}
+
+impl EventKind {
+    /// Every kind there is.
+    pub const ALL: [Self; 6] = [
+        Self::SkillLoaded,
+        Self::SkillUnloaded,
+        Self::FileRead,
+        Self::FilesListed,
+        Self::SkillsListed,
+        Self::ToolCalled,
+    ];
+
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SkillLoaded => "skill_loaded",
+            Self::SkillUnloaded => "skill_unloaded",
+            Self::FileRead => "file_read",
+            Self::FilesListed => "files_listed",
+            Self::SkillsListed => "skills_listed",
+            Self::ToolCalled => "tool_called",
+        }
+    }
+}
+
+impl fmt::Display for EventKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What a call came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The agent has what it asked for.
+    Ok,
+    /// There is no such skill, file or tool.
+    NotFound,
+    /// It is there, and the agent may not have it.
+    Denied,
+    /// What was asked for makes no sense: arguments that are missing or of the wrong kind.
+    Invalid,
+    /// It could not be done.
+    Error,
+}
+
+impl Outcome {
+    /// Every outcome there is.
+    pub const ALL: [Self; 5] = [Self::Ok, Self::NotFound, Self::Denied, Self::Invalid, Self::Error];
+
+    /// Returns the word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::NotFound => "not_found",
+            Self::Denied => "denied",
+            Self::Invalid => "invalid",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}

@@ -1,0 +1,98 @@
+//! Where events go.
+
+use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use super::Event;
+
+/// Something that takes events.
+///
+/// It is best effort by contract. There is no result, because a load does not fail when nobody could note it down.
+/// `record` is called on the path of every tool call, by several threads at once: it must not block for long, and it
+/// should not panic. Whoever has slow work to do hands a copy to a thread of its own.
+pub trait EventSink: Send + Sync {
+    /// Takes note of `event`.
+    fn record(&self, event: &Event);
+}
+
+/// The sinks of a session. Copies share them.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::SystemTime;
+/// use repertoire::event::{Event, EventKind, MemorySink, Sinks};
+///
+/// let memory = Arc::new(MemorySink::new());
+/// let sinks = Sinks::new().with(memory.clone());
+/// sinks.emit(&Event::new(EventKind::SkillsListed, "list_skills", "s1", SystemTime::now()));
+/// assert_eq!(memory.events().len(), 1);
+/// ```
+#[derive(Clone, Default)]
+pub struct Sinks(Vec<Arc<dyn EventSink>>);
+
+impl Sinks {
+    /// Returns no sinks at all: events go nowhere.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns these sinks and `sink` after them.
+    #[must_use]
+    pub fn with(mut self, sink: Arc<dyn EventSink>) -> Self {
+        self.0.push(sink);
+        self
+    }
+
+    /// Returns whether events go nowhere, so that a caller need not make any.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Returns how many sinks there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Hands `event` to every sink in order. One that panics keeps neither the others nor the caller from going on.
+    pub fn emit(&self, event: &Event) {
+        for sink in &self.0 {
+            // What the sink leaves behind half done is its own; nothing of ours is touched meanwhile.
+            let _ = catch_unwind(AssertUnwindSafe(|| sink.record(event)));
+        }
+    }
+}
+
+impl fmt::Debug for Sinks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Sinks").field(&self.0.len()).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::super::{EventKind, MemorySink};
+    use super::*;
+
+    struct Broken;
+
+    impl EventSink for Broken {
+        fn record(&self, _event: &Event) {
+            panic!("a sink that panics, on purpose");
+        }
+    }
+
+    #[test]
+    fn a_sink_that_panics_disturbs_nobody() {
+        let (first, last) = (Arc::new(MemorySink::new()), Arc::new(MemorySink::new()));
+        let sinks = Sinks::new().with(first.clone()).with(Arc::new(Broken)).with(last.clone());
+        let event = Event::new(EventKind::ToolCalled, "t", "s", SystemTime::UNIX_EPOCH);
+        for expect in 1..=2 {
+            sinks.emit(&event);
+            assert_eq!((first.events().len(), last.events().len()), (expect, expect));
+        }
+        assert_eq!(format!("{sinks:?}"), "Sinks(3)");
+    }
+}

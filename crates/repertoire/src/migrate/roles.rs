@@ -1,0 +1,85 @@
+//! Reads the roles of a directory.
+
+use std::path::{Path, PathBuf};
+
+use crate::provider::fs::safe_dir::{Fault, Kind, SafeDir};
+use crate::role::SYSTEM_PROMPT_FILE;
+use crate::template::MAX_TEMPLATE_BYTES;
+use crate::{Error, ErrorKind};
+
+/// The name of the template of a task.
+const TASK_PROMPT_FILE: &str = "task_prompt.md";
+/// The name of a role's configuration.
+const CONFIG_FILE: &str = "config.yaml";
+/// The most entries of a directory that are looked at.
+const MAX_ENTRIES: usize = 10_000;
+
+/// The files of a role.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RoleFiles {
+    /// The name of its directory.
+    pub name: String,
+    /// `system_prompt.md`.
+    pub system_prompt: String,
+    /// `task_prompt.md`.
+    pub task_prompt: Option<String>,
+    /// `config.yaml`.
+    pub config: Option<String>,
+}
+
+/// The roles of a directory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RolesFound {
+    /// The roles, by name.
+    pub roles: Vec<RoleFiles>,
+    /// What could not be read, and why.
+    pub problems: Vec<(PathBuf, String)>,
+}
+
+/// Returns the roles of `directory`: its sub-directories with a `system_prompt.md`.
+///
+/// Links are not followed. One role that cannot be read is a problem and leaves the others alone.
+pub fn read_roles(directory: &Path) -> Result<RolesFound, Error> {
+    let failed = |fault: Fault| {
+        let kind = if let Fault::Missing = fault { ErrorKind::FileNotFound } else { ErrorKind::Io };
+        Error::new(kind).at(directory).because(fault.into_io())
+    };
+    let handle = SafeDir::open(directory).map_err(failed)?;
+    let mut listing = handle.entries(MAX_ENTRIES).map_err(failed)?;
+    listing.entries.sort_by(|a, b| a.name.cmp(&b.name));
+    let mut found = RolesFound::default();
+    for entry in &listing.entries {
+        let path = directory.join(&entry.name);
+        let outcome = match entry.kind {
+            Kind::Directory if entry.decoded => read_role(&handle, &entry.name),
+            Kind::Directory => Err((PathBuf::new(), "its name is not UTF-8".to_owned())),
+            Kind::Link => Err((PathBuf::new(), "it is a symbolic link".to_owned())),
+            Kind::File | Kind::Special => Ok(None),
+        };
+        match outcome {
+            Ok(role) => found.roles.extend(role),
+            Err((file, why)) => found.problems.push((path.join(file), why)),
+        }
+    }
+    if listing.more {
+        let why = format!("it has more than {MAX_ENTRIES} entries; the rest was not looked at");
+        found.problems.push((directory.to_owned(), why));
+    }
+    Ok(found)
+}
+
+fn read_role(handle: &SafeDir, name: &str) -> Result<Option<RoleFiles>, (PathBuf, String)> {
+    let home = handle.open_dir(name).map_err(|fault| (PathBuf::new(), fault.message()))?;
+    let read = |file: &str| {
+        let mut bytes = Vec::new();
+        match home.read(file, MAX_TEMPLATE_BYTES, &mut bytes) {
+            Ok(_) => {}
+            Err(Fault::Missing) => return Ok(None),
+            Err(fault) => return Err((PathBuf::from(file), fault.message())),
+        }
+        String::from_utf8(bytes).map(Some).map_err(|_| (PathBuf::from(file), "it is not UTF-8".to_owned()))
+    };
+    let Some(system_prompt) = read(SYSTEM_PROMPT_FILE)? else { return Ok(None) };
+    let (task_prompt, config) = (read(TASK_PROMPT_FILE)?, read(CONFIG_FILE)?);
+    Ok(Some(RoleFiles { name: name.to_owned(), system_prompt, task_prompt, config }))
+}

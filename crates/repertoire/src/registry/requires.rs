@@ -1,0 +1,102 @@
+//! Whether the skills that a skill requires are there, and lead back to it.
+
+use std::collections::HashSet;
+
+use repertoire_model::validate::Reporter;
+use repertoire_model::{Diagnostic, Policy, RuleId, SkillName, State};
+
+use super::{Entry, Lookup, Snapshot};
+
+/// The most skills that are followed to find a cycle.
+const MAX_FOLLOWED: usize = 1_000;
+
+/// Returns what is wrong with the skills that `entry` requires.
+pub(super) fn check(entry: &Entry, snapshot: &Snapshot, policy: &Policy) -> Vec<Diagnostic> {
+    let requires = &entry.document.manifest.requires;
+    // Whoever looks at a single skill cannot tell what else there is.
+    if requires.is_empty() || snapshot.entries().len() < 2 {
+        return Vec::new();
+    }
+    let mut reporter = Reporter::new(policy);
+    for id in requires {
+        if let Lookup::Unknown(near) = snapshot.find(id) {
+            let message = format!("the required skill `{id}` does not exist");
+            let report = reporter.report(RuleId::RequiresUnknown, message);
+            match near.first() {
+                Some(near) => report.help(format!("did you mean `{near}`?")),
+                None => report.help("add the skill, or take it out of `requires`"),
+            };
+        }
+    }
+    if let Some(cycle) = cycle(entry, snapshot) {
+        let names: Vec<&str> = cycle.iter().map(SkillName::as_str).collect();
+        let message = format!("skills require each other: {}", names.join(" -> "));
+        reporter.report(RuleId::RequiresCycle, message).help("let one of them stand without the other");
+    }
+    reporter.finish()
+}
+
+/// Returns a way from `entry` over what it requires back to itself.
+fn cycle(entry: &Entry, snapshot: &Snapshot) -> Option<Vec<SkillName>> {
+    let mut seen = HashSet::new();
+    // Each step with the way that led there, so that the way back can be told.
+    let mut ways = vec![vec![entry]];
+    while let Some(way) = ways.pop() {
+        let last = way.last()?;
+        for id in &last.document.manifest.requires {
+            let Lookup::Found(next) = snapshot.find(id) else { continue };
+            if next.name() == entry.name() && next.state == State::Active {
+                return Some(way.iter().chain([&entry]).map(|entry| entry.name().clone()).collect());
+            }
+            if seen.len() < MAX_FOLLOWED && seen.insert(next.name()) {
+                ways.push(way.iter().copied().chain([next]).collect());
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::{MemoryProvider, Registry, SkillDefinition};
+
+    fn skill(name: &str, requires: &[&str]) -> SkillDefinition {
+        let mut skill =
+            SkillDefinition::new(name, format!("Does {name}. Use when {name} is asked for."), "# X\n");
+        skill.manifest.requires = requires.iter().map(|id| (*id).to_owned()).collect();
+        skill
+    }
+
+    fn found(skills: Vec<SkillDefinition>, name: &str) -> Vec<String> {
+        let registry = Registry::builder()
+            .provider(Arc::new(MemoryProvider::new("test", skills)))
+            .open_blocking()
+            .unwrap();
+        let snapshot = registry.snapshot();
+        let Lookup::Found(entry) = snapshot.find(name) else { panic!("{name}") };
+        let found = check(entry, &snapshot, registry.policy());
+        found.into_iter().map(|found| format!("{}: {}", found.rule, found.message)).collect()
+    }
+
+    #[test]
+    fn required_skills_are_there_and_lead_nowhere_back() {
+        let skills = || {
+            vec![
+                skill("a", &["b"]),
+                skill("b", &["c"]),
+                skill("c", &["a"]),
+                skill("d", &["b", "nope"]),
+                skill("e", &["e"]),
+                skill("f", &[]),
+            ]
+        };
+        assert_eq!(found(skills(), "a"), ["requires-cycle: skills require each other: a -> b -> c -> a"]);
+        assert_eq!(found(skills(), "d"), ["requires-unknown: the required skill `nope` does not exist"]);
+        assert_eq!(found(skills(), "e"), ["requires-cycle: skills require each other: e -> e"]);
+        assert_eq!(found(skills(), "f"), Vec::<String>::new());
+        assert_eq!(found(vec![skill("alone", &["nope"])], "alone"), Vec::<String>::new());
+    }
+}

@@ -1,0 +1,307 @@
+//! The prompt of a role: a skill pack of that name, else a prompt file of old, else one sentence.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use repertoire_model::prompt::{self, Fragment, compose};
+use repertoire_model::{CatalogOptions, Digest, SkillName, State};
+
+use crate::binding::{BindingOptions, Bound, element};
+use crate::provider::Skill;
+use crate::{Agent, Entry, Error, ErrorKind, Lookup, Registry, Snapshot};
+
+mod legacy;
+
+/// The name of a role's prompt in a directory of old.
+pub const SYSTEM_PROMPT_FILE: &str = "system_prompt.md";
+
+/// The most prompts that are kept for the next time.
+const MAX_KEPT: usize = 256;
+
+/// What is said of the skill that is an agent's role.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum RoleBinding {
+    /// Its instructions; the default, because whoever has a role needs them from the first turn.
+    #[default]
+    Inline,
+    /// One line that tells the agent to load it.
+    Hint,
+}
+
+impl RoleBinding {
+    /// Every way.
+    pub const ALL: [Self; 2] = [Self::Inline, Self::Hint];
+
+    /// Returns the word used on every surface.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Inline => "inline",
+            Self::Hint => "hint",
+        }
+    }
+
+    /// Returns the way that goes by `word`.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|binding| binding.as_str() == word)
+    }
+}
+
+/// The choices that roles are resolved by.
+#[derive(Clone, Default)]
+pub struct RoleOptions {
+    /// What is said of the skill that is the role.
+    pub binding: RoleBinding,
+    /// The shape of the catalog; its `highlight` is set to the role.
+    pub catalog: CatalogOptions,
+    /// What prompt files of old are rendered with, and how instructions are written down.
+    pub prompt: BindingOptions,
+    /// What such files may refer to; `role` is always among it.
+    pub variables: BTreeMap<String, String>,
+}
+
+/// Where the prompt of a role comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RoleOrigin {
+    /// A skill of the role's name.
+    SkillPack,
+    /// This file.
+    Legacy(PathBuf),
+    /// Nothing is known of the role but its name.
+    Stub,
+}
+
+impl RoleOrigin {
+    /// Returns the word used on every surface.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::SkillPack => "skill-pack",
+            Self::Legacy(_) => "legacy",
+            Self::Stub => "stub",
+        }
+    }
+}
+
+/// The prompt of a role.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RolePrompt {
+    /// The prompt.
+    pub text: String,
+    /// The parts of it.
+    pub fragments: Vec<Fragment>,
+    /// Where it comes from.
+    pub origin: RoleOrigin,
+    /// The skills whose instructions are in it.
+    pub bound: Vec<Bound>,
+}
+
+impl RolePrompt {
+    fn new(origin: RoleOrigin, fragments: Vec<Fragment>, bound: Vec<Bound>) -> Self {
+        Self { text: compose(&fragments), fragments, origin, bound }
+    }
+}
+
+/// Finds the prompt for a role, once per agent that is started.
+///
+/// 1. An active skill of that name: the catalog with it as the primary skill, and its instructions.
+/// 2. `<directory>/<role>/system_prompt.md`, rendered.
+/// 3. `You are a <role> specialist.`
+///
+/// What is unchanged is not rendered again. Whether it is unchanged is told by what was read, not by the times of files,
+/// so that no edit is missed.
+///
+/// ```
+/// # pollster::block_on(async {
+/// use std::sync::Arc;
+/// use repertoire::{MemoryProvider, Policy, Registry, RoleOptions, RoleOrigin, RoleResolver, SkillDefinition};
+/// let skill = SkillDefinition::new("backend", "Builds servers. Use when the API changes.", "Test first.\n");
+/// let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
+/// let registry = Registry::open(vec![provider], Policy::default()).await?;
+/// let resolver = RoleResolver::new(registry, vec!["templates/roles".into()], RoleOptions::default());
+/// assert!(resolver.resolve("backend").await?.text.contains("Test first."));
+/// assert_eq!(resolver.resolve("frontend").await?.text, "You are a frontend specialist.");
+/// assert!(resolver.resolve("../secrets").await.is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # })?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct RoleResolver {
+    registry: Registry,
+    directories: Vec<PathBuf>,
+    options: RoleOptions,
+    kept: Mutex<HashMap<Asked, (Key, RolePrompt)>>,
+    renders: AtomicUsize,
+}
+
+/// The role that was asked for, and the name of the agent that it was asked for by.
+type Asked = (SkillName, Option<String>);
+
+/// What a prompt was made of; the same makes the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Key {
+    Pack { snapshot: u64, agent: Option<Agent>, digest: Digest },
+    Legacy { path: PathBuf, digest: Digest },
+}
+
+impl RoleResolver {
+    /// Returns a resolver over the skills of `registry` and the prompt files in `directories`, first ones first.
+    ///
+    /// The directories are trusted; what lies in them is not.
+    pub fn new(registry: Registry, directories: Vec<PathBuf>, options: RoleOptions) -> Self {
+        let kept = Mutex::default();
+        Self { registry, directories, options, kept, renders: AtomicUsize::new(0) }
+    }
+
+    /// Returns the prompt for `role`.
+    ///
+    /// Fails with [`ErrorKind::InvalidRole`] where `role` is no name that a skill could have, with
+    /// [`ErrorKind::InvalidSkill`] where there is a skill of that name and it is quarantined, and with the error of the
+    /// file where one is there and cannot be read or rendered: whoever has a prompt never gets the stub instead.
+    pub async fn resolve(&self, role: &str) -> Result<RolePrompt, Error> {
+        self.find(role, None).await
+    }
+
+    /// Returns the prompt for `role`, to `agent`, which may not see every skill.
+    pub async fn resolve_for(&self, agent: &Agent, role: &str) -> Result<RolePrompt, Error> {
+        self.find(role, Some(agent)).await
+    }
+
+    /// Returns how often a prompt was rendered rather than taken from memory.
+    pub fn renders(&self) -> usize {
+        self.renders.load(Ordering::Relaxed)
+    }
+
+    async fn find(&self, role: &str, agent: Option<&Agent>) -> Result<RolePrompt, Error> {
+        let invalid = || Error::new(ErrorKind::InvalidRole).about(role);
+        let role = SkillName::new(role).ok_or_else(invalid)?;
+        if let Some((snapshot, skill)) = self.pack(&role, agent).await? {
+            return self.pack_prompt(&role, agent, &snapshot, &skill);
+        }
+        let (directories, name) = (self.directories.clone(), role.clone());
+        let found = blocking::unblock(move || legacy::read(&directories, &name)).await?;
+        match found {
+            Some((path, template)) => self.legacy_prompt(&role, path, &template),
+            None => {
+                let text = format!("You are a {role} specialist.");
+                let fragments = vec![Fragment::new("role", prompt::ROLE, text)];
+                Ok(RolePrompt::new(RoleOrigin::Stub, fragments, Vec::new()))
+            }
+        }
+    }
+
+    /// Returns the skill of the role with the snapshot that it stands in, as both are now.
+    async fn pack(
+        &self,
+        role: &SkillName,
+        agent: Option<&Agent>,
+    ) -> Result<Option<(Arc<Snapshot>, Skill)>, Error> {
+        let mut snapshot = self.registry.snapshot();
+        // What the snapshot says of the skill may be older than the skill; then a new one is taken, once.
+        for is_last in [false, true] {
+            let Some(entry) = active(&snapshot, role, agent)? else { return Ok(None) };
+            match self.registry.get(entry).await {
+                Ok(skill) if is_last || skill.document == *entry.document => {
+                    return Ok(Some((snapshot, skill)));
+                }
+                Err(error) if is_last || error.kind() != ErrorKind::SkillNotFound => return Err(error),
+                Ok(_) | Err(_) => snapshot = self.registry.reload().await,
+            }
+        }
+        Ok(None)
+    }
+
+    fn pack_prompt(
+        &self,
+        role: &SkillName,
+        agent: Option<&Agent>,
+        snapshot: &Snapshot,
+        skill: &Skill,
+    ) -> Result<RolePrompt, Error> {
+        let digest = Digest::of(skill.text.as_bytes());
+        let key = Key::Pack { snapshot: snapshot.number(), agent: agent.cloned(), digest };
+        self.kept_or(role, agent, key, || {
+            let is_offered = active(snapshot, role, agent)?.is_some_and(Entry::is_in_catalog);
+            let highlight = is_offered.then(|| role.to_string());
+            let options = CatalogOptions { highlight, ..self.options.catalog.clone() };
+            let catalog = match agent {
+                Some(agent) => snapshot.catalog_for(agent, &options),
+                None => snapshot.catalog(&options),
+            };
+            let catalog = catalog
+                .map_err(|error| Error::new(ErrorKind::InvalidRole).about(role.as_str()).because(error))?;
+            let mut fragments = vec![Fragment::new("skills", prompt::SKILLS, catalog.text)];
+            let mut bound = Vec::new();
+            match self.options.binding {
+                RoleBinding::Inline => {
+                    let text = element(skill, &self.options.prompt);
+                    fragments.push(Fragment::new("role-skill", prompt::ROLE_SKILL, text));
+                    bound.push((role.clone(), Digest::of(skill.body().as_bytes())));
+                }
+                RoleBinding::Hint => {
+                    let text = format!("Role: {role}. Call {} with the name {role}.", options.tool_name);
+                    fragments.push(Fragment::new("role", prompt::ROLE, text));
+                }
+            }
+            Ok(RolePrompt::new(RoleOrigin::SkillPack, fragments, bound))
+        })
+    }
+
+    fn legacy_prompt(&self, role: &SkillName, path: PathBuf, template: &str) -> Result<RolePrompt, Error> {
+        let key = Key::Legacy { path: path.clone(), digest: Digest::of(template.as_bytes()) };
+        self.kept_or(role, None, key, || {
+            let mut variables = self.options.variables.clone();
+            variables.entry("role".to_owned()).or_insert_with(|| role.to_string());
+            let text =
+                self.options.prompt.renderer.render(template, &variables).map_err(|error| error.at(&path))?;
+            let fragments = vec![Fragment::new("role", prompt::ROLE, text)];
+            Ok(RolePrompt::new(RoleOrigin::Legacy(path), fragments, Vec::new()))
+        })
+    }
+
+    /// Returns the prompt that was made of `key` before, or makes it.
+    fn kept_or(
+        &self,
+        role: &SkillName,
+        agent: Option<&Agent>,
+        key: Key,
+        make: impl FnOnce() -> Result<RolePrompt, Error>,
+    ) -> Result<RolePrompt, Error> {
+        let place = (role.clone(), agent.map(|agent| agent.name.clone()));
+        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, prompt)) = kept().get(&place).filter(|(known, _)| *known == key) {
+            return Ok(prompt.clone());
+        }
+        let prompt = make()?;
+        self.renders.fetch_add(1, Ordering::Relaxed);
+        let mut kept = kept();
+        if kept.len() >= MAX_KEPT && !kept.contains_key(&place) {
+            kept.clear();
+        }
+        kept.insert(place, (key, prompt.clone()));
+        Ok(prompt)
+    }
+}
+
+/// Returns the skill that holds the name of the role, unless `agent` does not see it.
+fn active<'a>(
+    snapshot: &'a Snapshot,
+    role: &SkillName,
+    agent: Option<&Agent>,
+) -> Result<Option<&'a Entry>, Error> {
+    let is_seen = |entry: &Entry| agent.is_none_or(|agent| agent.sees(entry));
+    match snapshot.find(role.as_str()) {
+        // Another spelling of the name is another role.
+        Lookup::Found(entry) if entry.name() == role && entry.state == State::Active => {
+            Ok(Some(entry).filter(|entry| is_seen(entry)))
+        }
+        Lookup::Quarantined(entry) if entry.name() == role && is_seen(entry) => {
+            let diagnostics = entry.diagnostics().cloned().collect();
+            Err(Error::new(ErrorKind::InvalidSkill).about(role.as_str()).at(&entry.path).with(diagnostics))
+        }
+        _ => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,76 @@
+//! Reads `<directory>/<role>/system_prompt.md`.
+//!
+//! The role's name is never made part of a path: the directory is listed, and what has the name is opened beneath it.
+
+use std::path::{Path, PathBuf};
+
+use repertoire_model::SkillName;
+
+use super::SYSTEM_PROMPT_FILE;
+use crate::provider::fs::safe_dir::{Fault, Kind, SafeDir};
+use crate::template::MAX_TEMPLATE_BYTES;
+use crate::{Error, ErrorKind};
+
+/// The most entries of a directory of roles that are looked at.
+const MAX_ROLES: usize = 10_000;
+
+/// Returns the path and the text of the role's prompt in the first of `directories` that has one.
+pub(super) fn read(directories: &[PathBuf], role: &SkillName) -> Result<Option<(PathBuf, String)>, Error> {
+    for directory in directories {
+        if let Some(found) = read_in(directory, role)? {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+fn read_in(directory: &Path, role: &SkillName) -> Result<Option<(PathBuf, String)>, Error> {
+    let handle = match SafeDir::open(directory) {
+        Ok(handle) => handle,
+        Err(Fault::Missing | Fault::NotDirectory) => return Ok(None),
+        Err(fault) => return Err(error(fault, role, directory)),
+    };
+    let listing = handle.entries(MAX_ROLES).map_err(|fault| error(fault, role, directory))?;
+    let named = |name: &str| SkillName::new(name).is_some_and(|name| name == *role);
+    let mut found: Vec<_> =
+        listing.entries.iter().filter(|entry| entry.decoded && named(&entry.name)).collect();
+    // Of two spellings of one name the one that was asked for counts, else the first.
+    found.sort_by_key(|entry| (entry.name != role.as_str(), &entry.name));
+    let Some(entry) = found.first() else {
+        if listing.more {
+            return Err(Error::new(ErrorKind::TooLarge).about(role.as_str()).at(directory));
+        }
+        return Ok(None);
+    };
+    let path = directory.join(&entry.name);
+    match entry.kind {
+        Kind::Directory => {}
+        Kind::Link => return Err(error(Fault::Link, role, &path)),
+        Kind::File | Kind::Special => return Ok(None),
+    }
+    let home = handle.open_dir(&entry.name).map_err(|fault| error(fault, role, &path))?;
+    let path = path.join(SYSTEM_PROMPT_FILE);
+    let mut bytes = Vec::new();
+    match home.read(SYSTEM_PROMPT_FILE, MAX_TEMPLATE_BYTES, &mut bytes) {
+        Ok(_) => {}
+        Err(Fault::Missing) => return Ok(None),
+        Err(fault) => return Err(error(fault, role, &path)),
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Some((path, text))),
+        Err(fault) => {
+            Err(Error::new(ErrorKind::InvalidTemplate).about(role.as_str()).at(&path).because(fault))
+        }
+    }
+}
+
+fn error(fault: Fault, role: &SkillName, path: &Path) -> Error {
+    let kind = match fault {
+        Fault::Missing | Fault::NotDirectory => ErrorKind::FileNotFound,
+        Fault::IsDirectory => ErrorKind::IsDirectory,
+        Fault::Link | Fault::Special | Fault::Outside => ErrorKind::Forbidden,
+        Fault::TooLarge(_) => ErrorKind::TooLarge,
+        Fault::Changed | Fault::Denied(_) | Fault::Io(_) => ErrorKind::Io,
+    };
+    Error::new(kind).about(role.as_str()).at(path).because(fault.into_io())
+}

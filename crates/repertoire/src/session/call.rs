@@ -1,0 +1,192 @@
+//! Calls: from a name and arguments to an answer, and one event for each.
+
+use std::time::{Instant, SystemTime};
+
+use repertoire_model::answer::{Answer, Fault, FaultKind, Injection};
+use serde_json::{Map, Value};
+
+use super::open::Session;
+use crate::event::{Event, EventKind, Outcome};
+use crate::registry::Lookup;
+use crate::tool::{About, Answered, BUILTINS, Builtin, Tool, quoted};
+
+/// The answer to a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    answer: Answer,
+    text: String,
+}
+
+impl Reply {
+    /// Returns the text to put before the model.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns whether the call failed; the text says why.
+    pub fn is_error(&self) -> bool {
+        self.answer.is_error()
+    }
+
+    /// Returns the answer as a value.
+    pub fn answer(&self) -> &Answer {
+        &self.answer
+    }
+
+    /// Returns the skills whose whole instructions the text holds.
+    pub fn injections(&self) -> Vec<Injection> {
+        self.answer.injections()
+    }
+
+    /// Returns what a host may keep beside the message, where the text holds instructions of skills.
+    pub fn metadata(&self) -> Option<Value> {
+        self.answer.metadata()
+    }
+}
+
+/// A tool that was found.
+enum Found<'a> {
+    House(&'static Builtin),
+    Host(&'a dyn Tool),
+}
+
+impl Session {
+    /// Answers a call of `tool` with `arguments`, an object or the text of one.
+    ///
+    /// It never fails: what is wrong with the call is the answer.
+    pub async fn call(&self, tool: &str, arguments: &Value) -> Reply {
+        let (time, started) = (SystemTime::now(), Instant::now());
+        let found = self.find_tool(tool);
+        let kind = match &found {
+            Some(Found::House(builtin)) => builtin.kind,
+            Some(Found::Host(_)) | None => EventKind::ToolCalled,
+        };
+        let answered = self.answer(tool, found, arguments).await;
+        let text = answered.answer.render(self.options().render, &self.wording);
+        let sinks = &self.registry().equipment().sinks;
+        if !sinks.is_empty() {
+            let mut event = Event::new(kind, quoted(tool), self.id(), time);
+            self.describe(&mut event, &answered);
+            event.bytes = text.len() as u64;
+            event.duration = started.elapsed();
+            sinks.emit(&event);
+        }
+        Reply { answer: answered.answer, text }
+    }
+
+    /// Answers a call as [`Session::call`] does, and waits for it.
+    pub fn call_blocking(&self, tool: &str, arguments: &Value) -> Reply {
+        pollster::block_on(self.call(tool, arguments))
+    }
+
+    /// Returns the answer as a program reads it, whatever the model reads.
+    pub fn data(&self, reply: &Reply) -> Value {
+        reply.answer.data(&self.wording)
+    }
+
+    async fn answer(&self, tool: &str, found: Option<Found<'_>>, arguments: &Value) -> Answered {
+        let Some(found) = found else {
+            return self.no_such_tool(tool);
+        };
+        let parsed;
+        let arguments = match arguments {
+            Value::Object(arguments) => arguments,
+            Value::Null => {
+                parsed = Map::new();
+                &parsed
+            }
+            // Some hosts pass on the text that their model wrote.
+            Value::String(text) if text.trim().is_empty() => {
+                parsed = Map::new();
+                &parsed
+            }
+            Value::String(text) => match serde_json::from_str(text) {
+                Ok(object) => {
+                    parsed = object;
+                    &parsed
+                }
+                Err(_) => return self.bad_arguments(tool),
+            },
+            _ => return self.bad_arguments(tool),
+        };
+        match found {
+            Found::House(builtin) => builtin.call(self, arguments).await,
+            Found::Host(tool) => tool.call(self, arguments).await,
+        }
+    }
+
+    /// Returns the tool that goes by `name`: the host's word for it, or the usual one.
+    fn find_tool(&self, name: &str) -> Option<Found<'_>> {
+        let equipment = self.registry().equipment();
+        let is_on = |tool: &&Builtin| tool.canonical != "unload_skill" || equipment.options.unload_tool;
+        let mut house = BUILTINS.iter().filter(is_on);
+        let called =
+            |tool: &&Builtin| (tool.name)(&equipment.options.names) == name || tool.canonical == name;
+        match house.find(called) {
+            Some(tool) => Some(Found::House(tool)),
+            None => {
+                let host = equipment.tools.iter().find(|tool| tool.name() == name);
+                host.map(|tool| Found::Host(tool.as_ref()))
+            }
+        }
+    }
+
+    fn no_such_tool(&self, tool: &str) -> Answered {
+        let snapshot = self.registry().snapshot();
+        let is_skill =
+            tool.len() <= 256 && matches!(snapshot.find(tool), Lookup::Found(entry) if self.may_use(entry));
+        let (kind, skill) = if is_skill {
+            (FaultKind::SkillAsTool, Some(tool.to_owned()))
+        } else {
+            let tools = self.tools().iter().map(|tool| tool.name.clone()).collect();
+            (FaultKind::UnknownTool { tools }, None)
+        };
+        let about = About { skill: skill.clone(), ..About::default() };
+        Answered { answer: Answer::Fault(Fault { tool: quoted(tool), skill, kind }), about }
+    }
+
+    fn bad_arguments(&self, tool: &str) -> Answered {
+        let kind =
+            FaultKind::BadArgument { name: "arguments".to_owned(), expected: "a JSON object".to_owned() };
+        self.fault(tool, None, kind).into()
+    }
+
+    /// Writes into `event` what the call came to.
+    fn describe(&self, event: &mut Event, answered: &Answered) {
+        let About { skill, file, source, digest, tokens, is_denied } = &answered.about;
+        event.skill.clone_from(skill);
+        event.file.clone_from(file);
+        event.source = source.as_deref().map(str::to_owned);
+        event.agent = self.agent().map(|agent| agent.name.clone());
+        event.digest = *digest;
+        event.tokens = *tokens as u64;
+        event.outcome = if *is_denied { Outcome::Denied } else { outcome(&answered.answer) };
+        if let Answer::Fault(fault) = &answered.answer {
+            event.error = Some(fault.kind.as_str().to_owned());
+        }
+    }
+}
+
+fn outcome(answer: &Answer) -> Outcome {
+    let Answer::Fault(fault) = answer else {
+        return if answer.is_error() { Outcome::Error } else { Outcome::Ok };
+    };
+    match &fault.kind {
+        FaultKind::UnknownSkill { .. }
+        | FaultKind::Gone
+        | FaultKind::UnknownTool { .. }
+        | FaultKind::SkillAsTool
+        | FaultKind::NoFile { .. }
+        | FaultKind::NoDirectory { .. } => Outcome::NotFound,
+        FaultKind::NotPermitted | FaultKind::Forbidden { .. } => Outcome::Denied,
+        FaultKind::MissingArgument { .. }
+        | FaultKind::BadArgument { .. }
+        | FaultKind::UnknownArgument { .. }
+        | FaultKind::BadPath { .. }
+        | FaultKind::IsDirectory { .. }
+        | FaultKind::NotDirectory { .. }
+        | FaultKind::Binary { .. }
+        | FaultKind::TooLarge { .. } => Outcome::Invalid,
+        FaultKind::Broken { .. } | FaultKind::Failed { .. } => Outcome::Error,
+    }
+}

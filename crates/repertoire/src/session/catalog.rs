@@ -1,0 +1,169 @@
+//! Level 1 of a session: its pinned catalog, its tools, and the note about what changed since.
+
+use std::sync::Arc;
+
+use repertoire_model::catalog::{CatalogOptions, Format};
+use repertoire_model::delta::Delta;
+use repertoire_model::{CatalogError, SkillName};
+
+use super::open::Session;
+use super::options::Refresh;
+use crate::registry::{Entry, Snapshot};
+use crate::tool::{BUILTINS, Definition, View};
+
+/// The catalog of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PinnedCatalog {
+    /// The text to put into the system prompt; empty where there are no skills.
+    pub text: Arc<str>,
+    /// The number of the snapshot that it was written from.
+    pub snapshot: u64,
+}
+
+/// What to tell the model about changes of the library.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Note {
+    /// The text to append to the next user turn; empty where nothing changed.
+    pub text: String,
+    /// The number of the newest snapshot.
+    pub snapshot: u64,
+}
+
+impl Session {
+    /// Returns the catalog, the same bytes until it is refreshed.
+    ///
+    /// Where the host asked for marks on loaded skills it is written anew each time.
+    pub fn catalog(&self) -> PinnedCatalog {
+        if self.options().refresh == Refresh::Immediate {
+            let newest = self.registry().snapshot();
+            let mut state = self.state();
+            if !Arc::ptr_eq(&state.pinned, &newest) {
+                state.pin(newest);
+            }
+        }
+        let mut state = self.state();
+        let snapshot = state.pinned.number();
+        if self.options().show_loaded {
+            let loaded = state.ledger.active().map(SkillName::to_string).collect();
+            let pinned = Arc::clone(&state.pinned);
+            drop(state);
+            let text = self.written(&pinned, CatalogOptions { loaded, ..self.catalog_options() });
+            return PinnedCatalog { text: text.into(), snapshot };
+        }
+        let text = match &state.text {
+            Some(text) => Arc::clone(text),
+            None => {
+                let text: Arc<str> = self.written(&state.pinned, self.catalog_options()).into();
+                state.text = Some(Arc::clone(&text));
+                text
+            }
+        };
+        PinnedCatalog { text, snapshot }
+    }
+
+    /// Returns how the catalog is written: as the host chose, with the names that its tools have.
+    fn catalog_options(&self) -> CatalogOptions {
+        let options = self.options();
+        CatalogOptions {
+            tool_name: options.names.load.clone(),
+            name_argument: options.arguments.name.clone(),
+            file_tool: Some(options.names.read_file.clone()),
+            ..options.catalog.clone()
+        }
+    }
+
+    fn written(&self, snapshot: &Snapshot, options: CatalogOptions) -> String {
+        let sees = |entry: &Entry| self.offers(entry);
+        match snapshot.catalog_of(&options, sees) {
+            Ok(catalog) => catalog.text,
+            // A session has no say in what is highlighted: a skill that is not there (any more) is simply not.
+            Err(CatalogError::UnknownHighlight { .. }) => {
+                let options = CatalogOptions { highlight: None, ..options };
+                snapshot.catalog_of(&options, sees).map(|catalog| catalog.text).unwrap_or_default()
+            }
+            // Skills defined in code have no location, so there is nothing to list for whoever reads by location.
+            Err(_) => {
+                let options = CatalogOptions { format: Format::default(), ..options };
+                snapshot.catalog_of(&options, sees).map(|catalog| catalog.text).unwrap_or_default()
+            }
+        }
+    }
+
+    /// Returns what the model is told of its tools, sorted by name and as stable as the catalog.
+    ///
+    /// Without skills there are no tools of the house, only the host's own.
+    pub fn tools(&self) -> Arc<[Definition]> {
+        let pinned = {
+            let state = self.state();
+            if let Some(definitions) = &state.definitions {
+                return Arc::clone(definitions);
+            }
+            Arc::clone(&state.pinned)
+        };
+        let definitions: Arc<[Definition]> = self.defined(&pinned).into();
+        let mut state = self.state();
+        if Arc::ptr_eq(&state.pinned, &pinned) {
+            state.definitions = Some(Arc::clone(&definitions));
+        }
+        definitions
+    }
+
+    fn defined(&self, snapshot: &Snapshot) -> Vec<Definition> {
+        let options = self.options();
+        let names: Vec<String> = snapshot
+            .active()
+            .filter(|entry| self.offers(entry))
+            .map(|entry| entry.name().to_string())
+            .collect();
+        let mut definitions: Vec<Definition> = Vec::new();
+        if !names.is_empty() {
+            let skills = (names.len() <= options.enum_limit).then_some(names.as_slice());
+            let view = View { options, skills };
+            let is_on = |canonical: &str| canonical != "unload_skill" || options.unload_tool;
+            let tools = BUILTINS.iter().filter(|tool| is_on(tool.canonical));
+            definitions.extend(tools.map(|tool| tool.definition(&view)));
+        }
+        definitions.extend(self.registry().equipment().tools.iter().map(|tool| Definition {
+            name: tool.name().to_owned(),
+            description: tool.description(),
+            input_schema: tool.input_schema(),
+        }));
+        definitions.sort_by(|a, b| a.name.cmp(&b.name));
+        definitions
+    }
+
+    /// Looks at the library again and returns the note to append to the next user turn, once per change.
+    pub async fn delta(&self) -> Note {
+        let newest = self.registry().reload().await;
+        let told = std::mem::replace(&mut self.state().announced, Arc::clone(&newest));
+        let text = if Arc::ptr_eq(&told, &newest) {
+            String::new()
+        } else {
+            Delta::between(&self.described(&told), &self.described(&newest))
+                .render(&self.options().names.load)
+        };
+        Note { text, snapshot: newest.number() }
+    }
+
+    fn described<'s>(&self, snapshot: &'s Snapshot) -> Vec<(&'s str, &'s str)> {
+        let offered = snapshot.active().filter(|entry| self.offers(entry));
+        offered.map(|entry| (entry.name().as_str(), entry.document.description.as_str())).collect()
+    }
+
+    /// Looks at the library again, writes catalog and tools anew, and returns the catalog.
+    pub async fn refresh(&self) -> PinnedCatalog {
+        let newest = self.registry().reload().await;
+        self.state().pin(newest);
+        self.catalog()
+    }
+
+    /// Returns the note as [`Session::delta`] does, and waits for it.
+    pub fn delta_blocking(&self) -> Note {
+        pollster::block_on(self.delta())
+    }
+
+    /// Refreshes as [`Session::refresh`] does, and waits for it.
+    pub fn refresh_blocking(&self) -> PinnedCatalog {
+        pollster::block_on(self.refresh())
+    }
+}

@@ -1,0 +1,148 @@
+//! What the host tells a session about the transcript, and what the session says to put back.
+
+use std::sync::Arc;
+
+use repertoire_model::catalog::Tokenizer;
+use repertoire_model::ledger::{Presence, Record};
+use repertoire_model::reattach::{self, Candidate, Level, Reattachment};
+use repertoire_model::transcript::{self, ToolNames as TranscriptNames};
+use repertoire_model::{Digest, SkillName, essence};
+use serde_json::Value;
+
+use super::open::Session;
+use super::options::Refresh;
+use super::state::Remembered;
+use crate::tool::{SKILL_ALIASES, given, loaded_skill};
+
+/// The most skills that are looked at to be put back.
+const MAX_REATTACHED: usize = 64;
+
+/// What a compaction left of the transcript.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kept {
+    /// The skills whose instructions are still there.
+    Skills(Vec<SkillName>),
+    /// The messages that are still there.
+    Messages(Vec<Value>),
+}
+
+/// What is known of a skill in the context.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillState {
+    /// The skill.
+    pub name: SkillName,
+    /// What is known of it.
+    pub record: Record,
+}
+
+impl Session {
+    /// Takes the transcript for the truth: what is loaded is what its messages show.
+    ///
+    /// Messages may be Anthropic's or OpenAI's. Failed calls do not count, and instructions that were cut or cleared do not
+    /// either. The same messages always come to the same.
+    pub fn observe(&self, messages: &[Value]) {
+        let options = self.options();
+        let mut name_arguments = vec![options.arguments.name.clone()];
+        name_arguments.extend(SKILL_ALIASES.iter().map(|alias| (*alias).to_owned()));
+        let usual = TranscriptNames::default();
+        let names = TranscriptNames {
+            load: [vec![options.names.load.clone()], usual.load].concat(),
+            unload: [vec![options.names.unload.clone()], usual.unload].concat(),
+            name_arguments,
+        };
+        let derived = transcript::loaded(messages, &names);
+        self.state().ledger.observed(&derived.seen, derived.turns);
+    }
+
+    /// Tells the session that the transcript was compacted and what is left of it.
+    ///
+    /// Unless the host chose otherwise the catalog follows the library now: the prompt is written anew anyhow.
+    pub async fn compacted(&self, kept: &Kept) {
+        match kept {
+            Kept::Skills(names) => self.state().ledger.compacted(names),
+            Kept::Messages(messages) => self.observe(messages),
+        }
+        if self.options().refresh == Refresh::OnCompaction {
+            let newest = self.registry().reload().await;
+            let mut state = self.state();
+            if !Arc::ptr_eq(&state.pinned, &newest) {
+                state.pin(newest);
+            }
+        }
+    }
+
+    /// Tells the session as [`Session::compacted`] does, and waits for it.
+    pub fn compacted_blocking(&self, kept: &Kept) {
+        pollster::block_on(self.compacted(kept));
+    }
+
+    /// Tells the session that the host took the instructions of a skill out of the transcript.
+    pub fn evicted(&self, name: &SkillName) {
+        self.state().ledger.evicted(name);
+    }
+
+    /// Returns what to put back after a compaction, newest first, within `budget` tokens: whole instructions as long as they
+    /// fit, then the lines of them that bind, then a pointer.
+    ///
+    /// The host appends the text; what it holds whole counts as loaded from then on.
+    pub async fn reattach(&self, budget: usize) -> Reattachment {
+        let lost: Vec<SkillName> = {
+            let state = self.state();
+            let lost = state.ledger.lost_by_recency();
+            lost.into_iter().take(MAX_REATTACHED).map(|(name, _)| name.clone()).collect()
+        };
+        let snapshot = self.registry().snapshot();
+        let mut opened = Vec::with_capacity(lost.len());
+        for name in lost {
+            let Some(entry) = self.visible(&snapshot, name.as_str()) else { continue };
+            // A skill that is gone or broken by now has nothing to be put back.
+            if let Ok(skill) = self.registry().open_skill(entry).await {
+                opened.push((entry.clone(), skill));
+            }
+        }
+        let bodies: Vec<&str> = opened.iter().map(|(_, skill)| given(self, skill)).collect();
+        let essences: Vec<String> = bodies.iter().map(|body| essence::essence(body)).collect();
+        let candidates: Vec<Candidate<'_>> = opened
+            .iter()
+            .zip(&bodies)
+            .zip(&essences)
+            .map(|(((entry, _), body), essence)| Candidate {
+                name: entry.name(),
+                body,
+                digest: Digest::of(body.as_bytes()),
+                essence,
+            })
+            .collect();
+        let tokenizer: Tokenizer = self.options().catalog.tokenizer;
+        let plan = reattach::plan(&candidates, budget, &|text| tokenizer.count(text), &self.wording);
+        let mut state = self.state();
+        for (entry, skill) in &opened {
+            let is_whole =
+                |piece: &&reattach::Piece| piece.name == *entry.name() && piece.level == Level::Body;
+            if plan.pieces.iter().find(is_whole).is_some() {
+                let given = loaded_skill(self, entry, skill);
+                state.ledger.loaded(entry.name(), given.digest);
+                let remembered = Arc::new(Remembered::of(entry, &given, skill.mark.clone()));
+                state.remembered.insert(entry.name().clone(), remembered);
+            }
+        }
+        plan
+    }
+
+    /// Returns what to put back as [`Session::reattach`] does, and waits for it.
+    pub fn reattach_blocking(&self, budget: usize) -> Reattachment {
+        pollster::block_on(self.reattach(budget))
+    }
+
+    /// Returns what is known of every skill that was ever in the context, sorted by name.
+    pub fn skills(&self) -> Vec<SkillState> {
+        let state = self.state();
+        let records = state.ledger.records().filter(|(_, record)| record.presence != Presence::Absent);
+        records.map(|(name, record)| SkillState { name: name.clone(), record: record.clone() }).collect()
+    }
+
+    /// Returns the names of the skills that are loaded, sorted.
+    pub fn loaded(&self) -> Vec<SkillName> {
+        self.state().ledger.active().cloned().collect()
+    }
+}

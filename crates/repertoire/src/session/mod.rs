@@ -1,0 +1,21 @@
+//! One agent's conversation: what it may see, its pinned catalog, its tools, and the truth about what is in its context.
+
+mod options;
+mod open;
+mod state;
+mod find;
+mod catalog;
+mod call;
+mod context;
+#[cfg(test)]
+mod tests;
+
+pub use call::Reply;
+pub use catalog::{Note, PinnedCatalog};
+pub use context::{Kept, SkillState};
+pub use open::Session;
+pub use options::{
+    DenyStyle, ENUM_LIMIT, READ_BYTES, REQUIRED_TOKENS, Refresh, Requires, SOFT_LIMIT_TOKENS, SessionOptions,
+    Unload,
+};
+pub(crate) use state::Remembered;

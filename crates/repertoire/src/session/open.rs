@@ -1,0 +1,215 @@
+//! Opening a session.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use repertoire_model::answer::Wording;
+use repertoire_model::catalog::Tokenizer;
+use repertoire_model::catalog::tokens::approximate;
+use repertoire_model::ledger::Ledger;
+use repertoire_model::prompt::{self, Fragment};
+use repertoire_model::{SkillName, State as SkillState};
+
+use super::options::SessionOptions;
+use super::state::State;
+use crate::agent::{Agent, Inherit};
+use crate::binding::{AgentPrompt, BindingOptions};
+use crate::registry::{Entry, Registry};
+use crate::{Error, ErrorKind};
+
+/// Tells apart the sessions that one process opens within a millisecond.
+static COUNTER: AtomicU64 = AtomicU64::new(0);
+
+/// One agent's conversation.
+///
+/// It pins a catalog, answers the tools of its model, and keeps account of what is in the model's context. All methods take
+/// `&self`: calls may run at the same time.
+///
+/// ```
+/// use std::sync::Arc;
+/// use repertoire::{MemoryProvider, Registry, SkillDefinition};
+/// use serde_json::json;
+/// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n\nBe warm.\n");
+/// let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
+/// let registry = Registry::builder().provider(provider).open_blocking()?;
+/// let session = registry.session_blocking(None)?;
+/// assert!(session.catalog().text.contains("greet"));
+/// let reply = session.call_blocking("load_skill", &json!({"name": "greet"}));
+/// assert!(reply.text().contains("Be warm."));
+/// # Ok::<(), repertoire::Error>(())
+/// ```
+pub struct Session {
+    registry: Registry,
+    id: String,
+    agent: Option<Agent>,
+    /// What an agent that started this one may see; nothing beyond it is seen here.
+    ceiling: Option<Agent>,
+    pub(super) wording: Wording,
+    state: Mutex<State>,
+}
+
+impl Registry {
+    /// Opens a session on the newest snapshot, for the agent called `agent` or for one that may see everything.
+    ///
+    /// Fails with [`ErrorKind::AgentNotFound`] if there is no such agent, and where one of its skills cannot be bound.
+    pub async fn session(&self, agent: Option<&str>) -> Result<Session, Error> {
+        let agent = match agent {
+            None => None,
+            Some(name) => Some(self.agent(name)?.clone()),
+        };
+        Session::open(self.clone(), agent, None, Ledger::new()).await
+    }
+
+    /// Opens a session as [`Registry::session`] does, and waits for it.
+    pub fn session_blocking(&self, agent: Option<&str>) -> Result<Session, Error> {
+        pollster::block_on(self.session(agent))
+    }
+
+    /// Returns the agent called `name`.
+    pub fn agent(&self, name: &str) -> Result<&Agent, Error> {
+        let agents = &self.equipment().agents;
+        agents.get(name).ok_or_else(|| Error::new(ErrorKind::AgentNotFound).about(name))
+    }
+}
+
+impl Session {
+    async fn open(
+        registry: Registry,
+        agent: Option<Agent>,
+        ceiling: Option<Agent>,
+        mut ledger: Ledger,
+    ) -> Result<Self, Error> {
+        let snapshot = registry.snapshot();
+        let wording = registry.equipment().options.wording();
+        if let Some(agent) = &agent {
+            for (name, digest) in
+                AgentPrompt::load(&registry, agent, &binding_options(&registry)).await?.bound
+            {
+                ledger.bound(&name, digest);
+            }
+        }
+        let state = Mutex::new(State::new(snapshot, ledger));
+        Ok(Self { registry, id: new_id(), agent, ceiling, wording, state })
+    }
+
+    /// Opens a session for an agent that this one starts.
+    ///
+    /// What it has from this one is what this session's agent says under `inherit`: nothing; no more than the same catalog;
+    /// or that and the skills that are active here, which [`Session::reattach`] then returns.
+    pub async fn subagent(&self, agent: Option<&str>) -> Result<Self, Error> {
+        let inherit = match &self.agent {
+            Some(parent) => parent.inherit,
+            None => self.registry.equipment().inherit,
+        };
+        let child = match agent {
+            None => None,
+            Some(name) => Some(self.registry.agent(name)?.clone()),
+        };
+        let ceiling = if inherit == Inherit::None { None } else { self.agent.clone() };
+        let ledger = if inherit == Inherit::Active { self.state().ledger.inherited() } else { Ledger::new() };
+        Self::open(self.registry.clone(), child, ceiling, ledger).await
+    }
+
+    /// Returns the system prompt: the agent's own, the skills bound to it, its instructions, and the pinned catalog.
+    pub async fn prompt(&self) -> Result<String, Error> {
+        let mut fragments = Vec::new();
+        if let Some(agent) = &self.agent {
+            let prompt = AgentPrompt::load(&self.registry, agent, &binding_options(&self.registry)).await?;
+            // What is put before the model now is what it knows.
+            let mut state = self.state();
+            prompt.bound.into_iter().for_each(|(name, digest)| state.ledger.bound(&name, digest));
+            fragments = prompt.fragments;
+        }
+        fragments.push(Fragment::new("skills", prompt::SKILLS, self.catalog().text.to_string()));
+        Ok(prompt::compose(&fragments))
+    }
+
+    /// Returns what tells this session from all others.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Returns the agent that the session is for.
+    pub fn agent(&self) -> Option<&Agent> {
+        self.agent.as_ref()
+    }
+
+    /// Returns the library that the session reads.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Returns the host's choices.
+    pub fn options(&self) -> &SessionOptions {
+        &self.registry.equipment().options
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether the skill is one that this session's agent may know of.
+    pub(super) fn sees(&self, entry: &Entry) -> bool {
+        self.agent.iter().chain(&self.ceiling).all(|agent| agent.sees(entry))
+    }
+
+    /// Returns whether the skill belongs in this session's catalog.
+    pub(crate) fn offers(&self, entry: &Entry) -> bool {
+        entry.is_in_catalog() && self.sees(entry)
+    }
+
+    /// Returns whether a tool of this session may use the skill.
+    pub(super) fn may_use(&self, entry: &Entry) -> bool {
+        let is_usable =
+            entry.state != SkillState::Quarantined && !entry.document.manifest.disable_model_invocation;
+        is_usable && (!self.options().enforce_scope || self.sees(entry))
+    }
+
+    /// Returns the names of the skills that are active.
+    pub(crate) fn active(&self) -> BTreeSet<SkillName> {
+        self.state().ledger.active().cloned().collect()
+    }
+
+    /// Returns about how many tokens `text` has.
+    pub(crate) fn price(&self, text: &str) -> usize {
+        match self.options().catalog.tokenizer {
+            Tokenizer::Chars4 => Tokenizer::Chars4.count(text),
+            // An exact count takes longer than everything else in a call.
+            _ => approximate(text),
+        }
+    }
+
+    /// Returns the soft limit that `text`, of about `tokens` tokens, exceeds.
+    pub(crate) fn exceeded_limit(&self, text: &str, tokens: usize) -> Option<usize> {
+        let limit = self.options().soft_limit;
+        // Near the limit, about is not good enough.
+        let is_over = match tokens {
+            _ if tokens > limit * 3 / 2 => true,
+            _ if tokens < limit * 2 / 3 => false,
+            _ => self.options().catalog.tokenizer.count_up_to(text, limit).is_none(),
+        };
+        is_over.then_some(limit)
+    }
+}
+
+/// Returns how the prompts of this registry's agents are made.
+fn binding_options(registry: &Registry) -> BindingOptions {
+    let options = &registry.equipment().options;
+    let (wording, tokenizer) = (options.wording(), options.catalog.tokenizer);
+    BindingOptions { wording, tokenizer, ..BindingOptions::default() }
+}
+
+/// Returns an id that no other session has, as far as clock and process number go.
+fn new_id() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    format!("{now:x}-{:x}-{number:x}", std::process::id())
+}
+
+const _: fn() = || {
+    fn is_shareable<T: Send + Sync>() {}
+    is_shareable::<Session>();
+    is_shareable::<Arc<Session>>();
+};

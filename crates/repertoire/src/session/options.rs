@@ -1,0 +1,171 @@
+//! What a host may choose about its sessions.
+
+use repertoire_model::answer::{ErrorStyle, Render, Wording};
+use repertoire_model::catalog::CatalogOptions;
+use repertoire_model::ledger::Reload;
+
+use crate::tool::{ArgumentNames, ToolNames};
+
+/// The most names that a schema lists, unless the host says otherwise.
+pub const ENUM_LIMIT: usize = 100;
+/// The most bytes of a file that one call reads, unless the host says otherwise.
+pub const READ_BYTES: usize = 64 * 1024;
+/// The number of tokens from which instructions come with a warning and an outline, unless the host says otherwise.
+pub const SOFT_LIMIT_TOKENS: usize = 8_000;
+/// The most tokens of skills that are loaded because another one requires them, unless the host says otherwise.
+pub const REQUIRED_TOKENS: usize = 8_000;
+
+/// Makes an enum whose values go by words on every surface.
+macro_rules! words {
+    ($(#[$meta:meta])* $name:ident { $($(#[$of:meta])* $value:ident $word:literal,)+ }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+        pub enum $name { $($(#[$of])* $value,)+ }
+
+        impl $name {
+            /// Every choice.
+            pub const ALL: [Self; [$(Self::$value),+].len()] = [$(Self::$value),+];
+
+            /// Returns the word used on every surface.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$value => $word,)+ }
+            }
+        }
+    };
+}
+
+words! {
+    /// What happens to the skills that a loaded one requires.
+    Requires {
+        /// The answer names those that are not active; the default.
+        #[default]
+        Hint "hint",
+        /// They are loaded with it, as far as the ceiling of tokens allows.
+        AutoLoad "auto_load",
+    }
+}
+
+words! {
+    /// When a session's catalog follows the library.
+    Refresh {
+        /// At a compaction, when the prompt is written anew anyhow, and when asked; the default.
+        #[default]
+        OnCompaction "on_compaction",
+        /// Only when asked.
+        Session "session",
+        /// Whenever the library changes, at the price of the prompt cache.
+        Immediate "immediate",
+    }
+}
+
+words! {
+    /// What unloading a skill means for the transcript.
+    Unload {
+        /// Its instructions stay until the next compaction; the default.
+        #[default]
+        Mark "mark",
+        /// The host takes them out of the transcript at once.
+        Evict "evict",
+    }
+}
+
+words! {
+    /// How an agent is told that a skill is not for it.
+    DenyStyle {
+        /// As if the skill did not exist; the default.
+        #[default]
+        NotFound "not_found",
+        /// That it is not permitted.
+        NotPermitted "not_permitted",
+    }
+}
+
+/// What a host may choose about its sessions.
+#[derive(Debug, Clone)]
+pub struct SessionOptions {
+    /// How answers are written.
+    pub render: Render,
+    /// How the catalog is written; the names of tools in it are those of `names`.
+    pub catalog: CatalogOptions,
+    /// Whether the catalog marks what is loaded, which defeats prompt caching; the `menu` format only.
+    pub show_loaded: bool,
+    /// When the catalog follows the library.
+    pub refresh: Refresh,
+    /// What happens when an active skill is loaded again.
+    pub reload: Reload,
+    /// What happens to the skills that a loaded one requires.
+    pub requires: Requires,
+    /// The most tokens of skills that are loaded because another one requires them.
+    pub requires_max_tokens: usize,
+    /// What unloading means for the transcript.
+    pub unload: Unload,
+    /// What the tools are called.
+    pub names: ToolNames,
+    /// What their arguments are called.
+    pub arguments: ArgumentNames,
+    /// Whether other usual names of arguments are understood too.
+    pub argument_aliases: bool,
+    /// Whether `load_skill` takes `reference`, `script` and `asset`.
+    pub bucket_arguments: bool,
+    /// Whether there is a tool to unload skills.
+    pub unload_tool: bool,
+    /// The most names that a schema lists; 0 lists none.
+    pub enum_limit: usize,
+    /// Whether a skill's frontmatter is given with its instructions.
+    pub include_frontmatter: bool,
+    /// The most bytes of a file that one call reads.
+    pub read_bytes: usize,
+    /// The number of tokens from which instructions come with a warning and an outline.
+    pub soft_limit: usize,
+    /// How unknown skills are answered.
+    pub errors: ErrorStyle,
+    /// Whether what an agent may not see is kept from its tools too, not only from its catalog.
+    pub enforce_scope: bool,
+    /// How an agent is told that a skill is not for it.
+    pub deny_style: DenyStyle,
+}
+
+impl Default for SessionOptions {
+    fn default() -> Self {
+        Self {
+            render: Render::default(),
+            catalog: CatalogOptions { search_tool: None, ..CatalogOptions::default() },
+            show_loaded: false,
+            refresh: Refresh::default(),
+            reload: Reload::default(),
+            requires: Requires::default(),
+            requires_max_tokens: REQUIRED_TOKENS,
+            unload: Unload::default(),
+            names: ToolNames::default(),
+            arguments: ArgumentNames::default(),
+            argument_aliases: true,
+            bucket_arguments: true,
+            unload_tool: true,
+            enum_limit: ENUM_LIMIT,
+            include_frontmatter: false,
+            read_bytes: READ_BYTES,
+            soft_limit: SOFT_LIMIT_TOKENS,
+            errors: ErrorStyle::default(),
+            enforce_scope: true,
+            deny_style: DenyStyle::default(),
+        }
+    }
+}
+
+impl SessionOptions {
+    /// Returns the words that answers are written with.
+    pub fn wording(&self) -> Wording {
+        Wording {
+            load: self.names.load.clone(),
+            name: self.arguments.name.clone(),
+            read_file: Some(self.names.read_file.clone()),
+            skill: self.arguments.skill.clone(),
+            path: self.arguments.path.clone(),
+            start_line: self.arguments.start_line.clone(),
+            end_line: self.arguments.end_line.clone(),
+            list_files: Some(self.names.list_files.clone()),
+            list: Some(self.names.list.clone()),
+            errors: self.errors,
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! What changes in the course of a session.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use repertoire_model::answer::LoadedSkill;
+use repertoire_model::ledger::Ledger;
+use repertoire_model::{Digest, SkillName};
+
+use crate::provider::{Locator, Mark};
+use crate::registry::{Entry, Resources, Snapshot};
+use crate::tool::Definition;
+
+/// What changes in the course of a session.
+pub(super) struct State {
+    /// The snapshot that the catalog is written from.
+    pub(super) pinned: Arc<Snapshot>,
+    /// The catalog, once it was asked for.
+    pub(super) text: Option<Arc<str>>,
+    /// What the model was told of the tools, once it was asked for.
+    pub(super) definitions: Option<Arc<[Definition]>>,
+    /// The snapshot that the model was last told of, in the catalog or in a note.
+    pub(super) announced: Arc<Snapshot>,
+    /// What is in the context.
+    pub(super) ledger: Ledger,
+    /// What is known of skills that were given.
+    pub(super) remembered: HashMap<SkillName, Arc<Remembered>>,
+}
+
+impl State {
+    pub(super) fn new(snapshot: Arc<Snapshot>, ledger: Ledger) -> Self {
+        Self {
+            announced: Arc::clone(&snapshot),
+            pinned: snapshot,
+            text: None,
+            definitions: None,
+            ledger,
+            remembered: HashMap::new(),
+        }
+    }
+
+    /// Makes `snapshot` the one that catalog and tools are written from.
+    pub(super) fn pin(&mut self, snapshot: Arc<Snapshot>) {
+        self.announced = Arc::clone(&snapshot);
+        self.pinned = snapshot;
+        self.text = None;
+        self.definitions = None;
+    }
+}
+
+/// What is known of a skill since it was last opened.
+#[derive(Debug, Clone)]
+pub(crate) struct Remembered {
+    /// The source it came from.
+    pub(crate) source: Arc<str>,
+    /// What the source calls it.
+    pub(crate) locator: Locator,
+    /// Tells whether its `SKILL.md` is still the same, where that can be told cheaply.
+    pub(crate) mark: Option<Mark>,
+    /// The digest of its instructions.
+    pub(crate) digest: Digest,
+    /// Its version.
+    pub(crate) version: Option<String>,
+    /// The files it is said to have.
+    pub(crate) resources: Resources,
+}
+
+impl Remembered {
+    /// Returns what is known of `skill`, which is `entry` as it was opened with `mark`.
+    pub(crate) fn of(entry: &Entry, skill: &LoadedSkill, mark: Option<Mark>) -> Self {
+        let LoadedSkill { digest, version, references, scripts, assets, .. } = skill;
+        let (references, scripts, assets) = (references.clone(), scripts.clone(), assets.clone());
+        Self {
+            source: Arc::clone(&entry.source),
+            locator: entry.locator.clone(),
+            mark,
+            digest: *digest,
+            version: version.clone(),
+            resources: Resources { references, scripts, assets },
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! The arguments of a call, which come from a model and may be anything.
+
+use repertoire_model::answer::FaultKind;
+use repertoire_model::text;
+use serde_json::{Map, Value};
+
+/// How much of what a model wrote is repeated to it, in characters.
+const MAX_QUOTED_CHARS: usize = 100;
+
+/// The longest text that an argument may be, in bytes; no name or path is longer.
+const MAX_TEXT_BYTES: usize = 4 * 1024;
+
+/// An argument that a tool takes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Parameter<'a> {
+    /// The name that models are told.
+    pub(super) name: &'a str,
+    /// Names that are understood too.
+    pub(super) aliases: &'static [&'static str],
+}
+
+/// The arguments of a call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arguments<'a> {
+    given: &'a Map<String, Value>,
+    aliases: bool,
+}
+
+impl<'a> Arguments<'a> {
+    /// Returns the arguments `given`; `aliases` says whether other usual names are understood.
+    pub(crate) fn new(given: &'a Map<String, Value>, aliases: bool) -> Self {
+        Self { given, aliases }
+    }
+
+    fn names<'p>(&self, parameter: &Parameter<'p>) -> impl Iterator<Item = &'p str> + use<'p> {
+        let aliases = if self.aliases { parameter.aliases } else { &[] };
+        [parameter.name].into_iter().chain(aliases.iter().copied())
+    }
+
+    /// Returns the value of `parameter` with the name it was given under; null is the same as nothing.
+    fn find<'p>(&self, parameter: &Parameter<'p>) -> Option<(&'p str, &'a Value)> {
+        let mut given = self.names(parameter).filter_map(|name| Some((name, self.given.get(name)?)));
+        given.find(|(_, value)| !value.is_null())
+    }
+
+    /// Returns the text of `parameter`, if it is given.
+    pub(super) fn text(&self, parameter: &Parameter<'_>) -> Result<Option<&'a str>, FaultKind> {
+        match self.find(parameter) {
+            None => Ok(None),
+            Some((_, Value::String(text))) if text.len() <= MAX_TEXT_BYTES => Ok(Some(text)),
+            Some((name, Value::String(_))) => Err(bad(name, "a shorter text")),
+            Some((name, _)) => Err(bad(name, "a string")),
+        }
+    }
+
+    /// Returns the text of `parameter`, which must be given.
+    pub(super) fn required_text(&self, parameter: &Parameter<'_>) -> Result<&'a str, FaultKind> {
+        self.text(parameter)?.ok_or_else(|| FaultKind::MissingArgument { name: parameter.name.to_owned() })
+    }
+
+    /// Returns the name of a skill, which may be of any length: no skill has it then.
+    pub(super) fn skill(&self, parameter: &Parameter<'_>) -> Result<&'a str, FaultKind> {
+        match self.find(parameter) {
+            None => Err(FaultKind::MissingArgument { name: parameter.name.to_owned() }),
+            Some((_, Value::String(text))) => Ok(text),
+            Some((name, _)) => Err(bad(name, "a string")),
+        }
+    }
+
+    /// Returns the line number `parameter`, if it is given.
+    pub(super) fn line(&self, parameter: &Parameter<'_>) -> Result<Option<usize>, FaultKind> {
+        let Some((name, value)) = self.find(parameter) else { return Ok(None) };
+        // Some models write whole numbers as 3.0.
+        let whole = |number: f64| (number.fract() == 0.0 && number >= 0.0).then_some(number as u64);
+        let number = value.as_u64().or_else(|| value.as_f64().and_then(whole));
+        match number {
+            Some(number) if number > 0 => Ok(Some(usize::try_from(number).unwrap_or(usize::MAX))),
+            _ => Err(bad(name, "a line number, counted from 1")),
+        }
+    }
+
+    /// Returns whether `parameter` is on.
+    pub(super) fn switch(&self, parameter: &Parameter<'_>) -> Result<bool, FaultKind> {
+        match self.find(parameter) {
+            None => Ok(false),
+            Some((_, Value::Bool(switch))) => Ok(*switch),
+            Some((name, _)) => Err(bad(name, "true or false")),
+        }
+    }
+
+    /// Fails if there is an argument that is none of `parameters`.
+    pub(super) fn only(&self, parameters: &[Parameter<'_>]) -> Result<(), FaultKind> {
+        let is_known =
+            |name: &str| parameters.iter().any(|known| self.names(known).any(|known| known == name));
+        match self.given.keys().find(|name| !is_known(name)) {
+            None => Ok(()),
+            Some(unknown) => Err(FaultKind::UnknownArgument {
+                name: quoted(unknown),
+                takes: parameters.iter().map(|parameter| parameter.name.to_owned()).collect(),
+            }),
+        }
+    }
+}
+
+fn bad(name: &str, expected: &str) -> FaultKind {
+    FaultKind::BadArgument { name: name.to_owned(), expected: expected.to_owned() }
+}
+
+/// Returns what a model wrote, fit to be repeated to it.
+pub(crate) fn quoted(written: &str) -> String {
+    // Only the start is ever shown, so only the start is looked at.
+    let start: String = written.chars().take(MAX_QUOTED_CHARS + 1).collect();
+    let visible: String =
+        start.chars().map(|c| if text::is_control_or_invisible(c) { '\u{fffd}' } else { c }).collect();
+    text::shorten(&visible, MAX_QUOTED_CHARS)
+}

@@ -1,0 +1,108 @@
+//! `list_skill_files`: the files of a skill.
+
+use repertoire_model::answer::{Answer, FaultKind, FileList, ListedFile};
+use repertoire_model::{FileEntry, SkillPath};
+use serde_json::Value;
+
+use super::arguments::{Arguments, Parameter, quoted};
+use super::definition::{About, Answered};
+use super::names::{DIRECTORY_ALIASES, SKILL_ALIASES};
+use super::table::{Builtin, View, object, text};
+use crate::event::EventKind;
+use crate::provider::BoxFuture;
+use crate::registry::Entry;
+use crate::session::Session;
+
+/// The most files that one answer lists.
+const MAX_LISTED: usize = 500;
+
+const DIRECTORY: Parameter<'static> = Parameter { name: "directory", aliases: DIRECTORY_ALIASES };
+
+pub(super) const TOOL: Builtin = Builtin {
+    canonical: "list_skill_files",
+    name: |names| &names.list_files,
+    kind: EventKind::FilesListed,
+    define,
+    call,
+};
+
+fn define(view: &View<'_>) -> (String, Value) {
+    let skill = view.options.arguments.skill.as_str();
+    let properties = vec![
+        (skill, text("Skill name")),
+        (DIRECTORY.name, text("Only files below this directory of the skill")),
+    ];
+    ("List the files of a skill, recursively.".to_owned(), object(properties, &[skill]))
+}
+
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Answered> {
+    Box::pin(async move {
+        let skill = Parameter { name: &session.options().arguments.skill, aliases: SKILL_ALIASES };
+        let asked = arguments.only(&[skill, DIRECTORY]).and_then(|()| arguments.skill(&skill));
+        let directory = arguments.text(&DIRECTORY);
+        let (asked, directory) = match asked.and_then(|asked| Ok((asked, directory?))) {
+            Ok(asked) => asked,
+            Err(kind) => return session.fault(TOOL.canonical, None, kind).into(),
+        };
+        let entry = match session.find(asked).await {
+            Ok(entry) => entry,
+            Err(missed) => return missed.answered(session, TOOL.canonical, asked),
+        };
+        let about = About {
+            skill: Some(entry.name().to_string()),
+            file: directory.map(quoted),
+            source: Some(entry.source.clone()),
+            ..About::default()
+        };
+        let answer = match list(session, &entry, directory).await {
+            Ok(list) => Answer::Files(list),
+            Err(kind) => session.fault(TOOL.canonical, Some(asked), kind),
+        };
+        Answered { answer, about }
+    })
+}
+
+async fn list(session: &Session, entry: &Entry, directory: Option<&str>) -> Result<FileList, FaultKind> {
+    let directory = directory
+        .map(|written| written.trim_end_matches('/'))
+        .filter(|written| !matches!(*written, "" | "."));
+    let directory = match directory.map(SkillPath::new) {
+        None => None,
+        Some(Ok(directory)) if directory.is_hidden() => {
+            return Err(FaultKind::Forbidden { path: directory.to_string() });
+        }
+        Some(Ok(directory)) => Some(directory),
+        Some(Err(fault)) => {
+            let path = quoted(directory.unwrap_or_default());
+            return Err(FaultKind::BadPath { path, reason: fault.to_string() });
+        }
+    };
+    let listing = session
+        .registry()
+        .files(entry)
+        .await
+        .map_err(|error| session.kind_of(&error, entry.name().as_str()))?;
+    let chosen: Vec<&FileEntry> = match &directory {
+        None => listing.files.iter().collect(),
+        Some(directory) => below(&listing.files, directory)?,
+    };
+    let file =
+        |file: &&FileEntry| ListedFile { path: file.path.to_string(), size: file.size, kind: file.kind };
+    Ok(FileList {
+        skill: entry.name().clone(),
+        directory: directory.map(|directory| directory.to_string()),
+        files: chosen.iter().take(MAX_LISTED).map(file).collect(),
+        more: chosen.len().saturating_sub(MAX_LISTED),
+    })
+}
+
+fn below<'f>(files: &'f [FileEntry], directory: &SkillPath) -> Result<Vec<&'f FileEntry>, FaultKind> {
+    if files.iter().any(|file| file.path == *directory) {
+        return Err(FaultKind::NotDirectory { path: directory.to_string() });
+    }
+    let is_below = |file: &&FileEntry| {
+        file.path.as_str().strip_prefix(directory.as_str()).is_some_and(|rest| rest.starts_with('/'))
+    };
+    let found: Vec<&FileEntry> = files.iter().filter(is_below).collect();
+    if found.is_empty() { Err(FaultKind::NoDirectory { path: directory.to_string() }) } else { Ok(found) }
+}

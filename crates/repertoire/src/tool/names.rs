@@ -1,0 +1,66 @@
+//! What tools and their arguments are called.
+
+/// The names of the tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolNames {
+    /// Loads a skill.
+    pub load: String,
+    /// Unloads one.
+    pub unload: String,
+    /// Reads a file of a skill.
+    pub read_file: String,
+    /// Lists the files of a skill.
+    pub list_files: String,
+    /// Lists skills.
+    pub list: String,
+}
+
+impl Default for ToolNames {
+    fn default() -> Self {
+        Self {
+            load: "load_skill".to_owned(),
+            unload: "unload_skill".to_owned(),
+            read_file: "read_skill_file".to_owned(),
+            list_files: "list_skill_files".to_owned(),
+            list: "list_skills".to_owned(),
+        }
+    }
+}
+
+/// The names of arguments under which models are told of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArgumentNames {
+    /// The skill to load or unload.
+    pub name: String,
+    /// The skill whose file is meant.
+    pub skill: String,
+    /// The file.
+    pub path: String,
+    /// The first line.
+    pub start_line: String,
+    /// The last line.
+    pub end_line: String,
+}
+
+impl Default for ArgumentNames {
+    fn default() -> Self {
+        Self {
+            name: "name".to_owned(),
+            skill: "skill".to_owned(),
+            path: "path".to_owned(),
+            start_line: "start_line".to_owned(),
+            end_line: "end_line".to_owned(),
+        }
+    }
+}
+
+/// Other names that models and other systems use for an argument.
+pub(crate) const SKILL_ALIASES: &[&str] = &["name", "skill", "skill_name", "skill_id", "skillName"];
+/// As above.
+pub(crate) const PATH_ALIASES: &[&str] = &["path", "file_path", "file", "filePath"];
+/// As above.
+pub(crate) const START_ALIASES: &[&str] = &["start_line", "startLine"];
+/// As above.
+pub(crate) const END_ALIASES: &[&str] = &["end_line", "endLine"];
+/// As above.
+pub(crate) const DIRECTORY_ALIASES: &[&str] = &["directory", "dir"];

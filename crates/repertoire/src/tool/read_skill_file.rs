@@ -1,0 +1,173 @@
+//! `read_skill_file`: a file of a skill, or some of its lines.
+
+use repertoire_model::answer::{Answer, FaultKind, FileText, Truncation};
+use repertoire_model::{LineRange, SkillPath, text};
+use serde_json::{Value, json};
+
+use super::arguments::{Arguments, Parameter, quoted};
+use super::definition::{About, Answered};
+use super::names::{END_ALIASES, PATH_ALIASES, SKILL_ALIASES, START_ALIASES};
+use super::table::{Builtin, View, object, text as text_schema};
+use crate::event::EventKind;
+use crate::provider::content::media_type;
+use crate::provider::{BoxFuture, FileContent};
+use crate::registry::Entry;
+use crate::session::Session;
+use crate::{Error, ErrorKind};
+
+/// How many near files an unknown one is answered with.
+const MAX_NEAR: usize = 5;
+
+pub(super) const TOOL: Builtin = Builtin {
+    canonical: "read_skill_file",
+    name: |names| &names.read_file,
+    kind: EventKind::FileRead,
+    define,
+    call,
+};
+
+fn define(view: &View<'_>) -> (String, Value) {
+    let names = &view.options.arguments;
+    let line = |description: &str| json!({"type": "integer", "minimum": 1, "description": description});
+    let properties = vec![
+        (names.skill.as_str(), text_schema("Skill name")),
+        (names.path.as_str(), text_schema("Path within the skill, such as references/guide.md")),
+        (names.start_line.as_str(), line("First line to read")),
+        (names.end_line.as_str(), line("Last line to read")),
+    ];
+    let description = "Read a text file that belongs to a skill. Reading a script does not run it.";
+    (description.to_owned(), object(properties, &[&names.skill, &names.path]))
+}
+
+/// What a call asks for.
+struct Asked<'a> {
+    skill: &'a str,
+    path: &'a str,
+    lines: LineRange,
+}
+
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Answered> {
+    Box::pin(async move {
+        let asked = match asked(session, arguments) {
+            Ok(asked) => asked,
+            Err(kind) => return session.fault(TOOL.canonical, None, kind).into(),
+        };
+        let entry = match session.find(asked.skill).await {
+            Ok(entry) => entry,
+            Err(missed) => return missed.answered(session, TOOL.canonical, asked.skill),
+        };
+        let mut about = About {
+            skill: Some(entry.name().to_string()),
+            file: Some(quoted(asked.path)),
+            source: Some(entry.source.clone()),
+            ..About::default()
+        };
+        let answer = match read(session, &entry, asked.path, asked.lines).await {
+            Ok(file) => {
+                about.tokens = session.price(&file.text);
+                Answer::File(file)
+            }
+            Err(kind) => session.fault(TOOL.canonical, Some(asked.skill), kind),
+        };
+        Answered { answer, about }
+    })
+}
+
+fn asked<'a>(session: &Session, arguments: Arguments<'a>) -> Result<Asked<'a>, FaultKind> {
+    let names = &session.options().arguments;
+    let skill = Parameter { name: &names.skill, aliases: SKILL_ALIASES };
+    let path = Parameter { name: &names.path, aliases: PATH_ALIASES };
+    let start = Parameter { name: &names.start_line, aliases: START_ALIASES };
+    let end = Parameter { name: &names.end_line, aliases: END_ALIASES };
+    arguments.only(&[skill, path, start, end])?;
+    let lines = LineRange::new(arguments.line(&start)?, arguments.line(&end)?);
+    if lines.is_empty() {
+        let expected = format!("a line not before `{}`", names.start_line);
+        return Err(FaultKind::BadArgument { name: names.end_line.clone(), expected });
+    }
+    Ok(Asked { skill: arguments.skill(&skill)?, path: arguments.required_text(&path)?, lines })
+}
+
+/// Returns the lines `lines` of the file that a model calls `written`.
+pub(super) async fn read(
+    session: &Session,
+    entry: &Entry,
+    written: &str,
+    lines: LineRange,
+) -> Result<FileText, FaultKind> {
+    let path = SkillPath::new(written)
+        .map_err(|fault| FaultKind::BadPath { path: quoted(written), reason: fault.to_string() })?;
+    let content = match session.registry().read(entry, &path, lines).await {
+        Ok(content) => content,
+        Err(error) => return Err(kind_of(session, entry, &path, &error).await),
+    };
+    let Some(whole) = content.text() else {
+        let kind = media_type(path.as_str(), &content.bytes).to_owned();
+        return Err(FaultKind::Binary { path: path.to_string(), media_type: kind, size: content.size });
+    };
+    let (shown, truncation) = cut(whole, session.options().read_bytes, content.first_line);
+    let lines_shown = if truncation.is_some() { shown.split_inclusive('\n').count() } else { content.lines };
+    let text = shown.to_owned();
+    let FileContent { size, first_line, total_lines, .. } = content;
+    let is_range = lines != LineRange::default();
+    let skill = entry.name().clone();
+    Ok(FileText {
+        skill,
+        path,
+        text,
+        first_line,
+        lines: lines_shown,
+        total_lines,
+        size,
+        is_range,
+        truncation,
+    })
+}
+
+/// Returns what of `text` keeps within `cap` bytes, whole lines where that can be.
+fn cut(text: &str, cap: usize, first_line: usize) -> (&str, Option<Truncation>) {
+    if text.len() <= cap {
+        return (text, None);
+    }
+    let end = (0..=cap).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+    match text[..end].rfind('\n') {
+        Some(last) => {
+            let shown = &text[..=last];
+            let next_line = first_line + shown.matches('\n').count();
+            (shown, Some(Truncation { cap, next_line: Some(next_line) }))
+        }
+        None => (&text[..end], Some(Truncation { cap, next_line: None })),
+    }
+}
+
+async fn kind_of(session: &Session, entry: &Entry, path: &SkillPath, error: &Error) -> FaultKind {
+    if error.kind() != ErrorKind::FileNotFound {
+        return session.kind_of(error, path.as_str());
+    }
+    let listing = session.registry().files(entry).await.unwrap_or_default();
+    let near = text::ranked(path.as_str(), listing.files.iter().map(|file| file.path.as_str()), MAX_NEAR);
+    FaultKind::NoFile { path: path.to_string(), near: near.into_iter().map(str::to_owned).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cap_cuts_between_lines_where_it_can() {
+        let check = |text: &str, cap: usize, shown: &str, next: Option<Option<usize>>| {
+            let (found, truncation) = cut(text, cap, 5);
+            assert_eq!(
+                (found, truncation.map(|truncation| truncation.next_line)),
+                (shown, next),
+                "{text:?} {cap}"
+            );
+        };
+        check("a\nb\nc\n", 6, "a\nb\nc\n", None);
+        check("a\nb\nc\n", 5, "a\nb\n", Some(Some(7)));
+        check("a\nb\nc\n", 4, "a\nb\n", Some(Some(7)));
+        check("a\nb\nc\n", 3, "a\n", Some(Some(6)));
+        check("abcdef", 3, "abc", Some(None));
+        check("üüü", 3, "ü", Some(None));
+    }
+}

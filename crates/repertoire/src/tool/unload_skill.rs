@@ -1,0 +1,61 @@
+//! `unload_skill`: says that a skill is no longer needed.
+
+use repertoire_model::SkillName;
+use repertoire_model::answer::Answer;
+use serde_json::Value;
+
+use super::arguments::{Arguments, Parameter};
+use super::definition::{About, Answered};
+use super::names::SKILL_ALIASES;
+use super::table::{Builtin, View, object, skill_name};
+use crate::event::EventKind;
+use crate::provider::BoxFuture;
+use crate::session::Session;
+
+pub(super) const TOOL: Builtin = Builtin {
+    canonical: "unload_skill",
+    name: |names| &names.unload,
+    kind: EventKind::SkillUnloaded,
+    define,
+    call,
+};
+
+fn define(view: &View<'_>) -> (String, Value) {
+    let name = view.options.arguments.name.as_str();
+    let description =
+        "Deactivate a loaded skill that is no longer needed. Its text may be dropped from the context later.";
+    (description.to_owned(), object(vec![(name, skill_name(view))], &[name]))
+}
+
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Answered> {
+    Box::pin(async move {
+        let parameter = Parameter { name: &session.options().arguments.name, aliases: SKILL_ALIASES };
+        let asked = match arguments.only(&[parameter]).and_then(|()| arguments.skill(&parameter)) {
+            Ok(asked) => asked,
+            Err(kind) => return session.fault(TOOL.canonical, None, kind).into(),
+        };
+        unload(session, asked).await
+    })
+}
+
+async fn unload(session: &Session, asked: &str) -> Answered {
+    // A skill that is in the context can be unloaded even if it is gone from the library.
+    if let Some(name) = SkillName::new(asked).filter(|name| session.unload(name)) {
+        let about = About { skill: Some(name.to_string()), ..About::default() };
+        return Answered { answer: Answer::Unloaded(name), about };
+    }
+    match session.find(asked).await {
+        Ok(entry) => {
+            let name = entry.name().clone();
+            let about = About {
+                skill: Some(name.to_string()),
+                source: Some(entry.source.clone()),
+                ..About::default()
+            };
+            let was_active = session.unload(&name);
+            let answer = if was_active { Answer::Unloaded(name) } else { Answer::NotLoaded(name) };
+            Answered { answer, about }
+        }
+        Err(missed) => missed.answered(session, TOOL.canonical, asked),
+    }
+}
