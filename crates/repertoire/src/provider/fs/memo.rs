@@ -10,7 +10,7 @@ use super::safe_dir::Stamp;
 use super::scan::Found;
 use super::walk::WalkedFile;
 use crate::Error;
-use crate::provider::{Locator, Problem, TokenCounts};
+use crate::provider::{Listed, Locator, Problem, TokenCounts};
 
 impl Source {
     /// Returns the file that scans of `root` are kept in.
@@ -40,12 +40,12 @@ impl Source {
         }
         let mut builder = Builder::new(file.key());
         for found in kept {
-            let remembered = cache.and_then(|cache| cache.find(&found.relative));
+            let Listed { locator, manifest_file, document, .. } = &found.listed;
+            let remembered = cache.and_then(|cache| cache.find(locator.as_str()));
             match (remembered, &found.remembered, &found.stamp) {
-                (Some(remembered), Some(facts), _) => builder.keep(&found.relative, &remembered, facts),
+                (Some(remembered), Some(facts), _) => builder.keep(locator.as_str(), &remembered, facts),
                 (_, _, Some(stamp)) => {
-                    let facts = Facts::default();
-                    builder.add(&found.relative, &found.manifest_file, stamp, &facts, &found.document);
+                    builder.add(locator.as_str(), manifest_file, stamp, &Facts::default(), document);
                 }
                 (_, _, None) => {}
             }
@@ -64,7 +64,7 @@ impl Source {
     pub(super) fn digest(&self, locator: &Locator) -> Result<Digest, Error> {
         let started = now();
         let before = self.at(locator, |place| Ok(fingerprint(&self.walk(place)?.0.files, started)))?;
-        let remembered = self.fact(locator, |facts| facts.bundle);
+        let remembered = self.fact(locator, |facts| facts.bundle.as_deref().copied());
         if let (Some(fingerprint), Some((known, digest))) = (before, remembered)
             && fingerprint == known
         {
@@ -75,7 +75,7 @@ impl Source {
         if let Some(fingerprint) = after
             && before == after
         {
-            self.set_fact(locator, |facts| facts.bundle = Some((fingerprint, digest)));
+            self.set_fact(locator, |facts| facts.bundle = Some(Box::new((fingerprint, digest))));
         }
         Ok(digest)
     }

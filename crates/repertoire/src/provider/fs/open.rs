@@ -7,14 +7,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use repertoire_model::validate::Reporter;
 use repertoire_model::{Bundle, BundleFile, Digest, RuleId, SkillPath};
 
-use super::cache::{CacheFile, Facts, now};
+use super::cache::{Cache, CacheFile, Facts, now};
 use super::manifest::{self, Care, Manifest};
 use super::place::{Home, Place, ROOT_LOCATOR, Root};
 use super::provider::{FsOptions, display};
-use super::safe_dir::{Fault, Stamp};
+use super::safe_dir::{Entries, Fault, Stamp};
 use super::scan::{Found, scan};
 use super::walk::{Walked, WalkedFile, walk};
-use crate::provider::{FileListing, Listed, Listing, Locator, Problem, Skill};
+use crate::provider::{FileListing, Listing, Locator, Problem, Skill};
 use crate::{Error, ErrorKind};
 
 /// A directory of skills, and what the last listing found in it.
@@ -81,9 +81,9 @@ impl Source {
             Err(fault) => return self.broken(&fault),
         };
         let file = self.cache_file(&root);
-        let cache = file.as_ref().and_then(CacheFile::load);
         let started = now();
-        let mut scan = scan(&self.options, &root, cache.as_ref());
+        let (entries, cache) = self.first_look(&root, file.as_ref());
+        let mut scan = scan(&self.options, &root, entries, cache.as_ref());
         let mut known = Known { listing, skills: Vec::with_capacity(scan.found.len()), ..Known::default() };
         if let Some(file) = file {
             scan.problems.extend(self.remember(&file, cache.as_ref(), &scan.found, started));
@@ -92,13 +92,12 @@ impl Source {
         drop(cache);
         let mut skills = Vec::with_capacity(scan.found.len());
         for found in scan.found {
-            let locator = Locator::new(found.relative.as_str());
-            let Found { home, stamp, remembered, .. } = &*found;
-            if let Some(facts) = remembered.as_ref().filter(|facts| !facts.is_empty()) {
-                known.facts.insert(locator.clone(), facts.clone());
+            let Found { listed, home, stamp, remembered } = *found;
+            if let Some(facts) = remembered.filter(|facts| !facts.is_empty()) {
+                known.facts.insert(listed.locator.clone(), facts);
             }
-            known.skills.push(KnownSkill { locator: locator.clone(), home: home.clone(), stamp: *stamp });
-            skills.push(self.listed(locator, *found));
+            known.skills.push(KnownSkill { locator: listed.locator.clone(), home, stamp });
+            skills.push(listed);
         }
         self.publish(known);
         Listing { skills, problems: scan.problems }
@@ -112,14 +111,12 @@ impl Source {
         }
     }
 
-    fn listed(&self, locator: Locator, found: Found) -> Listed {
-        Listed {
-            path: display(&self.options.root, &found.relative),
-            locator,
-            manifest_file: found.manifest_file.into_owned(),
-            identity: Some(found.identity),
-            document: found.document,
-        }
+    /// Returns the entries of `root` and the cache in `file`. A large cache takes as long to read as the directory it is
+    /// about, so these are read side by side.
+    fn first_look(&self, root: &Root, file: Option<&CacheFile>) -> (Result<Entries, Fault>, Option<Cache>) {
+        let entries = || root.handle.entries(self.options.limits.max_entries);
+        let cache = || file.and_then(CacheFile::load);
+        if file.is_some_and(CacheFile::is_large) { rayon::join(entries, cache) } else { (entries(), cache()) }
     }
 
     /// Returns the listing of a root that cannot be opened; one that is not there (yet) is merely empty.

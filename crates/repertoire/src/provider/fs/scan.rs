@@ -13,10 +13,10 @@ use repertoire_model::{Document, RuleId};
 use super::cache::{Cache, Facts};
 use super::limits::MAX_DEPTH;
 use super::manifest::{self, Care, Manifest};
-use super::place::{Home, Place, ROOT_LOCATOR, Root};
-use super::provider::{FsOptions, display, text_of};
+use super::place::{Home, Place, ROOT_LOCATOR, Root, Shown};
+use super::provider::FsOptions;
 use super::safe_dir::{Entries, Entry, Fault, Kind, Stamp};
-use crate::provider::Problem;
+use crate::provider::{Listed, Locator, Problem};
 
 /// Directories that hold no skills but may hold very many files.
 const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
@@ -27,11 +27,8 @@ const SEQUENTIAL_BELOW: usize = 32;
 /// A skill that was found.
 #[derive(Debug)]
 pub(super) struct Found {
-    pub(super) relative: String,
+    pub(super) listed: Listed,
     pub(super) home: Home,
-    pub(super) identity: String,
-    pub(super) manifest_file: Cow<'static, str>,
-    pub(super) document: Arc<Document>,
     /// What its `SKILL.md` was like when it was read, where that can tell a later change.
     pub(super) stamp: Option<Stamp>,
     /// What else the cache knows, where the document comes from there.
@@ -57,25 +54,35 @@ struct Visit {
     entries: usize,
 }
 
-/// Looks for skills below `root`; those that are as `cache` remembers them are not read.
-pub(super) fn scan(options: &FsOptions, root: &Root, cache: Option<&Cache>) -> Scan {
-    let scanner = Scanner { options, root, cache };
+/// Looks for skills below `root`, whose entries these are; those that are as `cache` remembers them are not read.
+pub(super) fn scan(
+    options: &FsOptions,
+    root: &Root,
+    entries: Result<Entries, Fault>,
+    cache: Option<&Cache>,
+) -> Scan {
+    let (shown, resolved) = (Shown::new(&options.root), Shown::new(&root.resolved));
+    let scanner = Scanner { options, root, shown, resolved, cache };
     let mut scan = Scan::default();
-    scanner.run(&mut scan);
-    scan.found.sort_unstable_by(|a, b| a.relative.cmp(&b.relative));
+    scanner.run(entries, &mut scan);
+    scan.found.sort_unstable_by(|a, b| a.listed.locator.cmp(&b.listed.locator));
     scan
 }
 
 struct Scanner<'a> {
     options: &'a FsOptions,
     root: &'a Root,
+    /// The root as people see it.
+    shown: Shown,
+    /// The root without links.
+    resolved: Shown,
     cache: Option<&'a Cache>,
 }
 
 impl Scanner<'_> {
-    fn run(&self, scan: &mut Scan) {
+    fn run(&self, entries: Result<Entries, Fault>, scan: &mut Scan) {
         let limits = &self.options.limits;
-        let entries = match self.root.handle.entries(limits.max_entries) {
+        let entries = match entries {
             Ok(entries) => entries,
             Err(fault) => {
                 return scan.problems.extend(self.problem(
@@ -204,7 +211,13 @@ impl Scanner<'_> {
                 Manifest::Absent(entries) => return (Visit::default(), entries),
                 Manifest::Unreachable(fault) => return (self.unreachable(place, &fault, buffer), None),
             };
-        (Visit { found: Some(Box::new(found(place, file_name, document, stamp))), ..Visit::default() }, None)
+        (
+            Visit {
+                found: Some(Box::new(self.found(place, file_name, document, stamp))),
+                ..Visit::default()
+            },
+            None,
+        )
     }
 
     /// Returns the skill as the cache remembers it, likely at `position`, if its `SKILL.md` did not change since.
@@ -222,7 +235,31 @@ impl Scanner<'_> {
         let document = remembered.document()?;
         let file_name =
             if is_exact { Cow::Borrowed(manifest::FILE_NAME) } else { Cow::Owned(file_name.to_owned()) };
-        Some(Found { remembered: Some(remembered.facts()), ..found(place, file_name, document, Some(stamp)) })
+        Some(Found {
+            remembered: Some(remembered.facts()),
+            ..self.found(place, file_name, document, Some(stamp))
+        })
+    }
+
+    fn found(
+        &self,
+        place: &Place<'_>,
+        manifest_file: Cow<'static, str>,
+        document: Document,
+        stamp: Option<Stamp>,
+    ) -> Found {
+        let identity = match &place.home {
+            Home::Beneath | Home::Mounted => self.resolved.join(place.relative),
+            Home::Linked(path) => Shown::new(path).join(ROOT_LOCATOR),
+        };
+        let listed = Listed {
+            locator: Locator::new(place.relative),
+            path: self.shown.join(place.relative),
+            manifest_file,
+            identity: Some(identity),
+            document: Arc::new(document),
+        };
+        Found { listed, home: place.home.clone(), stamp, remembered: None }
     }
 
     fn unreachable(&self, place: &Place<'_>, fault: &Fault, buffer: &mut Vec<u8>) -> Visit {
@@ -282,7 +319,7 @@ impl Scanner<'_> {
     fn problem(&self, relative: &str, rule: RuleId, message: String) -> Option<Problem> {
         let mut reporter = Reporter::new(&self.options.policy);
         reporter.report(rule, message);
-        let path = display(&self.options.root, relative);
+        let path = self.shown.join(relative);
         reporter.finish().pop().map(|diagnostic| Problem { path, diagnostic })
     }
 }
@@ -294,23 +331,6 @@ pub(super) fn may_be_skill(entry: &Entry) -> bool {
 
 fn is_skipped(name: &str) -> bool {
     name.starts_with('.') || SKIPPED.contains(&name)
-}
-
-fn found(
-    place: &Place<'_>,
-    manifest_file: Cow<'static, str>,
-    document: Document,
-    stamp: Option<Stamp>,
-) -> Found {
-    Found {
-        relative: place.relative.to_owned(),
-        home: place.home.clone(),
-        identity: text_of(place.resolved()),
-        manifest_file,
-        document: Arc::new(document),
-        stamp,
-        remembered: None,
-    }
 }
 
 /// A directory that is visited, and which of its level it is.
