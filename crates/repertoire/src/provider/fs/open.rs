@@ -11,7 +11,8 @@ use super::cache::{Cache, CacheFile, Facts, now};
 use super::manifest::{self, Care, Manifest};
 use super::place::{Home, Place, ROOT_LOCATOR, Root};
 use super::provider::{FsOptions, display};
-use super::safe_dir::{Entries, Fault, Stamp};
+use super::root_entries::{self, RootEntries};
+use super::safe_dir::{Fault, Stamp};
 use super::scan::{Found, scan};
 use super::walk::{Walked, WalkedFile, walk};
 use crate::provider::{FileListing, Listing, Locator, Problem, Skill};
@@ -82,13 +83,16 @@ impl Source {
         };
         let file = self.cache_file(&root);
         let started = now();
-        let (entries, cache) = self.first_look(&root, file.as_ref());
-        let mut scan = scan(&self.options, &root, entries, cache.as_ref());
+        let cache = file.as_ref().and_then(CacheFile::load);
+        let entries = self.root_entries(&root, cache.as_ref());
+        let mut scan = scan(&self.options, &root, &entries, cache.as_ref());
         let mut known = Known { listing, skills: Vec::with_capacity(scan.found.len()), ..Known::default() };
         if let Some(file) = file {
-            scan.problems.extend(self.remember(&file, cache.as_ref(), &scan.found, started));
+            scan.problems.extend(self.remember(&file, cache.as_ref(), &entries, &scan.found, started));
             known.cache = Some(file);
         }
+        // Its memory serves what follows.
+        drop(entries);
         drop(cache);
         let mut skills = Vec::with_capacity(scan.found.len());
         for found in scan.found {
@@ -111,12 +115,14 @@ impl Source {
         }
     }
 
-    /// Returns the entries of `root` and the cache in `file`. A large cache takes as long to read as the directory it is
-    /// about, so these are read side by side.
-    fn first_look(&self, root: &Root, file: Option<&CacheFile>) -> (Result<Entries, Fault>, Option<Cache>) {
-        let entries = || root.handle.entries(self.options.limits.max_entries);
-        let cache = || file.and_then(CacheFile::load);
-        if file.is_some_and(CacheFile::is_large) { rayon::join(entries, cache) } else { (entries(), cache()) }
+    /// Returns what lies directly below `root`: what the cache remembers, if the root did not change since.
+    fn root_entries<'a>(&self, root: &Root, cache: Option<&'a Cache>) -> Result<RootEntries<'a>, Fault> {
+        let limit = self.options.limits.max_entries;
+        let remembered = cache.and_then(Cache::root_entries);
+        match remembered.filter(|entries| entries.are_those_at(root_entries::stamp(root), limit)) {
+            Some(entries) => Ok(entries),
+            None => RootEntries::list(root, limit),
+        }
     }
 
     /// Returns the listing of a root that cannot be opened; one that is not there (yet) is merely empty.

@@ -1,6 +1,6 @@
 //! Looks for skills below a root, within bounds and on all cores.
 //!
-//! The root is listed once; then every directory costs one open, one stat, one read and one close. Directories are
+//! The root is listed once, or remembered; then every directory costs one open, one stat, one read and one close. Directories are
 //! visited level by level in bytewise order, so that a bound cuts off the same ones every time.
 
 use std::borrow::Cow;
@@ -15,6 +15,7 @@ use super::limits::MAX_DEPTH;
 use super::manifest::{self, Care, Manifest};
 use super::place::{Home, Place, ROOT_LOCATOR, Root, Shown};
 use super::provider::FsOptions;
+use super::root_entries::{RootEntries, RootManifest};
 use super::safe_dir::{Entries, Entry, Fault, Kind, Stamp};
 use crate::provider::{Listed, Locator, Problem};
 
@@ -54,11 +55,11 @@ struct Visit {
     entries: usize,
 }
 
-/// Looks for skills below `root`, whose entries these are; those that are as `cache` remembers them are not read.
+/// Looks for skills below `root`, which holds `entries`; those that are as `cache` remembers them are not read.
 pub(super) fn scan(
     options: &FsOptions,
     root: &Root,
-    entries: Result<Entries, Fault>,
+    entries: &Result<RootEntries<'_>, Fault>,
     cache: Option<&Cache>,
 ) -> Scan {
     let (shown, resolved) = (Shown::new(&options.root), Shown::new(&root.resolved));
@@ -80,7 +81,7 @@ struct Scanner<'a> {
 }
 
 impl Scanner<'_> {
-    fn run(&self, entries: Result<Entries, Fault>, scan: &mut Scan) {
+    fn run(&self, entries: &Result<RootEntries<'_>, Fault>, scan: &mut Scan) {
         let limits = &self.options.limits;
         let entries = match entries {
             Ok(entries) => entries,
@@ -92,45 +93,48 @@ impl Scanner<'_> {
                 ));
             }
         };
-        let mut read = entries.entries.len();
-        if entries.entries.iter().any(|entry| entry.name == manifest::FILE_NAME) {
+        let mut read = entries.count;
+        if entries.manifest == RootManifest::Exact {
             self.visit_root(scan);
             if !limits.nested {
                 return;
             }
         }
-        let may_be_skill = entries.entries.iter().any(|entry| manifest::is_spelling(&entry.name));
-        let links = self.links(&entries.entries);
-        let mut level = self.children(ROOT_LOCATOR, entries, &mut scan.problems);
+        if entries.more {
+            scan.problems.extend(self.over_limit());
+        }
+        scan.problems.extend(entries.undecoded.iter().flat_map(|name| self.undecoded(name)));
 
+        let mut level = Cow::Borrowed(entries.directories.as_slice());
         let mut room = limits.max_directories;
         for depth in 1..=limits.max_depth.clamp(1, MAX_DEPTH) {
             if level.len() > room || (depth > 1 && read > limits.max_entries) {
                 scan.problems.extend(self.over_limit());
-                level.truncate(if read > limits.max_entries { 0 } else { room });
+                level.to_mut().truncate(if read > limits.max_entries { 0 } else { room });
             }
             room -= level.len();
             let visits = each(&level, |visited, buffer| self.visit(visited, depth, buffer));
-            level = Vec::new();
+            let mut children = Vec::new();
             for visit in visits {
                 read += visit.entries;
                 scan.found.extend(visit.found);
                 scan.problems.extend(visit.problems);
-                level.extend(visit.children);
+                children.extend(visit.children.into_iter().map(Cow::Owned));
             }
-            level.sort_unstable();
+            children.sort_unstable();
+            level = Cow::Owned(children);
         }
 
-        if links.len() > room {
+        if entries.links.len() > room {
             scan.problems.extend(self.over_limit());
         }
-        let links = &links[..links.len().min(room)];
+        let links = &entries.links[..entries.links.len().min(room)];
         for visit in each(links, |visited, buffer| self.visit_link(visited.relative, buffer)) {
             scan.found.extend(visit.found);
             scan.problems.extend(visit.problems);
         }
         // A stray file such as `Skill.md` beside skills does not make all of them one skill.
-        if scan.found.is_empty() && may_be_skill {
+        if scan.found.is_empty() && entries.manifest != RootManifest::None {
             self.visit_root(scan);
         }
     }
@@ -284,12 +288,11 @@ impl Scanner<'_> {
             if entry.kind != Kind::Directory || is_skipped(&entry.name) {
                 continue;
             }
-            let path = if parent == ROOT_LOCATOR { entry.name } else { format!("{parent}/{}", entry.name) };
+            let path = format!("{parent}/{}", entry.name);
             if entry.decoded {
                 children.push(path);
             } else {
-                let message = "the name of the directory is not UTF-8".to_owned();
-                problems.extend(self.problem(&path, RuleId::FileName, message));
+                problems.extend(self.undecoded(&path));
             }
         }
         children.sort_unstable();
@@ -301,6 +304,10 @@ impl Scanner<'_> {
         let mut links: Vec<String> = entries.iter().filter(is_link).map(|entry| entry.name.clone()).collect();
         links.sort_unstable();
         links
+    }
+
+    fn undecoded(&self, path: &str) -> Option<Problem> {
+        self.problem(path, RuleId::FileName, "the name of the directory is not UTF-8".to_owned())
     }
 
     fn unreadable(&self, relative: &str, fault: &Fault) -> Option<Problem> {
@@ -329,7 +336,7 @@ pub(super) fn may_be_skill(entry: &Entry) -> bool {
     matches!(entry.kind, Kind::Directory | Kind::Link) && entry.decoded && !is_skipped(&entry.name)
 }
 
-fn is_skipped(name: &str) -> bool {
+pub(super) fn is_skipped(name: &str) -> bool {
     name.starts_with('.') || SKIPPED.contains(&name)
 }
 
@@ -341,14 +348,14 @@ struct Visited<'a> {
 }
 
 /// Applies `visit` to every path, in order, on all cores; the buffer is one per core.
-fn each(paths: &[String], visit: impl Fn(Visited<'_>, &mut Vec<u8>) -> Visit + Sync) -> Vec<Visit> {
+fn each(paths: &[Cow<'_, str>], visit: impl Fn(Visited<'_>, &mut Vec<u8>) -> Visit + Sync) -> Vec<Visit> {
     if paths.len() < SEQUENTIAL_BELOW {
         let mut buffer = Vec::new();
         let visited =
-            |(position, relative): (usize, &String)| visit(Visited { position, relative }, &mut buffer);
+            |(position, relative): (usize, &Cow<'_, str>)| visit(Visited { position, relative }, &mut buffer);
         return paths.iter().enumerate().map(visited).collect();
     }
-    let visited = |buffer: &mut Vec<u8>, (position, relative): (usize, &String)| {
+    let visited = |buffer: &mut Vec<u8>, (position, relative): (usize, &Cow<'_, str>)| {
         visit(Visited { position, relative }, buffer)
     };
     paths.par_iter().enumerate().map_init(Vec::new, visited).collect()

@@ -5,6 +5,9 @@ use std::ops::Range;
 /// The most things that room is reserved for before they are seen.
 const MAX_RESERVED: usize = 64;
 
+/// What a byte of a number says that is not the last one.
+const MORE: u32 = 0x80;
+
 /// Writes values one after the other, texts apart from all else: so they are known to be texts at one look.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
@@ -30,8 +33,15 @@ impl Writer {
     }
 
     /// Writes a number of things; what does not fit 32 bits is too much to be cached and will not decode.
+    ///
+    /// Most are small and take one byte: seven bits at a time, the lowest first, and one that says whether there are more.
     pub(super) fn count(&mut self, count: usize) {
-        self.u32(u32::try_from(count).unwrap_or(u32::MAX));
+        let mut rest = u32::try_from(count).unwrap_or(u32::MAX);
+        while rest >= MORE {
+            self.u8((rest % MORE) as u8 | MORE as u8);
+            rest /= MORE;
+        }
+        self.u8(rest as u8);
     }
 
     pub(super) fn text(&mut self, text: &str) {
@@ -46,10 +56,10 @@ impl Writer {
         }
     }
 
-    pub(super) fn list_of_texts(&mut self, texts: &[String]) {
+    pub(super) fn list_of_texts(&mut self, texts: &[impl AsRef<str>]) {
         self.count(texts.len());
         for text in texts {
-            self.text(text);
+            self.text(text.as_ref());
         }
     }
 
@@ -58,7 +68,7 @@ impl Writer {
         let Self { bytes, texts } = self;
         let mut whole = Self::default();
         whole.bytes.reserve_exact(size_of::<u32>() + texts.len() + bytes.len());
-        whole.count(texts.len());
+        whole.u32(u32::try_from(texts.len()).unwrap_or(u32::MAX));
         whole.bytes.extend_from_slice(texts.as_bytes());
         whole.bytes.extend_from_slice(&bytes);
         whole.bytes
@@ -171,8 +181,20 @@ impl<'a> Reader<'a> {
 
     /// Reads a number of things of at least one byte each.
     pub(super) fn count(&mut self) -> Option<usize> {
-        let count = usize::try_from(self.u32()?).ok()?;
-        (count <= self.remaining()).then_some(count)
+        self.number().filter(|count| *count <= self.remaining())
+    }
+
+    /// Reads a number that was written as a count.
+    pub(super) fn number(&mut self) -> Option<usize> {
+        let mut number = 0;
+        for shift in (0..u32::BITS).step_by(7) {
+            let byte = u32::from(self.u8()?);
+            number |= (byte % MORE).checked_shl(shift)?;
+            if byte < MORE {
+                return usize::try_from(number).ok();
+            }
+        }
+        None
     }
 
     /// Reads a text, and returns where in [`Reader::texts`] it is.
@@ -183,7 +205,7 @@ impl<'a> Reader<'a> {
     }
 
     pub(super) fn text(&mut self) -> Option<&'a str> {
-        let length = usize::try_from(self.u32()?).ok()?;
+        let length = self.number()?;
         let range = self.text_position..self.text_position.checked_add(length)?;
         self.text_position = range.end;
         self.texts.get(range)

@@ -8,6 +8,7 @@ use repertoire_model::validate::RULES;
 use repertoire_model::{Document, FINGERPRINT, RuleId};
 
 use super::super::FsOptions;
+use super::super::root_entries::{RootEntries, RootManifest};
 use super::super::safe_dir::Stamp;
 use super::codec::{Reader, Take, Writer};
 use super::document;
@@ -20,8 +21,11 @@ pub(super) const FORMAT: u32 = 3;
 /// A file that changed less than this before it was read may change again without its times showing it.
 const RACY_NANOSECONDS: i64 = 2_000_000_000;
 
-/// The bytes of a skill in the index, without its texts.
-const SLOT_BYTES: usize = 60;
+/// From this size on, in bytes, a cache is verified and decoded at the same time.
+const LARGE_BYTES: usize = 256 * 1024;
+
+/// The least bytes of a skill in the index, without its texts.
+const SLOT_BYTES: usize = 48;
 
 /// Returns the time now, as in a [`Stamp`].
 pub(crate) fn now() -> i64 {
@@ -83,8 +87,19 @@ pub(crate) struct Cache {
     /// The texts of the index.
     texts: String,
     rules: Vec<RuleId>,
+    root: Option<RootSlot>,
     /// Sorted by path.
     slots: Vec<Slot>,
+}
+
+/// What a cache remembers of the root itself; where names stand in the texts.
+#[derive(Debug)]
+struct RootSlot {
+    stamp: Stamp,
+    count: usize,
+    manifest: RootManifest,
+    directories: Vec<Range<usize>>,
+    links: Vec<Range<usize>>,
 }
 
 /// One skill of a cache.
@@ -102,28 +117,39 @@ impl Cache {
             return None;
         }
         let expected = u64::from_le_bytes(file.array()?);
-        if checksum(bytes.get(file.position()..)?) != expected {
-            return None;
-        }
-        let length = usize::try_from(u32::from_le_bytes(file.array()?)).ok()?;
-        let mut index = Reader::new(file.take(length)?)?;
-        if index.text()? != key {
-            return None;
-        }
-        let count = index.count()?;
-        let rules = (0..count).map(|_| RuleId::parse(index.text()?)).collect::<Option<Vec<_>>>()?;
-        let mut slots: Vec<Slot> = Vec::with_capacity(index.remaining() / SLOT_BYTES);
-        while !index.is_at_end() {
-            slots.push(slot(&mut index, &mut file)?);
-        }
-        let texts = index.texts().to_owned();
-        let sorted = slots.is_sorted_by(|a, b| texts.get(a.path.clone()) < texts.get(b.path.clone()));
-        (file.is_at_end() && sorted).then_some(Self { bytes, texts, rules, slots })
+        let payload = bytes.get(file.position()..)?;
+        let is_whole = || checksum(payload) == expected;
+        let (is_whole, contents) = if payload.len() < LARGE_BYTES {
+            (is_whole(), Contents::decode(file, key))
+        } else {
+            rayon::join(is_whole, || Contents::decode(file, key))
+        };
+        let Contents { texts, rules, root, slots } = contents.filter(|_| is_whole)?;
+        Some(Self { bytes, texts, rules, root, slots })
     }
 
     /// Returns how many skills it remembers.
     pub(crate) fn len(&self) -> usize {
         self.slots.len()
+    }
+
+    /// Returns what the root was like when its entries were listed.
+    pub(crate) fn root_stamp(&self) -> Option<Stamp> {
+        self.root.as_ref().map(|root| root.stamp)
+    }
+
+    /// Returns what lay directly below the root.
+    pub(crate) fn root_entries(&self) -> Option<RootEntries<'_>> {
+        let RootSlot { stamp, count, manifest, directories, links } = self.root.as_ref()?;
+        let names = |names: &[Range<usize>]| names.iter().map(|name| self.text(name).into()).collect();
+        Some(RootEntries {
+            stamp: Some(*stamp),
+            count: *count,
+            manifest: *manifest,
+            directories: names(directories),
+            links: names(links),
+            ..RootEntries::default()
+        })
     }
 
     /// Returns what is remembered of the skill at `path`.
@@ -155,18 +181,65 @@ impl Cache {
     }
 }
 
-/// Reads a skill from the `index`, and passes over what the `file` remembers of it.
-fn slot(index: &mut Reader<'_>, file: &mut Take<'_>) -> Option<Slot> {
-    let (path, manifest_file) = (index.text_range()?, index.text_range()?);
-    let stamp = Stamp {
+/// What the file of a cache says, on condition that it is whole.
+struct Contents {
+    texts: String,
+    rules: Vec<RuleId>,
+    root: Option<RootSlot>,
+    slots: Vec<Slot>,
+}
+
+impl Contents {
+    fn decode(mut file: Take<'_>, key: &str) -> Option<Self> {
+        let length = usize::try_from(u32::from_le_bytes(file.array()?)).ok()?;
+        let mut index = Reader::new(file.take(length)?)?;
+        if index.text()? != key {
+            return None;
+        }
+        let rules = index.list(|index| RuleId::parse(index.text()?))?;
+        let root = if index.bool()? { Some(root(&mut index)?) } else { None };
+        let mut slots: Vec<Slot> = Vec::with_capacity(index.remaining() / SLOT_BYTES);
+        while !index.is_at_end() {
+            slots.push(slot(&mut index, &mut file)?);
+        }
+        let texts = index.texts().to_owned();
+        let sorted = slots.is_sorted_by(|a, b| texts.get(a.path.clone()) < texts.get(b.path.clone()));
+        (file.is_at_end() && sorted).then_some(Self { texts, rules, root, slots })
+    }
+}
+
+/// Reads what the `index` says about the root.
+fn root(index: &mut Reader<'_>) -> Option<RootSlot> {
+    Some(RootSlot {
+        stamp: stamp(index)?,
+        count: index.usize()?,
+        manifest: match index.u8()? {
+            0 => RootManifest::None,
+            1 => RootManifest::Respelled,
+            2 => RootManifest::Exact,
+            _ => return None,
+        },
+        directories: index.list(Reader::text_range)?,
+        links: index.list(Reader::text_range)?,
+    })
+}
+
+fn stamp(index: &mut Reader<'_>) -> Option<Stamp> {
+    Some(Stamp {
         size: index.u64()?,
         modified: index.i64()?,
         changed: index.i64()?,
         inode: index.u64()?,
         device: index.u64()?,
         mode: index.u32()?,
-    };
-    let mut block = || file.range(usize::try_from(index.u32()?).ok()?);
+    })
+}
+
+/// Reads a skill from the `index`, and passes over what the `file` remembers of it.
+fn slot(index: &mut Reader<'_>, file: &mut Take<'_>) -> Option<Slot> {
+    let (path, manifest_file) = (index.text_range()?, index.text_range()?);
+    let stamp = stamp(index)?;
+    let mut block = || file.range(index.number()?);
     let (facts, document) = (block()?, block()?);
     Some(Slot { path, manifest_file, stamp, facts, document })
 }
@@ -201,15 +274,42 @@ pub(crate) struct Builder {
 }
 
 impl Builder {
-    /// Returns an empty cache for `key`.
-    pub(crate) fn new(key: &str) -> Self {
+    /// Returns an empty cache for `key` and a root that holds `entries`, where these may be remembered.
+    pub(crate) fn new(key: &str, entries: Option<&RootEntries<'_>>) -> Self {
         let mut index = Writer::default();
         index.text(key);
         index.count(RULES.len());
         for rule in RULES {
             index.text(rule.name);
         }
-        Self { index, blocks: Vec::new() }
+        let mut builder = Self { index, blocks: Vec::new() };
+        builder.root(entries);
+        builder
+    }
+
+    fn root(&mut self, entries: Option<&RootEntries<'_>>) {
+        let remembered = entries.and_then(|entries| Some((entries, entries.stamp?)));
+        self.index.u8(u8::from(remembered.is_some()));
+        let Some((entries, stamp)) = remembered else { return };
+        self.stamp(&stamp);
+        self.index.u64(entries.count as u64);
+        self.index.u8(match entries.manifest {
+            RootManifest::None => 0,
+            RootManifest::Respelled => 1,
+            RootManifest::Exact => 2,
+        });
+        self.index.list_of_texts(&entries.directories);
+        self.index.list_of_texts(&entries.links);
+    }
+
+    fn stamp(&mut self, stamp: &Stamp) {
+        let Stamp { size, modified, changed, inode, device, mode } = *stamp;
+        self.index.u64(size);
+        self.index.i64(modified);
+        self.index.i64(changed);
+        self.index.u64(inode);
+        self.index.u64(device);
+        self.index.u32(mode);
     }
 
     /// Adds a skill.
@@ -231,15 +331,9 @@ impl Builder {
     }
 
     fn slot(&mut self, path: &str, manifest_file: &str, stamp: &Stamp, facts: &Facts, document: &[u8]) {
-        let Stamp { size, modified, changed, inode, device, mode } = *stamp;
         self.index.text(path);
         self.index.text(manifest_file);
-        self.index.u64(size);
-        self.index.i64(modified);
-        self.index.i64(changed);
-        self.index.u64(inode);
-        self.index.u64(device);
-        self.index.u32(mode);
+        self.stamp(stamp);
         for block in [&facts.encode(), document] {
             self.index.count(block.len());
             self.blocks.extend_from_slice(block);

@@ -13,9 +13,6 @@ use crate::stored;
 /// The largest cache that is read or written, in bytes.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
-/// From this size on, in bytes, a cache is read on a thread of its own.
-const LARGE_BYTES: u64 = 256 * 1024;
-
 /// How many hexadecimal digits of the key's digest name the file; the whole key is inside.
 const NAME_DIGITS: usize = 32;
 
@@ -48,12 +45,6 @@ impl CacheFile {
     /// Returns what the cache depends on.
     pub(crate) fn key(&self) -> &str {
         &self.key
-    }
-
-    /// Returns whether the cache is there and takes more than a moment to read.
-    pub(crate) fn is_large(&self) -> bool {
-        let path = self.directory.join(&self.name);
-        path.metadata().is_ok_and(|metadata| metadata.len() >= LARGE_BYTES)
     }
 
     /// Reads the cache, if it is there and whole.
