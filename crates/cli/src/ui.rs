@@ -1,6 +1,7 @@
 //! What a person sees: where output goes, whether it is coloured, how wide it may be.
 
 mod escape;
+mod json_list;
 mod snippet;
 mod style;
 mod table;
@@ -17,6 +18,9 @@ use crate::env::{self, Env};
 
 /// The width of output whose reader has no width.
 const UNBOUNDED: usize = usize::MAX;
+
+/// How much is collected before it is written: as much as a pipe takes at once.
+const OUT_BYTES: usize = 64 * 1024;
 
 /// The one way to the person or program on the other side.
 pub(crate) struct Ui {
@@ -48,7 +52,7 @@ impl Ui {
             UNBOUNDED
         };
         Self {
-            out: BufWriter::new(out),
+            out: BufWriter::with_capacity(OUT_BYTES, out),
             err,
             out_is_terminal,
             is_interactive: err_is_terminal && io::stdin().is_terminal(),
@@ -117,6 +121,18 @@ impl Ui {
     /// Writes `value` as one JSON document.
     pub(crate) fn write_json(&mut self, value: &impl serde::Serialize) -> io::Result<()> {
         serde_json::to_writer_pretty(&mut self.out, value)?;
+        self.out.write_all(b"\n")
+    }
+
+    /// Writes `document` as [`Ui::write_json`] does, with `items` in its member `key`, which is an empty list.
+    pub(crate) fn write_json_list<'a, T: Sync, J: serde::Serialize>(
+        &mut self,
+        document: &impl serde::Serialize,
+        key: &str,
+        items: &'a [T],
+        json: impl Fn(&'a T) -> J + Sync,
+    ) -> io::Result<()> {
+        json_list::write(&mut self.out, document, key, items, json)?;
         self.out.write_all(b"\n")
     }
 

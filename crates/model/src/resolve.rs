@@ -1,7 +1,5 @@
 //! Which of several skills wins: candidates in order of precedence in, a verdict on each out.
 
-use std::collections::HashMap;
-
 use crate::document::Standing;
 use crate::policy::{Duplicates, Policy};
 use crate::validate::RuleId;
@@ -51,8 +49,8 @@ pub enum Verdict {
     Distinct {
         /// What becomes of it.
         state: State,
-        /// Why, when it lost its name.
-        diagnostic: Option<Diagnostic>,
+        /// Why, when it lost its name; in a box, because few do.
+        diagnostic: Option<Box<Diagnostic>>,
     },
     /// It is the same skill as the candidate at this index, which comes first.
     SameAs(usize),
@@ -72,61 +70,79 @@ pub struct Resolution {
 /// Of several skills of one name in one source, one stands for the source: the first, or the last where the policy has
 /// the last win. The others are quarantined, whatever the policy, because `source:name` can name only one. Of those
 /// that stand for their sources one is active and the others are shadowed.
+///
+/// It sorts where it could look names up in tables: candidates of one source come sorted and mostly under the names of
+/// their directories, so that sorting them again costs one look at each, and no choice of names makes it slow.
 pub fn resolve(candidates: &[Candidate<'_>], policy: &Policy) -> Resolution {
-    let mut verdicts: Vec<Option<Verdict>> = vec![None; candidates.len()];
+    let set_aside = Verdict::Distinct { state: State::Quarantined, diagnostic: None };
+    let mut verdicts = vec![set_aside; candidates.len()];
     let mut refusals = Vec::new();
 
-    let mut identities: HashMap<&str, usize> = HashMap::with_capacity(candidates.len());
-    for (index, candidate) in candidates.iter().enumerate() {
-        if let Some(identity) = candidate.identity {
-            let first = *identities.entry(identity).or_insert(index);
-            if first != index {
-                verdicts[index] = Some(Verdict::SameAs(first));
-                continue;
-            }
-        }
-        if candidate.standing != Standing::Sound {
-            verdicts[index] = Some(Verdict::Distinct { state: State::Quarantined, diagnostic: None });
-            if candidate.standing == Standing::Abort {
-                refusals.push(index);
-            }
+    for (index, first) in reached_twice(candidates) {
+        verdicts[index] = Verdict::SameAs(first);
+    }
+    let mut named: Vec<usize> = Vec::with_capacity(candidates.len());
+    for (index, (candidate, verdict)) in candidates.iter().zip(&verdicts).enumerate() {
+        match (verdict, candidate.standing) {
+            (Verdict::SameAs(_), _) | (_, Standing::Quarantined) => {}
+            (_, Standing::Sound) => named.push(index),
+            (_, Standing::Abort) => refusals.push(index),
         }
     }
 
-    // `source:name` can name only one skill, so each source first settles on one of its own.
-    let mut standing: HashMap<(&str, &SkillName), usize> = HashMap::with_capacity(candidates.len());
-    let mut winners: HashMap<&SkillName, usize> = HashMap::with_capacity(candidates.len());
-    let last_wins = policy.duplicates == Duplicates::LastWins;
-    for (index, candidate) in candidates.iter().enumerate().filter(|(index, _)| verdicts[*index].is_none()) {
-        let of_source = standing.entry((candidate.source, candidate.name)).or_insert(index);
-        let of_all = winners.entry(candidate.name).or_insert(index);
-        if last_wins {
-            (*of_source, *of_all) = (index, index);
+    // The sort is stable, so those of one name and source keep their precedence.
+    let key = |index: usize| (candidates[index].name, candidates[index].source);
+    named.sort_by(|a, b| key(*a).cmp(&key(*b)));
+    for of_name in named.chunk_by(|a, b| candidates[*a].name == candidates[*b].name) {
+        let winner = champion(of_name.iter().copied(), policy);
+        // `source:name` can name only one skill, so each source settles on one of its own.
+        for of_source in of_name.chunk_by(|a, b| candidates[*a].source == candidates[*b].source) {
+            let twin = champion(of_source.iter().copied(), policy);
+            for index in of_source.iter().copied() {
+                let (state, taker) = match Some(index) {
+                    index if index != twin => (State::Quarantined, twin),
+                    index if index != winner => (State::Shadowed, winner),
+                    _ => (State::Active, None),
+                };
+                if taker.is_some() && policy.duplicates == Duplicates::Abort {
+                    refusals.push(index);
+                }
+                let diagnostic =
+                    taker.and_then(|taker| duplicate(&candidates[index], &candidates[taker], policy));
+                verdicts[index] = Verdict::Distinct { state, diagnostic };
+            }
         }
-    }
-
-    for (index, candidate) in candidates.iter().enumerate() {
-        if verdicts[index].is_some() {
-            continue;
-        }
-        let twin = standing[&(candidate.source, candidate.name)];
-        let winner = winners[candidate.name];
-        let (state, taker) = match index {
-            index if index != twin => (State::Quarantined, Some(twin)),
-            index if index != winner => (State::Shadowed, Some(winner)),
-            _ => (State::Active, None),
-        };
-        if taker.is_some() && policy.duplicates == Duplicates::Abort {
-            refusals.push(index);
-        }
-        let diagnostic = taker.and_then(|taker| duplicate(candidate, &candidates[taker], policy));
-        verdicts[index] = Some(Verdict::Distinct { state, diagnostic });
     }
     refusals.sort_unstable();
-    Resolution { verdicts: verdicts.into_iter().flatten().collect(), refusals }
+    Resolution { verdicts, refusals }
 }
 
-fn duplicate(loser: &Candidate<'_>, winner: &Candidate<'_>, policy: &Policy) -> Option<Diagnostic> {
+/// Returns the candidates that an earlier one leads to as well, each with the first that does.
+fn reached_twice(candidates: &[Candidate<'_>]) -> Vec<(usize, usize)> {
+    let mut identities: Vec<(&str, usize)> = candidates
+        .iter()
+        .enumerate()
+        .filter_map(|(index, candidate)| Some((candidate.identity?, index)))
+        .collect();
+    identities.sort_by_key(|(identity, _)| *identity);
+    let mut twice = Vec::new();
+    for same in identities.chunk_by(|a, b| a.0 == b.0) {
+        if let [(_, first), others @ ..] = same {
+            twice.extend(others.iter().map(|(_, index)| (*index, *first)));
+        }
+    }
+    twice
+}
+
+/// Returns which of several candidates the policy prefers.
+fn champion(indices: impl Iterator<Item = usize>, policy: &Policy) -> Option<usize> {
+    match policy.duplicates {
+        Duplicates::LastWins => indices.max(),
+        Duplicates::Quarantine | Duplicates::FirstWins | Duplicates::Abort => indices.min(),
+    }
+}
+
+fn duplicate(loser: &Candidate<'_>, winner: &Candidate<'_>, policy: &Policy) -> Option<Box<Diagnostic>> {
     let severity = policy.severity(RuleId::DuplicateName)?;
     let (name, source) = (loser.name, loser.source);
     let help = if winner.source == source {
@@ -134,7 +150,7 @@ fn duplicate(loser: &Candidate<'_>, winner: &Candidate<'_>, policy: &Policy) -> 
     } else {
         format!("address this one as `{source}:{name}`, or give one of them another name")
     };
-    Some(Diagnostic {
+    Some(Box::new(Diagnostic {
         rule: RuleId::DuplicateName,
         severity,
         message: format!(
@@ -144,14 +160,17 @@ fn duplicate(loser: &Candidate<'_>, winner: &Candidate<'_>, policy: &Policy) -> 
         help: Some(help),
         file: None,
         span: None,
-    })
+    }))
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::Profile;
 
+    #[derive(Debug)]
     struct Case {
         name: SkillName,
         source: &'static str,
@@ -249,5 +268,63 @@ mod tests {
             diagnostic.help.as_deref(),
             Some("address this one as `user:a`, or give one of them another name")
         );
+    }
+
+    /// Says what should become of each candidate by looking at all others.
+    fn expected(cases: &[Case], last_wins: bool) -> Vec<&'static str> {
+        let is_first = |index: usize| {
+            cases[index].identity.is_none()
+                || !cases[..index].iter().any(|other| other.identity == cases[index].identity)
+        };
+        let takes_part = |index: usize| is_first(index) && cases[index].standing == Standing::Sound;
+        let wins = |index: usize, is_rival: &dyn Fn(&Case) -> bool| {
+            let mut rivals = (0..cases.len()).filter(|other| takes_part(*other) && is_rival(&cases[*other]));
+            (if last_wins { rivals.last() } else { rivals.next() }) == Some(index)
+        };
+        let state = |index: usize| {
+            let case = &cases[index];
+            let of_name = |other: &Case| other.name == case.name;
+            match () {
+                () if !is_first(index) => "same",
+                () if !takes_part(index) => "quarantined",
+                () if !wins(index, &|other| of_name(other) && other.source == case.source) => "quarantined",
+                () if !wins(index, &of_name) => "shadowed",
+                () => "active",
+            }
+        };
+        (0..cases.len()).map(state).collect()
+    }
+
+    fn cases() -> impl Strategy<Value = Vec<Case>> {
+        let identity = prop::option::of(prop::sample::select(vec!["/1", "/2", "/3", "/4", "/5"]));
+        let standing = prop::sample::select(vec![
+            Standing::Sound,
+            Standing::Sound,
+            Standing::Quarantined,
+            Standing::Abort,
+        ]);
+        let name = prop::sample::select(vec!["a", "b", "c"]);
+        let source = prop::sample::select(vec!["one", "two", "three"]);
+        let case = (name, source, identity, standing).prop_map(|(name, source, identity, standing)| Case {
+            identity,
+            standing,
+            ..case(name, source, "/path")
+        });
+        prop::collection::vec(case, 0..12)
+    }
+
+    proptest! {
+        #[test]
+        fn verdicts_are_those_of_looking_at_all_others(cases in cases()) {
+            prop_assert_eq!(run(&cases, Duplicates::FirstWins).0, expected(&cases, false));
+            prop_assert_eq!(run(&cases, Duplicates::LastWins).0, expected(&cases, true));
+            let (states, refusals) = run(&cases, Duplicates::Abort);
+            let is_refused = |index: &usize| match cases[*index].standing {
+                Standing::Abort => states[*index] != "same",
+                Standing::Sound => matches!(states[*index], "shadowed" | "quarantined"),
+                Standing::Quarantined => false,
+            };
+            prop_assert_eq!(refusals, (0..cases.len()).filter(is_refused).collect::<Vec<_>>());
+        }
     }
 }

@@ -77,7 +77,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &FilesArgs) -> Result<Ex
         column("KIND", Align::Left, Some(Style::Faint)),
     ]);
     for file in files {
-        table.row([file.path.to_string(), file.size.to_string(), file.kind.as_str().to_owned()]);
+        table.cell(file.path.as_str());
+        table.cell(file.size.to_string());
+        table.cell(file.kind.as_str());
     }
     table.write(ui)?;
     ui.flush()?;

@@ -41,11 +41,12 @@ pub(crate) struct ListArgs {
 }
 
 #[derive(Serialize)]
-struct ListJson<'a> {
+struct ListJson {
     snapshot: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     tokenizer: Option<&'static str>,
-    skills: Vec<SkillJson<'a>>,
+    /// They are written one by one.
+    skills: [(); 0],
     problems: Vec<DiagnosticJson>,
 }
 
@@ -59,7 +60,7 @@ struct SkillJson<'a> {
     tags: &'a [String],
     /// `null` where the skill is too large for one; the key is there only when it was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
-    digest: Option<Option<String>>,
+    digest: Option<Option<&'a str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     tokens: Option<TokensJson>,
     state: &'static str,
@@ -98,12 +99,13 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
     }
     if ui.is_json() {
         let tokenizer = args.tokens.then(|| context.settings.estimator.name());
-        ui.write_json(&ListJson {
+        let document = ListJson {
             snapshot: library.snapshot.number(),
             tokenizer,
-            skills: rows.into_iter().map(skill_json).collect(),
+            skills: [],
             problems: library.problems.iter().map(DiagnosticJson::of_source).collect(),
-        })?;
+        };
+        ui.write_json_list(&document, "skills", &rows, skill_json)?;
         ui.flush()?;
         // The process ends here; freeing a large library piece by piece would only take time.
         std::mem::forget(library);
@@ -119,7 +121,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
     Ok(Exit::Success)
 }
 
-fn skill_json(row: Row<'_>) -> SkillJson<'_> {
+fn skill_json<'a>(row: &'a Row<'_>) -> SkillJson<'a> {
     let Row { entry, digest, tokens } = row;
     let document = &entry.document;
     SkillJson {
@@ -129,8 +131,8 @@ fn skill_json(row: Row<'_>) -> SkillJson<'_> {
         path: &entry.path,
         version: document.manifest.version.as_deref(),
         tags: &document.manifest.tags,
-        digest,
-        tokens,
+        digest: digest.as_ref().map(Option::as_deref),
+        tokens: *tokens,
         state: entry.state.as_str(),
         diagnostics: entry.diagnostics().map(|found| DiagnosticJson::of_skill(entry, found)).collect(),
     }
@@ -197,7 +199,7 @@ impl<'a> Counter<'a> {
     }
 }
 
-fn table(rows: &[Row<'_>], args: &ListArgs) -> Table {
+fn table<'a>(rows: &'a [Row<'_>], args: &ListArgs) -> Table<'a> {
     let column = |heading, align, style| Column { heading, align, style };
     let mut columns = vec![column("NAME", Align::Left, Some(Style::Name))];
     if args.all {
@@ -214,29 +216,21 @@ fn table(rows: &[Row<'_>], args: &ListArgs) -> Table {
     columns.push(column("SOURCE", Align::Left, Some(Style::Faint)));
     let mut table = Table::new(columns);
     for Row { entry, digest, tokens } in rows {
-        let mut cells = vec![entry.name().to_string()];
+        table.cell(entry.name().as_str());
         if args.all {
-            cells.push(entry.state.as_str().to_owned());
+            table.cell(entry.state.as_str());
         }
         if args.tokens {
             let count = |count: Option<u64>| count.map_or_else(String::new, |count| count.to_string());
-            cells.push(count(tokens.map(|tokens| tokens.catalog)));
-            cells.push(count(tokens.map(|tokens| tokens.body)));
+            table.cell(count(tokens.map(|tokens| tokens.catalog)));
+            table.cell(count(tokens.map(|tokens| tokens.body)));
         }
         if args.digest {
-            cells.push(
-                digest
-                    .as_ref()
-                    .and_then(Option::as_deref)
-                    .unwrap_or("-")
-                    .chars()
-                    .take(DIGEST_CHARS)
-                    .collect(),
-            );
+            let digest = digest.as_ref().and_then(Option::as_deref).unwrap_or("-");
+            table.cell(digest.chars().take(DIGEST_CHARS).collect::<String>());
         }
-        cells.push(entry.document.description.clone());
-        cells.push(entry.source.to_string());
-        table.row(cells);
+        table.cell(&entry.document.description);
+        table.cell(&*entry.source);
     }
     table
 }

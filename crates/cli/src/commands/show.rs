@@ -88,7 +88,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ShowArgs) -> Result<Exi
         }
     };
     if ui.out_is_terminal() && is_binary(&bytes) {
-        let path = asked.as_ref().map_or(entry.manifest_file.as_str(), |(_, path)| path.as_str());
+        let path = asked.as_ref().map_or(&*entry.manifest_file, |(_, path)| path.as_str());
         let kind = media_type(path, &bytes);
         return Err(CliError::no(format!("the file is binary ({kind}, {} bytes)", bytes.len()))
             .hint("send it to a file: `rep show NAME --file PATH > copy`"));

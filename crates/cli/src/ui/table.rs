@@ -1,5 +1,6 @@
 //! Aligned tables.
 
+use std::borrow::Cow;
 use std::io;
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
@@ -35,38 +36,48 @@ pub(crate) struct Column {
 }
 
 /// Rows of untrusted text under columns.
-pub(crate) struct Table {
+pub(crate) struct Table<'a> {
     columns: Vec<Column>,
-    rows: Vec<Vec<String>>,
+    /// Row by row, one for each column.
+    cells: Vec<Cow<'a, str>>,
 }
 
-impl Table {
+impl<'a> Table<'a> {
     /// Returns an empty table.
     pub(crate) fn new(columns: Vec<Column>) -> Self {
-        Self { columns, rows: Vec::new() }
+        Self { columns, cells: Vec::new() }
     }
 
-    /// Adds a row; its cells are escaped here.
-    pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().map(|cell| escape(&cell).into_owned()).collect());
+    /// Adds a cell, which is escaped here; a row ends when every column has one.
+    pub(crate) fn cell(&mut self, text: impl Into<Cow<'a, str>>) {
+        self.cells.push(match text.into() {
+            Cow::Borrowed(text) => escape(text),
+            Cow::Owned(text) => Cow::Owned(escape(&text).into_owned()),
+        });
     }
 
     /// Writes the table, headings first.
     pub(crate) fn write(&self, ui: &mut Ui) -> io::Result<()> {
         let widths = self.widths(ui.width());
-        let headings: Vec<String> = self.columns.iter().map(|column| column.heading.to_owned()).collect();
-        let line = self.line(&headings, &widths, |_| Some(Style::Faint), ui);
+        let headings: Vec<Cow<'_, str>> = self.columns.iter().map(|column| column.heading.into()).collect();
+        let mut line = String::new();
+        self.line(&headings, &widths, |_| Some(Style::Faint), ui, &mut line);
         ui.out().write_all(line.as_bytes())?;
-        for row in &self.rows {
-            let line = self.line(row, &widths, |column| column.style, ui);
+        for row in self.rows() {
+            line.clear();
+            self.line(row, &widths, |column| column.style, ui, &mut line);
             ui.out().write_all(line.as_bytes())?;
         }
         Ok(())
     }
 
+    fn rows(&self) -> impl Iterator<Item = &[Cow<'a, str>]> {
+        self.cells.chunks(self.columns.len().max(1))
+    }
+
     fn widths(&self, available: usize) -> Vec<usize> {
         let mut widths: Vec<usize> = self.columns.iter().map(|column| column.heading.width()).collect();
-        for row in &self.rows {
+        for row in self.rows() {
             for (width, cell) in widths.iter_mut().zip(row) {
                 *width = (*width).max(columns(cell));
             }
@@ -79,32 +90,40 @@ impl Table {
         widths
     }
 
+    /// Appends a row to `line`, which is one for all rows so that a long table does not ask for memory again and again.
     fn line(
         &self,
-        cells: &[String],
+        cells: &[Cow<'_, str>],
         widths: &[usize],
         style: impl Fn(&Column) -> Option<Style>,
         ui: &Ui,
-    ) -> String {
-        let mut line = String::new();
+        line: &mut String,
+    ) {
         for (index, ((column, width), cell)) in self.columns.iter().zip(widths).zip(cells).enumerate() {
             let cut = cut(cell, *width);
-            let padding = " ".repeat(width.saturating_sub(columns(&cut)));
-            let painted = style(column).map_or_else(|| cut.clone(), |style| ui.paint(style, &cut));
+            let padding = width.saturating_sub(columns(&cut));
             let is_last = index + 1 == self.columns.len();
-            match column.align {
-                Align::Right => line.push_str(&format!("{padding}{painted}")),
-                _ if is_last => line.push_str(&painted),
-                _ => line.push_str(&format!("{painted}{padding}")),
+            if column.align == Align::Right {
+                blanks(padding, line);
+            }
+            match style(column).filter(|_| ui.is_coloured()) {
+                Some(style) => line.push_str(&ui.paint(style, &cut)),
+                None => line.push_str(&cut),
+            }
+            if column.align != Align::Right && !is_last {
+                blanks(padding, line);
             }
             if !is_last {
-                line.push_str(&" ".repeat(GAP));
+                blanks(GAP, line);
             }
         }
         line.truncate(line.trim_end().len());
         line.push('\n');
-        line
     }
+}
+
+fn blanks(count: usize, line: &mut String) {
+    line.extend(std::iter::repeat_n(' ', count));
 }
 
 /// Returns how many columns of the screen `text` takes; of escaped ASCII every byte takes one.
@@ -113,9 +132,9 @@ fn columns(text: &str) -> usize {
 }
 
 /// Returns as much of `text` as fits `width` columns of the screen, with an ellipsis where it was cut.
-fn cut(text: &str, width: usize) -> String {
+fn cut(text: &str, width: usize) -> Cow<'_, str> {
     if columns(text) <= width {
-        return text.to_owned();
+        return Cow::Borrowed(text);
     }
     let mut room = width.saturating_sub(1);
     let mut end = 0;
@@ -127,7 +146,7 @@ fn cut(text: &str, width: usize) -> String {
         room -= taken;
         end = index + c.len_utf8();
     }
-    format!("{}…", text[..end].trim_end())
+    Cow::Owned(format!("{}…", text[..end].trim_end()))
 }
 
 #[cfg(test)]

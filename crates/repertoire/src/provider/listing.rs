@@ -1,5 +1,6 @@
 //! What a source holds: skills, and the files of a skill.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use repertoire_model::{Diagnostic, Document, FileEntry};
@@ -9,11 +10,11 @@ use repertoire_model::{Diagnostic, Document, FileEntry};
 /// A skill's *name* is never turned into a path: names come from skill authors and from models, locators come from
 /// the provider that listed the skill.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Locator(Box<str>);
+pub struct Locator(Arc<str>);
 
 impl Locator {
     /// Returns the locator that the provider knows as `text`.
-    pub fn new(text: impl Into<Box<str>>) -> Self {
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
         Self(text.into())
     }
 
@@ -31,7 +32,7 @@ pub struct Listed {
     /// Where a person finds it: for the file system, the path of its directory.
     pub path: String,
     /// The name of its `SKILL.md` within the skill, which some spell differently.
-    pub manifest_file: String,
+    pub manifest_file: Cow<'static, str>,
     /// What tells whether two sources lead to the very same skill; for the file system, its resolved directory.
     pub identity: Option<String>,
     /// Its `SKILL.md`, taken apart; shared by every snapshot that holds it.

@@ -1,5 +1,6 @@
 //! An immutable, numbered view of all skills.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
@@ -40,13 +41,13 @@ pub struct Entry {
     /// The same without links, where it lies in a file system.
     pub resolved: Option<String>,
     /// How its `SKILL.md` is spelled.
-    pub manifest_file: String,
+    pub manifest_file: Cow<'static, str>,
     /// What became of it.
     pub state: State,
     /// Its `SKILL.md`, taken apart.
     pub document: Arc<Document>,
-    /// Why it lost its name, where it did.
-    pub collision: Option<Diagnostic>,
+    /// Why it lost its name, where it did; in a box, because few do.
+    pub collision: Option<Box<Diagnostic>>,
     /// Other sources that lead to the very same skill.
     pub also: Vec<Route>,
     pub(crate) provider: usize,
@@ -72,7 +73,7 @@ impl Entry {
 
     /// Returns what is wrong with its `SKILL.md`, and last, why it lost its name.
     pub fn diagnostics(&self) -> impl DoubleEndedIterator<Item = &Diagnostic> {
-        self.document.diagnostics.iter().chain(&self.collision)
+        self.document.diagnostics.iter().chain(self.collision.as_deref())
     }
 
     /// Returns whether the skill belongs in a catalog: active, and not kept for people by its author.
@@ -119,29 +120,20 @@ pub struct Snapshot {
 impl Snapshot {
     /// Merges listings, one per provider in order of precedence, into a snapshot.
     pub(crate) fn merge(number: u64, listings: Vec<(Arc<str>, Listing)>, policy: &Policy) -> Self {
-        let mut problems = Vec::new();
-        let mut listed: Vec<(usize, Arc<str>, Listed)> = Vec::new();
-        for (provider, (label, listing)) in listings.into_iter().enumerate() {
-            problems.extend(listing.problems);
-            listed.extend(listing.skills.into_iter().map(|skill| (provider, Arc::clone(&label), skill)));
-        }
-        let candidates: Vec<Candidate<'_>> = listed
+        let candidates: Vec<Candidate<'_>> = listings
             .iter()
-            .map(|(_, source, skill)| Candidate {
-                name: &skill.document.name,
-                source,
-                path: &skill.path,
-                identity: skill.identity.as_deref(),
-                standing: skill.document.standing,
-            })
+            .flat_map(|(source, listing)| listing.skills.iter().map(|skill| candidate(source, skill)))
             .collect();
         let resolution = resolve::resolve(&candidates, policy);
 
-        let mut positions = vec![usize::MAX; listed.len()];
-        let mut entries: Vec<Entry> = Vec::with_capacity(listed.len());
-        for (index, ((provider, source, skill), verdict)) in
-            listed.into_iter().zip(resolution.verdicts).enumerate()
-        {
+        let mut positions = vec![usize::MAX; candidates.len()];
+        let mut entries: Vec<Entry> = Vec::with_capacity(candidates.len());
+        let mut problems = Vec::new();
+        let listed = listings.into_iter().enumerate().flat_map(|(provider, (source, listing))| {
+            problems.extend(listing.problems);
+            listing.skills.into_iter().map(move |skill| (provider, Arc::clone(&source), skill))
+        });
+        for (index, ((provider, source, skill), verdict)) in listed.zip(resolution.verdicts).enumerate() {
             match verdict {
                 Verdict::SameAs(first) => {
                     entries[positions[first]].also.push(Route { source, path: skill.path });
@@ -212,7 +204,7 @@ impl Snapshot {
             let entry = &self.entries[*index];
             // A name that was lost is the reason, whatever else is wrong with the skill.
             let heaviest = || entry.diagnostics().rev().max_by_key(|diagnostic| diagnostic.severity);
-            Some((entry, entry.collision.as_ref().or_else(heaviest)?))
+            Some((entry, entry.collision.as_deref().or_else(heaviest)?))
         })
     }
 
@@ -305,4 +297,15 @@ fn may_be_near(query: &str, name: &str) -> bool {
     let (query, name) = (query.as_bytes(), name.as_bytes());
     name.len().abs_diff(query.len()) <= MAX_LENGTH_DIFFERENCE
         && (query.first() == name.first() || query.last() == name.last())
+}
+
+/// Returns a skill of the source `source` as resolution sees it.
+fn candidate<'a>(source: &'a str, skill: &'a Listed) -> Candidate<'a> {
+    Candidate {
+        name: &skill.document.name,
+        source,
+        path: &skill.path,
+        identity: skill.identity.as_deref(),
+        standing: skill.document.standing,
+    }
 }

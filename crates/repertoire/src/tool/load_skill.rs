@@ -172,7 +172,7 @@ pub(super) async fn open(session: &Session, entry: &Entry) -> Result<OpenedSkill
         .registry()
         .open_skill(entry)
         .await
-        .map_err(|error| session.kind_of(&error, entry.manifest_file.as_str()))?;
+        .map_err(|error| session.kind_of(&error, &entry.manifest_file))?;
     let document = &opened.skill.document;
     if document.standing != Standing::Sound {
         let errors = document.diagnostics.iter().filter(|found| found.severity == Severity::Error);

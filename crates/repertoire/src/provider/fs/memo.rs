@@ -6,11 +6,12 @@ use repertoire_model::{Digest, RuleId};
 use super::cache::{Builder, Cache, CacheFile, Facts, is_settled, key, now};
 use super::open::Source;
 use super::place::Root;
-use super::safe_dir::Stamp;
+use super::root_entries::RootEntries;
+use super::safe_dir::{Fault, Stamp};
 use super::scan::Found;
 use super::walk::WalkedFile;
 use crate::Error;
-use crate::provider::{Locator, Problem, TokenCounts};
+use crate::provider::{Listed, Locator, Problem, TokenCounts};
 
 impl Source {
     /// Returns the file that scans of `root` are kept in.
@@ -24,28 +25,32 @@ impl Source {
         &self,
         file: &CacheFile,
         cache: Option<&Cache>,
+        entries: &Result<RootEntries<'_>, Fault>,
         found: &[Box<Found>],
         started: i64,
     ) -> Option<Problem> {
+        let entries = entries.as_ref().ok().filter(|entries| entries.may_be_remembered(started));
+        let is_listed_anew =
+            entries.is_some_and(|entries| cache.and_then(Cache::root_stamp) != entries.stamp);
         let is_kept = |found: &Found| {
             found.remembered.is_some() || found.stamp.is_some_and(|stamp| is_settled(&stamp, started))
         };
         let fresh = found.iter().any(|found| found.remembered.is_none() && is_kept(found));
         let kept = found.iter().filter(|found| is_kept(found));
-        if !fresh && cache.is_some_and(|cache| cache.len() == kept.clone().count()) {
+        if !fresh && !is_listed_anew && cache.is_some_and(|cache| cache.len() == kept.clone().count()) {
             return None;
         }
         if cache.is_none() && kept.clone().next().is_none() {
             return None;
         }
-        let mut builder = Builder::new(file.key());
+        let mut builder = Builder::new(file.key(), entries);
         for found in kept {
-            let remembered = cache.and_then(|cache| cache.find(&found.relative));
+            let Listed { locator, manifest_file, document, .. } = &found.listed;
+            let remembered = cache.and_then(|cache| cache.find(locator.as_str()));
             match (remembered, &found.remembered, &found.stamp) {
-                (Some(remembered), Some(facts), _) => builder.keep(&found.relative, &remembered, facts),
+                (Some(remembered), Some(facts), _) => builder.keep(locator.as_str(), &remembered, facts),
                 (_, _, Some(stamp)) => {
-                    let facts = Facts::default();
-                    builder.add(&found.relative, &found.manifest_file, stamp, &facts, &found.document);
+                    builder.add(locator.as_str(), manifest_file, stamp, &Facts::default(), document);
                 }
                 (_, _, None) => {}
             }
@@ -64,7 +69,7 @@ impl Source {
     pub(super) fn digest(&self, locator: &Locator) -> Result<Digest, Error> {
         let started = now();
         let before = self.at(locator, |place| Ok(fingerprint(&self.walk(place)?.0.files, started)))?;
-        let remembered = self.fact(locator, |facts| facts.bundle);
+        let remembered = self.fact(locator, |facts| facts.bundle.as_deref().copied());
         if let (Some(fingerprint), Some((known, digest))) = (before, remembered)
             && fingerprint == known
         {
@@ -75,7 +80,7 @@ impl Source {
         if let Some(fingerprint) = after
             && before == after
         {
-            self.set_fact(locator, |facts| facts.bundle = Some((fingerprint, digest)));
+            self.set_fact(locator, |facts| facts.bundle = Some(Box::new((fingerprint, digest))));
         }
         Ok(digest)
     }
@@ -112,7 +117,7 @@ impl Source {
         // Another process may have written the cache since: what it holds is kept, and only facts are replaced.
         let Some(cache) = known.cache.as_ref().and_then(CacheFile::load) else { return };
         let Some(file) = known.cache.as_ref().filter(|_| !known.dirty.is_empty()) else { return };
-        let mut builder = Builder::new(file.key());
+        let mut builder = Builder::new(file.key(), cache.root_entries().as_ref());
         for (path, remembered) in cache.all() {
             let locator = Locator::new(path);
             let stamp = known.find(&locator).and_then(|skill| skill.stamp);

@@ -10,6 +10,7 @@ mod manifest;
 mod memo;
 mod open;
 mod place;
+mod root_entries;
 pub(crate) mod safe_dir;
 mod scan;
 mod walk;

@@ -7,14 +7,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use repertoire_model::validate::Reporter;
 use repertoire_model::{Bundle, BundleFile, Digest, RuleId, SkillPath};
 
-use super::cache::{CacheFile, Facts, is_settled, now};
+use super::cache::{Cache, CacheFile, Facts, is_settled, now};
 use super::manifest::{self, Care, Manifest};
 use super::place::{Home, Place, ROOT_LOCATOR, Root};
 use super::provider::{FsOptions, display};
+use super::root_entries::{self, RootEntries};
 use super::safe_dir::{Fault, SafeDir, Stamp};
 use super::scan::{Found, scan};
 use super::walk::{Walked, WalkedFile, walk};
-use crate::provider::{FileListing, Listed, Listing, Locator, Mark, OpenedSkill, Problem, Skill};
+use crate::provider::{FileListing, Listing, Locator, Mark, OpenedSkill, Problem, Skill};
 use crate::{Error, ErrorKind};
 
 /// A directory of skills, and what the last listing found in it.
@@ -81,24 +82,26 @@ impl Source {
             Err(fault) => return self.broken(&fault),
         };
         let file = self.cache_file(&root);
-        let cache = file.as_ref().and_then(CacheFile::load);
         let started = now();
-        let mut scan = scan(&self.options, &root, cache.as_ref());
+        let cache = file.as_ref().and_then(CacheFile::load);
+        let entries = self.root_entries(&root, cache.as_ref());
+        let mut scan = scan(&self.options, &root, &entries, cache.as_ref());
         let mut known = Known { listing, skills: Vec::with_capacity(scan.found.len()), ..Known::default() };
         if let Some(file) = file {
-            scan.problems.extend(self.remember(&file, cache.as_ref(), &scan.found, started));
+            scan.problems.extend(self.remember(&file, cache.as_ref(), &entries, &scan.found, started));
             known.cache = Some(file);
         }
+        // Its memory serves what follows.
+        drop(entries);
         drop(cache);
         let mut skills = Vec::with_capacity(scan.found.len());
         for found in scan.found {
-            let locator = Locator::new(found.relative.as_str());
-            let Found { home, stamp, remembered, .. } = &*found;
-            if let Some(facts) = remembered.as_ref().filter(|facts| !facts.is_empty()) {
-                known.facts.insert(locator.clone(), facts.clone());
+            let Found { listed, home, stamp, remembered } = *found;
+            if let Some(facts) = remembered.filter(|facts| !facts.is_empty()) {
+                known.facts.insert(listed.locator.clone(), facts);
             }
-            known.skills.push(KnownSkill { locator: locator.clone(), home: home.clone(), stamp: *stamp });
-            skills.push(self.listed(locator, *found));
+            known.skills.push(KnownSkill { locator: listed.locator.clone(), home, stamp });
+            skills.push(listed);
         }
         self.publish(known);
         Listing { skills, problems: scan.problems }
@@ -112,13 +115,13 @@ impl Source {
         }
     }
 
-    fn listed(&self, locator: Locator, found: Found) -> Listed {
-        Listed {
-            path: display(&self.options.root, &found.relative),
-            locator,
-            manifest_file: found.manifest_file.into_owned(),
-            identity: Some(found.identity),
-            document: found.document,
+    /// Returns what lies directly below `root`: what the cache remembers, if the root did not change since.
+    fn root_entries<'a>(&self, root: &Root, cache: Option<&'a Cache>) -> Result<RootEntries<'a>, Fault> {
+        let limit = self.options.limits.max_entries;
+        let remembered = cache.and_then(Cache::root_entries);
+        match remembered.filter(|entries| entries.are_those_at(root_entries::stamp(root), limit)) {
+            Some(entries) => Ok(entries),
+            None => RootEntries::list(root, limit),
         }
     }
 

@@ -123,6 +123,34 @@ impl<'a> Place<'a> {
     }
 }
 
+/// The text of a directory, to which a scan adds the path of every skill.
+#[derive(Debug)]
+pub(super) struct Shown {
+    directory: String,
+    with_separator: String,
+}
+
+impl Shown {
+    /// Returns the text of `directory`.
+    pub(super) fn new(directory: &Path) -> Self {
+        Self { directory: text_of(directory.to_owned()), with_separator: text_of(directory.join("")) }
+    }
+
+    /// Returns the text of `relative` below the directory.
+    pub(super) fn join(&self, relative: &str) -> String {
+        if relative == ROOT_LOCATOR {
+            self.directory.clone()
+        } else {
+            [self.with_separator.as_str(), relative].concat()
+        }
+    }
+}
+
+/// Returns `path` as text; what is not UTF-8 is approximated.
+fn text_of(path: PathBuf) -> String {
+    path.into_os_string().into_string().unwrap_or_else(|path| path.to_string_lossy().into_owned())
+}
+
 /// Returns `directory` with `relative` below it, in one piece: a scan does this for every skill.
 pub(super) fn join(directory: &Path, relative: &str) -> PathBuf {
     let mut path = PathBuf::with_capacity(directory.as_os_str().len() + relative.len() + 1);

@@ -163,11 +163,5 @@ pub(crate) fn holds_skills(path: &Path) -> std::io::Result<bool> {
 
 /// Returns the path of `relative` below `root` as people see it.
 pub(super) fn display(root: &Path, relative: &str) -> String {
-    let path = if relative == place::ROOT_LOCATOR { root.to_owned() } else { place::join(root, relative) };
-    text_of(path)
-}
-
-/// Returns `path` as text; what is not UTF-8 is approximated.
-pub(super) fn text_of(path: PathBuf) -> String {
-    path.into_os_string().into_string().unwrap_or_else(|path| path.to_string_lossy().into_owned())
+    place::Shown::new(root).join(relative)
 }

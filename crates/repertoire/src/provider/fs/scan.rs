@@ -1,6 +1,6 @@
 //! Looks for skills below a root, within bounds and on all cores.
 //!
-//! The root is listed once; then every directory costs one open, one stat, one read and one close. Directories are
+//! The root is listed once, or remembered; then every directory costs one open, one stat, one read and one close. Directories are
 //! visited level by level in bytewise order, so that a bound cuts off the same ones every time.
 
 use std::borrow::Cow;
@@ -13,10 +13,11 @@ use repertoire_model::{Document, RuleId};
 use super::cache::{Cache, Facts};
 use super::limits::MAX_DEPTH;
 use super::manifest::{self, Care, Manifest};
-use super::place::{Home, Place, ROOT_LOCATOR, Root};
-use super::provider::{FsOptions, display, text_of};
+use super::place::{Home, Place, ROOT_LOCATOR, Root, Shown};
+use super::provider::FsOptions;
+use super::root_entries::{RootEntries, RootManifest};
 use super::safe_dir::{Entries, Entry, Fault, Kind, Stamp};
-use crate::provider::Problem;
+use crate::provider::{Listed, Locator, Problem};
 
 /// Directories that hold no skills but may hold very many files.
 const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
@@ -27,11 +28,8 @@ const SEQUENTIAL_BELOW: usize = 32;
 /// A skill that was found.
 #[derive(Debug)]
 pub(super) struct Found {
-    pub(super) relative: String,
+    pub(super) listed: Listed,
     pub(super) home: Home,
-    pub(super) identity: String,
-    pub(super) manifest_file: Cow<'static, str>,
-    pub(super) document: Arc<Document>,
     /// What its `SKILL.md` was like when it was read, where that can tell a later change.
     pub(super) stamp: Option<Stamp>,
     /// What else the cache knows, where the document comes from there.
@@ -57,25 +55,35 @@ struct Visit {
     entries: usize,
 }
 
-/// Looks for skills below `root`; those that are as `cache` remembers them are not read.
-pub(super) fn scan(options: &FsOptions, root: &Root, cache: Option<&Cache>) -> Scan {
-    let scanner = Scanner { options, root, cache };
+/// Looks for skills below `root`, which holds `entries`; those that are as `cache` remembers them are not read.
+pub(super) fn scan(
+    options: &FsOptions,
+    root: &Root,
+    entries: &Result<RootEntries<'_>, Fault>,
+    cache: Option<&Cache>,
+) -> Scan {
+    let (shown, resolved) = (Shown::new(&options.root), Shown::new(&root.resolved));
+    let scanner = Scanner { options, root, shown, resolved, cache };
     let mut scan = Scan::default();
-    scanner.run(&mut scan);
-    scan.found.sort_unstable_by(|a, b| a.relative.cmp(&b.relative));
+    scanner.run(entries, &mut scan);
+    scan.found.sort_unstable_by(|a, b| a.listed.locator.cmp(&b.listed.locator));
     scan
 }
 
 struct Scanner<'a> {
     options: &'a FsOptions,
     root: &'a Root,
+    /// The root as people see it.
+    shown: Shown,
+    /// The root without links.
+    resolved: Shown,
     cache: Option<&'a Cache>,
 }
 
 impl Scanner<'_> {
-    fn run(&self, scan: &mut Scan) {
+    fn run(&self, entries: &Result<RootEntries<'_>, Fault>, scan: &mut Scan) {
         let limits = &self.options.limits;
-        let entries = match self.root.handle.entries(limits.max_entries) {
+        let entries = match entries {
             Ok(entries) => entries,
             Err(fault) => {
                 return scan.problems.extend(self.problem(
@@ -85,45 +93,48 @@ impl Scanner<'_> {
                 ));
             }
         };
-        let mut read = entries.entries.len();
-        if entries.entries.iter().any(|entry| entry.name == manifest::FILE_NAME) {
+        let mut read = entries.count;
+        if entries.manifest == RootManifest::Exact {
             self.visit_root(scan);
             if !limits.nested {
                 return;
             }
         }
-        let may_be_skill = entries.entries.iter().any(|entry| manifest::is_spelling(&entry.name));
-        let links = self.links(&entries.entries);
-        let mut level = self.children(ROOT_LOCATOR, entries, &mut scan.problems);
+        if entries.more {
+            scan.problems.extend(self.over_limit());
+        }
+        scan.problems.extend(entries.undecoded.iter().flat_map(|name| self.undecoded(name)));
 
+        let mut level = Cow::Borrowed(entries.directories.as_slice());
         let mut room = limits.max_directories;
         for depth in 1..=limits.max_depth.clamp(1, MAX_DEPTH) {
             if level.len() > room || (depth > 1 && read > limits.max_entries) {
                 scan.problems.extend(self.over_limit());
-                level.truncate(if read > limits.max_entries { 0 } else { room });
+                level.to_mut().truncate(if read > limits.max_entries { 0 } else { room });
             }
             room -= level.len();
             let visits = each(&level, |visited, buffer| self.visit(visited, depth, buffer));
-            level = Vec::new();
+            let mut children = Vec::new();
             for visit in visits {
                 read += visit.entries;
                 scan.found.extend(visit.found);
                 scan.problems.extend(visit.problems);
-                level.extend(visit.children);
+                children.extend(visit.children.into_iter().map(Cow::Owned));
             }
-            level.sort_unstable();
+            children.sort_unstable();
+            level = Cow::Owned(children);
         }
 
-        if links.len() > room {
+        if entries.links.len() > room {
             scan.problems.extend(self.over_limit());
         }
-        let links = &links[..links.len().min(room)];
+        let links = &entries.links[..entries.links.len().min(room)];
         for visit in each(links, |visited, buffer| self.visit_link(visited.relative, buffer)) {
             scan.found.extend(visit.found);
             scan.problems.extend(visit.problems);
         }
         // A stray file such as `Skill.md` beside skills does not make all of them one skill.
-        if scan.found.is_empty() && may_be_skill {
+        if scan.found.is_empty() && entries.manifest != RootManifest::None {
             self.visit_root(scan);
         }
     }
@@ -204,7 +215,13 @@ impl Scanner<'_> {
                 Manifest::Absent(entries) => return (Visit::default(), entries),
                 Manifest::Unreachable(fault) => return (self.unreachable(place, &fault, buffer), None),
             };
-        (Visit { found: Some(Box::new(found(place, file_name, document, stamp))), ..Visit::default() }, None)
+        (
+            Visit {
+                found: Some(Box::new(self.found(place, file_name, document, stamp))),
+                ..Visit::default()
+            },
+            None,
+        )
     }
 
     /// Returns the skill as the cache remembers it, likely at `position`, if its `SKILL.md` did not change since.
@@ -222,7 +239,31 @@ impl Scanner<'_> {
         let document = remembered.document()?;
         let file_name =
             if is_exact { Cow::Borrowed(manifest::FILE_NAME) } else { Cow::Owned(file_name.to_owned()) };
-        Some(Found { remembered: Some(remembered.facts()), ..found(place, file_name, document, Some(stamp)) })
+        Some(Found {
+            remembered: Some(remembered.facts()),
+            ..self.found(place, file_name, document, Some(stamp))
+        })
+    }
+
+    fn found(
+        &self,
+        place: &Place<'_>,
+        manifest_file: Cow<'static, str>,
+        document: Document,
+        stamp: Option<Stamp>,
+    ) -> Found {
+        let identity = match &place.home {
+            Home::Beneath | Home::Mounted => self.resolved.join(place.relative),
+            Home::Linked(path) => Shown::new(path).join(ROOT_LOCATOR),
+        };
+        let listed = Listed {
+            locator: Locator::new(place.relative),
+            path: self.shown.join(place.relative),
+            manifest_file,
+            identity: Some(identity),
+            document: Arc::new(document),
+        };
+        Found { listed, home: place.home.clone(), stamp, remembered: None }
     }
 
     fn unreachable(&self, place: &Place<'_>, fault: &Fault, buffer: &mut Vec<u8>) -> Visit {
@@ -247,12 +288,11 @@ impl Scanner<'_> {
             if entry.kind != Kind::Directory || is_skipped(&entry.name) {
                 continue;
             }
-            let path = if parent == ROOT_LOCATOR { entry.name } else { format!("{parent}/{}", entry.name) };
+            let path = format!("{parent}/{}", entry.name);
             if entry.decoded {
                 children.push(path);
             } else {
-                let message = "the name of the directory is not UTF-8".to_owned();
-                problems.extend(self.problem(&path, RuleId::FileName, message));
+                problems.extend(self.undecoded(&path));
             }
         }
         children.sort_unstable();
@@ -264,6 +304,10 @@ impl Scanner<'_> {
         let mut links: Vec<String> = entries.iter().filter(is_link).map(|entry| entry.name.clone()).collect();
         links.sort_unstable();
         links
+    }
+
+    fn undecoded(&self, path: &str) -> Option<Problem> {
+        self.problem(path, RuleId::FileName, "the name of the directory is not UTF-8".to_owned())
     }
 
     fn unreadable(&self, relative: &str, fault: &Fault) -> Option<Problem> {
@@ -282,7 +326,7 @@ impl Scanner<'_> {
     fn problem(&self, relative: &str, rule: RuleId, message: String) -> Option<Problem> {
         let mut reporter = Reporter::new(&self.options.policy);
         reporter.report(rule, message);
-        let path = display(&self.options.root, relative);
+        let path = self.shown.join(relative);
         reporter.finish().pop().map(|diagnostic| Problem { path, diagnostic })
     }
 }
@@ -292,25 +336,8 @@ pub(super) fn may_be_skill(entry: &Entry) -> bool {
     matches!(entry.kind, Kind::Directory | Kind::Link) && entry.decoded && !is_skipped(&entry.name)
 }
 
-fn is_skipped(name: &str) -> bool {
+pub(super) fn is_skipped(name: &str) -> bool {
     name.starts_with('.') || SKIPPED.contains(&name)
-}
-
-fn found(
-    place: &Place<'_>,
-    manifest_file: Cow<'static, str>,
-    document: Document,
-    stamp: Option<Stamp>,
-) -> Found {
-    Found {
-        relative: place.relative.to_owned(),
-        home: place.home.clone(),
-        identity: text_of(place.resolved()),
-        manifest_file,
-        document: Arc::new(document),
-        stamp,
-        remembered: None,
-    }
 }
 
 /// A directory that is visited, and which of its level it is.
@@ -321,14 +348,14 @@ struct Visited<'a> {
 }
 
 /// Applies `visit` to every path, in order, on all cores; the buffer is one per core.
-fn each(paths: &[String], visit: impl Fn(Visited<'_>, &mut Vec<u8>) -> Visit + Sync) -> Vec<Visit> {
+fn each(paths: &[Cow<'_, str>], visit: impl Fn(Visited<'_>, &mut Vec<u8>) -> Visit + Sync) -> Vec<Visit> {
     if paths.len() < SEQUENTIAL_BELOW {
         let mut buffer = Vec::new();
         let visited =
-            |(position, relative): (usize, &String)| visit(Visited { position, relative }, &mut buffer);
+            |(position, relative): (usize, &Cow<'_, str>)| visit(Visited { position, relative }, &mut buffer);
         return paths.iter().enumerate().map(visited).collect();
     }
-    let visited = |buffer: &mut Vec<u8>, (position, relative): (usize, &String)| {
+    let visited = |buffer: &mut Vec<u8>, (position, relative): (usize, &Cow<'_, str>)| {
         visit(Visited { position, relative }, buffer)
     };
     paths.par_iter().enumerate().map_init(Vec::new, visited).collect()

@@ -1,5 +1,6 @@
 //! The provider of skills defined in code.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
@@ -151,7 +152,7 @@ impl Provider for MemoryProvider {
         let listed = |held: &Held| Listed {
             locator: held.locator.clone(),
             path: format!("{}:{}", self.label, held.locator.as_str()),
-            manifest_file: MANIFEST_FILE.to_owned(),
+            manifest_file: Cow::Borrowed(MANIFEST_FILE),
             identity: None,
             document: Arc::new(held.document(&self.policy)),
         };

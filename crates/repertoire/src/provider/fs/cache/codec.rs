@@ -1,12 +1,18 @@
 //! Numbers and texts as bytes, and back without trust.
 
+use std::ops::Range;
+
 /// The most things that room is reserved for before they are seen.
 const MAX_RESERVED: usize = 64;
 
-/// Writes values one after the other.
+/// What a byte of a number says that is not the last one.
+const MORE: u32 = 0x80;
+
+/// Writes values one after the other, texts apart from all else: so they are known to be texts at one look.
 #[derive(Debug, Default)]
 pub(super) struct Writer {
     pub(super) bytes: Vec<u8>,
+    texts: String,
 }
 
 impl Writer {
@@ -27,17 +33,20 @@ impl Writer {
     }
 
     /// Writes a number of things; what does not fit 32 bits is too much to be cached and will not decode.
+    ///
+    /// Most are small and take one byte: seven bits at a time, the lowest first, and one that says whether there are more.
     pub(super) fn count(&mut self, count: usize) {
-        self.u32(u32::try_from(count).unwrap_or(u32::MAX));
-    }
-
-    pub(super) fn block(&mut self, block: &[u8]) {
-        self.count(block.len());
-        self.bytes.extend_from_slice(block);
+        let mut rest = u32::try_from(count).unwrap_or(u32::MAX);
+        while rest >= MORE {
+            self.u8((rest % MORE) as u8 | MORE as u8);
+            rest /= MORE;
+        }
+        self.u8(rest as u8);
     }
 
     pub(super) fn text(&mut self, text: &str) {
-        self.block(text.as_bytes());
+        self.count(text.len());
+        self.texts.push_str(text);
     }
 
     pub(super) fn optional_text(&mut self, text: Option<&str>) {
@@ -47,22 +56,33 @@ impl Writer {
         }
     }
 
-    pub(super) fn texts(&mut self, texts: &[String]) {
+    pub(super) fn list_of_texts(&mut self, texts: &[impl AsRef<str>]) {
         self.count(texts.len());
         for text in texts {
-            self.text(text);
+            self.text(text.as_ref());
         }
+    }
+
+    /// Returns all that was written, for [`Reader::new`].
+    pub(super) fn finish(self) -> Vec<u8> {
+        let Self { bytes, texts } = self;
+        let mut whole = Self::default();
+        whole.bytes.reserve_exact(size_of::<u32>() + texts.len() + bytes.len());
+        whole.u32(u32::try_from(texts.len()).unwrap_or(u32::MAX));
+        whole.bytes.extend_from_slice(texts.as_bytes());
+        whole.bytes.extend_from_slice(&bytes);
+        whole.bytes
     }
 }
 
-/// Reads values back; every answer is `None` where the bytes do not hold what is asked for.
+/// Takes bytes from the front; every answer is `None` where there are not enough.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reader<'a> {
+pub(super) struct Take<'a> {
     all: &'a [u8],
     position: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> Take<'a> {
     pub(super) fn new(all: &'a [u8]) -> Self {
         Self { all, position: 0 }
     }
@@ -71,23 +91,68 @@ impl<'a> Reader<'a> {
         self.position
     }
 
+    pub(super) fn remaining(&self) -> usize {
+        self.all.len() - self.position
+    }
+
     pub(super) fn is_at_end(&self) -> bool {
-        self.position == self.all.len()
+        self.remaining() == 0
+    }
+
+    /// Passes over `length` bytes and returns where they are.
+    pub(super) fn range(&mut self, length: usize) -> Option<Range<usize>> {
+        let range = self.position..self.position.checked_add(length)?;
+        self.position = self.all.get(range.clone()).map(|_| range.end)?;
+        Some(range)
     }
 
     pub(super) fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let end = self.position.checked_add(length)?;
-        let bytes = self.all.get(self.position..end)?;
-        self.position = end;
-        Some(bytes)
+        let range = self.range(length)?;
+        self.all.get(range)
     }
 
     pub(super) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         self.take(N)?.try_into().ok()
     }
+}
+
+/// Reads values back; every answer is `None` where the bytes do not hold what is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reader<'a> {
+    bytes: Take<'a>,
+    texts: &'a str,
+    text_position: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// Returns a reader of what [`Writer::finish`] returned.
+    pub(super) fn new(whole: &'a [u8]) -> Option<Self> {
+        let mut bytes = Take::new(whole);
+        let length = usize::try_from(u32::from_le_bytes(bytes.array()?)).ok()?;
+        let texts = std::str::from_utf8(bytes.take(length)?).ok()?;
+        Some(Self { bytes, texts, text_position: 0 })
+    }
+
+    /// Returns all texts, one behind the other.
+    pub(super) fn texts(&self) -> &'a str {
+        self.texts
+    }
+
+    pub(super) fn is_at_end(&self) -> bool {
+        self.bytes.is_at_end() && self.text_position == self.texts.len()
+    }
+
+    /// Returns how many bytes there are still, without those of texts.
+    pub(super) fn remaining(&self) -> usize {
+        self.bytes.remaining()
+    }
+
+    pub(super) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
+        self.bytes.array()
+    }
 
     pub(super) fn u8(&mut self) -> Option<u8> {
-        self.take(1)?.first().copied()
+        self.array().map(u8::from_le_bytes)
     }
 
     pub(super) fn u32(&mut self) -> Option<u32> {
@@ -114,26 +179,43 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads a number of things of at least one byte each, so that it can be trusted to reserve room.
+    /// Reads a number of things of at least one byte each.
     pub(super) fn count(&mut self) -> Option<usize> {
-        let count = usize::try_from(self.u32()?).ok()?;
-        (count <= self.all.len() - self.position).then_some(count)
+        self.number().filter(|count| *count <= self.remaining())
     }
 
-    pub(super) fn block(&mut self) -> Option<&'a [u8]> {
-        let length = self.count()?;
-        self.take(length)
+    /// Reads a number that was written as a count.
+    pub(super) fn number(&mut self) -> Option<usize> {
+        let mut number = 0;
+        for shift in (0..u32::BITS).step_by(7) {
+            let byte = u32::from(self.u8()?);
+            number |= (byte % MORE).checked_shl(shift)?;
+            if byte < MORE {
+                return usize::try_from(number).ok();
+            }
+        }
+        None
+    }
+
+    /// Reads a text, and returns where in [`Reader::texts`] it is.
+    pub(super) fn text_range(&mut self) -> Option<Range<usize>> {
+        let start = self.text_position;
+        let length = self.text()?.len();
+        Some(start..start + length)
     }
 
     pub(super) fn text(&mut self) -> Option<&'a str> {
-        std::str::from_utf8(self.block()?).ok()
+        let length = self.number()?;
+        let range = self.text_position..self.text_position.checked_add(length)?;
+        self.text_position = range.end;
+        self.texts.get(range)
     }
 
     pub(super) fn optional_text(&mut self) -> Option<Option<&'a str>> {
         if self.bool()? { self.text().map(Some) } else { Some(None) }
     }
 
-    pub(super) fn texts(&mut self) -> Option<Vec<String>> {
+    pub(super) fn list_of_texts(&mut self) -> Option<Vec<String>> {
         self.list(|reader| reader.text().map(str::to_owned))
     }
 

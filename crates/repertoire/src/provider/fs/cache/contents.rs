@@ -8,17 +8,24 @@ use repertoire_model::validate::RULES;
 use repertoire_model::{Document, FINGERPRINT, RuleId};
 
 use super::super::FsOptions;
+use super::super::root_entries::{RootEntries, RootManifest};
 use super::super::safe_dir::Stamp;
-use super::codec::{Reader, Writer};
+use super::codec::{Reader, Take, Writer};
 use super::document;
 use super::facts::Facts;
 
 /// The first bytes of every cache file.
 pub(super) const MAGIC: &[u8; 8] = b"REPCACHE";
 /// The version of everything after the magic.
-pub(super) const FORMAT: u32 = 2;
+pub(super) const FORMAT: u32 = 3;
 /// A file that changed less than this before it was read may change again without its times showing it.
 const RACY_NANOSECONDS: i64 = 2_000_000_000;
+
+/// From this size on, in bytes, a cache is verified and decoded at the same time.
+const LARGE_BYTES: usize = 256 * 1024;
+
+/// The least bytes of a skill in the index, without its texts.
+const SLOT_BYTES: usize = 48;
 
 /// Returns the time now, as in a [`Stamp`].
 pub(crate) fn now() -> i64 {
@@ -61,7 +68,7 @@ pub(super) fn checksum(bytes: &[u8]) -> u64 {
     lanes.into_iter().fold(0, mix)
 }
 
-/// One skill of a cache; where its parts stand in the bytes.
+/// One skill of a cache; where its parts stand in the texts and in the bytes.
 #[derive(Debug, Clone)]
 struct Slot {
     path: Range<usize>,
@@ -72,12 +79,27 @@ struct Slot {
 }
 
 /// A cache that was read and found whole.
+///
+/// The file is an index of all skills and then, one behind the other, what is remembered of each.
 #[derive(Debug)]
 pub(crate) struct Cache {
     bytes: Vec<u8>,
+    /// The texts of the index.
+    texts: String,
     rules: Vec<RuleId>,
+    root: Option<RootSlot>,
     /// Sorted by path.
     slots: Vec<Slot>,
+}
+
+/// What a cache remembers of the root itself; where names stand in the texts.
+#[derive(Debug)]
+struct RootSlot {
+    stamp: Stamp,
+    count: usize,
+    manifest: RootManifest,
+    directories: Vec<Range<usize>>,
+    links: Vec<Range<usize>>,
 }
 
 /// One skill of a cache.
@@ -90,34 +112,20 @@ pub(crate) struct Remembered<'a> {
 impl Cache {
     /// Returns the cache in `bytes` if it is whole and that of `key`.
     pub(crate) fn decode(bytes: Vec<u8>, key: &str) -> Option<Self> {
-        let mut reader = Reader::new(&bytes);
-        if reader.array()? != *MAGIC || reader.u32()? != FORMAT {
+        let mut file = Take::new(&bytes);
+        if file.array()? != *MAGIC || u32::from_le_bytes(file.array()?) != FORMAT {
             return None;
         }
-        let expected = reader.u64()?;
-        if checksum(bytes.get(reader.position()..)?) != expected || reader.text()? != key {
-            return None;
-        }
-        let count = reader.count()?;
-        let rules = (0..count).map(|_| RuleId::parse(reader.text()?)).collect::<Option<Vec<_>>>()?;
-        let count = reader.count()?;
-        let mut slots: Vec<Slot> = Vec::with_capacity(count);
-        for _ in 0..count {
-            let path = text_range(&mut reader)?;
-            let manifest_file = text_range(&mut reader)?;
-            let stamp = Stamp {
-                size: reader.u64()?,
-                modified: reader.i64()?,
-                changed: reader.i64()?,
-                inode: reader.u64()?,
-                device: reader.u64()?,
-                mode: reader.u32()?,
-            };
-            let (facts, document) = (range(&mut reader)?, range(&mut reader)?);
-            slots.push(Slot { path, manifest_file, stamp, facts, document });
-        }
-        let sorted = slots.is_sorted_by(|a, b| bytes.get(a.path.clone()) < bytes.get(b.path.clone()));
-        (reader.is_at_end() && sorted).then_some(Self { bytes, rules, slots })
+        let expected = u64::from_le_bytes(file.array()?);
+        let payload = bytes.get(file.position()..)?;
+        let is_whole = || checksum(payload) == expected;
+        let (is_whole, contents) = if payload.len() < LARGE_BYTES {
+            (is_whole(), Contents::decode(file, key))
+        } else {
+            rayon::join(is_whole, || Contents::decode(file, key))
+        };
+        let Contents { texts, rules, root, slots } = contents.filter(|_| is_whole)?;
+        Some(Self { bytes, texts, rules, root, slots })
     }
 
     /// Returns how many skills it remembers.
@@ -125,17 +133,35 @@ impl Cache {
         self.slots.len()
     }
 
+    /// Returns what the root was like when its entries were listed.
+    pub(crate) fn root_stamp(&self) -> Option<Stamp> {
+        self.root.as_ref().map(|root| root.stamp)
+    }
+
+    /// Returns what lay directly below the root.
+    pub(crate) fn root_entries(&self) -> Option<RootEntries<'_>> {
+        let RootSlot { stamp, count, manifest, directories, links } = self.root.as_ref()?;
+        let names = |names: &[Range<usize>]| names.iter().map(|name| self.text(name).into()).collect();
+        Some(RootEntries {
+            stamp: Some(*stamp),
+            count: *count,
+            manifest: *manifest,
+            directories: names(directories),
+            links: names(links),
+            ..RootEntries::default()
+        })
+    }
+
     /// Returns what is remembered of the skill at `path`.
     pub(crate) fn find(&self, path: &str) -> Option<Remembered<'_>> {
-        let path = path.as_bytes();
-        let found = self.slots.binary_search_by(|slot| self.block(&slot.path).cmp(path)).ok()?;
+        let found = self.slots.binary_search_by(|slot| self.text(&slot.path).cmp(path)).ok()?;
         self.slots.get(found).map(|slot| Remembered { cache: self, slot })
     }
 
     /// Returns the same as [`Cache::find`], sooner if the skill is the one at `position`.
     pub(crate) fn find_at(&self, position: usize, path: &str) -> Option<Remembered<'_>> {
         match self.slots.get(position) {
-            Some(slot) if self.block(&slot.path) == path.as_bytes() => Some(Remembered { cache: self, slot }),
+            Some(slot) if self.text(&slot.path) == path => Some(Remembered { cache: self, slot }),
             _ => self.find(path),
         }
     }
@@ -147,12 +173,75 @@ impl Cache {
 
     fn text(&self, range: &Range<usize>) -> &str {
         // These ranges were found to hold texts when the cache was read.
-        std::str::from_utf8(self.block(range)).unwrap_or_default()
+        self.texts.get(range.clone()).unwrap_or_default()
     }
 
     fn block(&self, range: &Range<usize>) -> &[u8] {
         self.bytes.get(range.clone()).unwrap_or_default()
     }
+}
+
+/// What the file of a cache says, on condition that it is whole.
+struct Contents {
+    texts: String,
+    rules: Vec<RuleId>,
+    root: Option<RootSlot>,
+    slots: Vec<Slot>,
+}
+
+impl Contents {
+    fn decode(mut file: Take<'_>, key: &str) -> Option<Self> {
+        let length = usize::try_from(u32::from_le_bytes(file.array()?)).ok()?;
+        let mut index = Reader::new(file.take(length)?)?;
+        if index.text()? != key {
+            return None;
+        }
+        let rules = index.list(|index| RuleId::parse(index.text()?))?;
+        let root = if index.bool()? { Some(root(&mut index)?) } else { None };
+        let mut slots: Vec<Slot> = Vec::with_capacity(index.remaining() / SLOT_BYTES);
+        while !index.is_at_end() {
+            slots.push(slot(&mut index, &mut file)?);
+        }
+        let texts = index.texts().to_owned();
+        let sorted = slots.is_sorted_by(|a, b| texts.get(a.path.clone()) < texts.get(b.path.clone()));
+        (file.is_at_end() && sorted).then_some(Self { texts, rules, root, slots })
+    }
+}
+
+/// Reads what the `index` says about the root.
+fn root(index: &mut Reader<'_>) -> Option<RootSlot> {
+    Some(RootSlot {
+        stamp: stamp(index)?,
+        count: index.usize()?,
+        manifest: match index.u8()? {
+            0 => RootManifest::None,
+            1 => RootManifest::Respelled,
+            2 => RootManifest::Exact,
+            _ => return None,
+        },
+        directories: index.list(Reader::text_range)?,
+        links: index.list(Reader::text_range)?,
+    })
+}
+
+fn stamp(index: &mut Reader<'_>) -> Option<Stamp> {
+    Some(Stamp {
+        size: index.u64()?,
+        modified: index.i64()?,
+        changed: index.i64()?,
+        inode: index.u64()?,
+        device: index.u64()?,
+        mode: index.u32()?,
+    })
+}
+
+/// Reads a skill from the `index`, and passes over what the `file` remembers of it.
+fn slot(index: &mut Reader<'_>, file: &mut Take<'_>) -> Option<Slot> {
+    let (path, manifest_file) = (index.text_range()?, index.text_range()?);
+    let stamp = stamp(index)?;
+    let mut block = || file.range(index.number()?);
+    let (facts, document) = (block()?, block()?);
+    Some(Slot { path, manifest_file, stamp, facts, document })
 }
 
 impl<'a> Remembered<'a> {
@@ -168,8 +257,7 @@ impl<'a> Remembered<'a> {
 
     /// Returns its document.
     pub(crate) fn document(&self) -> Option<Document> {
-        let mut reader = Reader::new(self.cache.block(&self.slot.document));
-        document::decode(&mut reader, &self.cache.rules).filter(|_| reader.is_at_end())
+        document::decode(self.cache.block(&self.slot.document), &self.cache.rules)
     }
 
     /// Returns what else is known about it.
@@ -178,34 +266,50 @@ impl<'a> Remembered<'a> {
     }
 }
 
-fn range(reader: &mut Reader<'_>) -> Option<Range<usize>> {
-    let length = reader.block()?.len();
-    Some(reader.position() - length..reader.position())
-}
-
-fn text_range(reader: &mut Reader<'_>) -> Option<Range<usize>> {
-    let length = reader.text()?.len();
-    Some(reader.position() - length..reader.position())
-}
-
 /// Writes a new cache; skills are added in order of their paths.
 #[derive(Debug)]
 pub(crate) struct Builder {
-    head: Writer,
-    count: usize,
-    body: Writer,
+    index: Writer,
+    blocks: Vec<u8>,
 }
 
 impl Builder {
-    /// Returns an empty cache for `key`.
-    pub(crate) fn new(key: &str) -> Self {
-        let mut head = Writer::default();
-        head.text(key);
-        head.count(RULES.len());
+    /// Returns an empty cache for `key` and a root that holds `entries`, where these may be remembered.
+    pub(crate) fn new(key: &str, entries: Option<&RootEntries<'_>>) -> Self {
+        let mut index = Writer::default();
+        index.text(key);
+        index.count(RULES.len());
         for rule in RULES {
-            head.text(rule.name);
+            index.text(rule.name);
         }
-        Self { head, count: 0, body: Writer::default() }
+        let mut builder = Self { index, blocks: Vec::new() };
+        builder.root(entries);
+        builder
+    }
+
+    fn root(&mut self, entries: Option<&RootEntries<'_>>) {
+        let remembered = entries.and_then(|entries| Some((entries, entries.stamp?)));
+        self.index.u8(u8::from(remembered.is_some()));
+        let Some((entries, stamp)) = remembered else { return };
+        self.stamp(&stamp);
+        self.index.u64(entries.count as u64);
+        self.index.u8(match entries.manifest {
+            RootManifest::None => 0,
+            RootManifest::Respelled => 1,
+            RootManifest::Exact => 2,
+        });
+        self.index.list_of_texts(&entries.directories);
+        self.index.list_of_texts(&entries.links);
+    }
+
+    fn stamp(&mut self, stamp: &Stamp) {
+        let Stamp { size, modified, changed, inode, device, mode } = *stamp;
+        self.index.u64(size);
+        self.index.i64(modified);
+        self.index.i64(changed);
+        self.index.u64(inode);
+        self.index.u64(device);
+        self.index.u32(mode);
     }
 
     /// Adds a skill.
@@ -217,44 +321,42 @@ impl Builder {
         facts: &Facts,
         document: &Document,
     ) {
-        self.slot(path, manifest_file, stamp, facts);
-        let mut writer = Writer::default();
-        document::encode(document, &mut writer);
-        self.body.block(&writer.bytes);
+        self.slot(path, manifest_file, stamp, facts, &document::encode(document));
     }
 
     /// Adds a skill as it is remembered, with other facts; its document is not even decoded.
     pub(crate) fn keep(&mut self, path: &str, remembered: &Remembered<'_>, facts: &Facts) {
-        self.slot(path, remembered.manifest_file(), remembered.stamp(), facts);
-        self.body.block(remembered.cache.block(&remembered.slot.document));
+        let document = remembered.cache.block(&remembered.slot.document);
+        self.slot(path, remembered.manifest_file(), remembered.stamp(), facts, document);
     }
 
-    fn slot(&mut self, path: &str, manifest_file: &str, stamp: &Stamp, facts: &Facts) {
-        let Stamp { size, modified, changed, inode, device, mode } = *stamp;
-        self.count += 1;
-        self.body.text(path);
-        self.body.text(manifest_file);
-        self.body.u64(size);
-        self.body.i64(modified);
-        self.body.i64(changed);
-        self.body.u64(inode);
-        self.body.u64(device);
-        self.body.u32(mode);
-        let mut writer = Writer::default();
-        facts.encode(&mut writer);
-        self.body.block(&writer.bytes);
+    fn slot(&mut self, path: &str, manifest_file: &str, stamp: &Stamp, facts: &Facts, document: &[u8]) {
+        self.index.text(path);
+        self.index.text(manifest_file);
+        self.stamp(stamp);
+        for block in [&facts.encode(), document] {
+            self.index.count(block.len());
+            self.blocks.extend_from_slice(block);
+        }
     }
 
     /// Returns the bytes of the file.
     pub(crate) fn finish(self) -> Vec<u8> {
-        let mut payload = self.head;
-        payload.count(self.count);
-        payload.bytes.extend_from_slice(&self.body.bytes);
-        let mut bytes = Vec::with_capacity(payload.bytes.len() + 64);
-        bytes.extend_from_slice(MAGIC);
-        bytes.extend_from_slice(&FORMAT.to_le_bytes());
-        bytes.extend_from_slice(&checksum(&payload.bytes).to_le_bytes());
-        bytes.extend_from_slice(&payload.bytes);
-        bytes
+        let index = self.index.finish();
+        let mut payload = Vec::with_capacity(size_of::<u32>() + index.len() + self.blocks.len());
+        payload.extend_from_slice(&u32::try_from(index.len()).unwrap_or(u32::MAX).to_le_bytes());
+        payload.extend_from_slice(&index);
+        payload.extend_from_slice(&self.blocks);
+        sealed(&payload)
     }
+}
+
+/// Returns a file that holds `payload`.
+pub(super) fn sealed(payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(payload.len() + 32);
+    bytes.extend_from_slice(MAGIC);
+    bytes.extend_from_slice(&FORMAT.to_le_bytes());
+    bytes.extend_from_slice(&checksum(payload).to_le_bytes());
+    bytes.extend_from_slice(payload);
+    bytes
 }

@@ -6,7 +6,19 @@ use repertoire_model::{Diagnostic, Document, Manifest, RuleId, Severity, SkillNa
 use super::codec::{Reader, Writer};
 
 /// Writes `document`. Rules are written as their row in the table that stands at the head of the file.
-pub(super) fn encode(document: &Document, writer: &mut Writer) {
+pub(super) fn encode(document: &Document) -> Vec<u8> {
+    let mut writer = Writer::default();
+    encode_document(document, &mut writer);
+    writer.finish()
+}
+
+/// Reads a document whose rules are rows of `rules`.
+pub(super) fn decode(bytes: &[u8], rules: &[RuleId]) -> Option<Document> {
+    let mut reader = Reader::new(bytes)?;
+    decode_document(&mut reader, rules).filter(|_| reader.is_at_end())
+}
+
+fn encode_document(document: &Document, writer: &mut Writer) {
     // Taken apart field by field, so that a new field cannot be forgotten.
     let Document { name, description, manifest, standing, repaired, body, diagnostics } = document;
     encode_manifest(manifest, writer);
@@ -28,8 +40,7 @@ pub(super) fn encode(document: &Document, writer: &mut Writer) {
     }
 }
 
-/// Reads a document whose rules are rows of `rules`.
-pub(super) fn decode(reader: &mut Reader<'_>, rules: &[RuleId]) -> Option<Document> {
+fn decode_document(reader: &mut Reader<'_>, rules: &[RuleId]) -> Option<Document> {
     let manifest = decode_manifest(reader)?;
     let text = decode_like(reader, manifest.name.as_deref())?;
     let name = SkillName::new(text).filter(|name| name.as_str() == text)?;
@@ -86,7 +97,7 @@ fn encode_manifest(manifest: &Manifest, writer: &mut Writer) {
     }
     for list in [allowed_tools, trigger_keywords, references, scripts, assets, tags, requires, paths, unknown]
     {
-        writer.texts(list);
+        writer.list_of_texts(list);
     }
     writer.u8(u8::from(*disable_model_invocation));
     writer.u8(user_invocable.map_or(2, u8::from));
@@ -105,15 +116,15 @@ fn decode_manifest(reader: &mut Reader<'_>) -> Option<Manifest> {
         metadata,
         version,
         author,
-        allowed_tools: reader.texts()?,
-        trigger_keywords: reader.texts()?,
-        references: reader.texts()?,
-        scripts: reader.texts()?,
-        assets: reader.texts()?,
-        tags: reader.texts()?,
-        requires: reader.texts()?,
-        paths: reader.texts()?,
-        unknown: reader.texts()?,
+        allowed_tools: reader.list_of_texts()?,
+        trigger_keywords: reader.list_of_texts()?,
+        references: reader.list_of_texts()?,
+        scripts: reader.list_of_texts()?,
+        assets: reader.list_of_texts()?,
+        tags: reader.list_of_texts()?,
+        requires: reader.list_of_texts()?,
+        paths: reader.list_of_texts()?,
+        unknown: reader.list_of_texts()?,
         disable_model_invocation: reader.bool()?,
         user_invocable: match reader.u8()? {
             0 => Some(false),

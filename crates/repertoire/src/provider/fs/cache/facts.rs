@@ -12,7 +12,9 @@ const MAX_TOKENIZERS: usize = 8;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Facts {
     /// The digest of its bundle, and the fingerprint of all its files when that was worked out.
-    pub(crate) bundle: Option<(Digest, Digest)>,
+    ///
+    /// In a box, because few skills have one and a scan holds facts for all of them.
+    pub(crate) bundle: Option<Box<(Digest, Digest)>>,
     tokens: Vec<(String, TokenCounts)>,
 }
 
@@ -36,12 +38,13 @@ impl Facts {
         self.tokens.push((tokenizer.to_owned(), counts));
     }
 
-    pub(super) fn encode(&self, writer: &mut Writer) {
+    pub(super) fn encode(&self) -> Vec<u8> {
         if self.is_empty() {
-            return;
+            return Vec::new();
         }
+        let mut writer = Writer::default();
         writer.u8(u8::from(self.bundle.is_some()));
-        if let Some((fingerprint, digest)) = &self.bundle {
+        if let Some((fingerprint, digest)) = self.bundle.as_deref() {
             writer.bytes.extend_from_slice(fingerprint.as_bytes());
             writer.bytes.extend_from_slice(digest.as_bytes());
         }
@@ -53,15 +56,16 @@ impl Facts {
                 writer.u64(count.unwrap_or(0));
             }
         }
+        writer.finish()
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         if bytes.is_empty() {
             return Some(Self::default());
         }
-        let mut reader = Reader::new(bytes);
+        let mut reader = Reader::new(bytes)?;
         let bundle = if reader.bool()? {
-            Some((Digest::from_bytes(reader.array()?), Digest::from_bytes(reader.array()?)))
+            Some(Box::new((Digest::from_bytes(reader.array()?), Digest::from_bytes(reader.array()?))))
         } else {
             None
         };

@@ -5,9 +5,10 @@ use repertoire_model::document::Body;
 use repertoire_model::validate::RULES;
 use repertoire_model::{Diagnostic, Digest, Document, Manifest, RuleId, Severity, SkillName, Span, Standing};
 
+use super::super::root_entries::{RootEntries, RootManifest};
 use super::super::safe_dir::Stamp;
-use super::codec::{Reader, Writer};
-use super::contents::{FORMAT, MAGIC, checksum};
+use super::codec::Writer;
+use super::contents::sealed;
 use super::*;
 
 fn texts() -> impl Strategy<Value = Vec<String>> {
@@ -102,6 +103,20 @@ fn stamp() -> impl Strategy<Value = Stamp> {
     )
 }
 
+fn root_entries() -> impl Strategy<Value = RootEntries<'static>> {
+    let manifests = vec![RootManifest::None, RootManifest::Respelled, RootManifest::Exact];
+    (stamp(), texts(), texts(), prop::sample::select(manifests), any::<u32>()).prop_map(
+        |(stamp, directories, links, manifest, count)| RootEntries {
+            stamp: Some(stamp),
+            directories: directories.into_iter().map(Into::into).collect(),
+            links: links.into_iter().map(Into::into).collect(),
+            manifest,
+            count: count as usize,
+            ..RootEntries::default()
+        },
+    )
+}
+
 proptest! {
     #[test]
     fn caches_come_back_as_they_were(
@@ -109,13 +124,14 @@ proptest! {
         counts in prop::collection::vec((any::<String>(), any::<Option<u64>>(), any::<Option<u64>>()), 0..4),
         digests in any::<Option<([u8; 32], [u8; 32])>>(),
         key in any::<String>(),
+        root in prop::option::of(root_entries()),
     ) {
         let mut facts = Facts::default();
-        facts.bundle = digests.map(|(a, b)| (Digest::from_bytes(a), Digest::from_bytes(b)));
+        facts.bundle = digests.map(|(a, b)| Box::new((Digest::from_bytes(a), Digest::from_bytes(b))));
         for (name, body, entry) in &counts {
             facts.set_tokens(name, crate::provider::TokenCounts { body: *body, entry: *entry });
         }
-        let mut builder = Builder::new(&key);
+        let mut builder = Builder::new(&key, root.as_ref());
         for (path, (manifest_file, stamp, document)) in &skills {
             builder.add(path, manifest_file, stamp, &facts, document);
         }
@@ -123,7 +139,8 @@ proptest! {
         prop_assert!(Cache::decode(bytes.clone(), "another key entirely!").is_none());
         let cache = Cache::decode(bytes.clone(), &key).unwrap();
         prop_assert_eq!(cache.len(), skills.len());
-        let mut again = Builder::new(&key);
+        prop_assert_eq!(&cache.root_entries(), &root);
+        let mut again = Builder::new(&key, cache.root_entries().as_ref());
         for (path, (manifest_file, stamp, document)) in &skills {
             let remembered = cache.find(path).unwrap();
             prop_assert_eq!(remembered.manifest_file(), manifest_file);
@@ -139,17 +156,17 @@ proptest! {
     #[test]
     fn arbitrary_bytes_are_no_cache_and_no_document(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
         let rules: Vec<RuleId> = RULES.iter().map(|rule| rule.id).collect();
-        let _ = document::decode(&mut Reader::new(&bytes), &rules);
+        let _ = document::decode(&bytes, &rules);
         let _ = Facts::decode(&bytes);
         prop_assert!(Cache::decode(bytes.clone(), "key").is_none());
         // The same behind a sound head, so that the checksum does not do all the work.
-        let mut payload = Writer::default();
-        payload.text("key");
-        payload.bytes.extend_from_slice(&bytes);
-        let mut whole = MAGIC.to_vec();
-        whole.extend_from_slice(&FORMAT.to_le_bytes());
-        whole.extend_from_slice(&checksum(&payload.bytes).to_le_bytes());
-        whole.extend_from_slice(&payload.bytes);
+        let mut index = Writer::default();
+        index.text("key");
+        index.bytes.extend_from_slice(&bytes);
+        let index = index.finish();
+        let mut payload = u32::try_from(index.len()).unwrap().to_le_bytes().to_vec();
+        payload.extend_from_slice(&index);
+        let whole = sealed(&payload);
         if let Some(cache) = Cache::decode(whole, "key") {
             for (_, remembered) in cache.all() {
                 let _ = (remembered.document(), remembered.facts());
@@ -160,11 +177,10 @@ proptest! {
     #[test]
     fn a_changed_document_decodes_to_something_or_nothing(document in document(), at in any::<usize>(), to in any::<u8>()) {
         let rules: Vec<RuleId> = RULES.iter().map(|rule| rule.id).collect();
-        let mut writer = Writer::default();
-        document::encode(&document, &mut writer);
-        let at = at % writer.bytes.len();
-        writer.bytes[at] = to;
-        let _ = document::decode(&mut Reader::new(&writer.bytes), &rules);
+        let mut bytes = document::encode(&document);
+        let at = at % bytes.len();
+        bytes[at] = to;
+        let _ = document::decode(&bytes, &rules);
     }
 }
 
@@ -172,7 +188,7 @@ proptest! {
 fn every_flipped_byte_is_seen() {
     let policy = repertoire_model::Policy::default();
     let document = Document::unreadable(Some("a"), RuleId::FileSymlink, "message", "help", &policy);
-    let mut builder = Builder::new("key");
+    let mut builder = Builder::new("key", None);
     builder.add("a", "SKILL.md", &Stamp::default(), &Facts::default(), &document);
     let bytes = builder.finish();
     assert_eq!(Cache::decode(bytes.clone(), "key").unwrap().find("a").unwrap().document(), Some(document));
@@ -193,7 +209,7 @@ fn old_caches_give_way_to_new_ones() {
     let directory = tempfile::tempdir().unwrap();
     for number in 0..100 {
         let file = CacheFile::new(directory.path(), format!("key {number}"));
-        file.save(&Builder::new(file.key()).finish()).unwrap();
+        file.save(&Builder::new(file.key(), None).finish()).unwrap();
     }
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 64);
     let last = CacheFile::new(directory.path(), "key 99".to_owned());

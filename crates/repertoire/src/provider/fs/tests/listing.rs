@@ -93,7 +93,7 @@ fn other_spellings_are_found_and_the_exact_one_preferred() {
     let provider = provider(root.path());
     let listing = list(&provider);
     let spelled: Vec<(&str, &str)> =
-        listing.skills.iter().map(|s| (s.locator.as_str(), s.manifest_file.as_str())).collect();
+        listing.skills.iter().map(|s| (s.locator.as_str(), &*s.manifest_file)).collect();
     assert_eq!(spelled, [("a", "skill.md"), ("b", "SKILL.MD"), ("c", "SKILL.md")]);
     let skill = block_on(provider.get(&Locator::new("a"))).unwrap().unwrap();
     assert_eq!(skill.text, skill_md("a"));

@@ -69,7 +69,7 @@ fn fresh_files_are_not_trusted_and_old_ones_are() {
     let options = provider.options();
     let cache_file = cache::CacheFile::new(warm.cache.path(), cache::key(options, &resolved));
     let cache = cache_file.load().unwrap();
-    let mut builder = cache::Builder::new(cache_file.key());
+    let mut builder = cache::Builder::new(cache_file.key(), cache.root_entries().as_ref());
     for (path, remembered) in cache.all() {
         let mut document = remembered.document().unwrap();
         document.description = format!("remembered {path}");
@@ -195,4 +195,86 @@ fn facts_are_kept_until_the_skill_changes() {
     write(warm.root.path().join("a/SKILL.md"), skill_md("a").replace("Does", "Did"));
     list(&provider);
     assert_eq!(provider.token_counts(&a, "o200k"), None);
+}
+
+impl Warm {
+    fn names(&self) -> Vec<String> {
+        locators(&list(&self.provider())).into_iter().map(str::to_owned).collect()
+    }
+
+    /// Returns the cache as the provider would load it.
+    fn load(&self) -> (cache::CacheFile, Option<cache::Cache>) {
+        let provider = self.provider();
+        let resolved = self.root.path().canonicalize().unwrap();
+        let file = cache::CacheFile::new(self.cache.path(), cache::key(provider.options(), &resolved));
+        let cache = file.load();
+        (file, cache)
+    }
+}
+
+#[test]
+fn a_root_that_did_not_change_is_not_listed_again() {
+    let warm = Warm::new(&["a", "b", "c"]);
+    std::os::unix::fs::symlink("b", warm.root.path().join("link")).unwrap();
+    fs::create_dir(warm.root.path().join("empty")).unwrap();
+    settle();
+    let cold = list(&warm.provider());
+    let (file, cache) = warm.load();
+    let cache = cache.unwrap();
+    let mut entries = cache.root_entries().unwrap();
+    assert_eq!(entries.directories, ["a", "b", "c", "empty"]);
+    assert_eq!(entries.links, ["link"]);
+    assert_eq!(list(&warm.provider()), cold);
+
+    // What the cache says is what is believed: proof that the directory is not listed.
+    entries.directories.remove(2);
+    let mut builder = cache::Builder::new(file.key(), Some(&entries));
+    for (path, remembered) in cache.all().filter(|(path, _)| *path != "c") {
+        builder.keep(path, &remembered, &remembered.facts());
+    }
+    file.save(&builder.finish()).unwrap();
+    assert_eq!(warm.names(), ["a", "b", "link"]);
+
+    // A skill in a directory that was none is seen although the root is as it was.
+    write(warm.root.path().join("empty/SKILL.md"), skill_md("empty"));
+    assert_eq!(warm.names(), ["a", "b", "empty", "link"]);
+
+    // Whatever is added to the root shows at once, even if its modification time is set back.
+    let before = fs::metadata(warm.root.path()).unwrap().modified().unwrap();
+    write_skill(warm.root.path(), "d");
+    fs::File::open(warm.root.path()).unwrap().set_modified(before).unwrap();
+    assert_eq!(warm.names(), ["a", "b", "c", "d", "empty", "link"]);
+    fs::rename(warm.root.path().join("a"), warm.root.path().join("z")).unwrap();
+    assert_eq!(warm.names(), ["b", "c", "d", "empty", "link", "z"]);
+    fs::remove_file(warm.root.path().join("link")).unwrap();
+    assert_eq!(warm.names(), ["b", "c", "d", "empty", "z"]);
+}
+
+#[test]
+fn a_root_that_just_changed_is_not_remembered() {
+    let warm = Warm::new(&["a"]);
+    settle();
+    // The file is old enough to be remembered, the directory it was put beside is not.
+    fs::create_dir(warm.root.path().join("b")).unwrap();
+    assert_eq!(warm.names(), ["a"]);
+    assert_eq!(warm.load().1.unwrap().root_entries(), None);
+    // Within the same tick as what was listed, for all that the times can tell.
+    write_skill(warm.root.path(), "c");
+    assert_eq!(warm.names(), ["a", "c"]);
+    settle();
+    assert_eq!(warm.names(), ["a", "c"]);
+    assert_eq!(warm.load().1.unwrap().root_entries().unwrap().directories, ["a", "b", "c"]);
+}
+
+#[test]
+fn a_root_with_more_entries_than_the_limit_is_listed_again() {
+    let warm = Warm::new(&["a", "b", "c"]);
+    settle();
+    assert_eq!(warm.names(), ["a", "b", "c"]);
+    assert!(warm.load().1.unwrap().root_entries().is_some());
+    let mut options = warm.provider().options().clone();
+    options.limits.max_entries = 2;
+    let listing = list(&FsProvider::new(options));
+    assert_eq!(listing.skills.len(), 2);
+    assert_eq!(listing.problems.len(), 1);
 }

@@ -1,0 +1,91 @@
+//! What lies directly below a root: listed, or remembered while the root is what it was.
+//!
+//! Whatever is added to a directory, removed from it or renamed changes the directory's own times. So a root whose
+//! stamp is the same has the same entries, on the same terms on which a file whose stamp is the same has the same
+//! bytes (`cache`). What is *in* the directories below it is another matter, and is looked at every time.
+
+use std::borrow::Cow;
+
+use super::cache::is_settled;
+use super::manifest;
+use super::place::Root;
+use super::safe_dir::{Entries, Entry, Fault, Kind, Stamp};
+use super::scan::is_skipped;
+
+/// What lies directly below a root, as far as a scan cares.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct RootEntries<'a> {
+    /// What the root was like before it was listed, where that is known.
+    pub(super) stamp: Option<Stamp>,
+    /// The directories that skills are looked for in, sorted.
+    pub(super) directories: Vec<Cow<'a, str>>,
+    /// The links that may lead to skills, sorted.
+    pub(super) links: Vec<Cow<'a, str>>,
+    /// Whether there is a `SKILL.md`.
+    pub(super) manifest: RootManifest,
+    /// How many entries there are of any kind.
+    pub(super) count: usize,
+    /// The directories whose names are not UTF-8, approximated.
+    pub(super) undecoded: Vec<String>,
+    /// Whether there were more entries than the limit.
+    pub(super) more: bool,
+}
+
+/// Whether there is a `SKILL.md` directly below a root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum RootManifest {
+    #[default]
+    None,
+    /// There is another spelling of it.
+    Respelled,
+    /// There is one.
+    Exact,
+}
+
+impl RootEntries<'static> {
+    /// Lists `root`, at most `limit` entries.
+    pub(super) fn list(root: &Root, limit: usize) -> Result<Self, Fault> {
+        // Before the listing: what changes during or after it makes the stamp another.
+        let stamp = stamp(root);
+        Ok(Self { stamp, ..Self::of(root.handle.entries(limit)?) })
+    }
+
+    fn of(entries: Entries) -> Self {
+        let mut sorted = Self { count: entries.entries.len(), more: entries.more, ..Self::default() };
+        for Entry { name, decoded, kind } in entries.entries {
+            if name == manifest::FILE_NAME {
+                sorted.manifest = RootManifest::Exact;
+            } else if manifest::is_spelling(&name) && sorted.manifest == RootManifest::None {
+                sorted.manifest = RootManifest::Respelled;
+            }
+            match kind {
+                _ if is_skipped(&name) => {}
+                Kind::Directory if decoded => sorted.directories.push(Cow::Owned(name)),
+                Kind::Directory => sorted.undecoded.push(name),
+                Kind::Link if decoded => sorted.links.push(Cow::Owned(name)),
+                Kind::Link | Kind::File | Kind::Special => {}
+            }
+        }
+        sorted.directories.sort_unstable();
+        sorted.links.sort_unstable();
+        sorted
+    }
+}
+
+impl RootEntries<'_> {
+    /// Returns whether these are the entries of the root while its stamp is `stamp`.
+    pub(super) fn are_those_at(&self, stamp: Option<Stamp>, limit: usize) -> bool {
+        stamp.is_some() && self.stamp == stamp && self.count <= limit
+    }
+
+    /// Returns whether these may be remembered: a change after `now` would show, and they tell all that a scan cares for.
+    pub(super) fn may_be_remembered(&self, now: i64) -> bool {
+        let shows = self.stamp.is_some_and(|stamp| stamp.inode != 0 && is_settled(&stamp, now));
+        shows && !self.more && self.undecoded.is_empty()
+    }
+}
+
+/// Returns what `root` is like now; `None` where a directory's times do not tell a change for sure.
+pub(super) fn stamp(root: &Root) -> Option<Stamp> {
+    if cfg!(unix) { root.handle.stat(".").ok().map(|(_, stamp)| stamp) } else { None }
+}
