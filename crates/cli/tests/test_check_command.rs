@@ -164,6 +164,18 @@ fn a_repair_is_shown_first_and_written_only_when_wanted() {
     "#);
 }
 
+#[test]
+fn what_a_finding_says_to_quote_is_quoted() {
+    let sandbox = Sandbox::new();
+    let text = skill("numbered", "x\n").replacen("---\n", "---\nversion: 1.0\n", 1);
+    sandbox.write(".agents/skills/numbered/SKILL.md", &text);
+    assert!(sandbox.run(&["check"]).stdout.contains("version-number"));
+    assert_eq!(sandbox.run(&["check", "--fix", "--yes"]).code, 0);
+    let fixed = text.replace("version: 1.0", "version: \"1.0\"");
+    assert_eq!(sandbox.read(".agents/skills/numbered/SKILL.md"), fixed);
+    assert!(!sandbox.run(&["check"]).stdout.contains("version-number"));
+}
+
 #[cfg(unix)]
 #[test]
 fn a_repair_keeps_the_mode_and_leaves_nothing_behind() {
