@@ -110,6 +110,22 @@ fn paths_are_skills_manifests_or_directories_of_skills() {
 }
 
 #[test]
+fn skills_that_are_too_deep_to_be_found_are_hinted_at() {
+    let sandbox = Sandbox::new();
+    sandbox.write("lib/group/team/good/SKILL.md", skill("good", "x\n"));
+    sandbox.write("lib/other/group/team/deeper/SKILL.md", skill("deeper", "x\n"));
+    assert_run!(sandbox.run(&["check", "lib"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: there is no skill at lib
+    hint: there are skills 3 levels below it, deeper than is looked; set scan.max_depth = 3, or name the directory they are in
+    "#);
+    sandbox.write("repertoire.toml", "[scan]\nmax_depth = 3\n");
+    assert_eq!(sandbox.run(&["check", "lib"]).code, 0);
+}
+
+#[test]
 fn publishing_asks_for_more() {
     let sandbox = Sandbox::new();
     sandbox.write(".agents/skills/dir/SKILL.md", skill("other", "x\n"));
@@ -162,6 +178,18 @@ fn a_repair_is_shown_first_and_written_only_when_wanted() {
     --- stderr
     there is nothing to repair
     "#);
+}
+
+#[test]
+fn what_a_finding_says_to_quote_is_quoted() {
+    let sandbox = Sandbox::new();
+    let text = skill("numbered", "x\n").replacen("---\n", "---\nversion: 1.0\n", 1);
+    sandbox.write(".agents/skills/numbered/SKILL.md", &text);
+    assert!(sandbox.run(&["check"]).stdout.contains("version-number"));
+    assert_eq!(sandbox.run(&["check", "--fix", "--yes"]).code, 0);
+    let fixed = text.replace("version: 1.0", "version: \"1.0\"");
+    assert_eq!(sandbox.read(".agents/skills/numbered/SKILL.md"), fixed);
+    assert!(!sandbox.run(&["check"]).stdout.contains("version-number"));
 }
 
 #[cfg(unix)]

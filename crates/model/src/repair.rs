@@ -58,6 +58,9 @@ pub struct Recovery {
 /// The fields that are running text, so that lines which are no YAML can only be more of it.
 const TEXT_FIELDS: [&str; 2] = ["name", "description"];
 
+/// The field that people write as a number and mean as text.
+const VERSION_FIELD: &str = "version";
+
 /// The blanks that stand for a tab at the start of a line.
 const TAB: &str = "  ";
 
@@ -92,7 +95,8 @@ pub fn recover(yaml: &str) -> Option<Recovery> {
 
 /// Returns `text`, a whole `SKILL.md`, with every safe repair applied, or `None` where none is needed or possible.
 ///
-/// Safe are the quoting and the indenting that [`recover`] does, and the loss of what stands before the opening fence.
+/// Safe are the quoting and the indenting that [`recover`] does, quotes round a version that is a number, and the loss of
+/// what stands before the opening fence.
 /// A value of several lines is never made one line. The answer is given only if it says the same as what was read
 /// before.
 pub fn fix(text: &str) -> Option<String> {
@@ -119,10 +123,27 @@ pub fn fix(text: &str) -> Option<String> {
             }
         }
     }
+    let yaml = with_quoted_version(yaml);
     let fence_and_body = &text[fenced.offset + fenced.yaml.len()..];
     let opening = if fenced.has_prelude { "---\n" } else { &text[..fenced.offset] };
     let fixed = format!("{opening}{yaml}{fence_and_body}");
     (fixed != text).then_some(fixed)
+}
+
+/// Returns `yaml` with quotes round a version that is a number, so that `1.10` stays `1.10` to every reader.
+fn with_quoted_version(mut yaml: String) -> String {
+    let entries = parse_entries(&yaml, &mut { yaml::MAX_NODES }).unwrap_or_default();
+    // From the last to the first, so that offsets stay those that were found.
+    for entry in entries.iter().rev().filter(|entry| entry.key.text == VERSION_FIELD) {
+        if let Node::Scalar(scalar) = &entry.value
+            && scalar.to_json().is_number()
+            && yaml.get(scalar.range.clone()) == Some(&scalar.text)
+            && yaml.len() + 2 <= frontmatter::MAX_BYTES
+        {
+            yaml.replace_range(scalar.range.clone(), &quote(&scalar.text));
+        }
+    }
+    yaml
 }
 
 /// Returns `yaml` with the safe ones of `repairs`, which are in order, put in place.
@@ -376,8 +397,8 @@ mod tests {
     #[test]
     fn an_unquoted_colon() {
         check(
-            "name: x\ndescription: Use when: a user asks\nversion: 1.0\n",
-            json!({"name": "x", "description": "Use when: a user asks", "version": 1.0}),
+            "name: x\ndescription: Use when: a user asks\nrevision: 1.0\n",
+            json!({"name": "x", "description": "Use when: a user asks", "revision": 1.0}),
             &["description: \"Use when: a user asks\""],
         );
     }
@@ -523,6 +544,26 @@ mod tests {
     fn budgets_are_not_repaired() {
         assert_eq!(recover("a: &x 1\nb: *x\n"), None);
         assert_eq!(recover("just text\n"), None);
+    }
+
+    #[test]
+    fn a_version_that_is_a_number_is_quoted() {
+        for (yaml, expect) in [
+            ("name: x\nversion: 1.0\n", Some("name: x\nversion: \"1.0\"\n")),
+            ("version: 1.10 # the tenth\nname: x\n", Some("version: \"1.10\" # the tenth\nname: x\n")),
+            ("version:   2\r\n", Some("version:   \"2\"\r\n")),
+            ("{name: x, version: 1e3}\n", Some("{name: x, version: \"1e3\"}\n")),
+            ("description: a: b\nversion: 1.0\n", Some("description: \"a: b\"\nversion: \"1.0\"\n")),
+            ("version: 1.0.0\n", None),
+            ("version: \"1.0\"\n", None),
+            ("version: v1\nmetadata:\n  version: 1.0\n", None),
+            ("version: [1.0]\n", None),
+        ] {
+            assert_eq!(fixed(yaml).as_deref(), expect, "{yaml:?}");
+            if let Some(expect) = expect {
+                assert_eq!(fixed(expect), None);
+            }
+        }
     }
 
     #[test]

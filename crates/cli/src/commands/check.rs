@@ -3,11 +3,14 @@
 mod fix;
 mod report;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 
 use clap::{Args, ValueEnum};
-use repertoire::{Entry, Error};
+use repertoire::provider::fs::limits::MAX_DEPTH;
+use repertoire::provider::fs::{FsOptions, FsProvider, ScanLimits};
+use repertoire::{Entry, Error, Registry};
 use repertoire_model::{Diagnostic, Policy, Severity};
 
 use crate::error::CliError;
@@ -107,12 +110,34 @@ fn open(context: &Context, args: &CheckArgs, policy: &Policy) -> Result<Vec<Libr
         let place = Place::at(label, directory.to_owned(), Reason::Given);
         let library = context.inspect_places(vec![place], Vec::new(), policy.clone());
         if library.snapshot.entries().is_empty() && library.problems.is_empty() {
-            return Err(CliError::no(format!("there is no skill at {}", given.display()))
-                .hint("a skill is a directory with a SKILL.md; run `rep new NAME` to make one"));
+            let error = CliError::no(format!("there is no skill at {}", given.display()));
+            return Err(error.hint(match depth_of_skills(context, directory, policy) {
+                Some(depth) => format!(
+                    "there are skills {depth} levels below it, deeper than is looked; set scan.max_depth = {depth}, or \
+                     name the directory they are in"
+                ),
+                None => {
+                    "a skill is a directory with a SKILL.md; run `rep new NAME` to make one".to_owned()
+                }
+            }));
         }
         libraries.push(library);
     }
     Ok(libraries)
+}
+
+/// Returns how many levels below `directory` its uppermost skills are, however deep that is.
+fn depth_of_skills(context: &Context, directory: &Path, policy: &Policy) -> Option<usize> {
+    let provider = FsProvider::new(FsOptions {
+        limits: ScanLimits { max_depth: MAX_DEPTH, ..context.settings.scan },
+        policy: policy.clone(),
+        ..FsOptions::new("deeper", directory)
+    });
+    let registry = Registry::open_for_inspection(vec![Arc::new(provider)], policy.clone());
+    let snapshot = pollster::block_on(registry).snapshot();
+    let depth =
+        |entry: &Entry| Some(Path::new(&entry.path).strip_prefix(directory).ok()?.components().count());
+    snapshot.entries().iter().filter_map(depth).min()
 }
 
 /// Checks every skill of `library`, on all cores, in order.

@@ -171,7 +171,7 @@ pub(crate) const KEYS: &[Key] = &[
             }
         },
     },
-    key!("duplicates" word DUPLICATES policy.duplicates, None, "What happens to skills that share a name."),
+    key!("duplicates" word DUPLICATES policy.duplicates, None, "What happens to skills of several sources that share a name; of twins within one source all but one are quarantined, whatever is chosen here."),
     key!("on_invalid" word ON_INVALID policy.on_invalid, None, "What happens to a skill that cannot be understood."),
     key!("name_mismatch" word NAME_MISMATCH policy.name_mismatch, None, "What happens when a skill's name differs from its directory."),
     key!("unload" words of Unload by as_str, session.unload, None, "What unloading means for the transcript: the instructions stay until the next compaction, or the host takes them out at once."),
