@@ -9,6 +9,8 @@ mod call;
 mod context;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod properties;
 
 pub use call::Reply;
 pub use catalog::{Note, PinnedCatalog};

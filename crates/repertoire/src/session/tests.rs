@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use repertoire_model::answer::Render;
@@ -10,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::*;
 use crate::event::{MemorySink, Outcome};
-use crate::provider::BoxFuture;
+use crate::provider::{BoxFuture, Mark, OpenedSkill};
 use crate::tool::{Answered, Tool};
 use crate::*;
 
@@ -447,4 +448,70 @@ fn a_transcript_is_the_truth() {
         assert_eq!(foreign.loaded().len(), 1);
         assert!(is_body(&load(&foreign, "alpha")), "in doubt, the body");
     }
+}
+
+/// A provider that counts how often skills are opened, and says what is asked of it about changes.
+struct Counting {
+    inner: MemoryProvider,
+    opened: AtomicUsize,
+    changed: Arc<AtomicBool>,
+}
+
+impl Provider for Counting {
+    fn label(&self) -> &str {
+        self.inner.label()
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Listing, Error>> {
+        self.inner.list()
+    }
+
+    fn get<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
+        self.inner.get(locator)
+    }
+
+    fn open<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
+        self.opened.fetch_add(1, Ordering::Relaxed);
+        let changed = Arc::clone(&self.changed);
+        Box::pin(async move {
+            let opened = self.inner.open(locator).await?;
+            let mark = Mark::new(move || !changed.load(Ordering::Relaxed));
+            Ok(opened.map(|opened| OpenedSkill { mark: Some(mark), ..opened }))
+        })
+    }
+
+    fn files<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<FileListing, Error>> {
+        self.inner.files(locator)
+    }
+
+    fn read<'a>(
+        &'a self,
+        locator: &'a Locator,
+        path: &'a SkillPath,
+        lines: LineRange,
+    ) -> BoxFuture<'a, Result<FileContent, Error>> {
+        self.inner.read(locator, path, lines)
+    }
+}
+
+#[test]
+fn an_acknowledgement_costs_a_look_and_a_doubt_costs_a_read() {
+    let skill = SkillDefinition::new("alpha", "Does alpha. Use when alpha is asked for.", "# Alpha\n");
+    let changed = Arc::new(AtomicBool::new(false));
+    let inner = MemoryProvider::new("test", vec![skill]);
+    let provider = Arc::new(Counting { inner, opened: AtomicUsize::new(0), changed: Arc::clone(&changed) });
+    let session = Registry::builder()
+        .provider(provider.clone())
+        .open_blocking()
+        .unwrap()
+        .session_blocking(None)
+        .unwrap();
+    let opened = || provider.opened.load(Ordering::Relaxed);
+    assert!(is_body(&load(&session, "alpha")));
+    assert_eq!(opened(), 1);
+    assert!(!is_body(&load(&session, "alpha")));
+    assert_eq!(opened(), 1, "a look was enough");
+    changed.store(true, Ordering::Relaxed);
+    assert!(!is_body(&load(&session, "alpha")), "it was read again, and it is the same");
+    assert_eq!(opened(), 2);
 }

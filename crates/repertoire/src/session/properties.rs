@@ -1,0 +1,228 @@
+//! A host with a real transcript and a real directory of skills: whatever it does, what a session says of the context is true.
+
+use std::fs;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use repertoire_model::answer::{Answer, Recognised, Render, recognise};
+use repertoire_model::{Digest, SkillName, reattach};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::{FsOptions, FsProvider, Registry};
+
+const NAMES: [&str; 3] = ["alpha", "beta", "gamma"];
+
+#[derive(Debug, Clone)]
+enum Step {
+    Load {
+        skill: usize,
+        force: bool,
+    },
+    Unload(usize),
+    Edit {
+        skill: usize,
+        version: u8,
+    },
+    Remove(usize),
+    Read(usize),
+    /// Keeps the exchanges whose bit is set, and tells so by messages.
+    CompactToMessages(u32),
+    /// Keeps the exchanges whose bit is set, and tells so by names.
+    CompactToNames(u32),
+    /// Clears the results whose bit is set, as hosts do to save context, and shows the transcript.
+    Clear(u32),
+    Observe,
+    Reattach(usize),
+    Delta,
+    Refresh,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let skill = 0..NAMES.len();
+    prop_oneof![
+        6 => (skill.clone(), prop::bool::weighted(0.1)).prop_map(|(skill, force)| Step::Load { skill, force }),
+        2 => skill.clone().prop_map(Step::Unload),
+        3 => (skill.clone(), 0..3_u8).prop_map(|(skill, version)| Step::Edit { skill, version }),
+        1 => skill.clone().prop_map(Step::Remove),
+        1 => skill.prop_map(Step::Read),
+        1 => any::<u32>().prop_map(Step::CompactToMessages),
+        1 => any::<u32>().prop_map(Step::CompactToNames),
+        1 => any::<u32>().prop_map(Step::Clear),
+        1 => Just(Step::Observe),
+        1 => (0..400_usize).prop_map(Step::Reattach),
+        1 => Just(Step::Delta),
+        1 => Just(Step::Refresh),
+    ]
+}
+
+struct Host {
+    directory: tempfile::TempDir,
+    session: Session,
+    /// Each exchange: the messages that go together.
+    transcript: Vec<Vec<Value>>,
+    calls: usize,
+}
+
+impl Host {
+    fn new(render: Render) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let provider = FsProvider::new(FsOptions::new("test", directory.path()));
+        for skill in 0..NAMES.len() {
+            write(&directory, skill, 0);
+        }
+        let options = SessionOptions { render, ..SessionOptions::default() };
+        let registry = Registry::builder()
+            .provider(Arc::new(provider))
+            .session_options(options)
+            .open_blocking()
+            .unwrap();
+        let session = registry.session_blocking(None).unwrap();
+        Self { directory, session, transcript: Vec::new(), calls: 0 }
+    }
+
+    fn messages(&self) -> Vec<Value> {
+        self.transcript.concat()
+    }
+
+    /// Makes a call and appends it with its result.
+    fn call(&mut self, tool: &str, arguments: &Value) -> Reply {
+        let reply = self.session.call_blocking(tool, arguments);
+        self.calls += 1;
+        let id = format!("call-{}", self.calls);
+        self.transcript.push(vec![
+            json!({"role": "assistant", "content": [{"type": "tool_use", "id": id, "name": tool, "input": arguments}]}),
+            json!({"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": id, "content": reply.text(), "is_error": reply.is_error()}]}),
+        ]);
+        reply
+    }
+
+    /// Returns the digest of the newest instructions of `name` that stand in the transcript whole.
+    fn newest(&self, name: &str) -> Option<Digest> {
+        let texts = self.transcript.iter().flatten().filter_map(|message| match &message["content"] {
+            Value::String(text) => Some(text.clone()),
+            Value::Array(blocks) => {
+                blocks.first().and_then(|block| block["content"].as_str()).map(str::to_owned)
+            }
+            _ => None,
+        });
+        let injections = texts.flat_map(|text| match recognise(&text) {
+            Some(Recognised::Bodies(bodies)) => bodies,
+            _ => reattach::recognise(&text),
+        });
+        injections
+            .filter(|injection| injection.name.as_str() == name)
+            .last()
+            .map(|injection| injection.digest)
+    }
+
+    fn keep(&mut self, mask: u32) {
+        let mut index = 0;
+        self.transcript.retain(|_| {
+            index += 1;
+            mask & (1 << (index % 32)) != 0
+        });
+    }
+
+    fn take(&mut self, step: &Step) {
+        match step {
+            Step::Load { skill, force } => {
+                let reply = self.call("load_skill", &json!({"name": NAMES[*skill], "force": force}));
+                if let Answer::Acknowledged(_) = reply.answer() {
+                    let text = fs::read_to_string(self.directory.path().join(NAMES[*skill]).join("SKILL.md"));
+                    let body =
+                        text.unwrap().split_once("---\n# ").map(|(_, body)| format!("# {body}")).unwrap();
+                    assert_eq!(
+                        self.newest(NAMES[*skill]),
+                        Some(Digest::of(body.as_bytes())),
+                        "acknowledged, so what is on disk stands in the context"
+                    );
+                }
+            }
+            Step::Unload(skill) => {
+                self.call("unload_skill", &json!({"name": NAMES[*skill]}));
+            }
+            Step::Edit { skill, version } => write(&self.directory, *skill, *version),
+            Step::Remove(skill) => {
+                let _ = fs::remove_dir_all(self.directory.path().join(NAMES[*skill]));
+            }
+            Step::Read(skill) => {
+                self.call("read_skill_file", &json!({"skill": NAMES[*skill], "path": "SKILL.md"}));
+            }
+            Step::CompactToMessages(mask) => {
+                self.keep(*mask);
+                self.session.compacted_blocking(&Kept::Messages(self.messages()));
+            }
+            Step::CompactToNames(mask) => {
+                let before: Vec<Option<Digest>> = NAMES.iter().map(|name| self.newest(name)).collect();
+                self.keep(*mask);
+                // A skill is kept if the newest of its instructions are.
+                let kept = NAMES
+                    .iter()
+                    .zip(before)
+                    .filter(|(name, digest)| digest.is_some() && self.newest(name) == *digest);
+                let kept = kept.filter_map(|(name, _)| SkillName::new(name)).collect();
+                self.session.compacted_blocking(&Kept::Skills(kept));
+            }
+            Step::Clear(mask) => {
+                for (index, exchange) in self.transcript.iter_mut().enumerate() {
+                    if mask & (1 << (index % 32)) != 0 && exchange.len() == 2 {
+                        exchange[1]["content"][0]["content"] = json!("[Old tool result content cleared]");
+                    }
+                }
+                self.session.observe(&self.messages());
+            }
+            Step::Observe => self.session.observe(&self.messages()),
+            Step::Reattach(budget) => {
+                let back = self.session.reattach_blocking(*budget);
+                if !back.text.is_empty() {
+                    self.transcript.push(vec![json!({"role": "user", "content": back.text})]);
+                }
+            }
+            Step::Delta => {
+                self.session.delta_blocking();
+                assert_eq!(self.session.delta_blocking().text, "", "once per change");
+            }
+            Step::Refresh => {
+                self.session.refresh_blocking();
+            }
+        }
+    }
+}
+
+fn write(directory: &tempfile::TempDir, skill: usize, version: u8) {
+    let (name, path) = (NAMES[skill], directory.path().join(NAMES[skill]));
+    fs::create_dir_all(&path).unwrap();
+    let text = format!(
+        "---\nname: {name}\ndescription: Does {name}, version {version}. Use when asked.\n---\n# {name} {version}\n\nYou MUST do {version}.\n"
+    );
+    fs::write(path.join("SKILL.md"), text).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_happens_the_session_tells_the_truth(
+        render in prop::sample::select(Render::ALL.to_vec()),
+        steps in prop::collection::vec(step(), 1..40),
+    ) {
+        let mut host = Host::new(render);
+        let mut written = (host.session.catalog(), host.session.tools());
+        for step in &steps {
+            let before = host.messages();
+            host.take(step);
+            let may_rewrite = matches!(step, Step::CompactToMessages(_) | Step::CompactToNames(_) | Step::Clear(_));
+            if !may_rewrite {
+                prop_assert!(host.messages().starts_with(&before), "a transcript only grows");
+            }
+            let now = (host.session.catalog(), host.session.tools());
+            if matches!(step, Step::Refresh | Step::CompactToMessages(_) | Step::CompactToNames(_)) {
+                written = now;
+            } else {
+                prop_assert_eq!(&now, &written, "the catalog and the tools stay as they are");
+            }
+        }
+    }
+}
