@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use repertoire::discovery::{self, DiscoveryInput, Presence, Tier};
 use repertoire::provider::Problem;
-use repertoire::provider::fs::{FsOptions, FsProvider};
+use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope};
 use repertoire::{Entry, Lookup, Provider, Registry, Snapshot};
 use repertoire_model::{Policy, Severity};
 
 use crate::cli::Globals;
-use crate::config::{self, Settings};
+use crate::config::{self, LinkTargets, Settings};
 use crate::env::{self, Env};
 use crate::error::CliError;
 use crate::ui::Ui;
@@ -152,9 +152,11 @@ impl Context {
         policy: Policy,
     ) -> Library {
         let cache = self.cache_directory();
+        let links = self.link_scope(&places, &policy);
         let provider = |place: &Place| -> Arc<dyn Provider> {
             Arc::new(FsProvider::new(FsOptions {
                 limits: self.settings.scan,
+                links: links.clone(),
                 policy: policy.clone(),
                 cache: cache.clone(),
                 ..FsOptions::new(&place.label, &place.path)
@@ -168,6 +170,17 @@ impl Context {
         let snapshot = registry.snapshot();
         problems.extend(snapshot.problems().iter().cloned());
         Library { registry, snapshot, places, problems }
+    }
+
+    /// Returns where links below `places` may lead; the roots of the library count even where others are looked at.
+    fn link_scope(&self, places: &[Place], policy: &Policy) -> LinkScope {
+        match self.settings.scan_links {
+            LinkTargets::Anywhere => LinkScope::Anywhere,
+            LinkTargets::Roots => {
+                let (library, _) = self.places(policy);
+                LinkScope::Within(places.iter().chain(&library).map(|place| place.path.clone()).collect())
+            }
+        }
     }
 
     /// Returns `path` as a person in the working directory would write it.

@@ -15,6 +15,15 @@ pub(crate) struct ConfiguredRoot {
     pub path: PathBuf,
 }
 
+/// Where links to skills may lead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LinkTargets {
+    /// To any directory.
+    Anywhere,
+    /// Into a directory that is looked at for skills.
+    Roots,
+}
+
 /// The settings in force.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
@@ -36,6 +45,8 @@ pub(crate) struct Settings {
     pub estimator: Tokenizer,
     /// How far a scan goes.
     pub scan: ScanLimits,
+    /// Where links to skills may lead.
+    pub scan_links: LinkTargets,
     /// Whether the project's directories are looked for skills.
     pub discover_project: bool,
     /// Whether the user's directories are looked for skills.
@@ -57,6 +68,7 @@ impl Settings {
             include_frontmatter: false,
             estimator: Tokenizer::default(),
             scan: ScanLimits::default(),
+            scan_links: LinkTargets::Anywhere,
             discover_project: true,
             discover_user: true,
             packs: Vec::new(),
