@@ -6,14 +6,14 @@ use std::sync::Arc;
 use repertoire::discovery::{self, DiscoveryInput, Presence, Tier};
 use repertoire::event::{JsonlOptions, JsonlSink, Sinks};
 use repertoire::provider::Problem;
-use repertoire::provider::fs::{FsOptions, FsProvider};
+use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope};
 use repertoire::{Entry, Lookup, Provider, Registry, Session, SessionOptions, Snapshot};
 use repertoire_model::answer::Render;
 use repertoire_model::{CatalogOptions, Policy, Severity};
 
 use crate::cli::Globals;
 use crate::commands::catalog;
-use crate::config::{self, Settings, Trust};
+use crate::config::{self, LinkTargets, Settings, Trust};
 use crate::env::{self, Env};
 use crate::error::CliError;
 use crate::regular_file;
@@ -159,7 +159,8 @@ impl Context {
         policy: Policy,
     ) -> Library {
         let is_there = |place: &&Place| place.presence != Presence::Missing;
-        let providers = self.providers(places.iter().filter(is_there), &policy);
+        let links = self.link_scope(&places, &policy);
+        let providers = self.providers(places.iter().filter(is_there), &links, &policy);
         let registry = pollster::block_on(Registry::open_for_inspection(providers, policy));
         let snapshot = registry.snapshot();
         problems.extend(snapshot.problems().iter().cloned());
@@ -170,6 +171,7 @@ impl Context {
     fn providers<'p>(
         &self,
         places: impl Iterator<Item = &'p Place>,
+        links: &LinkScope,
         policy: &Policy,
     ) -> Vec<Arc<dyn Provider>> {
         let cache = self.cache_directory();
@@ -178,6 +180,7 @@ impl Context {
         read.map(|place| -> Arc<dyn Provider> {
             Arc::new(FsProvider::new(FsOptions {
                 limits: self.settings.scan,
+                links: links.clone(),
                 policy: policy.clone(),
                 cache: cache.clone(),
                 ..FsOptions::new(&place.label, &place.path)
@@ -203,7 +206,8 @@ impl Context {
         let policy = self.settings.policy.clone();
         let (places, _) = self.places(&policy);
         // A directory that is not there yet may be by the time the session looks again.
-        let providers = self.providers(places.iter(), &policy);
+        let links = self.link_scope(&places, &policy);
+        let providers = self.providers(places.iter(), &links, &policy);
         let mut builder = Registry::builder()
             .providers(providers)
             .policy(policy)
@@ -267,6 +271,17 @@ impl Context {
             .filter(|(is_configured, path)| *is_configured || is_sound(path))
             .map(|(_, path)| path)
             .collect()
+    }
+
+    /// Returns where links below `places` may lead; the roots of the library count even where others are looked at.
+    fn link_scope(&self, places: &[Place], policy: &Policy) -> LinkScope {
+        match self.settings.scan_links {
+            LinkTargets::Anywhere => LinkScope::Anywhere,
+            LinkTargets::Roots => {
+                let (library, _) = self.places(policy);
+                LinkScope::Within(places.iter().chain(&library).map(|place| place.path.clone()).collect())
+            }
+        }
     }
 
     /// Returns `path` as a person in the working directory would write it.

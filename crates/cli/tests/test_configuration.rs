@@ -263,3 +263,31 @@ fn a_home_that_is_a_link_is_no_project_either() {
     sandbox.write("../home/work/x", "");
     assert_eq!(sandbox.run_in("../home/work", &["list"]).code, 0);
 }
+
+#[cfg(unix)]
+#[test]
+fn links_to_skills_may_be_confined_to_the_roots() {
+    let sandbox = Sandbox::new();
+    sandbox.write(".agents/skills/own/SKILL.md", skill("own", "x\n"));
+    sandbox.write("../home/.claude/skills/shared/SKILL.md", skill("shared", "x\n"));
+    sandbox.write("../outside/stray/SKILL.md", skill("stray", "x\n"));
+    let link = |target: &str, name: &str| {
+        let skills = sandbox.project().join(".agents/skills");
+        std::os::unix::fs::symlink(skills.join(target), skills.join(name)).unwrap();
+    };
+    link("../../../home/.claude/skills/shared", "shared");
+    link("../../../outside/stray", "stray");
+    let names = || -> Vec<String> {
+        let list = sandbox.json(&["list", "--json"]);
+        list["skills"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(), ["own", "shared", "stray"]);
+    sandbox.write("repertoire.toml", "[scan]\nlinks = \"roots\"\n");
+    assert_eq!(names(), ["own", "shared"]);
+    let problems = sandbox.json(&["list", "--json"])["problems"].clone();
+    assert_eq!(problems[0]["rule"], "file-symlink");
+    assert_eq!(problems[0]["message"], "the symbolic link leads out of all roots and is not followed");
+    // A path that is checked alone may link into the roots of the library too.
+    let checked = sandbox.json(&["check", "--json", ".agents/skills"]);
+    assert_eq!(checked["skills"].as_array().unwrap().len(), 2);
+}

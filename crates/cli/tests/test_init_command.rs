@@ -23,7 +23,8 @@ fn a_commented_file_is_written_once() {
     # before the user's. Takes: a list of directories. Flag: --root (replaces them).
     # roots = []
 
-    # What happens to skills that share a name. Takes: quarantine, abort, last_wins, first_wins.
+    # What happens to skills of several sources that share a name; of twins within one source all but one
+    # are quarantined, whatever is chosen here. Takes: quarantine, abort, last_wins, first_wins.
     # duplicates = "quarantine"
 
     # What happens to a skill that cannot be understood. Takes: quarantine, abort.
@@ -197,6 +198,10 @@ fn a_commented_file_is_written_once() {
 
     # Whether skills inside other skills are looked for. Takes: true, false.
     # nested = false
+
+    # Where a symbolic link directly below a root may lead: anywhere, or only into the roots that are
+    # looked at. Takes: anywhere, roots.
+    # links = "anywhere"
 
     [discovery]
     # Whether `.agents/skills`, `.claude/skills` and the like are looked for from the working directory up

@@ -103,16 +103,7 @@ fn digest(body: &str) -> Digest {
 }
 
 fn loaded_skill(name: &SkillName, body: &str) -> LoadedSkill {
-    let (files, references, scripts, assets) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    let (allowed_tools, tools, outline) = (Vec::new(), Vec::new(), Vec::new());
-    let (version, license, compatibility, soft_limit) = (None, None, None, None);
-    let (name, body, digest) = (name.clone(), body.to_owned(), digest(body));
-    #[rustfmt::skip]
-    let skill = LoadedSkill {
-        name, body, digest, tokens: 1, version, license, compatibility, allowed_tools, files, more_files: 0, references,
-        scripts, assets, tools, outline, soft_limit,
-    };
-    skill
+    LoadedSkill::new(name.clone(), body)
 }
 
 impl Host {
@@ -180,11 +171,7 @@ impl Host {
     fn load(&mut self, name: &SkillName, with: Option<&SkillName>, force: bool) {
         let decision = self.ledger.decide(name, &self.on_disk(name), force, Reload::Auto);
         let answer = match decision {
-            Decision::Acknowledge { turn } => {
-                let (references, scripts, assets) = (Vec::new(), Vec::new(), Vec::new());
-                let name = name.clone();
-                Answer::Acknowledged(Acknowledged { name, turn, version: None, references, scripts, assets })
-            }
+            Decision::Acknowledge { turn } => Answer::Acknowledged(Acknowledged::new(name.clone(), turn)),
             Decision::Give(_) => Answer::Loaded(Box::new(Loaded {
                 first: with.map(|with| loaded_skill(with, &self.disk[with])).into_iter().collect(),
                 skill: loaded_skill(name, &self.disk[name]),

@@ -12,7 +12,7 @@ use repertoire_model::policy::{Action, Duplicates, NameMismatch, OnInvalid, Reso
 use repertoire_model::{Profile, RuleId, Severity};
 
 use super::agents::ConfiguredAgent;
-use super::settings::{ConfiguredRoot, Settings};
+use super::settings::{ConfiguredRoot, LinkTargets, Settings};
 
 /// A key of the configuration.
 pub(crate) struct Key {
@@ -100,6 +100,7 @@ const LISTING: Words<ResourceListing> = &[
 const RELOAD: Words<Reload> =
     &[("auto", Reload::Auto), ("always_body", Reload::AlwaysBody), ("short_ack", Reload::ShortAck)];
 const ERRORS: Words<ErrorStyle> = &[("names", ErrorStyle::Names), ("menu", ErrorStyle::Menu)];
+const LINKS: Words<LinkTargets> = &[("anywhere", LinkTargets::Anywhere), ("roots", LinkTargets::Roots)];
 /// The words for the severity of a rule.
 pub(crate) const SEVERITIES: Words<Option<Severity>> = &[
     ("off", None),
@@ -218,6 +219,7 @@ pub(crate) const KEYS: &[Key] = &[
     key!("scan.max_directories" Kind::Number(1, LARGE), Number scan.max_directories, number, None, "The most directories of a root that are looked at."),
     key!("scan.max_entries" Kind::Number(1, LARGE), Number scan.max_entries, number, None, "The most directory entries of a root that are read."),
     key!("scan.nested" Kind::Switch, Switch scan.nested, switch, None, "Whether skills inside other skills are looked for."),
+    key!("scan.links" word LINKS scan_links, None, "Where a symbolic link directly below a root may lead: anywhere, or only into the roots that are looked at."),
     key!("discovery.project" Kind::Switch, Switch discover_project, switch, None, "Whether `.agents/skills`, `.claude/skills` and the like are looked for from the working directory up to the repository root."),
     key!("discovery.user" Kind::Switch, Switch discover_user, switch, None, "Whether the same directories are looked for under the home directory."),
     Key {

@@ -26,6 +26,15 @@ pub(crate) struct ConfiguredRoot {
     pub path: PathBuf,
 }
 
+/// Where links to skills may lead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LinkTargets {
+    /// To any directory.
+    Anywhere,
+    /// Into a directory that is looked at for skills.
+    Roots,
+}
+
 /// The settings in force.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
@@ -49,6 +58,8 @@ pub(crate) struct Settings {
     pub session: SessionOptions,
     /// How far a scan goes.
     pub scan: ScanLimits,
+    /// Where links to skills may lead.
+    pub scan_links: LinkTargets,
     /// Whether the project's directories are looked for skills.
     pub discover_project: bool,
     /// Whether the user's directories are looked for skills.
@@ -85,6 +96,7 @@ impl Settings {
             estimator: Tokenizer::default(),
             session: SessionOptions::default(),
             scan: ScanLimits::default(),
+            scan_links: LinkTargets::Anywhere,
             discover_project: true,
             discover_user: true,
             packs: Vec::new(),

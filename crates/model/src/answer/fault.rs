@@ -9,6 +9,26 @@ pub struct Fault {
     pub skill: Option<String>,
     /// What is wrong.
     pub kind: FaultKind,
+    /// The files of the skill, where the skill was found and its file was not.
+    pub available: Option<Box<Available>>,
+}
+
+impl Fault {
+    /// Returns the fault `kind` of a call of `tool`.
+    pub fn new(tool: impl Into<String>, skill: Option<String>, kind: FaultKind) -> Self {
+        Self { tool: tool.into(), skill, kind, available: None }
+    }
+}
+
+/// The files that a skill is said to have, by kind, each relative to the directory of its kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Available {
+    /// Those below `references/`.
+    pub references: Vec<String>,
+    /// Those below `scripts/`.
+    pub scripts: Vec<String>,
+    /// Those below `assets/`.
+    pub assets: Vec<String>,
 }
 
 /// What is wrong with a call.

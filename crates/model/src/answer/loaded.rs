@@ -1,6 +1,7 @@
 //! Answers of `load_skill`.
 
 use super::FileText;
+use crate::document::MANIFEST_FILE;
 use crate::{Digest, FileKind, SkillName};
 
 /// A skill's instructions, with those that it needs first.
@@ -34,6 +35,12 @@ pub enum Occasion {
 pub struct LoadedSkill {
     /// Its name.
     pub name: SkillName,
+    /// What it is called by: its name, or `source:name` where another skill holds the name.
+    pub address: String,
+    /// How its `SKILL.md` is spelled.
+    pub manifest_file: String,
+    /// Where it lies, where the host lets models know.
+    pub location: Option<String>,
     /// Its instructions, byte for byte; the whole `SKILL.md` where the policy wants the frontmatter too.
     pub body: String,
     /// The digest of `body`.
@@ -66,6 +73,34 @@ pub struct LoadedSkill {
     pub soft_limit: Option<usize>,
 }
 
+impl LoadedSkill {
+    /// Returns the skill `name` with nothing but the instructions `body`, whose price is not known.
+    pub fn new(name: SkillName, body: impl Into<String>) -> Self {
+        let body = body.into();
+        Self {
+            address: name.to_string(),
+            name,
+            manifest_file: MANIFEST_FILE.to_owned(),
+            location: None,
+            digest: Digest::of(body.as_bytes()),
+            body,
+            tokens: 0,
+            version: None,
+            license: None,
+            compatibility: None,
+            allowed_tools: Vec::new(),
+            files: Vec::new(),
+            more_files: 0,
+            references: Vec::new(),
+            scripts: Vec::new(),
+            assets: Vec::new(),
+            tools: Vec::new(),
+            outline: Vec::new(),
+            soft_limit: None,
+        }
+    }
+}
+
 /// A section of a skill's instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
@@ -86,8 +121,12 @@ pub struct Section {
 pub struct Acknowledged {
     /// The skill.
     pub name: SkillName,
-    /// The turn at which it was loaded; 0 where it was part of the prompt.
+    /// The turn at which it was loaded.
     pub turn: u64,
+    /// Whether it is part of the prompt.
+    pub is_bound: bool,
+    /// What else the model should know, one sentence each.
+    pub notes: Vec<String>,
     /// Its version, where it states one.
     pub version: Option<String>,
     /// Files below `references/`, relative to it.
@@ -96,6 +135,22 @@ pub struct Acknowledged {
     pub scripts: Vec<String>,
     /// Files below `assets/`, relative to it.
     pub assets: Vec<String>,
+}
+
+impl Acknowledged {
+    /// Returns the acknowledgement of the skill `name` that was loaded at `turn`.
+    pub fn new(name: SkillName, turn: u64) -> Self {
+        Self {
+            name,
+            turn,
+            is_bound: false,
+            notes: Vec::new(),
+            version: None,
+            references: Vec::new(),
+            scripts: Vec::new(),
+            assets: Vec::new(),
+        }
+    }
 }
 
 /// A file that was asked for with `reference`, `script` or `asset`.

@@ -13,7 +13,7 @@ mod message;
 mod render;
 mod recognise;
 
-pub use fault::{Fault, FaultKind};
+pub use fault::{Available, Fault, FaultKind};
 pub use file::{FileText, Truncation};
 pub use listing::{FileList, ListedFile, ListedSkill, SkillList};
 pub use loaded::{Acknowledged, BucketText, Loaded, LoadedSkill, Occasion, Section};

@@ -1,7 +1,7 @@
 //! Golden texts of every rendering, and what must hold of them.
 
 use super::*;
-use crate::{Digest, FileKind, SkillName, SkillPath};
+use crate::{FileKind, SkillName, SkillPath};
 
 pub(super) fn name(text: &str) -> SkillName {
     SkillName::new(text).unwrap()
@@ -13,24 +13,7 @@ fn words<const N: usize>(words: [&str; N]) -> Vec<String> {
 
 /// Returns a skill with nothing but a name and instructions.
 pub(super) fn skill(name: &str, body: &str) -> LoadedSkill {
-    LoadedSkill {
-        name: self::name(name),
-        body: body.to_owned(),
-        digest: Digest::of(body.as_bytes()),
-        tokens: body.len() / 4,
-        version: None,
-        license: None,
-        compatibility: None,
-        allowed_tools: Vec::new(),
-        files: Vec::new(),
-        more_files: 0,
-        references: Vec::new(),
-        scripts: Vec::new(),
-        assets: Vec::new(),
-        tools: Vec::new(),
-        outline: Vec::new(),
-        soft_limit: None,
-    }
+    LoadedSkill { tokens: body.len() / 4, ..LoadedSkill::new(self::name(name), body) }
 }
 
 pub(super) fn loaded(skill: LoadedSkill) -> Loaded {
@@ -88,9 +71,14 @@ fn file(text: &str) -> FileText {
 }
 
 fn acknowledged(turn: u64) -> Answer {
-    let (references, scripts, assets) = (words(["a.md"]), Vec::new(), Vec::new());
     let version = (turn > 0).then(|| "1.2".to_owned());
-    Answer::Acknowledged(Acknowledged { name: name("pdf"), turn, version, references, scripts, assets })
+    let (is_bound, references) = (turn == 0, words(["a.md"]));
+    Answer::Acknowledged(Acknowledged {
+        version,
+        is_bound,
+        references,
+        ..Acknowledged::new(name("pdf"), turn)
+    })
 }
 
 fn bucket(kind: FileKind) -> Answer {
@@ -131,7 +119,7 @@ fn faults() -> Vec<Fault> {
         FaultKind::TooLarge { path },
         FaultKind::Failed { reason: "input/output error".to_owned() },
     ];
-    let fault = |kind| Fault { tool: "load_skill".to_owned(), skill: Some("pfd</skill>".to_owned()), kind };
+    let fault = |kind| Fault::new("load_skill", Some("pfd</skill>".to_owned()), kind);
     kinds.into_iter().map(fault).collect()
 }
 
@@ -169,7 +157,7 @@ fn answers() -> Vec<(&'static str, Answer)> {
     let past = FileText { first_line: 43, lines: 0, text: String::new(), ..range.clone() };
     let shown = FileText { total_lines: 50, size: 1_234, truncation: cut(20, Some(4)), ..file(fenced) };
     let long = FileText { total_lines: 2, size: 9_000, truncation: cut(5, None), ..file("aaaaa") };
-    let fault = |kind| Fault { tool: "read_skill_file".to_owned(), skill: Some("pdf".to_owned()), kind };
+    let fault = |kind| Fault::new("read_skill_file", Some("pdf".to_owned()), kind);
     vec![
         ("plain", Answer::Loaded(Box::new(loaded(skill("git", "# Git\nCommit.\n"))))),
         ("rich", Answer::Loaded(Box::new(loaded(rich())))),

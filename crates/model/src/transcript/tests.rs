@@ -14,24 +14,7 @@ fn name(text: &str) -> SkillName {
 }
 
 fn skill(name: &str, body: &str) -> LoadedSkill {
-    LoadedSkill {
-        name: self::name(name),
-        body: body.to_owned(),
-        digest: Digest::of(body.as_bytes()),
-        tokens: 3,
-        version: None,
-        license: None,
-        compatibility: None,
-        allowed_tools: Vec::new(),
-        files: Vec::new(),
-        more_files: 0,
-        references: Vec::new(),
-        scripts: Vec::new(),
-        assets: Vec::new(),
-        tools: Vec::new(),
-        outline: Vec::new(),
-        soft_limit: None,
-    }
+    LoadedSkill { tokens: 3, ..LoadedSkill::new(self::name(name), body) }
 }
 
 fn answer(name: &str, body: &str) -> String {
@@ -41,10 +24,7 @@ fn answer(name: &str, body: &str) -> String {
 }
 
 fn acknowledged(name: &str) -> String {
-    let (references, scripts, assets) = (Vec::new(), Vec::new(), Vec::new());
-    let name = self::name(name);
-    Answer::Acknowledged(Acknowledged { name, turn: 1, version: None, references, scripts, assets })
-        .render(Render::Xml, &Wording::default())
+    Answer::Acknowledged(Acknowledged::new(self::name(name), 1)).render(Render::Xml, &Wording::default())
 }
 
 fn call(id: &str, tool: &str, skill: &str) -> Value {
@@ -123,8 +103,7 @@ fn every_shape_is_read() {
 fn a_call_without_a_good_result_shows_nothing() {
     let text = answer("git", "Commit often.");
     let load = || call("1", "load_skill", "git");
-    let fault =
-        Answer::Fault(Fault { tool: "load_skill".to_owned(), skill: None, kind: FaultKind::NotPermitted });
+    let fault = Answer::Fault(Fault::new("load_skill", None, FaultKind::NotPermitted));
     check(&[load()], &[]);
     check(&[result("1", &text), load()], &[]);
     check(&[load(), result("2", &text)], &[]);

@@ -1,6 +1,5 @@
 //! The element that a skill's instructions stand in when they are part of a prompt.
 
-use repertoire_model::Digest;
 use repertoire_model::answer::{Answer, Loaded, LoadedSkill, Occasion, Render};
 
 use super::BindingOptions;
@@ -12,22 +11,12 @@ use crate::provider::Skill;
 pub(crate) fn element(skill: &Skill, options: &BindingOptions) -> String {
     let (body, document) = (skill.body(), &skill.document);
     let skill = LoadedSkill {
-        name: document.name.clone(),
-        body: body.to_owned(),
-        digest: Digest::of(body.as_bytes()),
         tokens: options.tokenizer.count(body),
         version: document.manifest.version.clone(),
         license: document.manifest.license.clone(),
         compatibility: document.manifest.compatibility.clone(),
         allowed_tools: document.manifest.allowed_tools.clone(),
-        files: Vec::new(),
-        more_files: 0,
-        references: Vec::new(),
-        scripts: Vec::new(),
-        assets: Vec::new(),
-        tools: Vec::new(),
-        outline: Vec::new(),
-        soft_limit: None,
+        ..LoadedSkill::new(document.name.clone(), body)
     };
     let loaded = Loaded { first: Vec::new(), skill, occasion: Occasion::First, notes: Vec::new() };
     Answer::Loaded(Box::new(loaded)).render(Render::Xml, &options.wording)

@@ -142,7 +142,7 @@ impl Session {
             (FaultKind::UnknownTool { tools }, None)
         };
         let about = About { skill: skill.clone(), ..About::default() };
-        Answered { answer: Answer::Fault(Fault { tool: quoted(tool), skill, kind }), about }
+        Answered { answer: Answer::Fault(Fault::new(quoted(tool), skill, kind)), about }
     }
 
     fn bad_arguments(&self, tool: &str) -> Answered {

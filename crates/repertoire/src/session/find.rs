@@ -132,7 +132,7 @@ impl Session {
     pub(crate) fn fault(&self, tool: &str, asked: Option<&str>, kind: FaultKind) -> Answer {
         let builtin = BUILTINS.iter().find(|builtin| builtin.canonical == tool);
         let tool = builtin.map_or(tool, |builtin| (builtin.name)(&self.options().names)).to_owned();
-        Answer::Fault(Fault { tool, skill: asked.map(quoted), kind })
+        Answer::Fault(Fault::new(tool, asked.map(quoted), kind))
     }
 
     /// Returns what to say of `error` about the file `path`; the machine's own paths are not the model's business.

@@ -194,14 +194,8 @@ fn occasion(presence: Presence, force: bool) -> Occasion {
 fn acknowledged(entry: &Entry, turn: u64, remembered: &Remembered) -> Answer {
     let Resources { references, scripts, assets } = remembered.resources.clone();
     let version = remembered.version.clone();
-    Answer::Acknowledged(Acknowledged {
-        name: entry.name().clone(),
-        turn,
-        version,
-        references,
-        scripts,
-        assets,
-    })
+    let acknowledged = Acknowledged::new(entry.name().clone(), turn);
+    Answer::Acknowledged(Acknowledged { version, references, scripts, assets, ..acknowledged })
 }
 
 /// Returns what of the skill is given: its instructions, or the whole file where the host wants the frontmatter too.
@@ -226,9 +220,7 @@ pub(crate) fn loaded_skill(session: &Session, entry: &Entry, opened: &OpenedSkil
     let (files, more_files) = listed_files(opened, policy.resource_listing, policy.max_listed);
     let Resources { references, scripts, assets } = Resources::of(manifest, &opened.files.files, policy);
     LoadedSkill {
-        name: entry.name().clone(),
-        body: body.to_owned(),
-        digest: Digest::of(body.as_bytes()),
+        manifest_file: entry.manifest_file.to_string(),
         tokens,
         version: manifest.version.clone(),
         license: manifest.license.clone(),
@@ -239,9 +231,9 @@ pub(crate) fn loaded_skill(session: &Session, entry: &Entry, opened: &OpenedSkil
         references,
         scripts,
         assets,
-        tools: Vec::new(),
         outline,
         soft_limit,
+        ..LoadedSkill::new(entry.name().clone(), body)
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) fn description(description: &str) -> String {
 
 /// Returns the sentence that stands in place of instructions.
 pub(super) fn acknowledgement(acknowledged: &Acknowledged) -> String {
-    let place = if acknowledged.turn == 0 { "in your prompt" } else { "above" };
+    let place = if acknowledged.is_bound { "in your prompt" } else { "above" };
     format!("{ALREADY_ACTIVE}{place}. Follow them; no need to load it again.")
 }
 

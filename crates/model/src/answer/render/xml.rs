@@ -86,7 +86,7 @@ fn outline(skill: &LoadedSkill) -> Option<String> {
 fn acknowledged(acknowledged: &Acknowledged) -> String {
     let mut tag = Tag::open("skill_active");
     tag.attribute("name", acknowledged.name.as_str());
-    if acknowledged.turn > 0 {
+    if !acknowledged.is_bound {
         tag.attribute("turn", &acknowledged.turn.to_string());
     }
     tag.optional("version", acknowledged.version.as_deref());

@@ -1,5 +1,7 @@
 //! How far a scan goes.
 
+use std::path::PathBuf;
+
 /// How deep below the root skills are looked for unless said otherwise: `root/skill/SKILL.md`.
 pub const DEFAULT_DEPTH: usize = 1;
 /// The deepest that skills are looked for.
@@ -31,4 +33,14 @@ impl Default for ScanLimits {
             nested: false,
         }
     }
+}
+
+/// Where a symbolic link directly below a root may lead; links further down are never followed.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum LinkScope {
+    /// To any directory.
+    #[default]
+    Anywhere,
+    /// Into the root itself or into one of these directories, links resolved; what leads elsewhere is reported.
+    Within(Vec<PathBuf>),
 }

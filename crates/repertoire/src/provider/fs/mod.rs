@@ -18,6 +18,6 @@ mod provider;
 #[cfg(all(test, unix))]
 mod tests;
 
-pub use limits::ScanLimits;
+pub use limits::{LinkScope, ScanLimits};
 pub(crate) use provider::holds_skills;
 pub use provider::{FsOptions, FsProvider};

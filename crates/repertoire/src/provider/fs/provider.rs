@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use repertoire_model::{Bundle, Digest, LineRange, Policy, SkillPath};
 
-use super::limits::ScanLimits;
+use super::limits::{LinkScope, ScanLimits};
 use super::open::Source;
 use super::{manifest, place, safe_dir, scan};
 use crate::Error;
@@ -23,6 +23,8 @@ pub struct FsOptions {
     pub root: PathBuf,
     /// How far skills are looked for.
     pub limits: ScanLimits,
+    /// Where links to skills may lead.
+    pub links: LinkScope,
     /// How large files may be.
     pub caps: FileCaps,
     /// What skills are held against.
@@ -38,6 +40,7 @@ impl FsOptions {
             label: label.into(),
             root: root.into(),
             limits: ScanLimits::default(),
+            links: LinkScope::default(),
             caps: FileCaps::default(),
             policy: Policy::default(),
             cache: None,

@@ -4,6 +4,8 @@
 //! visited level by level in bytewise order, so that a bound cuts off the same ones every time.
 
 use std::borrow::Cow;
+use std::fs::canonicalize;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -11,7 +13,7 @@ use repertoire_model::validate::Reporter;
 use repertoire_model::{Document, RuleId};
 
 use super::cache::{Cache, Facts};
-use super::limits::MAX_DEPTH;
+use super::limits::{LinkScope, MAX_DEPTH};
 use super::manifest::{self, Care, Manifest};
 use super::place::{Home, Place, ROOT_LOCATOR, Root, Shown};
 use super::provider::FsOptions;
@@ -129,7 +131,8 @@ impl Scanner<'_> {
             scan.problems.extend(self.over_limit());
         }
         let links = &entries.links[..entries.links.len().min(room)];
-        for visit in each(links, |visited, buffer| self.visit_link(visited.relative, buffer)) {
+        let targets = if links.is_empty() { Targets::default() } else { self.targets() };
+        for visit in each(links, |visited, buffer| self.visit_link(visited.relative, &targets, buffer)) {
             scan.found.extend(visit.found);
             scan.problems.extend(visit.problems);
         }
@@ -173,9 +176,26 @@ impl Scanner<'_> {
         visit
     }
 
-    fn visit_link(&self, relative: &str, buffer: &mut Vec<u8>) -> Visit {
+    /// Returns where links may lead.
+    fn targets(&self) -> Targets {
+        match &self.options.links {
+            LinkScope::Anywhere => Targets(None),
+            // A directory that cannot be resolved holds nothing that a link could lead to.
+            LinkScope::Within(directories) => {
+                let resolved = directories.iter().filter_map(|directory| canonicalize(directory).ok());
+                Targets(Some(resolved.chain([self.root.resolved.clone()]).collect()))
+            }
+        }
+    }
+
+    fn visit_link(&self, relative: &str, targets: &Targets, buffer: &mut Vec<u8>) -> Visit {
         match Place::link(self.root, relative) {
-            Ok(place) => self.look(&place, 0, buffer),
+            Ok(place) if targets.include(&place.resolved()) => self.look(&place, 0, buffer),
+            Ok(_) => {
+                let message = "the symbolic link leads out of all roots and is not followed".to_owned();
+                let problems = self.problem(relative, RuleId::FileSymlink, message).into_iter().collect();
+                Visit { problems, ..Visit::default() }
+            }
             // A link to a file is a file, and files are not looked at.
             Err(Fault::NotDirectory) => Visit::default(),
             Err(fault) => {
@@ -328,6 +348,18 @@ impl Scanner<'_> {
         reporter.report(rule, message);
         let path = self.shown.join(relative);
         reporter.finish().pop().map(|diagnostic| Problem { path, diagnostic })
+    }
+}
+
+/// The directories that links may lead into, without links themselves; `None` for all.
+#[derive(Default)]
+struct Targets(Option<Vec<PathBuf>>);
+
+impl Targets {
+    fn include(&self, path: &Path) -> bool {
+        self.0
+            .as_ref()
+            .is_none_or(|directories| directories.iter().any(|directory| path.starts_with(directory)))
     }
 }
 

@@ -166,6 +166,38 @@ fn links_directly_below_the_root_are_resolved_once() {
 }
 
 #[test]
+fn links_may_be_confined() {
+    let root = tempfile::tempdir().unwrap();
+    write_skill(root.path(), "skills/a");
+    write_skill(root.path(), "other/b");
+    write_skill(root.path(), "elsewhere/c");
+    let skills = root.path().join("skills");
+    symlink("a", skills.join("again")).unwrap();
+    symlink("../other/b", skills.join("b")).unwrap();
+    symlink("../elsewhere/c", skills.join("c")).unwrap();
+    // The directories are compared without links: one that is named by a link is the one behind it.
+    symlink("other", root.path().join("alias")).unwrap();
+    let listing = |directories: &[&str]| {
+        let directories = directories.iter().map(|directory| root.path().join(directory)).collect();
+        list(&FsProvider::new(FsOptions {
+            links: LinkScope::Within(directories),
+            ..FsOptions::new("test", &skills)
+        }))
+    };
+    for (directories, expect) in [
+        (&[][..], &["a", "again"][..]),
+        (&["alias", "missing"], &["a", "again", "b"]),
+        (&["other", "elsewhere"], &["a", "again", "b", "c"]),
+        // A directory whose name merely starts the same is another.
+        (&["oth", "elsewhere/c/deeper"], &["a", "again"]),
+    ] {
+        let listing = listing(directories);
+        assert_eq!(locators(&listing), expect);
+        assert_eq!(rules(&listing), vec![RuleId::FileSymlink; 4 - expect.len()]);
+    }
+}
+
+#[test]
 fn a_skill_md_may_link_to_its_source_and_no_further() {
     let root = tempfile::tempdir().unwrap();
     let skills = root.path().join("skills");
