@@ -260,7 +260,7 @@ impl Host {
             Event::FailToLoad(skill) => {
                 self.ledger.advance();
                 let (tool, kind) = ("load_skill".to_owned(), FaultKind::Gone);
-                let fault = Fault { tool, skill: Some(SKILLS[skill].to_owned()), kind };
+                let fault = Fault::new(tool, Some(SKILLS[skill].to_owned()), kind);
                 self.exchange("load_skill", &name(skill), &Answer::Fault(fault));
             }
             Event::Unload(skill) => {
