@@ -15,3 +15,4 @@ pub use builder::RegistryBuilder;
 pub use open::Registry;
 pub use resources::Resources;
 pub use snapshot::{Entry, Lookup, Route, Snapshot};
+pub(crate) use snapshot::{holder, nearest_among};

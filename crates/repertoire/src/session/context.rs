@@ -62,11 +62,18 @@ impl Session {
             Kept::Skills(names) => self.state().ledger.compacted(names),
             Kept::Messages(messages) => self.observe(messages),
         }
-        if self.options().refresh == Refresh::OnCompaction {
-            let newest = self.registry().reload().await;
-            let mut state = self.state();
-            if !Arc::ptr_eq(&state.pinned, &newest) {
-                state.pin(newest);
+        let newest = match self.options().refresh {
+            Refresh::OnCompaction => Some(self.registry().reload().await),
+            Refresh::Session | Refresh::Immediate => None,
+        };
+        self.look().await;
+        let mut state = self.state();
+        match newest {
+            Some(newest) => state.pin(&newest),
+            // The notes since the catalog was written are gone with the transcript, so they are due again.
+            None => {
+                state.announced = Arc::clone(&state.pinned);
+                state.told.clear();
             }
         }
     }
@@ -96,7 +103,7 @@ impl Session {
         for name in lost {
             let Some(entry) = self.visible(&snapshot, name.as_str()) else { continue };
             // A skill that is gone or broken by now has nothing to be put back.
-            if let Ok(skill) = self.registry().open_skill(entry).await {
+            if let Ok(skill) = crate::tool::open(self, entry).await {
                 opened.push((entry.clone(), skill));
             }
         }

@@ -4,6 +4,7 @@ mod options;
 mod open;
 mod state;
 mod find;
+mod presence;
 mod catalog;
 mod call;
 mod context;
@@ -20,4 +21,6 @@ pub use options::{
     DenyStyle, ENUM_LIMIT, READ_BYTES, REQUIRED_TOKENS, Refresh, Requires, SOFT_LIMIT_TOKENS, SessionOptions,
     Unload,
 };
+pub(crate) use find::FoundSkill;
+pub(crate) use presence::Opened;
 pub(crate) use state::Remembered;

@@ -171,4 +171,31 @@ impl SessionOptions {
             errors: self.errors,
         }
     }
+
+    /// Returns a name that two tools, or two arguments of one tool, would share.
+    pub fn clash(&self) -> Option<&str> {
+        let usual = ToolNames::default();
+        let all = |names: &'_ ToolNames| {
+            [&names.load, &names.unload, &names.read_file, &names.list_files, &names.list].map(Clone::clone)
+        };
+        let (names, usual) = (all(&self.names), all(&usual));
+        for (index, name) in names.iter().enumerate() {
+            // A tool is always understood by its usual name too, so another may not have it.
+            let is_taken = |other: usize| other != index && (names[other] == *name || usual[other] == *name);
+            if (0..names.len()).any(is_taken) {
+                let tools = [&self.names.load, &self.names.unload, &self.names.read_file];
+                let tools = tools.into_iter().chain([&self.names.list_files, &self.names.list]);
+                return tools.map(String::as_str).find(|tool| tool == name);
+            }
+        }
+        let ArgumentNames { name, skill, path, start_line, end_line } = &self.arguments;
+        let taken = |names: &[&String], fixed: &[&str]| {
+            let is_twice = |index: usize| names[..index].contains(&names[index]) || fixed.contains(&names[index].as_str());
+            (0..names.len()).find(|index| is_twice(*index))
+        };
+        let load = taken(&[name], &["reference", "script", "asset", "force"]).map(|_| name.as_str());
+        let list = || taken(&[skill], &["directory"]).map(|_| skill.as_str());
+        let file = [skill, path, start_line, end_line];
+        load.or_else(list).or_else(|| taken(&file, &[]).map(|index| file[index].as_str()))
+    }
 }
