@@ -10,9 +10,10 @@ use repertoire_model::answer::Wording;
 use repertoire_model::catalog::Tokenizer;
 use repertoire_model::prompt::{self, Fragment, compose};
 use repertoire_model::text::{shorten, visible_line};
-use repertoire_model::{Digest, SkillName, State};
+use repertoire_model::{Digest, SkillName};
 
 use crate::template::{Jinja, Renderer};
+use crate::tool::address;
 use crate::{Agent, Bind, Entry, Error, ErrorKind, Lookup, Registry, Snapshot};
 
 mod element;
@@ -199,10 +200,7 @@ fn hints(snapshot: &Snapshot, agent: &Agent, wording: &Wording) -> Result<String
     let mut lines = Vec::new();
     for (id, _) in agent.bind.iter().filter(|(_, bind)| **bind == Bind::Hint) {
         let entry = named(snapshot, agent, id)?;
-        // A skill that does not hold its name is loaded by the name with its source.
-        let name =
-            if entry.state == State::Active { entry.name().to_string() } else { entry.qualified_name() };
-        lines.push(hint(&name, &entry.document.description, wording));
+        lines.push(hint(&address(entry), &entry.document.description, wording));
     }
     Ok(lines.join("\n"))
 }

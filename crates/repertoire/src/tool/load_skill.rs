@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use repertoire_model::answer::{Acknowledged, Answer, BucketText, FaultKind, Loaded, LoadedSkill, Occasion};
 use repertoire_model::ledger::{Decision, Presence};
-use repertoire_model::policy::ResourceListing;
 use repertoire_model::{Digest, FileKind, LineRange, Severity, SkillPath, Standing, outline};
 use serde_json::{Value, json};
 
@@ -12,7 +11,7 @@ use super::arguments::{Arguments, Parameter, quoted};
 use super::definition::{About, Answered};
 use super::names::SKILL_ALIASES;
 use super::table::{Builtin, View, object, skill_name, text};
-use super::{read_skill_file, requires};
+use super::{loaded, read_skill_file, requires};
 use crate::event::EventKind;
 use crate::provider::{BoxFuture, OpenedSkill};
 use crate::registry::{Entry, Resources};
@@ -200,58 +199,18 @@ fn acknowledged(entry: &Entry, turn: u64, remembered: &Remembered) -> Answer {
 
 /// Returns what of the skill is given: its instructions, or the whole file where the host wants the frontmatter too.
 pub(crate) fn given<'s>(session: &Session, opened: &'s OpenedSkill) -> &'s str {
-    if session.options().include_frontmatter { &opened.skill.text } else { opened.skill.body() }
+    loaded::body(opened, session.options().include_frontmatter)
 }
 
-/// Returns the skill as it is given to a model.
+/// Returns the skill as it is given to a model, with an outline where it is large.
 pub(crate) fn loaded_skill(session: &Session, entry: &Entry, opened: &OpenedSkill) -> LoadedSkill {
-    let manifest = &opened.skill.document.manifest;
-    let policy = session.registry().policy();
-    let body = given(session, opened);
-    let tokens = session.price(body);
-    let soft_limit = session.exceeded_limit(body, tokens);
+    let price = |text: &str| session.price(text);
+    let include_frontmatter = session.options().include_frontmatter;
+    let skill = loaded::loaded(entry, opened, session.registry().policy(), include_frontmatter, &price);
+    let soft_limit = session.exceeded_limit(&skill.body, skill.tokens);
     let outline = match soft_limit {
-        Some(_) => {
-            let offset = opened.skill.document.body.offset;
-            outline::outline(&opened.skill.text, offset, |text| session.price(text))
-        }
+        Some(_) => outline::outline(&opened.skill.text, opened.skill.document.body.offset, price),
         None => Vec::new(),
     };
-    let (files, more_files) = listed_files(opened, policy.resource_listing, policy.max_listed);
-    let Resources { references, scripts, assets } = Resources::of(manifest, &opened.files.files, policy);
-    LoadedSkill {
-        manifest_file: entry.manifest_file.to_string(),
-        tokens,
-        version: manifest.version.clone(),
-        license: manifest.license.clone(),
-        compatibility: manifest.compatibility.clone(),
-        allowed_tools: manifest.allowed_tools.clone(),
-        files,
-        more_files,
-        references,
-        scripts,
-        assets,
-        outline,
-        soft_limit,
-        ..LoadedSkill::new(entry.name().clone(), body)
-    }
-}
-
-/// Returns the files that the skill is said to have, as many as are listed, and how many more there are.
-fn listed_files(opened: &OpenedSkill, listing: ResourceListing, most: usize) -> (Vec<String>, usize) {
-    let manifest = &opened.skill.document.manifest;
-    let found = opened.files.files.iter().filter(|file| file.kind != FileKind::Manifest);
-    let found = found.map(|file| file.path.to_string());
-    let kinds = [FileKind::Reference, FileKind::Script, FileKind::Asset];
-    let declared = kinds.into_iter().flat_map(|kind| manifest.declared(kind));
-    let mut files: Vec<String> = match listing {
-        ResourceListing::Walk => found.collect(),
-        ResourceListing::Declared => declared.collect(),
-        ResourceListing::Both => found.chain(declared).collect(),
-    };
-    files.sort_unstable();
-    files.dedup();
-    let more = files.len().saturating_sub(most);
-    files.truncate(most);
-    (files, more)
+    LoadedSkill { outline, soft_limit, ..skill }
 }
