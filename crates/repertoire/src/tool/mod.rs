@@ -22,7 +22,7 @@ use crate::session::Session;
 
 pub(crate) use arguments::quoted;
 pub use definition::{About, Answered, Definition};
-pub(crate) use load_skill::{given, loaded_skill};
+pub(crate) use load_skill::{digest, given, loaded_skill, open};
 pub(crate) use loaded::address;
 pub(crate) use names::SKILL_ALIASES;
 pub use names::{ArgumentNames, ToolNames};
