@@ -15,4 +15,5 @@ pub use builder::RegistryBuilder;
 pub use open::Registry;
 pub use resources::Resources;
 pub use snapshot::{Entry, Lookup, Route, Snapshot};
+pub(crate) use requires::cycle;
 pub(crate) use snapshot::{holder, nearest_among};

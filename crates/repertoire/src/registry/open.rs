@@ -53,6 +53,8 @@ struct Shared {
 
 /// How many times as long as the last look at the library took the next one waits at least, where nobody insists on it.
 const PACE: u32 = 10;
+/// A look that takes no longer than this is not worth waiting for.
+const CHEAP: Duration = Duration::from_millis(5);
 
 /// The newest snapshot.
 struct Current {
@@ -135,11 +137,11 @@ impl Registry {
 
     /// Looks at the library again unless that was done a moment ago, and returns the newest snapshot.
     ///
-    /// However often it is called, no more than a tenth of the time goes into looking.
+    /// However often it is called on a large library, no more than a tenth of the time goes into looking.
     pub async fn reload_if_due(&self) -> Arc<Snapshot> {
         let last = *self.shared.pace.lock().unwrap_or_else(PoisonError::into_inner);
         match last {
-            Some((ended, cost)) if ended.elapsed() < cost * PACE => self.snapshot(),
+            Some((ended, cost)) if cost > CHEAP && ended.elapsed() < cost * PACE => self.snapshot(),
             _ => self.reload().await,
         }
     }

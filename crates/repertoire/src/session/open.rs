@@ -84,7 +84,7 @@ impl Session {
         let snapshot = registry.snapshot();
         let wording = registry.equipment().options.wording();
         if let Some(agent) = &agent {
-            let prompt = AgentPrompt::load_within(&registry, agent, &ceilings, &binding_options(&registry)).await?;
+            let prompt = AgentPrompt::load(&registry, agent, &binding_options(&registry)).await?;
             for (name, digest) in prompt.bound {
                 ledger.bound(&name, digest);
             }
@@ -125,7 +125,7 @@ impl Session {
         let mut fragments = Vec::new();
         if let Some(agent) = &self.agent {
             let options = binding_options(&self.registry);
-            let prompt = AgentPrompt::load_within(&self.registry, agent, &self.ceilings, &options).await?;
+            let prompt = AgentPrompt::load(&self.registry, agent, &options).await?;
             self.prompt_shown(&prompt.bound);
             fragments = prompt.fragments;
         }

@@ -224,7 +224,7 @@ fn occasion(presence: Presence, force: bool) -> Occasion {
 
 fn acknowledged(entry: &Entry, decision: Decision, remembered: &Remembered, notes: Vec<String>) -> Answer {
     let (turn, is_bound) = match decision {
-        Decision::Acknowledge { turn, is_bound } => (turn, is_bound),
+        Decision::Acknowledge { turn } => (turn, turn == 0),
         Decision::Give(_) => (0, false),
     };
     let Resources { references, scripts, assets } = remembered.resources.clone();

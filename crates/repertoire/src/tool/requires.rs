@@ -9,7 +9,7 @@ use repertoire_model::answer::LoadedSkill;
 use super::load_skill::{loaded_skill, open};
 use super::quoted;
 use crate::provider::BoxFuture;
-use crate::registry::{Entry, Snapshot};
+use crate::registry::{self, Entry, Snapshot};
 use crate::session::{Opened, Remembered, Requires, Session};
 
 /// The most required skills that are followed for one call.
@@ -43,6 +43,12 @@ impl Gathered {
     pub(super) fn given(self, given: &[bool]) -> Required {
         let loaded = self.loaded.into_iter().zip(given).filter(|(_, given)| **given).map(|(skill, _)| skill);
         Required { loaded: loaded.collect(), notes: notes(&self.pending, self.notes) }
+    }
+
+    fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
     }
 }
 
@@ -80,6 +86,9 @@ pub(super) async fn gather(session: &Session, entry: &Entry, ids: &[String]) -> 
         return Gathered::default();
     }
     let snapshot = session.registry().snapshot();
+    if session.options().requires == Requires::Hint {
+        return named(session, &snapshot, entry, ids);
+    }
     let mut walk = Walk {
         session,
         snapshot: &snapshot,
@@ -90,6 +99,35 @@ pub(super) async fn gather(session: &Session, entry: &Entry, ids: &[String]) -> 
     };
     walk.follow(ids).await;
     walk.gathered
+}
+
+/// Returns what is to be said of the skills `ids` that `entry` requires, none of which is loaded with it.
+fn named(session: &Session, snapshot: &Snapshot, entry: &Entry, ids: &[String]) -> Gathered {
+    let mut gathered = Gathered::default();
+    for id in ids {
+        match session.visible(snapshot, id) {
+            None => gathered.note(unavailable("This skill", id)),
+            Some(required) if required.name() == entry.name() || session.is_active(required.name()) => {}
+            Some(required) => {
+                let name = required.name().to_string();
+                if !gathered.pending.contains(&name) {
+                    gathered.pending.push(name);
+                }
+            }
+        }
+    }
+    if let Some(cycle) = registry::cycle(entry, snapshot) {
+        gathered.note(circle(&cycle.iter().map(SkillName::as_str).collect::<Vec<_>>()));
+    }
+    gathered
+}
+
+fn unavailable(who: &str, id: &str) -> String {
+    format!("{who} requires `{}`, which is not available.", quoted(id))
+}
+
+fn circle(names: &[&str]) -> String {
+    format!("Skills that require each other: {}.", names.join(", "))
 }
 
 struct Walk<'a> {
@@ -118,28 +156,20 @@ impl Walk<'_> {
                 [_] | [] => "This skill".to_owned(),
                 [.., last] => format!("`{last}`"),
             };
-            self.note(format!("{who} requires `{}`, which is not available.", quoted(id)));
+            self.gathered.note(unavailable(&who, id));
             return;
         };
         let name = entry.name().clone();
         if self.path.contains(&name) {
             let around = self.path.iter().skip_while(|on_path| **on_path != name).chain([&name]);
-            let around: Vec<&str> = around.map(SkillName::as_str).collect();
-            self.note(format!("Skills that require each other: {}.", around.join(", ")));
+            let note = circle(&around.map(SkillName::as_str).collect::<Vec<_>>());
+            self.gathered.note(note);
             return;
         }
         if self.session.is_active(&name) || !self.seen.insert(name.clone()) {
             return;
         }
-        if self.session.options().requires == Requires::Hint {
-            // Whoever loads it is told what it requires in turn; only what leads back here is told of now.
-            if self.path.len() == 1 {
-                self.gathered.pending.push(name.to_string());
-            }
-            self.deeper(&entry, name).await;
-        } else {
-            self.load(&entry, name).await;
-        }
+        self.load(&entry, name).await;
     }
 
     /// Follows what `entry` requires itself.
@@ -170,11 +200,5 @@ impl Walk<'_> {
         let remembered = Arc::new(Remembered::of(entry, &skill, opened.mark.clone()));
         self.gathered.opened.push(Opened { name, remembered });
         self.gathered.loaded.push(skill);
-    }
-
-    fn note(&mut self, note: String) {
-        if !self.gathered.notes.contains(&note) {
-            self.gathered.notes.push(note);
-        }
     }
 }
