@@ -68,7 +68,7 @@ pub enum FaultKind {
     BadArgument {
         /// The argument.
         name: String,
-        /// What it takes.
+        /// What it takes, as `a string`; or a sentence of its own, which begins with a capital letter.
         expected: String,
     },
     /// The tool takes no such argument.
