@@ -33,6 +33,7 @@ pub struct Available {
 
 /// What is wrong with a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FaultKind {
     /// No skill has that name, or none that this agent may know of.
     UnknownSkill {

@@ -5,6 +5,7 @@ use crate::{Digest, SkillName};
 
 /// What a tool answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Answer {
     /// A skill's instructions.
     Loaded(Box<Loaded>),

@@ -185,6 +185,7 @@ fn outcome(answer: &Answer) -> Outcome {
         | FaultKind::NotDirectory { .. }
         | FaultKind::Binary { .. }
         | FaultKind::TooLarge { .. } => Outcome::Invalid,
-        FaultKind::Broken { .. } | FaultKind::Failed { .. } => Outcome::Error,
+        // Broken, failed, and whatever is added.
+        _ => Outcome::Error,
     }
 }

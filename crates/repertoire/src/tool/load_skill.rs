@@ -109,7 +109,7 @@ fn asked<'a>(session: &Session, arguments: Arguments<'a>) -> Result<Asked<'a>, F
     for (kind, parameter) in &BUCKETS {
         let Some(written) = arguments.text(parameter)?.filter(|_| options.bucket_arguments) else { continue };
         if file.is_some() {
-            let expected = "only one of reference, script and asset a call".to_owned();
+            let expected = "Give only one of reference, script, asset".to_owned();
             return Err(FaultKind::BadArgument { name: parameter.name.to_owned(), expected });
         }
         file = Some((*kind, written));

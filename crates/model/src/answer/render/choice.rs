@@ -7,6 +7,7 @@ use crate::answer::{Answer, Wording};
 
 /// How an answer is written down.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Render {
     /// Content in elements that it cannot close; the default for models.
     #[default]
