@@ -196,9 +196,7 @@ impl Session {
 
 /// Returns how the prompts of this registry's agents are made.
 fn binding_options(registry: &Registry) -> BindingOptions {
-    let options = &registry.equipment().options;
-    let (wording, tokenizer) = (options.wording(), options.catalog.tokenizer);
-    BindingOptions { wording, tokenizer, ..BindingOptions::default() }
+    BindingOptions::of(&registry.equipment().options)
 }
 
 /// Returns an id that no other session has, as far as clock and process number go.

@@ -168,4 +168,14 @@ impl SessionOptions {
             errors: self.errors,
         }
     }
+
+    /// Returns how catalogs are written: as the host chose, with the names that its tools have.
+    pub fn catalog_options(&self) -> CatalogOptions {
+        CatalogOptions {
+            tool_name: self.names.load.clone(),
+            name_argument: self.arguments.name.clone(),
+            file_tool: Some(self.names.read_file.clone()),
+            ..self.catalog.clone()
+        }
+    }
 }
