@@ -144,7 +144,7 @@ fn what_breaks_after_it_was_listed_is_no_empty_prompt() {
     let agent = Agent { uses_skills: words(&["a"]), ..Agent::new("x") };
     let load = || pollster::block_on(AgentPrompt::load(&registry, &agent, &BindingOptions::default()));
     assert!(load().unwrap().text().contains("Body."));
-    for broken in [b"---\nname: a\n---\nBody.\n".to_vec(), b"\xff".to_vec(), vec![b'x'; 2 << 20]] {
+    for broken in [b"---\nname: a\ndescription: x\n".to_vec(), b"\xff".to_vec(), vec![b'x'; 2 << 20]] {
         std::fs::write(&file, broken).unwrap();
         let error = load().unwrap_err();
         assert_eq!(
