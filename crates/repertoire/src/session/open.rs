@@ -15,7 +15,7 @@ use repertoire_model::{SkillName, State as SkillState};
 use super::options::SessionOptions;
 use super::state::State;
 use crate::agent::{Agent, Inherit};
-use crate::binding::{AgentPrompt, BindingOptions};
+use crate::binding::{AgentPrompt, BindingOptions, Bound};
 use crate::registry::{Entry, Registry};
 use crate::{Error, ErrorKind};
 
@@ -124,6 +124,24 @@ impl Session {
         }
         fragments.push(Fragment::new("skills", prompt::SKILLS, self.catalog().text.to_string()));
         Ok(prompt::compose(&fragments))
+    }
+
+    /// Tells the session that its model has a prompt with the instructions of these skills, with the digest of each.
+    ///
+    /// It is for hosts that put the prompt together elsewhere, as for a role; [`Session::prompt`] does it by itself.
+    pub fn prompt_shown(&self, bound: &[Bound]) {
+        let mut state = self.state();
+        bound.iter().for_each(|(name, digest)| state.ledger.bound(name, *digest));
+    }
+
+    /// Returns the system prompt as [`Session::prompt`] does, and waits for it.
+    pub fn prompt_blocking(&self) -> Result<String, Error> {
+        pollster::block_on(self.prompt())
+    }
+
+    /// Opens a session as [`Session::subagent`] does, and waits for it.
+    pub fn subagent_blocking(&self, agent: Option<&str>) -> Result<Self, Error> {
+        pollster::block_on(self.subagent(agent))
     }
 
     /// Returns what tells this session from all others.

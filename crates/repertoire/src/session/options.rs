@@ -113,6 +113,8 @@ pub struct SessionOptions {
     pub enum_limit: usize,
     /// Whether a skill's frontmatter is given with its instructions.
     pub include_frontmatter: bool,
+    /// Whether models are told where a skill lies, so that they can run its scripts with a shell of their own.
+    pub show_location: bool,
     /// The most bytes of a file that one call reads.
     pub read_bytes: usize,
     /// The number of tokens from which instructions come with a warning and an outline.
@@ -143,6 +145,7 @@ impl Default for SessionOptions {
             unload_tool: true,
             enum_limit: ENUM_LIMIT,
             include_frontmatter: false,
+            show_location: false,
             read_bytes: READ_BYTES,
             soft_limit: SOFT_LIMIT_TOKENS,
             errors: ErrorStyle::default(),

@@ -87,10 +87,6 @@ impl<'a> Take<'a> {
         Self { all, position: 0 }
     }
 
-    pub(super) fn position(&self) -> usize {
-        self.position
-    }
-
     pub(super) fn remaining(&self) -> usize {
         self.all.len() - self.position
     }
@@ -99,16 +95,11 @@ impl<'a> Take<'a> {
         self.remaining() == 0
     }
 
-    /// Passes over `length` bytes and returns where they are.
-    pub(super) fn range(&mut self, length: usize) -> Option<Range<usize>> {
-        let range = self.position..self.position.checked_add(length)?;
-        self.position = self.all.get(range.clone()).map(|_| range.end)?;
-        Some(range)
-    }
-
     pub(super) fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let range = self.range(length)?;
-        self.all.get(range)
+        let end = self.position.checked_add(length)?;
+        let bytes = self.all.get(self.position..end)?;
+        self.position = end;
+        Some(bytes)
     }
 
     pub(super) fn array<const N: usize>(&mut self) -> Option<[u8; N]> {

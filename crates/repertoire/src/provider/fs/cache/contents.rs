@@ -1,4 +1,4 @@
-//! What a cache file holds, and what it depends on.
+//! What a cache holds, and what it depends on.
 
 use std::ops::Range;
 use std::path::Path;
@@ -10,19 +10,13 @@ use repertoire_model::{Document, FINGERPRINT, RuleId};
 use super::super::FsOptions;
 use super::super::root_entries::{RootEntries, RootManifest};
 use super::super::safe_dir::Stamp;
-use super::codec::{Reader, Take, Writer};
+use super::codec::{Reader, Writer};
 use super::document;
 use super::facts::Facts;
+use super::head::{FORMAT, Head, checksum};
 
-/// The first bytes of every cache file.
-pub(super) const MAGIC: &[u8; 8] = b"REPCACHE";
-/// The version of everything after the magic.
-pub(super) const FORMAT: u32 = 3;
 /// A file that changed less than this before it was read may change again without its times showing it.
 const RACY_NANOSECONDS: i64 = 2_000_000_000;
-
-/// From this size on, in bytes, a cache is verified and decoded at the same time.
-const LARGE_BYTES: usize = 256 * 1024;
 
 /// The least bytes of a skill in the index, without its texts.
 const SLOT_BYTES: usize = 48;
@@ -45,30 +39,7 @@ pub(crate) fn key(options: &FsOptions, resolved: &Path) -> String {
     format!("{FORMAT}\n{version}\n{FINGERPRINT}\n{policy:?}\n{cap}\n{}", resolved.to_string_lossy())
 }
 
-/// Returns a checksum of `bytes` that any change within eight bytes in a row is sure to change.
-///
-/// It guards against damage, not against whoever may write to the directory: they could replace the documents as well.
-/// Four lanes keep the processor busy, so that a cache of megabytes costs next to nothing to verify.
-pub(super) fn checksum(bytes: &[u8]) -> u64 {
-    const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
-    let mix = |lane: u64, word: u64| (lane ^ word).wrapping_mul(ODD).rotate_left(29);
-    let mut lanes = [bytes.len() as u64, 1, 2, 3];
-    let mut blocks = bytes.chunks_exact(32);
-    let mut take = |block: &[u8]| {
-        for (lane, word) in lanes.iter_mut().zip(block.chunks_exact(8)) {
-            let mut bytes = [0; 8];
-            bytes.copy_from_slice(word);
-            *lane = mix(*lane, u64::from_le_bytes(bytes));
-        }
-    };
-    blocks.by_ref().for_each(&mut take);
-    let mut last = [0; 32];
-    last[..blocks.remainder().len()].copy_from_slice(blocks.remainder());
-    take(&last);
-    lanes.into_iter().fold(0, mix)
-}
-
-/// One skill of a cache; where its parts stand in the texts and in the bytes.
+/// One skill of a cache; where its parts stand in the texts and in the blocks.
 #[derive(Debug, Clone)]
 struct Slot {
     path: Range<usize>,
@@ -83,7 +54,8 @@ struct Slot {
 /// The file is an index of all skills and then, one behind the other, what is remembered of each.
 #[derive(Debug)]
 pub(crate) struct Cache {
-    bytes: Vec<u8>,
+    /// What is remembered of each skill.
+    blocks: Vec<u8>,
     /// The texts of the index.
     texts: String,
     rules: Vec<RuleId>,
@@ -110,22 +82,22 @@ pub(crate) struct Remembered<'a> {
 }
 
 impl Cache {
-    /// Returns the cache in `bytes` if it is whole and that of `key`.
-    pub(crate) fn decode(bytes: Vec<u8>, key: &str) -> Option<Self> {
-        let mut file = Take::new(&bytes);
-        if file.array()? != *MAGIC || u32::from_le_bytes(file.array()?) != FORMAT {
-            return None;
-        }
-        let expected = u64::from_le_bytes(file.array()?);
-        let payload = bytes.get(file.position()..)?;
-        let is_whole = || checksum(payload) == expected;
-        let (is_whole, contents) = if payload.len() < LARGE_BYTES {
-            (is_whole(), Contents::decode(file, key))
-        } else {
-            rayon::join(is_whole, || Contents::decode(file, key))
+    /// Returns the cache whose head is `head`, if it is whole and that of `key`. Its parts are read side by side.
+    pub(super) fn assemble(
+        head: &Head,
+        index: impl FnOnce() -> Option<Vec<u8>> + Send,
+        blocks: impl FnOnce() -> Option<Vec<u8>> + Send,
+        key: &str,
+    ) -> Option<Self> {
+        let index = || {
+            let index = index().filter(|index| checksum(index) == head.index_checksum)?;
+            Contents::decode(&index, key)
         };
-        let Contents { texts, rules, root, slots } = contents.filter(|_| is_whole)?;
-        Some(Self { bytes, texts, rules, root, slots })
+        let blocks = || blocks().filter(|blocks| checksum(blocks) == head.blocks_checksum);
+        let (contents, blocks) =
+            if head.is_large() { rayon::join(index, blocks) } else { (index(), blocks()) };
+        let (Contents { texts, rules, root, slots, end }, blocks) = (contents?, blocks?);
+        (end == blocks.len()).then_some(Self { blocks, texts, rules, root, slots })
     }
 
     /// Returns how many skills it remembers.
@@ -177,34 +149,36 @@ impl Cache {
     }
 
     fn block(&self, range: &Range<usize>) -> &[u8] {
-        self.bytes.get(range.clone()).unwrap_or_default()
+        self.blocks.get(range.clone()).unwrap_or_default()
     }
 }
 
-/// What the file of a cache says, on condition that it is whole.
+/// What the index of a cache says.
 struct Contents {
     texts: String,
     rules: Vec<RuleId>,
     root: Option<RootSlot>,
     slots: Vec<Slot>,
+    /// Where the blocks end.
+    end: usize,
 }
 
 impl Contents {
-    fn decode(mut file: Take<'_>, key: &str) -> Option<Self> {
-        let length = usize::try_from(u32::from_le_bytes(file.array()?)).ok()?;
-        let mut index = Reader::new(file.take(length)?)?;
+    fn decode(index: &[u8], key: &str) -> Option<Self> {
+        let mut index = Reader::new(index)?;
         if index.text()? != key {
             return None;
         }
         let rules = index.list(|index| RuleId::parse(index.text()?))?;
         let root = if index.bool()? { Some(root(&mut index)?) } else { None };
         let mut slots: Vec<Slot> = Vec::with_capacity(index.remaining() / SLOT_BYTES);
+        let mut end = 0;
         while !index.is_at_end() {
-            slots.push(slot(&mut index, &mut file)?);
+            slots.push(slot(&mut index, &mut end)?);
         }
         let texts = index.texts().to_owned();
         let sorted = slots.is_sorted_by(|a, b| texts.get(a.path.clone()) < texts.get(b.path.clone()));
-        (file.is_at_end() && sorted).then_some(Self { texts, rules, root, slots })
+        sorted.then_some(Self { texts, rules, root, slots, end })
     }
 }
 
@@ -235,11 +209,15 @@ fn stamp(index: &mut Reader<'_>) -> Option<Stamp> {
     })
 }
 
-/// Reads a skill from the `index`, and passes over what the `file` remembers of it.
-fn slot(index: &mut Reader<'_>, file: &mut Take<'_>) -> Option<Slot> {
+/// Reads a skill from the `index`; its blocks begin at `end`, which becomes where they end.
+fn slot(index: &mut Reader<'_>, end: &mut usize) -> Option<Slot> {
     let (path, manifest_file) = (index.text_range()?, index.text_range()?);
     let stamp = stamp(index)?;
-    let mut block = || file.range(index.number()?);
+    let mut block = || {
+        let start = *end;
+        *end = start.checked_add(index.number()?)?;
+        Some(start..*end)
+    };
     let (facts, document) = (block()?, block()?);
     Some(Slot { path, manifest_file, stamp, facts, document })
 }
@@ -343,20 +321,10 @@ impl Builder {
     /// Returns the bytes of the file.
     pub(crate) fn finish(self) -> Vec<u8> {
         let index = self.index.finish();
-        let mut payload = Vec::with_capacity(size_of::<u32>() + index.len() + self.blocks.len());
-        payload.extend_from_slice(&u32::try_from(index.len()).unwrap_or(u32::MAX).to_le_bytes());
-        payload.extend_from_slice(&index);
-        payload.extend_from_slice(&self.blocks);
-        sealed(&payload)
+        let mut bytes = Head::of(&index, &self.blocks).encode();
+        bytes.reserve_exact(index.len() + self.blocks.len());
+        bytes.extend_from_slice(&index);
+        bytes.extend_from_slice(&self.blocks);
+        bytes
     }
-}
-
-/// Returns a file that holds `payload`.
-pub(super) fn sealed(payload: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(payload.len() + 32);
-    bytes.extend_from_slice(MAGIC);
-    bytes.extend_from_slice(&FORMAT.to_le_bytes());
-    bytes.extend_from_slice(&checksum(payload).to_le_bytes());
-    bytes.extend_from_slice(payload);
-    bytes
 }

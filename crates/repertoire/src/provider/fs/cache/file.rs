@@ -1,6 +1,7 @@
 //! The file a cache lies in.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use repertoire_model::Digest;
 
 use super::super::safe_dir::SafeDir;
 use super::Cache;
+use super::head::Head;
 use crate::stored;
 
 /// The largest cache that is read or written, in bytes.
@@ -49,9 +51,21 @@ impl CacheFile {
 
     /// Reads the cache, if it is there and whole.
     pub(crate) fn load(&self) -> Option<Cache> {
-        let mut bytes = Vec::new();
-        SafeDir::open(&self.directory).ok()?.read(&self.name, MAX_BYTES, &mut bytes).ok()?;
-        Cache::decode(bytes, &self.key)
+        let directory = SafeDir::open(&self.directory).ok()?;
+        let (mut file, stamp) = directory.open_file(&self.name).ok()?;
+        if stamp.size > MAX_BYTES {
+            return None;
+        }
+        let mut head = [0; Head::BYTES];
+        file.read_exact(&mut head).ok()?;
+        let head = Head::decode(head, stamp.size)?;
+        let blocks = || {
+            // A handle of its own has a position of its own; what replaced the file meanwhile is another cache.
+            let (mut file, _) = directory.open_file(&self.name).ok().filter(|(_, again)| *again == stamp)?;
+            file.seek(SeekFrom::Start(head.blocks_start()?)).ok()?;
+            exactly(&mut file, head.blocks_bytes)
+        };
+        Cache::assemble(&head, || exactly(&mut file, head.index_bytes), blocks, &self.key)
     }
 
     /// Replaces the cache. Whoever reads it meanwhile has the old one.
@@ -63,4 +77,11 @@ impl CacheFile {
         stored::prune(&self.directory, SUFFIX, MAX_FILES, STALE);
         Ok(())
     }
+}
+
+/// Reads the next `length` bytes of `file`; its size is known to allow for them.
+fn exactly(file: &mut File, length: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(usize::try_from(length).ok()?);
+    file.take(length).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 == length).then_some(bytes)
 }

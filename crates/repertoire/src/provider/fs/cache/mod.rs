@@ -10,6 +10,7 @@ mod codec;
 mod document;
 mod facts;
 mod file;
+mod head;
 mod contents;
 #[cfg(test)]
 mod tests;

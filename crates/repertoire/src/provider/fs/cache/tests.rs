@@ -8,7 +8,7 @@ use repertoire_model::{Diagnostic, Digest, Document, Manifest, RuleId, Severity,
 use super::super::root_entries::{RootEntries, RootManifest};
 use super::super::safe_dir::Stamp;
 use super::codec::Writer;
-use super::contents::sealed;
+use super::head::Head;
 use super::*;
 
 fn texts() -> impl Strategy<Value = Vec<String>> {
@@ -103,6 +103,14 @@ fn stamp() -> impl Strategy<Value = Stamp> {
     )
 }
 
+/// Returns the cache that `bytes` are, if a file of them is one.
+fn decode(bytes: Vec<u8>, key: &str) -> Option<Cache> {
+    let head = Head::decode(*bytes.first_chunk()?, bytes.len() as u64)?;
+    let start = usize::try_from(head.blocks_start()?).ok()?;
+    let index = || bytes.get(Head::BYTES..start).map(<[u8]>::to_vec);
+    Cache::assemble(&head, index, || bytes.get(start..).map(<[u8]>::to_vec), key)
+}
+
 fn root_entries() -> impl Strategy<Value = RootEntries<'static>> {
     let manifests = vec![RootManifest::None, RootManifest::Respelled, RootManifest::Exact];
     (stamp(), texts(), texts(), prop::sample::select(manifests), any::<u32>()).prop_map(
@@ -136,8 +144,8 @@ proptest! {
             builder.add(path, manifest_file, stamp, &facts, document);
         }
         let bytes = builder.finish();
-        prop_assert!(Cache::decode(bytes.clone(), "another key entirely!").is_none());
-        let cache = Cache::decode(bytes.clone(), &key).unwrap();
+        prop_assert!(decode(bytes.clone(), "another key entirely!").is_none());
+        let cache = decode(bytes.clone(), &key).unwrap();
         prop_assert_eq!(cache.len(), skills.len());
         prop_assert_eq!(&cache.root_entries(), &root);
         let mut again = Builder::new(&key, cache.root_entries().as_ref());
@@ -158,16 +166,15 @@ proptest! {
         let rules: Vec<RuleId> = RULES.iter().map(|rule| rule.id).collect();
         let _ = document::decode(&bytes, &rules);
         let _ = Facts::decode(&bytes);
-        prop_assert!(Cache::decode(bytes.clone(), "key").is_none());
+        prop_assert!(decode(bytes.clone(), "key").is_none());
         // The same behind a sound head, so that the checksum does not do all the work.
         let mut index = Writer::default();
         index.text("key");
         index.bytes.extend_from_slice(&bytes);
         let index = index.finish();
-        let mut payload = u32::try_from(index.len()).unwrap().to_le_bytes().to_vec();
-        payload.extend_from_slice(&index);
-        let whole = sealed(&payload);
-        if let Some(cache) = Cache::decode(whole, "key") {
+        let mut whole = Head::of(&index, &[]).encode();
+        whole.extend_from_slice(&index);
+        if let Some(cache) = decode(whole, "key") {
             for (_, remembered) in cache.all() {
                 let _ = (remembered.document(), remembered.facts());
             }
@@ -191,16 +198,16 @@ fn every_flipped_byte_is_seen() {
     let mut builder = Builder::new("key", None);
     builder.add("a", "SKILL.md", &Stamp::default(), &Facts::default(), &document);
     let bytes = builder.finish();
-    assert_eq!(Cache::decode(bytes.clone(), "key").unwrap().find("a").unwrap().document(), Some(document));
+    assert_eq!(decode(bytes.clone(), "key").unwrap().find("a").unwrap().document(), Some(document));
     for position in 0..bytes.len() {
         for flip in [1, 0x80, 0xFF] {
             let mut bytes = bytes.clone();
             bytes[position] ^= flip;
-            assert!(Cache::decode(bytes, "key").is_none(), "{position}");
+            assert!(decode(bytes, "key").is_none(), "{position}");
         }
     }
     for length in 0..bytes.len() {
-        assert!(Cache::decode(bytes[..length].to_vec(), "key").is_none());
+        assert!(decode(bytes[..length].to_vec(), "key").is_none());
     }
 }
 

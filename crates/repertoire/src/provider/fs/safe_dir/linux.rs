@@ -1,6 +1,6 @@
 //! The implementation for Linux: `openat2`, or `openat` component by component where that is missing.
 
-use std::fs::canonicalize;
+use std::fs::{File, canonicalize};
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -96,6 +96,13 @@ impl SafeDir {
     pub(crate) fn open_mounted(&self, name: &str) -> Result<Self, Fault> {
         let handle = openat(&self.handle, name, DIRECTORY, Mode::empty()).map_err(fault)?;
         Ok(Self { handle, stepwise: self.stepwise })
+    }
+
+    /// Opens the regular file at `path`.
+    pub(crate) fn open_file(&self, path: &str) -> Result<(File, Stamp), Fault> {
+        let file = self.open_at(path, FILE)?;
+        let stamp = regular(&fstat(&file).map_err(fault)?)?;
+        Ok((File::from(file), stamp))
     }
 
     /// Reads the regular file at `path` into `buffer`, if it is at most `cap` bytes.

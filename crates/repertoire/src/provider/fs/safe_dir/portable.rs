@@ -75,9 +75,16 @@ impl SafeDir {
         current.map(|handle| Self { handle }).ok_or(Fault::Missing)
     }
 
+    /// Opens the regular file at `path`.
+    pub(crate) fn open_file(&self, path: &str) -> Result<(std::fs::File, Stamp), Fault> {
+        let file = self.open_regular(path)?;
+        let stamp = regular(&file.metadata().map_err(fault)?)?;
+        Ok((file.into_std(), stamp))
+    }
+
     /// Reads the regular file at `path` into `buffer`, if it is at most `cap` bytes.
     pub(crate) fn read(&self, path: &str, cap: u64, buffer: &mut Vec<u8>) -> Result<Stamp, Fault> {
-        let mut file = self.open_file(path)?;
+        let mut file = self.open_regular(path)?;
         let stamp = regular(&file.metadata().map_err(fault)?)?;
         fill(&mut file, &stamp, cap, buffer)?;
         Ok(stamp)
@@ -85,7 +92,7 @@ impl SafeDir {
 
     /// Reads as [`SafeDir::read`] does and makes sure that the file did not change meanwhile.
     pub(crate) fn read_settled(&self, path: &str, cap: u64, buffer: &mut Vec<u8>) -> Result<Stamp, Fault> {
-        let mut file = self.open_file(path)?;
+        let mut file = self.open_regular(path)?;
         let stamp = regular(&file.metadata().map_err(fault)?)?;
         fill(&mut file, &stamp, cap, buffer)?;
         let after = regular(&file.metadata().map_err(fault)?)?;
@@ -123,7 +130,7 @@ impl SafeDir {
         Ok(Entries { entries, more: false })
     }
 
-    fn open_file(&self, path: &str) -> Result<File, Fault> {
+    fn open_regular(&self, path: &str) -> Result<File, Fault> {
         let (directory, name) = match path.rsplit_once('/') {
             Some((directory, name)) => (Some(self.open_dir(directory)?), name),
             None => (None, path),

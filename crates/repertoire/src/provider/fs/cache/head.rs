@@ -1,0 +1,96 @@
+//! The first bytes of a cache file: what it is, and what tells whether the rest is whole.
+
+use super::codec::Take;
+
+/// The first bytes of every cache file.
+const MAGIC: &[u8; 8] = b"REPCACHE";
+
+/// The version of everything after the magic.
+pub(super) const FORMAT: u32 = 3;
+
+/// From this size on, in bytes, reading the blocks takes longer than it takes to start a thread for it.
+const LARGE_BYTES: u64 = 256 * 1024;
+
+/// The head of a cache file. Behind it stands an index of all skills, and then what is remembered of each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Head {
+    pub(super) index_bytes: u64,
+    pub(super) index_checksum: u64,
+    pub(super) blocks_bytes: u64,
+    pub(super) blocks_checksum: u64,
+}
+
+impl Head {
+    /// How many bytes it takes.
+    pub(super) const BYTES: usize = MAGIC.len() + size_of::<u32>() + 4 * size_of::<u64>();
+
+    /// Returns the head of a file with these parts.
+    pub(super) fn of(index: &[u8], blocks: &[u8]) -> Self {
+        Self {
+            index_bytes: index.len() as u64,
+            index_checksum: checksum(index),
+            blocks_bytes: blocks.len() as u64,
+            blocks_checksum: checksum(blocks),
+        }
+    }
+
+    pub(super) fn encode(&self) -> Vec<u8> {
+        let Self { index_bytes, index_checksum, blocks_bytes, blocks_checksum } = *self;
+        let mut bytes = Vec::with_capacity(Self::BYTES);
+        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(&FORMAT.to_le_bytes());
+        for number in [index_bytes, index_checksum, blocks_bytes, blocks_checksum] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// Returns the head that `bytes` are, if the file has as many as it says.
+    pub(super) fn decode(bytes: [u8; Self::BYTES], file_bytes: u64) -> Option<Self> {
+        let mut take = Take::new(&bytes);
+        if take.array()? != *MAGIC || u32::from_le_bytes(take.array()?) != FORMAT {
+            return None;
+        }
+        let mut number = || take.array().map(u64::from_le_bytes);
+        let head = Self {
+            index_bytes: number()?,
+            index_checksum: number()?,
+            blocks_bytes: number()?,
+            blocks_checksum: number()?,
+        };
+        (head.blocks_start()?.checked_add(head.blocks_bytes)? == file_bytes).then_some(head)
+    }
+
+    /// Returns where the blocks start in the file.
+    pub(super) fn blocks_start(&self) -> Option<u64> {
+        (Self::BYTES as u64).checked_add(self.index_bytes)
+    }
+
+    /// Returns whether the parts are better read side by side.
+    pub(super) fn is_large(&self) -> bool {
+        self.blocks_bytes >= LARGE_BYTES
+    }
+}
+
+/// Returns a checksum of `bytes` that any change within eight bytes in a row is sure to change.
+///
+/// It guards against damage, not against whoever may write to the directory: they could replace the documents as well.
+/// Four lanes keep the processor busy, so that a cache of megabytes costs next to nothing to verify.
+pub(super) fn checksum(bytes: &[u8]) -> u64 {
+    const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
+    let mix = |lane: u64, word: u64| (lane ^ word).wrapping_mul(ODD).rotate_left(29);
+    let mut lanes = [bytes.len() as u64, 1, 2, 3];
+    let mut blocks = bytes.chunks_exact(32);
+    let mut take = |block: &[u8]| {
+        for (lane, word) in lanes.iter_mut().zip(block.chunks_exact(8)) {
+            let mut bytes = [0; 8];
+            bytes.copy_from_slice(word);
+            *lane = mix(*lane, u64::from_le_bytes(bytes));
+        }
+    };
+    blocks.by_ref().for_each(&mut take);
+    let mut last = [0; 32];
+    last[..blocks.remainder().len()].copy_from_slice(blocks.remainder());
+    take(&last);
+    lanes.into_iter().fold(0, mix)
+}
