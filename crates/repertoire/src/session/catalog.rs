@@ -71,15 +71,9 @@ impl Session {
         }
     }
 
-    /// Returns how the catalog is written: as the host chose, with the names that its tools have.
+    /// Returns how the catalog is written.
     fn catalog_options(&self) -> CatalogOptions {
-        let options = self.options();
-        CatalogOptions {
-            tool_name: options.names.load.clone(),
-            name_argument: options.arguments.name.clone(),
-            file_tool: Some(options.names.read_file.clone()),
-            ..options.catalog.clone()
-        }
+        self.options().catalog_options()
     }
 
     fn written(&self, snapshot: &Snapshot, options: CatalogOptions) -> String {

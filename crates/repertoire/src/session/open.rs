@@ -84,7 +84,7 @@ impl Session {
         let snapshot = registry.snapshot();
         let wording = registry.equipment().options.wording();
         if let Some(agent) = &agent {
-            let prompt = AgentPrompt::load(&registry, agent, &binding_options(&registry)).await?;
+            let prompt = AgentPrompt::load_from(&registry, &snapshot, agent, &ceilings, &binding_options(&registry)).await?;
             for (name, digest) in prompt.bound {
                 ledger.bound(&name, digest);
             }
@@ -125,7 +125,7 @@ impl Session {
         let mut fragments = Vec::new();
         if let Some(agent) = &self.agent {
             let options = binding_options(&self.registry);
-            let prompt = AgentPrompt::load(&self.registry, agent, &options).await?;
+            let prompt = AgentPrompt::load_within(&self.registry, agent, &self.ceilings, &options).await?;
             self.prompt_shown(&prompt.bound);
             fragments = prompt.fragments;
         }
@@ -207,9 +207,7 @@ impl Session {
 
 /// Returns how the prompts of this registry's agents are made.
 fn binding_options(registry: &Registry) -> BindingOptions {
-    let options = &registry.equipment().options;
-    let (wording, tokenizer) = (options.wording(), options.catalog.tokenizer);
-    BindingOptions { wording, tokenizer, ..BindingOptions::default() }
+    BindingOptions::of(&registry.equipment().options)
 }
 
 /// Returns an id that no other session has, as far as clock and process number go.

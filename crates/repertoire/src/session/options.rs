@@ -172,30 +172,41 @@ impl SessionOptions {
         }
     }
 
+    /// Returns how catalogs are written: as the host chose, with the names that its tools have.
+    pub fn catalog_options(&self) -> CatalogOptions {
+        CatalogOptions {
+            tool_name: self.names.load.clone(),
+            name_argument: self.arguments.name.clone(),
+            file_tool: Some(self.names.read_file.clone()),
+            ..self.catalog.clone()
+        }
+    }
+
     /// Returns a name that two tools, or two arguments of one tool, would share.
     pub fn clash(&self) -> Option<&str> {
-        let usual = ToolNames::default();
-        let all = |names: &'_ ToolNames| {
-            [&names.load, &names.unload, &names.read_file, &names.list_files, &names.list].map(Clone::clone)
-        };
-        let (names, usual) = (all(&self.names), all(&usual));
-        for (index, name) in names.iter().enumerate() {
+        self.clash_of_tools().or_else(|| self.clash_of_arguments())
+    }
+
+    fn clash_of_tools(&self) -> Option<&str> {
+        let (names, usual) = (self.names.all(), ToolNames::default());
+        let usual = usual.all();
+        let index = (0..names.len()).find(|index| {
             // A tool is always understood by its usual name too, so another may not have it.
-            let is_taken = |other: usize| other != index && (names[other] == *name || usual[other] == *name);
-            if (0..names.len()).any(is_taken) {
-                let tools = [&self.names.load, &self.names.unload, &self.names.read_file];
-                let tools = tools.into_iter().chain([&self.names.list_files, &self.names.list]);
-                return tools.map(String::as_str).find(|tool| tool == name);
-            }
-        }
+            let others = (0..names.len()).filter(|other| other != index);
+            others.into_iter().any(|other| [names[other], usual[other]].contains(&names[*index]))
+        })?;
+        Some(names[index])
+    }
+
+    fn clash_of_arguments(&self) -> Option<&str> {
         let ArgumentNames { name, skill, path, start_line, end_line } = &self.arguments;
-        let taken = |names: &[&String], fixed: &[&str]| {
-            let is_twice = |index: usize| names[..index].contains(&names[index]) || fixed.contains(&names[index].as_str());
-            (0..names.len()).find(|index| is_twice(*index))
-        };
-        let load = taken(&[name], &["reference", "script", "asset", "force"]).map(|_| name.as_str());
-        let list = || taken(&[skill], &["directory"]).map(|_| skill.as_str());
-        let file = [skill, path, start_line, end_line];
-        load.or_else(list).or_else(|| taken(&file, &[]).map(|index| file[index].as_str()))
+        let tools: [&[&str]; 3] = [
+            &["reference", "script", "asset", "force", name],
+            &["directory", skill],
+            &[skill, path, start_line, end_line],
+        ];
+        let twice = |names: &[&str]| (1..names.len()).find(|index| names[..*index].contains(&names[*index]));
+        let clash = tools.into_iter().find_map(|names| twice(names).map(|index| names[index].to_owned()))?;
+        [name, skill, path, start_line, end_line].into_iter().map(String::as_str).find(|name| *name == clash)
     }
 }
