@@ -49,6 +49,7 @@ impl Session {
             load: [vec![options.names.load.clone()], usual.load].concat(),
             unload: [vec![options.names.unload.clone()], usual.unload].concat(),
             name_arguments,
+            file_arguments: usual.file_arguments,
         };
         let derived = transcript::loaded(messages, &names);
         self.state().ledger.observed(&derived.seen, derived.turns);
@@ -114,7 +115,7 @@ impl Session {
             })
             .collect();
         let tokenizer: Tokenizer = self.options().catalog.tokenizer;
-        let plan = reattach::plan(&candidates, budget, &|text| tokenizer.count(text), &self.wording);
+        let plan = reattach::plan(&candidates, 0, budget, &|text| tokenizer.count(text), &self.wording);
         let mut state = self.state();
         for (entry, skill) in &opened {
             let is_whole =

@@ -157,7 +157,7 @@ impl Session {
         let mut state = self.state();
         let remembered = Arc::clone(state.remembered.get(entry.name())?);
         let decision = state.ledger.decide(entry.name(), &remembered.digest, force, self.options().reload);
-        let Decision::Acknowledge { turn } = decision else { return None };
+        let Decision::Acknowledge { turn, .. } = decision else { return None };
         let is_same = remembered.source == entry.source && remembered.locator == entry.locator;
         if !is_same || !remembered.mark.as_ref()?.is_unchanged() {
             return None;

@@ -153,7 +153,7 @@ async fn load(
     about.digest = Some(skill.digest);
     let remembered = Arc::new(Remembered::of(entry, &skill, opened.mark.clone()));
     let presence = match session.settle(entry, Arc::clone(&remembered), force) {
-        Decision::Acknowledge { turn } => {
+        Decision::Acknowledge { turn, .. } => {
             return Ok(Answered { answer: acknowledged(entry, turn, &remembered), about });
         }
         Decision::Give(presence) => presence,
