@@ -368,7 +368,11 @@ fn what_was_given_is_recognised() {
                 {
                     continue;
                 }
+                Answer::Loaded(_) if render == Render::Text => {
+                    Some(Recognised::Unstamped(answer.injections()))
+                }
                 Answer::Loaded(_) => Some(Recognised::Bodies(answer.injections())),
+                Answer::Unloaded(name) | Answer::NotLoaded(name) => Some(Recognised::Unloaded(name.clone())),
                 Answer::Acknowledged(acknowledged) => {
                     Some(Recognised::Acknowledged(acknowledged.name.clone()))
                 }
@@ -379,6 +383,46 @@ fn what_was_given_is_recognised() {
             assert_eq!(recognised, expect, "{title} as {}", render.as_str());
         }
     }
+}
+
+#[test]
+fn what_a_host_wrote_around_an_answer_does_no_harm() {
+    let answer = Answer::Loaded(Box::new(oversize()));
+    for render in Render::ALL {
+        let text = answer.render(render, &Wording::default());
+        let prefixes = ["", " \n", "<system>ok</system>\n", "Result:\n\n", "{\"status\": \"ok\"}\n"];
+        for prefix in prefixes {
+            let recognised = recognise(&format!("{prefix}{text}")).unwrap();
+            assert_eq!(recognised.bodies(), answer.injections(), "{prefix}{}", render.as_str());
+        }
+        let suffixed = recognise(&format!("<system-reminder>\n{text}\n</system-reminder>")).unwrap();
+        assert_eq!(suffixed.bodies() == answer.injections(), render != Render::Text, "{}", render.as_str());
+        let far = format!("{}\n{text}", "x".repeat(5_000));
+        assert_eq!(recognise(&far), None, "{}", render.as_str());
+    }
+    for (title, answer) in answers() {
+        for render in Render::ALL {
+            let text = answer.render(render, &Wording::default());
+            let recognised = recognise(&text)
+                .filter(|recognised| !matches!(recognised, Recognised::Failed if text.len() > 4_000));
+            assert_eq!(
+                recognise(&format!("<system>ok</system>\n{text}")),
+                recognised,
+                "{title} as {}",
+                render.as_str()
+            );
+        }
+    }
+    let text = answer.render(Render::Xml, &Wording::default());
+    assert!(recognise(&format!("<system-reminder>{text}</system-reminder>")).is_some());
+    let unstamped = "<skill name=\"git\">\nCommit.\n</skill>";
+    assert!(
+        matches!(recognise(unstamped), Some(Recognised::Unstamped(_))),
+        "no digest says that it is whole"
+    );
+    // What stands in a broken answer is its content, not an answer.
+    let broken = format!("<skill name=\"a\" digest=\"b\">\ncut\n{text}");
+    assert_eq!(recognise(&broken), None);
 }
 
 #[test]

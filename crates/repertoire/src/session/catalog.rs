@@ -145,7 +145,7 @@ impl Session {
             Some(told) => Delta::between(&self.described(told), &self.described(&newest)),
             None => Delta::default(),
         };
-        let text = { let _ = self.edited(); delta }.render(&self.options().names.load);
+        let text = delta.edited(self.edited()).render(&self.options().names.load);
         Note { text, snapshot: newest.number() }
     }
 

@@ -49,6 +49,7 @@ impl Session {
             load: [vec![options.names.load.clone()], usual.load].concat(),
             unload: [vec![options.names.unload.clone()], usual.unload].concat(),
             name_arguments,
+            file_arguments: usual.file_arguments,
         };
         let derived = transcript::loaded(messages, &names);
         self.state().ledger.observed(&derived.seen, derived.turns);
@@ -93,10 +94,11 @@ impl Session {
     ///
     /// The host appends the text; what it holds whole counts as loaded from then on.
     pub async fn reattach(&self, budget: usize) -> Reattachment {
-        let lost: Vec<SkillName> = {
+        let (lost, more): (Vec<SkillName>, usize) = {
             let state = self.state();
             let lost = state.ledger.lost_by_recency();
-            lost.into_iter().take(MAX_REATTACHED).map(|(name, _)| name.clone()).collect()
+            let more = lost.len().saturating_sub(MAX_REATTACHED);
+            (lost.into_iter().take(MAX_REATTACHED).map(|(name, _)| name.clone()).collect(), more)
         };
         let snapshot = self.registry().snapshot();
         let mut opened = Vec::with_capacity(lost.len());
@@ -121,7 +123,7 @@ impl Session {
             })
             .collect();
         let tokenizer: Tokenizer = self.options().catalog.tokenizer;
-        let plan = reattach::plan(&candidates, budget, &|text| tokenizer.count(text), &self.wording);
+        let plan = reattach::plan(&candidates, more, budget, &|text| tokenizer.count(text), &self.wording);
         let mut state = self.state();
         for (entry, skill) in &opened {
             let is_whole =

@@ -81,10 +81,7 @@ impl Session {
 
     /// Returns whether the skill is sure to be in the context and meant to be followed.
     pub(crate) fn is_active(&self, name: &SkillName) -> bool {
-        let state = self.state();
-        let is_known = |digest: Option<_>| digest.is_some();
-        matches!(state.ledger.presence(name.as_str()), Presence::Active | Presence::Stale)
-            && state.ledger.record(name).is_some_and(|record| is_known(record.digest))
+        self.state().ledger.is_sure(name)
     }
 
     /// Returns the names of the skills that are active.

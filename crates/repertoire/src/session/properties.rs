@@ -125,7 +125,7 @@ impl Host {
             _ => None,
         });
         let injections = texts.flat_map(|text| match recognise(&text) {
-            Some(Recognised::Bodies(bodies)) => bodies,
+            Some(Recognised::Bodies(bodies) | Recognised::Unstamped(bodies)) => bodies,
             _ => reattach::recognise(&text),
         });
         injections

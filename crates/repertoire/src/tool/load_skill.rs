@@ -224,8 +224,8 @@ fn occasion(presence: Presence, force: bool) -> Occasion {
 
 fn acknowledged(entry: &Entry, decision: Decision, remembered: &Remembered, notes: Vec<String>) -> Answer {
     let (turn, is_bound) = match decision {
-        Decision::Acknowledge { turn } => (turn, turn == 0),
-        Decision::Give(_) => (0, false),
+        Decision::Acknowledge { turn, is_bound } => (turn, is_bound),
+        _ => (0, false),
     };
     let Resources { references, scripts, assets } = remembered.resources.clone();
     let version = remembered.version.clone();
