@@ -44,6 +44,8 @@ pub struct BindingOptions {
     pub tokenizer: Tokenizer,
     /// Whether a skill's frontmatter is given with its instructions.
     pub include_frontmatter: bool,
+    /// Whether the model is told where a skill lies.
+    pub show_location: bool,
 }
 
 impl Default for BindingOptions {
@@ -53,6 +55,7 @@ impl Default for BindingOptions {
             wording: Wording::default(),
             tokenizer: Tokenizer::default(),
             include_frontmatter: false,
+            show_location: false,
         }
     }
 }
@@ -64,6 +67,7 @@ impl BindingOptions {
             wording: options.wording(),
             tokenizer: options.catalog.tokenizer,
             include_frontmatter: options.include_frontmatter,
+            show_location: options.show_location,
             ..Self::default()
         }
     }

@@ -22,7 +22,9 @@ pub(crate) fn bindable(
         Tokenizer::Chars4 => Tokenizer::Chars4.count(text),
         _ => approximate(text),
     };
-    loaded(entry, opened, policy, options.include_frontmatter, &price)
+    let skill = loaded(entry, opened, policy, options.include_frontmatter, &price);
+    let directory = || entry.resolved.clone().unwrap_or_else(|| entry.path.clone());
+    LoadedSkill { location: options.show_location.then(directory), ..skill }
 }
 
 /// Returns the instructions of `skill` in the element that `load_skill` answers with, which they cannot close, and what
