@@ -1,5 +1,7 @@
 //! A host with a real transcript and a real directory of skills: whatever it does, what a session says of the context is true.
 
+#![allow(clippy::disallowed_methods, reason = "the test reads what it wrote")]
+
 use std::fs;
 use std::sync::Arc;
 
@@ -124,14 +126,11 @@ impl Host {
             }
             _ => None,
         });
-        let injections = texts.flat_map(|text| match recognise(&text) {
+        let mut injections = texts.flat_map(|text| match recognise(&text) {
             Some(Recognised::Bodies(bodies) | Recognised::Unstamped(bodies)) => bodies,
             _ => reattach::recognise(&text),
         });
-        injections
-            .filter(|injection| injection.name.as_str() == name)
-            .last()
-            .map(|injection| injection.digest)
+        injections.rfind(|injection| injection.name.as_str() == name).map(|injection| injection.digest)
     }
 
     fn keep(&mut self, mask: u32) {
