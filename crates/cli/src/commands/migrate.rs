@@ -126,8 +126,9 @@ pub(crate) fn run(ui: &mut Ui, env: &Env, args: &MigrateArgs) -> Result<Exit, Cl
     } else {
         report(ui, &migration, args.write)?;
     }
-    // What is there already was done before.
-    let is_done = |role: &RoleJson| matches!(role.state, PLANNED | WRITTEN) || role.is_there();
+    // A plan that finds everything done is no failure; a skill that was to be written and was not is one.
+    let is_done =
+        |role: &RoleJson| matches!(role.state, PLANNED | WRITTEN) || (!args.write && role.is_there());
     let all_done = migration.problems.is_empty() && migration.roles.iter().all(is_done);
     Ok(if all_done { Exit::Success } else { Exit::No })
 }

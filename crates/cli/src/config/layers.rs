@@ -150,3 +150,21 @@ fn settle(assignments: &[Assignment], of_project: usize) -> Settings {
     settings.policy.profile = chosen.unwrap_or(Profile::Standard);
     settings
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_that_only_the_project_chose_does_not_weaken_a_session() {
+        let check = |text: &str, of_project: usize, expect: Reload| {
+            let (assignments, faults) = parse(text, Path::new(""), &Trust::Whole);
+            assert_eq!(faults, []);
+            let settings = settle(&assignments, of_project);
+            assert_eq!((settings.policy.profile, settings.session.reload), (Profile::Harness, expect));
+        };
+        check("profile = \"harness\"", 0, Reload::ShortAck);
+        check("profile = \"harness\"", 1, Reload::Auto);
+        check("profile = \"harness\"\nload.reload = \"short_ack\"", 1, Reload::ShortAck);
+    }
+}
