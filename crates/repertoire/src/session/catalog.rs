@@ -73,7 +73,7 @@ impl Session {
 
     /// Returns how the catalog is written.
     fn catalog_options(&self) -> CatalogOptions {
-        self.options().catalog_options()
+        CatalogOptions { bound: self.bound.clone(), ..self.options().catalog_options() }
     }
 
     fn written(&self, snapshot: &Snapshot, options: CatalogOptions) -> String {

@@ -44,6 +44,8 @@ pub struct Session {
     agent: Option<Agent>,
     /// The agents that this one was started by and sees no more than.
     ceilings: Vec<Agent>,
+    /// The skills that its prompt holds, which a catalog need not take for its example.
+    pub(super) bound: Vec<String>,
     pub(super) wording: Wording,
     state: Mutex<State>,
 }
@@ -83,14 +85,16 @@ impl Session {
     ) -> Result<Self, Error> {
         let snapshot = registry.snapshot();
         let wording = registry.equipment().options.wording();
+        let mut bound = Vec::new();
         if let Some(agent) = &agent {
             let prompt = AgentPrompt::load_from(&registry, &snapshot, agent, &ceilings, &binding_options(&registry)).await?;
             for (name, digest) in prompt.bound {
                 ledger.bound(&name, digest);
+                bound.push(name.to_string());
             }
         }
         let state = Mutex::new(State::new(snapshot, ledger));
-        Ok(Self { registry, id: new_id(), agent, ceilings, wording, state })
+        Ok(Self { registry, id: new_id(), agent, ceilings, bound, wording, state })
     }
 
     /// Opens a session for the agent called `agent` that this one starts, or for another of the same kind.
