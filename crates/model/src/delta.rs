@@ -93,7 +93,7 @@ impl Delta {
         let mut note =
             format!("The skills you can load with `{load_tool}` have changed:\n<skills_changed>\n");
         push_described(&mut note, "Added", &self.added);
-        push_names(&mut note, "No longer available", &self.removed, "");
+        push_names(&mut note, "Removed, no longer available", &self.removed, "");
         push_described(&mut note, "Descriptions changed", &self.changed);
         push_names(&mut note, "Instructions changed", &self.edited, " (load again to get them).");
         note.push_str("</skills_changed>");
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(
             delta.render("load_skill"),
             "The skills you can load with `load_skill` have changed:\n<skills_changed>\nAdded:\n- apt\n- docx: Word \
-             &lt;b&gt;.\nNo longer available: csv, zip\nDescriptions changed:\n- pdf: New words.\n</skills_changed>"
+             &lt;b&gt;.\nRemoved, no longer available: csv, zip\nDescriptions changed:\n- pdf: New words.\n</skills_changed>"
         );
         let edited = Delta::default().edited(["pdf", "<b>", "pdf"].map(str::to_owned).to_vec());
         assert_eq!(

@@ -89,7 +89,16 @@ impl Registry {
         let snapshot = Arc::new(Snapshot::merge(0, Vec::new(), &policy));
         let current = RwLock::new(Current { snapshot, as_of: 0 });
         let number = AtomicU64::new(0);
-        let registry = Self { shared: Arc::new(Shared { providers, policy, equipment, number, current, pace: Mutex::new(None) }) };
+        let registry = Self {
+            shared: Arc::new(Shared {
+                providers,
+                policy,
+                equipment,
+                number,
+                current,
+                pace: Mutex::new(None),
+            }),
+        };
         registry.reload().await;
         registry
     }
@@ -124,7 +133,8 @@ impl Registry {
             listings.push((Arc::from(provider.label()), listing));
         }
         let snapshot = Arc::new(Snapshot::merge(number, listings, self.policy()));
-        *self.shared.pace.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), started.elapsed()));
+        *self.shared.pace.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some((Instant::now(), started.elapsed()));
         let mut current = self.shared.current.write().unwrap_or_else(PoisonError::into_inner);
         if current.as_of < number {
             if current.as_of == 0 || !snapshot.is_same_as(&current.snapshot) {

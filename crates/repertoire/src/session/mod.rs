@@ -16,11 +16,11 @@ mod properties;
 pub use call::Reply;
 pub use catalog::{Note, PinnedCatalog};
 pub use context::{Kept, SkillState};
+pub(crate) use find::FoundSkill;
 pub use open::Session;
 pub use options::{
     DenyStyle, ENUM_LIMIT, READ_BYTES, REQUIRED_TOKENS, Refresh, Requires, SOFT_LIMIT_TOKENS, SessionOptions,
     Unload,
 };
-pub(crate) use find::FoundSkill;
 pub(crate) use presence::Opened;
 pub(crate) use state::Remembered;

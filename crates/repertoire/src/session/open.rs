@@ -87,7 +87,9 @@ impl Session {
         let wording = registry.equipment().options.wording();
         let mut bound = Vec::new();
         if let Some(agent) = &agent {
-            let prompt = AgentPrompt::load_from(&registry, &snapshot, agent, &ceilings, &binding_options(&registry)).await?;
+            let prompt =
+                AgentPrompt::load_from(&registry, &snapshot, agent, &ceilings, &binding_options(&registry))
+                    .await?;
             for (name, digest) in prompt.bound {
                 ledger.bound(&name, digest);
                 bound.push(name.to_string());
@@ -199,7 +201,11 @@ impl Session {
     pub(crate) fn exceeded_limit(&self, text: &str, tokens: usize) -> Option<usize> {
         let limit = self.options().soft_limit;
         // Near the limit, about is not good enough; and it is further off where the text is not plain.
-        let (low, high) = if text.is_ascii() { (limit / 3 * 2, limit.saturating_mul(3) / 2) } else { (limit / 6, usize::MAX) };
+        let (low, high) = if text.is_ascii() {
+            (limit / 3 * 2, limit.saturating_mul(3) / 2)
+        } else {
+            (limit / 6, usize::MAX)
+        };
         let is_over = match tokens {
             _ if tokens > high => true,
             _ if tokens < low => false,

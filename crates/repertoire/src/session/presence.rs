@@ -25,7 +25,8 @@ impl Session {
     /// not changed.
     pub(crate) fn unchanged(&self, entry: &Entry, force: bool) -> Option<(Decision, Arc<Remembered>)> {
         let decide = |remembered: &Remembered| {
-            let decision = self.state().ledger.decide(entry.name(), &remembered.digest, force, self.options().reload);
+            let decision =
+                self.state().ledger.decide(entry.name(), &remembered.digest, force, self.options().reload);
             matches!(decision, Decision::Acknowledge { .. }).then_some(decision)
         };
         let remembered = Arc::clone(self.state().remembered.get(entry.name())?);

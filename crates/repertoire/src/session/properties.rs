@@ -148,7 +148,10 @@ impl Host {
                 if let Answer::Acknowledged(_) = reply.answer()
                     && self.session.options().reload == Reload::ShortAck
                 {
-                    assert!(self.newest(NAMES[*skill]).is_some(), "acknowledged, so some version stands in the context");
+                    assert!(
+                        self.newest(NAMES[*skill]).is_some(),
+                        "acknowledged, so some version stands in the context"
+                    );
                 } else if let Answer::Acknowledged(_) = reply.answer() {
                     let text = fs::read_to_string(self.directory.path().join(NAMES[*skill]).join("SKILL.md"));
                     let body =
@@ -174,7 +177,8 @@ impl Host {
             Step::Truncate(mask) => {
                 for (index, exchange) in self.transcript.iter_mut().enumerate() {
                     if mask & (1 << (index % 32)) != 0 && exchange.len() == 2 {
-                        let text = exchange[1]["content"][0]["content"].as_str().unwrap_or_default().to_owned();
+                        let text =
+                            exchange[1]["content"][0]["content"].as_str().unwrap_or_default().to_owned();
                         let half = text.chars().take(text.chars().count() / 2).collect::<String>();
                         exchange[1]["content"][0]["content"] = json!(half);
                     }

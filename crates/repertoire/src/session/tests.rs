@@ -532,7 +532,8 @@ fn definition(name: &str, body: &str) -> SkillDefinition {
 
 #[test]
 fn a_skill_that_does_not_hold_its_name_is_reached_by_its_source_and_told_apart() {
-    let provider = |label: &str, body: &str| Arc::new(MemoryProvider::new(label, vec![definition("git", body)]));
+    let provider =
+        |label: &str, body: &str| Arc::new(MemoryProvider::new(label, vec![definition("git", body)]));
     let no_first = Scope { deny: vec![Pattern::new("one:*").unwrap()], ..Scope::default() };
     let registry = Registry::builder()
         .provider(provider("one", "First.\n"))
@@ -543,7 +544,11 @@ fn a_skill_that_does_not_hold_its_name_is_reached_by_its_source_and_told_apart()
     let session = registry.session_blocking(None).unwrap();
     assert!(load(&session, "git").contains("First."));
     let second = load(&session, "two:git");
-    assert!(second.contains("<skill name=\"two:git\"") && second.contains("Second.") && !second.contains("changed"));
+    assert!(
+        second.contains("<skill name=\"two:git\"")
+            && second.contains("Second.")
+            && !second.contains("changed")
+    );
     assert!(is_body(&load(&session, "two:git")), "it is never taken for the other");
     assert!(!is_body(&load(&session, "git")));
     session.compacted_blocking(&Kept::Skills(Vec::new()));
@@ -565,22 +570,34 @@ fn what_became_of_a_skill_on_disk_is_noticed() {
     }
     library.skill("alpha", "", "# alpha\n\nDo it otherwise.\n");
     library.write("beta/SKILL.md", "---\nname: beta\ndescription: [broken\nEVIL\n");
-    library.write("gamma/SKILL.md", "---\nname: delta\ndescription: Is called otherwise. Use when asked.\n---\nMoved.\n");
+    library.write(
+        "gamma/SKILL.md",
+        "---\nname: delta\ndescription: Is called otherwise. Use when asked.\n---\nMoved.\n",
+    );
     let note = session.delta_blocking().text;
     assert!(note.contains("alpha") && note.contains("delta"), "{note}");
     assert_eq!(session.delta_blocking().text, "");
-    let presence = |name: &str| session.skills().iter().find(|skill| skill.name.as_str() == name).unwrap().record.presence;
+    let presence = |name: &str| {
+        session.skills().iter().find(|skill| skill.name.as_str() == name).unwrap().record.presence
+    };
     assert_eq!(presence("alpha"), model::ledger::Presence::Stale);
-    assert!(session.call_blocking("load_skill", &json!({"name": "gamma"})).is_error(), "it has another name now");
+    assert!(
+        session.call_blocking("load_skill", &json!({"name": "gamma"})).is_error(),
+        "it has another name now"
+    );
     session.compacted_blocking(&Kept::Skills(Vec::new()));
     let back = session.reattach_blocking(10_000).text;
-    assert!(back.contains("Do it otherwise.") && !back.contains("EVIL") && !back.contains("Moved."), "{back}");
+    assert!(
+        back.contains("Do it otherwise.") && !back.contains("EVIL") && !back.contains("Moved."),
+        "{back}"
+    );
 }
 
 #[test]
 fn notes_that_a_compaction_took_away_are_due_again() {
     let library = Library::new(&["alpha"]);
-    let session = library.session_with(SessionOptions { refresh: Refresh::Session, ..SessionOptions::default() });
+    let session =
+        library.session_with(SessionOptions { refresh: Refresh::Session, ..SessionOptions::default() });
     library.skill("beta", "", "# Beta\n");
     assert!(session.delta_blocking().text.contains("beta"));
     session.compacted_blocking(&Kept::Skills(Vec::new()));
@@ -591,7 +608,8 @@ fn notes_that_a_compaction_took_away_are_due_again() {
 #[test]
 fn a_host_without_a_cache_may_have_its_catalog_follow_at_once() {
     let library = Library::new(&["alpha"]);
-    let session = library.session_with(SessionOptions { refresh: Refresh::Immediate, ..SessionOptions::default() });
+    let session =
+        library.session_with(SessionOptions { refresh: Refresh::Immediate, ..SessionOptions::default() });
     assert!(!session.catalog().text.contains("beta"));
     library.skill("beta", "", "# Beta\n");
     let schema = |session: &Session| {

@@ -130,7 +130,8 @@ pub(super) async fn read(
 /// Returns the path as it is meant: `./a//b.md` is `a/b.md`. What leads up or starts at the top stays what it is, to be refused.
 pub(super) fn tidy(written: &str) -> Cow<'_, str> {
     let parts = || written.split('/').filter(|part| !matches!(*part, "" | "."));
-    if written.starts_with('/') || parts().count() == 0 || !(written.contains("./") || written.contains("//")) {
+    if written.starts_with('/') || parts().count() == 0 || !(written.contains("./") || written.contains("//"))
+    {
         return Cow::Borrowed(written);
     }
     Cow::Owned(parts().collect::<Vec<_>>().join("/"))
