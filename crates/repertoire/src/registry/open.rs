@@ -54,7 +54,7 @@ struct Shared {
 /// How many times as long as the last look at the library took the next one waits at least, where nobody insists on it.
 const PACE: u32 = 10;
 /// A look that takes no longer than this is not worth waiting for.
-const CHEAP: Duration = Duration::from_millis(5);
+const CHEAP: Duration = Duration::from_millis(50);
 
 /// The newest snapshot.
 struct Current {

@@ -295,7 +295,7 @@ impl Snapshot {
 }
 
 /// Returns the skill of `group`, all of one name, that holds the name for whoever sees what `is_seen` picks.
-pub(crate) fn holder<'s>(group: &'s [Entry], is_seen: impl Fn(&Entry) -> bool) -> Option<&'s Entry> {
+pub(crate) fn holder(group: &[Entry], is_seen: impl Fn(&Entry) -> bool) -> Option<&Entry> {
     group.iter().find(|entry| entry.state != State::Quarantined && is_seen(entry))
 }
 
