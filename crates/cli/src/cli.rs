@@ -170,3 +170,11 @@ pub(crate) fn skill_names() -> ArgValueCandidates {
             .collect()
     })
 }
+
+/// Completes the names of agents of the configuration.
+pub(crate) fn agent_names() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let names = wire::agents(&Env::capture(), &Globals::default());
+        names.into_iter().map(CompletionCandidate::new).collect()
+    })
+}

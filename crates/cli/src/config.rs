@@ -1,6 +1,7 @@
 //! Everything that can be configured, from four layers: the user's file, the project's file, the environment, flags.
 
 mod agents;
+mod clash;
 mod file;
 mod keys;
 mod layers;

@@ -80,6 +80,11 @@ impl CliError {
         &self.message
     }
 
+    /// Returns why, outermost first.
+    pub(crate) fn causes(&self) -> &[String] {
+        &self.causes
+    }
+
     /// Returns what to do about it.
     pub(crate) fn hints(&self) -> &[String] {
         &self.hints

@@ -387,6 +387,12 @@ pub(crate) fn names(env: &Env, globals: &Globals) -> Vec<(String, String)> {
     entries.map(|entry| (entry.name().to_string(), entry.document.description.clone())).collect()
 }
 
+/// Returns the names of the agents of the configuration, for completion; nothing where anything is wrong.
+pub(crate) fn agents(env: &Env, globals: &Globals) -> Vec<String> {
+    let settings = config::load(env, globals, false);
+    settings.map(|settings| settings.agents.into_keys().collect()).unwrap_or_default()
+}
+
 /// Returns the directory that a `SKILL.md` stands in, or the path itself.
 pub(crate) fn skill_directory(path: &Path) -> &Path {
     let is_manifest = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));

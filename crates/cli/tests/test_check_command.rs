@@ -30,7 +30,7 @@ fn findings_are_shown_with_their_source() {
     --- stdout
     broken [quarantined] (.agents/skills/broken)
 
-    error[frontmatter-unterminated]: the frontmatter that opens here is never closed
+    error[frontmatter-unterminated]: the frontmatter is never closed
      --> .agents/skills/broken/SKILL.md:1:1
       |
     1 | ---

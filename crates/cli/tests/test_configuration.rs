@@ -219,6 +219,35 @@ fn a_project_file_is_bounded() {
 }
 
 #[test]
+fn a_project_file_does_not_weaken_a_session() {
+    let sandbox = Sandbox::with_skills();
+    for (line, expect) in [
+        ("scope.enforce = true", "a project's file may not have `scope.enforce`"),
+        ("tools.args.name = \"id\"", "a project's file may not have `tools.args.name`"),
+        ("load.reload = \"short_ack\"", "a project's file may not have `load.reload`"),
+        ("read.max_bytes = 65537", "`read.max_bytes` of a project's file may be at most 65536"),
+    ] {
+        sandbox.write("repertoire.toml", line);
+        let run = sandbox.run(&["list"]);
+        assert!(run.code == 2 && run.stderr.contains(expect), "{line}: {}", run.stderr);
+        assert_eq!(sandbox.run(&["list", "--config", "repertoire.toml"]).code, 0, "{line}");
+    }
+}
+
+#[test]
+fn names_that_clash_are_told() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../home/.config/repertoire/config.toml", "[tools.names]\nload = \"x\"\nlist = \"x\"\n");
+    assert_run!(sandbox.run(&["catalog"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: `tools.names.load` and `tools.names.list` are both "x"
+    hint: give one of them another name
+    "#);
+}
+
+#[test]
 fn a_project_file_below_the_root_may_name_its_repository() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("lib/x/SKILL.md", skill("x", "x\n"));

@@ -98,10 +98,9 @@ fn a_commented_file_is_written_once() {
     # Whether a skill's frontmatter is shown with its instructions. Takes: true, false. Flag: show --raw.
     # include_frontmatter = false
 
-    # What happens when an active skill is loaded again: acknowledged if it is surely in the context and
-    # unchanged, given again, or acknowledged as long as some version of it is there. Takes: auto,
-    # always_body, short_ack.
-    # reload = "auto"
+    # Whether models are told where a skill lies, so that they can run its scripts with their own shell.
+    # Takes: true, false.
+    # location = false
 
     # The number of tokens from which instructions come with a warning and an outline; nothing is ever
     # cut. Takes: a whole number, at least 1.
@@ -126,37 +125,6 @@ fn a_commented_file_is_written_once() {
     # max_tokens = 8000
 
     [tools]
-    # What the tool that loads a skill is called. Takes: a name of letters, digits, _ and -.
-    # names.load = "load_skill"
-
-    # What the tool that unloads a skill is called. Takes: a name of letters, digits, _ and -.
-    # names.unload = "unload_skill"
-
-    # What the tool that reads a file of a skill is called. Takes: a name of letters, digits, _ and -.
-    # names.read_file = "read_skill_file"
-
-    # What the tool that lists the files of a skill is called. Takes: a name of letters, digits, _ and -.
-    # names.list_files = "list_skill_files"
-
-    # What the tool that lists skills is called. Takes: a name of letters, digits, _ and -.
-    # names.list = "list_skills"
-
-    # What the argument for the skill to load or unload is called. Takes: a name of letters, digits, _ and
-    # -.
-    # args.name = "name"
-
-    # What the argument for the skill of a file is called. Takes: a name of letters, digits, _ and -.
-    # args.skill = "skill"
-
-    # What the argument for the path of a file is called. Takes: a name of letters, digits, _ and -.
-    # args.path = "path"
-
-    # What the argument for the first line is called. Takes: a name of letters, digits, _ and -.
-    # args.start_line = "start_line"
-
-    # What the argument for the last line is called. Takes: a name of letters, digits, _ and -.
-    # args.end_line = "end_line"
-
     # Whether other usual names of arguments are understood too: `skill_name`, `skill_id`, `file_path` and
     # the like. Takes: true, false.
     # arg_aliases = true
@@ -172,15 +140,6 @@ fn a_commented_file_is_written_once() {
     # How unknown skills are answered: with the nearest names, or with a pointer at the menu. Takes:
     # names, menu.
     # style = "names"
-
-    [scope]
-    # Whether what an agent may not see is kept from its tools too, not only from its catalog. Takes:
-    # true, false.
-    # enforce = true
-
-    # How an agent is told that a skill is not for it: as if there were none, or that it is not permitted.
-    # Takes: not_found, not_permitted.
-    # deny_style = "not_found"
 
     [tokens]
     # What tokens are counted with. Takes: o200k_base, cl100k_base, chars4.
@@ -238,8 +197,8 @@ fn a_commented_file_is_written_once() {
     # each a name or source:name.
     # reviewer.uses_skills = ["code-review"]
 
-    # The skills that the agent may see; without it, all. Takes: a list of patterns over names or
-    # source:name, where * stands for any text and ? for one character.
+    # The skills that the agent may see; without it, all, and with an empty list, none. Takes: a list of
+    # patterns over names or source:name, where * stands for any text and ? for one character.
     # reviewer.skills.allow = ["code-*", "user:*:git"]
 
     # The skills that the agent may not see, whatever is allowed. Takes: a list of patterns over names or

@@ -174,7 +174,7 @@ fn strict_refuses_a_library_with_a_broken_skill() {
     exit 1
     --- stdout
     --- stderr
-    error: the policy refuses this library: broken ([DIR]/project/.agents/skills/broken): the frontmatter that opens here is never closed
+    error: the policy refuses this library: broken ([DIR]/project/.agents/skills/broken): the frontmatter is never closed
     hint: run `rep check` to see everything that is wrong
     hint: `--profile standard` sets such skills aside instead of refusing all of them
     "#);

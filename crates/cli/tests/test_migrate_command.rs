@@ -99,6 +99,10 @@ fn skills_are_written_once_and_are_strictly_sound() {
     "#);
     assert_eq!(sandbox.read("templates/skills/qa/SKILL.md"), "mine");
     assert!(sandbox.project().join("templates/skills/docs/SKILL.md").exists());
+    // A plan that finds everything done is no failure.
+    let plan = sandbox.run(&migrate[..migrate.len() - 1]);
+    assert_eq!((plan.code, plan.stderr.as_str()), (0, ""), "{}", plan.stdout);
+    assert!(plan.stdout.ends_with("0 would be written, 3 left alone\n"), "{}", plan.stdout);
 }
 
 #[test]
@@ -131,6 +135,12 @@ fn what_stands_in_the_way_is_told() {
     assert_eq!(migration["roles"][1]["notes"], serde_json::json!([note]));
     assert_eq!(migration["problems"][0]["message"], "it is not UTF-8");
     assert_eq!(migration["roles"][3]["files"][1]["path"], "references/task-prompt.md");
-    assert_eq!(sandbox.run(&["migrate", "roles", "nowhere"]).code, 1);
+    assert_run!(sandbox.run(&["migrate", "roles", "nowhere"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: there is no directory [DIR]/project/nowhere
+    hint: name the directory whose sub-directories are the roles
+    "#);
     assert_eq!(sandbox.run(&["migrate"]).code, 2);
 }

@@ -74,7 +74,13 @@ fn an_agent_that_is_not_there_or_not_sound() {
     hint: there are: builder, narrow
     "#);
     assert_eq!(sandbox.run(&["catalog", "--agent", "nobody"]).code, 2);
-    assert_eq!(sandbox.run(&["prompt"]).code, 2);
+    assert_run!(sandbox.run(&["prompt"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: whose prompt? Give --agent NAME, --role ROLE or both
+    hint: `[agents.NAME]` in repertoire.toml defines an agent; a role is any name
+    "#);
     assert_eq!(sandbox.run(&["prompt", "--role", "x", "--var", "what"]).code, 2);
     sandbox.write(
         "repertoire.toml",
@@ -161,6 +167,39 @@ fn the_users_agent_replaces_the_projects_as_a_whole() {
 }
 
 #[test]
+fn an_empty_list_allows_nothing() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("repertoire.toml", "[agents.a]\nskills.allow = []\n");
+    assert_eq!(sandbox.run(&["catalog", "--agent", "a"]).stdout, "");
+    assert_run!(sandbox.run(&["catalog", "--agent", "a", "--highlight", "alpha"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: there is no skill `alpha` in the catalog to highlight
+    hint: run `rep list` to see the skills
+    "#);
+}
+
+#[test]
+fn prompts_have_the_names_of_the_tools_and_no_example_that_is_there_already() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(
+        "../home/.config/repertoire/config.toml",
+        "[tools.names]\nload = \"read_skill\"\nread_file = \"read_it\"\n[tools.args]\nname = \"id\"\n\
+         [agents.a]\nuses_skills = [\"alpha\"]\nbind = { beta = \"hint\" }\n",
+    );
+    let prompt = sandbox.run(&["prompt", "--agent", "a"]).stdout;
+    assert!(!prompt.contains("load_skill") && !prompt.contains("read_skill_file"), "{prompt}");
+    assert!(prompt.contains("To use the skill beta, call read_skill with the id beta: "), "{prompt}");
+    assert!(prompt.contains("Read a file with `read_it`"), "{prompt}");
+    assert!(prompt.contains("For example, to use `beta`, call `read_skill`"), "{prompt}");
+    let role = sandbox.run(&["prompt", "--role", "beta"]).stdout;
+    assert!(role.contains("For example, to use `alpha`, call `read_skill`"), "{role}");
+    let catalog = sandbox.run(&["catalog"]).stdout;
+    assert!(catalog.contains("`read_skill`") && !catalog.contains("load_skill"), "{catalog}");
+}
+
+#[test]
 fn a_role_is_a_skill_or_a_file_or_a_sentence() {
     let sandbox = with_agent();
     sandbox.write("templates/roles/qa/system_prompt.md", "You test {{ what }} as {{ role }}.\n");
@@ -183,10 +222,11 @@ fn a_role_is_a_skill_or_a_file_or_a_sentence() {
         sandbox.run(&["prompt", "--role", "qa", "--var", "what=boats"]).stdout,
         "You test boats as qa."
     );
-    assert_eq!(
-        sandbox.run(&["prompt", "--role", "qa", "--agent", "builder"]).stdout,
-        "You test bridges as qa."
-    );
+    let both = sandbox.run(&["prompt", "--role", "qa", "--agent", "builder"]).stdout;
+    assert!(both.starts_with("You build bridges.\n\n<skill name=\"beta\""), "{both}");
+    assert!(both.ends_with("\n\nYou test bridges as qa."), "{both}");
+    let both = sandbox.run(&["prompt", "--role", "beta", "--agent", "builder"]).stdout;
+    assert_eq!(both.matches("Do beta.").count(), 1, "{both}");
     assert_eq!(sandbox.run_in("prompts", &["prompt", "--role", "docs"]).stdout, "You write.");
     let prompt = sandbox.json(&["prompt", "--role", "qa", "--json"]);
     assert_eq!(prompt["origin"], "legacy");

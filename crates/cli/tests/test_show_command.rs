@@ -127,7 +127,7 @@ fn a_quarantined_skill_says_why() {
     --- stdout
     --- stderr
     error: the skill `broken` is quarantined ([DIR]/project/.agents/skills/broken)
-      because: the frontmatter that opens here is never closed
+      because: the frontmatter is never closed
     hint: run `rep check [DIR]/project/.agents/skills/broken` to see what is wrong
     "#);
 }

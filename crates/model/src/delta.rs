@@ -1,7 +1,7 @@
 //! The note that tells a model what changed since its catalog was written.
 //!
 //! A catalog stands at the start of a cached prompt, so it stays as it is while a conversation lasts. What was added, removed or
-//! described anew is told at the end instead, as data in a wrapper of its own.
+//! described anew, and which loaded instructions are others now, is told at the end instead, as data in a wrapper of its own.
 
 use std::collections::BTreeMap;
 
@@ -25,6 +25,8 @@ pub struct Delta {
     pub removed: Vec<String>,
     /// Skills that are described anew.
     pub changed: Vec<Described>,
+    /// The names of loaded skills whose instructions are others now.
+    pub edited: Vec<String>,
 }
 
 /// A skill as a note shows it.
@@ -64,9 +66,23 @@ impl Delta {
         delta
     }
 
+    /// Returns this with the names of the loaded skills whose instructions changed on disk, in any order.
+    ///
+    /// ```
+    /// use repertoire_model::delta::Delta;
+    /// let delta = Delta::default().edited(vec!["git".to_owned()]);
+    /// assert!(delta.render("load_skill").contains("Instructions changed: git (load again to get them).\n"));
+    /// ```
+    pub fn edited(mut self, mut names: Vec<String>) -> Self {
+        names.sort_unstable();
+        names.dedup();
+        self.edited = names;
+        self
+    }
+
     /// Returns whether nothing changed.
     pub fn is_empty(&self) -> bool {
-        self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty()
+        self.added.is_empty() && self.removed.is_empty() && self.changed.is_empty() && self.edited.is_empty()
     }
 
     /// Returns the note, without a line end at its end; the empty text where nothing changed.
@@ -77,18 +93,9 @@ impl Delta {
         let mut note =
             format!("The skills you can load with `{load_tool}` have changed:\n<skills_changed>\n");
         push_described(&mut note, "Added", &self.added);
-        if !self.removed.is_empty() {
-            note.push_str("Removed: ");
-            for (index, name) in self.removed.iter().take(MAX_LISTED).enumerate() {
-                note.push_str(if index == 0 { "" } else { ", " });
-                push_name(&mut note, name);
-            }
-            if let Some(more) = more(self.removed.len()) {
-                note.push_str(&format!(", and {more} more"));
-            }
-            note.push('\n');
-        }
-        push_described(&mut note, "Changed", &self.changed);
+        push_names(&mut note, "Removed, no longer available", &self.removed, "");
+        push_described(&mut note, "Descriptions changed", &self.changed);
+        push_names(&mut note, "Instructions changed", &self.edited, " (load again to get them).");
         note.push_str("</skills_changed>");
         note
     }
@@ -122,6 +129,22 @@ fn push_described(note: &mut String, title: &str, skills: &[Described]) {
     }
 }
 
+fn push_names(note: &mut String, title: &str, names: &[String], behind: &str) {
+    if names.is_empty() {
+        return;
+    }
+    note.push_str(title);
+    for (index, name) in names.iter().take(MAX_LISTED).enumerate() {
+        note.push_str(if index == 0 { ": " } else { ", " });
+        push_name(note, name);
+    }
+    if let Some(more) = more(names.len()) {
+        note.push_str(&format!(", and {more} more"));
+    }
+    note.push_str(behind);
+    note.push('\n');
+}
+
 fn push_name(note: &mut String, name: &str) {
     push_xml(note, &shorten(&shown_name(name), USABLE_MAX_CHARS));
 }
@@ -144,7 +167,13 @@ mod tests {
         assert_eq!(
             delta.render("load_skill"),
             "The skills you can load with `load_skill` have changed:\n<skills_changed>\nAdded:\n- apt\n- docx: Word \
-             &lt;b&gt;.\nRemoved: csv, zip\nChanged:\n- pdf: New words.\n</skills_changed>"
+             &lt;b&gt;.\nRemoved, no longer available: csv, zip\nDescriptions changed:\n- pdf: New words.\n</skills_changed>"
+        );
+        let edited = Delta::default().edited(["pdf", "<b>", "pdf"].map(str::to_owned).to_vec());
+        assert_eq!(
+            edited.render("load_skill"),
+            "The skills you can load with `load_skill` have changed:\n<skills_changed>\nInstructions changed: &lt;b&gt;, pdf \
+             (load again to get them).\n</skills_changed>"
         );
         assert!(Delta::between(&old, &old).is_empty());
         assert_eq!(Delta::default().render("load_skill"), "");
@@ -156,6 +185,8 @@ mod tests {
         let skills: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "x")).collect();
         assert!(Delta::between(&[], &skills).render("t").contains("\n- skill-049: x\n- and 2 more\n<"));
         assert!(Delta::between(&skills, &[]).render("t").contains(", skill-049, and 2 more\n<"));
+        let edited = Delta::default().edited(names.clone()).render("t");
+        assert!(edited.contains(", skill-049, and 2 more (load again to get them).\n<"));
     }
 
     fn borrowed(skills: &[(String, String)]) -> Vec<(&str, &str)> {
@@ -171,10 +202,11 @@ mod tests {
         #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn content_stays_in_its_line(old in skills(), new in skills()) {
-            let delta = Delta::between(&borrowed(&old), &borrowed(&new));
+        fn content_stays_in_its_line(old in skills(), new in skills(), edited in skills()) {
+            let edited = edited.into_iter().map(|(name, _)| name).collect();
+            let delta = Delta::between(&borrowed(&old), &borrowed(&new)).edited(edited);
             let note = delta.render("load_skill");
-            let titles = [!delta.added.is_empty(), !delta.removed.is_empty(), !delta.changed.is_empty()];
+            let titles = [!delta.added.is_empty(), !delta.removed.is_empty(), !delta.changed.is_empty(), !delta.edited.is_empty()];
             let titles = titles.into_iter().filter(|is_there| *is_there).count();
             let expect = match delta.is_empty() {
                 true => (0, 0),

@@ -227,7 +227,7 @@ impl Parser<'_, '_> {
         };
         let span = self.span(0, &(opening..opening + 3));
         self.reporter
-            .report(RuleId::FrontmatterUnterminated, "the frontmatter that opens here is never closed")
+            .report(RuleId::FrontmatterUnterminated, "the frontmatter is never closed")
             .help(help)
             .at(span);
         Document::set_aside(self.source.directory, self.reporter)

@@ -41,15 +41,18 @@ pub fn outline(text_of_skill_md: &str, body_offset: usize, price: impl Fn(&str) 
 }
 
 /// A heading of a Markdown text.
-struct Heading {
-    title: String,
-    level: u8,
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heading {
+    /// What it says, without marks.
+    pub title: String,
+    /// How deep it is nested: 1 for `#`.
+    pub level: u8,
     /// Where its line starts.
-    offset: usize,
+    pub offset: usize,
 }
 
 /// Returns the headings of `body` in order; what stands in code, in quotes or in lists is none.
-fn headings(body: &str) -> Vec<Heading> {
+pub fn headings(body: &str) -> Vec<Heading> {
     let mut headings = Vec::new();
     let mut open: Option<Heading> = None;
     let mut depth = 0usize;

@@ -127,7 +127,7 @@ fn glob(pattern: &str, text: &str) -> bool {
 ///
 /// ```
 /// use repertoire_model::scope::{Pattern, Scope};
-/// let scope = Scope { allow: vec![Pattern::new("git*")?], deny: vec![Pattern::new("git-secrets")?] };
+/// let scope = Scope { allow: Some(vec![Pattern::new("git*")?]), deny: vec![Pattern::new("git-secrets")?] };
 /// assert!(scope.allows("user:skills", "git"));
 /// assert!(!scope.allows("user:skills", "git-secrets"));
 /// assert!(!scope.allows("user:skills", "pdf"));
@@ -135,8 +135,8 @@ fn glob(pattern: &str, text: &str) -> bool {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// What may be seen; without any pattern, everything.
-    pub allow: Vec<Pattern>,
+    /// What may be seen; everything where nothing is said, and nothing where the list is empty.
+    pub allow: Option<Vec<Pattern>>,
     /// What may not be seen, whatever is allowed.
     pub deny: Vec<Pattern>,
 }
@@ -145,7 +145,7 @@ impl Scope {
     /// Returns whether the skill `name` of `source` may be seen.
     pub fn allows(&self, source: &str, name: &str) -> bool {
         let any = |patterns: &[Pattern]| patterns.iter().any(|pattern| pattern.matches(source, name));
-        !any(&self.deny) && (self.allow.is_empty() || any(&self.allow))
+        !any(&self.deny) && self.allow.as_deref().is_none_or(any)
     }
 }
 
@@ -216,15 +216,17 @@ mod tests {
     #[test]
     fn what_is_denied_stays_denied() {
         let patterns = |texts: &[&str]| texts.iter().map(|text| Pattern::new(text).unwrap()).collect();
-        let check = |allow: &[&str], deny: &[&str], expect: [bool; 3]| {
-            let scope = Scope { allow: patterns(allow), deny: patterns(deny) };
+        let check = |allow: Option<&[&str]>, deny: &[&str], expect: [bool; 3]| {
+            let scope = Scope { allow: allow.map(patterns), deny: patterns(deny) };
             assert_eq!(["git", "git-flow", "pdf"].map(|name| scope.allows("s", name)), expect);
         };
-        check(&[], &[], [true, true, true]);
-        check(&["git*"], &[], [true, true, false]);
-        check(&[], &["git"], [false, true, true]);
-        check(&["git", "pdf"], &["*"], [false, false, false]);
-        check(&["*"], &["s:git*"], [false, false, true]);
+        check(None, &[], [true, true, true]);
+        check(Some(&["git*"]), &[], [true, true, false]);
+        check(None, &["git"], [false, true, true]);
+        check(Some(&["git", "pdf"]), &["*"], [false, false, false]);
+        check(Some(&["*"]), &["s:git*"], [false, false, true]);
+        // A list from which everything was taken allows nothing, not everything.
+        check(Some(&[]), &[], [false, false, false]);
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Questions about characters that several modules ask.
 
+use crate::catalog::render::escape::push_xml;
+
 /// Returns whether `c` takes no room on a screen and so can hide instructions or spoof a name.
 ///
 /// The byte order mark counts: at the very start of a file it is removed before anything asks.
@@ -92,6 +94,13 @@ pub fn visible_line(text: &str) -> String {
     let is_dropped = |c: char| !c.is_whitespace() && (is_control_or_invisible(c) || is_noncharacter(c));
     let kept: String = text.chars().filter(|c| !is_dropped(*c)).collect();
     one_line(&kept)
+}
+
+/// Returns `text` as the content of an XML element.
+pub fn escape_xml(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    push_xml(&mut escaped, text);
+    escaped
 }
 
 /// Returns at most `limit` characters of `text`, with an ellipsis in place of what was cut.

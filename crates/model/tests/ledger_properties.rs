@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use repertoire_model::answer::guard::guard;
 use repertoire_model::answer::{
-    Acknowledged, Answer, Fault, FaultKind, Loaded, LoadedSkill, Occasion, Render, Wording,
+    Acknowledged, Answer, Fault, FaultKind, Loaded, LoadedSkill, Occasion, Recognised, Render, Wording,
+    recognise,
 };
 use repertoire_model::essence::essence;
 use repertoire_model::ledger::{Decision, Ledger, Presence, Reload};
@@ -20,6 +21,18 @@ use serde_json::{Value, json};
 
 const SKILLS: [&str; 4] = ["git", "docx", "pdf", "release"];
 const CLEARED: &str = "[Old tool result content cleared]";
+const PLACEHOLDERS: [&str; 5] = [
+    "[Tool result cleared to save context]",
+    "<persisted-output>Output too large (56.2KB). Full output saved to: /tmp/x.txt</persisted-output>",
+    "(output omitted)",
+    "[truncated]",
+    "Tool result was pruned.",
+];
+const PREFIXES: [&str; 3] = ["<system>ok</system>\n", "Result of load_skill:\n\n", "<tool_output>\n"];
+
+/// Other ways to write the name of a skill.
+const SPELLINGS: [fn(&str) -> String; 3] =
+    [str::to_uppercase, |name| format!("local:{name}"), |name| format!(" {name} ")];
 
 /// What can happen. Skills are indices into [`SKILLS`]; a set is a bit for each call.
 #[derive(Debug, Clone)]
@@ -30,7 +43,14 @@ enum Event {
         force: bool,
     },
     FailToLoad(usize),
+    /// A file of the skill is read by the tool that loads skills.
+    LoadFile(usize),
     Unload(usize),
+    /// It is unloaded under a name that is spelled otherwise.
+    UnloadRespelled {
+        skill: usize,
+        spelling: usize,
+    },
     /// A person unloads it, which no message shows.
     Dismiss(usize),
     Evict(usize),
@@ -45,6 +65,21 @@ enum Event {
         is_observed: bool,
     },
     Clear(u32),
+    /// A host clears results in its own words.
+    ForeignPlaceholder {
+        cleared: u32,
+        words: usize,
+    },
+    /// A host cuts results off behind some of their bytes.
+    TruncateResult {
+        cut: u32,
+        kept: usize,
+    },
+    /// A host writes something before results.
+    HostPrefix {
+        written: u32,
+        prefix: usize,
+    },
     Observe,
     Reattach {
         budget: usize,
@@ -58,6 +93,8 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
             .prop_map(|(skill, with, force)| Event::Load { skill, with: with.filter(|with| *with != skill), force }),
         1 => skill().prop_map(Event::FailToLoad),
         2 => skill().prop_map(Event::Unload),
+        1 => skill().prop_map(Event::LoadFile),
+        1 => (skill(), 0..SPELLINGS.len()).prop_map(|(skill, spelling)| Event::UnloadRespelled { skill, spelling }),
         1 => skill().prop_map(Event::Dismiss),
         1 => skill().prop_map(Event::Evict),
         3 => (skill(), 0..3_u8, any::<bool>())
@@ -65,6 +102,10 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         1 => skill().prop_map(Event::Remove),
         2 => (any::<u32>(), any::<bool>()).prop_map(|(kept, is_observed)| Event::Compact { kept, is_observed }),
         1 => any::<u32>().prop_map(Event::Clear),
+        1 => (any::<u32>(), 0..PLACEHOLDERS.len())
+            .prop_map(|(cleared, words)| Event::ForeignPlaceholder { cleared, words }),
+        1 => (any::<u32>(), 0..300_usize).prop_map(|(cut, kept)| Event::TruncateResult { cut, kept }),
+        1 => (any::<u32>(), 0..PREFIXES.len()).prop_map(|(written, prefix)| Event::HostPrefix { written, prefix }),
         2 => Just(Event::Observe),
         2 => (0..3_000_usize).prop_map(|budget| Event::Reattach { budget }),
     ];
@@ -88,6 +129,7 @@ struct Host {
     calls: usize,
     is_anthropic: bool,
     render: Render,
+    reload: Reload,
 }
 
 fn name(skill: usize) -> SkillName {
@@ -106,11 +148,31 @@ fn loaded_skill(name: &SkillName, body: &str) -> LoadedSkill {
     LoadedSkill::new(name.clone(), body)
 }
 
+/// Returns whether `text` holds `body` in one of the forms in which it is written.
+fn holds(text: &str, body: &str) -> bool {
+    let in_json = |text: &str| json!(text).to_string().trim_matches('"').to_owned();
+    let forms = [body.to_owned(), guard(body), in_json(body)];
+    forms.iter().any(|form| text.contains(form))
+}
+
+/// Returns every version of every skill's instructions.
+fn every_body() -> Vec<String> {
+    (0..SKILLS.len()).flat_map(|skill| (0..3).map(move |version| body(skill, version))).collect()
+}
+
+impl Exchange {
+    /// Returns the text of the result.
+    fn result(&mut self) -> &mut Value {
+        let content = &mut self.messages.last_mut().unwrap()["content"];
+        if content.is_array() { &mut content[0]["content"] } else { content }
+    }
+}
+
 impl Host {
-    fn new(is_anthropic: bool, render: Render, bound: Option<usize>) -> Self {
+    fn new(is_anthropic: bool, render: Render, reload: Reload, bound: Option<usize>) -> Self {
         let disk = (0..SKILLS.len()).map(|skill| (name(skill), body(skill, 0))).collect();
         let (ledger, transcript, prompt) = (Ledger::new(), Vec::new(), BTreeMap::new());
-        let mut host = Self { ledger, transcript, prompt, disk, calls: 0, is_anthropic, render };
+        let mut host = Self { ledger, transcript, prompt, disk, calls: 0, is_anthropic, render, reload };
         if let Some(skill) = bound {
             host.prompt.insert(name(skill), host.on_disk(&name(skill)));
             host.ledger = host.with_prompt();
@@ -147,10 +209,13 @@ impl Host {
     }
 
     fn exchange(&mut self, tool: &str, name: &SkillName, answer: &Answer) {
+        self.exchange_with(tool, &json!({ "name": name.as_str() }), answer);
+    }
+
+    fn exchange_with(&mut self, tool: &str, input: &Value, answer: &Answer) {
         self.calls += 1;
         let id = format!("call-{}", self.calls);
         let text = answer.render(self.render, &Wording::default());
-        let input = json!({ "name": name.as_str() });
         let messages = if self.is_anthropic {
             let call = json!({"type": "tool_use", "id": id, "name": tool, "input": input});
             let result = json!({"type": "tool_result", "tool_use_id": id, "content": text, "is_error": answer.is_error()});
@@ -169,9 +234,9 @@ impl Host {
     }
 
     fn load(&mut self, name: &SkillName, with: Option<&SkillName>, force: bool) {
-        let decision = self.ledger.decide(name, &self.on_disk(name), force, Reload::Auto);
+        let decision = self.ledger.decide(name, &self.on_disk(name), force, self.reload);
         let answer = match decision {
-            Decision::Acknowledge { turn } => Answer::Acknowledged(Acknowledged::new(name.clone(), turn)),
+            Decision::Acknowledge { turn, .. } => Answer::Acknowledged(Acknowledged::new(name.clone(), turn)),
             Decision::Give(_) => Answer::Loaded(Box::new(Loaded {
                 first: with.map(|with| loaded_skill(with, &self.disk[with])).into_iter().collect(),
                 skill: loaded_skill(name, &self.disk[name]),
@@ -180,19 +245,46 @@ impl Host {
             })),
         };
         self.exchange("load_skill", name, &answer);
-        for injection in answer.injections() {
-            self.ledger.loaded(&injection.name, injection.digest);
-        }
+        let given: Vec<(SkillName, Digest)> =
+            answer.injections().into_iter().map(|injection| (injection.name, injection.digest)).collect();
+        self.ledger.loaded_all(&given);
     }
 
-    fn clear(&mut self, is_cleared: impl Fn(usize, &Exchange) -> bool) {
-        let is_anthropic = self.is_anthropic;
+    fn clear(&mut self, words: &str, is_cleared: impl Fn(usize, &Exchange) -> bool) {
         for (index, exchange) in self.transcript.iter_mut().enumerate() {
             if exchange.is_call && is_cleared(index, exchange) {
                 exchange.bodies.clear();
-                let result = exchange.messages.last_mut().unwrap();
-                *(if is_anthropic { &mut result["content"][0]["content"] } else { &mut result["content"] }) =
-                    json!(CLEARED);
+                *exchange.result() = json!(words);
+            }
+        }
+    }
+
+    /// Cuts results off. Of those that no longer hold all of an answer only the bodies count that are whole nevertheless.
+    fn truncate(&mut self, cut: u32, kept: usize) {
+        for (index, exchange) in self.transcript.iter_mut().enumerate() {
+            if exchange.is_call && cut >> (index % 32) & 1 == 1 {
+                let text = exchange.result().as_str().unwrap_or_default().to_owned();
+                let short = text.get(..kept).unwrap_or(&text);
+                if short.len() < text.len() {
+                    *exchange.result() = json!(short);
+                    let recognised = recognise(short);
+                    let bodies = recognised.as_ref().map(Recognised::bodies).unwrap_or_default();
+                    exchange.bodies.retain(|(_, digest)| {
+                        let written = |body: &String| self::digest(body) == *digest && holds(short, body);
+                        every_body().iter().any(written) && bodies.iter().any(|body| body.digest == *digest)
+                    });
+                }
+            }
+        }
+    }
+
+    fn prefix(&mut self, written: u32, prefix: &str) {
+        for (index, exchange) in self.transcript.iter_mut().enumerate() {
+            if exchange.is_call && written >> (index % 32) & 1 == 1 {
+                let text = exchange.result().as_str().unwrap_or_default().to_owned();
+                if !PREFIXES.iter().any(|prefix| text.starts_with(prefix)) {
+                    *exchange.result() = json!(format!("{prefix}{text}"));
+                }
             }
         }
     }
@@ -234,7 +326,7 @@ impl Host {
                 essence,
             })
             .collect();
-        let reattachment = plan(&candidates, budget, &str::len, &Wording::default());
+        let reattachment = plan(&candidates, 0, budget, &str::len, &Wording::default());
         assert!(reattachment.text.len() <= budget);
         let given: Vec<(SkillName, Digest)> = candidates
             .iter()
@@ -246,9 +338,7 @@ impl Host {
             let messages = vec![json!({"role": "user", "content": reattachment.text})];
             self.transcript.push(Exchange { messages, bodies: given.clone(), is_call: false });
         }
-        for (name, digest) in given {
-            self.ledger.loaded(&name, digest);
-        }
+        given.iter().rev().for_each(|(name, digest)| self.ledger.loaded(name, *digest));
     }
 
     fn happen(&mut self, event: &Event) {
@@ -275,7 +365,7 @@ impl Host {
                     |exchange: &Exchange| exchange.bodies.iter().any(|(body, _)| *body == name(skill));
                 let is_alone = |exchange: &Exchange| exchange.is_call && exchange.bodies.len() == 1;
                 if self.transcript.iter().filter(|exchange| holds(exchange)).all(is_alone) {
-                    self.clear(|_, exchange| holds(exchange));
+                    self.clear(CLEARED, |_, exchange| holds(exchange));
                     let was_there = self.ledger.unloaded(&name(skill));
                     self.ledger.evicted(&name(skill));
                     let mut lost = self.ledger.lost_by_recency().into_iter();
@@ -305,8 +395,29 @@ impl Host {
                 if is_observed { self.observe() } else { self.tell_kept() }
             }
             Event::Clear(cleared) => {
-                self.clear(|index, _| cleared >> (index % 32) & 1 == 1);
+                self.clear(CLEARED, |index, _| cleared >> (index % 32) & 1 == 1);
                 self.observe();
+            }
+            Event::ForeignPlaceholder { cleared, words } => {
+                self.clear(PLACEHOLDERS[words], |index, _| cleared >> (index % 32) & 1 == 1);
+                self.observe();
+            }
+            Event::TruncateResult { cut, kept } => {
+                self.truncate(cut, kept);
+                self.observe();
+            }
+            Event::HostPrefix { written, prefix } => self.prefix(written, PREFIXES[prefix]),
+            Event::LoadFile(skill) => {
+                self.ledger.advance();
+                let file = Answer::Custom { text: "# A file\n\nOf a skill.\n".to_owned(), is_error: false };
+                self.exchange_with("load_skill", &json!({"name": SKILLS[skill], "reference": "a.md"}), &file);
+            }
+            Event::UnloadRespelled { skill, spelling } => {
+                self.ledger.advance();
+                let answer =
+                    if self.ledger.unloaded(&name(skill)) { Answer::Unloaded } else { Answer::NotLoaded };
+                let input = json!({"name": SPELLINGS[spelling](SKILLS[skill])});
+                self.exchange_with("unload_skill", &input, &answer(name(skill)));
             }
             Event::Observe => self.observe(),
             Event::Reattach { budget } => self.reattach(budget),
@@ -315,33 +426,38 @@ impl Host {
 
     /// Checks what must hold at any time.
     fn check(&self) {
-        let text = Value::Array(self.messages()).to_string();
+        let results = self.transcript.iter().cloned().map(|mut exchange| exchange.result().to_string());
+        let results: Vec<String> =
+            results.map(|text| serde_json::from_str(&text).unwrap_or_default()).collect();
+        let text = results.join("\n");
         let derived = self.derived();
         let mut anew = self.with_prompt();
         anew.observed(&derived.seen, derived.turns);
         for name in (0..SKILLS.len()).map(name) {
             let on_disk = self.on_disk(&name);
             for ledger in [&self.ledger, &anew] {
-                if let Decision::Acknowledge { turn } = ledger.decide(&name, &on_disk, false, Reload::Auto) {
+                if let Decision::Acknowledge { turn, is_bound } =
+                    ledger.decide(&name, &on_disk, false, Reload::Auto)
+                {
                     assert_eq!(
                         self.newest(&name),
                         Some(on_disk),
                         "{name} is not what the model has before it"
                     );
-                    let written = |body: &str| text.contains(json!(body).to_string().trim_matches('"'));
-                    let body = &self.disk[&name];
-                    let in_json = json!(body).to_string();
-                    let is_there =
-                        written(body) || written(&guard(body)) || written(in_json.trim_matches('"'));
+                    let is_there = holds(&text, &self.disk[&name]);
                     assert!(
-                        is_there || (turn == 0 && self.prompt.get(&name) == Some(&on_disk)),
+                        is_there || (is_bound && self.prompt.get(&name) == Some(&on_disk)),
                         "{name}: {text}"
                     );
+                    assert!(!is_bound || turn == 0);
                     assert!(turn <= ledger.turn());
                 }
                 if let Decision::Acknowledge { .. } = ledger.decide(&name, &on_disk, false, Reload::ShortAck)
                 {
-                    assert!(self.newest(&name).is_some(), "no version of {name} is there");
+                    let newest = self.newest(&name).expect("some version of it is there");
+                    let body = every_body().into_iter().find(|body| digest(body) == newest).unwrap();
+                    let is_there = holds(&text, &body) || self.prompt.get(&name) == Some(&newest);
+                    assert!(is_there, "{name} is not there whole: {text}");
                 }
                 let forced = ledger.decide(&name, &on_disk, true, Reload::ShortAck);
                 assert!(matches!(forced, Decision::Give(_)));
@@ -373,15 +489,25 @@ proptest! {
         events in events(),
         is_anthropic in any::<bool>(),
         render in renders(),
+        reload in prop::sample::select(vec![Reload::Auto, Reload::ShortAck]),
         bound in prop::option::weighted(0.3, 0..SKILLS.len()),
     ) {
-        let mut host = Host::new(is_anthropic, render, bound);
+        let mut host = Host::new(is_anthropic, render, reload, bound);
         let mut twin = host.clone();
         for event in &events {
             let before = host.messages();
             host.happen(event);
             host.check();
-            if !matches!(event, Event::Compact { .. } | Event::Clear(_) | Event::Evict(_)) {
+            let is_rewritten = matches!(
+                event,
+                Event::Compact { .. }
+                    | Event::Clear(_)
+                    | Event::Evict(_)
+                    | Event::ForeignPlaceholder { .. }
+                    | Event::TruncateResult { .. }
+                    | Event::HostPrefix { .. }
+            );
+            if !is_rewritten {
                 prop_assert!(host.messages().starts_with(&before), "a transcript only ever grows");
             }
         }
@@ -393,7 +519,7 @@ proptest! {
 
     #[test]
     fn an_observed_ledger_knows_what_the_transcript_shows(events in events(), is_anthropic in any::<bool>()) {
-        let mut host = Host::new(is_anthropic, Render::Xml, None);
+        let mut host = Host::new(is_anthropic, Render::Xml, Reload::Auto, None);
         for event in &events {
             host.happen(event);
         }

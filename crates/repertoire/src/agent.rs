@@ -11,7 +11,7 @@ use crate::Entry;
 /// ```
 /// use repertoire::model::scope::{Pattern, Scope};
 /// use repertoire::{Agent, Bind};
-/// let scope = Scope { allow: vec![Pattern::new("git*")?], ..Scope::default() };
+/// let scope = Scope { allow: Some(vec![Pattern::new("git*")?]), ..Scope::default() };
 /// let mut agent = Agent { scope, uses_skills: vec!["git".to_owned()], ..Agent::new("builder") };
 /// agent.bind.insert("git-flow".to_owned(), Bind::Hint);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -9,15 +9,17 @@ use std::sync::Arc;
 use repertoire_model::answer::Wording;
 use repertoire_model::catalog::Tokenizer;
 use repertoire_model::prompt::{self, Fragment, compose};
-use repertoire_model::text::{shorten, visible_line};
-use repertoire_model::{Digest, SkillName, State};
+use repertoire_model::text::{escape_xml, shorten, visible_line};
+use repertoire_model::{Digest, SkillName, Standing};
 
+use crate::provider::OpenedSkill;
 use crate::template::{Jinja, Renderer};
-use crate::{Agent, Bind, Entry, Error, ErrorKind, Lookup, Registry, Snapshot};
+use crate::tool::address;
+use crate::{Agent, Bind, Entry, Error, ErrorKind, Lookup, Registry, SessionOptions, Snapshot};
 
 mod element;
 
-pub(crate) use element::element;
+pub(crate) use element::{bindable, element};
 
 /// The most skills that may be bound to one agent inline.
 pub const MAX_BOUND_SKILLS: usize = 64;
@@ -28,7 +30,7 @@ pub const MAX_PROMPT_BYTES: usize = 4 * 1024 * 1024;
 /// The most characters of a description that a hint shows.
 const MAX_HINT_CHARS: usize = 160;
 
-/// A skill whose instructions are part of a prompt, and the digest of these, byte for byte.
+/// A skill that is part of a prompt, and the digest of what the prompt holds of it, byte for byte.
 pub type Bound = (SkillName, Digest);
 
 /// The choices that an agent's prompt is made by.
@@ -40,11 +42,34 @@ pub struct BindingOptions {
     pub wording: Wording,
     /// What tokens are counted with.
     pub tokenizer: Tokenizer,
+    /// Whether a skill's frontmatter is given with its instructions.
+    pub include_frontmatter: bool,
+    /// Whether the model is told where a skill lies.
+    pub show_location: bool,
 }
 
 impl Default for BindingOptions {
     fn default() -> Self {
-        Self { renderer: Arc::new(Jinja), wording: Wording::default(), tokenizer: Tokenizer::default() }
+        Self {
+            renderer: Arc::new(Jinja),
+            wording: Wording::default(),
+            tokenizer: Tokenizer::default(),
+            include_frontmatter: false,
+            show_location: false,
+        }
+    }
+}
+
+impl BindingOptions {
+    /// Returns the choices by which prompts hold what the tools of a session with `options` would answer.
+    pub fn of(options: &SessionOptions) -> Self {
+        Self {
+            wording: options.wording(),
+            tokenizer: options.catalog.tokenizer,
+            include_frontmatter: options.include_frontmatter,
+            show_location: options.show_location,
+            ..Self::default()
+        }
     }
 }
 
@@ -80,11 +105,35 @@ pub struct AgentPrompt {
 impl AgentPrompt {
     /// Reads everything that `agent` needs and returns its prompt.
     ///
-    /// Fails with [`ErrorKind::InvalidAgent`] where the agent names a skill that is not there, is quarantined or lies
-    /// outside its scope; the error tells which, and what is near it.
+    /// Fails with [`ErrorKind::InvalidAgent`] where the agent names a skill that is not there, is quarantined, lies
+    /// outside its scope or is found broken when it is read; the error tells which, and what is near it.
     pub async fn load(registry: &Registry, agent: &Agent, options: &BindingOptions) -> Result<Self, Error> {
-        let snapshot = registry.snapshot();
-        let inline = inline(&snapshot, agent)?;
+        Self::load_within(registry, agent, &[], options).await
+    }
+
+    /// Reads the prompt of `agent` as [`AgentPrompt::load`] does, where it may see no more than `ceilings` do.
+    ///
+    /// Fails with [`ErrorKind::InvalidAgent`] too where it is to use, or is pointed at, a skill that one of them does not
+    /// see: otherwise whoever may start an agent could read by it what is kept from them.
+    pub async fn load_within(
+        registry: &Registry,
+        agent: &Agent,
+        ceilings: &[Agent],
+        options: &BindingOptions,
+    ) -> Result<Self, Error> {
+        Self::load_from(registry, &registry.snapshot(), agent, ceilings, options).await
+    }
+
+    /// Reads the prompt as [`AgentPrompt::load_within`] does, with the skills that `snapshot` has.
+    pub(crate) async fn load_from(
+        registry: &Registry,
+        snapshot: &Snapshot,
+        agent: &Agent,
+        ceilings: &[Agent],
+        options: &BindingOptions,
+    ) -> Result<Self, Error> {
+        let reader = Reader { snapshot, agent, ceilings };
+        let (inline, hints) = (reader.inline()?, reader.hints(&options.wording)?);
         let mut fragments = Vec::new();
         if let Some(template) = &agent.prompt {
             let variables = &agent.variables;
@@ -96,14 +145,15 @@ impl AgentPrompt {
         }
         let (mut texts, mut bound) = (Vec::new(), Vec::new());
         for entry in inline {
-            let skill = registry.get(entry).await?;
-            texts.push(element(&skill, options));
-            bound.push((entry.name().clone(), Digest::of(skill.body().as_bytes())));
+            let opened = open(registry, agent, entry).await?;
+            let skill = bindable(entry, &opened, registry.policy(), options);
+            bound.push((skill.name.clone(), skill.digest));
+            texts.push(element(skill, &options.wording));
         }
         fragments.push(Fragment::new("bound-skills", prompt::BOUND_SKILLS, texts.join("\n")));
         let instructions = agent.instructions.clone().unwrap_or_default();
         fragments.push(Fragment::new("instructions", prompt::INSTRUCTIONS, instructions));
-        fragments.push(Fragment::new("hints", prompt::HINTS, hints(&snapshot, agent, &options.wording)?));
+        fragments.push(Fragment::new("hints", prompt::HINTS, hints));
         fragments.retain(|fragment| !fragment.text.trim().is_empty());
         let bytes: usize = fragments.iter().map(|fragment| fragment.text.len()).sum();
         if bytes > MAX_PROMPT_BYTES {
@@ -124,94 +174,129 @@ impl AgentPrompt {
 /// [`AgentPrompt::load`] asks this too. Whoever shows an agent its skills without its prompt asks it alone: a skill that
 /// is bound as hidden under a name with a slip in it would be seen.
 pub fn check(snapshot: &Snapshot, agent: &Agent) -> Result<(), Error> {
-    inline(snapshot, agent).map(drop)
+    Reader { snapshot, agent, ceilings: &[] }.inline().map(drop)
 }
 
-/// Returns the skills that are bound inline: those of `uses_skills` as declared, then those of `bind` by name.
-fn inline<'a>(snapshot: &'a Snapshot, agent: &Agent) -> Result<Vec<&'a Entry>, Error> {
-    for id in agent.bind.keys() {
-        named(snapshot, agent, id)?;
-    }
-    let mut entries: Vec<&Entry> = Vec::new();
-    for id in &agent.uses_skills {
-        let entry = named(snapshot, agent, id)?;
-        if let Some(bind) = agent.bound(entry).filter(|bind| *bind != Bind::Inline) {
-            let why = format!("`{id}` is in uses_skills, and bound as {}", bind.as_str());
+/// Reads what an agent's definition says about skills.
+struct Reader<'a> {
+    snapshot: &'a Snapshot,
+    agent: &'a Agent,
+    /// Agents that must see what is put before this one.
+    ceilings: &'a [Agent],
+}
+
+impl<'a> Reader<'a> {
+    /// Returns the skills that are bound inline: those of `uses_skills` as declared, then those of `bind` by name.
+    fn inline(&self) -> Result<Vec<&'a Entry>, Error> {
+        let agent = self.agent;
+        for id in agent.bind.keys() {
+            self.named(id)?;
+        }
+        let mut entries: Vec<&Entry> = Vec::new();
+        for id in &agent.uses_skills {
+            let entry = self.shown(id)?;
+            if let Some(bind) = agent.bound(entry).filter(|bind| *bind != Bind::Inline) {
+                let why = format!("`{id}` is in uses_skills, and bound as {}", bind.as_str());
+                return Err(invalid(agent, why));
+            }
+            entries.push(entry);
+        }
+        for (id, _) in agent.bind.iter().filter(|(_, bind)| **bind == Bind::Inline) {
+            entries.push(self.shown(id)?);
+        }
+        let mut distinct: Vec<&Entry> = Vec::new();
+        for entry in entries {
+            match distinct.iter().find(|other| other.name() == entry.name()) {
+                None => distinct.push(entry),
+                Some(other) if std::ptr::eq(*other, entry) => {}
+                Some(other) => {
+                    let (one, two) = (other.qualified_name(), entry.qualified_name());
+                    let why = format!("`{one}` and `{two}` have one name and cannot both be bound");
+                    return Err(invalid(agent, why));
+                }
+            }
+        }
+        if distinct.len() > MAX_BOUND_SKILLS {
+            let why = format!("{} skills are bound to it, more than {MAX_BOUND_SKILLS}", distinct.len());
             return Err(invalid(agent, why));
         }
-        entries.push(entry);
+        Ok(distinct)
     }
-    for (id, _) in agent.bind.iter().filter(|(_, bind)| **bind == Bind::Inline) {
-        entries.push(named(snapshot, agent, id)?);
+
+    /// Returns one line for each skill that the agent is told to load.
+    fn hints(&self, wording: &Wording) -> Result<String, Error> {
+        let mut lines = Vec::new();
+        for (id, _) in self.agent.bind.iter().filter(|(_, bind)| **bind == Bind::Hint) {
+            let entry = self.shown(id)?;
+            lines.push(hint(&address(entry), &entry.document.description, wording));
+        }
+        Ok(lines.join("\n"))
     }
-    let mut distinct: Vec<&Entry> = Vec::new();
-    for entry in entries {
-        match distinct.iter().find(|other| other.name() == entry.name()) {
-            None => distinct.push(entry),
-            Some(other) if std::ptr::eq(*other, entry) => {}
-            Some(other) => {
-                let (one, two) = (other.qualified_name(), entry.qualified_name());
-                return Err(invalid(
-                    agent,
-                    format!("`{one}` and `{two}` have one name and cannot both be bound"),
-                ));
+
+    /// Returns the skill that the agent names `id` and that is put before it.
+    fn shown(&self, id: &str) -> Result<&'a Entry, Error> {
+        let entry = self.named(id)?;
+        match self.ceilings.iter().find(|ceiling| !ceiling.sees(entry)) {
+            None => Ok(entry),
+            Some(ceiling) => {
+                let why =
+                    format!("the skill `{id}` is kept from the agent `{}` that starts it", ceiling.name);
+                Err(invalid(self.agent, why))
             }
         }
     }
-    if distinct.len() > MAX_BOUND_SKILLS {
-        let why = format!("{} skills are bound to it, more than {MAX_BOUND_SKILLS}", distinct.len());
-        return Err(invalid(agent, why));
+
+    /// Returns the skill that the agent names `id`, exactly so spelled.
+    fn named(&self, id: &str) -> Result<&'a Entry, Error> {
+        let agent = self.agent;
+        match self.snapshot.find(id) {
+            Lookup::Found(entry) if entry.name().as_str() != id && entry.qualified_name() != id => {
+                Err(self.missing(id, &[entry.name()]))
+            }
+            Lookup::Found(entry) if !agent.scope.allows(&entry.source, entry.name().as_str()) => {
+                Err(invalid(agent, format!("the skill `{id}` is outside its scope")))
+            }
+            Lookup::Found(entry) => Ok(entry),
+            Lookup::Quarantined(entry) => {
+                let diagnostics = entry.diagnostics().cloned().collect();
+                Err(invalid(agent, format!("the skill `{id}` is quarantined"))
+                    .at(&entry.path)
+                    .with(diagnostics))
+            }
+            Lookup::Unknown(names) => Err(self.missing(id, &names)),
+        }
     }
-    Ok(distinct)
+
+    fn missing(&self, id: &str, near: &[&SkillName]) -> Error {
+        // What the agent may not see is not told to whoever reads its log either.
+        let may_see = |entry: &Entry| [self.agent].into_iter().chain(self.ceilings).all(|a| a.sees(entry));
+        let is_seen = |name: &&&SkillName| matches!(self.snapshot.find(name.as_str()), Lookup::Found(entry) if may_see(entry));
+        let near: Vec<&str> = near.iter().filter(is_seen).map(|name| name.as_str()).collect();
+        let near = if near.is_empty() { String::new() } else { format!("; near it: {}", near.join(", ")) };
+        invalid(self.agent, format!("there is no skill `{id}`{near}"))
+    }
 }
 
-/// Returns the skill that `agent` names `id`, exactly so spelled.
-fn named<'a>(snapshot: &'a Snapshot, agent: &Agent, id: &str) -> Result<&'a Entry, Error> {
-    let near = |names: &[&SkillName]| {
-        // What the agent may not see is not told to whoever reads its log either.
-        let seen = |name: &&&SkillName| matches!(snapshot.find(name.as_str()), Lookup::Found(entry) if agent.sees(entry));
-        let names: Vec<&str> = names.iter().filter(seen).map(|name| name.as_str()).collect();
-        let near = if names.is_empty() { String::new() } else { format!("; near it: {}", names.join(", ")) };
-        Err(invalid(agent, format!("there is no skill `{id}`{near}")))
-    };
-    match snapshot.find(id) {
-        Lookup::Found(entry) if entry.name().as_str() != id && entry.qualified_name() != id => {
-            near(&[entry.name()])
-        }
-        Lookup::Found(entry) if !agent.scope.allows(&entry.source, entry.name().as_str()) => {
-            Err(invalid(agent, format!("the skill `{id}` is outside its scope")))
-        }
-        Lookup::Found(entry) => Ok(entry),
-        Lookup::Quarantined(entry) => {
-            let diagnostics = entry.diagnostics().cloned().collect();
-            Err(invalid(agent, format!("the skill `{id}` is quarantined")).at(&entry.path).with(diagnostics))
-        }
-        Lookup::Unknown(names) => near(&names),
+/// Returns the skill that is bound to `agent`, as it is now, unless it is broken by now.
+async fn open(registry: &Registry, agent: &Agent, entry: &Entry) -> Result<OpenedSkill, Error> {
+    let opened = registry.open_skill(entry).await.map_err(|error| match error.kind() {
+        ErrorKind::Io => error,
+        _ => Error::new(ErrorKind::InvalidAgent).about(agent.name.as_str()).because(error),
+    })?;
+    let document = &opened.skill.document;
+    if document.standing != Standing::Sound {
+        let why = format!("the skill `{}` is broken", entry.name());
+        return Err(invalid(agent, why).at(&entry.path).with(document.diagnostics.clone()));
     }
+    Ok(opened)
 }
 
 fn invalid(agent: &Agent, why: String) -> Error {
     Error::new(ErrorKind::InvalidAgent).about(agent.name.as_str()).because(why)
 }
 
-/// Returns one line for each skill that the agent is told to load.
-fn hints(snapshot: &Snapshot, agent: &Agent, wording: &Wording) -> Result<String, Error> {
-    let mut lines = Vec::new();
-    for (id, _) in agent.bind.iter().filter(|(_, bind)| **bind == Bind::Hint) {
-        let entry = named(snapshot, agent, id)?;
-        // A skill that does not hold its name is loaded by the name with its source.
-        let name =
-            if entry.state == State::Active { entry.name().to_string() } else { entry.qualified_name() };
-        lines.push(hint(&name, &entry.document.description, wording));
-    }
-    Ok(lines.join("\n"))
-}
-
 fn hint(name: &str, description: &str, wording: &Wording) -> String {
-    let line = shorten(&visible_line(description), MAX_HINT_CHARS)
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
+    let line = escape_xml(&shorten(&visible_line(description), MAX_HINT_CHARS));
     let Wording { load, name: argument, .. } = wording;
     format!("To use the skill {name}, call {load} with the {argument} {name}: {line}")
 }

@@ -106,7 +106,7 @@ impl Error {
     }
 
     /// Returns this error and everything that caused it, in one line.
-    pub(crate) fn chain(&self) -> String {
+    pub fn chain(&self) -> String {
         let mut text = self.to_string();
         let mut source = std::error::Error::source(self);
         while let Some(error) = source {

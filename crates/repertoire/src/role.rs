@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use repertoire_model::answer::LoadedSkill;
 use repertoire_model::prompt::{self, Fragment, compose};
-use repertoire_model::{CatalogOptions, Digest, SkillName, State};
+use repertoire_model::{CatalogOptions, Digest, SkillName, Standing, State};
 
-use crate::binding::{BindingOptions, Bound, element};
-use crate::provider::Skill;
+use crate::binding::{BindingOptions, Bound, bindable, element};
+use crate::provider::OpenedSkill;
 use crate::{Agent, Entry, Error, ErrorKind, Lookup, Registry, Snapshot};
 
 mod legacy;
@@ -140,7 +141,7 @@ type Asked = (SkillName, Option<String>);
 /// What a prompt was made of; the same makes the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Key {
-    Pack { snapshot: u64, agent: Option<Agent>, digest: Digest },
+    Pack { snapshot: u64, agent: Option<Agent>, skill: Box<LoadedSkill> },
     Legacy { path: PathBuf, digest: Digest },
 }
 
@@ -156,7 +157,7 @@ impl RoleResolver {
     /// Returns the prompt for `role`.
     ///
     /// Fails with [`ErrorKind::InvalidRole`] where `role` is no name that a skill could have, with
-    /// [`ErrorKind::InvalidSkill`] where there is a skill of that name and it is quarantined, and with the error of the
+    /// [`ErrorKind::InvalidSkill`] where there is a skill of that name and it is quarantined or broken, and with the error of the
     /// file where one is there and cannot be read or rendered: whoever has a prompt never gets the stub instead.
     pub async fn resolve(&self, role: &str) -> Result<RolePrompt, Error> {
         self.find(role, None).await
@@ -176,7 +177,7 @@ impl RoleResolver {
         let invalid = || Error::new(ErrorKind::InvalidRole).about(role);
         let role = SkillName::new(role).ok_or_else(invalid)?;
         if let Some((snapshot, skill)) = self.pack(&role, agent).await? {
-            return self.pack_prompt(&role, agent, &snapshot, &skill);
+            return self.pack_prompt(&role, agent, &snapshot, skill);
         }
         let (directories, name) = (self.directories.clone(), role.clone());
         let found = blocking::unblock(move || legacy::read(&directories, &name)).await?;
@@ -195,13 +196,15 @@ impl RoleResolver {
         &self,
         role: &SkillName,
         agent: Option<&Agent>,
-    ) -> Result<Option<(Arc<Snapshot>, Skill)>, Error> {
+    ) -> Result<Option<(Arc<Snapshot>, LoadedSkill)>, Error> {
         let mut snapshot = self.registry.snapshot();
         // What the snapshot says of the skill may be older than the skill; then a new one is taken, once.
         for is_last in [false, true] {
             let Some(entry) = active(&snapshot, role, agent)? else { return Ok(None) };
-            match self.registry.get(entry).await {
-                Ok(skill) if is_last || skill.document == *entry.document => {
+            match self.registry.open_skill(entry).await {
+                Ok(opened) if is_last || opened.skill.document == *entry.document => {
+                    sound(entry, &opened)?;
+                    let skill = bindable(entry, &opened, self.registry.policy(), &self.options.prompt);
                     return Ok(Some((snapshot, skill)));
                 }
                 Err(error) if is_last || error.kind() != ErrorKind::SkillNotFound => return Err(error),
@@ -216,14 +219,16 @@ impl RoleResolver {
         role: &SkillName,
         agent: Option<&Agent>,
         snapshot: &Snapshot,
-        skill: &Skill,
+        skill: LoadedSkill,
     ) -> Result<RolePrompt, Error> {
-        let digest = Digest::of(skill.text.as_bytes());
-        let key = Key::Pack { snapshot: snapshot.number(), agent: agent.cloned(), digest };
+        let (number, skill) = (snapshot.number(), Box::new(skill));
+        let key = Key::Pack { snapshot: number, agent: agent.cloned(), skill: skill.clone() };
         self.kept_or(role, agent, key, || {
             let is_offered = active(snapshot, role, agent)?.is_some_and(Entry::is_in_catalog);
+            let is_inline = self.options.binding == RoleBinding::Inline;
             let highlight = is_offered.then(|| role.to_string());
-            let options = CatalogOptions { highlight, ..self.options.catalog.clone() };
+            let mut options = CatalogOptions { highlight, ..self.options.catalog.clone() };
+            options.bound.extend(is_inline.then(|| role.to_string()));
             let catalog = match agent {
                 Some(agent) => snapshot.catalog_for(agent, &options),
                 None => snapshot.catalog(&options),
@@ -234,12 +239,13 @@ impl RoleResolver {
             let mut bound = Vec::new();
             match self.options.binding {
                 RoleBinding::Inline => {
-                    let text = element(skill, &self.options.prompt);
+                    bound.push((role.clone(), skill.digest));
+                    let text = element(*skill, &self.options.prompt.wording);
                     fragments.push(Fragment::new("role-skill", prompt::ROLE_SKILL, text));
-                    bound.push((role.clone(), Digest::of(skill.body().as_bytes())));
                 }
                 RoleBinding::Hint => {
-                    let text = format!("Role: {role}. Call {} with the name {role}.", options.tool_name);
+                    let CatalogOptions { tool_name, name_argument, .. } = &options;
+                    let text = format!("Role: {role}. Call {tool_name} with the {name_argument} {role}.");
                     fragments.push(Fragment::new("role", prompt::ROLE, text));
                 }
             }
@@ -301,6 +307,16 @@ fn active<'a>(
         }
         _ => Ok(None),
     }
+}
+
+/// Returns an error if the skill was found broken when it was read.
+fn sound(entry: &Entry, opened: &OpenedSkill) -> Result<(), Error> {
+    let document = &opened.skill.document;
+    if document.standing == Standing::Sound {
+        return Ok(());
+    }
+    let error = Error::new(ErrorKind::InvalidSkill).about(entry.name().as_str()).at(&entry.path);
+    Err(error.with(document.diagnostics.clone()))
 }
 
 #[cfg(test)]

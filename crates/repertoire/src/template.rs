@@ -21,6 +21,11 @@ pub const MAX_TEMPLATE_BYTES: u64 = 256 * 1024;
 /// The largest text that a template may come to, in bytes.
 pub const MAX_RENDERED_BYTES: usize = 1024 * 1024;
 
+/// The most bytes that the variables of a template may have together, names and values.
+///
+/// A step may copy a value, so that only both limits together bound the time that a template takes.
+pub const MAX_VARIABLE_BYTES: usize = 64 * 1024;
+
 /// The most steps that a template may take.
 const MAX_STEPS: u64 = 20_000;
 
@@ -65,6 +70,11 @@ impl Renderer for Jinja {
     fn render(&self, template: &str, variables: &BTreeMap<String, String>) -> Result<String, Error> {
         if template.len() as u64 > MAX_TEMPLATE_BYTES {
             return Err(Error::new(ErrorKind::TooLarge).about(NAME));
+        }
+        let bytes: usize = variables.iter().map(|(name, value)| name.len() + value.len()).sum();
+        if bytes > MAX_VARIABLE_BYTES {
+            let why = format!("its variables have {bytes} bytes, more than {MAX_VARIABLE_BYTES}");
+            return Err(Error::new(ErrorKind::TooLarge).about(NAME).because(why));
         }
         subset::check(template).map_err(|fault| Error::new(ErrorKind::InvalidTemplate).because(fault))?;
         let context: Value =
@@ -177,9 +187,14 @@ mod tests {
     fn steps_and_bytes_are_bounded() {
         let body = "{% for a in notes|lines %}".repeat(20) + "x" + &"{% endfor %}".repeat(20);
         assert!(render(&body).unwrap_err().contains("fuel"), "{:?}", render(&body));
-        let long: BTreeMap<String, String> = [("x".to_owned(), "x".repeat(600_000))].into();
-        assert!(Jinja.render("{{ x }}", &long).is_ok());
-        assert!(Jinja.render("{{ x }}{{ x }}", &long).unwrap_err().chain().contains("1048576 bytes"));
+        let variable =
+            |bytes: usize| -> BTreeMap<String, String> { [("x".to_owned(), "x".repeat(bytes))].into() };
+        let long = variable(MAX_VARIABLE_BYTES - 1);
+        assert!(Jinja.render(&"{{ x }}".repeat(16), &long).is_ok());
+        let error = Jinja.render(&"{{ x }}".repeat(17), &long).unwrap_err();
+        assert!(error.chain().contains("1048576 bytes"));
+        let error = Jinja.render("", &variable(MAX_VARIABLE_BYTES)).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::TooLarge);
         let large = "x".repeat(MAX_TEMPLATE_BYTES as usize + 1);
         assert_eq!(Jinja.render(&large, &long).unwrap_err().kind(), ErrorKind::TooLarge);
     }

@@ -9,7 +9,7 @@ use repertoire::{Agent, binding};
 use repertoire_model::catalog::{Catalog, CatalogError, CatalogOptions, Format, Report, Tier};
 use serde::Serialize;
 
-use crate::cli::skill_names;
+use crate::cli::{agent_names, skill_names};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Style, Ui, escape};
@@ -33,7 +33,7 @@ pub(crate) struct CatalogArgs {
     #[arg(long, value_name = "NAME", add = skill_names())]
     highlight: Option<String>,
     /// Show what this agent of the configuration may see
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = agent_names())]
     agent: Option<String>,
     /// Mark this skill as loaded; may be given several times
     ///
@@ -119,7 +119,7 @@ fn write(path: &Path, text: &str) -> Result<(), CliError> {
 
 /// Returns the catalog of `library`.
 pub(crate) fn render(library: &Library, options: &CatalogOptions) -> Result<Catalog, CliError> {
-    library.snapshot.catalog(options).map_err(told)
+    highlighted(library.snapshot.catalog(options), options)
 }
 
 /// Returns the catalog of what `agent` may see of `library`.
@@ -129,7 +129,21 @@ pub(crate) fn render_for(
     options: &CatalogOptions,
 ) -> Result<Catalog, CliError> {
     binding::check(&library.snapshot, agent)?;
-    library.snapshot.catalog_for(agent, options).map_err(told)
+    highlighted(library.snapshot.catalog_for(agent, options), options)
+}
+
+/// Returns `catalog`, unless it is an error or lacks the skill to highlight, which an empty one is not asked for.
+fn highlighted(
+    catalog: Result<Catalog, CatalogError>,
+    options: &CatalogOptions,
+) -> Result<Catalog, CliError> {
+    let catalog = catalog.map_err(told)?;
+    match &options.highlight {
+        Some(name) if catalog.report.tiers.is_empty() => {
+            Err(told(CatalogError::UnknownHighlight { name: name.clone(), nearest: None }))
+        }
+        _ => Ok(catalog),
+    }
 }
 
 fn told(error: CatalogError) -> CliError {
@@ -153,6 +167,9 @@ pub(crate) fn configured(context: &Context) -> CatalogOptions {
         budget_tokens: Some(settings.catalog_budget).filter(|budget| *budget > 0),
         over_budget: settings.catalog_over_budget,
         tokenizer: settings.estimator,
+        tool_name: settings.session.names.load.clone(),
+        name_argument: settings.session.arguments.name.clone(),
+        file_tool: Some(settings.session.names.read_file.clone()),
         ..CatalogOptions::default()
     }
 }

@@ -7,6 +7,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use repertoire::ErrorKind;
 use repertoire::migrate::{Pack, RoleFiles, read_roles};
 use serde::Serialize;
 
@@ -68,6 +69,13 @@ struct RoleJson {
     notes: Vec<String>,
 }
 
+impl RoleJson {
+    /// Returns whether something stands where the skill would, rather than another role's skill of the same name.
+    fn is_there(&self) -> bool {
+        self.state == EXISTS && self.notes.is_empty()
+    }
+}
+
 #[derive(Serialize)]
 struct FileJson {
     path: &'static str,
@@ -94,7 +102,11 @@ pub(crate) fn run(ui: &mut Ui, env: &Env, args: &MigrateArgs) -> Result<Exit, Cl
     let Layout::Roles(args) = &args.layout;
     let directory = env.working_directory().join(&args.directory);
     let to = args.to.as_ref().map_or_else(|| default_place(env), |to| env.working_directory().join(to));
-    let found = read_roles(&directory)?;
+    let found = read_roles(&directory).map_err(|error| match error.kind() {
+        ErrorKind::FileNotFound => CliError::no(format!("there is no directory {}", directory.display()))
+            .hint("name the directory whose sub-directories are the roles"),
+        _ => CliError::from(error),
+    })?;
     let mut taken = BTreeSet::new();
     let mut roles = Vec::new();
     for role in &found.roles {
@@ -114,7 +126,9 @@ pub(crate) fn run(ui: &mut Ui, env: &Env, args: &MigrateArgs) -> Result<Exit, Cl
     } else {
         report(ui, &migration, args.write)?;
     }
-    let is_done = |role: &RoleJson| matches!(role.state, PLANNED | WRITTEN);
+    // A plan that finds everything done is no failure; a skill that was to be written and was not is one.
+    let is_done =
+        |role: &RoleJson| matches!(role.state, PLANNED | WRITTEN) || (!args.write && role.is_there());
     let all_done = migration.problems.is_empty() && migration.roles.iter().all(is_done);
     Ok(if all_done { Exit::Success } else { Exit::No })
 }
@@ -212,7 +226,7 @@ fn report(ui: &mut Ui, migration: &MigrationJson, write: bool) -> Result<(), Cli
     if migration.roles.is_empty() {
         let directory = escape(&migration.directory).into_owned();
         writeln!(ui.err(), "{word} no directory in {directory} has a system_prompt.md")?;
-    } else if !write {
+    } else if !write && done > 0 {
         writeln!(ui.err(), "{word} nothing was written; `--write` does it")?;
     } else if done > 0 {
         let to = escape(&migration.to).into_owned();

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use repertoire::tokens::TokenMemory;
-use repertoire::{AgentPrompt, BindingOptions, RoleOptions, RoleOrigin, RoleResolver};
-use repertoire_model::Fragment;
+use repertoire::{
+    Agent, AgentPrompt, BindingOptions, Error, Registry, RoleOptions, RoleOrigin, RolePrompt, RoleResolver,
+    SessionOptions,
+};
 use repertoire_model::prompt::{self, compose, ordered};
+use repertoire_model::{CatalogOptions, Fragment};
 use serde::Serialize;
 
 use super::catalog;
-use crate::cli::skill_names;
+use crate::cli::{agent_names, skill_names};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
@@ -20,11 +23,11 @@ use crate::wire::{Context, Library};
 ///
 /// Of an agent: its own prompt, the instructions of the skills it uses, its own instructions, hints, and the catalog
 /// of what it may see. Of a role: the catalog and the instructions of the skill of that name; else the system_prompt.md
-/// that `roles.directories` hold for it; else one sentence. Exactly the text and nothing else goes to the output.
+/// that `roles.directories` hold for it; else one sentence. With both, the agent's own parts and the role's. Exactly the text and nothing else goes to the output.
 #[derive(Debug, Args)]
 pub(crate) struct PromptArgs {
-    /// The agent, as the configuration names it; with --role, whose skills count
-    #[arg(long, value_name = "NAME", required_unless_present = "role")]
+    /// The agent, as the configuration names it; with --role, the agent that has the role
+    #[arg(long, value_name = "NAME", add = agent_names())]
     agent: Option<String>,
     /// The role
     #[arg(long, value_name = "ROLE", add = skill_names())]
@@ -65,7 +68,10 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PromptArgs) -> Result<E
     let prompt = match (&args.role, &args.agent) {
         (Some(role), _) => role_prompt(context, args, role)?,
         (None, Some(agent)) => agent_prompt(context, args, agent)?,
-        (None, None) => return Err(CliError::usage("name an agent or a role")),
+        (None, None) => {
+            return Err(CliError::usage("whose prompt? Give --agent NAME, --role ROLE or both")
+                .hint("`[agents.NAME]` in repertoire.toml defines an agent; a role is any name"));
+        }
     };
     let text = compose(&prompt.fragments);
     if !ui.is_json() {
@@ -95,33 +101,27 @@ fn agent_prompt(context: &Context, args: &PromptArgs, name: &str) -> Result<Prom
     let mut agent = context.agent(name)?;
     agent.variables.extend(args.variables.iter().cloned());
     let library = context.open()?;
-    let loaded = pollster::block_on(AgentPrompt::load(&library.registry, &agent, &binding(context)))?;
+    let session = context.session_options(None);
+    let loaded =
+        pollster::block_on(AgentPrompt::load(&library.registry, &agent, &BindingOptions::of(&session)))?;
     let AgentPrompt { mut fragments, bound } = loaded;
-    let catalog = catalog::render_for(&library, &agent, &catalog::configured(context))?;
+    let bound: Vec<String> = bound.iter().map(|(name, _)| name.to_string()).collect();
+    let options = CatalogOptions { bound: bound.clone(), ..session.catalog_options() };
+    let catalog = catalog::render_for(&library, &agent, &options)?;
     fragments.push(Fragment::new("skills", prompt::SKILLS, catalog.text));
-    let bound = bound.iter().map(|(name, _)| name.to_string()).collect();
     Ok(Prompt { fragments, bound, origin: "agent", path: None })
 }
 
 fn role_prompt(context: &Context, args: &PromptArgs, role: &str) -> Result<Prompt, CliError> {
-    let agent = args.agent.as_deref().map(|name| context.agent(name)).transpose()?;
+    let mut agent = args.agent.as_deref().map(|name| context.agent(name)).transpose()?;
+    let variables: BTreeMap<String, String> = args.variables.iter().cloned().collect();
+    if let Some(agent) = &mut agent {
+        agent.variables.extend(variables.clone());
+    }
     let Library { registry, .. } = context.open()?;
-    let mut variables: BTreeMap<String, String> =
-        agent.as_ref().map(|agent| agent.variables.clone()).unwrap_or_default();
-    variables.extend(args.variables.iter().cloned());
-    let options = RoleOptions {
-        binding: context.settings.role_binding,
-        catalog: catalog::configured(context),
-        prompt: binding(context),
-        variables,
-    };
-    let resolver = RoleResolver::new(registry.clone(), context.role_directories(), options);
-    let resolved = pollster::block_on(async {
-        match &agent {
-            Some(agent) => resolver.resolve_for(agent, role).await,
-            None => resolver.resolve(role).await,
-        }
-    })?;
+    let session = context.session_options(None);
+    let role = Role { name: role.to_owned(), agent, variables };
+    let resolved = pollster::block_on(role.resolve(context, &registry, &session))?;
     let path = match &resolved.origin {
         RoleOrigin::Legacy(path) => Some(path.display().to_string()),
         RoleOrigin::SkillPack | RoleOrigin::Stub => None,
@@ -130,8 +130,54 @@ fn role_prompt(context: &Context, args: &PromptArgs, role: &str) -> Result<Promp
     Ok(Prompt { fragments: resolved.fragments, bound, origin: resolved.origin.as_str(), path })
 }
 
-fn binding(context: &Context) -> BindingOptions {
-    BindingOptions { tokenizer: context.settings.estimator, ..BindingOptions::default() }
+/// A role, and the agent that has it.
+#[derive(Clone)]
+pub(crate) struct Role {
+    /// The role.
+    pub name: String,
+    /// The agent, where there is one: its own parts of the prompt come too, and what it may not see is not there.
+    pub agent: Option<Agent>,
+    /// What a prompt file may refer to, beside the variables of the agent.
+    pub variables: BTreeMap<String, String>,
+}
+
+impl Role {
+    /// Returns the prompt of the role, with the words of a session with `options`.
+    pub(crate) async fn resolve(
+        &self,
+        context: &Context,
+        registry: &Registry,
+        options: &SessionOptions,
+    ) -> Result<RolePrompt, Error> {
+        let binding = BindingOptions::of(options);
+        let own = match &self.agent {
+            Some(agent) => AgentPrompt::load(registry, agent, &binding).await?,
+            None => AgentPrompt { fragments: Vec::new(), bound: Vec::new() },
+        };
+        let mut variables = self.agent.as_ref().map(|agent| agent.variables.clone()).unwrap_or_default();
+        variables.extend(self.variables.clone());
+        let bound = own.bound.iter().map(|(name, _)| name.to_string()).collect();
+        let options = RoleOptions {
+            binding: context.settings.role_binding,
+            catalog: CatalogOptions { bound, ..options.catalog_options() },
+            prompt: binding,
+            variables,
+        };
+        let resolver = RoleResolver::new(registry.clone(), context.role_directories(), options);
+        let mut prompt = match &self.agent {
+            Some(agent) => resolver.resolve_for(agent, &self.name).await?,
+            None => resolver.resolve(&self.name).await?,
+        };
+        if own.bound.iter().any(|(name, _)| name.as_str() == self.name) {
+            // Once is enough.
+            prompt.fragments.retain(|fragment| fragment.priority != prompt::ROLE_SKILL);
+            prompt.bound.clear();
+        }
+        prompt.fragments.extend(own.fragments);
+        prompt.bound.extend(own.bound);
+        prompt.text = compose(&prompt.fragments);
+        Ok(prompt)
+    }
 }
 
 fn variable(text: &str) -> Result<(String, String), String> {

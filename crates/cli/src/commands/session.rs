@@ -3,11 +3,15 @@
 mod protocol;
 mod lines;
 
+use std::collections::BTreeMap;
+
 use clap::Args;
 use repertoire_model::answer::Render;
 
 use self::lines::{Line, Lines};
 use self::protocol::Conversation;
+use super::prompt::Role;
+use crate::cli::{agent_names, skill_names};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
@@ -20,8 +24,11 @@ use crate::wire::Context;
 #[derive(Debug, Args)]
 pub(crate) struct SessionArgs {
     /// Open the session for this agent of the configuration
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", add = agent_names())]
     agent: Option<String>,
+    /// Open the session for this role: its prompt is that of `rep prompt --role`, and the skill in it counts as loaded
+    #[arg(long, value_name = "ROLE", add = skill_names())]
+    role: Option<String>,
     /// How answers of tools are written
     #[arg(long, value_name = "HOW", value_parser = Render::ALL.map(Render::as_str))]
     render: Option<String>,
@@ -29,8 +36,7 @@ pub(crate) struct SessionArgs {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SessionArgs) -> Result<Exit, CliError> {
-    let options = context.session_options(args.render.as_deref());
-    let mut conversation = Conversation::new(context.session(options, args.agent.as_deref())?);
+    let mut conversation = open(context, args)?;
     let mut lines = Lines::new(std::io::stdin().lock());
     loop {
         let answer = match lines.next_line()? {
@@ -43,4 +49,23 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SessionArgs) -> Result<
         ui.out().write_all(b"\n")?;
         ui.flush()?;
     }
+}
+
+fn open<'a>(context: &'a Context, args: &SessionArgs) -> Result<Conversation<'a>, CliError> {
+    let mut options = context.session_options(args.render.as_deref());
+    let role = match &args.role {
+        None => None,
+        Some(name) => {
+            let agent = args.agent.as_deref().map(|name| context.agent(name)).transpose()?;
+            Some(Role { name: name.clone(), agent, variables: BTreeMap::new() })
+        }
+    };
+    // The catalog alone is to be that of the prompt.
+    options.catalog.highlight.clone_from(&args.role);
+    let session = context.session(options, args.agent.as_deref())?;
+    let mut conversation = Conversation::new(context, session);
+    if let Some(role) = role {
+        conversation.take(role)?;
+    }
+    Ok(conversation)
 }

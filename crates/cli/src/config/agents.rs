@@ -36,7 +36,7 @@ pub(crate) const AGENT_KEYS: &[AgentKey] = &[
     AgentKey {
         name: "skills.allow",
         takes: PATTERNS,
-        summary: "The skills that the agent may see; without it, all.",
+        summary: "The skills that the agent may see; without it, all, and with an empty list, none.",
         example: "[\"code-*\", \"user:*:git\"]",
     },
     AgentKey {
@@ -143,7 +143,7 @@ impl AgentParser<'_> {
                 self.configured.agent.uses_skills = words;
             }),
             ("skills.allow", DeValue::Array(items)) => self.patterns(key, items).map(|patterns| {
-                self.configured.agent.scope.allow = patterns;
+                self.configured.agent.scope.allow = Some(patterns);
             }),
             ("skills.deny", DeValue::Array(items)) => self.patterns(key, items).map(|patterns| {
                 self.configured.agent.scope.deny = patterns;

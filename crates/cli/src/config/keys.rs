@@ -192,6 +192,7 @@ pub(crate) const KEYS: &[Key] = &[
     key!("catalog.refresh" words of Refresh by as_str, session.refresh, None, "When the catalog of a session follows the library: at a compaction, only when asked, or at once, which defeats prompt caching."),
     key!("render.load" words of Render by as_str, session.render, Some("call --render, session --render"), "How answers of tools are written."),
     key!("load.include_frontmatter" Kind::Switch, Switch include_frontmatter, switch, Some("show --raw"), "Whether a skill's frontmatter is shown with its instructions."),
+    key!("load.location" Kind::Switch, Switch session.show_location, switch, None, "Whether models are told where a skill lies, so that they can run its scripts with their own shell."),
     key!("load.reload" word RELOAD session.reload, None, "What happens when an active skill is loaded again: acknowledged if it is surely in the context and unchanged, given again, or acknowledged as long as some version of it is there."),
     key!("load.soft_limit_tokens" Kind::Number(1, LARGE), Number session.soft_limit, number, None, "The number of tokens from which instructions come with a warning and an outline; nothing is ever cut."),
     key!("load_skill.bucket_args" Kind::Switch, Switch session.bucket_arguments, switch, None, "Whether `load_skill` takes `reference`, `script` and `asset`."),

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use repertoire::discovery::repository_root;
 use repertoire_model::Profile;
+use repertoire_model::ledger::Reload;
 use repertoire_model::text::nearest;
 
+use super::clash::clash;
 use super::file::{Standing, faulty, find_files};
 use super::keys::{KEYS, Kind, Value};
 use super::parse::{Assignment, parse, parse_word};
@@ -35,6 +37,8 @@ pub(crate) fn load(env: &Env, globals: &Globals, is_coloured: bool) -> Result<Se
     // A project comes with a clone, so the user's word is later; but among directories the project's own come first.
     let is_list = |assignment: &Assignment| matches!(assignment.key.kind, Kind::Paths);
     let (lists, mut assignments): (Vec<_>, Vec<_>) = project.into_iter().partition(is_list);
+    // Behind these stands what the user says.
+    let of_project = assignments.len();
     assignments.extend(user);
     assignments.extend(lists);
     assignments.extend(environment(env)?);
@@ -42,7 +46,11 @@ pub(crate) fn load(env: &Env, globals: &Globals, is_coloured: bool) -> Result<Se
         assignments
             .extend(given("profile", word).map_err(|expected| bad_word("--profile", word, &expected))?);
     }
-    Ok(settle(&assignments))
+    let settings = settle(&assignments, of_project);
+    match clash(&settings.session) {
+        None => Ok(settings),
+        Some(clash) => Err(clash),
+    }
 }
 
 /// Returns what the file at `path` says.
@@ -122,18 +130,41 @@ fn bad_word(origin: &str, word: &str, expected: &str) -> CliError {
         .hint(format!("it takes {}", expected.replace('`', "")))
 }
 
-/// Returns the settings that `assignments` come to, later ones winning, on top of the profile they choose.
-fn settle(assignments: &[Assignment]) -> Settings {
-    let chosen = assignments.iter().rev().find_map(|assignment| match &assignment.value {
-        Value::Word(word) if assignment.key.name == "profile" => {
-            Profile::ALL.into_iter().find(|p| p.as_str() == word)
-        }
+/// Returns the settings that `assignments` come to, later ones winning, on top of the profile they choose; the first
+/// `of_project` of them are a project's word.
+fn settle(assignments: &[Assignment], of_project: usize) -> Settings {
+    let is_profile = |assignment: &Assignment| assignment.key.name == "profile";
+    let position = assignments.iter().rposition(is_profile);
+    let chosen = position.and_then(|position| match &assignments[position].value {
+        Value::Word(word) => Profile::ALL.into_iter().find(|profile| profile.as_str() == word),
         _ => None,
     });
     let mut settings = Settings::of(chosen.unwrap_or(Profile::Standard));
+    if position.is_some_and(|position| position < of_project) {
+        // What a project may not say by a key it may not say by a profile either.
+        settings.session.reload = Reload::default();
+    }
     for Assignment { key, value } in assignments {
         (key.set)(&mut settings, value);
     }
     settings.policy.profile = chosen.unwrap_or(Profile::Standard);
     settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_that_only_the_project_chose_does_not_weaken_a_session() {
+        let check = |text: &str, of_project: usize, expect: Reload| {
+            let (assignments, faults) = parse(text, Path::new(""), &Trust::Whole);
+            assert_eq!(faults, []);
+            let settings = settle(&assignments, of_project);
+            assert_eq!((settings.policy.profile, settings.session.reload), (Profile::Harness, expect));
+        };
+        check("profile = \"harness\"", 0, Reload::ShortAck);
+        check("profile = \"harness\"", 1, Reload::Auto);
+        check("profile = \"harness\"\nload.reload = \"short_ack\"", 1, Reload::ShortAck);
+    }
 }

@@ -124,10 +124,6 @@ impl Parser<'_> {
                 let objection = self.trust.objection_to_number(key.name, *number);
                 self.object(written.span(), objection);
             }
-            (Value::Switch(switch), _) => {
-                let objection = self.trust.objection_to_switch(key.name, *switch);
-                self.object(written.span(), objection);
-            }
             (Value::Paths(roots), DeValue::Array(items)) => {
                 for (root, item) in roots.iter().zip(items.iter()) {
                     self.object(item.span(), self.trust.objection_to_path(key.name, &root.path));

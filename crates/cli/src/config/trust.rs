@@ -3,6 +3,7 @@
 use std::fs::{canonicalize, symlink_metadata};
 use std::path::{Component, Path, PathBuf};
 
+use repertoire::SessionOptions;
 use repertoire::provider::fs::ScanLimits;
 use repertoire_model::{RuleId, Severity};
 
@@ -18,12 +19,30 @@ const GUARDED_RULES: [RuleId; 5] = [
     RuleId::NameTool,
 ];
 
-/// Starts the keys that are the user's alone: what is noted down about a user is no business of a project.
-const USERS_TABLE: &str = "events.";
+/// Start the keys that are the user's alone: what is noted down about a user, what agents are kept from, and what the
+/// user's own programs call the tools.
+const USERS_TABLES: [&str; 4] = ["events.", "scope.", "tools.names.", "tools.args."];
+
+/// The single keys that are the user's alone: whether a model is told that it has instructions which it may have lost.
+const USERS_KEYS: [&str; 1] = ["load.reload"];
 
 /// Returns whether only the user's configuration may have the key `name`.
 pub(crate) fn is_users_alone(name: &str) -> bool {
-    name.starts_with(USERS_TABLE)
+    USERS_KEYS.contains(&name) || USERS_TABLES.iter().any(|table| name.starts_with(table))
+}
+
+/// Returns the most that a project's file may give the key `name`, where that is bounded: its default.
+fn most(name: &str) -> Option<usize> {
+    let (scan, session) = (ScanLimits::default(), SessionOptions::default());
+    match name {
+        "scan.max_directories" => Some(scan.max_directories),
+        "scan.max_entries" => Some(scan.max_entries),
+        "requires.max_tokens" => Some(session.requires_max_tokens),
+        "read.max_bytes" => Some(session.read_bytes),
+        "tools.enum_limit" => Some(session.enum_limit),
+        "load.soft_limit_tokens" => Some(session.soft_limit),
+        _ => None,
+    }
 }
 
 /// How far a configuration file is trusted.
@@ -59,22 +78,8 @@ impl Trust {
     /// Returns what speaks against `number` as the value of the key `name`.
     pub(crate) fn objection_to_number(&self, name: &str, number: usize) -> Option<Objection> {
         let Self::Within(_) = self else { return None };
-        let limits = ScanLimits::default();
-        let most = match name {
-            "scan.max_directories" => limits.max_directories,
-            "scan.max_entries" => limits.max_entries,
-            _ => return None,
-        };
-        (number > most)
-            .then(|| (format!("`{name}` of a project's file may be at most {most}"), HELP.to_owned()))
-    }
-
-    /// Returns what speaks against `switch` as the value of the key `name`.
-    pub(crate) fn objection_to_switch(&self, name: &str, switch: bool) -> Option<Objection> {
-        let Self::Within(_) = self else { return None };
-        // Otherwise a clone could open to an agent what its user keeps from it.
-        (name == "scope.enforce" && !switch)
-            .then(|| (format!("a project's file may not turn `{name}` off"), HELP.to_owned()))
+        let most = most(name).filter(|most| number > *most)?;
+        Some((format!("`{name}` of a project's file may be at most {most}"), HELP.to_owned()))
     }
 
     /// Returns what speaks against `severity` for `rule`.
@@ -116,12 +121,30 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_project_may_not_speak_about_events() {
+    fn a_project_may_not_weaken_a_session() {
         let project = Trust::Within(PathBuf::from("/project"));
-        for (name, expect) in [("events.jsonl", true), ("events.keep", true), ("catalog.format", false)] {
+        for (name, expect) in [
+            ("events.jsonl", true),
+            ("events.keep", true),
+            ("scope.enforce", true),
+            ("scope.deny_style", true),
+            ("tools.names.load", true),
+            ("tools.args.path", true),
+            ("load.reload", true),
+            ("tools.unload", false),
+            ("load.location", false),
+            ("catalog.format", false),
+        ] {
             assert_eq!(project.objection_to_key(name).is_some(), expect, "{name}");
             assert_eq!(Trust::Whole.objection_to_key(name), None);
         }
+        for name in ["requires.max_tokens", "read.max_bytes", "tools.enum_limit", "load.soft_limit_tokens"] {
+            let most = most(name).unwrap();
+            assert_eq!(project.objection_to_number(name, most), None, "{name}");
+            assert!(project.objection_to_number(name, most + 1).is_some(), "{name}");
+            assert_eq!(Trust::Whole.objection_to_number(name, most + 1), None);
+        }
+        assert_eq!(project.objection_to_number("catalog.budget_tokens", 1_000_000), None);
     }
 
     #[cfg(unix)]

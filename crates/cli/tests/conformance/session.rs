@@ -21,9 +21,11 @@ struct Cases {
 struct Case {
     id: String,
     about: String,
-    /// Options of `rep session`, beside `--root skills` where there is no configuration.
+    /// Options of `rep session`, beside `--config repertoire.toml` or, where there is none, `--root skills`.
     #[serde(default)]
     args: Vec<String>,
+    /// What is said where no session opens, because `repertoire.toml` is the project's and not one that the user named.
+    refused: Option<String>,
     #[serde(default)]
     files: BTreeMap<String, String>,
     #[serde(default)]
@@ -32,6 +34,7 @@ struct Case {
     links: BTreeMap<String, String>,
     #[serde(default)]
     fifos: Vec<String>,
+    #[serde(default)]
     steps: Vec<Step>,
 }
 
@@ -72,6 +75,28 @@ pub(crate) fn run(area: &str) {
     assert!(failures.is_empty(), "{} of {total} cases fail\n{}", failures.len(), failures.join("\n"));
 }
 
+fn command(case: &Case, root: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rep"));
+    command.arg("session").args(case.args.iter().map(|argument| expand(argument, root)));
+    if !case.files.contains_key("repertoire.toml") {
+        command.args(["--root", "skills"]);
+    } else if case.refused.is_none() {
+        command.args(["--config", "repertoire.toml"]);
+    }
+    command.current_dir(root).env_clear().env("HOME", root.join("home"));
+    command
+}
+
+/// Returns what is wrong with a session that must not open.
+fn run_refused(case: &Case, expect: &str, root: &Path) -> Vec<String> {
+    let output = command(case, root).stdin(Stdio::null()).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    if output.status.code() == Some(2) && said.contains(expect) {
+        return Vec::new();
+    }
+    vec![format!("ended with {} and said {said}", output.status)]
+}
+
 struct Pipe {
     child: Child,
     input: ChildStdin,
@@ -80,15 +105,7 @@ struct Pipe {
 
 impl Pipe {
     fn start(case: &Case, root: &Path) -> Self {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_rep"));
-        command.arg("session").args(case.args.iter().map(|argument| expand(argument, root)));
-        if !case.files.contains_key("repertoire.toml") {
-            command.args(["--root", "skills"]);
-        }
-        let mut child = command
-            .current_dir(root)
-            .env_clear()
-            .env("HOME", root.join("home"))
+        let mut child = command(case, root)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
@@ -124,6 +141,9 @@ fn run_case(case: &Case) -> Vec<String> {
     for path in &case.fifos {
         std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
         assert!(Command::new("mkfifo").arg(root.join(path)).status().unwrap().success());
+    }
+    if let Some(expect) = &case.refused {
+        return run_refused(case, expect, &root);
     }
     let mut pipe = Pipe::start(case, &root);
     let mut kept = BTreeMap::new();

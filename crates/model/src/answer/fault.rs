@@ -33,6 +33,7 @@ pub struct Available {
 
 /// What is wrong with a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum FaultKind {
     /// No skill has that name, or none that this agent may know of.
     UnknownSkill {
@@ -68,7 +69,7 @@ pub enum FaultKind {
     BadArgument {
         /// The argument.
         name: String,
-        /// What it takes.
+        /// What it takes, as `a string`; or a sentence of its own, which begins with a capital letter.
         expected: String,
     },
     /// The tool takes no such argument.

@@ -7,6 +7,10 @@ use super::{ErrorStyle, Fault, FaultKind, Wording};
 const MAX_NEAR: usize = 10;
 /// The most names of skills or tools that are listed in full.
 const MAX_NAMED: usize = 50;
+/// The most characters of a list of names.
+const MAX_NAMES_CHARS: usize = 4_000;
+/// A name that is shorter than this many characters has hardly anything in common with those that are a few slips away.
+const MIN_RANKED_CHARS: usize = 4;
 
 impl FaultKind {
     /// Every word of [`as_str`](Self::as_str).
@@ -61,7 +65,7 @@ impl Fault {
     ///
     /// ```
     /// use repertoire_model::answer::{Fault, FaultKind, Wording};
-    /// let fault = Fault { tool: "pdf".to_owned(), skill: None, kind: FaultKind::SkillAsTool };
+    /// let fault = Fault::new("pdf", None, FaultKind::SkillAsTool);
     /// let expect = "`pdf` is a skill, not a tool. To use it, call `load_skill` with {\"name\":\"pdf\"}.";
     /// assert_eq!(fault.message(&Wording::default()), expect);
     /// ```
@@ -72,7 +76,12 @@ impl Fault {
             FaultKind::UnknownSkill { near, total, all } => unknown_skill(&skill, near, *total, all, wording),
             FaultKind::NotPermitted => format!("Skill `{skill}` exists, but you may not use it."),
             FaultKind::Gone => format!("Skill `{skill}` was removed since it was listed; go on without it."),
-            FaultKind::Broken { reason } => format!("Skill `{skill}` cannot be used: {}.", clause(reason)),
+            FaultKind::Broken { reason } if reason.is_empty() => {
+                format!("Skill `{skill}` is broken and cannot be used. Go on without it.")
+            }
+            FaultKind::Broken { reason } => {
+                format!("Skill `{skill}` is broken and cannot be used: {}. Go on without it.", clause(reason))
+            }
             FaultKind::UnknownTool { tools } => {
                 let tools = names(tools, MAX_NAMED);
                 let known = if tools.is_empty() { String::new() } else { format!(" Tools: {tools}.") };
@@ -87,8 +96,11 @@ impl Fault {
             FaultKind::MissingArgument { name } => {
                 format!("`{tool}` needs the argument `{}`.", line(name))
             }
+            FaultKind::BadArgument { expected, .. } if expected.starts_with(char::is_uppercase) => {
+                format!("{}.", clause(expected))
+            }
             FaultKind::BadArgument { name, expected } => {
-                format!("`{tool}` takes as `{}`: {}.", line(name), clause(expected))
+                format!("`{}` of `{tool}` must be {}.", line(name), clause(expected))
             }
             FaultKind::UnknownArgument { name, takes } => {
                 format!("`{tool}` has no argument `{}`. It takes: {}.", line(name), names(takes, MAX_NAMED))
@@ -102,16 +114,16 @@ impl Fault {
         let list = wording.list_files.as_ref();
         let list = list.map(|tool| format!(" Call `{tool}` to see its files.")).unwrap_or_default();
         match &self.kind {
-            FaultKind::BadPath { path, reason } => format!(
-                "`{}` is no path of a file in a skill: {}. Give it relative to the skill's directory.",
-                line(path),
-                clause(reason)
-            ),
-            FaultKind::NoFile { path, near } if near.is_empty() => {
-                format!("Skill `{skill}` has no file `{}`.{list}", line(path))
+            FaultKind::BadPath { path, reason } => {
+                let (path, reason) = (line(path), clause(reason));
+                match path.as_str() {
+                    "" => format!("Name a file of the skill: {reason}."),
+                    path => format!("`{path}` is no path of a file in a skill: {reason}."),
+                }
             }
             FaultKind::NoFile { path, near } => {
-                format!("Skill `{skill}` has no file `{}`. Nearest: {}.", line(path), names(near, MAX_NEAR))
+                let hint = nearest(path, near).unwrap_or(list);
+                format!("Skill `{skill}` has no file `{}`.{hint}", line(path))
             }
             FaultKind::NoDirectory { path } => {
                 format!("Skill `{skill}` has no directory `{}`.{list}", line(path))
@@ -140,9 +152,7 @@ fn unknown_skill(skill: &str, near: &[String], total: usize, all: &[String], wor
         return format!("Unknown skill '{skill}'. Check the skill menu.");
     }
     let mut message = format!("There is no skill `{skill}`.");
-    if !near.is_empty() {
-        message.push_str(&format!(" Nearest: {}.", names(near, MAX_NEAR)));
-    }
+    message.push_str(&nearest(skill, near).unwrap_or_default());
     message.push_str(&match &wording.list {
         _ if total == 0 => " There are no skills.".to_owned(),
         _ if !all.is_empty() => format!(" Available ({total}): {}.", names(all, MAX_NAMED)),
@@ -152,10 +162,35 @@ fn unknown_skill(skill: &str, near: &[String], total: usize, all: &[String], wor
     message
 }
 
+/// Returns the sentence that lists what is `near` to `asked`, if there is anything to list.
+fn nearest(asked: &str, near: &[String]) -> Option<String> {
+    let length = asked.chars().count();
+    let is_near = |name: &&String| {
+        length >= MIN_RANKED_CHARS
+            || strsim::damerau_levenshtein(&asked.to_lowercase(), &name.to_lowercase()) <= length / 2
+            || (length > 1 && name.to_lowercase().contains(&asked.to_lowercase()))
+    };
+    let near: Vec<String> = near.iter().filter(is_near).cloned().collect();
+    (!near.is_empty()).then(|| format!(" Nearest: {}.", names(&near, MAX_NEAR)))
+}
+
+/// Returns as many of `names` as may be listed.
 fn names(names: &[String], limit: usize) -> String {
-    let shown: Vec<String> = names.iter().take(limit).map(|name| line(name)).collect();
-    let more = if names.len() > limit { ", …" } else { "" };
-    format!("{}{more}", shown.join(", "))
+    let mut list = String::new();
+    let mut chars = 0;
+    for (index, name) in names.iter().enumerate() {
+        let name = line(name);
+        chars += name.chars().count() + 2;
+        if index == limit || chars > MAX_NAMES_CHARS {
+            list.push_str(", …");
+            break;
+        }
+        if index > 0 {
+            list.push_str(", ");
+        }
+        list.push_str(&name);
+    }
+    list
 }
 
 /// Returns `text` as a part of a sentence that ends after it.

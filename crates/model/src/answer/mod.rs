@@ -17,6 +17,7 @@ pub use fault::{Available, Fault, FaultKind};
 pub use file::{FileText, Truncation};
 pub use listing::{FileList, ListedFile, ListedSkill, SkillList};
 pub use loaded::{Acknowledged, BucketText, Loaded, LoadedSkill, Occasion, Section};
+pub(crate) use recognise::{Examined, examine};
 pub use recognise::{Recognised, recognise};
 pub use render::{Render, guard};
 pub use value::{Answer, Injection};

@@ -9,18 +9,47 @@ use super::render::sentence::ALREADY_ACTIVE;
 use super::{FaultKind, Injection};
 use crate::{Digest, SkillName};
 
-/// What an answer of `load_skill` was, as far as its text tells.
+/// How far into a text an answer may begin that a host wrote something before, in bytes.
+const MAX_PREFIX_BYTES: usize = 4 * 1024;
+
+/// The most places of a text at which an answer is looked for.
+const MAX_PLACES: usize = 16;
+
+/// How answers with instructions, and those in their place, begin. Objects of JSON are told by their keys.
+const OPENINGS: [&str; 6] =
+    ["<skill ", "<skill_active ", MARKDOWN, MARKDOWN_ACKNOWLEDGED, "Loaded skill '", "Required skill '"];
+const MARKDOWN: &str = "Skill loaded: ";
+const MARKDOWN_ACKNOWLEDGED: &str = "Skill loaded before: ";
+
+/// What an answer of `load_skill` or `unload_skill` was, as far as its text tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Recognised {
     /// The call failed.
     Failed,
     /// The skill was said to be in the context already.
     Acknowledged(SkillName),
-    /// The instructions of these skills stand in the text, whole.
+    /// The instructions of these skills stand in the text, whole: each is the one whose digest it is stamped with.
     Bodies(Vec<Injection>),
+    /// Instructions of these skills stand in the text, but no stamp says whether they are whole: a host may have trimmed them.
+    Unstamped(Vec<Injection>),
+    /// The skill was said to be unloaded now, or not to have been loaded.
+    Unloaded(SkillName),
+}
+
+impl Recognised {
+    /// Returns the skills whose instructions stand in the text, stamped or not.
+    pub fn bodies(&self) -> &[Injection] {
+        match self {
+            Self::Bodies(injections) | Self::Unstamped(injections) => injections,
+            Self::Failed | Self::Acknowledged(_) | Self::Unloaded(_) => &[],
+        }
+    }
 }
 
 /// Returns what `text`, in any rendering, is the answer of; `None` where it is none, or not whole, or was changed.
+///
+/// A host may have written something before or behind it: an answer is found at the start of any of the first lines.
 ///
 /// ```
 /// use repertoire_model::answer::{Recognised, recognise};
@@ -28,29 +57,96 @@ pub enum Recognised {
 /// assert_eq!(recognise("The weather is fine."), None);
 /// ```
 pub fn recognise(text: &str) -> Option<Recognised> {
-    if text.starts_with("<skill_error kind=\"")
-        || text.starts_with("Error: ")
-        || text.starts_with("**Error:** ")
-    {
-        return Some(Recognised::Failed);
+    match examine(text) {
+        Examined::Whole(recognised) => Some(recognised),
+        Examined::Broken | Examined::Foreign => None,
     }
-    if let Some(name) = acknowledged(text) {
-        return Some(Recognised::Acknowledged(name));
-    }
-    if text.starts_with('{') {
-        return json(&serde_json::from_str(text).ok()?);
-    }
-    let bodies = if text.starts_with("<skill ") {
-        xml(text)?
-    } else if text.starts_with(MARKDOWN) {
-        markdown(text)?
-    } else {
-        plain(text)?
-    };
-    Some(Recognised::Bodies(bodies))
 }
 
-const MARKDOWN: &str = "Skill loaded: ";
+/// What a text is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Examined {
+    /// An answer.
+    Whole(Recognised),
+    /// What is left of one: it begins like one, but was cut or changed.
+    Broken,
+    /// Somebody else's words.
+    Foreign,
+}
+
+/// Returns what `text` is.
+pub(crate) fn examine(text: &str) -> Examined {
+    let text = text.trim_start();
+    if let Some(recognised) = in_one_line(text) {
+        return Examined::Whole(recognised);
+    }
+    // The first that looks like ours decides: content must not pass for an answer because the one around it is broken.
+    let mut found = places(text).map(|place| examine_at(text, place));
+    if let Some(found) = found.find(|examined| *examined != Examined::Foreign) {
+        return found;
+    }
+    let mut lines = text.lines().filter(|_| text.len() <= MAX_PREFIX_BYTES);
+    lines.find_map(in_one_line).map_or(Examined::Foreign, Examined::Whole)
+}
+
+/// Reads the answers that are one line.
+fn in_one_line(text: &str) -> Option<Recognised> {
+    let is_failed =
+        ["<skill_error kind=\"", "Error: ", "**Error:** "].iter().any(|start| text.starts_with(start));
+    if is_failed { Some(Recognised::Failed) } else { sentence(text) }
+}
+
+/// Returns where in `text` an answer may begin: at the start of a line, or, if it is an element, behind another tag.
+fn places(text: &str) -> impl Iterator<Item = usize> {
+    let prefix = &text.as_bytes()[..text.len().min(MAX_PREFIX_BYTES)];
+    let behind = memchr::memchr2_iter(b'\n', b'>', prefix).map(|end| end + 1);
+    let is_place = |place: &usize| {
+        let is_line = *place == 0 || text.as_bytes()[place - 1] == b'\n';
+        let Some(rest) = text.get(*place..) else { return false };
+        let is_opened = OPENINGS.iter().any(|opening| rest.starts_with(opening));
+        if is_line { is_opened || rest.starts_with('{') } else { is_opened && rest.starts_with('<') }
+    };
+    std::iter::once(0).chain(behind).filter(is_place).take(MAX_PLACES)
+}
+
+fn examine_at(text: &str, place: usize) -> Examined {
+    let rest = &text[place..];
+    if rest.starts_with('{') {
+        let Some(Ok(answer)) = serde_json::Deserializer::from_str(rest).into_iter().next() else {
+            let is_ours = place == 0 || rest.starts_with("{\"name\":");
+            return if is_ours { Examined::Broken } else { Examined::Foreign };
+        };
+        return json(&answer);
+    }
+    let read = if rest.starts_with("<skill_active ") || rest.starts_with(MARKDOWN_ACKNOWLEDGED) {
+        acknowledged(rest).map(Recognised::Acknowledged)
+    } else if rest.starts_with('<') {
+        xml(rest)
+    } else if rest.starts_with(MARKDOWN) {
+        markdown(rest).map(Recognised::Bodies)
+    } else {
+        plain(rest).map(Recognised::Unstamped)
+    };
+    read.map_or(Examined::Broken, Examined::Whole)
+}
+
+/// Reads the answers that are one sentence.
+fn sentence(text: &str) -> Option<Recognised> {
+    let text = text.trim_end();
+    let named = |start: &str, end: &str| name(text.strip_prefix(start)?.strip_suffix(end)?);
+    if let Some(name) = named("Skill '", "' is already loaded.") {
+        return Some(Recognised::Acknowledged(name));
+    }
+    let unloaded = [
+        ("Unloaded skill '", "'."),
+        ("Skill '", "' is not loaded."),
+        ("Skill `", "` is unloaded: stop following its instructions."),
+        ("Skill `", "` is not loaded."),
+        ("Skill unloaded: ", ""),
+        ("Skill not loaded: ", ""),
+    ];
+    unloaded.into_iter().find_map(|(start, end)| named(start, end)).map(Recognised::Unloaded)
+}
 
 fn acknowledged(text: &str) -> Option<SkillName> {
     if let Some(rest) = text.strip_prefix("<skill_active name=\"") {
@@ -58,28 +154,39 @@ fn acknowledged(text: &str) -> Option<SkillName> {
         let (_, sentence) = rest.split_once('>')?;
         return self::name(name).filter(|_| sentence.starts_with(ALREADY_ACTIVE));
     }
-    if let Some(rest) = text.strip_prefix("Skill loaded before: ") {
-        let (name, sentence) = rest.split_once('\n')?;
-        return self::name(name).filter(|_| sentence.starts_with(ALREADY_ACTIVE));
-    }
-    name(text.strip_prefix("Skill '")?.strip_suffix("' is already loaded.")?)
+    let (name, sentence) = text.strip_prefix(MARKDOWN_ACKNOWLEDGED)?.split_once('\n')?;
+    self::name(name).filter(|_| sentence.starts_with(ALREADY_ACTIVE))
 }
 
-fn json(answer: &Value) -> Option<Recognised> {
-    if let Some(kind) = answer.get("kind").filter(|_| answer.get("body").is_none()) {
-        let is_fault =
-            answer["error"].is_string() && FaultKind::WORDS.iter().chain([&"error"]).any(|word| kind == word);
-        return is_fault.then_some(Recognised::Failed);
+fn json(answer: &Value) -> Examined {
+    let error = answer.get("error");
+    if answer.get("body").is_none() {
+        let is_fault = error.is_some_and(Value::is_string)
+            && answer
+                .get("kind")
+                .is_some_and(|kind| FaultKind::WORDS.iter().chain([&"error"]).any(|word| kind == word));
+        if is_fault {
+            return Examined::Whole(Recognised::Failed);
+        }
+        let is_unloaded =
+            error.is_some_and(Value::is_null) && answer.get("unloaded").is_some_and(Value::is_boolean);
+        let name = answer.get("name").and_then(Value::as_str).and_then(name).filter(|_| is_unloaded);
+        return name.map_or(Examined::Foreign, |name| Examined::Whole(Recognised::Unloaded(name)));
     }
-    let body = answer.get("body")?.as_str()?;
     // Every key is always there; an object without these is somebody else's.
-    let (error, digest) = (answer.get("error")?, answer.get("digest")?);
-    answer.get("available_references")?;
-    if error.is_string() {
+    if error.is_none() || answer.get("digest").is_none() || answer.get("available_references").is_none() {
+        return Examined::Foreign;
+    }
+    json_loaded(answer).map_or(Examined::Broken, Examined::Whole)
+}
+
+fn json_loaded(answer: &Value) -> Option<Recognised> {
+    if answer["error"].is_string() {
         return Some(Recognised::Failed);
     }
-    if digest.is_null() {
-        let is_acknowledged = body.is_empty() && answer["note"].as_str()?.starts_with(ALREADY_ACTIVE);
+    if answer["digest"].is_null() {
+        let is_acknowledged =
+            answer["body"].as_str()?.is_empty() && answer["note"].as_str()?.starts_with(ALREADY_ACTIVE);
         let name = name(answer.get("name")?.as_str()?)?;
         return is_acknowledged.then_some(Recognised::Acknowledged(name));
     }
@@ -96,16 +203,18 @@ fn json_body(skill: &Value) -> Option<Injection> {
 }
 
 /// Reads element after element; content cannot close one, and attributes hold no `>`.
-fn xml(mut text: &str) -> Option<Vec<Injection>> {
+fn xml(mut text: &str) -> Option<Recognised> {
     let mut bodies = Vec::new();
+    let mut is_stamped = true;
     while let Some(rest) = text.strip_prefix("<skill ") {
         let (attributes, rest) = rest.split_once(">\n")?;
         let (body, rest) = rest.split_once("\n</skill>")?;
-        let name = attribute(attributes, "name")?;
-        bodies.push(injection(name, &unguard(body), attribute(attributes, "digest"))?);
+        let (name, digest) = (attribute(attributes, "name")?, attribute(attributes, "digest"));
+        bodies.push(injection(name, &unguard(body), digest)?);
+        is_stamped &= digest.is_some();
         text = rest.strip_prefix('\n').unwrap_or_default();
     }
-    Some(bodies)
+    Some(if is_stamped { Recognised::Bodies(bodies) } else { Recognised::Unstamped(bodies) })
 }
 
 fn attribute<'a>(attributes: &'a str, key: &str) -> Option<&'a str> {

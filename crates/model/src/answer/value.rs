@@ -1,10 +1,11 @@
 //! The answer itself.
 
-use super::{Acknowledged, BucketText, Fault, FileList, FileText, Loaded, SkillList};
+use super::{Acknowledged, BucketText, Fault, FileList, FileText, Loaded, LoadedSkill, SkillList};
 use crate::{Digest, SkillName};
 
 /// What a tool answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Answer {
     /// A skill's instructions.
     Loaded(Box<Loaded>),
@@ -49,9 +50,15 @@ impl Answer {
     }
 
     /// Returns the skills whose whole instructions this answer puts into the context, in order.
+    ///
+    /// A skill that is called by another address than its name is none of them: the name is another skill's.
     pub fn injections(&self) -> Vec<Injection> {
         let Self::Loaded(loaded) = self else { return Vec::new() };
         let skills = loaded.first.iter().chain([&loaded.skill]);
-        skills.map(|skill| Injection { name: skill.name.clone(), digest: skill.digest }).collect()
+        let is_named = |skill: &&LoadedSkill| skill.address == skill.name.as_str();
+        skills
+            .filter(is_named)
+            .map(|skill| Injection { name: skill.name.clone(), digest: skill.digest })
+            .collect()
     }
 }

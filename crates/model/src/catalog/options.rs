@@ -108,6 +108,8 @@ pub struct CatalogOptions {
     pub priority: Vec<String>,
     /// Skills marked ` [loaded]`. Only [`Format::Menu`] does so, and no host that caches prompts should ask for it.
     pub loaded: Vec<String>,
+    /// Skills whose instructions are in the prompt already, and so never the example of one to load.
+    pub bound: Vec<String>,
     /// What tokens are counted with.
     pub tokenizer: Tokenizer,
     /// The tool that loads a skill.
@@ -129,6 +131,7 @@ impl Default for CatalogOptions {
             highlight: None,
             priority: Vec::new(),
             loaded: Vec::new(),
+            bound: Vec::new(),
             tokenizer: Tokenizer::default(),
             tool_name: LOAD_TOOL.to_owned(),
             name_argument: "name".to_owned(),

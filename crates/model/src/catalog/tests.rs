@@ -167,6 +167,23 @@ fn compat_needs_locations() {
 }
 
 #[test]
+fn what_is_in_the_prompt_already_is_no_example_of_a_skill_to_load() {
+    let entries = ["a", "b"].map(|name| CatalogEntry { name, description: "Does it.", location: None });
+    let check = |highlight: Option<&str>, bound: &[&str], expect: Option<&str>| {
+        let bound = bound.iter().map(|name| (*name).to_owned()).collect();
+        let highlight = highlight.map(str::to_owned);
+        let options = CatalogOptions { highlight, bound, ..CatalogOptions::default() };
+        let text = render(&entries, &options).unwrap().text;
+        let example = text.split_once("to use `").map(|(_, rest)| &rest[..1]);
+        assert_eq!(example, expect, "{text}");
+    };
+    check(None, &[], Some("a"));
+    check(None, &["a"], Some("b"));
+    check(Some("b"), &["b"], Some("a"));
+    check(None, &["a", "b", "c"], None);
+}
+
+#[test]
 fn an_unknown_highlight_is_an_error_that_names_the_nearest() {
     let error = |highlight: &str| {
         let options = CatalogOptions { highlight: Some(highlight.to_owned()), ..CatalogOptions::default() };

@@ -5,23 +5,26 @@ use crate::{Digest, SkillName};
 
 /// What happens when an active skill is loaded again.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Reload {
     /// It is acknowledged if its instructions are surely in the context and unchanged; the default.
     #[default]
     Auto,
     /// Its instructions are always given.
     AlwaysBody,
-    /// It is acknowledged as long as some version of its instructions is in the context.
+    /// It is acknowledged as long as some version of its instructions is surely in the context, whole.
     ShortAck,
 }
 
 /// How `load_skill` is to be answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// The instructions are in the context since this turn.
+    /// The instructions are in the context.
     Acknowledge {
-        /// The turn.
+        /// The turn since which they are.
         turn: u64,
+        /// Whether those that are meant are the prompt's, and not a copy in the transcript.
+        is_bound: bool,
     },
     /// They are to be given, because the skill is in this state.
     Give(Presence),
@@ -31,20 +34,27 @@ impl Ledger {
     /// Returns how a call that loads `name` is to be answered, where `on_disk` is the digest of its instructions now.
     ///
     /// Instructions that stand in the context in another version are given as [`Presence::Stale`], even if nobody said that the
-    /// skill changed.
+    /// skill changed. If it is not [certain](super::Record::is_certain) that they are another version, and not the same one after a
+    /// host trimmed it, they are given as [`Presence::Lost`].
     pub fn decide(&self, name: &SkillName, on_disk: &Digest, force: bool, reload: Reload) -> Decision {
-        let Some(record) = self.record(name) else { return Decision::Give(Presence::Absent) };
+        let Some(entry) = self.skills.get(name) else { return Decision::Give(Presence::Absent) };
+        let record = &entry.record;
         let is_same = record.digest.as_ref() == Some(on_disk);
+        let is_whole = is_same || (record.digest.is_some() && record.is_certain);
         let is_acknowledged = match reload {
             Reload::Auto => record.presence == Presence::Active && is_same,
             Reload::AlwaysBody => false,
-            Reload::ShortAck => matches!(record.presence, Presence::Active | Presence::Stale),
+            Reload::ShortAck => record.is_active() && is_whole,
         };
         if is_acknowledged && !force {
-            return Decision::Acknowledge { turn: record.turn };
+            return Decision::Acknowledge { turn: record.turn, is_bound: entry.is_of_prompt };
         }
-        let stands = matches!(record.presence, Presence::Active | Presence::Evictable);
+        let stands = record.is_active() || record.presence == Presence::Evictable;
         let is_other = record.digest.is_some() && !is_same;
-        Decision::Give(if stands && is_other { Presence::Stale } else { record.presence })
+        Decision::Give(match record.presence {
+            _ if stands && is_other && is_whole => Presence::Stale,
+            _ if stands && is_other => Presence::Lost,
+            presence => presence,
+        })
     }
 }

@@ -15,14 +15,41 @@ impl Ledger {
             digest: Some(digest),
             turn: self.turn,
             is_bound: prompt.is_some(),
+            is_certain: true,
         };
-        self.enter(name, record, prompt);
+        let sequence = self.next_sequence();
+        let entry =
+            Entry { record, prompt, is_of_prompt: false, sequence, seen_turn: None, is_dismissed: false };
+        self.skills.insert(name.clone(), entry);
+    }
+
+    /// Notes that the instructions of all of `skills` were put into the context by one answer, in the current turn.
+    ///
+    /// The last one counts as the most recent: it is the one that was asked for, after those that it requires.
+    pub fn loaded_all(&mut self, skills: &[(SkillName, Digest)]) {
+        for (name, digest) in skills {
+            self.loaded(name, *digest);
+        }
     }
 
     /// Notes that the instructions of `name` are part of the prompt, where no compaction reaches them.
     pub fn bound(&mut self, name: &SkillName, digest: Digest) {
-        let record = Record { presence: Presence::Active, digest: Some(digest), turn: 0, is_bound: true };
-        self.enter(name, record, Some(digest));
+        let record = Record {
+            presence: Presence::Active,
+            digest: Some(digest),
+            turn: 0,
+            is_bound: true,
+            is_certain: true,
+        };
+        let entry = Entry {
+            record,
+            prompt: Some(digest),
+            is_of_prompt: true,
+            sequence: 0,
+            seen_turn: None,
+            is_dismissed: false,
+        };
+        self.skills.insert(name.clone(), entry);
     }
 
     /// Notes that the model is done with `name`, and returns whether the skill was active.
@@ -57,6 +84,8 @@ impl Ledger {
     pub fn changed(&mut self, name: &SkillName, on_disk: &Digest) {
         let Some(Entry { record, .. }) = self.skills.get_mut(name) else { return };
         let Some(digest) = &record.digest else { return };
+        // Nothing but the whole instructions has the digest of the whole instructions.
+        record.is_certain |= digest == on_disk;
         match record.presence {
             Presence::Active if digest != on_disk => record.presence = Presence::Stale,
             Presence::Stale if digest == on_disk => record.presence = Presence::Active,
@@ -76,21 +105,23 @@ impl Ledger {
     /// Sets the ledger right by what a transcript shows: `seen` are all the skills in it, `turns` is how many turns it has.
     ///
     /// A host that also counts turns observes first and then [advances](Self::advance).
+    ///
+    /// From then on the skills that were seen are recent in the order in which the transcript shows them.
     pub fn observed(&mut self, seen: &[Seen], turns: u64) {
-        if turns < self.turn {
-            self.era += 1;
-        }
         self.turn = turns;
         let mut newest: BTreeMap<&SkillName, &Seen> = BTreeMap::new();
         for seen in seen {
             let known = newest.entry(&seen.name).or_insert(seen);
-            if known.turn <= seen.turn {
+            if (known.turn, known.order) <= (seen.turn, seen.order) {
                 *known = seen;
             }
         }
         self.drop_unless(|name| newest.contains_key(name));
-        for seen in newest.into_values() {
-            self.sighted(seen);
+        let mut newest: Vec<&Seen> = newest.into_values().collect();
+        newest.sort_by_key(|seen| (seen.turn, seen.order));
+        let mut before = 0;
+        for seen in newest {
+            before = self.sighted(seen, before);
         }
     }
 
@@ -103,24 +134,37 @@ impl Ledger {
         self.drop_unless(|name| kept.contains(name));
     }
 
-    fn enter(&mut self, name: &SkillName, record: Record, prompt: Option<Digest>) {
-        let entry = Entry { record, prompt, era: self.era, is_dismissed: false };
-        self.skills.insert(name.clone(), entry);
+    fn next_sequence(&mut self) -> u64 {
+        self.sequence += 1;
+        self.sequence
     }
 
-    fn sighted(&mut self, seen: &Seen) {
+    /// Notes one sighting and returns its number in the sequence, which is greater than `before`.
+    ///
+    /// What is known keeps its number as long as it agrees with the transcript, so observing again changes nothing.
+    fn sighted(&mut self, seen: &Seen, before: u64) -> u64 {
         let known = self.skills.get(&seen.name);
         let prompt = known.and_then(|entry| entry.prompt);
-        let same = known.map(|entry| &entry.record).filter(|record| record.digest == seen.digest);
-        let presence = match same.map(|record| (record.presence, record.turn)) {
+        let same = known.filter(|entry| entry.record.digest == seen.digest);
+        let presence = match same.map(|entry| (entry.record.presence, entry.seen_turn)) {
             _ if seen.unloaded => Presence::Evictable,
             Some((Presence::Stale, _)) => Presence::Stale,
-            // These are the very instructions that were unloaded, unless they were given again since.
-            Some((Presence::Evictable, turn)) if seen.turn <= turn => Presence::Evictable,
+            // These are the very instructions that were unloaded, unless the transcript had them earlier and has them again.
+            Some((Presence::Evictable, seen_turn)) if seen_turn.is_none_or(|turn| seen.turn <= turn) => {
+                Presence::Evictable
+            }
             _ => Presence::Active,
         };
-        let record = Record { presence, digest: seen.digest, turn: seen.turn, is_bound: prompt.is_some() };
-        self.enter(&seen.name, record, prompt);
+        let is_certain = seen.is_certain || same.is_some_and(|entry| entry.record.is_certain);
+        let kept = same.filter(|entry| entry.record.presence != Presence::Lost && entry.sequence > before);
+        let sequence = kept.map(|entry| entry.sequence);
+        let sequence = sequence.unwrap_or_else(|| self.next_sequence());
+        let record =
+            Record { presence, digest: seen.digest, turn: seen.turn, is_bound: prompt.is_some(), is_certain };
+        let seen_turn = Some(seen.turn);
+        let entry = Entry { record, prompt, is_of_prompt: false, sequence, seen_turn, is_dismissed: false };
+        self.skills.insert(seen.name.clone(), entry);
+        sequence
     }
 
     /// Takes from the transcript all skills that `is_kept` does not hold of.
@@ -148,6 +192,8 @@ impl Entry {
             record.presence = Presence::Stale;
         }
         record.digest = Some(prompt);
+        record.is_certain = true;
         record.turn = 0;
+        (self.is_of_prompt, self.sequence, self.seen_turn) = (true, 0, None);
     }
 }

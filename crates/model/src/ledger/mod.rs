@@ -21,7 +21,8 @@
 //! | [`compacted`](Ledger::compacted), not kept | – | Lost³ | Lost³ | Absent³ | – |
 //!
 //! 1. It stays Stale if the digest is the one that is out of date.
-//! 2. It stays Evictable if the instructions are those that were unloaded: a person may have done so, which no transcript shows.
+//! 2. It stays Evictable if the instructions are those that were unloaded: a person may have done so, which no transcript shows. It
+//!    becomes Active if a transcript showed them before and shows them at a later turn now.
 //! 3. What is bound is in the prompt, and the prompt stays. If the instructions of the transcript were newer, those of the prompt
 //!    are what is left: Active becomes Stale, Stale and Evictable stay. In the same way `evicted` leaves what is bound Evictable.
 //!
@@ -33,7 +34,7 @@
 //! let mut ledger = Ledger::new();
 //! ledger.advance();
 //! ledger.loaded(&git, digest);
-//! assert_eq!(ledger.decide(&git, &digest, false, Reload::Auto), Decision::Acknowledge { turn: 1 });
+//! assert_eq!(ledger.decide(&git, &digest, false, Reload::Auto), Decision::Acknowledge { turn: 1, is_bound: false });
 //! ledger.compacted(&[]);
 //! assert_eq!(ledger.decide(&git, &digest, false, Reload::Auto), Decision::Give(Presence::Lost));
 //! ```

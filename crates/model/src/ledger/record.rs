@@ -24,10 +24,16 @@ pub struct Record {
     pub presence: Presence,
     /// The digest of those in the context; `None` where they were seen but could not be recognised.
     pub digest: Option<Digest>,
-    /// The turn at which they were last given; 0 for those of the prompt.
+    /// The turn at which they were last given, as it is shown; 0 for those of the prompt.
+    ///
+    /// A host that advances the ledger counts its calls, a transcript counts the messages of the assistant. So turns are shown, and
+    /// nothing is decided by comparing them.
     pub turn: u64,
     /// Whether they are part of the prompt, which no compaction drops.
     pub is_bound: bool,
+    /// Whether `digest` is surely that of a whole version of the instructions: this process gave them, or the transcript holds them
+    /// stamped with it, or it is the one on disk. `false` where a host may have trimmed or cut what the transcript holds.
+    pub is_certain: bool,
 }
 
 /// A skill that a transcript shows to have been loaded.
@@ -37,8 +43,12 @@ pub struct Seen {
     pub name: SkillName,
     /// The digest of the instructions that the transcript holds; `None` where they could not be recognised.
     pub digest: Option<Digest>,
+    /// Whether `digest` was stamped, so that the instructions are surely whole.
+    pub is_certain: bool,
     /// The turn at which they stand.
     pub turn: u64,
+    /// Its place among all that were seen: of two skills, the one that was given later has the greater one.
+    pub order: u64,
     /// Whether the skill was unloaded later.
     pub unloaded: bool,
 }

@@ -11,8 +11,8 @@ use crate::{Digest, SkillName};
 pub struct Ledger {
     pub(super) skills: BTreeMap<SkillName, Entry>,
     pub(super) turn: u64,
-    /// How often the counting of turns began anew, because history was cut off.
-    pub(super) era: u64,
+    /// The last number of an [`Entry::sequence`].
+    pub(super) sequence: u64,
 }
 
 /// A record, and what only the ledger needs to know.
@@ -21,8 +21,12 @@ pub(super) struct Entry {
     pub(super) record: Record,
     /// The digest of the instructions in the prompt, which are what is left when those of the transcript go.
     pub(super) prompt: Option<Digest>,
-    /// The era of the record's turn.
-    pub(super) era: u64,
+    /// Whether the record is about the instructions in the prompt, and not about a copy in the transcript.
+    pub(super) is_of_prompt: bool,
+    /// Says which of two skills was given later; 0 for those of the prompt. Turns cannot: they are counted on two scales.
+    pub(super) sequence: u64,
+    /// The turn at which a transcript showed the instructions, if one did since they were given.
+    pub(super) seen_turn: Option<u64>,
     /// Whether the instructions are lost because somebody wanted them to go.
     pub(super) is_dismissed: bool,
 }
@@ -60,8 +64,19 @@ impl Ledger {
     }
 
     /// Returns the skills that the model works with, current or out of date, sorted by name.
+    ///
+    /// Those that were loaded in somebody else's words are among them; [`is_sure`](Self::is_sure) tells them apart.
     pub fn active(&self) -> impl Iterator<Item = &SkillName> {
         self.records().filter(|(_, record)| record.is_active()).map(|(name, _)| name)
+    }
+
+    /// Returns whether a whole version of the instructions of `name` is surely before the model, which works with them.
+    ///
+    /// Of those that are [active](Self::active) some were only seen to be loaded, by a call whose result is not in our words or may have been
+    /// cut. Whatever builds on the instructions asks this.
+    pub fn is_sure(&self, name: &SkillName) -> bool {
+        let is_sure = |record: &Record| record.is_active() && record.digest.is_some() && record.is_certain;
+        self.record(name).is_some_and(is_sure)
     }
 
     /// Returns the skills that a compaction took from the model, the last loaded first and ties by name.
@@ -70,8 +85,8 @@ impl Ledger {
     pub fn lost_by_recency(&self) -> Vec<(&SkillName, &Record)> {
         let is_wanted = |entry: &Entry| entry.record.presence == Presence::Lost && !entry.is_dismissed;
         let mut lost: Vec<_> = self.skills.iter().filter(|(_, entry)| is_wanted(entry)).collect();
-        // The sort is stable, so skills of one turn stay in the order of their names.
-        lost.sort_by_key(|(_, entry)| Reverse((entry.era, entry.record.turn)));
+        // The sort is stable, so those of a parent's prompt stay in the order of their names.
+        lost.sort_by_key(|(_, entry)| Reverse(entry.sequence));
         lost.into_iter().map(|(name, entry)| (name, &entry.record)).collect()
     }
 
@@ -79,12 +94,18 @@ impl Ledger {
     pub fn inherited(&self) -> Self {
         let inherit = |(name, entry): (&SkillName, &Entry)| {
             let record = Record { presence: Presence::Lost, is_bound: false, ..entry.record.clone() };
-            let entry = Entry { record, prompt: None, era: 0, is_dismissed: false };
+            let entry = Entry {
+                record,
+                prompt: None,
+                is_of_prompt: false,
+                seen_turn: None,
+                is_dismissed: false,
+                ..entry.clone()
+            };
             (name.clone(), entry)
         };
         let skills = self.skills.iter().filter(|(_, entry)| entry.record.is_active()).map(inherit).collect();
-        // The parent's turns are all before the sub-agent's first.
-        Self { skills, turn: 0, era: 1 }
+        Self { skills, turn: 0, sequence: self.sequence }
     }
 }
 

@@ -12,7 +12,7 @@ fn digest(version: u8) -> Digest {
 }
 
 fn seen(version: u8, turn: u64) -> Seen {
-    Seen { name: git(), digest: Some(digest(version)), turn, unloaded: false }
+    Seen { name: git(), digest: Some(digest(version)), is_certain: true, turn, order: 0, unloaded: false }
 }
 
 /// Returns a ledger at turn 3 in which version 1 of `git` was given at turn 2 and is in this state.
@@ -59,10 +59,12 @@ fn what_is_given_is_active() {
     check(|ledger| ledger.bound(&git(), digest(1)), [Active; 5]);
     let mut ledger = in_state(Lost);
     ledger.loaded(&git(), digest(2));
-    let expect = Record { presence: Active, digest: Some(digest(2)), turn: 3, is_bound: false };
+    let expect =
+        Record { presence: Active, digest: Some(digest(2)), turn: 3, is_bound: false, is_certain: true };
     assert_eq!(ledger.record(&git()), Some(&expect));
     ledger.bound(&git(), digest(3));
-    let expect = Record { presence: Active, digest: Some(digest(3)), turn: 0, is_bound: true };
+    let expect =
+        Record { presence: Active, digest: Some(digest(3)), turn: 0, is_bound: true, is_certain: true };
     assert_eq!(ledger.record(&git()), Some(&expect));
 }
 
@@ -101,12 +103,18 @@ fn what_changes_is_stale_until_it_changes_back() {
 fn the_transcript_is_the_truth() {
     check(|ledger| ledger.observed(&[], 3), [Absent, Lost, Lost, Absent, Lost]);
     check(|ledger| ledger.observed(&[seen(1, 2)], 3), [Active, Active, Stale, Evictable, Active]);
-    check(|ledger| ledger.observed(&[seen(1, 3)], 3), [Active, Active, Stale, Active, Active]);
+    check(|ledger| ledger.observed(&[seen(1, 3)], 3), [Active, Active, Stale, Evictable, Active]);
+    let again = |ledger: &mut Ledger| {
+        ledger.observed(&[seen(1, 2)], 3);
+        ledger.observed(&[seen(1, 3)], 3);
+    };
+    check(again, [Active, Active, Stale, Active, Active]);
     check(|ledger| ledger.observed(&[seen(3, 2)], 3), [Active; 5]);
     check(|ledger| ledger.observed(&[Seen { unloaded: true, ..seen(1, 2) }], 3), [Evictable; 5]);
     let mut ledger = in_state(Active);
     ledger.observed(&[seen(7, 5), seen(1, 2), seen(8, 5), seen(3, 4)], 6);
-    let expect = Record { presence: Active, digest: Some(digest(8)), turn: 5, is_bound: false };
+    let expect =
+        Record { presence: Active, digest: Some(digest(8)), turn: 5, is_bound: false, is_certain: true };
     assert_eq!((ledger.record(&git()), ledger.turn()), (Some(&expect), 6), "the newest sighting counts");
 }
 
@@ -155,7 +163,7 @@ fn the_prompt_outlives_every_compaction() {
 
 #[test]
 fn only_what_surely_stands_is_acknowledged() {
-    let ack = Decision::Acknowledge { turn: 2 };
+    let ack = Decision::Acknowledge { turn: 2, is_bound: false };
     let decide = |force, reload, version: u8| {
         ALL.map(|presence| in_state(presence).decide(&git(), &digest(version), force, reload))
     };
@@ -173,7 +181,88 @@ fn only_what_surely_stands_is_acknowledged() {
     }
     let mut ledger = Ledger::new();
     ledger.observed(&[Seen { digest: None, ..seen(1, 1) }], 1);
-    assert_eq!(ledger.decide(&git(), &digest(1), false, Reload::Auto), Decision::Give(Active));
+    for reload in [Reload::Auto, Reload::ShortAck] {
+        assert_eq!(ledger.decide(&git(), &digest(1), false, reload), Decision::Give(Active));
+    }
+    assert!(!ledger.is_sure(&git()) && ledger.active().count() == 1);
+}
+
+#[test]
+fn what_may_have_been_cut_is_acknowledged_only_as_what_is_on_disk() {
+    let mut ledger = Ledger::new();
+    ledger.observed(&[Seen { is_certain: false, ..seen(1, 1) }], 1);
+    let ack = Decision::Acknowledge { turn: 1, is_bound: false };
+    for reload in [Reload::Auto, Reload::ShortAck] {
+        assert_eq!(ledger.decide(&git(), &digest(1), false, reload), ack);
+        assert_eq!(
+            ledger.decide(&git(), &digest(2), false, reload),
+            Decision::Give(Lost),
+            "nobody knows that it changed"
+        );
+    }
+    assert!(!ledger.is_sure(&git()));
+    ledger.changed(&git(), &digest(2));
+    assert_eq!(ledger.decide(&git(), &digest(2), false, Reload::ShortAck), Decision::Give(Lost));
+    ledger.changed(&git(), &digest(1));
+    assert!(ledger.is_sure(&git()), "what has the digest of the disk is whole");
+    ledger.observed(&[Seen { is_certain: false, ..seen(1, 1) }], 1);
+    assert_eq!(ledger.decide(&git(), &digest(2), false, Reload::ShortAck), ack, "and it stays so");
+    assert_eq!(ledger.decide(&git(), &digest(2), false, Reload::Auto), Decision::Give(Stale));
+    for (presence, is_sure) in ALL.into_iter().zip([false, true, true, false, false]) {
+        assert_eq!(in_state(presence).is_sure(&git()), is_sure);
+    }
+}
+
+#[test]
+fn an_acknowledgement_says_which_copy_is_meant() {
+    let mut ledger = Ledger::new();
+    ledger.bound(&git(), digest(1));
+    let decide = |ledger: &Ledger| ledger.decide(&git(), &digest(1), false, Reload::Auto);
+    assert_eq!(decide(&ledger), Decision::Acknowledge { turn: 0, is_bound: true });
+    ledger.observed(&[seen(1, 0)], 0);
+    assert_eq!(
+        decide(&ledger),
+        Decision::Acknowledge { turn: 0, is_bound: false },
+        "put back before the first turn"
+    );
+    ledger.observed(&[], 0);
+    assert_eq!(decide(&ledger), Decision::Acknowledge { turn: 0, is_bound: true });
+    ledger.advance();
+    ledger.loaded(&git(), digest(1));
+    assert_eq!(decide(&ledger), Decision::Acknowledge { turn: 1, is_bound: false });
+    ledger.compacted(&[]);
+    assert_eq!(decide(&ledger), Decision::Acknowledge { turn: 0, is_bound: true });
+}
+
+#[test]
+fn recency_does_not_depend_on_how_turns_are_counted() {
+    let name = |text: &str| SkillName::new(text).unwrap();
+    let lost = |ledger: &Ledger| {
+        let mut ledger = ledger.clone();
+        ledger.compacted(&[]);
+        ledger.lost_by_recency().iter().map(|(name, _)| name.as_str().to_owned()).collect::<Vec<_>>()
+    };
+    let mut ledger = Ledger::new();
+    // Three calls in one message of the assistant, and one in the next.
+    for skill in ["c", "b", "a"] {
+        ledger.advance();
+        ledger.loaded(&name(skill), digest(1));
+    }
+    assert_eq!(lost(&ledger), ["a", "b", "c"]);
+    let seen = |skill: &str, turn, order| Seen { name: name(skill), order, ..seen(1, turn) };
+    ledger.observed(&[seen("a", 1, 3), seen("b", 1, 2), seen("c", 1, 1)], 1);
+    assert_eq!(lost(&ledger), ["a", "b", "c"], "seen in the order in which they were given");
+    ledger.advance();
+    ledger.loaded_all(&[(name("z"), digest(1)), (name("y"), digest(1))]);
+    assert_eq!(lost(&ledger), ["y", "z", "a", "b", "c"], "the one that was asked for is the last");
+    assert_eq!(ledger.record(&name("z")).unwrap().turn, ledger.record(&name("y")).unwrap().turn);
+    let before = ledger.clone();
+    ledger.observed(&[seen("b", 1, 1), seen("a", 1, 2), seen("c", 3, 3)], 3);
+    assert_eq!(lost(&ledger), ["c", "y", "z", "a", "b"], "the transcript is the truth");
+    let mut fresh = Ledger::new();
+    fresh.observed(&[seen("b", 1, 1), seen("a", 1, 2), seen("c", 3, 3)], 3);
+    assert_eq!(lost(&fresh), ["c", "a", "b"]);
+    assert_ne!(before, ledger);
 }
 
 #[test]
@@ -195,14 +284,14 @@ fn the_active_are_sorted_and_the_lost_newest_first() {
         ledger.lost_by_recency().iter().map(|(name, _)| name.as_str().to_owned()).collect::<Vec<_>>()
     };
     let mut inherited = ledger.inherited();
-    assert_eq!((names(&inherited), inherited.turn()), (["a", "c", "b"].map(str::to_owned).to_vec(), 0));
+    assert_eq!((names(&inherited), inherited.turn()), (["c", "a", "b"].map(str::to_owned).to_vec(), 0));
     inherited.advance();
     inherited.loaded(&name("z"), digest(1));
     inherited.compacted(&[]);
-    assert_eq!(names(&inherited), ["z", "a", "c", "b"], "the sub-agent's turns are newer than its parent's");
+    assert_eq!(names(&inherited), ["z", "c", "a", "b"], "the sub-agent's turns are newer than its parent's");
 
     ledger.observed(&[], 1);
     ledger.loaded(&name("z"), digest(1));
     ledger.compacted(&[]);
-    assert_eq!(names(&ledger), ["z", "a", "c", "b"], "counting anew does not make old turns new");
+    assert_eq!(names(&ledger), ["z", "c", "a", "b"], "counting anew does not make old turns new");
 }

@@ -6,9 +6,11 @@ use crate::answer::{self, Injection, Recognised, Wording, guard::guard};
 /// The element that stands around everything that is put back; a message that starts with it is recognised.
 pub const ELEMENT: &str = "skills_reattached";
 
+/// The most elements in one text that are read; a text with more of them is read from its end.
+const MAX_ELEMENTS: usize = 16;
+
 /// Stands before the pieces. One line, because what follows is read from the next one on.
-const GUIDANCE: &str = "The conversation was shortened. Of the skills that were active, those given whole here are still in \
-                        force; load the others again before you rely on them.";
+const GUIDANCE: &str = "The conversation was shortened. Skills given whole below still apply; load others again before relying on them.";
 
 /// Returns the whole text of `pieces`.
 pub(super) fn text(pieces: &[&str]) -> String {
@@ -37,27 +39,36 @@ pub(super) fn essence(candidate: &Candidate<'_>, wording: &Wording) -> String {
     )
 }
 
-/// Returns the line that says that there was such a skill.
-pub(super) fn pointer(candidate: &Candidate<'_>, wording: &Wording) -> String {
-    format!("- {}: load again with `{}`\n", candidate.name, wording.load)
-}
-
-/// Returns the line that owns up to skills that are not even named.
-pub(super) fn omitted(count: usize) -> String {
-    format!("(more that were active: {count})\n")
-}
-
-/// Returns the skills whose instructions `text` puts back whole; none where it does not start with [`ELEMENT`], or where a
-/// body is not the one that was stamped.
-pub fn recognise(text: &str) -> Vec<Injection> {
-    let inside = || {
-        let rest = text.trim_start().strip_prefix('<')?.strip_prefix(ELEMENT)?.strip_prefix(">\n")?;
-        let (_, pieces) = rest.split_once('\n')?;
-        // Anything else is no body, and an answer's other forms have no place here.
-        answer::recognise(pieces).filter(|_| pieces.starts_with("<skill "))
+/// Returns the line that names skills that are not given at all, and says how many more there are.
+pub(super) fn rest(names: &[&str], more: usize) -> String {
+    let names = names.join(", ");
+    let more = match more {
+        0 => String::new(),
+        _ if names.is_empty() => format!("{more} more"),
+        _ => format!(" and {more} more"),
     };
-    match inside() {
-        Some(Recognised::Bodies(injections)) => injections,
-        _ => Vec::new(),
+    format!("Load again when needed: {names}{more}\n")
+}
+
+/// Returns the skills whose instructions `text` puts back whole, those of the last [`ELEMENT`] last.
+///
+/// A host may have written something before and behind the element, or wrapped it: it is found at the start of any line and behind any tag.
+/// None of the bodies in an element count if one is not what was stamped.
+pub fn recognise(text: &str) -> Vec<Injection> {
+    let (text, opening) = (text.trim_start(), format!("<{ELEMENT}>\n"));
+    let is_opened = |place: &usize| *place == 0 || text[..*place].ends_with(['\n', '>']);
+    let places = text.rmatch_indices(&opening).map(|(place, _)| place).filter(is_opened);
+    let mut places: Vec<usize> = places.take(MAX_ELEMENTS).collect();
+    places.reverse();
+    places.into_iter().filter_map(|place| inside(&text[place + opening.len()..])).flatten().collect()
+}
+
+/// Returns the bodies behind the guidance.
+fn inside(text: &str) -> Option<Vec<Injection>> {
+    let (_, pieces) = text.split_once('\n')?;
+    // Anything else is no body, and an answer's other forms have no place here.
+    match answer::recognise(pieces).filter(|_| pieces.starts_with("<skill "))? {
+        Recognised::Bodies(injections) => Some(injections),
+        _ => None,
     }
 }

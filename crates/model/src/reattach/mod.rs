@@ -3,11 +3,11 @@
 //! A compaction takes instructions that the model was following. Putting all of them back may cost more than the compaction
 //! saved, so they are put back under a budget, the last loaded first:
 //!
-//! 1. Every skill's pointer is paid first, so that the model knows what it had, as far as the budget goes.
-//! 2. Each skill in turn is given whole, if that fits.
-//! 3. Each of the others is given as its [essence](crate::essence), the lines with its hard rules, if it has any and they fit.
+//! 1. Each skill in turn is given whole, if that fits and leaves room for the line of step 3.
+//! 2. Each of the others is given as its [essence](crate::essence), the lines with its hard rules, if it has any and they fit.
+//! 3. One line names the rest, as many as fit, and counts those that it does not name.
 //!
-//! The text is counted again as a whole at the end, and the last purchases are returned if it should be over.
+//! The text is counted again as a whole at the end, and less is bought if it should be over.
 //!
 //! Whole instructions are recognised in a transcript ([`transcript`](crate::transcript)), so they count as loaded and are not given twice.
 //!
@@ -19,7 +19,7 @@
 //! let name = SkillName::new("git").unwrap();
 //! let body = "Commit often.";
 //! let candidate = Candidate { name: &name, body, digest: Digest::of(body.as_bytes()), essence: "" };
-//! let reattachment = plan(&[candidate], 1_000, &|text| text.len(), &Wording::default());
+//! let reattachment = plan(&[candidate], 0, 1_000, &|text| text.len(), &Wording::default());
 //! assert_eq!(reattachment.pieces[0].level, Level::Body);
 //! assert!(reattachment.text.contains("Commit often."));
 //! ```

@@ -1,8 +1,13 @@
 //! Who gets how much of the budget.
 
+use serde_json::{Value, json};
+
 use super::frame;
 use crate::answer::Wording;
 use crate::{Digest, SkillName};
+
+/// The most skills that are named and not given; the others are counted.
+const MAX_NAMED: usize = 64;
 
 /// A skill whose instructions could be put back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +24,7 @@ pub struct Candidate<'a> {
 
 /// How much of a skill is put back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Level {
     /// Nothing; it is counted, if there is room for that.
     Omitted,
@@ -64,50 +70,72 @@ pub struct Reattachment {
     pub tokens: usize,
 }
 
+impl Reattachment {
+    /// Returns what a host notes down about the message that holds the text: that it puts skills into the context, and which.
+    pub fn metadata(&self) -> Option<Value> {
+        let whole = self.pieces.iter().filter(|piece| piece.level == Level::Body);
+        let ids: Vec<&str> = whole.map(|piece| piece.name.as_str()).collect();
+        (!ids.is_empty()).then(|| json!({ "skillInjection": true, "skillIds": ids }))
+    }
+}
+
 /// Returns what is put back of `candidates`, the last loaded first, in a text that `price` counts as at most `budget`.
 ///
-/// Bodies stand first in the text, then essences, then pointers, each in the order of `candidates`.
+/// Bodies stand first in the text, then essences, each in the order of `candidates`, then one line with the names of the others. `more` is how
+/// many skills were lost beside the candidates; they are counted in that line.
 pub fn plan(
     candidates: &[Candidate<'_>],
+    more: usize,
     budget: usize,
     price: &dyn Fn(&str) -> usize,
     wording: &Wording,
 ) -> Reattachment {
-    let mut plan = Plan::new(candidates, price, wording);
-    plan.pay_pointers(budget);
-    plan.raise(Level::Body, budget);
-    plan.raise(Level::Essence, budget);
+    let mut plan = Plan::new(candidates, more, price, wording);
+    let (mut allowance, mut step) = (budget, 0_usize);
     loop {
+        plan.spend(allowance);
         let text = plan.text();
         // An empty text puts nothing into a context, whatever a counter says of it.
         let tokens = if text.is_empty() { 0 } else { price(&text) };
         if tokens <= budget {
             return Reattachment { text, pieces: plan.pieces(), tokens };
         }
-        plan.take_back();
+        // The whole costs more than its parts together, so less is bought.
+        step = (tokens - budget).max(step.saturating_mul(2));
+        let Some(less) = allowance.checked_sub(step) else {
+            plan.give_up();
+            return Reattachment { text: String::new(), pieces: plan.pieces(), tokens: 0 };
+        };
+        allowance = less;
     }
 }
 
-/// The texts and prices of one candidate, by level.
+/// The texts and prices of one candidate.
 struct Offer<'a> {
     name: &'a SkillName,
     level: Level,
-    pointer: (String, usize),
     essence: Option<(String, usize)>,
     body: (String, usize),
 }
 
 struct Plan<'a> {
     offers: Vec<Offer<'a>>,
-    /// The indices of what was raised above a pointer, in the order in which that happened.
-    raised: Vec<usize>,
-    counts_omitted: bool,
-    spent: usize,
+    more: usize,
+    /// The line that names the rest, where it was bought.
+    rest: Option<String>,
+    /// What the wrapper costs, and the shortest line about the rest.
+    frame: usize,
+    reserve: usize,
     price: &'a dyn Fn(&str) -> usize,
 }
 
 impl<'a> Plan<'a> {
-    fn new(candidates: &[Candidate<'a>], price: &'a dyn Fn(&str) -> usize, wording: &Wording) -> Self {
+    fn new(
+        candidates: &[Candidate<'a>],
+        more: usize,
+        price: &'a dyn Fn(&str) -> usize,
+        wording: &Wording,
+    ) -> Self {
         let priced = |text: String| {
             let tokens = price(&text);
             (text, tokens)
@@ -115,92 +143,93 @@ impl<'a> Plan<'a> {
         let offer = |candidate: &Candidate<'a>| Offer {
             name: candidate.name,
             level: Level::Omitted,
-            pointer: priced(frame::pointer(candidate, wording)),
             essence: (!candidate.essence.trim().is_empty())
                 .then(|| priced(frame::essence(candidate, wording))),
             body: priced(frame::body(candidate)),
         };
-        let offers = candidates.iter().map(offer).collect();
-        let spent = price(&frame::text(&[]));
-        Self { offers, raised: Vec::new(), counts_omitted: false, spent, price }
+        let offers: Vec<Offer<'a>> = candidates.iter().map(offer).collect();
+        let reserve = price(&frame::rest(&[], offers.len().saturating_add(more)));
+        Self { offers, more, rest: None, frame: price(&frame::text(&[])), reserve, price }
     }
 
-    fn pay_pointers(&mut self, budget: usize) {
-        for offer in &mut self.offers {
-            let spent = self.spent.saturating_add(offer.pointer.1);
-            if spent > budget {
-                break;
+    /// Buys what `allowance` is enough for, from the start.
+    fn spend(&mut self, allowance: usize) {
+        self.give_up();
+        if self.frame > allowance {
+            return;
+        }
+        let mut spent = self.frame;
+        self.buy(Level::Body, &mut spent, allowance);
+        self.buy(Level::Essence, &mut spent, allowance);
+        self.name_rest(allowance.saturating_sub(spent));
+    }
+
+    fn give_up(&mut self) {
+        self.offers.iter_mut().for_each(|offer| offer.level = Level::Omitted);
+        self.rest = None;
+    }
+
+    /// Buys `level` of each skill of which nothing was bought, where that fits and leaves room to say that there are others.
+    fn buy(&mut self, level: Level, spent: &mut usize, allowance: usize) {
+        let mut rest = self.offers.iter().filter(|offer| offer.level == Level::Omitted).count() + self.more;
+        for offer in self.offers.iter_mut().filter(|offer| offer.level == Level::Omitted) {
+            let wanted = if level == Level::Body { Some(&offer.body) } else { offer.essence.as_ref() };
+            let Some((_, tokens)) = wanted else { continue };
+            let after = spent.saturating_add(*tokens);
+            let reserve = if rest > 1 { self.reserve } else { 0 };
+            if after.saturating_add(reserve) <= allowance {
+                (*spent, offer.level) = (after, level);
+                rest -= 1;
             }
-            (self.spent, offer.level) = (spent, Level::Pointer);
-        }
-        if self.omitted() > 0 {
-            let spent = self.spent.saturating_add((self.price)(&frame::omitted(self.omitted())));
-            if spent <= budget {
-                (self.spent, self.counts_omitted) = (spent, true);
-            }
         }
     }
 
-    /// Raises each pointer to `level` where that fits.
-    fn raise(&mut self, level: Level, budget: usize) {
-        for (index, offer) in self.offers.iter_mut().enumerate() {
-            let wanted = match level {
-                Level::Body => Some(&offer.body),
-                _ => offer.essence.as_ref(),
-            };
-            let Some((_, tokens)) = wanted.filter(|_| offer.level == Level::Pointer) else { continue };
-            let spent = self.spent.saturating_sub(offer.pointer.1).saturating_add(*tokens);
-            if spent <= budget {
-                (self.spent, offer.level) = (spent, level);
-                self.raised.push(index);
-            }
+    /// Names as many of the others as fit, and counts those that are not named.
+    fn name_rest(&mut self, allowance: usize) {
+        let rest: Vec<usize> =
+            (0..self.offers.len()).filter(|index| self.offers[*index].level == Level::Omitted).collect();
+        let names: Vec<&str> = rest.iter().map(|index| self.offers[*index].name.as_str()).collect();
+        let line = |named: usize| {
+            frame::rest(&names[..named], names.len().saturating_sub(named).saturating_add(self.more))
+        };
+        let fits = |named: &usize| (self.price)(&line(*named)) <= allowance;
+        let most = names.len().min(MAX_NAMED);
+        let named = if fits(&most) { most } else { (0..most).take_while(fits).last().unwrap_or_default() };
+        let is_wanted = names.len() + self.more > 0 && fits(&named);
+        let is_said = named > 0 || self.offers.iter().any(|offer| offer.level > Level::Omitted);
+        self.rest = (is_wanted && is_said).then(|| line(named));
+        if self.rest.is_some() {
+            rest[..named].iter().for_each(|index| self.offers[*index].level = Level::Pointer);
         }
-    }
-
-    /// Gives the last purchase back. Every call leaves less, down to nothing.
-    fn take_back(&mut self) {
-        if let Some(index) = self.raised.pop() {
-            self.offers[index].level = Level::Pointer;
-        } else if self.counts_omitted {
-            self.counts_omitted = false;
-        } else if let Some(offer) = self.offers.iter_mut().rfind(|offer| offer.level == Level::Pointer) {
-            offer.level = Level::Omitted;
-        }
-    }
-
-    fn omitted(&self) -> usize {
-        self.offers.iter().filter(|offer| offer.level == Level::Omitted).count()
     }
 
     fn text(&self) -> String {
         let mut pieces = Vec::new();
-        for level in [Level::Body, Level::Essence, Level::Pointer] {
+        for level in [Level::Body, Level::Essence] {
             let offers = self.offers.iter().filter(|offer| offer.level == level);
-            pieces.extend(offers.filter_map(|offer| Some(offer.at(level)?.0.as_str())));
+            pieces.extend(offers.filter_map(|offer| Some(offer.bought()?.0.as_str())));
         }
-        if pieces.is_empty() {
-            return String::new();
-        }
-        let omitted = frame::omitted(self.omitted());
-        pieces.extend(self.counts_omitted.then_some(omitted.as_str()));
-        frame::text(&pieces)
+        pieces.extend(self.rest.as_deref());
+        if pieces.is_empty() { String::new() } else { frame::text(&pieces) }
     }
 
     fn pieces(&self) -> Vec<Piece> {
         let piece = |offer: &Offer<'_>| Piece {
             name: offer.name.clone(),
             level: offer.level,
-            tokens: offer.at(offer.level).map_or(0, |(_, tokens)| *tokens),
+            tokens: match offer.level {
+                Level::Pointer => (self.price)(offer.name.as_str()),
+                _ => offer.bought().map_or(0, |(_, tokens)| *tokens),
+            },
         };
         self.offers.iter().map(piece).collect()
     }
 }
 
 impl Offer<'_> {
-    fn at(&self, level: Level) -> Option<&(String, usize)> {
-        match level {
-            Level::Omitted => None,
-            Level::Pointer => Some(&self.pointer),
+    fn bought(&self) -> Option<&(String, usize)> {
+        match self.level {
+            Level::Omitted | Level::Pointer => None,
             Level::Essence => self.essence.as_ref(),
             Level::Body => Some(&self.body),
         }

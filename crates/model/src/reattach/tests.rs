@@ -44,31 +44,48 @@ fn bytes(text: &str) -> usize {
 
 fn levels(budget: usize) -> Vec<Level> {
     let skills = skills();
-    let plan = plan(&candidates(&skills), budget, &bytes, &Wording::default());
+    let plan = plan(&candidates(&skills), 0, budget, &bytes, &Wording::default());
     plan.pieces.iter().map(|piece| piece.level).collect()
 }
 
 #[test]
-fn the_budget_buys_pointers_then_bodies_then_essences() {
+fn the_budget_buys_bodies_then_essences_then_names() {
     use Level::{Body, Essence, Omitted, Pointer};
-    assert_eq!(levels(0), [Omitted; 3]);
-    assert_eq!(levels(250), [Pointer, Omitted, Omitted]);
-    assert_eq!(levels(320), [Pointer; 3]);
-    assert_eq!(levels(520), [Body, Pointer, Pointer]);
-    assert_eq!(levels(620), [Body, Pointer, Essence]);
-    assert_eq!(levels(800), [Body, Body, Pointer]);
-    assert_eq!(levels(900), [Body, Body, Essence]);
-    assert_eq!(levels(10_000), [Body; 3]);
+    for tiny in [0, 1, 2, 100] {
+        assert_eq!(levels(tiny), [Omitted; 3]);
+    }
+    for (budget, expect) in [
+        (190, [Omitted; 3]),
+        (193, [Pointer, Omitted, Omitted]),
+        (196, [Pointer; 3]),
+        (480, [Body, Pointer, Pointer]),
+        (700, [Body, Pointer, Essence]),
+        (760, [Body, Body, Pointer]),
+        (800, [Body, Body, Essence]),
+        (10_000, [Body; 3]),
+    ] {
+        assert_eq!(levels(budget), expect, "{budget}");
+    }
 }
 
 #[test]
 fn the_text_says_what_it_is() {
     let skills = skills();
-    let text = |budget| plan(&candidates(&skills), budget, &bytes, &Wording::default()).text;
-    insta::assert_snapshot!("mixed", text(620));
-    insta::assert_snapshot!("pointers", text(300));
-    assert_eq!(text(100), "");
-    assert_eq!(plan(&[], 100, &bytes, &Wording::default()).text, "");
+    let text = |more, budget| plan(&candidates(&skills), more, budget, &bytes, &Wording::default()).text;
+    insta::assert_snapshot!("mixed", text(0, 700));
+    insta::assert_snapshot!("names", text(7, 230));
+    assert_eq!(text(0, 100), "");
+    assert_eq!(plan(&[], 3, 1_000, &bytes, &Wording::default()).text, "");
+    assert!(text(2, 10_000).contains("\nLoad again when needed: 2 more\n</"));
+    assert!(!text(0, 10_000).contains("Load again when needed"));
+}
+
+#[test]
+fn a_host_notes_down_what_is_given_whole() {
+    let skills = skills();
+    let metadata = |budget| plan(&candidates(&skills), 0, budget, &bytes, &Wording::default()).metadata();
+    assert_eq!(metadata(480), Some(serde_json::json!({"skillInjection": true, "skillIds": ["git"]})));
+    assert_eq!(metadata(220), None);
 }
 
 /// Texts that are likely to hold what the wrappers are made of.
@@ -110,10 +127,12 @@ proptest! {
         skills in prop::collection::vec(any_skill(), 0..6),
         budget in 0..1_500_usize,
         which in 0..5_usize,
+        more in 0..3_usize,
+        around in prop::sample::select(vec![("", ""), ("Hello\n\n", "\nBye"), ("<system-reminder>", "</system-reminder>")]),
     ) {
         let price = price(which);
         let candidates = candidates(&skills);
-        let plan = || super::plan(&candidates, budget, &*price, &Wording::default());
+        let plan = || super::plan(&candidates, more, budget, &*price, &Wording::default());
         let reattachment = plan();
         prop_assert_eq!(&reattachment, &plan());
         prop_assert!(reattachment.tokens <= budget);
@@ -124,7 +143,10 @@ proptest! {
         let given = candidates.iter().zip(&reattachment.pieces).filter(|(_, piece)| piece.level == Level::Body);
         let given: Vec<_> =
             given.map(|(candidate, _)| Injection { name: candidate.name.clone(), digest: candidate.digest }).collect();
-        prop_assert_eq!(recognise(&reattachment.text), given);
+        let (before, behind) = around;
+        prop_assert_eq!(recognise(&format!("{before}{}{behind}", reattachment.text)), given);
+        let unsaid = reattachment.pieces.iter().any(|piece| piece.level == Level::Omitted) || more > 0;
+        prop_assert_eq!(reattachment.text.contains(" more\n</skills_reattached>"), unsaid && !reattachment.text.is_empty());
         let ends = reattachment.text.matches("</skills_reattached>").count();
         prop_assert_eq!(ends, usize::from(!reattachment.text.is_empty()));
     }

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde_json::Value;
 
-use super::foreign::may_be_instructions;
+use super::foreign::{is_error, may_be_instructions};
 use super::shape::{Event, events};
-use super::tools::{Deed, ToolNames};
-use crate::answer::{Injection, Recognised, recognise};
+use super::tools::{Asked, Deed, ToolNames};
+use crate::answer::{Examined, Injection, Recognised, examine};
 use crate::ledger::Seen;
 use crate::reattach;
 use crate::{Digest, SkillName};
@@ -45,6 +45,8 @@ pub struct Reading {
     /// Calls that have no result yet.
     calls: HashMap<String, Call>,
     seen: BTreeMap<SkillName, Sighting>,
+    /// How many sightings there were.
+    sightings: u64,
 }
 
 /// Who spoke last. Items of one answer of the assistant are one turn together.
@@ -58,14 +60,17 @@ enum Speaker {
 #[derive(Debug, Clone)]
 struct Call {
     deed: Deed,
-    skill: Option<SkillName>,
+    /// The names that the skill may go by.
+    names: Vec<SkillName>,
     turn: u64,
 }
 
 #[derive(Debug, Clone)]
 struct Sighting {
     digest: Option<Digest>,
+    is_certain: bool,
     turn: u64,
+    order: u64,
     unloaded: bool,
 }
 
@@ -73,7 +78,7 @@ impl Reading {
     /// Returns the reading of an empty transcript whose tools go by these names.
     pub fn new(tools: ToolNames) -> Self {
         let (calls, seen) = (HashMap::new(), BTreeMap::new());
-        Self { tools, turns: 0, speaker: Speaker::Other, calls, seen }
+        Self { tools, turns: 0, speaker: Speaker::Other, calls, seen, sightings: 0 }
     }
 
     /// Reads the messages that follow those read so far.
@@ -86,8 +91,8 @@ impl Reading {
     /// Returns what was read so far.
     pub fn derived(&self) -> Derived {
         let seen = self.seen.iter().map(|(name, sighting)| {
-            let Sighting { digest, turn, unloaded } = *sighting;
-            Seen { name: name.clone(), digest, turn, unloaded }
+            let Sighting { digest, is_certain, turn, order, unloaded } = *sighting;
+            Seen { name: name.clone(), digest, is_certain, turn, order, unloaded }
         });
         Derived { seen: seen.collect(), turns: self.turns }
     }
@@ -115,8 +120,9 @@ impl Reading {
             }
             Event::Text(text) => {
                 if text.len() <= MAX_TEXT_BYTES {
-                    let injections = reattach::recognise(text);
-                    self.put(injections, self.turns);
+                    for Injection { name, digest } in reattach::recognise(text) {
+                        self.sight(name, Some(digest), Stamp::Stamped, self.turns);
+                    }
                 }
             }
         }
@@ -127,45 +133,76 @@ impl Reading {
         self.calls.remove(id);
         if let Some(deed) = self.tools.deed(tool)
             && id.len() <= MAX_ID_BYTES
+            && let Asked::Skill(names) = self.tools.asked(arguments)
         {
-            let call = Call { deed, skill: self.tools.skill(arguments), turn: self.turns };
+            let call = Call { deed, names, turn: self.turns };
             self.calls.insert(id.to_owned(), call);
         }
     }
 
     fn answered(&mut self, call: Call, texts: &[&str]) {
-        match (call.deed, recognised(texts)) {
-            (_, Some(Recognised::Failed)) => (),
-            (Deed::Load, Some(Recognised::Acknowledged(_))) => (),
-            (Deed::Load, Some(Recognised::Bodies(injections))) => self.put(injections, call.turn),
-            (Deed::Load, None) => {
-                if let Some(name) = call.skill
+        let examined = examined(texts);
+        match (call.deed, examined) {
+            (_, Examined::Whole(Recognised::Failed)) => (),
+            (Deed::Load, Examined::Whole(recognised)) => {
+                let is_stamped = matches!(recognised, Recognised::Bodies(_));
+                let stamp = if is_stamped { Stamp::Stamped } else { Stamp::Missing };
+                for Injection { name, digest } in recognised.bodies() {
+                    self.sight(name.clone(), Some(*digest), stamp, call.turn);
+                }
+            }
+            // What was cut is lost, and an earlier version is not what the model was given last.
+            (Deed::Load, Examined::Broken) => call.names.iter().for_each(|name| _ = self.seen.remove(name)),
+            (Deed::Load, Examined::Foreign) => {
+                if let Some(name) = call.names.into_iter().next()
                     && may_be_instructions(texts)
                 {
-                    self.seen.insert(name, Sighting { digest: None, turn: call.turn, unloaded: false });
+                    self.sight(name, None, Stamp::Missing, call.turn);
                 }
             }
-            (Deed::Unload, _) => {
-                if let Some(sighting) = call.skill.and_then(|name| self.seen.get_mut(&name)) {
-                    sighting.unloaded = true;
-                }
-            }
+            (Deed::Unload, Examined::Whole(Recognised::Unloaded(name))) => self.unload(&[name]),
+            (Deed::Unload, Examined::Foreign) if is_error(texts) => (),
+            (Deed::Unload, _) => self.unload(&call.names),
         }
     }
 
-    fn put(&mut self, injections: Vec<Injection>, turn: u64) {
-        for Injection { name, digest } in injections {
-            self.seen.insert(name, Sighting { digest: Some(digest), turn, unloaded: false });
+    /// Notes that the first of `names` that was seen is unloaded.
+    fn unload(&mut self, names: &[SkillName]) {
+        if let Some(name) = names.iter().find(|name| self.seen.contains_key(*name))
+            && let Some(sighting) = self.seen.get_mut(name)
+        {
+            sighting.unloaded = true;
         }
+    }
+
+    fn sight(&mut self, name: SkillName, digest: Option<Digest>, stamp: Stamp, turn: u64) {
+        self.sightings += 1;
+        let is_certain = stamp == Stamp::Stamped;
+        let sighting = Sighting { digest, is_certain, turn, order: self.sightings, unloaded: false };
+        self.seen.insert(name, sighting);
     }
 }
 
+/// Whether instructions were stamped with their digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stamp {
+    Stamped,
+    Missing,
+}
+
 /// Returns what a result is, whether a host left it whole, added parts of its own or took it apart.
-fn recognised(texts: &[&str]) -> Option<Recognised> {
-    match texts {
-        [] => None,
-        _ if texts.iter().map(|text| text.len()).sum::<usize>() > MAX_TEXT_BYTES => None,
-        [text] => recognise(text),
-        _ => texts.iter().find_map(|text| recognise(text)).or_else(|| recognise(&texts.concat())),
+fn examined(texts: &[&str]) -> Examined {
+    if texts.iter().map(|text| text.len()).sum::<usize>() > MAX_TEXT_BYTES {
+        return Examined::Foreign;
+    }
+    let is_whole = |examined: &Examined| matches!(examined, Examined::Whole(_));
+    let parts: Vec<Examined> = texts.iter().map(|text| examine(text)).collect();
+    if let Some(whole) = parts.iter().find(|part| is_whole(part)) {
+        return whole.clone();
+    }
+    let together = if texts.len() > 1 { examine(&texts.concat()) } else { Examined::Foreign };
+    match together {
+        Examined::Foreign if parts.contains(&Examined::Broken) => Examined::Broken,
+        together => together,
     }
 }

@@ -36,16 +36,19 @@ fn result(id: &str, text: &str) -> Value {
 }
 
 fn seen(name: &str, body: &str, turn: u64) -> Seen {
-    Seen { name: self::name(name), digest: Some(Digest::of(body.as_bytes())), turn, unloaded: false }
+    let digest = Some(Digest::of(body.as_bytes()));
+    Seen { name: self::name(name), digest, is_certain: true, turn, order: 0, unloaded: false }
 }
 
 fn unknown(name: &str, turn: u64) -> Seen {
-    Seen { digest: None, ..seen(name, "", turn) }
+    Seen { digest: None, is_certain: false, ..seen(name, "", turn) }
 }
 
 #[track_caller]
 fn check(messages: &[Value], expect: &[Seen]) {
-    assert_eq!(loaded(messages, &ToolNames::default()).seen, expect);
+    let mut seen = loaded(messages, &ToolNames::default()).seen;
+    seen.iter_mut().for_each(|seen| seen.order = 0);
+    assert_eq!(seen, expect);
 }
 
 #[test]
@@ -137,7 +140,7 @@ fn the_text_decides_what_was_loaded() {
     check(&[load(), result("1", &answer("docx", "Word."))], &[seen("docx", "Word.", 1)]);
     check(&[load(), result("1", &"x".repeat(9 << 20))], &[unknown("git", 1)]);
     let cut = answer("git", "Commit often.").replace("often", "now and then");
-    check(&[load(), result("1", &cut)], &[unknown("git", 1)]);
+    check(&[load(), result("1", &cut)], &[]);
     let loaded = Loaded {
         first: vec![skill("base", "First.")],
         skill: skill("git", "Then."),
@@ -146,7 +149,22 @@ fn the_text_decides_what_was_loaded() {
     };
     for render in Render::ALL {
         let text = Answer::Loaded(Box::new(loaded.clone())).render(render, &Wording::default());
-        check(&[load(), result("1", &text)], &[seen("base", "First.", 1), seen("git", "Then.", 1)]);
+        let is_certain = render != Render::Text;
+        let expect =
+            [seen("base", "First.", 1), seen("git", "Then.", 1)].map(|seen| Seen { is_certain, ..seen });
+        check(&[load(), result("1", &text)], &expect);
+        let derived = super::loaded(&[load(), result("1", &text)], &ToolNames::default());
+        assert!(derived.seen[0].order < derived.seen[1].order, "the one that was asked for comes last");
+        check(&[load(), result("1", &format!("<system>ok</system>\n{text}"))], &expect);
+        if is_certain {
+            check(&[load(), result("1", &format!("<system-reminder>\n{text}\n</system-reminder>"))], &expect);
+            // What was cut anywhere behind its first words is lost, and not taken for another loader's.
+            let alone = Loaded { first: Vec::new(), ..loaded.clone() };
+            let text = Answer::Loaded(Box::new(alone)).render(render, &Wording::default());
+            for end in 14..text.find("Then.").unwrap() {
+                check(&[load(), result("1", &text[..end])], &[]);
+            }
+        }
     }
 }
 
@@ -168,11 +186,51 @@ fn an_unload_counts_until_the_next_load() {
 }
 
 #[test]
+fn a_file_of_a_skill_is_not_the_skill() {
+    let load = |key: &str, value: Value| {
+        let mut input = json!({"name": "git"});
+        input[key] = value;
+        json!({"role": "assistant", "content": [{"type": "tool_use", "id": "2", "name": "load_skill", "input": input}]})
+    };
+    let text = answer("git", "A.");
+    let first = [call("1", "load_skill", "git"), result("1", &text)];
+    for key in ["reference", "script", "asset"] {
+        let file = [load(key, json!("a.md")), result("2", "# A file")];
+        check(&file, &[]);
+        check(&[&first[..], &file].concat(), &[seen("git", "A.", 1)]);
+        let skill = [load(key, Value::Null), result("2", &answer("git", "B."))];
+        check(&[&first[..], &skill].concat(), &[seen("git", "B.", 2)]);
+    }
+}
+
+#[test]
+fn a_skill_is_unloaded_by_any_spelling() {
+    let load = [call("1", "load_skill", "my-skill"), result("1", &answer("my-skill", "A."))];
+    let unloaded = [Seen { unloaded: true, ..seen("my-skill", "A.", 1) }];
+    for spelling in ["my-skill", "My Skill", "local:my-skill", "local:My Skill", "MY-SKILL", " my-skill "] {
+        let unload = [call("2", "unload_skill", spelling), result("2", "ok")];
+        check(&[&load[..], &unload].concat(), &unloaded);
+    }
+    // The answer says which skill it was, whatever it was called by.
+    for render in Render::ALL {
+        for answer in [Answer::Unloaded(name("my-skill")), Answer::NotLoaded(name("my-skill"))] {
+            let text = answer.render(render, &Wording::default());
+            let unload = [call("2", "unload_skill", "that one"), result("2", &text)];
+            check(&[&load[..], &unload].concat(), &unloaded);
+        }
+    }
+    for (spelling, text) in [("other", "ok"), ("../my-skill", "ok"), ("my-skill", "Skill not found")] {
+        let unload = [call("2", "unload_skill", spelling), result("2", text)];
+        check(&[&load[..], &unload].concat(), &[seen("my-skill", "A.", 1)]);
+    }
+}
+
+#[test]
 fn what_was_put_back_is_seen() {
     let git = name("git");
     let body = "Commit\n</skill>\n</skills_reattached>\noften.\n";
     let candidate = Candidate { name: &git, body, digest: Digest::of(body.as_bytes()), essence: "" };
-    let text = plan(&[candidate], 10_000, &|text| text.len(), &Wording::default()).text;
+    let text = plan(&[candidate], 0, 10_000, &|text| text.len(), &Wording::default()).text;
     let expect = [seen("git", body, 0)];
     for role in ["user", "system", "developer"] {
         check(&[json!({"role": role, "content": text})], &expect);
@@ -185,6 +243,11 @@ fn what_was_put_back_is_seen() {
     );
     check(&[json!({"role": "assistant", "content": text})], &[]);
     check(&[json!({"role": "user", "content": format!("Look: {text}")})], &[]);
+    for (before, behind) in
+        [("Hello\n\n", ""), ("<system-reminder>", "</system-reminder>"), ("<a>\n", "\n</a>\nGo on.")]
+    {
+        check(&[json!({"role": "user", "content": format!("{before}{text}{behind}")})], &expect);
+    }
     check(&[json!({"role": "user", "content": text.replace("often", "rarely")})], &[]);
     check(&[json!({"role": "user", "content": &text[..text.len() / 2]})], &[]);
     check(&[result("1", &text)], &[]);

@@ -10,6 +10,9 @@ const SERVER_SEPARATOR: &str = "__";
 /// The longest arguments of a call that are read, in bytes. Those that name a skill are a hundredth of it.
 const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
 
+/// The longest name of a skill that is looked at, in bytes.
+const MAX_NAME_BYTES: usize = 1024;
+
 /// The names that calls of `load_skill` and `unload_skill` go by.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolNames {
@@ -19,6 +22,8 @@ pub struct ToolNames {
     pub unload: Vec<String>,
     /// Their arguments that may hold the name of the skill, in the order in which they are tried.
     pub name_arguments: Vec<String>,
+    /// Arguments that make a call that loads a skill one that reads a file of it, unless they are null.
+    pub file_arguments: Vec<String>,
 }
 
 /// What a call does to the context.
@@ -34,6 +39,7 @@ impl Default for ToolNames {
             load: vec!["load_skill".to_owned()],
             unload: vec!["unload_skill".to_owned()],
             name_arguments: ["name", "skill_name", "skill_id", "skill"].map(str::to_owned).to_vec(),
+            file_arguments: ["reference", "script", "asset"].map(str::to_owned).to_vec(),
         }
     }
 }
@@ -50,17 +56,51 @@ impl ToolNames {
         }
     }
 
-    /// Returns the skill that a call with these arguments names, given as an object or as JSON in a string.
-    pub(super) fn skill(&self, arguments: &Value) -> Option<SkillName> {
+    /// Returns what a call with these arguments asks for, given as an object or as JSON in a string.
+    pub(super) fn asked(&self, arguments: &Value) -> Asked {
         let parsed: Value;
         let object = match arguments {
             Value::String(text) if text.len() <= MAX_ARGUMENT_BYTES => {
-                parsed = serde_json::from_str(text).ok()?;
-                parsed.as_object()?
+                parsed = serde_json::from_str(text).unwrap_or_default();
+                parsed.as_object()
             }
-            other => other.as_object()?,
+            other => other.as_object(),
         };
+        let Some(object) = object else { return Asked::Skill(Vec::new()) };
+        if self
+            .file_arguments
+            .iter()
+            .any(|argument| object.get(argument).is_some_and(|value| !value.is_null()))
+        {
+            return Asked::File;
+        }
         let named = self.name_arguments.iter().filter_map(|argument| object.get(argument)?.as_str());
-        named.filter(|name| name.len() <= MAX_ARGUMENT_BYTES).find_map(SkillName::new)
+        let mut named = named.filter(|name| name.len() <= MAX_NAME_BYTES).map(spellings);
+        Asked::Skill(named.find(|names| !names.is_empty()).unwrap_or_default())
     }
+}
+
+/// What a call asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// The skill that goes by one of these names, the likeliest first; none where it has no name.
+    Skill(Vec<SkillName>),
+    /// A file of a skill.
+    File,
+}
+
+/// Returns the names that `written` may stand for: itself, what follows the source in `source:name`, and `my-skill` for `My Skill`.
+///
+/// What looks like a path is no other spelling of anything.
+fn spellings(written: &str) -> Vec<SkillName> {
+    let (_, bare) = written.rsplit_once(':').unwrap_or(("", written));
+    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.');
+    let slug = || {
+        let is_name = bare.trim().starts_with(char::is_alphanumeric) && bare.chars().all(is_plain);
+        SkillName::slug(bare).filter(|_| is_name)
+    };
+    let mut names: Vec<SkillName> =
+        [SkillName::new(written), SkillName::new(bare), slug()].into_iter().flatten().collect();
+    names.dedup();
+    names
 }

@@ -101,3 +101,84 @@ fn content_cannot_close_its_element_nor_a_hint_break_its_line() {
     let text = load(&Agent { bind: [("a".to_owned(), Bind::Hint)].into(), ..Agent::new("x") });
     assert_eq!(text, "To use the skill a, call load_skill with the name a: One &lt;b&gt; &amp; two.");
 }
+
+#[test]
+fn a_prompt_holds_what_the_tool_would_answer() {
+    let skill = SkillDefinition::new("pdf", "Reads. Use when asked.", "Run it.\n")
+        .with_resource("scripts/run.py", "print()\n");
+    let provider: Arc<dyn Provider> = Arc::new(MemoryProvider::new("m", vec![skill]));
+    for include_frontmatter in [false, true] {
+        let options = SessionOptions { include_frontmatter, ..SessionOptions::default() };
+        let registry = Registry::builder()
+            .provider(Arc::clone(&provider))
+            .session_options(options.clone())
+            .open_blocking()
+            .unwrap();
+        let agent = Agent { uses_skills: words(&["pdf"]), ..Agent::new("x") };
+        let prompt =
+            pollster::block_on(AgentPrompt::load(&registry, &agent, &BindingOptions::of(&options))).unwrap();
+        let session = registry.session_blocking(None).unwrap();
+        let reply = session.call_blocking("load_skill", &serde_json::json!({"name": "pdf"}));
+        assert_eq!(prompt.text(), reply.text());
+        assert!(
+            prompt.text().contains("<skill_resources skill=\"pdf\">\nscripts/run.py\n"),
+            "{}",
+            prompt.text()
+        );
+        let stamp = prompt.bound[0].1.to_stamp();
+        assert!(prompt.text().contains(&format!("digest=\"{stamp}\"")), "{}", prompt.text());
+        assert_eq!(prompt.text().contains("Use when asked."), include_frontmatter);
+    }
+}
+
+#[test]
+fn what_breaks_after_it_was_listed_is_no_empty_prompt() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("a/SKILL.md");
+    let sound = "---\nname: a\ndescription: Does it. Use when asked.\n---\nBody.\n";
+    std::fs::create_dir(directory.path().join("a")).unwrap();
+    std::fs::write(&file, sound).unwrap();
+    let provider: Arc<dyn Provider> =
+        Arc::new(crate::FsProvider::new(crate::FsOptions::new("fs", directory.path())));
+    let registry = pollster::block_on(Registry::open(vec![provider], Policy::default())).unwrap();
+    let agent = Agent { uses_skills: words(&["a"]), ..Agent::new("x") };
+    let load = || pollster::block_on(AgentPrompt::load(&registry, &agent, &BindingOptions::default()));
+    assert!(load().unwrap().text().contains("Body."));
+    for broken in [b"---\nname: a\ndescription: x\n".to_vec(), b"\xff".to_vec(), vec![b'x'; 2 << 20]] {
+        std::fs::write(&file, broken).unwrap();
+        let error = load().unwrap_err();
+        assert_eq!(
+            (error.kind(), error.subject()),
+            (ErrorKind::InvalidAgent, Some("x")),
+            "{}",
+            error.chain()
+        );
+    }
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(load().unwrap_err().kind(), ErrorKind::InvalidAgent);
+    // Whether models may ask for it is the author's word; to bind it is the operator's.
+    std::fs::write(&file, sound.replace("---\nB", "disable-model-invocation: true\n---\nB")).unwrap();
+    assert!(load().unwrap().text().contains("Body."));
+}
+
+#[test]
+fn nobody_reads_through_another_agent_what_is_kept_from_them() {
+    let mut ceiling = Agent::new("parent");
+    ceiling.scope.deny = vec![Pattern::new("gamma").unwrap()];
+    let check = |agent: &Agent, expect: Option<&str>| {
+        let (registry, options) = (registry(), BindingOptions::default());
+        let ceilings = std::slice::from_ref(&ceiling);
+        let outcome = pollster::block_on(AgentPrompt::load_within(&registry, agent, ceilings, &options));
+        let error = outcome.err().map(|error| std::error::Error::source(&error).unwrap().to_string());
+        assert_eq!(error.as_deref(), expect);
+    };
+    let uses = |id: &str| Agent { uses_skills: words(&[id]), ..Agent::new("child") };
+    let binds = |bind| Agent { bind: [("gamma".to_owned(), bind)].into(), ..Agent::new("child") };
+    let kept = Some("the skill `gamma` is kept from the agent `parent` that starts it");
+    check(&uses("alpha"), None);
+    check(&uses("gamma"), kept);
+    check(&binds(Bind::Inline), kept);
+    check(&binds(Bind::Hint), kept);
+    check(&binds(Bind::Hidden), None);
+    check(&uses("gama"), Some("there is no skill `gama`"));
+}

@@ -30,14 +30,7 @@ pub(super) fn describe(role: &str, prompt: &str, configured: Option<&str>) -> (S
 
 /// Returns the sentence of `prompt` that says what the role is, about a third person.
 fn role_sentence(prompt: &str) -> Option<String> {
-    let mut is_code = false;
-    for line in prompt.lines().map(str::trim) {
-        if line.starts_with("```") || line.starts_with("~~~") {
-            is_code = !is_code;
-        }
-        if is_code {
-            continue;
-        }
+    for line in outside_code(prompt) {
         for (opening, third_person) in [("You are ", "Acts as "), ("You're ", "Acts as ")] {
             // A sentence that needs a variable says nothing without it.
             let rest =
@@ -57,13 +50,9 @@ fn role_sentence(prompt: &str) -> Option<String> {
 /// Returns the first sentence of the first running text of `prompt`, unless it speaks to the agent.
 fn opening_sentence(prompt: &str) -> Option<String> {
     let is_text = |line: &str| line.starts_with(char::is_alphanumeric);
-    let mut is_code = false;
     let mut paragraph = String::new();
-    for line in prompt.lines().map(str::trim) {
-        if line.starts_with("```") || line.starts_with("~~~") {
-            is_code = !is_code;
-        }
-        if !is_code && is_text(line) {
+    for line in outside_code(prompt) {
+        if is_text(line) {
             paragraph.push_str(line);
             paragraph.push(' ');
         } else if !paragraph.is_empty() {
@@ -77,6 +66,30 @@ fn opening_sentence(prompt: &str) -> Option<String> {
     let is_plain =
         !speaks && !sentence.is_empty() && !sentence.contains(['{', '}']) && !sentence.ends_with(':');
     is_plain.then(|| shorten(&sentence, MAX_DERIVED_CHARS))
+}
+
+/// Returns the lines of `prompt`, trimmed, and empty ones for those of fenced code.
+fn outside_code(prompt: &str) -> impl Iterator<Item = &str> {
+    let mut fence: Option<&str> = None;
+    prompt.lines().map(str::trim).map(move |line| {
+        let mark = line.chars().next().filter(|c| matches!(c, '`' | '~')).unwrap_or('\0');
+        let rest = line.trim_start_matches(mark);
+        let run = &line[..line.len() - rest.len()];
+        match fence {
+            // A fence is closed by one of its kind that is as long and stands alone.
+            Some(open) => {
+                if run.starts_with(open) && rest.is_empty() {
+                    fence = None;
+                }
+                ""
+            }
+            None if run.len() >= 3 => {
+                fence = Some(run);
+                ""
+            }
+            None => line,
+        }
+    })
 }
 
 /// Words by which a sentence speaks to someone rather than about something.
@@ -106,6 +119,7 @@ mod tests {
         let acts = format!("Acts as a **senior** engineer. {when}").replace("**", "");
         check("# Backend\n\nYou are a **senior** engineer. You test.\n", None, &acts, true);
         check("```\nYou are code.\n```\nYou are a senior engineer", None, &acts, true);
+        check("~~~\n```\nYou are code.\n~~~\nYou are a senior engineer", None, &acts, true);
         let none = format!("Acts as the back end specialist of a team. {when}");
         check("You are {{ name }}.", None, &none, true);
         check("", None, &none, true);

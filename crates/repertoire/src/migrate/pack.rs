@@ -3,7 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
+use repertoire_model::document::frontmatter_json;
+use repertoire_model::frontmatter::{Division, divide};
+use repertoire_model::outline::headings;
 use repertoire_model::{Document, Policy, Profile, Severity, SkillName, Source, repair, text, yaml};
+use serde_json::Value;
 
 use super::RoleFiles;
 use super::description::describe;
@@ -58,8 +62,11 @@ impl Pack {
             notes.push(format!("the skill is called `{name}`, because `{}` is no standard name", role.name));
         }
         let config = role.config.as_deref().map(Config::of).unwrap_or_default();
-        let prompt = role.system_prompt.strip_prefix('\u{feff}').unwrap_or(&role.system_prompt);
-        let (description, note) = describe(name.as_str(), prompt, config.description.as_deref());
+        let own = Own::of(role.system_prompt.strip_prefix('\u{feff}').unwrap_or(&role.system_prompt), &name);
+        let prompt = own.body;
+        notes.extend(own.note);
+        let configured = own.description.as_deref().or(config.description.as_deref());
+        let (description, note) = describe(name.as_str(), prompt, configured);
         notes.extend(note);
         notes.extend(placeholders(&role.system_prompt));
         let (mut body, examples) = without_examples(prompt);
@@ -81,13 +88,62 @@ impl Pack {
         if !links.is_empty() {
             let _ = write!(body, "{}\n## Files\n\n{links}", if body.ends_with('\n') { "" } else { "\n" });
         }
-        let version = config.version.as_deref().unwrap_or(FIRST_VERSION);
-        let (quoted, version) = (repair::quote(&description), repair::quote(version));
-        let text = format!("---\nname: {name}\ndescription: {quoted}\nversion: {version}\n---\n{body}");
+        let version = own.version.or(config.version).unwrap_or_else(|| FIRST_VERSION.to_owned());
+        let (quoted, version) = (repair::quote(&description), repair::quote(&version));
+        let fields = own.fields;
+        let text =
+            format!("---\nname: {name}\ndescription: {quoted}\nversion: {version}\n{fields}---\n{body}");
         notes.extend(findings(&name, &text));
         files.insert(0, PackFile { path: "SKILL.md", text });
         Some(Self { name, files, notes })
     }
+}
+
+/// What a prompt says in a frontmatter of its own, which becomes part of the skill's.
+#[derive(Default)]
+struct Own<'a> {
+    description: Option<String>,
+    version: Option<String>,
+    /// Everything else, a line each.
+    fields: String,
+    /// The prompt without it.
+    body: &'a str,
+    note: Option<String>,
+}
+
+impl<'a> Own<'a> {
+    fn of(prompt: &'a str, name: &SkillName) -> Self {
+        let Division::Fenced(fenced) = divide(prompt) else {
+            return Self { body: prompt, ..Self::default() };
+        };
+        let body = &prompt[fenced.body..];
+        let Some(mut fields) = frontmatter_json(prompt) else {
+            let note = "the frontmatter of the prompt cannot be read and was left out".to_owned();
+            return Self { body, note: Some(note), ..Self::default() };
+        };
+        let mut string = |key: &str| match fields.remove(key) {
+            Some(Value::String(text)) if !text.trim().is_empty() => Some(text.trim().to_owned()),
+            Some(Value::Number(number)) => Some(number.to_string()),
+            _ => None,
+        };
+        let (description, version) = (string("description"), string("version"));
+        let other = string("name").filter(|other| other != name.as_str());
+        let note = other.map(|other| {
+            format!(
+                "the prompt calls itself `{}`; the skill has the name of the role",
+                text::visible_line(&other)
+            )
+        });
+        // JSON is YAML too, so that whatever was understood is written so that it is understood again.
+        let fields = fields.iter().map(|(key, value)| format!("{}: {value}\n", written_key(key))).collect();
+        Self { description, version, fields, body, note }
+    }
+}
+
+fn written_key(key: &str) -> String {
+    let is_plain =
+        !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+    if is_plain { key.to_owned() } else { Value::from(key).to_string() }
 }
 
 /// What a role's configuration says that a skill can say too.
@@ -139,48 +195,32 @@ fn placeholders(prompt: &str) -> Option<String> {
 
 /// Returns `prompt` without long sections of examples, and these.
 fn without_examples(prompt: &str) -> (String, Option<String>) {
-    let lines: Vec<&str> = prompt.split_inclusive('\n').collect();
-    let headings = headings(&lines);
+    let headings = headings(prompt);
     let (mut body, mut examples) = (String::with_capacity(prompt.len()), String::new());
     let mut next = 0;
-    for (position, (line, level, title)) in headings.iter().enumerate() {
-        if *line < next || !title.to_lowercase().starts_with("example") {
+    for (position, heading) in headings.iter().enumerate() {
+        if heading.offset < next || !heading.title.to_lowercase().starts_with("example") {
             continue;
         }
-        let end = headings[position + 1..].iter().find(|(_, other, _)| other <= level);
-        let end = end.map_or(lines.len(), |(line, ..)| *line);
-        if end - line <= MAX_EXAMPLE_LINES {
+        let end = headings[position + 1..].iter().find(|other| other.level <= heading.level);
+        let end = end.map_or(prompt.len(), |other| other.offset);
+        let section = &prompt[heading.offset..end];
+        if section.lines().count() <= MAX_EXAMPLE_LINES {
             continue;
         }
-        body.extend(lines[next..*line].iter().copied());
+        body.push_str(&prompt[next..heading.offset]);
         let _ = write!(
             body,
-            "{} {title}\n\nRead [the examples](references/examples.md) before the first piece of work.\n{}",
-            "#".repeat(*level),
-            if end < lines.len() { "\n" } else { "" }
+            "{} {}\n\nRead [the examples](references/examples.md) before the first piece of work.\n{}",
+            "#".repeat(usize::from(heading.level)),
+            heading.title,
+            if end < prompt.len() { "\n" } else { "" }
         );
-        examples.extend(lines[*line..end].iter().copied());
+        examples.push_str(section);
         next = end;
     }
-    body.extend(lines[next..].iter().copied());
+    body.push_str(&prompt[next..]);
     (body, (!examples.is_empty()).then_some(examples))
-}
-
-/// Returns the line, level and title of every heading outside code.
-fn headings(lines: &[&str]) -> Vec<(usize, usize, String)> {
-    let mut found = Vec::new();
-    let mut is_code = false;
-    for (number, line) in lines.iter().enumerate() {
-        let trimmed = line.trim();
-        if trimmed.starts_with("```") || trimmed.starts_with("~~~") {
-            is_code = !is_code;
-        }
-        let level = line.bytes().take_while(|byte| *byte == b'#').count();
-        if !is_code && (1..=6).contains(&level) && line[level..].starts_with(' ') {
-            found.push((number, level, line[level..].trim().trim_end_matches('#').trim_end().to_owned()));
-        }
-    }
-    found
 }
 
 #[cfg(test)]
@@ -223,6 +263,36 @@ mod tests {
         let body = "# QA\n\n## Examples\n\nRead [the examples](references/examples.md) before the first piece of \
                     work.\n\n## Rules\n\nBe kind.\n";
         assert!(pack.files[0].text.ends_with(body), "{}", pack.files[0].text);
+    }
+
+    #[test]
+    fn a_frontmatter_of_its_own_becomes_part_of_the_skills() {
+        let prompt = "---\nname: tester\ndescription: Tests. Use when asked.\nversion: 2\ntags: [a, \"b: c\"]\n\
+                      odd key: {x: 1}\n---\n# QA\n";
+        let role = |prompt: &str| RoleFiles { system_prompt: prompt.to_owned(), ..RoleFiles::default() };
+        let pack = pack(role(prompt));
+        assert_eq!(
+            pack.files[0].text,
+            "---\nname: qa\ndescription: \"Tests. Use when asked.\"\nversion: \"2\"\ntags: [\"a\",\"b: c\"]\n\
+             \"odd key\": {\"x\":1}\n---\n# QA\n"
+        );
+        let source =
+            Source { bytes: pack.files[0].text.as_bytes(), directory: Some("qa"), file_name: "SKILL.md" };
+        assert_eq!(Document::parse(source, &Policy::default()).manifest.tags, ["a", "b: c"]);
+        assert!(pack.notes[0].contains("`tester`"), "{:?}", pack.notes);
+        let unreadable = Pack::of(&RoleFiles { name: "qa".to_owned(), ..role("---\n- a\n- b\n---\n# QA\n") });
+        let unreadable = unreadable.unwrap();
+        assert!(unreadable.files[0].text.ends_with("---\n# QA\n"), "{}", unreadable.files[0].text);
+        assert!(unreadable.notes[0].contains("cannot be read"), "{:?}", unreadable.notes);
+    }
+
+    #[test]
+    fn a_fence_ends_where_it_ends() {
+        let long = "x\n".repeat(30);
+        let prompt = format!("~~~\n```\n## Examples\n{long}~~~\n## Examples\n{long}");
+        let (body, examples) = without_examples(&prompt);
+        assert!(body.starts_with("~~~\n```\n## Examples\nx"), "{body}");
+        assert_eq!(examples, Some(format!("## Examples\n{long}")));
     }
 
     #[test]

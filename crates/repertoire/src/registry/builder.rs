@@ -10,7 +10,7 @@ use crate::agent::{Agent, Inherit};
 use crate::event::{EventSink, Sinks};
 use crate::provider::Provider;
 use crate::session::SessionOptions;
-use crate::tool::{BUILTINS, Tool, is_reserved};
+use crate::tool::{Tool, is_reserved};
 use crate::{Error, ErrorKind};
 
 /// What sessions are given.
@@ -31,9 +31,7 @@ pub(crate) struct Equipment {
 impl Equipment {
     /// Returns whether a tool is called `name`, so that a skill of that name could not be told from it.
     pub(super) fn has_tool(&self, name: &str) -> bool {
-        let names = &self.options.names;
-        BUILTINS.iter().any(|tool| (tool.name)(names) == name)
-            || self.tools.iter().any(|tool| tool.name() == name)
+        is_reserved(name, &self.options.names) || self.tools.iter().any(|tool| tool.name() == name)
     }
 }
 
@@ -130,7 +128,7 @@ impl RegistryBuilder {
 
     /// Opens the registry, as [`Registry::open`].
     ///
-    /// Fails with [`ErrorKind::ReservedName`] where a tool has a name of the house's own, or of another tool.
+    /// Fails with [`ErrorKind::ReservedName`] where two tools, or two arguments of one, would have the same name.
     pub async fn open(self) -> Result<Registry, Error> {
         let registry = self.open_for_inspection().await?;
         registry.snapshot().accepted()?;
@@ -139,6 +137,9 @@ impl RegistryBuilder {
 
     /// Opens the registry, as [`Registry::open_for_inspection`].
     pub async fn open_for_inspection(self) -> Result<Registry, Error> {
+        if let Some(clash) = self.equipment.options.clash() {
+            return Err(Error::new(ErrorKind::ReservedName).about(clash));
+        }
         let tools = &self.equipment.tools;
         for (index, tool) in tools.iter().enumerate() {
             let is_taken = tools[..index].iter().any(|other| other.name() == tool.name());

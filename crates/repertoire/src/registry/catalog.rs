@@ -35,8 +35,7 @@ impl Snapshot {
         options: &CatalogOptions,
         is_seen: impl Fn(&Entry) -> bool,
     ) -> Result<Catalog, CatalogError> {
-        let offered: Vec<&Entry> =
-            self.active().filter(|entry| entry.is_in_catalog() && is_seen(entry)).collect();
+        let offered: Vec<&Entry> = self.held(is_seen).filter(|entry| entry.is_offered()).collect();
         let locations: Vec<String> = offered.iter().map(|entry| entry.location()).collect();
         let entries: Vec<CatalogEntry<'_>> = offered
             .iter()

@@ -13,5 +13,7 @@ mod tests;
 
 pub use builder::RegistryBuilder;
 pub use open::Registry;
+pub(crate) use requires::cycle;
 pub use resources::Resources;
 pub use snapshot::{Entry, Lookup, Route, Snapshot};
+pub(crate) use snapshot::{holder, nearest_among};

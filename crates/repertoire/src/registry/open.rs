@@ -1,7 +1,8 @@
 //! The registry: providers in, snapshots out, files on request.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use repertoire_model::validate::Reporter;
 use repertoire_model::{Bundle, LineRange, Policy, RuleId, SkillPath, Standing};
@@ -46,7 +47,14 @@ struct Shared {
     equipment: Equipment,
     number: AtomicU64,
     current: RwLock<Current>,
+    /// When the last look at the library ended, and how long it took.
+    pace: Mutex<Option<(Instant, Duration)>>,
 }
+
+/// How many times as long as the last look at the library took the next one waits at least, where nobody insists on it.
+const PACE: u32 = 10;
+/// A look that takes no longer than this is not worth waiting for.
+const CHEAP: Duration = Duration::from_millis(50);
 
 /// The newest snapshot.
 struct Current {
@@ -81,7 +89,16 @@ impl Registry {
         let snapshot = Arc::new(Snapshot::merge(0, Vec::new(), &policy));
         let current = RwLock::new(Current { snapshot, as_of: 0 });
         let number = AtomicU64::new(0);
-        let registry = Self { shared: Arc::new(Shared { providers, policy, equipment, number, current }) };
+        let registry = Self {
+            shared: Arc::new(Shared {
+                providers,
+                policy,
+                equipment,
+                number,
+                current,
+                pace: Mutex::new(None),
+            }),
+        };
         registry.reload().await;
         registry
     }
@@ -107,6 +124,7 @@ impl Registry {
     pub async fn reload(&self) -> Arc<Snapshot> {
         // The number is taken before anything is looked at: what is listed later may be newer, never older.
         let number = self.shared.number.fetch_add(1, Ordering::Relaxed) + 1;
+        let started = Instant::now();
         let mut listings = Vec::with_capacity(self.providers().len());
         for provider in self.providers() {
             let listing = provider.list().await;
@@ -115,6 +133,8 @@ impl Registry {
             listings.push((Arc::from(provider.label()), listing));
         }
         let snapshot = Arc::new(Snapshot::merge(number, listings, self.policy()));
+        *self.shared.pace.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some((Instant::now(), started.elapsed()));
         let mut current = self.shared.current.write().unwrap_or_else(PoisonError::into_inner);
         if current.as_of < number {
             if current.as_of == 0 || !snapshot.is_same_as(&current.snapshot) {
@@ -123,6 +143,22 @@ impl Registry {
             current.as_of = number;
         }
         Arc::clone(&current.snapshot)
+    }
+
+    /// Looks at the library again unless that was done a moment ago, and returns the newest snapshot.
+    ///
+    /// However often it is called on a large library, no more than a tenth of the time goes into looking.
+    pub async fn reload_if_due(&self) -> Arc<Snapshot> {
+        let last = *self.shared.pace.lock().unwrap_or_else(PoisonError::into_inner);
+        match last {
+            Some((ended, cost)) if cost > CHEAP && ended.elapsed() < cost * PACE => self.snapshot(),
+            _ => self.reload().await,
+        }
+    }
+
+    /// Looks at the library again as [`Registry::reload`] does, and waits for it.
+    pub fn reload_blocking(&self) -> Arc<Snapshot> {
+        pollster::block_on(self.reload())
     }
 
     /// Sets aside skills that are called like a tool: whoever calls that name must not have to guess which is meant.

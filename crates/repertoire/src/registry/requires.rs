@@ -37,7 +37,7 @@ pub(super) fn check(entry: &Entry, snapshot: &Snapshot, policy: &Policy) -> Vec<
 }
 
 /// Returns a way from `entry` over what it requires back to itself.
-fn cycle(entry: &Entry, snapshot: &Snapshot) -> Option<Vec<SkillName>> {
+pub(crate) fn cycle(entry: &Entry, snapshot: &Snapshot) -> Option<Vec<SkillName>> {
     let mut seen = HashSet::new();
     // Each step with the way that led there, so that the way back can be told.
     let mut ways = vec![vec![entry]];

@@ -78,7 +78,12 @@ impl Entry {
 
     /// Returns whether the skill belongs in a catalog: active, and not kept for people by its author.
     pub fn is_in_catalog(&self) -> bool {
-        self.state == State::Active && !self.document.manifest.disable_model_invocation
+        self.state == State::Active && self.is_offered()
+    }
+
+    /// Returns whether models may be offered the skill: its author does not keep it for people.
+    pub fn is_offered(&self) -> bool {
+        !self.document.manifest.disable_model_invocation
     }
 }
 
@@ -193,6 +198,14 @@ impl Snapshot {
         self.entries.iter().filter(|entry| entry.state == State::Active)
     }
 
+    /// Returns the skills that hold their name for whoever sees what `is_seen` picks, sorted by name.
+    ///
+    /// Of several skills of one name that is the first one seen: what an agent may not know of cannot shadow anything for it.
+    pub fn held(&self, is_seen: impl Fn(&Entry) -> bool) -> impl Iterator<Item = &Entry> {
+        let groups = self.entries.chunk_by(|a, b| a.name() == b.name());
+        groups.filter_map(move |group| holder(group, &is_seen))
+    }
+
     /// Returns what is wrong with the sources themselves.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
@@ -258,8 +271,8 @@ impl Snapshot {
         exact.min_by_key(|entry| entry.state == State::Quarantined)
     }
 
-    /// Returns the skills called `name`.
-    fn named(&self, name: &str) -> &[Entry] {
+    /// Returns the skills called `name`, those that are sound first, then in order of precedence.
+    pub(crate) fn named(&self, name: &str) -> &[Entry] {
         let start = match self.index.get() {
             Some(index) => index.get(name).copied().unwrap_or(self.entries.len()),
             None => self.entries.partition_point(|entry| entry.name().as_str() < name),
@@ -270,22 +283,34 @@ impl Snapshot {
     }
 
     /// Returns the skill that `query` names as `source:name`; names hold no colon.
-    fn qualified(&self, query: &str) -> Option<&Entry> {
+    pub(crate) fn qualified(&self, query: &str) -> Option<&Entry> {
         let (source, name) = query.rsplit_once(':')?;
         self.named(name).iter().find(|entry| &*entry.source == source)
     }
 
     /// Returns the names of active skills nearest to `query`, best first.
     fn nearest(&self, query: &str) -> Vec<&SkillName> {
-        let query: String = query.chars().take(MAX_QUERY_CHARS).collect::<String>().to_lowercase();
-        let mut near: Vec<&SkillName> =
-            self.active().map(Entry::name).filter(|name| may_be_near(&query, name.as_str())).collect();
-        if near.len() > MAX_COMPARED {
-            near.sort_by_key(|name| name.as_str().len().abs_diff(query.len()));
-            near.truncate(MAX_COMPARED);
-        }
-        text::ranked(&query, near, MAX_NEAREST)
+        nearest_among(query, self.active().map(Entry::name))
     }
+}
+
+/// Returns the skill of `group`, all of one name, that holds the name for whoever sees what `is_seen` picks.
+pub(crate) fn holder(group: &[Entry], is_seen: impl Fn(&Entry) -> bool) -> Option<&Entry> {
+    group.iter().find(|entry| entry.state != State::Quarantined && is_seen(entry))
+}
+
+/// Returns those of `names` that are nearest to `query`, best first.
+pub(crate) fn nearest_among<'s>(
+    query: &str,
+    names: impl Iterator<Item = &'s SkillName>,
+) -> Vec<&'s SkillName> {
+    let query: String = query.chars().take(MAX_QUERY_CHARS).collect::<String>().to_lowercase();
+    let mut near: Vec<&SkillName> = names.filter(|name| may_be_near(&query, name.as_str())).collect();
+    if near.len() > MAX_COMPARED {
+        near.sort_by_key(|name| name.as_str().len().abs_diff(query.len()));
+        near.truncate(MAX_COMPARED);
+    }
+    text::ranked(&query, near, MAX_NEAREST)
 }
 
 /// Returns whether it is worth comparing `query` with `name` letter by letter.

@@ -93,6 +93,22 @@ fn a_hint_instead_of_the_instructions() {
 }
 
 #[test]
+fn the_skill_that_is_the_role_has_its_files_and_is_no_example_of_one_to_load() {
+    let project = Project::new(&[("skills/backend/SKILL.md", SKILL.as_bytes())]);
+    let resolver = project.resolver(RoleOptions::default());
+    assert!(!text(&resolver, "backend").contains("For example"));
+    assert_eq!(resolver.renders(), 1);
+    // A file more is another prompt, whatever the snapshot says.
+    project.write("skills/backend/scripts/run.py", b"print()\n");
+    let prompt = text(&resolver, "backend");
+    assert!(prompt.contains("scripts/run.py"), "{prompt}");
+    assert_eq!(resolver.renders(), 2);
+    project.write("skills/other/SKILL.md", SKILL.replace("backend", "other").as_bytes());
+    block_on(resolver.registry.reload());
+    assert!(text(&resolver, "backend").contains("For example, to use `other`"));
+}
+
+#[test]
 fn only_names_are_roles() {
     let project =
         Project::new(&[("roles/qa/system_prompt.md", b"x"), ("secret/system_prompt.md", b"secret")]);

@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 
 use super::open::Session;
 use crate::event::{Event, EventKind, Outcome};
-use crate::registry::Lookup;
 use crate::tool::{About, Answered, BUILTINS, Builtin, Tool, quoted};
 
 /// The answer to a call.
@@ -133,13 +132,12 @@ impl Session {
 
     fn no_such_tool(&self, tool: &str) -> Answered {
         let snapshot = self.registry().snapshot();
-        let is_skill =
-            tool.len() <= 256 && matches!(snapshot.find(tool), Lookup::Found(entry) if self.may_use(entry));
-        let (kind, skill) = if is_skill {
-            (FaultKind::SkillAsTool, Some(tool.to_owned()))
-        } else {
-            let tools = self.tools().iter().map(|tool| tool.name.clone()).collect();
-            (FaultKind::UnknownTool { tools }, None)
+        let (kind, skill) = match self.visible(&snapshot, tool) {
+            Some(entry) => (FaultKind::SkillAsTool, Some(entry.name().to_string())),
+            None => {
+                let tools = self.tools().iter().map(|tool| tool.name.clone()).collect();
+                (FaultKind::UnknownTool { tools }, None)
+            }
         };
         let about = About { skill: skill.clone(), ..About::default() };
         Answered { answer: Answer::Fault(Fault::new(quoted(tool), skill, kind)), about }
@@ -187,6 +185,7 @@ fn outcome(answer: &Answer) -> Outcome {
         | FaultKind::NotDirectory { .. }
         | FaultKind::Binary { .. }
         | FaultKind::TooLarge { .. } => Outcome::Invalid,
-        FaultKind::Broken { .. } | FaultKind::Failed { .. } => Outcome::Error,
+        // Broken, failed, and whatever is added.
+        _ => Outcome::Error,
     }
 }

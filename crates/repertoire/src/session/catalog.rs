@@ -34,13 +34,7 @@ impl Session {
     ///
     /// Where the host asked for marks on loaded skills it is written anew each time.
     pub fn catalog(&self) -> PinnedCatalog {
-        if self.options().refresh == Refresh::Immediate {
-            let newest = self.registry().snapshot();
-            let mut state = self.state();
-            if !Arc::ptr_eq(&state.pinned, &newest) {
-                state.pin(newest);
-            }
-        }
+        self.follow();
         let mut state = self.state();
         let snapshot = state.pinned.number();
         if self.options().show_loaded {
@@ -61,19 +55,29 @@ impl Session {
         PinnedCatalog { text, snapshot }
     }
 
-    /// Returns how the catalog is written: as the host chose, with the names that its tools have.
-    fn catalog_options(&self) -> CatalogOptions {
-        let options = self.options();
-        CatalogOptions {
-            tool_name: options.names.load.clone(),
-            name_argument: options.arguments.name.clone(),
-            file_tool: Some(options.names.read_file.clone()),
-            ..options.catalog.clone()
+    /// Returns the number of the snapshot that catalog and tools are written from.
+    pub fn snapshot_number(&self) -> u64 {
+        self.state().pinned.number()
+    }
+
+    /// Follows the library at once, where the host chose so.
+    fn follow(&self) {
+        if self.options().refresh == Refresh::Immediate {
+            let newest = pollster::block_on(self.registry().reload_if_due());
+            let mut state = self.state();
+            if newest.number() > state.pinned.number() {
+                state.pin(&newest);
+            }
         }
     }
 
+    /// Returns how the catalog is written.
+    fn catalog_options(&self) -> CatalogOptions {
+        CatalogOptions { bound: self.bound.clone(), ..self.options().catalog_options() }
+    }
+
     fn written(&self, snapshot: &Snapshot, options: CatalogOptions) -> String {
-        let sees = |entry: &Entry| self.offers(entry);
+        let sees = |entry: &Entry| self.sees(entry);
         match snapshot.catalog_of(&options, sees) {
             Ok(catalog) => catalog.text,
             // A session has no say in what is highlighted: a skill that is not there (any more) is simply not.
@@ -93,6 +97,7 @@ impl Session {
     ///
     /// Without skills there are no tools of the house, only the host's own.
     pub fn tools(&self) -> Arc<[Definition]> {
+        self.follow();
         let pinned = {
             let state = self.state();
             if let Some(definitions) = &state.definitions {
@@ -110,11 +115,7 @@ impl Session {
 
     fn defined(&self, snapshot: &Snapshot) -> Vec<Definition> {
         let options = self.options();
-        let names: Vec<String> = snapshot
-            .active()
-            .filter(|entry| self.offers(entry))
-            .map(|entry| entry.name().to_string())
-            .collect();
+        let names: Vec<String> = self.offered(snapshot).map(|entry| entry.name().to_string()).collect();
         let mut definitions: Vec<Definition> = Vec::new();
         if !names.is_empty() {
             let skills = (names.len() <= options.enum_limit).then_some(names.as_slice());
@@ -133,27 +134,31 @@ impl Session {
     }
 
     /// Looks at the library again and returns the note to append to the next user turn, once per change.
+    ///
+    /// It tells of skills that came, went or are described differently, and of skills in the context whose instructions
+    /// changed on disk.
     pub async fn delta(&self) -> Note {
         let newest = self.registry().reload().await;
-        let told = std::mem::replace(&mut self.state().announced, Arc::clone(&newest));
-        let text = if Arc::ptr_eq(&told, &newest) {
-            String::new()
-        } else {
-            Delta::between(&self.described(&told), &self.described(&newest))
-                .render(&self.options().names.load)
+        self.look().await;
+        let told = self.state().announce(&newest);
+        let delta = match &told {
+            Some(told) => Delta::between(&self.described(told), &self.described(&newest)),
+            None => Delta::default(),
         };
+        let text = delta.edited(self.edited()).render(&self.options().names.load);
         Note { text, snapshot: newest.number() }
     }
 
     fn described<'s>(&self, snapshot: &'s Snapshot) -> Vec<(&'s str, &'s str)> {
-        let offered = snapshot.active().filter(|entry| self.offers(entry));
+        let offered = self.offered(snapshot);
         offered.map(|entry| (entry.name().as_str(), entry.document.description.as_str())).collect()
     }
 
     /// Looks at the library again, writes catalog and tools anew, and returns the catalog.
     pub async fn refresh(&self) -> PinnedCatalog {
         let newest = self.registry().reload().await;
-        self.state().pin(newest);
+        self.look().await;
+        self.state().pin(&newest);
         self.catalog()
     }
 

@@ -49,6 +49,7 @@ impl Session {
             load: [vec![options.names.load.clone()], usual.load].concat(),
             unload: [vec![options.names.unload.clone()], usual.unload].concat(),
             name_arguments,
+            file_arguments: usual.file_arguments,
         };
         let derived = transcript::loaded(messages, &names);
         self.state().ledger.observed(&derived.seen, derived.turns);
@@ -62,11 +63,18 @@ impl Session {
             Kept::Skills(names) => self.state().ledger.compacted(names),
             Kept::Messages(messages) => self.observe(messages),
         }
-        if self.options().refresh == Refresh::OnCompaction {
-            let newest = self.registry().reload().await;
-            let mut state = self.state();
-            if !Arc::ptr_eq(&state.pinned, &newest) {
-                state.pin(newest);
+        let newest = match self.options().refresh {
+            Refresh::OnCompaction => Some(self.registry().reload().await),
+            Refresh::Session | Refresh::Immediate => None,
+        };
+        self.look().await;
+        let mut state = self.state();
+        match newest {
+            Some(newest) => state.pin(&newest),
+            // The notes since the catalog was written are gone with the transcript, so they are due again.
+            None => {
+                state.announced = Arc::clone(&state.pinned);
+                state.told.clear();
             }
         }
     }
@@ -86,17 +94,18 @@ impl Session {
     ///
     /// The host appends the text; what it holds whole counts as loaded from then on.
     pub async fn reattach(&self, budget: usize) -> Reattachment {
-        let lost: Vec<SkillName> = {
+        let (lost, more): (Vec<SkillName>, usize) = {
             let state = self.state();
             let lost = state.ledger.lost_by_recency();
-            lost.into_iter().take(MAX_REATTACHED).map(|(name, _)| name.clone()).collect()
+            let more = lost.len().saturating_sub(MAX_REATTACHED);
+            (lost.into_iter().take(MAX_REATTACHED).map(|(name, _)| name.clone()).collect(), more)
         };
         let snapshot = self.registry().snapshot();
         let mut opened = Vec::with_capacity(lost.len());
         for name in lost {
             let Some(entry) = self.visible(&snapshot, name.as_str()) else { continue };
             // A skill that is gone or broken by now has nothing to be put back.
-            if let Ok(skill) = self.registry().open_skill(entry).await {
+            if let Ok(skill) = crate::tool::open(self, entry).await {
                 opened.push((entry.clone(), skill));
             }
         }
@@ -114,7 +123,7 @@ impl Session {
             })
             .collect();
         let tokenizer: Tokenizer = self.options().catalog.tokenizer;
-        let plan = reattach::plan(&candidates, budget, &|text| tokenizer.count(text), &self.wording);
+        let plan = reattach::plan(&candidates, more, budget, &|text| tokenizer.count(text), &self.wording);
         let mut state = self.state();
         for (entry, skill) in &opened {
             let is_whole =

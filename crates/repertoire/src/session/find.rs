@@ -3,41 +3,49 @@
 use std::sync::Arc;
 
 use repertoire_model::answer::{Answer, Fault, FaultKind};
-use repertoire_model::ledger::{Decision, Presence};
-use repertoire_model::{Severity, SkillName, State, text};
+use repertoire_model::{Severity, SkillName, State};
 
 use super::open::Session;
-use super::options::{DenyStyle, Unload};
-use super::state::Remembered;
-use crate::registry::{Entry, Lookup, Snapshot};
+use super::options::DenyStyle;
+use crate::registry::{Entry, Snapshot, holder, nearest_among};
 use crate::tool::{About, Answered, BUILTINS, quoted};
 use crate::{Error, ErrorKind};
 
-/// How many near names an unknown one is answered with.
-const MAX_NEAR: usize = 10;
 /// The most names that an unknown one is answered with in full.
 const MAX_ALL: usize = 50;
 /// The longest name that is looked for, in bytes: a source and a skill.
 const MAX_NAME_BYTES: usize = 1024;
 
 /// A skill of a snapshot, kept alive with it.
-pub(crate) struct Found {
+pub(crate) struct FoundSkill {
     snapshot: Arc<Snapshot>,
     index: usize,
 }
 
-impl Found {
+impl FoundSkill {
     fn new(snapshot: &Arc<Snapshot>, entry: &Entry) -> Self {
         Self { snapshot: Arc::clone(snapshot), index: snapshot.index_of(entry) }
     }
 }
 
-impl std::ops::Deref for Found {
+impl std::ops::Deref for FoundSkill {
     type Target = Entry;
 
     fn deref(&self) -> &Entry {
         &self.snapshot.entries()[self.index]
     }
+}
+
+/// What a model means by a name.
+enum Meant<'s> {
+    /// A skill that it may use.
+    Usable(&'s Entry),
+    /// A skill that it may know of, and that is set aside.
+    Broken(&'s Entry),
+    /// A skill that it may not know of.
+    Denied,
+    /// Nothing that there is.
+    Nothing,
 }
 
 /// Why no skill was found.
@@ -57,69 +65,113 @@ impl Missed {
 impl Session {
     /// Returns the skill that `asked` names.
     ///
-    /// One that was added since the library was last looked at is found too: a name that is not known makes it look again.
-    pub(crate) async fn find(&self, asked: &str) -> Result<Found, Missed> {
-        let unknown = |snapshot: &Snapshot| Missed { kind: self.unknown(snapshot, asked), is_denied: false };
+    /// One that was added or mended since the library was last looked at is found too: whatever is not there for the agent
+    /// makes it look again, and takes as long whether it is hidden or does not exist.
+    pub(crate) async fn find(&self, asked: &str) -> Result<FoundSkill, Missed> {
+        let asked = asked.trim();
         let snapshot = self.registry().snapshot();
-        if asked.len() > MAX_NAME_BYTES {
-            return Err(unknown(&snapshot));
-        }
         snapshot.prepare();
-        match self.look_up(&snapshot, asked) {
-            Some(found) => return found,
-            None if !is_name(asked) => return Err(unknown(&snapshot)),
-            None => {}
+        match self.meant(&snapshot, asked) {
+            Meant::Usable(entry) => return Ok(FoundSkill::new(&snapshot, entry)),
+            _ if !is_name(asked) => return Err(self.missed(&snapshot, asked)),
+            _ => {}
         }
-        let newest = self.registry().reload().await;
-        self.look_up(&newest, asked).unwrap_or_else(|| Err(unknown(&newest)))
+        let newest = self.registry().reload_if_due().await;
+        newest.prepare();
+        match self.meant(&newest, asked) {
+            Meant::Usable(entry) => Ok(FoundSkill::new(&newest, entry)),
+            _ => Err(self.missed(&newest, asked)),
+        }
     }
 
-    /// Returns the skill that `asked` names or why it may not be used; `None` where there is nothing of that name.
-    fn look_up(&self, snapshot: &Arc<Snapshot>, asked: &str) -> Option<Result<Found, Missed>> {
-        let denied = || {
-            let kind = match self.options().deny_style {
-                DenyStyle::NotFound => self.unknown(snapshot, asked),
-                DenyStyle::NotPermitted => FaultKind::NotPermitted,
-            };
-            Missed { kind, is_denied: true }
-        };
-        match meant(snapshot, asked) {
-            Lookup::Found(entry) if self.may_use(entry) => Some(Ok(Found::new(snapshot, entry))),
-            // What its author keeps for people is not there for a model.
-            Lookup::Found(entry) if entry.document.manifest.disable_model_invocation => None,
-            Lookup::Found(_) => Some(Err(denied())),
-            Lookup::Quarantined(entry) if self.sees(entry) => {
+    /// Returns why `asked` is not there for the agent.
+    fn missed(&self, snapshot: &Snapshot, asked: &str) -> Missed {
+        let unknown = self.unknown(snapshot, asked);
+        match self.meant(snapshot, asked) {
+            Meant::Broken(entry) => {
                 let mut errors = entry.diagnostics().filter(|found| found.severity == Severity::Error);
                 let reason = errors.next().map(|found| found.message.clone()).unwrap_or_default();
-                Some(Err(Missed { kind: FaultKind::Broken { reason }, is_denied: false }))
+                Missed { kind: FaultKind::Broken { reason }, is_denied: false }
             }
-            Lookup::Quarantined(_) => Some(Err(denied())),
-            Lookup::Unknown(_) if self.was_offered(asked) => {
-                Some(Err(Missed { kind: FaultKind::Gone, is_denied: false }))
+            Meant::Denied if self.options().deny_style == DenyStyle::NotPermitted => {
+                Missed { kind: FaultKind::NotPermitted, is_denied: true }
             }
-            Lookup::Unknown(_) => None,
+            Meant::Denied => Missed { kind: unknown, is_denied: true },
+            Meant::Nothing if self.was_offered(asked) => Missed { kind: FaultKind::Gone, is_denied: false },
+            Meant::Nothing | Meant::Usable(_) => Missed { kind: unknown, is_denied: false },
+        }
+    }
+
+    /// Returns what the model means by `asked`.
+    ///
+    /// Another spelling of a name will do, `My Skill` for `my-skill`, but nothing that looks like a path: a skill that
+    /// answered to `../my-skill` would teach models to write such things.
+    fn meant<'s>(&self, snapshot: &'s Snapshot, asked: &str) -> Meant<'s> {
+        if asked.len() > MAX_NAME_BYTES {
+            return Meant::Nothing;
+        }
+        let exact = snapshot.named(asked);
+        if !exact.is_empty() {
+            return self.among(exact);
+        }
+        if let Some(entry) = snapshot.qualified(asked) {
+            return self.among(std::slice::from_ref(entry));
+        }
+        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.');
+        let is_spelling = asked.starts_with(char::is_alphanumeric) && asked.chars().all(is_plain);
+        match SkillName::slug(asked).filter(|_| is_spelling) {
+            Some(slug) => self.among(snapshot.named(slug.as_str())),
+            None => Meant::Nothing,
+        }
+    }
+
+    /// Returns which of `group`, all of one name, is meant.
+    fn among<'s>(&self, group: &'s [Entry]) -> Meant<'s> {
+        let seen = |entry: &Entry| !self.options().enforce_scope || self.sees(entry);
+        match holder(group, seen) {
+            Some(entry) if entry.is_offered() => return Meant::Usable(entry),
+            // What its author keeps for people is not there for a model.
+            Some(_) => return Meant::Nothing,
+            None => {}
+        }
+        match group.iter().find(|entry| entry.state == State::Quarantined && seen(entry)) {
+            Some(broken) => Meant::Broken(broken),
+            None if group.is_empty() => Meant::Nothing,
+            None => Meant::Denied,
         }
     }
 
     /// Returns whether the catalog before the model names the skill.
     fn was_offered(&self, asked: &str) -> bool {
         let pinned = Arc::clone(&self.state().pinned);
-        matches!(meant(&pinned, asked), Lookup::Found(entry) if self.offers(entry))
+        matches!(self.meant(&pinned, asked), Meant::Usable(_))
     }
 
     /// Returns the skill of `snapshot` that `asked` names, if a tool may use it.
     pub(crate) fn visible<'s>(&self, snapshot: &'s Snapshot, asked: &str) -> Option<&'s Entry> {
-        match meant(snapshot, asked) {
-            Lookup::Found(entry) if self.may_use(entry) => Some(entry),
+        match self.meant(snapshot, asked) {
+            Meant::Usable(entry) => Some(entry),
             _ => None,
         }
     }
 
+    /// Returns what the model calls the skill by: its name, or `source:name` where another one holds that for it.
+    pub(crate) fn address(&self, entry: &FoundSkill) -> String {
+        match holder(entry.snapshot.named(entry.name().as_str()), |entry| self.sees(entry)) {
+            Some(holder) if std::ptr::eq(holder, &**entry) => entry.name().to_string(),
+            _ => entry.qualified_name(),
+        }
+    }
+
+    /// Returns the skills that this session's catalog offers of `snapshot`, sorted by name.
+    pub(crate) fn offered<'s>(&self, snapshot: &'s Snapshot) -> impl Iterator<Item = &'s Entry> {
+        snapshot.held(|entry| self.sees(entry)).filter(|entry| entry.is_offered())
+    }
+
     /// Returns what to say of a name that no skill has; nothing that the agent may not know of is in it.
     fn unknown(&self, snapshot: &Snapshot, asked: &str) -> FaultKind {
-        let offered: Vec<&SkillName> =
-            snapshot.active().filter(|entry| self.offers(entry)).map(Entry::name).collect();
-        let near = text::ranked(&quoted(asked), offered.iter().copied(), MAX_NEAR);
+        let offered: Vec<&SkillName> = self.offered(snapshot).map(Entry::name).collect();
+        let near = nearest_among(&quoted(asked), offered.iter().copied());
         let all = if offered.len() <= MAX_ALL { offered.as_slice() } else { &[] };
         FaultKind::UnknownSkill {
             near: near.into_iter().map(ToString::to_string).collect(),
@@ -149,67 +201,6 @@ impl Session {
                 FaultKind::Failed { reason: cause.unwrap_or_else(|| "it cannot be read".to_owned()) }
             }
         }
-    }
-
-    /// Returns since when the skill is in the context, where a look at it is enough to be sure that it is and that it has
-    /// not changed.
-    pub(crate) fn unchanged(&self, entry: &Entry, force: bool) -> Option<(u64, Arc<Remembered>)> {
-        let mut state = self.state();
-        let remembered = Arc::clone(state.remembered.get(entry.name())?);
-        let decision = state.ledger.decide(entry.name(), &remembered.digest, force, self.options().reload);
-        let Decision::Acknowledge { turn } = decision else { return None };
-        let is_same = remembered.source == entry.source && remembered.locator == entry.locator;
-        if !is_same || !remembered.mark.as_ref()?.is_unchanged() {
-            return None;
-        }
-        state.ledger.advance();
-        Some((turn, remembered))
-    }
-
-    /// Decides how the skill is to be answered, which was opened just now, and records what is given.
-    pub(crate) fn settle(&self, entry: &Entry, opened: Arc<Remembered>, force: bool) -> Decision {
-        let mut state = self.state();
-        let (name, digest) = (entry.name(), opened.digest);
-        state.ledger.advance();
-        state.ledger.changed(name, &digest);
-        let decision = state.ledger.decide(name, &digest, force, self.options().reload);
-        if let Decision::Give(_) = decision {
-            state.ledger.loaded(name, digest);
-        }
-        state.remembered.insert(name.clone(), opened);
-        decision
-    }
-
-    /// Records that the skill is no longer needed, and returns whether it was active.
-    pub(crate) fn unload(&self, name: &SkillName) -> bool {
-        let mut state = self.state();
-        state.ledger.advance();
-        let was_active = state.ledger.unloaded(name);
-        if was_active && self.options().unload == Unload::Evict {
-            state.ledger.evicted(name);
-        }
-        was_active
-    }
-
-    /// Returns whether the skill is in the context and meant to be followed.
-    pub(crate) fn is_active(&self, name: &SkillName) -> bool {
-        matches!(self.state().ledger.presence(name.as_str()), Presence::Active | Presence::Stale)
-    }
-}
-
-/// Returns what a model means by `asked`.
-///
-/// Another spelling of a name will do, `My Skill` for `my-skill`, but nothing that looks like a path: a skill that
-/// answered to `../my-skill` would teach models to write such things.
-fn meant<'s>(snapshot: &'s Snapshot, asked: &str) -> Lookup<'s> {
-    let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.');
-    if asked.starts_with(char::is_alphanumeric) && asked.chars().all(is_plain) {
-        return snapshot.find(asked);
-    }
-    match snapshot.find_exact(asked) {
-        Some(entry) if entry.state == State::Quarantined => Lookup::Quarantined(entry),
-        Some(entry) => Lookup::Found(entry),
-        None => Lookup::Unknown(Vec::new()),
     }
 }
 

@@ -4,6 +4,7 @@ mod options;
 mod open;
 mod state;
 mod find;
+mod presence;
 mod catalog;
 mod call;
 mod context;
@@ -15,9 +16,11 @@ mod properties;
 pub use call::Reply;
 pub use catalog::{Note, PinnedCatalog};
 pub use context::{Kept, SkillState};
+pub(crate) use find::FoundSkill;
 pub use open::Session;
 pub use options::{
     DenyStyle, ENUM_LIMIT, READ_BYTES, REQUIRED_TOKENS, Refresh, Requires, SOFT_LIMIT_TOKENS, SessionOptions,
     Unload,
 };
+pub(crate) use presence::Opened;
 pub(crate) use state::Remembered;

@@ -1,6 +1,5 @@
 //! Opening a session.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,7 +9,6 @@ use repertoire_model::catalog::Tokenizer;
 use repertoire_model::catalog::tokens::approximate;
 use repertoire_model::ledger::Ledger;
 use repertoire_model::prompt::{self, Fragment};
-use repertoire_model::{SkillName, State as SkillState};
 
 use super::options::SessionOptions;
 use super::state::State;
@@ -44,8 +42,10 @@ pub struct Session {
     registry: Registry,
     id: String,
     agent: Option<Agent>,
-    /// What an agent that started this one may see; nothing beyond it is seen here.
-    ceiling: Option<Agent>,
+    /// The agents that this one was started by and sees no more than.
+    ceilings: Vec<Agent>,
+    /// The skills that its prompt holds, which a catalog need not take for its example.
+    pub(super) bound: Vec<String>,
     pub(super) wording: Wording,
     state: Mutex<State>,
 }
@@ -59,7 +59,9 @@ impl Registry {
             None => None,
             Some(name) => Some(self.agent(name)?.clone()),
         };
-        Session::open(self.clone(), agent, None, Ledger::new()).await
+        // A session begins with the library as it is.
+        self.reload_if_due().await;
+        Session::open(self.clone(), agent, Vec::new(), Ledger::new()).await
     }
 
     /// Opens a session as [`Registry::session`] does, and waits for it.
@@ -78,52 +80,65 @@ impl Session {
     async fn open(
         registry: Registry,
         agent: Option<Agent>,
-        ceiling: Option<Agent>,
+        ceilings: Vec<Agent>,
         mut ledger: Ledger,
     ) -> Result<Self, Error> {
         let snapshot = registry.snapshot();
         let wording = registry.equipment().options.wording();
+        let mut bound = Vec::new();
         if let Some(agent) = &agent {
-            for (name, digest) in
-                AgentPrompt::load(&registry, agent, &binding_options(&registry)).await?.bound
-            {
+            let prompt =
+                AgentPrompt::load_from(&registry, &snapshot, agent, &ceilings, &binding_options(&registry))
+                    .await?;
+            for (name, digest) in prompt.bound {
                 ledger.bound(&name, digest);
+                bound.push(name.to_string());
             }
         }
         let state = Mutex::new(State::new(snapshot, ledger));
-        Ok(Self { registry, id: new_id(), agent, ceiling, wording, state })
+        Ok(Self { registry, id: new_id(), agent, ceilings, bound, wording, state })
     }
 
-    /// Opens a session for an agent that this one starts.
+    /// Opens a session for the agent called `agent` that this one starts, or for another of the same kind.
     ///
     /// What it has from this one is what this session's agent says under `inherit`: nothing; no more than the same catalog;
-    /// or that and the skills that are active here, which [`Session::reattach`] then returns.
+    /// or that and the skills that are active here, which [`Session::reattach`] then returns. Limits that this session has
+    /// from those before it always hold.
     pub async fn subagent(&self, agent: Option<&str>) -> Result<Self, Error> {
         let inherit = match &self.agent {
             Some(parent) => parent.inherit,
             None => self.registry.equipment().inherit,
         };
         let child = match agent {
-            None => None,
+            None => self.agent.clone(),
             Some(name) => Some(self.registry.agent(name)?.clone()),
         };
-        let ceiling = if inherit == Inherit::None { None } else { self.agent.clone() };
+        let mut ceilings = self.ceilings.clone();
+        if inherit != Inherit::None {
+            ceilings.extend(self.agent.clone());
+        }
         let ledger = if inherit == Inherit::Active { self.state().ledger.inherited() } else { Ledger::new() };
-        Self::open(self.registry.clone(), child, ceiling, ledger).await
+        Self::open(self.registry.clone(), child, ceilings, ledger).await
     }
 
     /// Returns the system prompt: the agent's own, the skills bound to it, its instructions, and the pinned catalog.
+    ///
+    /// It is the same bytes until the catalog is refreshed.
     pub async fn prompt(&self) -> Result<String, Error> {
+        if let Some(prompt) = &self.state().prompt {
+            return Ok(prompt.to_string());
+        }
         let mut fragments = Vec::new();
         if let Some(agent) = &self.agent {
-            let prompt = AgentPrompt::load(&self.registry, agent, &binding_options(&self.registry)).await?;
-            // What is put before the model now is what it knows.
-            let mut state = self.state();
-            prompt.bound.into_iter().for_each(|(name, digest)| state.ledger.bound(&name, digest));
+            let options = binding_options(&self.registry);
+            let prompt = AgentPrompt::load_within(&self.registry, agent, &self.ceilings, &options).await?;
+            self.prompt_shown(&prompt.bound);
             fragments = prompt.fragments;
         }
         fragments.push(Fragment::new("skills", prompt::SKILLS, self.catalog().text.to_string()));
-        Ok(prompt::compose(&fragments))
+        let text = prompt::compose(&fragments);
+        self.state().prompt = Some(text.as_str().into());
+        Ok(text)
     }
 
     /// Tells the session that its model has a prompt with the instructions of these skills, with the digest of each.
@@ -170,24 +185,7 @@ impl Session {
 
     /// Returns whether the skill is one that this session's agent may know of.
     pub(super) fn sees(&self, entry: &Entry) -> bool {
-        self.agent.iter().chain(&self.ceiling).all(|agent| agent.sees(entry))
-    }
-
-    /// Returns whether the skill belongs in this session's catalog.
-    pub(crate) fn offers(&self, entry: &Entry) -> bool {
-        entry.is_in_catalog() && self.sees(entry)
-    }
-
-    /// Returns whether a tool of this session may use the skill.
-    pub(super) fn may_use(&self, entry: &Entry) -> bool {
-        let is_usable =
-            entry.state != SkillState::Quarantined && !entry.document.manifest.disable_model_invocation;
-        is_usable && (!self.options().enforce_scope || self.sees(entry))
-    }
-
-    /// Returns the names of the skills that are active.
-    pub(crate) fn active(&self) -> BTreeSet<SkillName> {
-        self.state().ledger.active().cloned().collect()
+        self.agent.iter().chain(&self.ceilings).all(|agent| agent.sees(entry))
     }
 
     /// Returns about how many tokens `text` has.
@@ -202,10 +200,15 @@ impl Session {
     /// Returns the soft limit that `text`, of about `tokens` tokens, exceeds.
     pub(crate) fn exceeded_limit(&self, text: &str, tokens: usize) -> Option<usize> {
         let limit = self.options().soft_limit;
-        // Near the limit, about is not good enough.
+        // Near the limit, about is not good enough; and it is further off where the text is not plain.
+        let (low, high) = if text.is_ascii() {
+            (limit / 3 * 2, limit.saturating_mul(3) / 2)
+        } else {
+            (limit / 6, usize::MAX)
+        };
         let is_over = match tokens {
-            _ if tokens > limit * 3 / 2 => true,
-            _ if tokens < limit * 2 / 3 => false,
+            _ if tokens > high => true,
+            _ if tokens < low => false,
             _ => self.options().catalog.tokenizer.count_up_to(text, limit).is_none(),
         };
         is_over.then_some(limit)
@@ -214,9 +217,7 @@ impl Session {
 
 /// Returns how the prompts of this registry's agents are made.
 fn binding_options(registry: &Registry) -> BindingOptions {
-    let options = &registry.equipment().options;
-    let (wording, tokenizer) = (options.wording(), options.catalog.tokenizer);
-    BindingOptions { wording, tokenizer, ..BindingOptions::default() }
+    BindingOptions::of(&registry.equipment().options)
 }
 
 /// Returns an id that no other session has, as far as clock and process number go.

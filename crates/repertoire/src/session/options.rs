@@ -171,4 +171,42 @@ impl SessionOptions {
             errors: self.errors,
         }
     }
+
+    /// Returns how catalogs are written: as the host chose, with the names that its tools have.
+    pub fn catalog_options(&self) -> CatalogOptions {
+        CatalogOptions {
+            tool_name: self.names.load.clone(),
+            name_argument: self.arguments.name.clone(),
+            file_tool: Some(self.names.read_file.clone()),
+            ..self.catalog.clone()
+        }
+    }
+
+    /// Returns a name that two tools, or two arguments of one tool, would share.
+    pub fn clash(&self) -> Option<&str> {
+        self.clash_of_tools().or_else(|| self.clash_of_arguments())
+    }
+
+    fn clash_of_tools(&self) -> Option<&str> {
+        let (names, usual) = (self.names.all(), ToolNames::default());
+        let usual = usual.all();
+        let index = (0..names.len()).find(|index| {
+            // A tool is always understood by its usual name too, so another may not have it.
+            let others = (0..names.len()).filter(|other| other != index);
+            others.into_iter().any(|other| [names[other], usual[other]].contains(&names[*index]))
+        })?;
+        Some(names[index])
+    }
+
+    fn clash_of_arguments(&self) -> Option<&str> {
+        let ArgumentNames { name, skill, path, start_line, end_line } = &self.arguments;
+        let tools: [&[&str]; 3] = [
+            &["reference", "script", "asset", "force", name],
+            &["directory", skill],
+            &[skill, path, start_line, end_line],
+        ];
+        let twice = |names: &[&str]| (1..names.len()).find(|index| names[..*index].contains(&names[*index]));
+        let clash = tools.into_iter().find_map(|names| twice(names).map(|index| names[index].to_owned()))?;
+        [name, skill, path, start_line, end_line].into_iter().map(String::as_str).find(|name| *name == clash)
+    }
 }

@@ -1,10 +1,13 @@
 //! A host with a real transcript and a real directory of skills: whatever it does, what a session says of the context is true.
 
+#![allow(clippy::disallowed_methods, reason = "the test reads what it wrote")]
+
 use std::fs;
 use std::sync::Arc;
 
 use proptest::prelude::*;
 use repertoire_model::answer::{Answer, Recognised, Render, recognise};
+use repertoire_model::ledger::Reload;
 use repertoire_model::{Digest, SkillName, reattach};
 use serde_json::{Value, json};
 
@@ -19,7 +22,13 @@ enum Step {
         skill: usize,
         force: bool,
     },
+    /// Loads a file by its kind, which does not load the skill.
+    LoadFile(usize),
     Unload(usize),
+    /// Unloads by another spelling of the name.
+    UnloadRespelled(usize),
+    /// Writes a `SKILL.md` that cannot be understood.
+    Break(usize),
     Edit {
         skill: usize,
         version: u8,
@@ -32,7 +41,11 @@ enum Step {
     CompactToNames(u32),
     /// Clears the results whose bit is set, as hosts do to save context, and shows the transcript.
     Clear(u32),
+    /// Cuts the results whose bit is set in the middle, as hosts do with long ones, and shows the transcript.
+    Truncate(u32),
     Observe,
+    /// Begins a new session that knows nothing but the transcript.
+    Restart,
     Reattach(usize),
     Delta,
     Refresh,
@@ -42,14 +55,19 @@ fn step() -> impl Strategy<Value = Step> {
     let skill = 0..NAMES.len();
     prop_oneof![
         6 => (skill.clone(), prop::bool::weighted(0.1)).prop_map(|(skill, force)| Step::Load { skill, force }),
-        2 => skill.clone().prop_map(Step::Unload),
+        1 => skill.clone().prop_map(Step::LoadFile),
+        1 => skill.clone().prop_map(Step::Unload),
+        1 => skill.clone().prop_map(Step::UnloadRespelled),
+        1 => skill.clone().prop_map(Step::Break),
         3 => (skill.clone(), 0..3_u8).prop_map(|(skill, version)| Step::Edit { skill, version }),
         1 => skill.clone().prop_map(Step::Remove),
         1 => skill.prop_map(Step::Read),
         1 => any::<u32>().prop_map(Step::CompactToMessages),
         1 => any::<u32>().prop_map(Step::CompactToNames),
         1 => any::<u32>().prop_map(Step::Clear),
+        1 => any::<u32>().prop_map(Step::Truncate),
         1 => Just(Step::Observe),
+        1 => Just(Step::Restart),
         1 => (0..400_usize).prop_map(Step::Reattach),
         1 => Just(Step::Delta),
         1 => Just(Step::Refresh),
@@ -58,6 +76,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 struct Host {
     directory: tempfile::TempDir,
+    registry: Registry,
     session: Session,
     /// Each exchange: the messages that go together.
     transcript: Vec<Vec<Value>>,
@@ -65,20 +84,20 @@ struct Host {
 }
 
 impl Host {
-    fn new(render: Render) -> Self {
+    fn new(render: Render, reload: Reload) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let provider = FsProvider::new(FsOptions::new("test", directory.path()));
         for skill in 0..NAMES.len() {
             write(&directory, skill, 0);
         }
-        let options = SessionOptions { render, ..SessionOptions::default() };
+        let options = SessionOptions { render, reload, ..SessionOptions::default() };
         let registry = Registry::builder()
             .provider(Arc::new(provider))
             .session_options(options)
             .open_blocking()
             .unwrap();
         let session = registry.session_blocking(None).unwrap();
-        Self { directory, session, transcript: Vec::new(), calls: 0 }
+        Self { directory, registry, session, transcript: Vec::new(), calls: 0 }
     }
 
     fn messages(&self) -> Vec<Value> {
@@ -107,14 +126,11 @@ impl Host {
             }
             _ => None,
         });
-        let injections = texts.flat_map(|text| match recognise(&text) {
-            Some(Recognised::Bodies(bodies)) => bodies,
+        let mut injections = texts.flat_map(|text| match recognise(&text) {
+            Some(Recognised::Bodies(bodies) | Recognised::Unstamped(bodies)) => bodies,
             _ => reattach::recognise(&text),
         });
-        injections
-            .filter(|injection| injection.name.as_str() == name)
-            .last()
-            .map(|injection| injection.digest)
+        injections.rfind(|injection| injection.name.as_str() == name).map(|injection| injection.digest)
     }
 
     fn keep(&mut self, mask: u32) {
@@ -129,7 +145,14 @@ impl Host {
         match step {
             Step::Load { skill, force } => {
                 let reply = self.call("load_skill", &json!({"name": NAMES[*skill], "force": force}));
-                if let Answer::Acknowledged(_) = reply.answer() {
+                if let Answer::Acknowledged(_) = reply.answer()
+                    && self.session.options().reload == Reload::ShortAck
+                {
+                    assert!(
+                        self.newest(NAMES[*skill]).is_some(),
+                        "acknowledged, so some version stands in the context"
+                    );
+                } else if let Answer::Acknowledged(_) = reply.answer() {
                     let text = fs::read_to_string(self.directory.path().join(NAMES[*skill]).join("SKILL.md"));
                     let body =
                         text.unwrap().split_once("---\n# ").map(|(_, body)| format!("# {body}")).unwrap();
@@ -139,6 +162,32 @@ impl Host {
                         "acknowledged, so what is on disk stands in the context"
                     );
                 }
+            }
+            Step::LoadFile(skill) => {
+                self.call("load_skill", &json!({"name": NAMES[*skill], "reference": "guide.md"}));
+            }
+            Step::UnloadRespelled(skill) => {
+                self.call("unload_skill", &json!({"name": NAMES[*skill].to_uppercase()}));
+            }
+            Step::Break(skill) => {
+                let path = self.directory.path().join(NAMES[*skill]);
+                fs::create_dir_all(&path).unwrap();
+                fs::write(path.join("SKILL.md"), "---\nname: [\n").unwrap();
+            }
+            Step::Truncate(mask) => {
+                for (index, exchange) in self.transcript.iter_mut().enumerate() {
+                    if mask & (1 << (index % 32)) != 0 && exchange.len() == 2 {
+                        let text =
+                            exchange[1]["content"][0]["content"].as_str().unwrap_or_default().to_owned();
+                        let half = text.chars().take(text.chars().count() / 2).collect::<String>();
+                        exchange[1]["content"][0]["content"] = json!(half);
+                    }
+                }
+                self.session.observe(&self.messages());
+            }
+            Step::Restart => {
+                self.session = self.registry.session_blocking(None).unwrap();
+                self.session.observe(&self.messages());
             }
             Step::Unload(skill) => {
                 self.call("unload_skill", &json!({"name": NAMES[*skill]}));
@@ -198,6 +247,8 @@ fn write(directory: &tempfile::TempDir, skill: usize, version: u8) {
         "---\nname: {name}\ndescription: Does {name}, version {version}. Use when asked.\n---\n# {name} {version}\n\nYou MUST do {version}.\n"
     );
     fs::write(path.join("SKILL.md"), text).unwrap();
+    fs::create_dir_all(path.join("references")).unwrap();
+    fs::write(path.join("references/guide.md"), "Guide.\n").unwrap();
 }
 
 proptest! {
@@ -206,19 +257,20 @@ proptest! {
     #[test]
     fn whatever_happens_the_session_tells_the_truth(
         render in prop::sample::select(Render::ALL.to_vec()),
+        reload in prop::sample::select(vec![Reload::Auto, Reload::ShortAck]),
         steps in prop::collection::vec(step(), 1..40),
     ) {
-        let mut host = Host::new(render);
+        let mut host = Host::new(render, reload);
         let mut written = (host.session.catalog(), host.session.tools());
         for step in &steps {
             let before = host.messages();
             host.take(step);
-            let may_rewrite = matches!(step, Step::CompactToMessages(_) | Step::CompactToNames(_) | Step::Clear(_));
+            let may_rewrite = matches!(step, Step::CompactToMessages(_) | Step::CompactToNames(_) | Step::Clear(_) | Step::Truncate(_));
             if !may_rewrite {
                 prop_assert!(host.messages().starts_with(&before), "a transcript only grows");
             }
             let now = (host.session.catalog(), host.session.tools());
-            if matches!(step, Step::Refresh | Step::CompactToMessages(_) | Step::CompactToNames(_)) {
+            if matches!(step, Step::Refresh | Step::Restart | Step::CompactToMessages(_) | Step::CompactToNames(_)) {
                 written = now;
             } else {
                 prop_assert_eq!(&now, &written, "the catalog and the tools stay as they are");

@@ -25,6 +25,12 @@ pub(super) struct State {
     pub(super) ledger: Ledger,
     /// What is known of skills that were given.
     pub(super) remembered: HashMap<SkillName, Arc<Remembered>>,
+    /// The digests that skills in the context were last seen to have on disk.
+    pub(super) on_disk: HashMap<SkillName, Digest>,
+    /// Those of them that the model was told of.
+    pub(super) told: HashMap<SkillName, Digest>,
+    /// The system prompt, once it was asked for.
+    pub(super) prompt: Option<Arc<str>>,
 }
 
 impl State {
@@ -36,15 +42,27 @@ impl State {
             definitions: None,
             ledger,
             remembered: HashMap::new(),
+            on_disk: HashMap::new(),
+            told: HashMap::new(),
+            prompt: None,
         }
     }
 
-    /// Makes `snapshot` the one that catalog and tools are written from.
-    pub(super) fn pin(&mut self, snapshot: Arc<Snapshot>) {
-        self.announced = Arc::clone(&snapshot);
-        self.pinned = snapshot;
-        self.text = None;
-        self.definitions = None;
+    /// Makes `snapshot` the one that catalog, tools and prompt are written from, unless a newer one is.
+    pub(super) fn pin(&mut self, snapshot: &Arc<Snapshot>) {
+        if snapshot.number() >= self.pinned.number() {
+            self.announced = Arc::clone(snapshot);
+            self.pinned = Arc::clone(snapshot);
+            self.text = None;
+            self.definitions = None;
+            self.prompt = None;
+        }
+    }
+
+    /// Makes `snapshot` the one that the model was last told of, and returns the one before, if it is a newer one.
+    pub(super) fn announce(&mut self, snapshot: &Arc<Snapshot>) -> Option<Arc<Snapshot>> {
+        let is_newer = snapshot.number() > self.announced.number();
+        is_newer.then(|| std::mem::replace(&mut self.announced, Arc::clone(snapshot)))
     }
 }
 

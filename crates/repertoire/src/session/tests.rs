@@ -393,16 +393,26 @@ fn a_sub_agent_has_what_the_policy_leaves_it() {
         inherit,
         ..Agent::new("parent")
     };
+    let sees_gamma = |session: &Session| {
+        let reply = session.call_blocking("load_skill", &json!({"name": "gamma", "force": true}));
+        assert_eq!(session.catalog().text.contains("gamma"), !reply.is_error());
+        !reply.is_error()
+    };
     for inherit in Inherit::ALL {
-        let registry = library.builder().agent(parent(inherit)).open_blocking().unwrap();
+        let builder = library.builder().agent(parent(inherit)).agent(Agent::new("child"));
+        let registry = builder.open_blocking().unwrap();
         let session = registry.session_blocking(Some("parent")).unwrap();
         load(&session, "alpha");
-        let child = pollster::block_on(session.subagent(None)).unwrap();
-        assert_eq!(child.catalog().text.contains("gamma"), inherit == Inherit::None);
-        assert!(child.loaded().is_empty(), "nothing is in its context yet");
+        let child = session.subagent_blocking(Some("child")).unwrap();
+        assert_eq!(sees_gamma(&child), inherit == Inherit::None);
+        assert!(!child.loaded().iter().any(|name| name.as_str() == "alpha"), "it is not in its context yet");
         let back = child.reattach_blocking(10_000);
         assert_eq!(back.text.contains("Do alpha."), inherit == Inherit::Active);
         assert_eq!(is_body(&load(&child, "alpha")), inherit != Inherit::Active);
+        // Whoever is started without a name is of the same kind, and limits are passed on.
+        assert!(!sees_gamma(&session.subagent_blocking(None).unwrap()));
+        let grandchild = child.subagent_blocking(None).unwrap().subagent_blocking(Some("child")).unwrap();
+        assert_eq!(sees_gamma(&grandchild), inherit == Inherit::None);
     }
 }
 
@@ -514,4 +524,169 @@ fn an_acknowledgement_costs_a_look_and_a_doubt_costs_a_read() {
     changed.store(true, Ordering::Relaxed);
     assert!(!is_body(&load(&session, "alpha")), "it was read again, and it is the same");
     assert_eq!(opened(), 2);
+}
+
+fn definition(name: &str, body: &str) -> SkillDefinition {
+    SkillDefinition::new(name, format!("Does {name}. Use when {name} is asked for."), body)
+}
+
+#[test]
+fn a_skill_that_does_not_hold_its_name_is_reached_by_its_source_and_told_apart() {
+    let provider =
+        |label: &str, body: &str| Arc::new(MemoryProvider::new(label, vec![definition("git", body)]));
+    let no_first = Scope { deny: vec![Pattern::new("one:*").unwrap()], ..Scope::default() };
+    let registry = Registry::builder()
+        .provider(provider("one", "First.\n"))
+        .provider(provider("two", "Second.\n"))
+        .agent(Agent { scope: no_first, ..Agent::new("clerk") })
+        .open_blocking()
+        .unwrap();
+    let session = registry.session_blocking(None).unwrap();
+    assert!(load(&session, "git").contains("First."));
+    let second = load(&session, "two:git");
+    assert!(
+        second.contains("<skill name=\"two:git\"")
+            && second.contains("Second.")
+            && !second.contains("changed")
+    );
+    assert!(is_body(&load(&session, "two:git")), "it is never taken for the other");
+    assert!(!is_body(&load(&session, "git")));
+    session.compacted_blocking(&Kept::Skills(Vec::new()));
+    assert!(session.reattach_blocking(1_000).text.contains("First."));
+
+    let clerk = registry.session_blocking(Some("clerk")).unwrap();
+    assert!(clerk.catalog().text.contains("<name>git</name>"), "what it may not see shadows nothing");
+    let text = load(&clerk, "git");
+    assert!(text.contains("<skill name=\"git\"") && text.contains("Second."), "{text}");
+    assert!(clerk.call_blocking("load_skill", &json!({"name": "one:git"})).is_error());
+}
+
+#[test]
+fn what_became_of_a_skill_on_disk_is_noticed() {
+    let library = Library::new(&["alpha", "beta", "gamma"]);
+    let session = library.session();
+    for name in ["alpha", "beta", "gamma"] {
+        load(&session, name);
+    }
+    library.skill("alpha", "", "# alpha\n\nDo it otherwise.\n");
+    library.write("beta/SKILL.md", "---\nname: beta\ndescription: [broken\nEVIL\n");
+    library.write(
+        "gamma/SKILL.md",
+        "---\nname: delta\ndescription: Is called otherwise. Use when asked.\n---\nMoved.\n",
+    );
+    let note = session.delta_blocking().text;
+    assert!(note.contains("alpha") && note.contains("delta"), "{note}");
+    assert_eq!(session.delta_blocking().text, "");
+    let presence = |name: &str| {
+        session.skills().iter().find(|skill| skill.name.as_str() == name).unwrap().record.presence
+    };
+    assert_eq!(presence("alpha"), model::ledger::Presence::Stale);
+    assert!(
+        session.call_blocking("load_skill", &json!({"name": "gamma"})).is_error(),
+        "it has another name now"
+    );
+    session.compacted_blocking(&Kept::Skills(Vec::new()));
+    let back = session.reattach_blocking(10_000).text;
+    assert!(
+        back.contains("Do it otherwise.") && !back.contains("EVIL") && !back.contains("Moved."),
+        "{back}"
+    );
+}
+
+#[test]
+fn notes_that_a_compaction_took_away_are_due_again() {
+    let library = Library::new(&["alpha"]);
+    let session =
+        library.session_with(SessionOptions { refresh: Refresh::Session, ..SessionOptions::default() });
+    library.skill("beta", "", "# Beta\n");
+    assert!(session.delta_blocking().text.contains("beta"));
+    session.compacted_blocking(&Kept::Skills(Vec::new()));
+    assert!(!session.catalog().text.contains("beta"));
+    assert!(session.delta_blocking().text.contains("beta"));
+}
+
+#[test]
+fn a_host_without_a_cache_may_have_its_catalog_follow_at_once() {
+    let library = Library::new(&["alpha"]);
+    let session =
+        library.session_with(SessionOptions { refresh: Refresh::Immediate, ..SessionOptions::default() });
+    assert!(!session.catalog().text.contains("beta"));
+    library.skill("beta", "", "# Beta\n");
+    let schema = |session: &Session| {
+        let tools = session.tools();
+        tools.iter().find(|tool| tool.name == "load_skill").unwrap().input_schema.to_string()
+    };
+    assert!(schema(&session).contains("beta"));
+    assert!(session.catalog().text.contains("beta"));
+}
+
+#[test]
+fn names_of_tools_and_arguments_must_be_told_apart() {
+    let check = |change: fn(&mut SessionOptions), clash: Option<&str>| {
+        let mut options = SessionOptions::default();
+        change(&mut options);
+        assert_eq!(options.clash(), clash);
+        let opened = Registry::builder().session_options(options).open_blocking();
+        assert_eq!(opened.is_err(), clash.is_some());
+    };
+    check(|_| {}, None);
+    check(|options| options.names.load = "read_skill".to_owned(), None);
+    check(|options| options.names.load = "list_skills".to_owned(), Some("list_skills"));
+    check(|options| options.names.list = options.names.load.clone(), Some("load_skill"));
+    check(|options| options.arguments.name = "force".to_owned(), Some("force"));
+    check(|options| options.arguments.skill = "path".to_owned(), Some("path"));
+    check(|options| options.arguments.skill = "directory".to_owned(), Some("directory"));
+    check(|options| options.arguments.skill = "name".to_owned(), None);
+}
+
+/// A provider that never opens the skill `base`.
+struct Stuck(MemoryProvider);
+
+impl Provider for Stuck {
+    fn label(&self) -> &str {
+        self.0.label()
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Listing, Error>> {
+        self.0.list()
+    }
+
+    fn get<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
+        self.0.get(locator)
+    }
+
+    fn open<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
+        if locator.as_str() == "base" { Box::pin(std::future::pending()) } else { self.0.open(locator) }
+    }
+
+    fn files<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<FileListing, Error>> {
+        self.0.files(locator)
+    }
+
+    fn read<'a>(
+        &'a self,
+        locator: &'a Locator,
+        path: &'a SkillPath,
+        lines: LineRange,
+    ) -> BoxFuture<'a, Result<FileContent, Error>> {
+        self.0.read(locator, path, lines)
+    }
+}
+
+#[test]
+fn a_call_that_is_dropped_has_given_nothing() {
+    let mut top = definition("top", "# Top\n");
+    top.manifest.requires = vec!["base".to_owned()];
+    let provider = Stuck(MemoryProvider::new("test", vec![top, definition("base", "# Base\n")]));
+    let options = SessionOptions { requires: Requires::AutoLoad, ..SessionOptions::default() };
+    let registry =
+        Registry::builder().provider(Arc::new(provider)).session_options(options).open_blocking().unwrap();
+    let session = registry.session_blocking(None).unwrap();
+    let arguments = json!({"name": "top"});
+    {
+        let mut call = std::pin::pin!(session.call("load_skill", &arguments));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(call.as_mut().poll(&mut context).is_pending());
+    }
+    assert!(session.loaded().is_empty());
 }

@@ -63,9 +63,9 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Ans
 }
 
 async fn list(session: &Session, entry: &Entry, directory: Option<&str>) -> Result<FileList, FaultKind> {
-    let directory = directory
-        .map(|written| written.trim_end_matches('/'))
-        .filter(|written| !matches!(*written, "" | "."));
+    let directory = directory.map(super::read_skill_file::tidy);
+    let directory = directory.as_deref().map(|written| written.trim_end_matches('/'));
+    let directory = directory.filter(|written| !matches!(*written, "" | "."));
     let directory = match directory.map(SkillPath::new) {
         None => None,
         Some(Ok(directory)) if directory.is_hidden() => {

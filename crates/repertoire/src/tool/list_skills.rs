@@ -12,7 +12,7 @@ use crate::registry::Entry;
 use crate::session::Session;
 
 /// The most skills that one answer lists.
-const MAX_LISTED: usize = 200;
+const MAX_LISTED: usize = 100;
 
 const QUERY: Parameter<'static> = Parameter { name: "query", aliases: &[] };
 
@@ -44,7 +44,7 @@ fn list(session: &Session, query: Option<&str>) -> Answer {
     let active = session.active();
     let mut skills = Vec::new();
     let mut more = 0;
-    for entry in snapshot.active().filter(|entry| session.offers(entry)) {
+    for entry in session.offered(&snapshot) {
         if !folded.as_deref().is_none_or(|query| matches(entry, query)) {
             continue;
         }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use repertoire_model::answer::{Acknowledged, Answer, BucketText, FaultKind, Loaded, LoadedSkill, Occasion};
+use repertoire_model::answer::{
+    Acknowledged, Answer, Available, BucketText, Fault, FaultKind, Loaded, LoadedSkill, Occasion,
+};
 use repertoire_model::ledger::{Decision, Presence};
-use repertoire_model::policy::ResourceListing;
 use repertoire_model::{Digest, FileKind, LineRange, Severity, SkillPath, Standing, outline};
 use serde_json::{Value, json};
 
@@ -12,11 +13,11 @@ use super::arguments::{Arguments, Parameter, quoted};
 use super::definition::{About, Answered};
 use super::names::SKILL_ALIASES;
 use super::table::{Builtin, View, object, skill_name, text};
-use super::{read_skill_file, requires};
+use super::{loaded, read_skill_file, requires};
 use crate::event::EventKind;
 use crate::provider::{BoxFuture, OpenedSkill};
 use crate::registry::{Entry, Resources};
-use crate::session::{Remembered, Session};
+use crate::session::{FoundSkill, Opened, Remembered, Session};
 
 const FORCE: Parameter<'static> = Parameter { name: "force", aliases: &[] };
 
@@ -77,11 +78,22 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Ans
             Some((kind, file)) => bucket(session, &entry, kind, file, about).await,
             None => load(session, &entry, asked.force, about).await,
         };
-        outcome.unwrap_or_else(|(kind, about)| {
-            let answer = session.fault(TOOL.canonical, Some(asked.skill), kind);
-            Answered { answer, about }
-        })
+        match outcome {
+            Ok(answered) => answered,
+            Err((kind, about)) => {
+                let answer = session.fault(TOOL.canonical, Some(asked.skill), kind);
+                let resources = session.registry().resources(&entry).await.unwrap_or_default();
+                Answered { answer: with_files(answer, resources), about }
+            }
+        }
     })
+}
+
+/// Returns `answer` with the files that the skill has, which whoever asked for one it has not wants to know.
+fn with_files(answer: Answer, resources: Resources) -> Answer {
+    let Answer::Fault(fault) = answer else { return answer };
+    let Resources { references, scripts, assets } = resources;
+    Answer::Fault(Fault { available: Some(Box::new(Available { references, scripts, assets })), ..fault })
 }
 
 fn asked<'a>(session: &Session, arguments: Arguments<'a>) -> Result<Asked<'a>, FaultKind> {
@@ -97,7 +109,7 @@ fn asked<'a>(session: &Session, arguments: Arguments<'a>) -> Result<Asked<'a>, F
     for (kind, parameter) in &BUCKETS {
         let Some(written) = arguments.text(parameter)?.filter(|_| options.bucket_arguments) else { continue };
         if file.is_some() {
-            let expected = "to be given alone: one file a call".to_owned();
+            let expected = "Give only one of reference, script, asset".to_owned();
             return Err(FaultKind::BadArgument { name: parameter.name.to_owned(), expected });
         }
         file = Some((*kind, written));
@@ -116,6 +128,8 @@ async fn bucket(
     about.file = Some(quoted(written));
     let directory = kind.directory().unwrap_or_default();
     // `references/a.md` means what it says.
+    let tidied = read_skill_file::tidy(written);
+    let written: &str = &tidied;
     let has_directory = written.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'));
     let path = if has_directory { written.to_owned() } else { format!("{directory}/{written}") };
     // What is wrong with the file as it was given says more than what is wrong with it in its directory.
@@ -135,45 +149,62 @@ async fn bucket(
 }
 
 /// Returns the skill's instructions, or the acknowledgement that they are in the context.
+///
+/// Whatever has to be waited for comes first; then all is decided and recorded at once.
 async fn load(
     session: &Session,
-    entry: &Entry,
+    entry: &FoundSkill,
     force: bool,
     mut about: About,
 ) -> Result<Answered, (FaultKind, About)> {
-    if let Some((turn, remembered)) = session.unchanged(entry, force) {
+    let is_accounted = session.is_accounted(entry);
+    if let Some((decision, remembered)) = session.unchanged(entry, force).filter(|_| is_accounted) {
         about.digest = Some(remembered.digest);
-        return Ok(Answered { answer: acknowledged(entry, turn, &remembered), about });
+        let notes = requires::missing(session, entry, &entry.document.manifest.requires);
+        return Ok(Answered { answer: acknowledged(entry, decision, &remembered, notes), about });
     }
     let opened = match open(session, entry).await {
         Ok(opened) => opened,
         Err(kind) => return Err((kind, about)),
     };
-    let skill = loaded_skill(session, entry, &opened);
+    let address = session.address(entry);
+    let skill = LoadedSkill { address, ..loaded_skill(session, entry, &opened) };
     about.digest = Some(skill.digest);
+    let requires = &opened.skill.document.manifest.requires;
+    let gathered = requires::gather(session, entry, requires).await;
     let remembered = Arc::new(Remembered::of(entry, &skill, opened.mark.clone()));
-    let presence = match session.settle(entry, Arc::clone(&remembered), force) {
-        Decision::Acknowledge { turn } => {
-            return Ok(Answered { answer: acknowledged(entry, turn, &remembered), about });
-        }
-        Decision::Give(presence) => presence,
+    let (decision, given) = if is_accounted {
+        let opened = Opened { name: entry.name().clone(), remembered: Arc::clone(&remembered) };
+        session.settle(&opened, &gathered.opened, force)
+    } else {
+        // Two skills of one name cannot be told apart in a context, so one that does not hold it is always given.
+        (Decision::Give(Presence::Absent), vec![false; gathered.opened.len()])
     };
-    about.tokens = skill.tokens;
-    let required = requires::of(session, entry, &opened.skill.document.manifest.requires).await;
-    about.tokens += required.loaded.iter().map(|skill| skill.tokens).sum::<usize>();
+    let Decision::Give(presence) = decision else {
+        let notes = requires::missing(session, entry, requires);
+        return Ok(Answered { answer: acknowledged(entry, decision, &remembered, notes), about });
+    };
+    let required = gathered.given(&given);
+    about.tokens = skill.tokens + required.loaded.iter().map(|skill| skill.tokens).sum::<usize>();
     let occasion = occasion(presence, force);
     let (first, notes) = (required.loaded, required.notes);
     Ok(Answered { answer: Answer::Loaded(Box::new(Loaded { first, skill, occasion, notes })), about })
 }
 
 /// Returns the skill with its text and files, unless it is gone or broken by now.
-pub(super) async fn open(session: &Session, entry: &Entry) -> Result<OpenedSkill, FaultKind> {
+pub(crate) async fn open(session: &Session, entry: &Entry) -> Result<OpenedSkill, FaultKind> {
     let opened = session
         .registry()
         .open_skill(entry)
         .await
         .map_err(|error| session.kind_of(&error, &entry.manifest_file))?;
     let document = &opened.skill.document;
+    // What has another name by now, or is kept for people, is not what was asked for.
+    if document.standing == Standing::Sound
+        && (document.name != *entry.name() || document.manifest.disable_model_invocation)
+    {
+        return Err(FaultKind::Gone);
+    }
     if document.standing != Standing::Sound {
         let errors = document.diagnostics.iter().filter(|found| found.severity == Severity::Error);
         let reason = errors.map(|found| found.message.clone()).next().unwrap_or_default();
@@ -191,67 +222,39 @@ fn occasion(presence: Presence, force: bool) -> Occasion {
     }
 }
 
-fn acknowledged(entry: &Entry, turn: u64, remembered: &Remembered) -> Answer {
+fn acknowledged(entry: &Entry, decision: Decision, remembered: &Remembered, notes: Vec<String>) -> Answer {
+    let (turn, is_bound) = match decision {
+        Decision::Acknowledge { turn, is_bound } => (turn, is_bound),
+        _ => (0, false),
+    };
     let Resources { references, scripts, assets } = remembered.resources.clone();
     let version = remembered.version.clone();
     let acknowledged = Acknowledged::new(entry.name().clone(), turn);
-    Answer::Acknowledged(Acknowledged { version, references, scripts, assets, ..acknowledged })
+    let acknowledged = Acknowledged { is_bound, notes, version, references, scripts, assets, ..acknowledged };
+    Answer::Acknowledged(acknowledged)
+}
+
+/// Returns the digest of what of the skill is given.
+pub(crate) fn digest(session: &Session, opened: &OpenedSkill) -> Digest {
+    Digest::of(given(session, opened).as_bytes())
 }
 
 /// Returns what of the skill is given: its instructions, or the whole file where the host wants the frontmatter too.
 pub(crate) fn given<'s>(session: &Session, opened: &'s OpenedSkill) -> &'s str {
-    if session.options().include_frontmatter { &opened.skill.text } else { opened.skill.body() }
+    loaded::body(opened, session.options().include_frontmatter)
 }
 
-/// Returns the skill as it is given to a model.
+/// Returns the skill as it is given to a model, with an outline where it is large.
 pub(crate) fn loaded_skill(session: &Session, entry: &Entry, opened: &OpenedSkill) -> LoadedSkill {
-    let manifest = &opened.skill.document.manifest;
-    let policy = session.registry().policy();
-    let body = given(session, opened);
-    let tokens = session.price(body);
-    let soft_limit = session.exceeded_limit(body, tokens);
+    let price = |text: &str| session.price(text);
+    let include_frontmatter = session.options().include_frontmatter;
+    let skill = loaded::loaded(entry, opened, session.registry().policy(), include_frontmatter, &price);
+    let soft_limit = session.exceeded_limit(&skill.body, skill.tokens);
     let outline = match soft_limit {
-        Some(_) => {
-            let offset = opened.skill.document.body.offset;
-            outline::outline(&opened.skill.text, offset, |text| session.price(text))
-        }
+        Some(_) => outline::outline(&opened.skill.text, opened.skill.document.body.offset, price),
         None => Vec::new(),
     };
-    let (files, more_files) = listed_files(opened, policy.resource_listing, policy.max_listed);
-    let Resources { references, scripts, assets } = Resources::of(manifest, &opened.files.files, policy);
-    LoadedSkill {
-        manifest_file: entry.manifest_file.to_string(),
-        tokens,
-        version: manifest.version.clone(),
-        license: manifest.license.clone(),
-        compatibility: manifest.compatibility.clone(),
-        allowed_tools: manifest.allowed_tools.clone(),
-        files,
-        more_files,
-        references,
-        scripts,
-        assets,
-        outline,
-        soft_limit,
-        ..LoadedSkill::new(entry.name().clone(), body)
-    }
-}
-
-/// Returns the files that the skill is said to have, as many as are listed, and how many more there are.
-fn listed_files(opened: &OpenedSkill, listing: ResourceListing, most: usize) -> (Vec<String>, usize) {
-    let manifest = &opened.skill.document.manifest;
-    let found = opened.files.files.iter().filter(|file| file.kind != FileKind::Manifest);
-    let found = found.map(|file| file.path.to_string());
-    let kinds = [FileKind::Reference, FileKind::Script, FileKind::Asset];
-    let declared = kinds.into_iter().flat_map(|kind| manifest.declared(kind));
-    let mut files: Vec<String> = match listing {
-        ResourceListing::Walk => found.collect(),
-        ResourceListing::Declared => declared.collect(),
-        ResourceListing::Both => found.chain(declared).collect(),
-    };
-    files.sort_unstable();
-    files.dedup();
-    let more = files.len().saturating_sub(most);
-    files.truncate(most);
-    (files, more)
+    let location =
+        session.options().show_location.then(|| entry.resolved.clone().unwrap_or_else(|| entry.path.clone()));
+    LoadedSkill { outline, soft_limit, location, ..skill }
 }

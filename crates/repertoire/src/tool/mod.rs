@@ -7,6 +7,7 @@ mod names;
 mod arguments;
 mod definition;
 mod table;
+mod loaded;
 mod load_skill;
 mod requires;
 mod unload_skill;
@@ -21,7 +22,8 @@ use crate::session::Session;
 
 pub(crate) use arguments::quoted;
 pub use definition::{About, Answered, Definition};
-pub(crate) use load_skill::{given, loaded_skill};
+pub(crate) use load_skill::{digest, given, loaded_skill, open};
+pub(crate) use loaded::{address, loaded};
 pub(crate) use names::SKILL_ALIASES;
 pub use names::{ArgumentNames, ToolNames};
 pub(crate) use table::{BUILTINS, Builtin, View, is_reserved};

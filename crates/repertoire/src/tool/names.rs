@@ -27,6 +27,13 @@ impl Default for ToolNames {
     }
 }
 
+impl ToolNames {
+    /// Returns all names, in a fixed order.
+    pub(crate) fn all(&self) -> [&str; 5] {
+        [&self.load, &self.unload, &self.read_file, &self.list_files, &self.list]
+    }
+}
+
 /// The names of arguments under which models are told of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArgumentNames {

@@ -1,7 +1,9 @@
 //! `read_skill_file`: a file of a skill, or some of its lines.
 
+use std::borrow::Cow;
+
 use repertoire_model::answer::{Answer, FaultKind, FileText, Truncation};
-use repertoire_model::{LineRange, SkillPath, text};
+use repertoire_model::{Digest, LineRange, SkillPath, text};
 use serde_json::{Value, json};
 
 use super::arguments::{Arguments, Parameter, quoted};
@@ -65,6 +67,7 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Ans
         let answer = match read(session, &entry, asked.path, asked.lines).await {
             Ok(file) => {
                 about.tokens = session.price(&file.text);
+                about.digest = Some(Digest::of(file.text.as_bytes()));
                 Answer::File(file)
             }
             Err(kind) => session.fault(TOOL.canonical, Some(asked.skill), kind),
@@ -95,7 +98,7 @@ pub(super) async fn read(
     written: &str,
     lines: LineRange,
 ) -> Result<FileText, FaultKind> {
-    let path = SkillPath::new(written)
+    let path = SkillPath::new(&tidy(written))
         .map_err(|fault| FaultKind::BadPath { path: quoted(written), reason: fault.to_string() })?;
     let content = match session.registry().read(entry, &path, lines).await {
         Ok(content) => content,
@@ -122,6 +125,16 @@ pub(super) async fn read(
         is_range,
         truncation,
     })
+}
+
+/// Returns the path as it is meant: `./a//b.md` is `a/b.md`. What leads up or starts at the top stays what it is, to be refused.
+pub(super) fn tidy(written: &str) -> Cow<'_, str> {
+    let parts = || written.split('/').filter(|part| !matches!(*part, "" | "."));
+    if written.starts_with('/') || parts().count() == 0 || !(written.contains("./") || written.contains("//"))
+    {
+        return Cow::Borrowed(written);
+    }
+    Cow::Owned(parts().collect::<Vec<_>>().join("/"))
 }
 
 /// Returns what of `text` keeps within `cap` bytes, whole lines where that can be.
@@ -152,6 +165,24 @@ async fn kind_of(session: &Session, entry: &Entry, path: &SkillPath, error: &Err
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_are_taken_as_they_are_meant() {
+        for (written, meant) in [
+            ("./references/a.md", "references/a.md"),
+            ("references//a.md", "references/a.md"),
+            ("././a.md", "a.md"),
+            ("a/./b.md", "a/b.md"),
+            ("a.md", "a.md"),
+            ("/etc/passwd", "/etc/passwd"),
+            ("./../a", "../a"),
+            ("a/../b", "a/../b"),
+            (".", "."),
+            ("", ""),
+        ] {
+            assert_eq!(tidy(written), meant);
+        }
+    }
 
     #[test]
     fn a_cap_cuts_between_lines_where_it_can() {

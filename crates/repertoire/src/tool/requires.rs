@@ -5,50 +5,129 @@ use std::sync::Arc;
 
 use repertoire_model::SkillName;
 use repertoire_model::answer::LoadedSkill;
-use repertoire_model::ledger::Decision;
 
 use super::load_skill::{loaded_skill, open};
 use super::quoted;
 use crate::provider::BoxFuture;
-use crate::registry::{Entry, Snapshot};
-use crate::session::{Remembered, Requires, Session};
+use crate::registry::{self, Entry, Snapshot};
+use crate::session::{Opened, Remembered, Requires, Session};
 
 /// The most required skills that are followed for one call.
 const MAX_FOLLOWED: usize = 32;
+/// The most required skills that one sentence names.
+const MAX_NAMED: usize = 20;
+/// The most sentences about required skills in one answer.
+const MAX_NOTES: usize = 8;
 
-/// What became of the skills that a loaded one requires.
-#[derive(Default)]
+/// What becomes of the skills that a loaded one requires.
 pub(super) struct Required {
-    /// Those that were loaded with it, each after what it requires itself.
+    /// Those that are loaded with it, each after what it requires itself.
     pub(super) loaded: Vec<LoadedSkill>,
     /// What the model is told about the others.
     pub(super) notes: Vec<String>,
 }
 
-/// Returns what becomes of the skills `ids` that `entry` requires.
-pub(super) async fn of(session: &Session, entry: &Entry, ids: &[String]) -> Required {
+/// The skills that a loaded one requires, opened but not given yet.
+#[derive(Default)]
+pub(super) struct Gathered {
+    /// What the ledger needs to know of each, in the order in which they are given.
+    pub(super) opened: Vec<Opened>,
+    loaded: Vec<LoadedSkill>,
+    /// Skills that are left to the model to load.
+    pending: Vec<String>,
+    notes: Vec<String>,
+}
+
+impl Gathered {
+    /// Returns what is given, where `given` says which of those that were opened are.
+    pub(super) fn given(self, given: &[bool]) -> Required {
+        let loaded = self.loaded.into_iter().zip(given).filter(|(_, given)| **given).map(|(skill, _)| skill);
+        Required { loaded: loaded.collect(), notes: notes(&self.pending, self.notes) }
+    }
+
+    fn note(&mut self, note: String) {
+        if !self.notes.contains(&note) {
+            self.notes.push(note);
+        }
+    }
+}
+
+/// Returns what to say of the skills `ids` that `entry` requires and that are not active.
+pub(super) fn missing(session: &Session, entry: &Entry, ids: &[String]) -> Vec<String> {
     if ids.is_empty() {
-        return Required::default();
+        return Vec::new();
     }
     let snapshot = session.registry().snapshot();
+    let found = ids.iter().filter_map(|id| session.visible(&snapshot, id)).map(Entry::name);
+    let pending = found.filter(|name| *name != entry.name() && !session.is_active(name));
+    notes(&pending.map(SkillName::to_string).collect::<Vec<_>>(), Vec::new())
+}
+
+/// Returns the sentence about the skills `pending` and then `others`, no more than are worth reading.
+fn notes(pending: &[String], mut others: Vec<String>) -> Vec<String> {
+    let more = others.len().saturating_sub(MAX_NOTES);
+    others.truncate(MAX_NOTES);
+    if more > 0 {
+        others.push(format!("And {more} more of this kind."));
+    }
+    if !pending.is_empty() {
+        let mut names = pending[..pending.len().min(MAX_NAMED)].join(", ");
+        if pending.len() > MAX_NAMED {
+            names = format!("{names} and {} more", pending.len() - MAX_NAMED);
+        }
+        others.insert(0, format!("This skill requires: {names}. Load it first if you haven't already."));
+    }
+    others
+}
+
+/// Opens the skills `ids` that `entry` requires, as far as the host wants them loaded, and notes the others.
+pub(super) async fn gather(session: &Session, entry: &Entry, ids: &[String]) -> Gathered {
+    if ids.is_empty() {
+        return Gathered::default();
+    }
+    let snapshot = session.registry().snapshot();
+    if session.options().requires == Requires::Hint {
+        return named(session, &snapshot, entry, ids);
+    }
     let mut walk = Walk {
         session,
         snapshot: &snapshot,
         room: session.options().requires_max_tokens,
         seen: HashSet::from([entry.name().clone()]),
         path: vec![entry.name().clone()],
-        required: Required::default(),
-        pending: Vec::new(),
+        gathered: Gathered::default(),
     };
     walk.follow(ids).await;
-    let Walk { mut required, pending, .. } = walk;
-    if !pending.is_empty() {
-        let names = pending.join(", ");
-        required
-            .notes
-            .insert(0, format!("This skill requires: {names}. Load it first if you haven't already."));
+    walk.gathered
+}
+
+/// Returns what is to be said of the skills `ids` that `entry` requires, none of which is loaded with it.
+fn named(session: &Session, snapshot: &Snapshot, entry: &Entry, ids: &[String]) -> Gathered {
+    let mut gathered = Gathered::default();
+    for id in ids {
+        match session.visible(snapshot, id) {
+            None => gathered.note(unavailable("This skill", id)),
+            Some(required) if required.name() == entry.name() || session.is_active(required.name()) => {}
+            Some(required) => {
+                let name = required.name().to_string();
+                if !gathered.pending.contains(&name) {
+                    gathered.pending.push(name);
+                }
+            }
+        }
     }
-    required
+    if let Some(cycle) = registry::cycle(entry, snapshot) {
+        gathered.note(circle(&cycle.iter().map(SkillName::as_str).collect::<Vec<_>>()));
+    }
+    gathered
+}
+
+fn unavailable(who: &str, id: &str) -> String {
+    format!("{who} requires `{}`, which is not available.", quoted(id))
+}
+
+fn circle(names: &[&str]) -> String {
+    format!("Skills that require each other: {}.", names.join(", "))
 }
 
 struct Walk<'a> {
@@ -59,9 +138,7 @@ struct Walk<'a> {
     seen: HashSet<SkillName>,
     /// The skills on the way from the one that was asked for to the one at hand.
     path: Vec<SkillName>,
-    required: Required,
-    /// Skills that are left to the model to load.
-    pending: Vec<String>,
+    gathered: Gathered,
 }
 
 impl Walk<'_> {
@@ -74,77 +151,54 @@ impl Walk<'_> {
     }
 
     async fn one(&mut self, id: &str) {
-        let Some(entry) = self.find(id) else {
-            self.note(format!("This skill requires `{}`, which is not available.", quoted(id)));
+        let Some(entry) = self.session.visible(self.snapshot, id).cloned() else {
+            let who = match self.path.as_slice() {
+                [_] | [] => "This skill".to_owned(),
+                [.., last] => format!("`{last}`"),
+            };
+            self.gathered.note(unavailable(&who, id));
             return;
         };
         let name = entry.name().clone();
         if self.path.contains(&name) {
-            self.note_cycle(&name);
+            let around = self.path.iter().skip_while(|on_path| **on_path != name).chain([&name]);
+            let note = circle(&around.map(SkillName::as_str).collect::<Vec<_>>());
+            self.gathered.note(note);
             return;
         }
-        if self.session.is_active(&name) || !self.seen.insert(name.clone()) || self.seen.len() > MAX_FOLLOWED
-        {
+        if self.session.is_active(&name) || !self.seen.insert(name.clone()) {
             return;
         }
-        match self.session.options().requires {
-            Requires::Hint => {
-                self.pending.push(name.to_string());
-                // Cycles are told of even where nothing is loaded.
-                self.path.push(name);
-                let deeper = entry.document.manifest.requires.clone();
-                self.cycles(&deeper);
-                self.path.pop();
-            }
-            Requires::AutoLoad => self.load(&entry, name).await,
+        self.load(&entry, name).await;
+    }
+
+    /// Follows what `entry` requires itself.
+    async fn deeper(&mut self, entry: &Entry, name: SkillName) {
+        if self.seen.len() <= MAX_FOLLOWED {
+            self.path.push(name);
+            self.follow(&entry.document.manifest.requires).await;
+            self.path.pop();
         }
     }
 
-    /// Loads `entry` after what it requires itself, if there is room.
+    /// Opens `entry` after what it requires itself, if there is room.
     async fn load(&mut self, entry: &Entry, name: SkillName) {
-        let Ok(opened) = open(self.session, entry).await else {
-            self.pending.push(name.to_string());
+        let is_followed = self.seen.len() <= MAX_FOLLOWED;
+        let opened = if is_followed { open(self.session, entry).await.ok() } else { None };
+        let Some(opened) = opened else {
+            self.gathered.pending.push(name.to_string());
             return;
         };
-        self.path.push(name.clone());
-        let deeper = opened.skill.document.manifest.requires.clone();
-        self.follow(&deeper).await;
-        self.path.pop();
+        self.deeper(entry, name.clone()).await;
         let skill = loaded_skill(self.session, entry, &opened);
-        let Some(rest) = self.room.checked_sub(skill.tokens) else {
-            self.pending.push(name.to_string());
+        let cost = self.session.options().catalog.tokenizer.count(&skill.body);
+        let Some(rest) = self.room.checked_sub(cost) else {
+            self.gathered.pending.push(name.to_string());
             return;
         };
+        self.room = rest;
         let remembered = Arc::new(Remembered::of(entry, &skill, opened.mark.clone()));
-        if let Decision::Give(_) = self.session.settle(entry, remembered, false) {
-            self.room = rest;
-            self.required.loaded.push(skill);
-        }
-    }
-
-    /// Notes whether one of `ids` leads back to a skill on the path.
-    fn cycles(&mut self, ids: &[String]) {
-        for id in ids {
-            if let Some(name) = SkillName::new(id).filter(|name| self.path.contains(name)) {
-                self.note_cycle(&name);
-            }
-        }
-    }
-
-    /// Notes that the path leads back to `name`, which is on it.
-    fn note_cycle(&mut self, name: &SkillName) {
-        let around = self.path.iter().skip_while(|on_path| *on_path != name).chain([name]);
-        let around: Vec<&str> = around.map(SkillName::as_str).collect();
-        self.note(format!("Skills that require each other: {}.", around.join(", ")));
-    }
-
-    fn find(&self, id: &str) -> Option<Entry> {
-        self.session.visible(self.snapshot, id).cloned()
-    }
-
-    fn note(&mut self, note: String) {
-        if !self.required.notes.contains(&note) {
-            self.required.notes.push(note);
-        }
+        self.gathered.opened.push(Opened { name, remembered });
+        self.gathered.loaded.push(skill);
     }
 }

@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use repertoire::Session;
 use repertoire::session::Kept;
+use repertoire::{Error, ErrorKind, Session};
 use repertoire_model::SkillName;
 use repertoire_model::ledger::Presence;
+use repertoire_model::reattach::Level;
 use repertoire_model::text::nearest;
 use serde_json::{Map, Value, json};
 
 use super::lines::MAX_LINE_BYTES;
+use crate::commands::prompt::Role;
+use crate::wire::Context;
 
 /// Everything that can be asked for.
 const OPERATIONS: &[&str] = &[
@@ -39,15 +42,46 @@ struct Refusal {
 type Answer = Result<Map<String, Value>, Refusal>;
 
 /// A session, and those of the agents that it started.
-pub(super) struct Conversation {
+pub(super) struct Conversation<'a> {
+    context: &'a Context,
     main: Session,
+    role: Option<TakenRole>,
     subagents: BTreeMap<String, Session>,
 }
 
-impl Conversation {
+/// The role of a session, with its prompt.
+struct TakenRole {
+    role: Role,
+    text: String,
+    /// The number of the snapshot that the session's catalog was written from when the prompt was.
+    snapshot: u64,
+}
+
+impl<'a> Conversation<'a> {
     /// Returns the conversation that `main` leads.
-    pub(super) fn new(main: Session) -> Self {
-        Self { main, subagents: BTreeMap::new() }
+    pub(super) fn new(context: &'a Context, main: Session) -> Self {
+        Self { context, main, role: None, subagents: BTreeMap::new() }
+    }
+
+    /// Gives the session `role`: its prompt is the role's, and what stands in that is in the context.
+    pub(super) fn take(&mut self, role: Role) -> Result<(), Error> {
+        let session = &self.main;
+        let prompt = pollster::block_on(role.resolve(self.context, session.registry(), session.options()))?;
+        session.prompt_shown(&prompt.bound);
+        let snapshot = session.catalog().snapshot;
+        self.role = Some(TakenRole { role, text: prompt.text, snapshot });
+        Ok(())
+    }
+
+    /// Returns the prompt of the session, of its role where it has one; the same bytes until the catalog is refreshed.
+    fn prompt(&mut self) -> Answer {
+        let Some(taken) = &self.role else { return prompt(&self.main) };
+        if taken.snapshot != self.main.catalog().snapshot {
+            let role = taken.role.clone();
+            self.take(role).map_err(failed)?;
+        }
+        let text = self.role.as_ref().map(|taken| taken.text.as_str());
+        Ok(fields(json!({"text": text})))
     }
 
     /// Answers one line.
@@ -73,6 +107,10 @@ impl Conversation {
         let operation = text(request, "op")?.ok_or_else(|| bad("`op` is missing"))?;
         if operation == "subagent" {
             return self.subagent(request);
+        }
+        let is_main = text(request, "session")?.is_none_or(|id| id == self.main.id());
+        if operation == "prompt" && is_main {
+            return self.prompt();
         }
         let session = match text(request, "session")? {
             None => &self.main,
@@ -125,10 +163,24 @@ impl Conversation {
             Some(id) if id == self.main.id() => &self.main,
             Some(id) => self.subagents.get(id).ok_or_else(|| bad(format!("there is no session `{id}`")))?,
         };
-        let child = pollster::block_on(parent.subagent(text(request, "agent")?)).map_err(failed)?;
+        let agent = text(request, "agent")?;
+        let child = parent.subagent_blocking(agent).map_err(|error| self.not_started(agent, error))?;
         let id = child.id().to_owned();
         self.subagents.insert(id.clone(), child);
         Ok(fields(json!({"session": id})))
+    }
+
+    /// Returns why the session of `agent` was not opened: an agent may be known and its prompt not be there.
+    fn not_started(&self, agent: Option<&str>, error: Error) -> Refusal {
+        match agent.map(|name| self.context.agent(name)) {
+            Some(Err(unread)) if error.kind() == ErrorKind::AgentNotFound => {
+                let causes = unread.causes().iter().map(|cause| format!(": {cause}"));
+                let hints = unread.hints().iter().map(|hint| format!("; {hint}"));
+                let more: String = causes.chain(hints).collect();
+                Refusal { kind: "failed", message: format!("{}{more}", unread.message()) }
+            }
+            _ => failed(error),
+        }
     }
 }
 
@@ -158,7 +210,11 @@ fn reattach(session: &Session, request: &Map<String, Value>) -> Answer {
     let put_back = session.reattach_blocking(budget);
     let piece = |piece: &repertoire_model::reattach::Piece| json!({"name": piece.name.as_str(), "level": piece.level.as_str(), "tokens": piece.tokens});
     let pieces: Vec<Value> = put_back.pieces.iter().map(piece).collect();
-    Ok(fields(json!({"text": put_back.text, "tokens": put_back.tokens, "pieces": pieces})))
+    let given = put_back.pieces.iter().filter(|piece| piece.level >= Level::Essence);
+    let given: Vec<&str> = given.map(|piece| piece.name.as_str()).collect();
+    let metadata = (!given.is_empty()).then(|| json!({"skillInjection": true, "skillIds": given}));
+    let (text, tokens) = (put_back.text, put_back.tokens);
+    Ok(fields(json!({"text": text, "tokens": tokens, "pieces": pieces, "metadata": metadata})))
 }
 
 fn state(session: &Session) -> Map<String, Value> {
@@ -193,7 +249,7 @@ fn state(session: &Session) -> Map<String, Value> {
 }
 
 fn prompt(session: &Session) -> Answer {
-    let prompt = pollster::block_on(session.prompt()).map_err(failed)?;
+    let prompt = session.prompt_blocking().map_err(failed)?;
     Ok(fields(json!({"text": prompt})))
 }
 
@@ -245,8 +301,8 @@ fn bad(message: impl Into<String>) -> Refusal {
     Refusal { kind: "bad_request", message: message.into() }
 }
 
-fn failed(error: repertoire::Error) -> Refusal {
-    Refusal { kind: "failed", message: error.to_string() }
+fn failed(error: Error) -> Refusal {
+    Refusal { kind: "failed", message: error.chain() }
 }
 
 fn unknown_operation(operation: &str) -> Refusal {

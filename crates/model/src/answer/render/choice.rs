@@ -2,18 +2,20 @@
 
 use serde_json::{Value, json};
 
-use super::{json, markdown, text, xml};
+use super::{json, markdown, sentence, text, xml};
 use crate::answer::{Answer, Wording};
 
 /// How an answer is written down.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Render {
     /// Content in elements that it cannot close; the default for models.
     #[default]
     Xml,
     /// One JSON object with every key present, in the shape of Bernstein's `load_skill`.
     Json,
-    /// The sentences of the harness guide, word for word.
+    /// The sentences of the harness guide, word for word. Content stands in no element; the line before a file says how many
+    /// bytes are the file's.
     Text,
     /// Headings, lists and fenced text.
     Markdown,
@@ -73,9 +75,9 @@ impl Answer {
 
     /// Returns what a host notes down about a message that puts skills into the context: that it does, and which.
     pub fn metadata(&self) -> Option<Value> {
-        let injections = self.injections();
-        let ids: Vec<&str> = injections.iter().map(|injection| injection.name.as_str()).collect();
-        (!ids.is_empty()).then(|| json!({ "skillInjection": true, "skillIds": ids }))
+        let Self::Loaded(loaded) = self else { return None };
+        let ids: Vec<String> = sentence::skills(loaded).map(sentence::address).collect();
+        Some(json!({ "skillInjection": true, "skillIds": ids }))
     }
 
     /// Returns the word for what kind of answer this is.

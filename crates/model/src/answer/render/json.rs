@@ -2,23 +2,25 @@
 //!
 //! Answers of `load_skill`, its faults included: `name`, `body`, `available_references`, `available_scripts`,
 //! `available_assets`, `reference_content`, `script_content`, `asset_content`, `error`, `digest`, `tokens`, `version`, `note`;
-//! and `required`, a list of `name`, `body`, `digest`, where other skills were loaded first.
+//! and `required`, a list of `name`, `body`, `digest`, where other skills were loaded first, `location` where the host lets
+//! models know where the skill lies, and `untrusted`, which is true, where there is the content of a file.
 //!
 //! | answer | keys |
 //! |---|---|
-//! | a file | `skill`, `path`, `content`, `first_line`, `lines`, `total_lines`, `size`, `truncated`, `next_line`, `note`, `error` |
+//! | a file | `skill`, `path`, `content`, `first_line`, `lines`, `total_lines`, `size`, `truncated`, `next_line`, `note`, `error`, `untrusted` |
 //! | files | `skill`, `directory`, `files` (each `path`, `size`, `kind`), `more`, `error` |
-//! | skills | `query`, `skills` (each `name`, `description`, `tags`, `loaded`), `more`, `error` |
+//! | skills | `query`, `skills` (each `name`, `description`, `tags`, `loaded`), `more`, `note`, `error` |
 //! | an unload | `name`, `unloaded`, `error` |
 //! | a host's own tool | `result`, `error` |
-//! | any other fault | `error`, `kind` |
+//! | any other fault | `error`, `kind`, and the three `available_…` where the files of the skill are known |
 
 use serde_json::{Map, Value, json};
 
 use super::sentence;
 use crate::FileKind;
 use crate::answer::{
-    Acknowledged, Answer, BucketText, Fault, FileList, FileText, Loaded, LoadedSkill, SkillList, Wording,
+    Acknowledged, Answer, Available, BucketText, Fault, FileList, FileText, Loaded, LoadedSkill, SkillList,
+    Wording,
 };
 
 /// Returns the object.
@@ -82,8 +84,9 @@ impl Load<'_> {
 fn loaded(loaded: &Loaded) -> Value {
     let skill = &loaded.skill;
     let notes = sentence::notes(loaded);
+    let address = sentence::address(skill);
     let mut object = Load {
-        name: skill.name.as_str(),
+        name: &address,
         body: &skill.body,
         references: &skill.references,
         scripts: &skill.scripts,
@@ -98,21 +101,26 @@ fn loaded(loaded: &Loaded) -> Value {
     if !loaded.first.is_empty() {
         object.insert("required".to_owned(), loaded.first.iter().map(required).collect());
     }
+    if let Some(location) = sentence::location(skill) {
+        object.insert("location".to_owned(), location.into());
+    }
     object.into()
 }
 
 fn required(skill: &LoadedSkill) -> Value {
-    json!({ "name": skill.name.as_str(), "body": skill.body, "digest": skill.digest.to_string() })
+    json!({ "name": sentence::address(skill), "body": skill.body, "digest": skill.digest.to_string() })
 }
 
 fn acknowledged(acknowledged: &Acknowledged) -> Value {
+    let mut notes = vec![sentence::acknowledgement(acknowledged)];
+    notes.extend(acknowledged.notes.iter().map(|note| sentence::note(note)));
     let load = Load {
         name: acknowledged.name.as_str(),
         references: &acknowledged.references,
         scripts: &acknowledged.scripts,
         assets: &acknowledged.assets,
         version: acknowledged.version.as_deref(),
-        note: Some(sentence::acknowledgement(acknowledged)),
+        note: Some(notes.join("\n")),
         ..Load::default()
     };
     load.object().into()
@@ -133,7 +141,9 @@ fn bucket(bucket: &BucketText, wording: &Wording) -> Value {
         note: sentence::reach(&bucket.file, wording),
         ..Load::default()
     };
-    load.object().into()
+    let mut object = load.object();
+    object.insert("untrusted".to_owned(), true.into());
+    object.into()
 }
 
 fn file(file: &FileText, wording: &Wording) -> Value {
@@ -149,6 +159,7 @@ fn file(file: &FileText, wording: &Wording) -> Value {
         "next_line": file.truncation.and_then(|truncation| truncation.next_line),
         "note": sentence::reach(file, wording),
         "error": null,
+        "untrusted": true,
     })
 }
 
@@ -174,14 +185,24 @@ fn skills(list: &SkillList) -> Value {
             })
         })
         .collect::<Value>();
-    json!({ "query": list.query, "skills": skills, "more": list.more, "error": null })
+    let note = sentence::more_skills(list);
+    json!({ "query": list.query, "skills": skills, "more": list.more, "note": note, "error": null })
 }
 
 fn fault(fault: &Fault, wording: &Wording) -> Value {
     let message = fault.message(wording);
+    let available = fault.available.as_deref();
     if fault.tool != wording.load {
-        return json!({ "error": message, "kind": fault.kind.as_str() });
+        let mut object = json!({ "error": message, "kind": fault.kind.as_str() });
+        if let Some(Available { references, scripts, assets }) = available {
+            object["available_references"] = references.as_slice().into();
+            object["available_scripts"] = scripts.as_slice().into();
+            object["available_assets"] = assets.as_slice().into();
+        }
+        return object;
     }
     let name = sentence::line(fault.skill.as_deref().unwrap_or_default());
-    Load { name: &name, error: Some(message), ..Load::default() }.object().into()
+    let none = Available::default();
+    let Available { references, scripts, assets } = available.unwrap_or(&none);
+    Load { name: &name, references, scripts, assets, error: Some(message), ..Load::default() }.object().into()
 }

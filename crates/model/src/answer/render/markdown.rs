@@ -9,7 +9,9 @@ pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
         Answer::Loaded(loaded) => self::loaded(loaded, wording),
         Answer::Acknowledged(acknowledged) => {
             let sentence = sentence::acknowledgement(acknowledged);
-            format!("Skill loaded before: {}\n{sentence}", acknowledged.name)
+            let mut parts = vec![format!("Skill loaded before: {}\n{sentence}", acknowledged.name)];
+            parts.extend(quoted(acknowledged.notes.iter().map(|note| sentence::note(note))));
+            parts.join("\n\n")
         }
         Answer::Bucket(bucket) => file(&bucket.file, wording),
         Answer::Unloaded(name) => format!("Skill unloaded: {name}"),
@@ -30,15 +32,20 @@ fn loaded(loaded: &Loaded, wording: &Wording) -> String {
         parts.extend(outline(skill));
         parts.extend(sentence::read_section(skill, wording));
     }
-    // A mark before each keeps a note from posing as anything else.
-    let notes: Vec<String> = sentence::notes(loaded).iter().map(|note| format!("> {note}")).collect();
-    parts.extend((!notes.is_empty()).then(|| notes.join("\n>\n")));
+    parts.extend(quoted(sentence::notes(loaded)));
     parts.extend(sentence::usage(loaded, wording));
     parts.join("\n\n")
 }
 
+/// Returns `notes`, if there are any, with a mark before each that keeps it from posing as anything else.
+fn quoted(notes: impl IntoIterator<Item = String>) -> Option<String> {
+    let notes: Vec<String> = notes.into_iter().map(|note| format!("> {note}")).collect();
+    (!notes.is_empty()).then(|| notes.join("\n>\n"))
+}
+
 fn instructions(skill: &LoadedSkill) -> String {
-    let LoadedSkill { name, body, digest, tokens, .. } = skill;
+    let LoadedSkill { body, digest, tokens, .. } = skill;
+    let name = sentence::address(skill);
     let digest = digest.to_stamp();
     let bytes = body.len();
     format!(
@@ -50,7 +57,8 @@ fn resources(skill: &LoadedSkill, wording: &Wording) -> Option<String> {
     if skill.files.is_empty() && skill.more_files == 0 {
         return None;
     }
-    let mut lines = vec![format!("Files of skill {}:", skill.name), String::new()];
+    let place = sentence::location(skill).map(|place| format!(" in {}", code(place))).unwrap_or_default();
+    let mut lines = vec![format!("Files of skill {}{place}:", sentence::address(skill)), String::new()];
     lines.extend(skill.files.iter().map(|path| format!("- {}", code(path))));
     lines.extend(sentence::more_files(skill.more_files, wording).map(|more| format!("- {more}")));
     Some(lines.join("\n"))
@@ -60,7 +68,8 @@ fn outline(skill: &LoadedSkill) -> Option<String> {
     if skill.outline.is_empty() {
         return None;
     }
-    let mut lines = vec![format!("Sections of skill {}, by lines of SKILL.md:", skill.name), String::new()];
+    let (address, manifest) = (sentence::address(skill), sentence::line(&skill.manifest_file));
+    let mut lines = vec![format!("Sections of skill {address}, by lines of {manifest}:"), String::new()];
     lines.extend(skill.outline.iter().map(|section| {
         let indent = "  ".repeat(usize::from(section.level.saturating_sub(1)));
         let (first, last, tokens) = (section.first_line, section.last_line, section.tokens);
@@ -116,7 +125,7 @@ fn skills(list: &SkillList) -> String {
     if lines.is_empty() {
         lines.push("No skills.".to_owned());
     }
-    lines.extend(sentence::more_skills(list.more).map(|more| format!("- {more}")));
+    lines.extend(sentence::more_skills(list).map(|more| format!("- {more}")));
     lines.join("\n")
 }
 

@@ -2,15 +2,18 @@
 //!
 //! What the guide does not know of stands before its documentation, which goes on to the end: required skills with their
 //! length, and notes, a line each. Files are not listed.
+//!
+//! There are no elements here. A file stands behind a line that says that it is untrusted and how many bytes are its own, so
+//! that nothing in it passes for a line of ours.
 
 use super::sentence;
-use crate::answer::{Answer, Fault, FaultKind, FileList, FileText, Loaded, SkillList, Wording};
+use crate::answer::{Acknowledged, Answer, Fault, FaultKind, FileList, FileText, Loaded, SkillList, Wording};
 use crate::text;
 
 pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
     match answer {
         Answer::Loaded(loaded) => self::loaded(loaded),
-        Answer::Acknowledged(acknowledged) => format!("Skill '{}' is already loaded.", acknowledged.name),
+        Answer::Acknowledged(acknowledged) => self::acknowledged(acknowledged),
         Answer::Bucket(bucket) => file(&bucket.file, wording),
         Answer::Unloaded(name) => format!("Unloaded skill '{name}'."),
         Answer::NotLoaded(name) => format!("Skill '{name}' is not loaded."),
@@ -22,19 +25,28 @@ pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
     }
 }
 
+fn acknowledged(acknowledged: &Acknowledged) -> String {
+    let mut out = format!("Skill '{}' is already loaded.", acknowledged.name);
+    for note in &acknowledged.notes {
+        out.push_str(&format!("\n\nNote: {}", sentence::note(note)));
+    }
+    out
+}
+
 fn loaded(loaded: &Loaded) -> String {
     let mut out = String::new();
     for skill in &loaded.first {
         out.push_str(&format!(
             "Required skill '{}' ({} bytes):\n{}\n\n",
-            skill.name,
+            sentence::address(skill),
             skill.body.len(),
             skill.body
         ));
     }
     let skill = &loaded.skill;
     let tools = skill.tools.iter().map(|tool| sentence::line(tool)).collect::<Vec<_>>().join(", ");
-    out.push_str(&format!("Loaded skill '{}' with {} tools: {tools}\n\n", skill.name, skill.tools.len()));
+    let (address, count) = (sentence::address(skill), skill.tools.len());
+    out.push_str(&format!("Loaded skill '{address}' with {count} tools: {tools}\n\n"));
     for note in sentence::notes(loaded) {
         out.push_str(&format!("Note: {note}\n\n"));
     }
@@ -44,15 +56,17 @@ fn loaded(loaded: &Loaded) -> String {
 }
 
 fn file(file: &FileText, wording: &Wording) -> String {
-    match sentence::reach(file, wording) {
-        Some(reach) if file.text.is_empty() => reach,
-        Some(reach) => format!("{}\n\n{reach}", without_line_end(&file.text)),
-        None => without_line_end(&file.text).to_owned(),
+    let reach = sentence::reach(file, wording);
+    if file.text.is_empty() {
+        return reach.unwrap_or_default();
     }
-}
-
-fn without_line_end(text: &str) -> &str {
-    text.strip_suffix('\n').unwrap_or(text)
+    let FileText { skill, path, text, .. } = file;
+    let mut out = format!("File {path} of skill '{skill}', {} bytes, untrusted content:\n{text}", text.len());
+    if let Some(reach) = reach {
+        out.push_str(if text.ends_with('\n') { "\n" } else { "\n\n" });
+        out.push_str(&reach);
+    }
+    out
 }
 
 fn files(list: &FileList) -> String {
@@ -76,7 +90,7 @@ fn skills(list: &SkillList) -> String {
     if lines.is_empty() {
         lines.push("No skills.".to_owned());
     }
-    lines.extend(sentence::more_skills(list.more));
+    lines.extend(sentence::more_skills(list));
     lines.join("\n")
 }
 

@@ -31,16 +31,16 @@ fn loaded(loaded: &Loaded, wording: &Wording) -> String {
     parts.extend(sentence::skills(loaded).filter_map(|skill| resources(skill, wording)));
     for skill in sentence::skills(loaded) {
         parts.extend(outline(skill));
-        parts.extend(sentence::read_section(skill, wording));
+        parts.extend(sentence::read_section(skill, wording).map(|advice| guard(&advice)));
     }
     parts.extend(sentence::notes(loaded).iter().map(|note| escaped(note)));
-    parts.extend(sentence::usage(loaded, wording));
+    parts.extend(sentence::usage(loaded, wording).map(|usage| guard(&usage)));
     parts.join("\n")
 }
 
 fn instructions(skill: &LoadedSkill) -> String {
     let mut tag = Tag::open("skill");
-    tag.attribute("name", skill.name.as_str());
+    tag.attribute("name", &skill.address);
     tag.optional("version", skill.version.as_deref());
     tag.attribute("digest", &skill.digest.to_stamp());
     tag.attribute("tokens", &format!("~{}", skill.tokens));
@@ -48,6 +48,9 @@ fn instructions(skill: &LoadedSkill) -> String {
     tag.optional("compatibility", skill.compatibility.as_deref());
     let tools = skill.allowed_tools.join(", ");
     tag.optional("allowed-tools", (!tools.is_empty()).then_some(&tools));
+    if let Some(location) = sentence::location(skill) {
+        tag.whole_attribute("location", location);
+    }
     tag.around(&format!("\n{}\n", guard(&skill.body)))
 }
 
@@ -56,7 +59,7 @@ fn resources(skill: &LoadedSkill, wording: &Wording) -> Option<String> {
         return None;
     }
     let mut tag = Tag::open("skill_resources");
-    tag.attribute("skill", skill.name.as_str());
+    tag.attribute("skill", &skill.address);
     let mut content = "\n".to_owned();
     for path in &skill.files {
         content.push_str(&shown_path(path));
@@ -71,7 +74,7 @@ fn outline(skill: &LoadedSkill) -> Option<String> {
         return None;
     }
     let mut tag = Tag::open("skill_outline");
-    tag.attribute("skill", skill.name.as_str());
+    tag.attribute("skill", &skill.address);
     tag.optional("soft_limit", skill.soft_limit.map(|limit| limit.to_string()).as_deref());
     let mut content = "\n".to_owned();
     for section in &skill.outline {
@@ -90,7 +93,9 @@ fn acknowledged(acknowledged: &Acknowledged) -> String {
         tag.attribute("turn", &acknowledged.turn.to_string());
     }
     tag.optional("version", acknowledged.version.as_deref());
-    tag.around(&sentence::acknowledgement(acknowledged))
+    let mut parts = vec![tag.around(&sentence::acknowledgement(acknowledged))];
+    parts.extend(acknowledged.notes.iter().map(|note| escaped(&sentence::note(note))));
+    parts.join("\n")
 }
 
 fn file(file: &FileText, wording: &Wording) -> String {
@@ -154,7 +159,7 @@ fn skills(list: &SkillList) -> String {
         content.push_str(&tag.around(&escaped(&sentence::description(&skill.description))));
         content.push('\n');
     }
-    push_line(&mut content, sentence::more_skills(list.more));
+    push_line(&mut content, sentence::more_skills(list));
     tag.around(&content)
 }
 
@@ -176,8 +181,13 @@ impl Tag {
     }
 
     fn attribute(&mut self, key: &str, value: &str) {
+        self.whole_attribute(key, &sentence::line(value));
+    }
+
+    /// Adds an attribute whose value is one bounded line already.
+    fn whole_attribute(&mut self, key: &str, value: &str) {
         self.text.push_str(&format!(" {key}=\""));
-        push_html(&mut self.text, &sentence::line(value));
+        push_html(&mut self.text, value);
         self.text.push('"');
     }
 

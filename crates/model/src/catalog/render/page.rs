@@ -87,7 +87,8 @@ impl<'a> Page<'a> {
     }
 
     fn example(&self) -> Option<&'a str> {
-        self.items.first().map(|item| &*item.name)
+        let is_bound = |item: &&Item<'_>| self.options.bound.iter().any(|name| *name == item.name);
+        self.items.iter().find(|item| !is_bound(item)).map(|item| &*item.name)
     }
 }
 

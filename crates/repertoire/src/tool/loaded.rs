@@ -1,0 +1,69 @@
+//! A skill as it is given to a model, by `load_skill` and in prompts alike.
+
+use repertoire_model::answer::LoadedSkill;
+use repertoire_model::policy::{Policy, ResourceListing};
+use repertoire_model::{FileKind, State};
+
+use crate::provider::OpenedSkill;
+use crate::registry::{Entry, Resources};
+
+/// Returns the skill as it is given to a model: its instructions, or the whole file with `include_frontmatter`, and what
+/// it has of files.
+///
+/// `price` says about how many tokens a text has.
+pub(crate) fn loaded(
+    entry: &Entry,
+    opened: &OpenedSkill,
+    policy: &Policy,
+    include_frontmatter: bool,
+    price: &dyn Fn(&str) -> usize,
+) -> LoadedSkill {
+    let manifest = &opened.skill.document.manifest;
+    let body = body(opened, include_frontmatter);
+    let (files, more_files) = listed_files(opened, policy.resource_listing, policy.max_listed);
+    let Resources { references, scripts, assets } = Resources::of(manifest, &opened.files.files, policy);
+    LoadedSkill {
+        address: address(entry),
+        manifest_file: entry.manifest_file.to_string(),
+        tokens: price(body),
+        version: manifest.version.clone(),
+        license: manifest.license.clone(),
+        compatibility: manifest.compatibility.clone(),
+        allowed_tools: manifest.allowed_tools.clone(),
+        files,
+        more_files,
+        references,
+        scripts,
+        assets,
+        ..LoadedSkill::new(entry.name().clone(), body)
+    }
+}
+
+/// Returns what of the skill is given: its instructions, or the whole file with `include_frontmatter`.
+pub(crate) fn body(opened: &OpenedSkill, include_frontmatter: bool) -> &str {
+    if include_frontmatter { &opened.skill.text } else { opened.skill.body() }
+}
+
+/// Returns what the skill is called by: its name, or `source:name` where it does not hold the name.
+pub(crate) fn address(entry: &Entry) -> String {
+    if entry.state == State::Active { entry.name().to_string() } else { entry.qualified_name() }
+}
+
+/// Returns the files that the skill is said to have, as many as are listed, and how many more there are.
+fn listed_files(opened: &OpenedSkill, listing: ResourceListing, most: usize) -> (Vec<String>, usize) {
+    let manifest = &opened.skill.document.manifest;
+    let found = opened.files.files.iter().filter(|file| file.kind != FileKind::Manifest);
+    let found = found.map(|file| file.path.to_string());
+    let kinds = [FileKind::Reference, FileKind::Script, FileKind::Asset];
+    let declared = kinds.into_iter().flat_map(|kind| manifest.declared(kind));
+    let mut files: Vec<String> = match listing {
+        ResourceListing::Walk => found.collect(),
+        ResourceListing::Declared => declared.collect(),
+        ResourceListing::Both => found.chain(declared).collect(),
+    };
+    files.sort_unstable();
+    files.dedup();
+    let more = files.len().saturating_sub(most);
+    files.truncate(most);
+    (files, more)
+}
