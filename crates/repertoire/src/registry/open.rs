@@ -9,7 +9,9 @@ use repertoire_model::{Bundle, LineRange, Policy, RuleId, SkillPath, Standing};
 
 use super::builder::Equipment;
 use super::snapshot::{Entry, Snapshot};
-use crate::provider::{FileContent, FileListing, Listed, Listing, OpenedSkill, Problem, Provider, Skill};
+use crate::provider::{
+    Changes, FileContent, FileListing, Listed, Listing, OpenedSkill, Problem, Provider, Skill,
+};
 use crate::{Error, ErrorKind};
 
 /// Merges providers by precedence under a policy, and publishes snapshots.
@@ -89,7 +91,16 @@ impl Registry {
         let snapshot = Arc::new(Snapshot::merge(0, Vec::new(), &policy));
         let current = RwLock::new(Current { snapshot, as_of: 0 });
         let number = AtomicU64::new(0);
-        let registry = Self { shared: Arc::new(Shared { providers, policy, equipment, number, current, pace: Mutex::new(None) }) };
+        let registry = Self {
+            shared: Arc::new(Shared {
+                providers,
+                policy,
+                equipment,
+                number,
+                current,
+                pace: Mutex::new(None),
+            }),
+        };
         registry.reload().await;
         registry
     }
@@ -99,7 +110,8 @@ impl Registry {
         &self.shared.equipment
     }
 
-    pub(super) fn providers(&self) -> &[Arc<dyn Provider>] {
+    /// Returns the providers, in order of precedence.
+    pub(crate) fn providers(&self) -> &[Arc<dyn Provider>] {
         &self.shared.providers
     }
 
@@ -124,7 +136,8 @@ impl Registry {
             listings.push((Arc::from(provider.label()), listing));
         }
         let snapshot = Arc::new(Snapshot::merge(number, listings, self.policy()));
-        *self.shared.pace.lock().unwrap_or_else(PoisonError::into_inner) = Some((Instant::now(), started.elapsed()));
+        *self.shared.pace.lock().unwrap_or_else(PoisonError::into_inner) =
+            Some((Instant::now(), started.elapsed()));
         let mut current = self.shared.current.write().unwrap_or_else(PoisonError::into_inner);
         if current.as_of < number {
             if current.as_of == 0 || !snapshot.is_same_as(&current.snapshot) {
@@ -133,6 +146,13 @@ impl Registry {
             current.as_of = number;
         }
         Arc::clone(&current.snapshot)
+    }
+
+    /// Looks again at what may have changed, by the position of its provider, and publishes what it found as [`Registry::reload`] does.
+    ///
+    /// Providers that are not named keep their last listing.
+    pub async fn reload_changed(&self, changes: &[(usize, Changes)]) -> Arc<Snapshot> {
+        if changes.is_empty() { self.snapshot() } else { self.reload().await }
     }
 
     /// Looks at the library again unless that was done a moment ago, and returns the newest snapshot.

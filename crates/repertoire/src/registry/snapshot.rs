@@ -300,7 +300,10 @@ pub(crate) fn holder<'s>(group: &'s [Entry], is_seen: impl Fn(&Entry) -> bool) -
 }
 
 /// Returns those of `names` that are nearest to `query`, best first.
-pub(crate) fn nearest_among<'s>(query: &str, names: impl Iterator<Item = &'s SkillName>) -> Vec<&'s SkillName> {
+pub(crate) fn nearest_among<'s>(
+    query: &str,
+    names: impl Iterator<Item = &'s SkillName>,
+) -> Vec<&'s SkillName> {
     let query: String = query.chars().take(MAX_QUERY_CHARS).collect::<String>().to_lowercase();
     let mut near: Vec<&SkillName> = names.filter(|name| may_be_near(&query, name.as_str())).collect();
     if near.len() > MAX_COMPARED {
