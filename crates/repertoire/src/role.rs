@@ -205,7 +205,7 @@ impl RoleResolver {
                     return Ok(Some((snapshot, skill)));
                 }
                 Err(error) if is_last || error.kind() != ErrorKind::SkillNotFound => return Err(error),
-                Ok(_) | Err(_) => snapshot = self.registry.reload().await,
+                Ok(_) | Err(_) => snapshot = self.registry.newest().await,
             }
         }
         Ok(None)

@@ -104,6 +104,7 @@ rules! {
     // All skills together.
     SourceBroken "source-broken" [E E E E E] "a source cannot be read";
     SourceLimit "source-limit" [W W W W W] "a source is larger than the limits of the scan";
+    WatchLimited "watch-limited" [W W W W -] "a source is polled because there is no room to watch it";
     RequiresUnknown "requires-unknown" [E E W W W] "a required skill does not exist";
     RequiresCycle "requires-cycle" [E E W W E] "skills require each other";
     DuplicateName "duplicate-name" [W E W W W] "another skill has the same name and comes first";

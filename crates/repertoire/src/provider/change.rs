@@ -37,7 +37,7 @@ pub struct WatchPoint {
 }
 
 /// What a change in a directory is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Subject {
     /// The entries of the source itself.
     Root,

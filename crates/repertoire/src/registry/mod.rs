@@ -8,12 +8,16 @@ mod check;
 mod requires;
 mod resources;
 mod remember;
+mod change;
+pub mod watch;
 #[cfg(test)]
 mod tests;
 
 pub use builder::RegistryBuilder;
+pub use change::{Aspect, Change, Subscription};
 pub use open::Registry;
+pub(crate) use requires::cycle;
 pub use resources::Resources;
 pub use snapshot::{Entry, Lookup, Route, Snapshot};
-pub(crate) use requires::cycle;
 pub(crate) use snapshot::{holder, nearest_among};
+pub use watch::{ReloadMode, ReloadOptions, Watcher};

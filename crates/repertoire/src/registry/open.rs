@@ -9,6 +9,7 @@ use repertoire_model::{Bundle, LineRange, Policy, RuleId, SkillPath, Standing};
 
 use super::builder::Equipment;
 use super::snapshot::{Entry, Snapshot};
+use super::watch::Attention;
 use crate::provider::{
     Changes, FileContent, FileListing, Listed, Listing, OpenedSkill, Problem, Provider, Skill,
 };
@@ -51,6 +52,8 @@ struct Shared {
     current: RwLock<Current>,
     /// When the last look at the library ended, and how long it took.
     pace: Mutex<Option<(Instant, Duration)>>,
+    /// How it is followed, and who wants to know of changes.
+    attention: Attention,
 }
 
 /// How many times as long as the last look at the library took the next one waits at least, where nobody insists on it.
@@ -99,6 +102,7 @@ impl Registry {
                 number,
                 current,
                 pace: Mutex::new(None),
+                attention: Attention::default(),
             }),
         };
         registry.reload().await;
@@ -113,6 +117,10 @@ impl Registry {
     /// Returns the providers, in order of precedence.
     pub(crate) fn providers(&self) -> &[Arc<dyn Provider>] {
         &self.shared.providers
+    }
+
+    pub(super) fn attention(&self) -> &Attention {
+        &self.shared.attention
     }
 
     /// Returns the newest snapshot.
@@ -142,6 +150,7 @@ impl Registry {
         if current.as_of < number {
             if current.as_of == 0 || !snapshot.is_same_as(&current.snapshot) {
                 current.snapshot = snapshot;
+                self.attention().signals.published(started.elapsed());
             }
             current.as_of = number;
         }
@@ -157,8 +166,17 @@ impl Registry {
 
     /// Looks at the library again unless that was done a moment ago, and returns the newest snapshot.
     ///
-    /// However often it is called on a large library, no more than a tenth of the time goes into looking.
+    /// However often it is called on a large library, no more than a tenth of the time goes into looking. Where a
+    /// [`super::Watcher`] follows the library, that decides: in [`super::ReloadMode::Off`] nobody ever looks.
     pub async fn reload_if_due(&self) -> Arc<Snapshot> {
+        match self.attended().await {
+            Some(snapshot) => snapshot,
+            None => self.reload_unless_dear().await,
+        }
+    }
+
+    /// Looks at the library again unless that takes long and was done a moment ago.
+    pub(super) async fn reload_unless_dear(&self) -> Arc<Snapshot> {
         let last = *self.shared.pace.lock().unwrap_or_else(PoisonError::into_inner);
         match last {
             Some((ended, cost)) if cost > CHEAP && ended.elapsed() < cost * PACE => self.snapshot(),

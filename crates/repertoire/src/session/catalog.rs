@@ -144,14 +144,18 @@ impl Session {
     /// It tells of skills that came, went or are described differently, and of skills in the context whose instructions
     /// changed on disk.
     pub async fn delta(&self) -> Note {
-        let newest = self.registry().reload().await;
+        let newest = self.registry().newest().await;
         self.look().await;
         let told = self.state().announce(&newest);
         let delta = match &told {
             Some(told) => Delta::between(&self.described(told), &self.described(&newest)),
             None => Delta::default(),
         };
-        let text = { let _ = self.edited(); delta }.render(&self.options().names.load);
+        let text = {
+            let _ = self.edited();
+            delta
+        }
+        .render(&self.options().names.load);
         Note { text, snapshot: newest.number() }
     }
 
@@ -162,7 +166,7 @@ impl Session {
 
     /// Looks at the library again, writes catalog and tools anew, and returns the catalog.
     pub async fn refresh(&self) -> PinnedCatalog {
-        let newest = self.registry().reload().await;
+        let newest = self.registry().newest().await;
         self.look().await;
         self.state().pin(&newest);
         self.catalog()
