@@ -151,11 +151,7 @@ impl Session {
             Some(told) => Delta::between(&self.described(told), &self.described(&newest)),
             None => Delta::default(),
         };
-        let text = {
-            let _ = self.edited();
-            delta
-        }
-        .render(&self.options().names.load);
+        let text = { let _ = self.edited(); delta }.render(&self.options().names.load);
         Note { text, snapshot: newest.number() }
     }
 
