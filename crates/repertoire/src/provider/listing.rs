@@ -24,17 +24,17 @@ impl Locator {
     }
 }
 
-/// One skill of a [`Listing`].
+/// One skill of a [`Listing`]; a copy shares everything with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     /// The provider's handle for it.
     pub locator: Locator,
     /// Where a person finds it: for the file system, the path of its directory.
-    pub path: String,
+    pub path: Arc<str>,
     /// The name of its `SKILL.md` within the skill, which some spell differently.
     pub manifest_file: Cow<'static, str>,
     /// What tells whether two sources lead to the very same skill; for the file system, its resolved directory.
-    pub identity: Option<String>,
+    pub identity: Option<Arc<str>>,
     /// Its `SKILL.md`, taken apart; shared by every snapshot that holds it.
     pub document: Arc<Document>,
 }

@@ -278,9 +278,9 @@ impl Scanner<'_> {
         };
         let listed = Listed {
             locator: Locator::new(place.relative),
-            path: self.shown.join(place.relative),
+            path: self.shown.join(place.relative).into(),
             manifest_file,
-            identity: Some(identity),
+            identity: Some(identity.into()),
             document: Arc::new(document),
         };
         Found { listed, home: place.home.clone(), stamp, remembered: None }
