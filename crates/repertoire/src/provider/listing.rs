@@ -1,6 +1,6 @@
 //! What a source holds: skills, and the files of a skill.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 use std::sync::Arc;
 
 use repertoire_model::{Diagnostic, Document, FileEntry};
@@ -20,6 +20,12 @@ impl Locator {
 
     /// Returns the text the provider gave it.
     pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Borrow<str> for Locator {
+    fn borrow(&self) -> &str {
         &self.0
     }
 }
