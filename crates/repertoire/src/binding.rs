@@ -185,7 +185,7 @@ fn named<'a>(snapshot: &'a Snapshot, agent: &Agent, id: &str) -> Result<&'a Entr
         Lookup::Found(entry) => Ok(entry),
         Lookup::Quarantined(entry) => {
             let diagnostics = entry.diagnostics().cloned().collect();
-            Err(invalid(agent, format!("the skill `{id}` is quarantined")).at(&entry.path).with(diagnostics))
+            Err(invalid(agent, format!("the skill `{id}` is quarantined")).at(&*entry.path).with(diagnostics))
         }
         Lookup::Unknown(names) => near(&names),
     }

@@ -297,7 +297,7 @@ fn active<'a>(
         }
         Lookup::Quarantined(entry) if entry.name() == role && is_seen(entry) => {
             let diagnostics = entry.diagnostics().cloned().collect();
-            Err(Error::new(ErrorKind::InvalidSkill).about(role.as_str()).at(&entry.path).with(diagnostics))
+            Err(Error::new(ErrorKind::InvalidSkill).about(role.as_str()).at(&*entry.path).with(diagnostics))
         }
         _ => Ok(None),
     }

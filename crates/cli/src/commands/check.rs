@@ -136,7 +136,7 @@ fn depth_of_skills(context: &Context, directory: &Path, policy: &Policy) -> Opti
     let registry = Registry::open_for_inspection(vec![Arc::new(provider)], policy.clone());
     let snapshot = pollster::block_on(registry).snapshot();
     let depth =
-        |entry: &Entry| Some(Path::new(&entry.path).strip_prefix(directory).ok()?.components().count());
+        |entry: &Entry| Some(Path::new(&*entry.path).strip_prefix(directory).ok()?.components().count());
     snapshot.entries().iter().filter_map(depth).min()
 }
 

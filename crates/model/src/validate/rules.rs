@@ -49,6 +49,7 @@ rules! {
     FileEncoding "file-encoding" [E E E E E] "SKILL.md is not UTF-8";
     FileTooLarge "file-too-large" [E E E E E] "a file is larger than the limit";
     FileUnreadable "file-unreadable" [E E E E E] "a file or directory cannot be read";
+    LastGood "last-good" [W W W W W] "the file on disk is broken; the last good version is in force";
     ManifestCase "manifest-case" [W E I - E] "the file is not spelled exactly SKILL.md";
     ManifestMissing "manifest-missing" [E E E E E] "the directory has no SKILL.md";
     FrontmatterMissing "frontmatter-missing" [W E I - E] "SKILL.md has no frontmatter";

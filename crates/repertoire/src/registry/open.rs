@@ -232,13 +232,13 @@ impl Registry {
 
     /// Returns the skill with its text, as it is now.
     pub async fn get(&self, entry: &Entry) -> Result<Skill, Error> {
-        let gone = || Error::new(ErrorKind::SkillNotFound).about(entry.name().as_str()).at(&entry.path);
+        let gone = || Error::new(ErrorKind::SkillNotFound).about(entry.name().as_str()).at(&*entry.path);
         self.provider(entry)?.get(&entry.locator).await?.ok_or_else(gone)
     }
 
     /// Returns the skill with its text and its files, as it is now.
     pub async fn open_skill(&self, entry: &Entry) -> Result<OpenedSkill, Error> {
-        let gone = || Error::new(ErrorKind::SkillNotFound).about(entry.name().as_str()).at(&entry.path);
+        let gone = || Error::new(ErrorKind::SkillNotFound).about(entry.name().as_str()).at(&*entry.path);
         self.provider(entry)?.open(&entry.locator).await?.ok_or_else(gone)
     }
 

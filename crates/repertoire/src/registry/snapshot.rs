@@ -28,7 +28,7 @@ pub struct Route {
     /// The source that leads there.
     pub source: Arc<str>,
     /// The path it leads there by.
-    pub path: String,
+    pub path: Arc<str>,
 }
 
 /// One skill of a snapshot.
@@ -37,9 +37,9 @@ pub struct Entry {
     /// The source it comes from.
     pub source: Arc<str>,
     /// Where a person finds it.
-    pub path: String,
+    pub path: Arc<str>,
     /// The same without links, where it lies in a file system.
-    pub resolved: Option<String>,
+    pub resolved: Option<Arc<str>>,
     /// How its `SKILL.md` is spelled.
     pub manifest_file: Cow<'static, str>,
     /// What became of it.
@@ -227,7 +227,7 @@ impl Snapshot {
             None => Ok(()),
             Some((entry, diagnostic)) => Err(Error::new(ErrorKind::Refused)
                 .about(entry.name().as_str())
-                .at(&entry.path)
+                .at(&*entry.path)
                 .with(vec![diagnostic.clone()])),
         }
     }
