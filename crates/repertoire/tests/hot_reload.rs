@@ -2,7 +2,11 @@
 //!
 //! Nothing here is about time: conditions are waited for, with a deadline that only a broken watcher reaches.
 
-#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "tests change the files of skills themselves")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "tests change the files of skills themselves"
+)]
 #![cfg(unix)]
 
 use std::fs;
@@ -14,7 +18,8 @@ use std::time::{Duration, Instant, SystemTime};
 use repertoire::registry::Aspect;
 use repertoire::registry::watch::{Following, PollReason};
 use repertoire::{
-    Change, FsOptions, FsProvider, Lookup, Policy, Registry, ReloadMode, ReloadOptions, Snapshot, Subscription, Watcher,
+    Change, FsOptions, FsProvider, Lookup, Policy, Registry, ReloadMode, ReloadOptions, Snapshot,
+    Subscription, Watcher,
 };
 use tempfile::TempDir;
 
@@ -29,7 +34,9 @@ struct Library {
 }
 
 fn text(name: &str, body: &str) -> String {
-    format!("---\nname: {name}\ndescription: Does {name} things. Use when {name} is asked for.\n---\n{body}\n")
+    format!(
+        "---\nname: {name}\ndescription: Does {name} things. Use when {name} is asked for.\n---\n{body}\n"
+    )
 }
 
 fn write(root: &Path, name: &str, body: &str) {
@@ -167,7 +174,11 @@ fn a_renamed_skill_is_seen() {
     // Another skill takes its place.
     write(&root, "alpha", "# New");
     library.until_names(&["alpha", "beta", "omega"]);
-    fs::write(root.join("omega/SKILL.md"), "---\nname: omega\ndescription: Does more. Use when asked.\n---\n").unwrap();
+    fs::write(
+        root.join("omega/SKILL.md"),
+        "---\nname: omega\ndescription: Does more. Use when asked.\n---\n",
+    )
+    .unwrap();
     library.until("the edit", |snapshot| description(snapshot, "omega").starts_with("Does more"));
 }
 
@@ -228,7 +239,11 @@ fn a_linked_skill_is_followed_where_it_lies() {
     write(&elsewhere, "gamma", "# Gamma");
     symlink(elsewhere.join("gamma"), library.root().join("gamma")).unwrap();
     library.until_names(&["alpha", "beta", "gamma"]);
-    fs::write(elsewhere.join("gamma/SKILL.md"), "---\nname: gamma\ndescription: Does more. Use when asked.\n---\n").unwrap();
+    fs::write(
+        elsewhere.join("gamma/SKILL.md"),
+        "---\nname: gamma\ndescription: Does more. Use when asked.\n---\n",
+    )
+    .unwrap();
     library.until("the edit", |snapshot| description(snapshot, "gamma").starts_with("Does more"));
     fs::remove_file(library.root().join("gamma")).unwrap();
     library.until_names(&["alpha", "beta"]);
@@ -252,18 +267,24 @@ fn a_checkout_of_many_skills_is_one_change() {
     const MANY: usize = 500;
     let mut library = Library::new(patient());
     let number = library.registry.snapshot().number();
+    // They are made ready elsewhere, so that a slow disk does not make two batches of them.
+    let ready = library.directory.path().join("ready");
+    let name = |index: usize| format!("skill-{index:03}");
+    (0..MANY).for_each(|index| write(&ready, &name(index), "# One of many"));
     for index in 0..MANY {
-        write(&library.root(), &format!("skill-{index:03}"), "# One of many");
+        fs::rename(ready.join(name(index)), library.root().join(name(index))).unwrap();
     }
     fs::remove_dir_all(library.root().join("alpha")).unwrap();
     let change = library.change();
     assert_eq!((change.added.len(), change.removed.len()), (MANY, 1));
     assert_eq!(change.before.number(), number);
     // All of them are replaced, as another branch would.
+    let old = library.directory.path().join("old");
+    fs::create_dir(&old).unwrap();
+    (0..MANY).for_each(|index| write(&ready, &name(index), "# Of another branch"));
     for index in 0..MANY {
-        let directory = library.root().join(format!("skill-{index:03}"));
-        fs::remove_dir_all(&directory).unwrap();
-        write(&library.root(), &format!("skill-{index:03}"), "# Of another branch");
+        fs::rename(library.root().join(name(index)), old.join(name(index))).unwrap();
+        fs::rename(ready.join(name(index)), library.root().join(name(index))).unwrap();
     }
     let change = library.change();
     assert_eq!((change.added.len(), change.removed.len(), change.changed.len()), (0, 0, MANY));
@@ -286,6 +307,7 @@ fn a_build_inside_a_skill_keeps_nothing_waiting() {
             fs::write(&path, number.to_string()).unwrap();
             fs::create_dir_all(directory.join("target/debug")).unwrap();
             fs::write(directory.join("target/debug/out"), "x").unwrap();
+            std::thread::sleep(Duration::from_millis(1));
             if number % 7 == 0 {
                 fs::remove_file(path).unwrap();
                 fs::remove_dir_all(directory.join("target")).unwrap();
@@ -295,7 +317,11 @@ fn a_build_inside_a_skill_keeps_nothing_waiting() {
     assert!(Arc::ptr_eq(&before, &pollster::block_on(library.registry.newest())));
     write(&library.root(), "gamma", "# Gamma");
     library.until_names(&["alpha", "beta", "gamma"]);
-    fs::write(library.root().join("alpha/SKILL.md"), "---\nname: alpha\ndescription: Does more. Use when asked.\n---\n").unwrap();
+    fs::write(
+        library.root().join("alpha/SKILL.md"),
+        "---\nname: alpha\ndescription: Does more. Use when asked.\n---\n",
+    )
+    .unwrap();
     library.until("the edit", |snapshot| description(snapshot, "alpha").starts_with("Does more"));
     stop.send(()).unwrap();
     build.join().unwrap();
@@ -308,7 +334,11 @@ fn what_is_polled_is_seen_as_well() {
     assert_eq!(library.watcher.state()[0].following, Following::Polling(PollReason::Chosen));
     write(&library.root(), "gamma", "# Gamma");
     library.until_names(&["alpha", "beta", "gamma"]);
-    fs::write(library.root().join("alpha/SKILL.md"), "---\nname: alpha\ndescription: Does more. Use when asked.\n---\n").unwrap();
+    fs::write(
+        library.root().join("alpha/SKILL.md"),
+        "---\nname: alpha\ndescription: Does more. Use when asked.\n---\n",
+    )
+    .unwrap();
     library.until("the edit", |snapshot| description(snapshot, "alpha").starts_with("Does more"));
     fs::remove_dir_all(library.root().join("beta")).unwrap();
     library.until_names(&["alpha", "gamma"]);
@@ -317,10 +347,13 @@ fn what_is_polled_is_seen_as_well() {
 
 #[test]
 fn a_library_larger_than_the_budget_is_polled_and_that_is_said() {
-    let options = ReloadOptions { max_watches: 2, poll: Duration::from_millis(20), ..ReloadOptions::default() };
+    let options =
+        ReloadOptions { max_watches: 2, poll: Duration::from_millis(20), ..ReloadOptions::default() };
     let library = Library::new(options);
     let state = library.watcher.state();
-    let Following::Polling(PollReason::Budget { needed, budget: 2 }) = &state[0].following else { panic!("{state:?}") };
+    let Following::Polling(PollReason::Budget { needed, budget: 2 }) = &state[0].following else {
+        panic!("{state:?}")
+    };
     assert!(*needed >= 3);
     let problems = library.watcher.problems();
     assert_eq!(problems.len(), 1);
@@ -351,7 +384,8 @@ fn a_small_source_is_watched_though_a_large_one_has_no_room() {
 #[test]
 fn whoever_asks_for_the_newest_snapshot_sees_what_was_written_before() {
     // The batch would stay open for a minute; who asks does not wait for it.
-    let library = Library::new(ReloadOptions { debounce: Duration::from_secs(60), ..ReloadOptions::default() });
+    let library =
+        Library::new(ReloadOptions { debounce: Duration::from_secs(60), ..ReloadOptions::default() });
     for index in 0..20 {
         write(&library.root(), &format!("skill-{index:02}"), "# Fresh");
         let newest = pollster::block_on(library.registry.newest());
@@ -368,15 +402,19 @@ fn whoever_asks_for_the_newest_snapshot_sees_what_was_written_before() {
 
 #[test]
 fn a_lazy_library_is_looked_at_on_use_and_not_within_the_cooldown() {
-    let library =
-        Library::new(ReloadOptions { cooldown: Duration::from_secs(3_600), ..ReloadOptions::of(ReloadMode::Lazy) });
+    let library = Library::new(ReloadOptions {
+        cooldown: Duration::from_secs(3_600),
+        ..ReloadOptions::of(ReloadMode::Lazy)
+    });
     let session = library.registry.session_blocking(None).unwrap();
     write(&library.root(), "gamma", "# Gamma");
     let call = || session.call_blocking("load_skill", &serde_json::json!({"name": "gamma"}));
     assert!(call().is_error(), "the cooldown is not over");
     assert_eq!(session.delta_blocking().text, "");
-    let _watcher =
-        library.registry.watch(ReloadOptions { cooldown: Duration::ZERO, ..ReloadOptions::of(ReloadMode::Lazy) }).unwrap();
+    let _watcher = library
+        .registry
+        .watch(ReloadOptions { cooldown: Duration::ZERO, ..ReloadOptions::of(ReloadMode::Lazy) })
+        .unwrap();
     assert_eq!(names(&library.registry.snapshot()), ["alpha", "beta"], "nobody used it yet");
     session.call_blocking("load_skill", &serde_json::json!({"name": "alpha"}));
     assert_eq!(names(&library.registry.snapshot()), ["alpha", "beta", "gamma"]);
@@ -403,7 +441,10 @@ fn nothing_is_left_of_a_watcher_that_is_dropped() {
     let watches = || {
         let entries = fs::read_dir("/proc/self/fdinfo").into_iter().flatten().flatten();
         let texts = entries.filter_map(|entry| fs::read_to_string(entry.path()).ok());
-        texts.flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>()).filter(|line| line.starts_with("inotify wd:")).count()
+        texts
+            .flat_map(|text| text.lines().map(str::to_owned).collect::<Vec<_>>())
+            .filter(|line| line.starts_with("inotify wd:"))
+            .count()
     };
     let directory = tempfile::tempdir().unwrap();
     (0..40).for_each(|index| write(directory.path(), &format!("skill-{index:02}"), "# One of many"));

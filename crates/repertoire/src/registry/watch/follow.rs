@@ -55,7 +55,8 @@ impl Follower {
             if waiting.is_empty() {
                 let due = self.batch_due();
                 if self.told.lost || due.is_some_and(|due| due <= Instant::now()) {
-                    self.settle();
+                    // What comes to light by that is a batch of its own: it may be the beginning of more.
+                    self.look_once();
                 }
             } else {
                 // Whatever happened before they asked is told by now; it is only to be listened to.
@@ -101,17 +102,23 @@ impl Follower {
     /// Looks at what was told of, and at what comes to light by that.
     fn settle(&mut self) {
         for _ in 0..MAX_ROUNDS {
-            if std::mem::take(&mut self.told.lost) {
-                self.told.batch.take();
-                self.look_at_all();
-            } else if !self.told.batch.is_empty() {
-                let changes = self.told.batch.take();
-                self.look_at(&changes);
-            } else if self.told.stale.is_empty() {
+            if !self.told.lost && self.told.batch.is_empty() && self.told.stale.is_empty() {
                 return;
             }
-            self.point();
+            self.look_once();
         }
+    }
+
+    /// Looks at what was told of, and watches what there is now.
+    fn look_once(&mut self) {
+        if std::mem::take(&mut self.told.lost) {
+            self.told.batch.take();
+            self.look_at_all();
+        } else if !self.told.batch.is_empty() {
+            let changes = self.told.batch.take();
+            self.look_at(&changes);
+        }
+        self.point();
     }
 
     /// Looks at what may have changed.
@@ -143,7 +150,7 @@ impl Follower {
         let now = Instant::now();
         if self.sources.iter().any(|source| source.pace.due() <= now) {
             self.look_at_all();
-            self.settle();
+            self.point();
         }
     }
 

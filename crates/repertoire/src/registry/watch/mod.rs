@@ -18,5 +18,5 @@ mod watcher;
 
 pub(super) use attention::Attention;
 pub use options::{MAX_WATCHES, ReloadMode, ReloadOptions};
-pub use state::{Following, SourceState};
+pub use state::{Following, PollReason, SourceState};
 pub use watcher::Watcher;
