@@ -137,7 +137,8 @@ impl Points {
         }
         let (mut heard, mut meant) = (false, false);
         let mut gone: Vec<WatchId> = Vec::new();
-        let now = Instant::now();
+        // It is the time when they are heard, not when somebody began to listen.
+        let mut time = None;
         let all = self.events.wait(timeout, |notice| {
             heard = true;
             let Some(notice) = notice else {
@@ -154,6 +155,7 @@ impl Points {
                 let weight = weigh(&notice, &used.subject);
                 if weight != Weight::None {
                     meant = true;
+                    let now = *time.get_or_insert_with(Instant::now);
                     told.batch.add(used.provider, changes_of(&used.subject), weight, now);
                 }
                 if is_gone {
