@@ -30,7 +30,10 @@ pub(crate) struct SessionArgs {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SessionArgs) -> Result<Exit, CliError> {
     let options = context.session_options(args.render.as_deref());
-    let mut conversation = Conversation::new(context.session(options, args.agent.as_deref())?);
+    let session = context.session(options, args.agent.as_deref())?;
+    // What changes meanwhile is known by the time that somebody asks.
+    let _watcher = context.follow(session.registry());
+    let mut conversation = Conversation::new(session);
     let mut lines = Lines::new(std::io::stdin().lock());
     loop {
         let answer = match lines.next_line()? {
