@@ -1,6 +1,7 @@
 //! All sources together: providers merged by precedence under a policy, published as numbered snapshots.
 
 mod open;
+mod listings;
 mod builder;
 mod snapshot;
 mod catalog;

@@ -25,11 +25,12 @@ const MAX_REASONS: usize = 3;
 /// The most characters of a reason that are told.
 const MAX_REASON_CHARS: usize = 160;
 
-/// Returns whether `document`, made of a file of `length` bytes that are not blank, is no version that could follow `good`.
+/// Returns whether `document`, made of a file of `length` bytes without blanks, is no version that could follow `good`.
 ///
 /// A file that is empty is one that is about to be written, unless it always was.
 pub(super) fn is_broken(document: &Document, length: usize, good: &Document) -> bool {
-    document.standing != Standing::Sound || (length == 0 && good.body.offset + good.body.length > 0)
+    let was_empty = good.body.offset == 0 && good.description.is_empty();
+    document.standing != Standing::Sound || (length == 0 && !was_empty)
 }
 
 /// Returns how many bytes of `file` are left without blanks at its ends.

@@ -133,32 +133,48 @@ impl Follower {
         self.told.stale.extend(changes.iter().filter(moved).map(|(provider, _)| *provider));
     }
 
-    /// Looks at everything.
+    /// Looks at everything, and makes one snapshot of it.
     fn look_at_all(&mut self) {
         let (meter, started) = (Meter::start(), Instant::now());
         pollster::block_on(self.registry.reload());
         let (now, cost) = (Instant::now(), meter.cost());
         self.looked = Some((now, started.elapsed()));
         self.told.stale.extend(0..self.sources.len());
-        for source in &mut self.sources {
-            source.pace.looked(now, cost);
+        self.sources.iter_mut().for_each(|source| source.pace.looked(now, cost));
+    }
+
+    /// Looks at everything in these sources.
+    fn look_at_sources(&mut self, positions: &[usize]) {
+        for position in positions {
+            let (meter, started) = (Meter::start(), Instant::now());
+            pollster::block_on(self.registry.reload_sources([*position]));
+            let now = Instant::now();
+            self.looked = Some((now, started.elapsed()));
+            self.told.stale.insert(*position);
+            self.sources[*position].pace.looked(now, meter.cost());
         }
     }
 
     /// Looks at what is polled or swept, where that is due.
     fn look_where_due(&mut self) {
         let now = Instant::now();
-        if self.sources.iter().any(|source| source.pace.due() <= now) {
-            self.look_at_all();
+        let is_due = |position: &usize| self.sources[*position].pace.due() <= now;
+        let due: Vec<usize> = (0..self.sources.len()).filter(is_due).collect();
+        if !due.is_empty() {
+            self.look_at_sources(&due);
             self.point();
         }
     }
 
     /// Looks at what is polled because somebody wants to know now, unless that was done a moment ago.
     fn look_at_polled(&mut self) {
-        if self.sources.iter().any(|source| matches!(source.following, Following::Polling(_))) {
-            pollster::block_on(self.registry.reload_unless_dear());
-        }
+        let now = Instant::now();
+        let is_wanted = |position: &usize| {
+            let source = &self.sources[*position];
+            matches!(source.following, Following::Polling(_)) && source.pace.is_worth(now)
+        };
+        let wanted: Vec<usize> = (0..self.sources.len()).filter(is_wanted).collect();
+        self.look_at_sources(&wanted);
     }
 
     /// Watches the directories that the sources whose directories changed have now.

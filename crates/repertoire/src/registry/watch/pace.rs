@@ -6,6 +6,10 @@ use std::time::{Duration, Instant};
 pub(super) const POLL_SHARE: u32 = 500;
 /// The same for sweeps, which only make sure that no event was missed.
 pub(super) const SWEEP_SHARE: u32 = 1_000;
+/// The same for looks that somebody asks for.
+const ASKED_SHARE: u32 = 10;
+/// A look that takes no longer than this is not worth waiting for.
+const CHEAP: Duration = Duration::from_millis(5);
 /// How many of the last looks count: a busy process makes one of them look dearer than it is.
 const REMEMBERED: usize = 4;
 
@@ -15,13 +19,14 @@ pub(super) struct Pace {
     interval: Duration,
     share: u32,
     costs: Vec<Duration>,
+    looked: Option<Instant>,
     due: Instant,
 }
 
 impl Pace {
     /// Returns a pace of one look every `interval`, or less often where a look costs more than one `share`th of it.
     pub(super) fn new(interval: Duration, share: u32, now: Instant) -> Self {
-        Self { interval, share, costs: Vec::new(), due: now + interval }
+        Self { interval, share, costs: Vec::new(), looked: None, due: now + interval }
     }
 
     /// Returns when the next look is due.
@@ -35,13 +40,25 @@ impl Pace {
             self.costs.remove(0);
         }
         self.costs.push(cost);
+        self.looked = Some(now);
         self.due = now + self.interval();
+    }
+
+    /// Returns whether somebody who wants to know at `now` may have a look, so that no more than a tenth of the time goes
+    /// into looking however often anybody wants to know.
+    pub(super) fn is_worth(&self, now: Instant) -> bool {
+        let cost = self.cost();
+        cost <= CHEAP
+            || self.looked.is_none_or(|looked| now.saturating_duration_since(looked) >= cost * ASKED_SHARE)
+    }
+
+    fn cost(&self) -> Duration {
+        self.costs.iter().min().copied().unwrap_or_default()
     }
 
     /// Returns how long after a look the next one is.
     pub(super) fn interval(&self) -> Duration {
-        let cost = self.costs.iter().min().copied().unwrap_or_default();
-        self.interval.max(cost.saturating_mul(self.share))
+        self.interval.max(self.cost().saturating_mul(self.share))
     }
 }
 
@@ -103,6 +120,18 @@ mod tests {
             assert!(share <= 0.002, "{cost:?}: {share}");
             assert_eq!(pace.due() - now, ms(5_000).max(cost * 500));
         }
+    }
+
+    #[test]
+    fn whoever_asks_may_look_unless_that_is_dear() {
+        let start = Instant::now();
+        let mut pace = Pace::new(ms(5_000), POLL_SHARE, start);
+        assert!(pace.is_worth(start));
+        pace.looked(start, ms(5));
+        assert!(pace.is_worth(start));
+        (0..REMEMBERED).for_each(|_| pace.looked(start, ms(40)));
+        assert!(!pace.is_worth(start + ms(399)));
+        assert!(pace.is_worth(start + ms(400)));
     }
 
     #[test]
