@@ -180,8 +180,8 @@ fn a_directory_reached_twice_is_one_skill_with_two_routes() {
     for entry in snapshot.entries() {
         assert_eq!((&*entry.source, entry.state), ("first", State::Active));
         let also: Vec<(&str, &str)> =
-            entry.also.iter().map(|route| (&*route.source, route.path.as_str())).collect();
-        assert_eq!(also, [("second", entry.path.as_str())]);
+            entry.also.iter().map(|route| (&*route.source, &*route.path)).collect();
+        assert_eq!(also, [("second", &*entry.path)]);
     }
 }
 
