@@ -264,7 +264,7 @@ impl Host {
     /// Cuts results off. Of those that no longer hold all of an answer only the bodies count that are whole nevertheless.
     fn truncate(&mut self, cut: u32, kept: usize) {
         for (index, exchange) in self.transcript.iter_mut().enumerate() {
-            if exchange.is_call && cut >> (index % 32) & 1 == 1 {
+            if exchange.is_call && !exchange.is_cut && cut >> (index % 32) & 1 == 1 {
                 let text = exchange.result().as_str().unwrap_or_default().to_owned();
                 let short = text.get(..kept).unwrap_or(&text);
                 if short.len() < text.len() {
@@ -389,6 +389,8 @@ impl Host {
             }
             Event::Remove(skill) => self.ledger.removed(&name(skill)),
             Event::Compact { kept, is_observed } => {
+                // A host whose results were cut cannot name what is left.
+                let is_observed = is_observed || self.transcript.iter().any(|exchange| exchange.is_cut);
                 let mut index = 0;
                 self.transcript.retain(|_| {
                     index += 1;
