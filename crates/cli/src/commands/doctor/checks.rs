@@ -39,6 +39,7 @@ pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
     }
     checks.cache(&context);
     checks.events(&context);
+    checks.following(&context);
     checks.ok("reading", READING);
     checks.library(&context, &library);
     checks.0
