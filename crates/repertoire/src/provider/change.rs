@@ -10,7 +10,9 @@ use super::Locator;
 pub struct Changes {
     /// Whether entries of the source itself came or went.
     pub root: bool,
-    /// The skills in whose directories something was touched.
+    /// The skills in whose directories something was touched, and entries of the source that came or went, as far as known.
+    ///
+    /// These are read again whatever their times say. What is no skill (any more) does no harm.
     pub skills: BTreeSet<Locator>,
 }
 
@@ -43,6 +45,6 @@ pub enum Subject {
     Root,
     /// The way to the source: the nearest directory above a root that does not exist, or one that holds a link to it.
     Above,
-    /// A skill.
+    /// A skill, or a directory that may become one.
     Skill(Locator),
 }

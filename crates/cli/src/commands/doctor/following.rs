@@ -29,10 +29,7 @@ impl Checks {
             self.add(Status::Warn, "reload", problem.diagnostic.message, problem.diagnostic.help.as_deref());
         }
         let state = watcher.state();
-        let watched: usize = state
-            .iter()
-            .map(|source| if let Following::Watching(count) = source.following { count } else { 0 })
-            .sum();
+        let watched = watcher.watches();
         let polled = state.iter().filter(|source| matches!(source.following, Following::Polling(_))).count();
         let polled = if polled == 0 { String::new() } else { format!(", {polled} sources polled") };
         match watched {

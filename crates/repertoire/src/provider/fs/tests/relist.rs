@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use repertoire_model::{Severity, Standing};
 
 use super::*;
+use crate::Registry;
 use crate::provider::{Changes, Subject, WatchPoint};
 
 fn relist(provider: &FsProvider, changes: &Changes) -> Listing {
@@ -401,12 +402,17 @@ proptest! {
         };
         let (whole, partial) = (new(), new());
         prop_assert_eq!(list(&whole), list(&partial));
+        let open = || block_on(Registry::open_for_inspection(vec![Arc::new(new())], Policy::default()));
+        let (reloaded, changed) = (open(), open());
         for steps in rounds {
             let names = steps.iter().flat_map(|step| step.take(root.path())).collect();
             let listing = list(&whole);
             let changes = told(root.path(), &names);
             prop_assert_eq!(&relist(&partial, &changes), &listing, "{:?}", steps);
+            let snapshot = block_on(reloaded.reload());
+            prop_assert!(block_on(changed.reload_changed(&[(0, changes)])).is_same_as(&snapshot));
             // Nothing changed since.
+            prop_assert_eq!(block_on(reloaded.reload()).number(), snapshot.number());
             prop_assert_eq!(&relist(&partial, &Changes::default()), &listing);
             prop_assert_eq!(&relist(&partial, &root_changed()), &listing);
             prop_assert_eq!(&list(&whole), &listing);
