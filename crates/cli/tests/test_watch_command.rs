@@ -64,7 +64,9 @@ fn changes_are_told_as_they_are_seen() {
     let watching = Watching::start(&sandbox, &["watch"]);
     let heading = watching.line();
     assert!(heading.starts_with("following 2 skills, "), "{heading}");
-    while !watching.line().contains(".agents/skills: 3 directories watched") {}
+    assert_eq!(watching.line(), "  project:.agents/skills: 3 directories watched");
+    let line = watching.line();
+    assert!(line.ends_with(" sources without skills so far, watched"), "{line}");
     sandbox.write(".agents/skills/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
     let lines = watching.change();
     assert_eq!(lines[0], "+ gamma");

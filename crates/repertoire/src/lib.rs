@@ -50,3 +50,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guides/embedding.md")]
 struct Embedding;
+
+/// Keeps the examples of the guide true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guides/hot-reload.md")]
+struct HotReload;

@@ -123,7 +123,12 @@ fn begin(ui: &mut Ui, registry: &Registry, watcher: &Watcher, tokens: usize) -> 
     let heading = format!("following {skills} {}, {tokens} tokens in the catalog", plural(skills, "skill"));
     let heading = ui.paint(Style::Heading, &heading);
     writeln!(ui.out(), "{heading}")?;
-    for SourceState { source, following } in state {
+    let is_silent = |state: &SourceState| {
+        let is_empty = !snapshot.entries().iter().any(|entry| entry.source == state.source);
+        is_empty && matches!(state.following, Following::Watching(_))
+    };
+    let (silent, told): (Vec<SourceState>, Vec<SourceState>) = state.into_iter().partition(is_silent);
+    for SourceState { source, following } in told {
         let how = match following {
             Following::Watching(count) => {
                 let directories = if count == 1 { "directory" } else { "directories" };
@@ -136,6 +141,12 @@ fn begin(ui: &mut Ui, registry: &Registry, watcher: &Watcher, tokens: usize) -> 
             Following::Not => "not followed".to_owned(),
         };
         let line = ui.paint(Style::Faint, &escape(&format!("  {source}: {how}")));
+        writeln!(ui.out(), "{line}")?;
+    }
+    if !silent.is_empty() {
+        let sources = plural(silent.len(), "source");
+        let line =
+            ui.paint(Style::Faint, &format!("  {} {sources} without skills so far, watched", silent.len()));
         writeln!(ui.out(), "{line}")?;
     }
     for problem in watcher.problems() {

@@ -201,7 +201,7 @@ impl Follower {
             source: self.registry.providers()[index].label().into(),
             following: source.following.clone(),
         };
-        self.board.post(self.sources.iter().enumerate().map(state).collect());
+        self.board.post(self.sources.iter().enumerate().map(state).collect(), self.points.total());
     }
 
     /// Watches the directories of a source, where that can be done, and returns how it is followed now.

@@ -123,6 +123,11 @@ impl Points {
         });
     }
 
+    /// Returns how many directories are watched.
+    pub(super) fn total(&self) -> usize {
+        self.uses.len()
+    }
+
     /// Returns how many directories are watched for `provider`.
     pub(super) fn count(&self, provider: usize) -> usize {
         self.uses.values().filter(|uses| uses.iter().any(|used| used.provider == provider)).count()

@@ -85,6 +85,7 @@ pub(super) struct Board {
 #[derive(Debug, Default)]
 struct Posted {
     sources: Vec<SourceState>,
+    watches: usize,
     is_ready: bool,
 }
 
@@ -93,9 +94,15 @@ impl Board {
         self.posted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says how the sources are followed.
-    pub(super) fn post(&self, sources: Vec<SourceState>) {
-        self.posted().sources = sources;
+    /// Says how the sources are followed, with so many watches in all.
+    pub(super) fn post(&self, sources: Vec<SourceState>, watches: usize) {
+        let mut posted = self.posted();
+        (posted.sources, posted.watches) = (sources, watches);
+    }
+
+    /// Returns how many watches there are.
+    pub(super) fn watches(&self) -> usize {
+        self.posted().watches
     }
 
     /// Says that from now on nothing is missed.

@@ -57,6 +57,7 @@ impl Registry {
             sources
                 .map(|provider| SourceState { source: provider.label().into(), following: following.clone() })
                 .collect(),
+            0,
         );
         board.ready();
         self.attention().begin(options, None, Arc::clone(&board));
@@ -92,6 +93,11 @@ impl Watcher {
     /// Returns how each source is followed, in order of precedence; nothing before the watcher is ready.
     pub fn state(&self) -> Vec<SourceState> {
         self.board.sources()
+    }
+
+    /// Returns how many directories are watched in all; one that several sources share counts once.
+    pub fn watches(&self) -> usize {
+        self.board.watches()
     }
 
     /// Waits until no change is missed any more, no longer than `timeout`; returns whether it is so.
