@@ -65,7 +65,9 @@ impl Listings {
         let is_first = held.version == 0;
         let mut is_same = !is_first;
         for Incoming { provider, number, listing } in listings {
-            let Some(last) = held.last.get_mut(provider).filter(|last| last.number < number) else { continue };
+            let Some(last) = held.last.get_mut(provider).filter(|last| last.number < number) else {
+                continue;
+            };
             last.number = number;
             // One that is the same is kept, so that what is shared stays shared.
             if is_first || *last.listing != listing {

@@ -284,7 +284,7 @@ impl Snapshot {
 }
 
 /// Returns the skill of `group`, all of one name, that holds the name for whoever sees what `is_seen` picks.
-pub(crate) fn holder<'s>(group: &'s [Entry], is_seen: impl Fn(&Entry) -> bool) -> Option<&'s Entry> {
+pub(crate) fn holder(group: &[Entry], is_seen: impl Fn(&Entry) -> bool) -> Option<&Entry> {
     group.iter().find(|entry| entry.state != State::Quarantined && is_seen(entry))
 }
 
@@ -335,5 +335,16 @@ fn entry(
     let Listed { locator, path, manifest_file, identity, document } = skill.clone();
     let source = Arc::clone(source);
     let also = Vec::new();
-    Entry { source, path, resolved: identity, manifest_file, state, document, collision, also, provider, locator }
+    Entry {
+        source,
+        path,
+        resolved: identity,
+        manifest_file,
+        state,
+        document,
+        collision,
+        also,
+        provider,
+        locator,
+    }
 }
