@@ -134,7 +134,8 @@ impl Counted {
     }
 
     fn listing(&self) -> BoxFuture<'_, Result<Listing, Error>> {
-        let skills = (0..self.skills.load(Ordering::Relaxed)).map(|number| skill(&format!("counted-{number}")));
+        let skills =
+            (0..self.skills.load(Ordering::Relaxed)).map(|number| skill(&format!("counted-{number}")));
         let provider = MemoryProvider::new("counted", skills.collect());
         Box::pin(async move { provider.list().await })
     }
@@ -275,8 +276,7 @@ fn a_directory_reached_twice_is_one_skill_with_two_routes() {
     assert_eq!(snapshot.entries().len(), crate::testing::library().len());
     for entry in snapshot.entries() {
         assert_eq!((&*entry.source, entry.state), ("first", State::Active));
-        let also: Vec<(&str, &str)> =
-            entry.also.iter().map(|route| (&*route.source, &*route.path)).collect();
+        let also: Vec<(&str, &str)> = entry.also.iter().map(|route| (&*route.source, &*route.path)).collect();
         assert_eq!(also, [("second", &*entry.path)]);
     }
 }

@@ -183,11 +183,12 @@ impl<'a> Memory<'a> {
         let slots = entries.directories.iter().enumerate().map(|(index, name)| {
             // All three are sorted, so that one walk beside the other finds what belongs together.
             let found = seek(&mut skills, |skill| skill.listed.locator.as_str().cmp(name));
-            let is_same = change == RootChange::None || is_exact && {
-                let inode = entries.inodes.get(index).copied().unwrap_or_default();
-                let known = seek(&mut before, |(known, _)| (***known).cmp(name));
-                inode != 0 && known.is_some_and(|(_, known)| *known == inode)
-            };
+            let is_same = change == RootChange::None
+                || is_exact && {
+                    let inode = entries.inodes.get(index).copied().unwrap_or_default();
+                    let known = seek(&mut before, |(known, _)| (***known).cmp(name));
+                    inode != 0 && known.is_some_and(|(_, known)| *known == inode)
+                };
             Slot { found, is_same }
         });
         let slots = slots.collect();
@@ -203,7 +204,10 @@ impl<'a> Memory<'a> {
 
     /// Returns what is known of the directory `relative`, further down, or of the root itself.
     pub(super) fn of(&self, relative: &str) -> Recollection<'a> {
-        Recollection { found: self.known.find(relative), trust: self.trust(relative, self.is_below_same(relative)) }
+        Recollection {
+            found: self.known.find(relative),
+            trust: self.trust(relative, self.is_below_same(relative)),
+        }
     }
 
     /// Returns what is known of the link `relative` below the root.

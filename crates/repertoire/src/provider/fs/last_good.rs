@@ -166,7 +166,10 @@ mod tests {
         assert!(texts.find(&c).is_none());
         assert!(texts.find(&a).is_some() && texts.find(&b).is_some());
         texts.keep(&a, &skill(&"x".repeat(MAX_TEXT_BYTES + 1)), None);
-        assert!(texts.find(&a).is_none(), "a text that is too large is not kept, and not what it was before either");
+        assert!(
+            texts.find(&a).is_none(),
+            "a text that is too large is not kept, and not what it was before either"
+        );
         texts.forget_unless(&b, None);
         assert!(texts.find(&b).is_some());
         texts.forget_unless(&b, Some(Stamp::default()));

@@ -203,9 +203,8 @@ fn are_as_known(root: &Root, known: &Known, changes: &Changes) -> bool {
     let is_as_known = |locator: &Locator| {
         let top = locator.as_str().split('/').next().unwrap_or_default();
         let kind = root.handle.stat(top).ok().map(|(kind, _)| kind);
-        let is_among = |names: &[std::borrow::Cow<'_, str>]| {
-            names.binary_search_by(|name| (**name).cmp(top)).is_ok()
-        };
+        let is_among =
+            |names: &[std::borrow::Cow<'_, str>]| names.binary_search_by(|name| (**name).cmp(top)).is_ok();
         match kind {
             Some(Kind::Directory) => top != ROOT_LOCATOR && is_among(&entries.directories),
             Some(Kind::Link) => is_among(&entries.links),

@@ -47,7 +47,8 @@ impl Source {
     /// Brings the cache up to what is known; `cache` is what it holds, where that was just read.
     pub(super) fn write_cache(&self, cache: Option<&Cache>) {
         let mut state = self.state();
-        let State { known: Some(known), facts, dirty, cache: CacheState { file: Some(file), .. }, .. } = &mut *state
+        let State { known: Some(known), facts, dirty, cache: CacheState { file: Some(file), .. }, .. } =
+            &mut *state
         else {
             return;
         };
@@ -62,7 +63,8 @@ impl Source {
         let cache = cache.or(loaded.as_ref());
         let mine = |locator: &Locator| facts.get(locator).cloned().unwrap_or_default();
         let mut builder = Builder::new(file.key(), None);
-        let remembered = cache.and_then(Cache::root_entries).filter(|entries| entries.stamp == known.entries_stamp);
+        let remembered =
+            cache.and_then(Cache::root_entries).filter(|entries| entries.stamp == known.entries_stamp);
         match (known.entries_stamp, &known.entries, &remembered) {
             (Some(_), Some(entries), _) => builder = Builder::new(file.key(), Some(entries)),
             (Some(_), None, Some(entries)) => builder = Builder::new(file.key(), Some(entries)),
@@ -73,7 +75,9 @@ impl Source {
             let Some(stamp) = found.stamp else { continue };
             let held = cache.and_then(|cache| cache.find(locator.as_str()));
             match held.filter(|held| *held.stamp() == stamp) {
-                Some(held) if dirty.contains(locator) => builder.keep(locator.as_str(), &held, &mine(locator)),
+                Some(held) if dirty.contains(locator) => {
+                    builder.keep(locator.as_str(), &held, &mine(locator))
+                }
                 // What another process remembers is kept.
                 Some(held) => builder.keep(locator.as_str(), &held, &held.facts()),
                 None => builder.add(locator.as_str(), manifest_file, &stamp, &mine(locator), document),

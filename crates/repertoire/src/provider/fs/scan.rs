@@ -314,7 +314,9 @@ impl Scanner<'_> {
                     (file_name, manifest::unreadable(place, rule, &message, help, policy), 0, None)
                 }
                 Manifest::Absent(entries) => return (Visit::default(), entries),
-                Manifest::Unreachable(fault) => return (self.unreachable(place, &fault, known, buffer), None),
+                Manifest::Unreachable(fault) => {
+                    return (self.unreachable(place, &fault, known, buffer), None);
+                }
             };
         let good = known.found.filter(|found| found.is_reached_as(place)).and_then(|found| found.last_good());
         let good = good.filter(|good| last_good::is_broken(&document, length, good));

@@ -162,8 +162,13 @@ fn a_listing_under_way_makes_the_next_one_look_at_everything() {
     block_on(first).unwrap();
 }
 
-const BROKEN: [&[u8]; 5] =
-    [b"", b"\n \n", b"---\nname: a\ndescr", b"---\n- a\n---\n# A\n", b"---\nname: a\ndescription: \xff\n---\n"];
+const BROKEN: [&[u8]; 5] = [
+    b"",
+    b"\n \n",
+    b"---\nname: a\ndescr",
+    b"---\n- a\n---\n# A\n",
+    b"---\nname: a\ndescription: \xff\n---\n",
+];
 
 #[test]
 fn the_last_good_version_stays_until_the_file_is_mended_or_removed() {
@@ -261,7 +266,10 @@ fn changes_show_in_the_root_above_it_and_in_its_skills() {
     let skill = |name: &str| Subject::Skill(Locator::new(name));
     let provider = provider(&home.path().join("current/skills"));
     list(&provider);
-    assert_eq!(provider.watch_points().unwrap(), [WatchPoint { directory: base.clone(), subject: Subject::Above }]);
+    assert_eq!(
+        provider.watch_points().unwrap(),
+        [WatchPoint { directory: base.clone(), subject: Subject::Above }]
+    );
     write_skill(&base, "releases/1/skills/b");
     write_skill(&base, "elsewhere/linked");
     fs::create_dir(base.join("releases/1/skills/empty")).unwrap();
@@ -379,9 +387,8 @@ fn step() -> impl Strategy<Value = Step> {
 fn told(root: &Path, names: &BTreeSet<&str>) -> Changes {
     let target = |name: &str| fs::canonicalize(root.join(name)).ok();
     let touched: Vec<PathBuf> = names.iter().filter_map(|name| target(name)).collect();
-    let is_touched = |name: &&&str| {
-        names.contains(**name) || target(name).is_none_or(|target| touched.contains(&target))
-    };
+    let is_touched =
+        |name: &&&str| names.contains(**name) || target(name).is_none_or(|target| touched.contains(&target));
     let skills = NAMES.iter().filter(is_touched).map(|name| Locator::new(*name)).collect();
     Changes { root: true, skills }
 }
