@@ -40,6 +40,10 @@ impl Watching {
     /// Returns the lines up to the one that ends the account of a change.
     fn change(&self) -> Vec<String> {
         let mut lines = vec![self.line()];
+        // The account of what is followed comes first, a line for each source.
+        while !lines[0].starts_with(['+', '-', '~']) {
+            lines[0] = self.line();
+        }
         while !lines.last().unwrap().starts_with("  catalog ") {
             lines.push(self.line());
         }
