@@ -34,7 +34,7 @@ impl Watching {
 
     /// Returns the next line, which has to come.
     fn line(&self) -> String {
-        self.lines.recv_timeout(Duration::from_secs(20)).expect("a line comes")
+        self.lines.recv_timeout(Duration::from_secs(20)).unwrap()
     }
 
     /// Returns the lines up to the one that ends the account of a change.

@@ -80,7 +80,7 @@ impl Library {
     }
 
     fn change(&mut self) -> Change {
-        self.changes.next_within(DEADLINE).expect("the change is seen")
+        self.changes.next_within(DEADLINE).unwrap()
     }
 
     /// Waits until `is_so`, or fails.
@@ -469,4 +469,21 @@ fn the_clock_of_the_files_does_not_matter() {
     fs::write(&path, "---\nname: alpha\ndescription: Is of old. Use when asked.\n---\n").unwrap();
     fs::OpenOptions::new().write(true).open(&path).unwrap().set_modified(long_ago).unwrap();
     library.until("the edit", |snapshot| description(snapshot, "alpha").starts_with("Is of old"));
+}
+
+#[test]
+fn a_half_written_file_leaves_the_last_good_version() {
+    let mut library = Library::watched();
+    let path = library.root().join("alpha/SKILL.md");
+    fs::write(&path, "---\nname: alpha\ndescription: Does al").unwrap();
+    let change = library.change();
+    assert_eq!(change.changed[0].1, [Aspect::Diagnostics], "{change:?}");
+    assert_eq!(names(&change.after), ["alpha", "beta"]);
+    assert!(description(&change.after, "alpha").starts_with("Does alpha things"));
+    let Lookup::Found(entry) = change.after.find("alpha") else { panic!("alpha is there") };
+    assert!(entry.diagnostics().any(|found| found.rule == repertoire::model::RuleId::LastGood));
+    fs::write(&path, text("alpha", "# Whole again")).unwrap();
+    library.until("the whole file", |snapshot| {
+        matches!(snapshot.find("alpha"), Lookup::Found(entry) if entry.diagnostics().next().is_none())
+    });
 }
