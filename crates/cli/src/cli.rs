@@ -12,7 +12,7 @@ use repertoire_model::Profile;
 
 use crate::commands::{
     call, catalog, check, completions, doctor, explain, files, init, list, migrate, new, prompt, session,
-    show,
+    show, watch,
 };
 use crate::env::{self, Env};
 use crate::{exit::Exit, wire};
@@ -100,6 +100,8 @@ pub(crate) enum Command {
     Call(call::CallArgs),
     /// Opens one session over standard input and output, one JSON object per line
     Session(session::SessionArgs),
+    /// Prints changes of the library as they are seen
+    Watch(watch::WatchArgs),
     /// Prints the system prompt of an agent or of a role
     Prompt(prompt::PromptArgs),
     /// Tells every decision about a skill, or why it is missing

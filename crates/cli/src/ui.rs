@@ -2,6 +2,7 @@
 
 mod escape;
 mod json_list;
+mod progress;
 mod snippet;
 mod style;
 mod table;
@@ -9,6 +10,7 @@ mod table;
 use std::io::{self, BufRead as _, BufWriter, IsTerminal as _, Write};
 
 pub(crate) use escape::{escape, escape_lines};
+pub(crate) use progress::Progress;
 pub(crate) use snippet::{Note, render as render_note};
 pub(crate) use style::Style;
 pub(crate) use table::{Align, Column, Table};

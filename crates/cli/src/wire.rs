@@ -7,7 +7,9 @@ use repertoire::discovery::{self, DiscoveryInput, Presence, Tier};
 use repertoire::event::{JsonlOptions, JsonlSink, Sinks};
 use repertoire::provider::Problem;
 use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope};
-use repertoire::{Entry, Lookup, Provider, Registry, Session, SessionOptions, Snapshot};
+use repertoire::{
+    Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Session, SessionOptions, Snapshot, Watcher,
+};
 use repertoire_model::answer::Render;
 use repertoire_model::{CatalogOptions, Policy, Severity};
 
@@ -17,7 +19,7 @@ use crate::config::{self, LinkTargets, Settings, Trust};
 use crate::env::{self, Env};
 use crate::error::CliError;
 use crate::regular_file;
-use crate::ui::Ui;
+use crate::ui::{Progress, Ui};
 use repertoire::Agent;
 use repertoire::template::MAX_TEMPLATE_BYTES;
 use repertoire_model::text::nearest;
@@ -161,10 +163,38 @@ impl Context {
         let is_there = |place: &&Place| place.presence != Presence::Missing;
         let links = self.link_scope(&places, &policy);
         let providers = self.providers(places.iter().filter(is_there), &links, &policy);
+        let _progress = Progress::start(&self.env, "reading skills");
         let registry = pollster::block_on(Registry::open_for_inspection(providers, policy));
         let snapshot = registry.snapshot();
         problems.extend(snapshot.problems().iter().cloned());
         Library { registry, snapshot, places, problems }
+    }
+
+    /// Reads all skills of all places, those that are not there yet included, to be followed from then on.
+    pub(crate) fn open_to_follow(&self) -> Registry {
+        let policy = self.settings.policy.clone();
+        let (places, _) = self.places(&policy);
+        let links = self.link_scope(&places, &policy);
+        let providers = self.providers(places.iter(), &links, &policy);
+        let _progress = Progress::start(&self.env, "reading skills");
+        pollster::block_on(Registry::open_for_inspection(providers, policy))
+    }
+
+    /// Follows `registry` as configured, for as long as the watcher is kept.
+    ///
+    /// Where the system has no room for that, skills are looked for when they are asked for.
+    pub(crate) fn follow(&self, registry: &Registry) -> Option<Watcher> {
+        registry.watch(self.settings.reload()).ok()
+    }
+
+    /// Returns how somebody who asks for changes follows the library: as configured, but not at leisure.
+    pub(crate) fn eager_reload(&self) -> ReloadOptions {
+        let options = self.settings.reload();
+        let mode = match options.mode {
+            ReloadMode::Poll => ReloadMode::Poll,
+            ReloadMode::Watch | ReloadMode::Lazy | ReloadMode::Off => ReloadMode::Watch,
+        };
+        ReloadOptions { mode, ..options }
     }
 
     /// Returns what reads the skills of `places`.
@@ -224,7 +254,10 @@ impl Context {
         }
         match agent {
             Some(name) if !self.settings.agents.contains_key(name) => Err(self.unknown_agent(name)),
-            agent => Ok(builder.open_blocking()?.session_blocking(agent)?),
+            agent => {
+                let _progress = Progress::start(&self.env, "reading skills");
+                Ok(builder.open_blocking()?.session_blocking(agent)?)
+            }
         }
     }
 

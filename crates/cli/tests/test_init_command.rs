@@ -174,6 +174,27 @@ fn a_commented_file_is_written_once() {
     # Directories whose every sub-directory is a pack of skills. Takes: a list of directories.
     # directories = []
 
+    [reload]
+    # How sessions and servers follow the library: by events of the file system, by polling, on use, or
+    # not at all; see docs/guides/hot-reload.md. Takes: watch, poll, lazy, off.
+    # mode = "watch"
+
+    # The least milliseconds between two polls; more where polling would take over 0.2 % of a core. Takes:
+    # a whole number, 100 to 3600000.
+    # poll_ms = 5000
+
+    # The least milliseconds between two looks at a library that is followed on use. Takes: a whole
+    # number, 0 to 3600000.
+    # cooldown_ms = 2000
+
+    # How many milliseconds it must be quiet before what happened is acted upon, so that a checkout is one
+    # change. Takes: a whole number, 0 to 2000.
+    # debounce_ms = 30
+
+    # The most directories that are watched, at most half of what the system allows a user; sources beyond
+    # that are polled. Takes: a whole number, 0 to 524288.
+    # max_watches = 32768
+
     [binding]
     # What a role's prompt holds of the skill that is the role: its instructions, or a line that tells to
     # load it. Takes: inline, hint.

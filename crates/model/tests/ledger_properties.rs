@@ -118,6 +118,7 @@ struct Exchange {
     messages: Vec<Value>,
     bodies: Vec<(SkillName, Digest)>,
     is_call: bool,
+    is_cut: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -230,7 +231,7 @@ impl Host {
             vec![json!({"role": "assistant", "content": null, "tool_calls": [call]}), result]
         };
         let bodies = answer.injections().into_iter().map(|injection| (injection.name, injection.digest));
-        self.transcript.push(Exchange { messages, bodies: bodies.collect(), is_call: true });
+        self.transcript.push(Exchange { messages, bodies: bodies.collect(), is_call: true, is_cut: false });
     }
 
     fn load(&mut self, name: &SkillName, with: Option<&SkillName>, force: bool) {
@@ -254,6 +255,7 @@ impl Host {
         for (index, exchange) in self.transcript.iter_mut().enumerate() {
             if exchange.is_call && is_cleared(index, exchange) {
                 exchange.bodies.clear();
+                exchange.is_cut = false;
                 *exchange.result() = json!(words);
             }
         }
@@ -262,11 +264,12 @@ impl Host {
     /// Cuts results off. Of those that no longer hold all of an answer only the bodies count that are whole nevertheless.
     fn truncate(&mut self, cut: u32, kept: usize) {
         for (index, exchange) in self.transcript.iter_mut().enumerate() {
-            if exchange.is_call && cut >> (index % 32) & 1 == 1 {
+            if exchange.is_call && !exchange.is_cut && cut >> (index % 32) & 1 == 1 {
                 let text = exchange.result().as_str().unwrap_or_default().to_owned();
                 let short = text.get(..kept).unwrap_or(&text);
                 if short.len() < text.len() {
                     *exchange.result() = json!(short);
+                    exchange.is_cut = true;
                     let recognised = recognise(short);
                     let bodies = recognised.as_ref().map(Recognised::bodies).unwrap_or_default();
                     exchange.bodies.retain(|(_, digest)| {
@@ -280,7 +283,7 @@ impl Host {
 
     fn prefix(&mut self, written: u32, prefix: &str) {
         for (index, exchange) in self.transcript.iter_mut().enumerate() {
-            if exchange.is_call && written >> (index % 32) & 1 == 1 {
+            if exchange.is_call && !exchange.is_cut && written >> (index % 32) & 1 == 1 {
                 let text = exchange.result().as_str().unwrap_or_default().to_owned();
                 if !PREFIXES.iter().any(|prefix| text.starts_with(prefix)) {
                     *exchange.result() = json!(format!("{prefix}{text}"));
@@ -336,7 +339,7 @@ impl Host {
             .collect();
         if !reattachment.text.is_empty() {
             let messages = vec![json!({"role": "user", "content": reattachment.text})];
-            self.transcript.push(Exchange { messages, bodies: given.clone(), is_call: false });
+            self.transcript.push(Exchange { messages, bodies: given.clone(), is_call: false, is_cut: false });
         }
         given.iter().rev().for_each(|(name, digest)| self.ledger.loaded(name, *digest));
     }
@@ -364,7 +367,9 @@ impl Host {
                 let holds =
                     |exchange: &Exchange| exchange.bodies.iter().any(|(body, _)| *body == name(skill));
                 let is_alone = |exchange: &Exchange| exchange.is_call && exchange.bodies.len() == 1;
-                if self.transcript.iter().filter(|exchange| holds(exchange)).all(is_alone) {
+                // A host takes out what it can find, and a piece that was left of a result hides what it was.
+                let is_found = !self.transcript.iter().any(|exchange| exchange.is_cut);
+                if is_found && self.transcript.iter().filter(|exchange| holds(exchange)).all(is_alone) {
                     self.clear(CLEARED, |_, exchange| holds(exchange));
                     let was_there = self.ledger.unloaded(&name(skill));
                     self.ledger.evicted(&name(skill));
@@ -384,13 +389,16 @@ impl Host {
             }
             Event::Remove(skill) => self.ledger.removed(&name(skill)),
             Event::Compact { kept, is_observed } => {
+                // A host whose results were cut cannot name what is left.
+                let is_observed = is_observed || self.transcript.iter().any(|exchange| exchange.is_cut);
                 let mut index = 0;
                 self.transcript.retain(|_| {
                     index += 1;
                     kept >> (index % 32) & 1 == 1
                 });
                 let summary = json!({"role": "user", "content": "Summary of the conversation so far."});
-                let summary = Exchange { messages: vec![summary], bodies: Vec::new(), is_call: false };
+                let summary =
+                    Exchange { messages: vec![summary], bodies: Vec::new(), is_call: false, is_cut: false };
                 self.transcript.insert(0, summary);
                 if is_observed { self.observe() } else { self.tell_kept() }
             }

@@ -260,7 +260,7 @@ impl<'a> Reader<'a> {
             Lookup::Quarantined(entry) => {
                 let diagnostics = entry.diagnostics().cloned().collect();
                 Err(invalid(agent, format!("the skill `{id}` is quarantined"))
-                    .at(&entry.path)
+                    .at(&*entry.path)
                     .with(diagnostics))
             }
             Lookup::Unknown(names) => Err(self.missing(id, &names)),
@@ -286,7 +286,7 @@ async fn open(registry: &Registry, agent: &Agent, entry: &Entry) -> Result<Opene
     let document = &opened.skill.document;
     if document.standing != Standing::Sound {
         let why = format!("the skill `{}` is broken", entry.name());
-        return Err(invalid(agent, why).at(&entry.path).with(document.diagnostics.clone()));
+        return Err(invalid(agent, why).at(&*entry.path).with(document.diagnostics.clone()));
     }
     Ok(opened)
 }

@@ -28,7 +28,10 @@ pub use event::{Event, EventKind, EventSink, JsonlOptions, JsonlSink, MemorySink
 pub use provider::fs::{FsOptions, FsProvider};
 pub use provider::memory::{MemoryProvider, SkillDefinition, define_skill};
 pub use provider::{FileContent, FileListing, Listing, Locator, Provider, Skill};
-pub use registry::{Entry, Lookup, Registry, RegistryBuilder, Resources, Snapshot};
+pub use registry::{
+    Change, Entry, Lookup, Registry, RegistryBuilder, ReloadMode, ReloadOptions, Resources, Snapshot,
+    Subscription, Watcher,
+};
 pub use repertoire_model as model;
 pub use repertoire_model::{
     Catalog, CatalogOptions, Diagnostic, LineRange, Policy, Profile, Severity, SkillName, SkillPath, State,
@@ -47,3 +50,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guides/embedding.md")]
 struct Embedding;
+
+/// Keeps the examples of the guide true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guides/hot-reload.md")]
+struct HotReload;

@@ -208,7 +208,7 @@ impl RoleResolver {
                     return Ok(Some((snapshot, skill)));
                 }
                 Err(error) if is_last || error.kind() != ErrorKind::SkillNotFound => return Err(error),
-                Ok(_) | Err(_) => snapshot = self.registry.reload().await,
+                Ok(_) | Err(_) => snapshot = self.registry.newest().await,
             }
         }
         Ok(None)
@@ -303,7 +303,7 @@ fn active<'a>(
         }
         Lookup::Quarantined(entry) if entry.name() == role && is_seen(entry) => {
             let diagnostics = entry.diagnostics().cloned().collect();
-            Err(Error::new(ErrorKind::InvalidSkill).about(role.as_str()).at(&entry.path).with(diagnostics))
+            Err(Error::new(ErrorKind::InvalidSkill).about(role.as_str()).at(&*entry.path).with(diagnostics))
         }
         _ => Ok(None),
     }
@@ -315,7 +315,7 @@ fn sound(entry: &Entry, opened: &OpenedSkill) -> Result<(), Error> {
     if document.standing == Standing::Sound {
         return Ok(());
     }
-    let error = Error::new(ErrorKind::InvalidSkill).about(entry.name().as_str()).at(&entry.path);
+    let error = Error::new(ErrorKind::InvalidSkill).about(entry.name().as_str()).at(&*entry.path);
     Err(error.with(document.diagnostics.clone()))
 }
 

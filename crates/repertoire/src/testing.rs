@@ -3,12 +3,13 @@
 //! An implementation lays out [`library`] and hands its provider to [`provider_suite`], which panics at the first
 //! departure. It is meant for tests, here and in other crates.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use repertoire_model::{Digest, LineRange, SkillPath, Standing};
 
 use crate::provider::memory::SkillDefinition;
-use crate::provider::{Listed, Locator, Provider};
+use crate::provider::{Changes, Listed, Locator, Provider, Subject};
 use crate::{Error, ErrorKind};
 
 /// A skill that the suite expects a provider to hold.
@@ -95,6 +96,7 @@ pub fn write_library(root: &Path) -> std::io::Result<()> {
 /// Runs every check on a provider that holds [`library`].
 pub async fn provider_suite(provider: &dyn Provider) {
     listing_is_sorted_and_stable(provider).await;
+    listing_again_is_the_same(provider).await;
     unknown_locators_lead_nowhere(provider).await;
     skills_come_with_their_text(provider).await;
     files_are_sorted_and_without_hidden_ones(provider).await;
@@ -134,6 +136,26 @@ async fn listing_is_sorted_and_stable(provider: &dyn Provider) {
     assert_eq!(listing.problems, []);
     assert_eq!(ok("list again", provider.list().await), listing);
     assert!(!provider.label().is_empty());
+}
+
+async fn listing_again_is_the_same(provider: &dyn Provider) {
+    let listing = ok("list", provider.list().await);
+    let skills: BTreeSet<Locator> = listing.skills.iter().map(|skill| skill.locator.clone()).collect();
+    for changes in [
+        Changes::default(),
+        Changes { root: true, ..Changes::default() },
+        Changes { root: false, skills: skills.clone() },
+        Changes { root: true, skills },
+        Changes { root: false, skills: BTreeSet::from([Locator::new("no-such-skill")]) },
+    ] {
+        assert_eq!(ok("relist", provider.relist(&changes).await), listing, "{changes:?}");
+    }
+    assert_eq!(ok("list", provider.list().await), listing);
+    for point in provider.watch_points().unwrap_or_default() {
+        let is_listed = |locator: &Locator| listing.skills.iter().any(|skill| skill.locator == *locator);
+        assert!(point.directory.is_absolute(), "{point:?}");
+        assert!(!matches!(&point.subject, Subject::Skill(locator) if !is_listed(locator)));
+    }
 }
 
 async fn unknown_locators_lead_nowhere(provider: &dyn Provider) {

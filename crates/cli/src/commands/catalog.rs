@@ -12,7 +12,7 @@ use serde::Serialize;
 use crate::cli::{agent_names, skill_names};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Style, Ui, escape};
+use crate::ui::{Progress, Style, Ui, escape};
 use crate::wire::{Context, Library};
 
 /// Prints the catalog to put before an agent
@@ -191,7 +191,8 @@ fn options(context: &Context, args: &CatalogArgs) -> Result<CatalogOptions, CliE
     Ok(options)
 }
 
-fn exact_tokens(context: &Context, catalog: &Catalog, options: &CatalogOptions) -> usize {
+pub(crate) fn exact_tokens(context: &Context, catalog: &Catalog, options: &CatalogOptions) -> usize {
+    let _progress = Progress::start(&context.env, "counting tokens");
     let memory = TokenMemory::new(context.cache_directory());
     catalog.report.tokens.unwrap_or_else(|| memory.count(options.tokenizer, &catalog.text))
 }

@@ -15,7 +15,7 @@ use repertoire_model::{Diagnostic, Policy, Severity};
 
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::Ui;
+use crate::ui::{Progress, Ui};
 use crate::wire::{Context, Library, Place, Reason, skill_directory};
 
 /// Checks skills and shows what is wrong with them
@@ -76,9 +76,11 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CheckArgs) -> Result<Ex
         }
     }
     let mut checked = Vec::new();
+    let progress = Progress::start(&context.env, "checking skills");
     for library in &libraries {
         checked.extend(check_all(library)?);
     }
+    drop(progress);
     let worst = if ui.is_json() {
         report::write_json(ui, &libraries, &checked, &fixed)?
     } else {
@@ -136,7 +138,7 @@ fn depth_of_skills(context: &Context, directory: &Path, policy: &Policy) -> Opti
     let registry = Registry::open_for_inspection(vec![Arc::new(provider)], policy.clone());
     let snapshot = pollster::block_on(registry).snapshot();
     let depth =
-        |entry: &Entry| Some(Path::new(&entry.path).strip_prefix(directory).ok()?.components().count());
+        |entry: &Entry| Some(Path::new(&*entry.path).strip_prefix(directory).ok()?.components().count());
     snapshot.entries().iter().filter_map(depth).min()
 }
 

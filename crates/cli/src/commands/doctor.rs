@@ -2,6 +2,7 @@
 
 mod checks;
 mod events;
+mod following;
 
 use clap::Args;
 use serde::Serialize;

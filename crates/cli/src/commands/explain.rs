@@ -57,7 +57,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ExplainArgs) -> Result<
         skills.push(ExplainedJson {
             name: entry.name().to_string(),
             source: entry.source.to_string(),
-            path: entry.path.clone(),
+            path: entry.path.to_string(),
             state: entry.state.as_str(),
             decisions: decisions::of(context, &library, entry, &found)?,
             diagnostics: found.iter().map(|found| DiagnosticJson::of_skill(entry, found)).collect(),

@@ -56,7 +56,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &FilesArgs) -> Result<Ex
         ui.write_json(&FilesJson {
             name: entry.name().to_string(),
             source: entry.source.to_string(),
-            path: entry.path.clone(),
+            path: entry.path.to_string(),
             files: files.into_iter().map(file_json).collect(),
             problems: listing
                 .problems

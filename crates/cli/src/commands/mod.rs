@@ -15,3 +15,4 @@ pub(crate) mod new;
 pub(crate) mod session;
 pub(crate) mod prompt;
 pub(crate) mod show;
+pub(crate) mod watch;

@@ -37,6 +37,8 @@ pub(crate) struct SessionArgs {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SessionArgs) -> Result<Exit, CliError> {
     let mut conversation = open(context, args)?;
+    // What changes meanwhile is known by the time that somebody asks.
+    let _watcher = context.follow(conversation.registry());
     let mut lines = Lines::new(std::io::stdin().lock());
     loop {
         let answer = match lines.next_line()? {

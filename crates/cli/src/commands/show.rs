@@ -108,7 +108,7 @@ fn fill(
     let document = &skill.document;
     let listing = pollster::block_on(library.registry.files(entry))?;
     answer.name = entry.name().to_string();
-    answer.path = Some(entry.path.clone());
+    answer.path = Some(entry.path.to_string());
     answer.source = Some(entry.source.to_string());
     answer.description = Some(document.description.clone());
     answer.version.clone_from(&document.manifest.version);

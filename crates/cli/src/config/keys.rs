@@ -3,7 +3,7 @@
 //! The documentation, the template of `rep init`, the parser and its suggestions are all made from this table.
 
 use repertoire::session::{DenyStyle, Refresh, Requires, Unload};
-use repertoire::{Inherit, RoleBinding};
+use repertoire::{Inherit, ReloadMode, RoleBinding};
 use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
 use repertoire_model::ledger::Reload;
@@ -114,6 +114,18 @@ const MIN_EVENT_BYTES: usize = 64 * 1_024;
 
 /// The most files of events, all of which are renamed whenever one is full.
 const MAX_EVENT_FILES: usize = 100;
+
+/// The least milliseconds between polls.
+const MIN_POLL_MS: usize = 100;
+
+/// The most milliseconds of any interval: an hour.
+const MAX_INTERVAL_MS: usize = 3_600_000;
+
+/// The most milliseconds that a batch of events waits: the batch would end by itself then.
+const MAX_DEBOUNCE_MS: usize = 2_000;
+
+/// The most directories that can be watched, whatever a system allows.
+const MAX_WATCHES: usize = 524_288;
 
 /// The most that any number of the configuration may be.
 const LARGE: usize = 100_000_000;
@@ -238,6 +250,11 @@ pub(crate) const KEYS: &[Key] = &[
     key!("events.jsonl" Kind::Switch, Switch events_jsonl, switch, None, "Whether what agents do with skills is written to `events.jsonl` in the state directory; see docs/reference/events.md."),
     key!("events.max_bytes" Kind::Number(MIN_EVENT_BYTES, LARGE), Number events_max_bytes, number, None, "The bytes at which that file is moved aside."),
     key!("events.keep" Kind::Number(1, MAX_EVENT_FILES), Number events_keep, number, None, "How many files that were moved aside are kept."),
+    key!("reload.mode" words of ReloadMode by as_str, reload_mode, None, "How sessions and servers follow the library: by events of the file system, by polling, on use, or not at all; see docs/guides/hot-reload.md."),
+    key!("reload.poll_ms" Kind::Number(MIN_POLL_MS, MAX_INTERVAL_MS), Number reload_poll_ms, number, None, "The least milliseconds between two polls; more where polling would take over 0.2 % of a core."),
+    key!("reload.cooldown_ms" Kind::Number(0, MAX_INTERVAL_MS), Number reload_cooldown_ms, number, None, "The least milliseconds between two looks at a library that is followed on use."),
+    key!("reload.debounce_ms" Kind::Number(0, MAX_DEBOUNCE_MS), Number reload_debounce_ms, number, None, "How many milliseconds it must be quiet before what happened is acted upon, so that a checkout is one change."),
+    key!("reload.max_watches" Kind::Number(0, MAX_WATCHES), Number reload_max_watches, number, None, "The most directories that are watched, at most half of what the system allows a user; sources beyond that are polled."),
     key!("binding.role_default" words of RoleBinding by as_str, role_binding, None, "What a role's prompt holds of the skill that is the role: its instructions, or a line that tells to load it."),
     Key {
         name: "roles.directories",

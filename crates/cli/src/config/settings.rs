@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use repertoire::SessionOptions;
 use repertoire::event::jsonl::{DEFAULT_KEEP, DEFAULT_MAX_BYTES};
 use repertoire::provider::fs::ScanLimits;
-use repertoire::{Inherit, RoleBinding};
+use repertoire::{Inherit, ReloadMode, ReloadOptions, RoleBinding};
 use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
 use repertoire_model::ledger::Reload;
@@ -72,6 +73,16 @@ pub(crate) struct Settings {
     pub events_max_bytes: usize,
     /// How many full files are kept.
     pub events_keep: usize,
+    /// How sessions and servers follow the library.
+    pub reload_mode: ReloadMode,
+    /// The least time between polls, in milliseconds.
+    pub reload_poll_ms: usize,
+    /// The least time between looks on use, in milliseconds.
+    pub reload_cooldown_ms: usize,
+    /// How long it must be quiet before a batch of events is acted upon, in milliseconds.
+    pub reload_debounce_ms: usize,
+    /// The most directories that are watched.
+    pub reload_max_watches: usize,
     /// What is said of the skill that is an agent's role.
     pub role_binding: RoleBinding,
     /// Directories of role prompts, first ones first; relative ones lie below the project's root.
@@ -83,8 +94,21 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
+    /// Returns how sessions and servers follow the library.
+    pub(crate) fn reload(&self) -> ReloadOptions {
+        let duration = |milliseconds: usize| Duration::from_millis(milliseconds as u64);
+        ReloadOptions {
+            mode: self.reload_mode,
+            poll: duration(self.reload_poll_ms),
+            cooldown: duration(self.reload_cooldown_ms),
+            debounce: duration(self.reload_debounce_ms),
+            max_watches: self.reload_max_watches,
+        }
+    }
+
     /// Returns the settings of `profile` before any layer changed them.
     pub(crate) fn of(profile: Profile) -> Self {
+        let reload = ReloadOptions::default();
         let standard = Self {
             policy: Policy::of(profile),
             roots: Vec::new(),
@@ -103,6 +127,11 @@ impl Settings {
             events_jsonl: true,
             events_max_bytes: DEFAULT_MAX_BYTES as usize,
             events_keep: DEFAULT_KEEP,
+            reload_mode: reload.mode,
+            reload_poll_ms: reload.poll.as_millis() as usize,
+            reload_cooldown_ms: reload.cooldown.as_millis() as usize,
+            reload_debounce_ms: reload.debounce.as_millis() as usize,
+            reload_max_watches: reload.max_watches,
             role_binding: RoleBinding::default(),
             role_directories: ROLE_DIRECTORIES
                 .map(|path| ConfiguredRoot { given: path.into(), path: path.into() })

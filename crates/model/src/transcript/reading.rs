@@ -151,8 +151,12 @@ impl Reading {
                     self.sight(name.clone(), Some(*digest), stamp, call.turn);
                 }
             }
-            // What was cut is lost, and an earlier version is not what the model was given last.
-            (Deed::Load, Examined::Broken) => call.names.iter().for_each(|name| _ = self.seen.remove(name)),
+            // What was cut is not there. If an earlier version is, it is not what the model was given last, so nobody can be sure of it.
+            (Deed::Load, Examined::Broken) => {
+                if let Some(sighting) = self.first_seen(&call.names) {
+                    (sighting.digest, sighting.is_certain) = (None, false);
+                }
+            }
             (Deed::Load, Examined::Foreign) => {
                 if let Some(name) = call.names.into_iter().next()
                     && may_be_instructions(texts)
@@ -168,11 +172,15 @@ impl Reading {
 
     /// Notes that the first of `names` that was seen is unloaded.
     fn unload(&mut self, names: &[SkillName]) {
-        if let Some(name) = names.iter().find(|name| self.seen.contains_key(*name))
-            && let Some(sighting) = self.seen.get_mut(name)
-        {
+        if let Some(sighting) = self.first_seen(names) {
             sighting.unloaded = true;
         }
+    }
+
+    /// Returns the sighting of the first of `names` that was seen.
+    fn first_seen(&mut self, names: &[SkillName]) -> Option<&mut Sighting> {
+        let name = names.iter().find(|name| self.seen.contains_key(*name))?;
+        self.seen.get_mut(name)
     }
 
     fn sight(&mut self, name: SkillName, digest: Option<Digest>, stamp: Stamp, turn: u64) {

@@ -141,6 +141,9 @@ fn the_text_decides_what_was_loaded() {
     check(&[load(), result("1", &"x".repeat(9 << 20))], &[unknown("git", 1)]);
     let cut = answer("git", "Commit often.").replace("often", "now and then");
     check(&[load(), result("1", &cut)], &[]);
+    let earlier = [call("0", "load_skill", "git"), result("0", &answer("git", "Commit."))];
+    let expect = [unknown("git", 1)];
+    check(&[&earlier[..], &[load(), result("1", &cut)]].concat(), &expect);
     let loaded = Loaded {
         first: vec![skill("base", "First.")],
         skill: skill("git", "Then."),

@@ -49,6 +49,7 @@ rules! {
     FileEncoding "file-encoding" [E E E E E] "SKILL.md is not UTF-8";
     FileTooLarge "file-too-large" [E E E E E] "a file is larger than the limit";
     FileUnreadable "file-unreadable" [E E E E E] "a file or directory cannot be read";
+    LastGood "last-good" [W W W W W] "the file on disk is broken; the last good version is in force";
     ManifestCase "manifest-case" [W E I - E] "the file is not spelled exactly SKILL.md";
     ManifestMissing "manifest-missing" [E E E E E] "the directory has no SKILL.md";
     FrontmatterMissing "frontmatter-missing" [W E I - E] "SKILL.md has no frontmatter";
@@ -104,6 +105,7 @@ rules! {
     // All skills together.
     SourceBroken "source-broken" [E E E E E] "a source cannot be read";
     SourceLimit "source-limit" [W W W W W] "a source is larger than the limits of the scan";
+    WatchLimited "watch-limited" [W W W W -] "a source is polled because there is no room to watch it";
     RequiresUnknown "requires-unknown" [E E W W W] "a required skill does not exist";
     RequiresCycle "requires-cycle" [E E W W E] "skills require each other";
     DuplicateName "duplicate-name" [W E W W W] "another skill has the same name and comes first";

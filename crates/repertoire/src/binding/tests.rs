@@ -138,15 +138,22 @@ fn what_breaks_after_it_was_listed_is_no_empty_prompt() {
     let sound = "---\nname: a\ndescription: Does it. Use when asked.\n---\nBody.\n";
     std::fs::create_dir(directory.path().join("a")).unwrap();
     std::fs::write(&file, sound).unwrap();
-    let provider: Arc<dyn Provider> =
-        Arc::new(crate::FsProvider::new(crate::FsOptions::new("fs", directory.path())));
-    let registry = pollster::block_on(Registry::open(vec![provider], Policy::default())).unwrap();
+    let open = || {
+        let provider: Arc<dyn Provider> =
+            Arc::new(crate::FsProvider::new(crate::FsOptions::new("fs", directory.path())));
+        pollster::block_on(Registry::open(vec![provider], Policy::default())).unwrap()
+    };
     let agent = Agent { uses_skills: words(&["a"]), ..Agent::new("x") };
-    let load = || pollster::block_on(AgentPrompt::load(&registry, &agent, &BindingOptions::default()));
-    assert!(load().unwrap().text().contains("Body."));
+    let load = |registry: &Registry| {
+        pollster::block_on(AgentPrompt::load(registry, &agent, &BindingOptions::default()))
+    };
     for broken in [b"---\nname: a\ndescription: x\n".to_vec(), b"\xff".to_vec(), vec![b'x'; 2 << 20]] {
+        std::fs::write(&file, sound).unwrap();
+        let (registry, with_text) = (open(), open());
+        assert!(load(&with_text).unwrap().text().contains("Body."));
         std::fs::write(&file, broken).unwrap();
-        let error = load().unwrap_err();
+        assert!(load(&with_text).unwrap().text().contains("Body."), "what was read before stays in force");
+        let error = load(&registry).unwrap_err();
         assert_eq!(
             (error.kind(), error.subject()),
             (ErrorKind::InvalidAgent, Some("x")),
@@ -154,11 +161,13 @@ fn what_breaks_after_it_was_listed_is_no_empty_prompt() {
             error.chain()
         );
     }
+    std::fs::write(&file, sound).unwrap();
+    let registry = open();
     std::fs::remove_file(&file).unwrap();
-    assert_eq!(load().unwrap_err().kind(), ErrorKind::InvalidAgent);
+    assert_eq!(load(&registry).unwrap_err().kind(), ErrorKind::InvalidAgent);
     // Whether models may ask for it is the author's word; to bind it is the operator's.
     std::fs::write(&file, sound.replace("---\nB", "disable-model-invocation: true\n---\nB")).unwrap();
-    assert!(load().unwrap().text().contains("Body."));
+    assert!(load(&open()).unwrap().text().contains("Body."));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What a source holds: skills, and the files of a skill.
 
-use std::borrow::Cow;
+use std::borrow::{Borrow, Cow};
 use std::sync::Arc;
 
 use repertoire_model::{Diagnostic, Document, FileEntry};
@@ -24,17 +24,23 @@ impl Locator {
     }
 }
 
-/// One skill of a [`Listing`].
+impl Borrow<str> for Locator {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+/// One skill of a [`Listing`]; a copy shares everything with it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     /// The provider's handle for it.
     pub locator: Locator,
     /// Where a person finds it: for the file system, the path of its directory.
-    pub path: String,
+    pub path: Arc<str>,
     /// The name of its `SKILL.md` within the skill, which some spell differently.
     pub manifest_file: Cow<'static, str>,
     /// What tells whether two sources lead to the very same skill; for the file system, its resolved directory.
-    pub identity: Option<String>,
+    pub identity: Option<Arc<str>>,
     /// Its `SKILL.md`, taken apart; shared by every snapshot that holds it.
     pub document: Arc<Document>,
 }

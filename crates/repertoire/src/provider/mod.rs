@@ -5,6 +5,7 @@
 //! when nothing at all can be said. The suite in [`crate::testing`] holds every implementation to this page.
 
 mod listing;
+mod change;
 pub mod content;
 mod memo;
 pub mod limits;
@@ -20,6 +21,7 @@ use crate::Error;
 #[cfg(doc)]
 use crate::ErrorKind;
 
+pub use change::{Changes, Subject, WatchPoint};
 pub use content::{FileContent, Mark, OpenedSkill, Skill};
 pub use limits::FileCaps;
 pub use listing::{FileListing, Listed, Listing, Locator, Problem};
@@ -35,6 +37,19 @@ pub trait Provider: Send + Sync {
 
     /// Returns every skill of the source, sound or not.
     fn list(&self) -> BoxFuture<'_, Result<Listing, Error>>;
+
+    /// Returns what [`Provider::list`] would, where nothing but `changes` may have changed since the last listing.
+    ///
+    /// A provider that cannot tell one skill's change from another's lists everything again.
+    fn relist<'a>(&'a self, changes: &'a Changes) -> BoxFuture<'a, Result<Listing, Error>> {
+        let _ = changes;
+        self.list()
+    }
+
+    /// Returns the directories whose entries tell of changes since the last listing; `None` where the source must be polled.
+    fn watch_points(&self) -> Option<Vec<WatchPoint>> {
+        None
+    }
 
     /// Returns the skill at `locator` as it is now, or `None` if there is none (any more).
     fn get<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<Skill>, Error>>;

@@ -1,6 +1,7 @@
 //! All sources together: providers merged by precedence under a policy, published as numbered snapshots.
 
 mod open;
+mod listings;
 mod builder;
 mod snapshot;
 mod catalog;
@@ -8,12 +9,16 @@ mod check;
 mod requires;
 mod resources;
 mod remember;
+mod change;
+pub mod watch;
 #[cfg(test)]
 mod tests;
 
 pub use builder::RegistryBuilder;
+pub use change::{Aspect, Change, Subscription};
 pub use open::Registry;
 pub(crate) use requires::cycle;
 pub use resources::Resources;
 pub use snapshot::{Entry, Lookup, Route, Snapshot};
 pub(crate) use snapshot::{holder, nearest_among};
+pub use watch::{ReloadMode, ReloadOptions, Watcher};

@@ -1,6 +1,5 @@
 //! The registry: providers in, snapshots out, files on request.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -8,8 +7,12 @@ use repertoire_model::validate::Reporter;
 use repertoire_model::{Bundle, LineRange, Policy, RuleId, SkillPath, Standing};
 
 use super::builder::Equipment;
+use super::listings::{Incoming, Listings};
 use super::snapshot::{Entry, Snapshot};
-use crate::provider::{FileContent, FileListing, Listed, Listing, OpenedSkill, Problem, Provider, Skill};
+use super::watch::Attention;
+use crate::provider::{
+    BoxFuture, Changes, FileContent, FileListing, Listed, Listing, OpenedSkill, Problem, Provider, Skill,
+};
 use crate::{Error, ErrorKind};
 
 /// Merges providers by precedence under a policy, and publishes snapshots.
@@ -45,10 +48,12 @@ struct Shared {
     providers: Vec<Arc<dyn Provider>>,
     policy: Policy,
     equipment: Equipment,
-    number: AtomicU64,
+    listings: Listings,
     current: RwLock<Current>,
     /// When the last look at the library ended, and how long it took.
     pace: Mutex<Option<(Instant, Duration)>>,
+    /// How it is followed, and who wants to know of changes.
+    attention: Attention,
 }
 
 /// How many times as long as the last look at the library took the next one waits at least, where nobody insists on it.
@@ -59,7 +64,7 @@ const CHEAP: Duration = Duration::from_millis(50);
 /// The newest snapshot.
 struct Current {
     snapshot: Arc<Snapshot>,
-    /// The number of the reload that last found it to be so.
+    /// The version of the listings that was last found to be so.
     as_of: u64,
 }
 
@@ -86,19 +91,13 @@ impl Registry {
         policy: Policy,
         equipment: Equipment,
     ) -> Self {
-        let snapshot = Arc::new(Snapshot::merge(0, Vec::new(), &policy));
+        let snapshot = Arc::new(Snapshot::merge(0, &[], &policy));
         let current = RwLock::new(Current { snapshot, as_of: 0 });
-        let number = AtomicU64::new(0);
-        let registry = Self {
-            shared: Arc::new(Shared {
-                providers,
-                policy,
-                equipment,
-                number,
-                current,
-                pace: Mutex::new(None),
-            }),
-        };
+        let listings = Listings::new(providers.len());
+        let pace = Mutex::new(None);
+        let shared =
+            Shared { providers, policy, equipment, listings, current, pace, attention: Attention::default() };
+        let registry = Self { shared: Arc::new(shared) };
         registry.reload().await;
         registry
     }
@@ -108,8 +107,13 @@ impl Registry {
         &self.shared.equipment
     }
 
-    pub(super) fn providers(&self) -> &[Arc<dyn Provider>] {
+    /// Returns the providers, in order of precedence.
+    pub(crate) fn providers(&self) -> &[Arc<dyn Provider>] {
         &self.shared.providers
+    }
+
+    pub(super) fn attention(&self) -> &Attention {
+        &self.shared.attention
     }
 
     /// Returns the newest snapshot.
@@ -122,33 +126,109 @@ impl Registry {
     /// A provider that fails is reported as a problem and leaves the others alone. Of two reloads at once the one that
     /// began later stays, whichever finishes first. Returns the newest snapshot.
     pub async fn reload(&self) -> Arc<Snapshot> {
-        // The number is taken before anything is looked at: what is listed later may be newer, never older.
-        let number = self.shared.number.fetch_add(1, Ordering::Relaxed) + 1;
         let started = Instant::now();
-        let mut listings = Vec::with_capacity(self.providers().len());
-        for provider in self.providers() {
-            let listing = provider.list().await;
-            let mut listing = listing.unwrap_or_else(|error| self.broken(provider.label(), &error));
-            self.refuse_tool_names(&mut listing);
-            listings.push((Arc::from(provider.label()), listing));
-        }
-        let snapshot = Arc::new(Snapshot::merge(number, listings, self.policy()));
+        let snapshot = self.reload_sources(0..self.providers().len()).await;
         *self.shared.pace.lock().unwrap_or_else(PoisonError::into_inner) =
             Some((Instant::now(), started.elapsed()));
-        let mut current = self.shared.current.write().unwrap_or_else(PoisonError::into_inner);
-        if current.as_of < number {
-            if current.as_of == 0 || !snapshot.is_same_as(&current.snapshot) {
-                current.snapshot = snapshot;
+        snapshot
+    }
+
+    /// Lists the providers at these positions again, and publishes what it found as [`Registry::reload`] does.
+    pub(super) async fn reload_sources(&self, positions: impl IntoIterator<Item = usize>) -> Arc<Snapshot> {
+        let started = Instant::now();
+        let mut listings = Vec::new();
+        for index in positions {
+            if let Some(provider) = self.providers().get(index) {
+                listings.push(self.listed(index, || provider.list()).await);
             }
+        }
+        self.publish(listings, started)
+    }
+
+    /// Looks again at what may have changed, by the position of its provider, and publishes what it found as
+    /// [`Registry::reload`] does.
+    ///
+    /// Providers that are not named keep their last listing.
+    pub async fn reload_changed(&self, changes: &[(usize, Changes)]) -> Arc<Snapshot> {
+        let started = Instant::now();
+        let mut listings = Vec::with_capacity(changes.len());
+        for (index, changes) in changes.iter().filter(|(_, changes)| !changes.is_empty()) {
+            if let Some(provider) = self.providers().get(*index) {
+                listings.push(self.listed(*index, || provider.relist(changes)).await);
+            }
+        }
+        if listings.is_empty() { self.snapshot() } else { self.publish(listings, started) }
+    }
+
+    /// Waits for the listing that `ask` asks the provider at `index` for; one that fails is reported as a problem.
+    async fn listed<'a>(
+        &'a self,
+        index: usize,
+        ask: impl FnOnce() -> BoxFuture<'a, Result<Listing, Error>>,
+    ) -> Incoming {
+        let (number, listing) = self.shared.listings.ask(ask);
+        let label = self.providers().get(index).map(|provider| provider.label()).unwrap_or_default();
+        let mut listing = listing.await.unwrap_or_else(|error| self.broken(label, &error));
+        self.refuse_tool_names(&mut listing);
+        Incoming { provider: index, number, listing }
+    }
+
+    /// Publishes what `listings`, begun at `started`, make of the library as a new snapshot, if that differs from the newest one.
+    fn publish(&self, listings: Vec<Incoming>, started: Instant) -> Arc<Snapshot> {
+        let version = self.shared.listings.take_in(listings);
+        if version.is_same && self.confirm(version.number) {
+            return self.snapshot();
+        }
+        let labels = self.providers().iter().map(|provider| Arc::from(provider.label()));
+        let listings: Vec<(Arc<str>, Arc<Listing>)> = labels.zip(version.listings).collect();
+        let snapshot = Arc::new(Snapshot::merge(version.number, &listings, self.policy()));
+        // Readers wait while the lock is held, so whatever takes time is done before and after.
+        let before = self.snapshot();
+        let is_same_as_before = snapshot.is_same_as(&before);
+        let mut current = self.shared.current.write().unwrap_or_else(PoisonError::into_inner);
+        let mut replaced = None;
+        if current.as_of < version.number {
+            let is_same = match Arc::ptr_eq(&before, &current.snapshot) {
+                true => is_same_as_before,
+                false => snapshot.is_same_as(&current.snapshot),
+            };
+            if current.as_of == 0 || !is_same {
+                replaced = Some(std::mem::replace(&mut current.snapshot, snapshot));
+            }
+            current.as_of = version.number;
+        }
+        let newest = Arc::clone(&current.snapshot);
+        drop(current);
+        if replaced.is_some() {
+            self.attention().signals.published(started.elapsed());
+        }
+        drop(replaced);
+        newest
+    }
+
+    /// Says that version `number` of the listings is the same as the one before, if that is what was published last.
+    fn confirm(&self, number: u64) -> bool {
+        let mut current = self.shared.current.write().unwrap_or_else(PoisonError::into_inner);
+        let is_next = current.as_of + 1 == number;
+        if is_next {
             current.as_of = number;
         }
-        Arc::clone(&current.snapshot)
+        is_next
     }
 
     /// Looks at the library again unless that was done a moment ago, and returns the newest snapshot.
     ///
-    /// However often it is called on a large library, no more than a tenth of the time goes into looking.
+    /// However often it is called on a large library, no more than a tenth of the time goes into looking. Where a
+    /// [`super::Watcher`] follows the library, that decides: in [`super::ReloadMode::Off`] nobody ever looks.
     pub async fn reload_if_due(&self) -> Arc<Snapshot> {
+        match self.attended().await {
+            Some(snapshot) => snapshot,
+            None => self.reload_unless_dear().await,
+        }
+    }
+
+    /// Looks at the library again unless that takes long and was done a moment ago.
+    pub(super) async fn reload_unless_dear(&self) -> Arc<Snapshot> {
         let last = *self.shared.pace.lock().unwrap_or_else(PoisonError::into_inner);
         match last {
             Some((ended, cost)) if cost > CHEAP && ended.elapsed() < cost * PACE => self.snapshot(),
@@ -204,13 +284,13 @@ impl Registry {
 
     /// Returns the skill with its text, as it is now.
     pub async fn get(&self, entry: &Entry) -> Result<Skill, Error> {
-        let gone = || Error::new(ErrorKind::SkillNotFound).about(entry.name().as_str()).at(&entry.path);
+        let gone = || Error::new(ErrorKind::SkillNotFound).about(entry.name().as_str()).at(&*entry.path);
         self.provider(entry)?.get(&entry.locator).await?.ok_or_else(gone)
     }
 
     /// Returns the skill with its text and its files, as it is now.
     pub async fn open_skill(&self, entry: &Entry) -> Result<OpenedSkill, Error> {
-        let gone = || Error::new(ErrorKind::SkillNotFound).about(entry.name().as_str()).at(&entry.path);
+        let gone = || Error::new(ErrorKind::SkillNotFound).about(entry.name().as_str()).at(&*entry.path);
         self.provider(entry)?.open(&entry.locator).await?.ok_or_else(gone)
     }
 

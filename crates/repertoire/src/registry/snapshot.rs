@@ -28,7 +28,7 @@ pub struct Route {
     /// The source that leads there.
     pub source: Arc<str>,
     /// The path it leads there by.
-    pub path: String,
+    pub path: Arc<str>,
 }
 
 /// One skill of a snapshot.
@@ -37,9 +37,9 @@ pub struct Entry {
     /// The source it comes from.
     pub source: Arc<str>,
     /// Where a person finds it.
-    pub path: String,
+    pub path: Arc<str>,
     /// The same without links, where it lies in a file system.
-    pub resolved: Option<String>,
+    pub resolved: Option<Arc<str>>,
     /// How its `SKILL.md` is spelled.
     pub manifest_file: Cow<'static, str>,
     /// What became of it.
@@ -124,7 +124,7 @@ pub struct Snapshot {
 
 impl Snapshot {
     /// Merges listings, one per provider in order of precedence, into a snapshot.
-    pub(crate) fn merge(number: u64, listings: Vec<(Arc<str>, Listing)>, policy: &Policy) -> Self {
+    pub(crate) fn merge(number: u64, listings: &[(Arc<str>, Arc<Listing>)], policy: &Policy) -> Self {
         let candidates: Vec<Candidate<'_>> = listings
             .iter()
             .flat_map(|(source, listing)| listing.skills.iter().map(|skill| candidate(source, skill)))
@@ -133,33 +133,22 @@ impl Snapshot {
 
         let mut positions = vec![usize::MAX; candidates.len()];
         let mut entries: Vec<Entry> = Vec::with_capacity(candidates.len());
-        let mut problems = Vec::new();
-        let listed = listings.into_iter().enumerate().flat_map(|(provider, (source, listing))| {
-            problems.extend(listing.problems);
-            listing.skills.into_iter().map(move |skill| (provider, Arc::clone(&source), skill))
+        let listed = listings.iter().enumerate().flat_map(|(provider, (source, listing))| {
+            listing.skills.iter().map(move |skill| (provider, source, skill))
         });
         for (index, ((provider, source, skill), verdict)) in listed.zip(resolution.verdicts).enumerate() {
             match verdict {
                 Verdict::SameAs(first) => {
-                    entries[positions[first]].also.push(Route { source, path: skill.path });
+                    let route = Route { source: Arc::clone(source), path: Arc::clone(&skill.path) };
+                    entries[positions[first]].also.push(route);
                 }
                 Verdict::Distinct { state, diagnostic } => {
                     positions[index] = entries.len();
-                    entries.push(Entry {
-                        source,
-                        path: skill.path,
-                        resolved: skill.identity,
-                        manifest_file: skill.manifest_file,
-                        state,
-                        document: skill.document,
-                        collision: diagnostic,
-                        also: Vec::new(),
-                        provider,
-                        locator: skill.locator,
-                    });
+                    entries.push(entry(provider, source, skill, state, diagnostic));
                 }
             }
         }
+        let problems = listings.iter().flat_map(|(_, listing)| listing.problems.iter().cloned()).collect();
         let refusals: Vec<usize> = resolution.refusals.iter().map(|index| positions[*index]).collect();
         Self::sorted(number, entries, problems, &refusals)
     }
@@ -227,7 +216,7 @@ impl Snapshot {
             None => Ok(()),
             Some((entry, diagnostic)) => Err(Error::new(ErrorKind::Refused)
                 .about(entry.name().as_str())
-                .at(&entry.path)
+                .at(&*entry.path)
                 .with(vec![diagnostic.clone()])),
         }
     }
@@ -332,5 +321,30 @@ fn candidate<'a>(source: &'a str, skill: &'a Listed) -> Candidate<'a> {
         path: &skill.path,
         identity: skill.identity.as_deref(),
         standing: skill.document.standing,
+    }
+}
+
+/// Returns `skill` of the source `source`, the one of `provider`, as it stands in a snapshot.
+fn entry(
+    provider: usize,
+    source: &Arc<str>,
+    skill: &Listed,
+    state: State,
+    collision: Option<Box<Diagnostic>>,
+) -> Entry {
+    let Listed { locator, path, manifest_file, identity, document } = skill.clone();
+    let source = Arc::clone(source);
+    let also = Vec::new();
+    Entry {
+        source,
+        path,
+        resolved: identity,
+        manifest_file,
+        state,
+        document,
+        collision,
+        also,
+        provider,
+        locator,
     }
 }

@@ -15,7 +15,7 @@ use repertoire_model::{
 use super::*;
 use crate::provider::fs::{FsOptions, FsProvider};
 use crate::provider::memory::{MemoryProvider, SkillDefinition};
-use crate::provider::{BoxFuture, FileContent, FileListing, Listing, Locator, Provider, Skill};
+use crate::provider::{BoxFuture, Changes, FileContent, FileListing, Listing, Locator, Provider, Skill};
 use crate::{Error, ErrorKind};
 
 fn skill(name: &str) -> SkillDefinition {
@@ -120,6 +120,103 @@ impl Provider for Staged {
     }
 }
 
+/// A provider that counts how often it is asked for what.
+#[derive(Default)]
+struct Counted {
+    lists: AtomicUsize,
+    relists: AtomicUsize,
+    skills: AtomicUsize,
+}
+
+impl Counted {
+    fn counts(&self) -> (usize, usize) {
+        (self.lists.load(Ordering::Relaxed), self.relists.load(Ordering::Relaxed))
+    }
+
+    fn listing(&self) -> BoxFuture<'_, Result<Listing, Error>> {
+        let skills =
+            (0..self.skills.load(Ordering::Relaxed)).map(|number| skill(&format!("counted-{number}")));
+        let provider = MemoryProvider::new("counted", skills.collect());
+        Box::pin(async move { provider.list().await })
+    }
+}
+
+impl Provider for Counted {
+    fn label(&self) -> &str {
+        "counted"
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Listing, Error>> {
+        self.lists.fetch_add(1, Ordering::Relaxed);
+        self.listing()
+    }
+
+    fn relist<'a>(&'a self, _: &'a Changes) -> BoxFuture<'a, Result<Listing, Error>> {
+        self.relists.fetch_add(1, Ordering::Relaxed);
+        self.listing()
+    }
+
+    fn get<'a>(&'a self, _: &'a Locator) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn files<'a>(&'a self, _: &'a Locator) -> BoxFuture<'a, Result<FileListing, Error>> {
+        Box::pin(async { Err(Error::new(ErrorKind::SkillNotFound)) })
+    }
+
+    fn read<'a>(
+        &'a self,
+        _: &'a Locator,
+        _: &'a SkillPath,
+        _: LineRange,
+    ) -> BoxFuture<'a, Result<FileContent, Error>> {
+        Box::pin(async { Err(Error::new(ErrorKind::SkillNotFound)) })
+    }
+}
+
+fn changes() -> Changes {
+    Changes { root: true, ..Changes::default() }
+}
+
+fn names(snapshot: &Snapshot) -> Vec<&str> {
+    snapshot.entries().iter().map(|entry| entry.name().as_str()).collect()
+}
+
+#[test]
+fn only_providers_that_changed_are_asked_again() {
+    let (first, second) = (Arc::new(Counted::default()), Arc::new(Counted::default()));
+    let registry = open(vec![first.clone(), memory("memory", &["alpha"]), second.clone()]);
+    let before = registry.snapshot();
+    second.skills.store(2, Ordering::Relaxed);
+    first.skills.store(1, Ordering::Relaxed);
+    let after = block_on(registry.reload_changed(&[(2, changes())]));
+    assert_eq!(names(&after), ["alpha", "counted-0", "counted-1"]);
+    assert!(after.number() > before.number());
+    assert_eq!((first.counts(), second.counts()), ((1, 0), (1, 1)));
+
+    // Nothing to do, nothing found, and nobody to ask.
+    for nothing in [&[][..], &[(2, Changes::default())], &[(2, changes())], &[(9, changes())]] {
+        assert!(Arc::ptr_eq(&after, &block_on(registry.reload_changed(nothing))));
+    }
+    assert_eq!((first.counts(), second.counts()), ((1, 0), (1, 2)));
+    let all = block_on(registry.reload());
+    assert_eq!(all.entries().len(), 4, "{:?}", names(&all));
+    assert!(all.number() > after.number());
+}
+
+#[test]
+fn what_a_slow_reload_found_is_not_lost_to_a_quick_one_elsewhere() {
+    let (staged, counted) = (Arc::new(Staged::default()), Arc::new(Counted::default()));
+    let registry = open(vec![staged.clone(), counted.clone()]);
+    let mut context = Context::from_waker(Waker::noop());
+    let mut slow = pin!(registry.reload());
+    assert!(slow.as_mut().poll(&mut context).is_pending());
+    counted.skills.store(1, Ordering::Relaxed);
+    assert_eq!(names(&block_on(registry.reload_changed(&[(1, changes())]))), ["counted-0", "skill-1"]);
+    staged.released.store(true, Ordering::Relaxed);
+    assert_eq!(names(&block_on(slow)), ["counted-0", "skill-2"]);
+}
+
 #[test]
 fn a_reload_that_finds_a_change_has_a_higher_number_and_old_snapshots_stay() {
     let directory = tempfile::tempdir().unwrap();
@@ -179,9 +276,8 @@ fn a_directory_reached_twice_is_one_skill_with_two_routes() {
     assert_eq!(snapshot.entries().len(), crate::testing::library().len());
     for entry in snapshot.entries() {
         assert_eq!((&*entry.source, entry.state), ("first", State::Active));
-        let also: Vec<(&str, &str)> =
-            entry.also.iter().map(|route| (&*route.source, route.path.as_str())).collect();
-        assert_eq!(also, [("second", entry.path.as_str())]);
+        let also: Vec<(&str, &str)> = entry.also.iter().map(|route| (&*route.source, &*route.path)).collect();
+        assert_eq!(also, [("second", &*entry.path)]);
     }
 }
 

@@ -55,6 +55,7 @@ impl Session {
     /// It never fails: what is wrong with the call is the answer.
     pub async fn call(&self, tool: &str, arguments: &Value) -> Reply {
         let (time, started) = (SystemTime::now(), Instant::now());
+        self.registry().touch().await;
         let found = self.find_tool(tool);
         let kind = match &found {
             Some(Found::House(builtin)) => builtin.kind,

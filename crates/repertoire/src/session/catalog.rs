@@ -138,7 +138,7 @@ impl Session {
     /// It tells of skills that came, went or are described differently, and of skills in the context whose instructions
     /// changed on disk.
     pub async fn delta(&self) -> Note {
-        let newest = self.registry().reload().await;
+        let newest = self.registry().newest().await;
         self.look().await;
         let told = self.state().announce(&newest);
         let delta = match &told {
@@ -156,7 +156,7 @@ impl Session {
 
     /// Looks at the library again, writes catalog and tools anew, and returns the catalog.
     pub async fn refresh(&self) -> PinnedCatalog {
-        let newest = self.registry().reload().await;
+        let newest = self.registry().newest().await;
         self.look().await;
         self.state().pin(&newest);
         self.catalog()

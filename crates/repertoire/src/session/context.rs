@@ -64,7 +64,7 @@ impl Session {
             Kept::Messages(messages) => self.observe(messages),
         }
         let newest = match self.options().refresh {
-            Refresh::OnCompaction => Some(self.registry().reload().await),
+            Refresh::OnCompaction => Some(self.registry().newest().await),
             Refresh::Session | Refresh::Immediate => None,
         };
         self.look().await;

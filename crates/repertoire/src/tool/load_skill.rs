@@ -255,6 +255,6 @@ pub(crate) fn loaded_skill(session: &Session, entry: &Entry, opened: &OpenedSkil
         None => Vec::new(),
     };
     let location =
-        session.options().show_location.then(|| entry.resolved.clone().unwrap_or_else(|| entry.path.clone()));
+        session.options().show_location.then(|| entry.resolved.as_deref().unwrap_or(&entry.path).to_owned());
     LoadedSkill { outline, soft_limit, location, ..skill }
 }

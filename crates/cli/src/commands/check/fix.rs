@@ -94,7 +94,7 @@ fn repair(library: &Library, entry: &Entry) -> Option<Repair> {
     let content = pollster::block_on(library.registry.read(entry, &file, LineRange::default())).ok()?;
     let before = String::from_utf8(content.bytes).ok()?;
     let after = repair::fix(&before)?;
-    Some(Repair { path: Path::new(&entry.path).join(&*entry.manifest_file), before, after })
+    Some(Repair { path: Path::new(&*entry.path).join(&*entry.manifest_file), before, after })
 }
 
 fn show(ui: &mut Ui, context: &Context, repair: &Repair) -> Result<(), CliError> {

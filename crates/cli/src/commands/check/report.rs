@@ -89,7 +89,7 @@ pub(crate) fn write_json(
             };
             SkillJson {
                 name: checked.entry.name().to_string(),
-                path: checked.entry.path.clone(),
+                path: checked.entry.path.to_string(),
                 state: checked.entry.state.as_str(),
                 diagnostics: checked.diagnostics.iter().map(finding).collect(),
             }

@@ -75,7 +75,7 @@ impl Absence {
             exists: matches!(place.presence, Presence::Found | Presence::SameAs(_)),
             skills: entries.iter().filter(|entry| *entry.source == *place.label).count(),
         };
-        let known = |path: &Path| entries.iter().any(|entry| Path::new(&entry.path) == path);
+        let known = |path: &Path| entries.iter().any(|entry| Path::new(&*entry.path) == path);
         let near_misses = library
             .places
             .iter()

@@ -83,7 +83,7 @@ impl Decisions {
             "name",
             match document.manifest.name.as_deref() {
                 Some(written) if written == name => "taken from the frontmatter".to_owned(),
-                Some(written) if Path::new(&entry.path).file_name().is_some_and(|last| last == name) => {
+                Some(written) if Path::new(&*entry.path).file_name().is_some_and(|last| last == name) => {
                     format!("taken from the directory; the frontmatter says `{written}`")
                 }
                 Some(written) => {

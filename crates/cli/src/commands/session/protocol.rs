@@ -84,6 +84,11 @@ impl<'a> Conversation<'a> {
         Ok(fields(json!({"text": text})))
     }
 
+    /// Returns the library that all its sessions read.
+    pub(super) fn registry(&self) -> &repertoire::Registry {
+        self.main.registry()
+    }
+
     /// Answers one line.
     pub(super) fn answer(&mut self, line: &[u8]) -> Value {
         let request: Map<String, Value> = match serde_json::from_slice(line) {

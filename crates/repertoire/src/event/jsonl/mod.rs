@@ -15,3 +15,4 @@ mod tests;
 
 pub use line::{MAX_ERROR_BYTES, MAX_NAME_BYTES, MAX_PATH_BYTES};
 pub use sink::{DEFAULT_KEEP, DEFAULT_MAX_BYTES, JsonlOptions, JsonlSink};
+pub use timestamp::rfc3339;

@@ -17,7 +17,7 @@ const DAYS_BEFORE_1970: u64 = 719_468;
 const LENGTH: usize = "1970-01-01T00:00:00.000Z".len();
 
 /// Returns `time` in UTC with milliseconds. A clock set before 1970 or after 9999 gives the nearest of the two.
-pub(crate) fn rfc3339(time: SystemTime) -> [u8; LENGTH] {
+pub fn rfc3339(time: SystemTime) -> [u8; LENGTH] {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or(Duration::ZERO);
     let millis = u64::try_from(since.as_millis()).unwrap_or(LAST).min(LAST);
     let (year, month, day) = date(millis / MILLIS_PER_DAY);

@@ -1,17 +1,41 @@
 //! What a [`super::FsProvider`] remembers from one run to the next.
 
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
 use repertoire_model::validate::Reporter;
-use repertoire_model::{Digest, RuleId};
+use repertoire_model::{Digest, RuleId, Severity};
 
 use super::cache::{Builder, Cache, CacheFile, Facts, is_settled, key, now};
-use super::open::Source;
+use super::open::{Source, State};
 use super::place::Root;
-use super::root_entries::RootEntries;
-use super::safe_dir::{Fault, Stamp};
-use super::scan::Found;
+use super::safe_dir::Stamp;
 use super::walk::WalkedFile;
 use crate::Error;
 use crate::provider::{Listed, Locator, Problem, TokenCounts};
+
+/// How long a process waits at least from one writing of the cache to the next, unless it is asked to.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// How the cache stands to what is known.
+#[derive(Debug, Default)]
+pub(super) struct CacheState {
+    pub(super) file: Option<Arc<CacheFile>>,
+    /// Whether more is known than it holds.
+    pub(super) is_behind: bool,
+    /// When it was last written.
+    written: Option<Instant>,
+    /// What was wrong when it was last written.
+    pub(super) problem: Option<Problem>,
+}
+
+impl CacheState {
+    /// Returns whether it should be written now, without being asked to.
+    pub(super) fn is_due(&self) -> bool {
+        self.is_behind && self.written.is_none_or(|written| written.elapsed() >= PAUSE)
+    }
+}
 
 impl Source {
     /// Returns the file that scans of `root` are kept in.
@@ -20,47 +44,60 @@ impl Source {
         Some(CacheFile::new(directory, key(self.options(), &root.resolved)))
     }
 
-    /// Writes the cache anew if the scan that `started` then found anything it does not hold.
-    pub(super) fn remember(
-        &self,
-        file: &CacheFile,
-        cache: Option<&Cache>,
-        entries: &Result<RootEntries<'_>, Fault>,
-        found: &[Box<Found>],
-        started: i64,
-    ) -> Option<Problem> {
-        let entries = entries.as_ref().ok().filter(|entries| entries.may_be_remembered(started));
-        let is_listed_anew =
-            entries.is_some_and(|entries| cache.and_then(Cache::root_stamp) != entries.stamp);
-        let is_kept = |found: &Found| {
-            found.remembered.is_some() || found.stamp.is_some_and(|stamp| is_settled(&stamp, started))
+    /// Brings the cache up to what is known; `cache` is what it holds, where that was just read.
+    pub(super) fn write_cache(&self, cache: Option<&Cache>) {
+        let mut state = self.state();
+        let State { known: Some(known), facts, dirty, cache: CacheState { file: Some(file), .. }, .. } =
+            &mut *state
+        else {
+            return;
         };
-        let fresh = found.iter().any(|found| found.remembered.is_none() && is_kept(found));
-        let kept = found.iter().filter(|found| is_kept(found));
-        if !fresh && !is_listed_anew && cache.is_some_and(|cache| cache.len() == kept.clone().count()) {
-            return None;
+        let (known, file) = (Arc::clone(known), Arc::clone(file));
+        let (facts, dirty) = (facts.clone(), std::mem::take(dirty));
+        state.cache.is_behind = false;
+        state.cache.written = Some(Instant::now());
+        drop(state);
+
+        // Another process may have written it since it was read.
+        let loaded = if cache.is_none() { file.load() } else { None };
+        let cache = cache.or(loaded.as_ref());
+        let mine = |locator: &Locator| facts.get(locator).cloned().unwrap_or_default();
+        let mut builder = Builder::new(file.key(), None);
+        let remembered =
+            cache.and_then(Cache::root_entries).filter(|entries| entries.stamp == known.entries_stamp);
+        match (known.entries_stamp, &known.entries, &remembered) {
+            (Some(_), Some(entries), _) => builder = Builder::new(file.key(), Some(entries)),
+            (Some(_), None, Some(entries)) => builder = Builder::new(file.key(), Some(entries)),
+            _ => {}
         }
-        if cache.is_none() && kept.clone().next().is_none() {
-            return None;
-        }
-        let mut builder = Builder::new(file.key(), entries);
-        for found in kept {
+        for found in known.skills.iter().filter(|found| found.may_be_remembered()) {
             let Listed { locator, manifest_file, document, .. } = &found.listed;
-            let remembered = cache.and_then(|cache| cache.find(locator.as_str()));
-            match (remembered, &found.remembered, &found.stamp) {
-                (Some(remembered), Some(facts), _) => builder.keep(locator.as_str(), &remembered, facts),
-                (_, _, Some(stamp)) => {
-                    builder.add(locator.as_str(), manifest_file, stamp, &Facts::default(), document);
+            let Some(stamp) = found.stamp else { continue };
+            let held = cache.and_then(|cache| cache.find(locator.as_str()));
+            match held.filter(|held| *held.stamp() == stamp) {
+                Some(held) if dirty.contains(locator) => {
+                    builder.keep(locator.as_str(), &held, &mine(locator))
                 }
-                (_, _, None) => {}
+                // What another process remembers is kept.
+                Some(held) => builder.keep(locator.as_str(), &held, &held.facts()),
+                None => builder.add(locator.as_str(), manifest_file, &stamp, &mine(locator), document),
             }
         }
-        let error = file.save(&builder.finish()).err()?;
+        let problem = file.save(&builder.finish()).err().and_then(|error| self.unwritten(&error));
+        let mut state = self.state();
+        if problem.is_some() {
+            // What cannot be kept now may be kept later; else it is worked out again at the next start.
+            state.dirty.extend(dirty);
+        }
+        state.cache.problem = problem;
+    }
+
+    fn unwritten(&self, error: &io::Error) -> Option<Problem> {
         let mut reporter = Reporter::new(&self.options().policy);
         reporter.report(RuleId::SourceBroken, format!("the cache cannot be written: {error}"));
         let path = self.options().cache.as_ref()?.to_string_lossy().into_owned();
         let mut diagnostic = reporter.finish().pop()?;
-        diagnostic.severity = repertoire_model::Severity::Info;
+        diagnostic.severity = Severity::Info;
         Some(Problem { path, diagnostic })
     }
 
@@ -94,44 +131,31 @@ impl Source {
     }
 
     fn fact<T>(&self, locator: &Locator, get: impl FnOnce(&Facts) -> Option<T>) -> Option<T> {
-        self.known().as_ref()?.facts.get(locator).and_then(get)
+        self.state().facts.get(locator).and_then(get)
     }
 
     fn set_fact(&self, locator: &Locator, set: impl FnOnce(&mut Facts)) {
-        if let Some(known) = self.known().as_mut()
-            && known.find(locator).is_some()
-        {
-            let facts = known.facts.entry(locator.clone()).or_default();
-            let before = facts.clone();
-            set(facts);
-            if *facts != before {
-                known.dirty.insert(locator.clone());
-            }
+        let mut state = self.state();
+        let State { known: Some(known), facts, dirty, .. } = &mut *state else { return };
+        if known.find(locator.as_str()).is_none() {
+            return;
+        }
+        let facts = facts.entry(locator.clone()).or_default();
+        let before = facts.clone();
+        set(facts);
+        if *facts != before {
+            dirty.insert(locator.clone());
         }
     }
 
-    /// Writes what was remembered since the last listing into the cache.
+    /// Writes what was found and remembered since the cache was last written.
     pub(super) fn save(&self) {
-        let mut guard = self.known();
-        let Some(known) = guard.as_mut() else { return };
-        // Another process may have written the cache since: what it holds is kept, and only facts are replaced.
-        let Some(cache) = known.cache.as_ref().and_then(CacheFile::load) else { return };
-        let Some(file) = known.cache.as_ref().filter(|_| !known.dirty.is_empty()) else { return };
-        let mut builder = Builder::new(file.key(), cache.root_entries().as_ref());
-        for (path, remembered) in cache.all() {
-            let locator = Locator::new(path);
-            let stamp = known.find(&locator).and_then(|skill| skill.stamp);
-            let is_same = stamp.as_ref() == Some(remembered.stamp());
-            match known.facts.get(&locator) {
-                Some(facts) if is_same && known.dirty.contains(&locator) => {
-                    builder.keep(path, &remembered, facts);
-                }
-                _ => builder.keep(path, &remembered, &remembered.facts()),
-            }
+        let state = self.state();
+        let is_behind = state.cache.is_behind || !state.dirty.is_empty();
+        drop(state);
+        if is_behind {
+            self.write_cache(None);
         }
-        // What cannot be kept is worked out again at the next start.
-        let _ = file.save(&builder.finish());
-        known.dirty.clear();
     }
 }
 

@@ -7,6 +7,10 @@
 mod cache;
 pub mod limits;
 mod manifest;
+mod turn;
+mod known;
+mod list;
+mod last_good;
 mod memo;
 mod open;
 mod place;
@@ -14,6 +18,7 @@ mod root_entries;
 pub(crate) mod safe_dir;
 mod scan;
 mod walk;
+mod watch_points;
 mod provider;
 #[cfg(all(test, unix))]
 mod tests;

@@ -1,140 +1,76 @@
 //! What a [`super::FsProvider`] does, without the waiting.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use repertoire_model::validate::Reporter;
-use repertoire_model::{Bundle, BundleFile, Digest, RuleId, SkillPath};
+use repertoire_model::{Bundle, BundleFile, Digest, RuleId, SkillPath, Standing};
 
-use super::cache::{Cache, CacheFile, Facts, is_settled, now};
+use super::cache::{Facts, is_settled, now};
+use super::known::Known;
+use super::last_good::{self, Texts};
 use super::manifest::{self, Care, Manifest};
-use super::place::{Home, Place, ROOT_LOCATOR, Root};
+use super::memo::CacheState;
+use super::place::{Place, Root};
 use super::provider::{FsOptions, display};
-use super::root_entries::{self, RootEntries};
 use super::safe_dir::{Fault, SafeDir, Stamp};
-use super::scan::{Found, scan};
+use super::turn::Turns;
 use super::walk::{Walked, WalkedFile, walk};
-use crate::provider::{FileListing, Listing, Locator, Mark, OpenedSkill, Problem, Skill};
+use crate::provider::{FileListing, Locator, Mark, OpenedSkill, Skill};
 use crate::{Error, ErrorKind};
 
 /// A directory of skills, and what the last listing found in it.
 #[derive(Debug)]
 pub(super) struct Source {
     options: FsOptions,
-    /// How many listings were begun.
-    listings: AtomicU64,
-    /// `None` before the first listing of a root that could be opened.
-    known: Mutex<Option<Known>>,
+    pub(super) turns: Turns,
+    state: Mutex<State>,
+    /// The texts of skills that were opened.
+    texts: Mutex<Texts>,
 }
 
-/// What the last listing found.
+/// What is known of a source, and of what is kept of that for the next process.
 #[derive(Debug, Default)]
-pub(super) struct Known {
-    /// The number of the listing.
-    listing: u64,
-    /// Sorted by locator.
-    skills: Vec<KnownSkill>,
+pub(super) struct State {
+    /// `None` before the first listing of a root that could be opened.
+    pub(super) known: Option<Arc<Known>>,
+    /// Whether the root was lost since: what is known still leads to skills, but tells nothing about them.
+    pub(super) is_stale: bool,
     /// What is remembered about skills, where anything is.
     pub(super) facts: HashMap<Locator, Facts>,
     /// Skills about which more is remembered than the cache holds.
     pub(super) dirty: HashSet<Locator>,
-    pub(super) cache: Option<CacheFile>,
+    pub(super) cache: CacheState,
 }
 
-/// A skill of the last listing.
-#[derive(Debug)]
-pub(super) struct KnownSkill {
-    locator: Locator,
-    /// How it is reached.
-    pub(super) home: Home,
-    /// What its `SKILL.md` was like.
-    pub(super) stamp: Option<Stamp>,
-}
-
-impl Known {
-    /// Returns the skill at `locator`.
-    pub(super) fn find(&self, locator: &Locator) -> Option<&KnownSkill> {
-        let found = self.skills.binary_search_by(|skill| skill.locator.cmp(locator)).ok()?;
-        self.skills.get(found)
-    }
+/// A skill as it is on disk.
+struct OnDisk {
+    skill: Skill,
+    /// What its `SKILL.md` is like, where that is a file of its own.
+    stamp: Option<Stamp>,
+    /// Whether that is spelled so.
+    is_exact: bool,
 }
 
 impl Source {
     pub(super) fn new(options: FsOptions) -> Self {
-        Self { options, listings: AtomicU64::new(0), known: Mutex::new(None) }
+        Self { options, turns: Turns::default(), state: Mutex::default(), texts: Mutex::default() }
     }
 
     pub(super) fn options(&self) -> &FsOptions {
         &self.options
     }
 
-    pub(super) fn known(&self) -> MutexGuard<'_, Option<Known>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns every skill below the root.
-    pub(super) fn list(&self) -> Listing {
-        let listing = self.listings.fetch_add(1, Ordering::Relaxed) + 1;
-        let root = match Root::open(&self.options.root) {
-            Ok(root) => root,
-            // Skills of the last listing stay known: snapshots that hold them outlive a fault that passes.
-            Err(fault) => return self.broken(&fault),
-        };
-        let file = self.cache_file(&root);
-        let started = now();
-        let cache = file.as_ref().and_then(CacheFile::load);
-        let entries = self.root_entries(&root, cache.as_ref());
-        let mut scan = scan(&self.options, &root, &entries, cache.as_ref());
-        let mut known = Known { listing, skills: Vec::with_capacity(scan.found.len()), ..Known::default() };
-        if let Some(file) = file {
-            scan.problems.extend(self.remember(&file, cache.as_ref(), &entries, &scan.found, started));
-            known.cache = Some(file);
-        }
-        // Its memory serves what follows.
-        drop(entries);
-        drop(cache);
-        let mut skills = Vec::with_capacity(scan.found.len());
-        for found in scan.found {
-            let Found { listed, home, stamp, remembered } = *found;
-            if let Some(facts) = remembered.filter(|facts| !facts.is_empty()) {
-                known.facts.insert(listed.locator.clone(), facts);
-            }
-            known.skills.push(KnownSkill { locator: listed.locator.clone(), home, stamp });
-            skills.push(listed);
-        }
-        self.publish(known);
-        Listing { skills, problems: scan.problems }
+    pub(super) fn texts(&self) -> MutexGuard<'_, Texts> {
+        self.texts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes `known` what the last listing found, unless that began later.
-    fn publish(&self, known: Known) {
-        let mut current = self.known();
-        if current.as_ref().is_none_or(|current| current.listing < known.listing) {
-            *current = Some(known);
-        }
-    }
-
-    /// Returns what lies directly below `root`: what the cache remembers, if the root did not change since.
-    fn root_entries<'a>(&self, root: &Root, cache: Option<&'a Cache>) -> Result<RootEntries<'a>, Fault> {
-        let limit = self.options.limits.max_entries;
-        let remembered = cache.and_then(Cache::root_entries);
-        match remembered.filter(|entries| entries.are_those_at(root_entries::stamp(root), limit)) {
-            Some(entries) => Ok(entries),
-            None => RootEntries::list(root, limit),
-        }
-    }
-
-    /// Returns the listing of a root that cannot be opened; one that is not there (yet) is merely empty.
-    fn broken(&self, fault: &Fault) -> Listing {
-        if let Fault::Missing = fault {
-            return Listing::default();
-        }
-        let mut reporter = Reporter::new(&self.options.policy);
-        reporter.report(RuleId::SourceBroken, format!("the directory cannot be read: {}", fault.message()));
-        let path = display(&self.options.root, ROOT_LOCATOR);
-        let problem = reporter.finish().pop().map(|diagnostic| Problem { path, diagnostic });
-        Listing { skills: Vec::new(), problems: problem.into_iter().collect() }
+    /// Returns what the last listing found.
+    pub(super) fn known(&self) -> Option<Arc<Known>> {
+        self.state().known.clone()
     }
 
     /// Calls `work` with the place of a skill of the last listing.
@@ -145,9 +81,9 @@ impl Source {
     ) -> Result<T, Error> {
         let unlisted = self.known().is_none();
         if unlisted {
-            self.list();
+            self.list(&self.turns.begin());
         }
-        let home = self.known().as_ref().and_then(|known| Some(known.find(locator)?.home.clone()));
+        let home = self.known().and_then(|known| Some(known.find(locator.as_str())?.home.clone()));
         let lost = |fault| self.lost(locator, fault);
         let root = Root::open(&self.options.root).map_err(lost)?;
         let home = home.ok_or_else(|| lost(Fault::Missing))?;
@@ -178,14 +114,14 @@ impl Source {
 
     /// Returns the skill at `locator` as it is now.
     pub(super) fn get(&self, locator: &Locator) -> Result<Option<Skill>, Error> {
-        absent_is_none(self.at(locator, |place| Ok(self.skill(place)?.map(|(skill, _)| skill))))
+        absent_is_none(self.at(locator, |place| Ok(self.skill(locator, place)?.map(|(skill, _)| skill))))
     }
 
     /// Returns the skill at `locator` as it is now, with its files and the mark of its `SKILL.md`.
     pub(super) fn open(&self, locator: &Locator) -> Result<Option<OpenedSkill>, Error> {
         let started = now();
         absent_is_none(self.at(locator, |place| {
-            let Some((skill, stamp)) = self.skill(place)? else { return Ok(None) };
+            let Some((skill, stamp)) = self.skill(locator, place)? else { return Ok(None) };
             let (walked, manifest_file) = self.walk(place)?;
             let files = FileListing { files: walked.entries(&manifest_file), problems: walked.problems };
             // A stamp so fresh that a second write could hide behind it marks nothing.
@@ -195,8 +131,26 @@ impl Source {
         }))
     }
 
-    /// Returns the skill at `place`, and what its `SKILL.md` is like where that is a file of its own.
-    fn skill(&self, place: &Place<'_>) -> Result<Option<(Skill, Option<Stamp>)>, Error> {
+    /// Returns the skill at `locator`, which is at `place`, and what its `SKILL.md` is like where that is a file of its own.
+    ///
+    /// Of one that broke since it was opened it is the last good version.
+    fn skill(&self, locator: &Locator, place: &Place<'_>) -> Result<Option<(Skill, Option<Stamp>)>, Error> {
+        let Some(OnDisk { skill, stamp, is_exact }) = self.skill_on_disk(place)? else { return Ok(None) };
+        let mut texts = self.texts();
+        let length = last_good::length_without_blanks(skill.text.as_bytes());
+        if let Some(good) = texts.find(locator)
+            && last_good::is_broken(&skill.document, length, &good.document)
+        {
+            let document = last_good::in_force(&good.document, &skill.document, &self.options.policy);
+            return Ok(Some((Skill { document, text: good.text.clone() }, None)));
+        }
+        if skill.document.standing == Standing::Sound {
+            texts.keep(locator, &skill, stamp);
+        }
+        Ok(Some((skill, stamp.filter(|_| is_exact))))
+    }
+
+    fn skill_on_disk(&self, place: &Place<'_>) -> Result<Option<OnDisk>, Error> {
         let policy = &self.options.policy;
         let mut bytes = Vec::new();
         match self.manifest(place, &mut bytes) {
@@ -204,12 +158,13 @@ impl Source {
                 let document = manifest::parse(place, &file_name, &bytes, stamp, policy);
                 let text = String::from_utf8(bytes)
                     .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-                let stamp = stamp.filter(|_| file_name == manifest::FILE_NAME);
-                Ok(Some((Skill { document, text }, stamp)))
+                let is_exact = file_name == manifest::FILE_NAME;
+                Ok(Some(OnDisk { skill: Skill { document, text }, stamp, is_exact }))
             }
             Manifest::Refused { rule, message, help, .. } => {
                 let document = manifest::unreadable(place, rule, &message, help, policy);
-                Ok(Some((Skill { document, text: String::new() }, None)))
+                let skill = Skill { document, text: String::new() };
+                Ok(Some(OnDisk { skill, stamp: None, is_exact: false }))
             }
             Manifest::Absent(_) => Ok(None),
             Manifest::Unreachable(fault) => Err(self.error(place, manifest::FILE_NAME, fault)),
@@ -332,21 +287,5 @@ fn absent_is_none<T>(outcome: Result<Option<T>, Error>) -> Result<Option<T>, Err
     match outcome {
         Err(error) if error.kind() == ErrorKind::SkillNotFound => Ok(None),
         outcome => outcome,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_listing_never_replaces_one_that_began_later() {
-        let source = Source::new(FsOptions::new("test", "."));
-        let listing = || source.known().as_ref().map(|known| known.listing);
-        source.publish(Known { listing: 2, ..Known::default() });
-        source.publish(Known { listing: 1, ..Known::default() });
-        assert_eq!(listing(), Some(2));
-        source.publish(Known { listing: 3, ..Known::default() });
-        assert_eq!(listing(), Some(3));
     }
 }

@@ -11,7 +11,8 @@ use super::{manifest, place, safe_dir, scan};
 use crate::Error;
 use crate::provider::limits::FileCaps;
 use crate::provider::{
-    BoxFuture, FileContent, FileListing, Listing, Locator, Memo, OpenedSkill, Provider, Skill, TokenCounts,
+    BoxFuture, Changes, FileContent, FileListing, Listing, Locator, Memo, OpenedSkill, Provider, Skill,
+    TokenCounts, WatchPoint,
 };
 
 /// What a [`FsProvider`] is told.
@@ -89,7 +90,17 @@ impl Provider for FsProvider {
     }
 
     fn list(&self) -> BoxFuture<'_, Result<Listing, Error>> {
-        self.unblock(|source| Ok(source.list()))
+        let turn = self.source.turns.begin();
+        self.unblock(move |source| Ok(source.list(&turn)))
+    }
+
+    fn relist<'a>(&'a self, changes: &'a Changes) -> BoxFuture<'a, Result<Listing, Error>> {
+        let (turn, changes) = (self.source.turns.begin(), changes.clone());
+        self.unblock(move |source| Ok(source.relist(&turn, &changes)))
+    }
+
+    fn watch_points(&self) -> Option<Vec<WatchPoint>> {
+        Some(self.source.watch_points())
     }
 
     fn get<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<Skill>, Error>> {

@@ -19,6 +19,8 @@ pub(super) struct RootEntries<'a> {
     pub(super) stamp: Option<Stamp>,
     /// The directories that skills are looked for in, sorted.
     pub(super) directories: Vec<Cow<'a, str>>,
+    /// What tells each of these from another of the same name, where that is known; otherwise 0, or nothing at all.
+    pub(super) inodes: Vec<u64>,
     /// The links that may lead to skills, sorted.
     pub(super) links: Vec<Cow<'a, str>>,
     /// Whether there is a `SKILL.md`.
@@ -52,7 +54,8 @@ impl RootEntries<'static> {
 
     fn of(entries: Entries) -> Self {
         let mut sorted = Self { count: entries.entries.len(), more: entries.more, ..Self::default() };
-        for Entry { name, decoded, kind } in entries.entries {
+        let mut directories = Vec::new();
+        for Entry { name, decoded, kind, inode } in entries.entries {
             if name == manifest::FILE_NAME {
                 sorted.manifest = RootManifest::Exact;
             } else if manifest::is_spelling(&name) && sorted.manifest == RootManifest::None {
@@ -60,13 +63,14 @@ impl RootEntries<'static> {
             }
             match kind {
                 _ if is_skipped(&name) => {}
-                Kind::Directory if decoded => sorted.directories.push(Cow::Owned(name)),
+                Kind::Directory if decoded => directories.push((Cow::Owned(name), inode)),
                 Kind::Directory => sorted.undecoded.push(name),
                 Kind::Link if decoded => sorted.links.push(Cow::Owned(name)),
                 Kind::Link | Kind::File | Kind::Special => {}
             }
         }
-        sorted.directories.sort_unstable();
+        directories.sort_unstable();
+        (sorted.directories, sorted.inodes) = directories.into_iter().unzip();
         sorted.links.sort_unstable();
         sorted
     }

@@ -4,6 +4,7 @@
 //! visited level by level in bytewise order, so that a bound cuts off the same ones every time.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fs::canonicalize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +13,9 @@ use rayon::prelude::*;
 use repertoire_model::validate::Reporter;
 use repertoire_model::{Document, RuleId};
 
-use super::cache::{Cache, Facts};
+use super::cache::{Cache, Facts, is_settled};
+use super::known::{Found, Memory, Recollection, Rest, Trust};
+use super::last_good;
 use super::limits::{LinkScope, MAX_DEPTH};
 use super::manifest::{self, Care, Manifest};
 use super::place::{Home, Place, ROOT_LOCATOR, Root, Shown};
@@ -27,65 +30,113 @@ const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
 /// Below this many directories starting threads costs more than it saves.
 const SEQUENTIAL_BELOW: usize = 32;
 
-/// A skill that was found.
-#[derive(Debug)]
-pub(super) struct Found {
-    pub(super) listed: Listed,
-    pub(super) home: Home,
-    /// What its `SKILL.md` was like when it was read, where that can tell a later change.
-    pub(super) stamp: Option<Stamp>,
-    /// What else the cache knows, where the document comes from there.
-    pub(super) remembered: Option<Facts>,
-}
-
 /// What a scan found.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
-    /// The skills, sorted by locator; in boxes, so that sorting and handing on move little.
-    #[allow(clippy::vec_box)]
-    pub(super) found: Vec<Box<Found>>,
+    /// The skills, sorted by locator.
+    pub(super) found: Vec<Arc<Found>>,
     pub(super) problems: Vec<Problem>,
+    /// The directories that are no skill or hold more than one, by their paths.
+    pub(super) rests: BTreeMap<String, Rest>,
+    /// What else the cache knows of skills whose documents come from there.
+    pub(super) facts: Vec<(Locator, Facts)>,
+    /// How many skills were read that need not be read the next time.
+    pub(super) fresh: usize,
 }
 
 /// What came of one directory.
 #[derive(Debug, Default)]
 struct Visit {
-    /// In a box, because most of a scan's memory is these.
-    found: Option<Box<Found>>,
-    problems: Vec<Problem>,
-    children: Vec<String>,
-    entries: usize,
+    found: Option<Arc<Found>>,
+    rest: Rest,
+    origin: Origin,
 }
 
-/// Looks for skills below `root`, which holds `entries`; those that are as `cache` remembers them are not read.
-pub(super) fn scan(
-    options: &FsOptions,
-    root: &Root,
-    entries: &Result<RootEntries<'_>, Fault>,
-    cache: Option<&Cache>,
-) -> Scan {
+/// Where a skill comes from.
+#[derive(Debug, Default)]
+enum Origin {
+    /// Its file was read.
+    #[default]
+    File,
+    /// The cache remembers it, with this; in a box, because most of a scan's memory are visits.
+    Cache(Box<Facts>),
+    /// The listing before found it.
+    Memory,
+}
+
+impl Visit {
+    fn of(found: Arc<Found>, origin: Origin) -> Self {
+        Self { found: Some(found), rest: Rest::default(), origin }
+    }
+
+    fn problems(problems: impl IntoIterator<Item = Problem>) -> Self {
+        let rest = Rest { problems: problems.into_iter().collect(), ..Rest::default() };
+        Self { rest, ..Self::default() }
+    }
+}
+
+/// What a scan looks at, and what it need not look at.
+pub(super) struct Task<'a> {
+    pub(super) options: &'a FsOptions,
+    pub(super) root: &'a Root,
+    /// What lies directly below the root.
+    pub(super) entries: Result<&'a RootEntries<'a>, &'a Fault>,
+    /// Skills that are as it remembers them are not read.
+    pub(super) cache: Option<&'a Cache>,
+    /// The same, of the listing before.
+    pub(super) memory: Option<Memory<'a>>,
+    /// When the listing began.
+    pub(super) started: i64,
+}
+
+/// Looks for skills below a root.
+pub(super) fn scan(task: &Task<'_>) -> Scan {
+    let Task { options, root, .. } = *task;
     let (shown, resolved) = (Shown::new(&options.root), Shown::new(&root.resolved));
-    let scanner = Scanner { options, root, shown, resolved, cache };
+    let scanner = Scanner { task, options, root, shown, resolved };
     let mut scan = Scan::default();
-    scanner.run(entries, &mut scan);
+    scanner.run(&mut scan);
     scan.found.sort_unstable_by(|a, b| a.listed.locator.cmp(&b.listed.locator));
     scan
 }
 
+impl Scan {
+    /// Adds what came of the directory `relative`, and returns the directories below it.
+    fn add(&mut self, relative: &str, visit: Visit) -> Vec<String> {
+        let Visit { found, rest, origin } = visit;
+        self.problems.extend(rest.problems.iter().cloned());
+        let children = rest.children.clone();
+        if found.is_none() || rest != Rest::default() {
+            self.rests.insert(relative.to_owned(), rest);
+        }
+        if let Some(found) = found {
+            match origin {
+                Origin::File => self.fresh += usize::from(found.may_be_remembered()),
+                Origin::Cache(facts) if !facts.is_empty() => {
+                    self.facts.push((found.listed.locator.clone(), *facts));
+                }
+                Origin::Cache(_) | Origin::Memory => {}
+            }
+            self.found.push(found);
+        }
+        children
+    }
+}
+
 struct Scanner<'a> {
+    task: &'a Task<'a>,
     options: &'a FsOptions,
     root: &'a Root,
     /// The root as people see it.
     shown: Shown,
     /// The root without links.
     resolved: Shown,
-    cache: Option<&'a Cache>,
 }
 
 impl Scanner<'_> {
-    fn run(&self, entries: &Result<RootEntries<'_>, Fault>, scan: &mut Scan) {
+    fn run(&self, scan: &mut Scan) {
         let limits = &self.options.limits;
-        let entries = match entries {
+        let entries = match self.task.entries {
             Ok(entries) => entries,
             Err(fault) => {
                 return scan.problems.extend(self.problem(
@@ -117,11 +168,9 @@ impl Scanner<'_> {
             room -= level.len();
             let visits = each(&level, |visited, buffer| self.visit(visited, depth, buffer));
             let mut children = Vec::new();
-            for visit in visits {
-                read += visit.entries;
-                scan.found.extend(visit.found);
-                scan.problems.extend(visit.problems);
-                children.extend(visit.children.into_iter().map(Cow::Owned));
+            for (relative, visit) in level.iter().zip(visits) {
+                read += visit.rest.entries;
+                children.extend(scan.add(relative, visit).into_iter().map(Cow::Owned));
             }
             children.sort_unstable();
             level = Cow::Owned(children);
@@ -132,9 +181,9 @@ impl Scanner<'_> {
         }
         let links = &entries.links[..entries.links.len().min(room)];
         let targets = if links.is_empty() { Targets::default() } else { self.targets() };
-        for visit in each(links, |visited, buffer| self.visit_link(visited.relative, &targets, buffer)) {
-            scan.found.extend(visit.found);
-            scan.problems.extend(visit.problems);
+        let visits = each(links, |visited, buffer| self.visit_link(visited.relative, &targets, buffer));
+        for (relative, visit) in links.iter().zip(visits) {
+            scan.add(relative, visit);
         }
         // A stray file such as `Skill.md` beside skills does not make all of them one skill.
         if scan.found.is_empty() && entries.manifest != RootManifest::None {
@@ -143,16 +192,39 @@ impl Scanner<'_> {
     }
 
     fn visit_root(&self, scan: &mut Scan) {
-        let visit = self.look(&Place::beneath(self.root, ROOT_LOCATOR), 0, &mut Vec::new());
-        scan.found.extend(visit.found);
-        scan.problems.extend(visit.problems);
+        let known = self.recollection(|memory| memory.of(ROOT_LOCATOR));
+        let visit = match self.take_over(ROOT_LOCATOR, known) {
+            Some(visit) => visit,
+            None => self.look(&Place::beneath(self.root, ROOT_LOCATOR), 0, known, &mut Vec::new()),
+        };
+        scan.add(ROOT_LOCATOR, visit);
+    }
+
+    fn recollection<'s>(&'s self, of: impl FnOnce(&'s Memory<'_>) -> Recollection<'s>) -> Recollection<'s> {
+        self.task.memory.as_ref().map_or(Recollection::NONE, of)
+    }
+
+    /// Returns what came of the directory `relative` the last time, if it is sure to be what it was.
+    fn take_over(&self, relative: &str, known: Recollection<'_>) -> Option<Visit> {
+        if known.trust != Trust::Whole {
+            return None;
+        }
+        let rest = self.task.memory.as_ref()?.rest(relative, known.found)?;
+        Some(Visit { found: known.found.map(Arc::clone), rest, origin: Origin::Memory })
     }
 
     fn visit(&self, visited: Visited<'_>, depth: usize, buffer: &mut Vec<u8>) -> Visit {
         let limits = &self.options.limits;
-        let relative = visited.relative;
+        let Visited { position, relative } = visited;
+        let known = self.recollection(|memory| match depth {
+            1 => memory.at(position, relative),
+            _ => memory.of(relative),
+        });
+        if let Some(visit) = self.take_over(relative, known) {
+            return visit;
+        }
         let place = Place::beneath(self.root, relative);
-        let (mut visit, entries) = self.look_into(&place, visited.position, buffer);
+        let (mut visit, entries) = self.look_into(&place, position, known, buffer);
         if depth >= limits.max_depth.min(MAX_DEPTH) || (visit.found.is_some() && !limits.nested) {
             return visit;
         }
@@ -163,15 +235,15 @@ impl Scanner<'_> {
         };
         match entries {
             Ok(entries) => {
-                visit.entries = entries.entries.len();
+                visit.rest.entries = entries.entries.len();
                 for link in self.links(&entries.entries) {
                     let message = "a symbolic link this deep is not followed".to_owned();
                     let path = format!("{relative}/{link}");
-                    visit.problems.extend(self.problem(&path, RuleId::FileSymlink, message));
+                    visit.rest.problems.extend(self.problem(&path, RuleId::FileSymlink, message));
                 }
-                visit.children = self.children(relative, entries, &mut visit.problems);
+                visit.rest.children = self.children(relative, entries, &mut visit.rest.problems);
             }
-            Err(fault) => visit.problems.extend(self.unreadable(relative, &fault)),
+            Err(fault) => visit.rest.problems.extend(self.unreadable(relative, &fault)),
         }
         visit
     }
@@ -189,25 +261,33 @@ impl Scanner<'_> {
     }
 
     fn visit_link(&self, relative: &str, targets: &Targets, buffer: &mut Vec<u8>) -> Visit {
+        let known = self.recollection(|memory| memory.of_link(relative));
+        if let Some(visit) = self.take_over(relative, known) {
+            return visit;
+        }
         match Place::link(self.root, relative) {
-            Ok(place) if targets.include(&place.resolved()) => self.look(&place, 0, buffer),
+            Ok(place) if targets.include(&place.resolved()) => self.look(&place, 0, known, buffer),
             Ok(_) => {
                 let message = "the symbolic link leads out of all roots and is not followed".to_owned();
-                let problems = self.problem(relative, RuleId::FileSymlink, message).into_iter().collect();
-                Visit { problems, ..Visit::default() }
+                Visit::problems(self.problem(relative, RuleId::FileSymlink, message))
             }
             // A link to a file is a file, and files are not looked at.
             Err(Fault::NotDirectory) => Visit::default(),
             Err(fault) => {
                 let message = format!("the symbolic link cannot be followed: {}", fault.message());
-                let problems = self.problem(relative, RuleId::FileSymlink, message).into_iter().collect();
-                Visit { problems, ..Visit::default() }
+                Visit::problems(self.problem(relative, RuleId::FileSymlink, message))
             }
         }
     }
 
-    fn look(&self, place: &Place<'_>, position: usize, buffer: &mut Vec<u8>) -> Visit {
-        self.look_into(place, position, buffer).0
+    fn look(
+        &self,
+        place: &Place<'_>,
+        position: usize,
+        known: Recollection<'_>,
+        buffer: &mut Vec<u8>,
+    ) -> Visit {
+        self.look_into(place, position, known, buffer).0
     }
 
     /// Looks at one directory; its entries come along if they had to be listed.
@@ -215,54 +295,63 @@ impl Scanner<'_> {
         &self,
         place: &Place<'_>,
         position: usize,
+        known: Recollection<'_>,
         buffer: &mut Vec<u8>,
     ) -> (Visit, Option<Entries>) {
-        if let Some(found) = self.recall(place, position) {
-            return (Visit { found: Some(Box::new(found)), ..Visit::default() }, None);
+        if let Some(visit) = self.recall(place, known).or_else(|| self.recall_cached(place, position)) {
+            return (visit, None);
         }
         let policy = &self.options.policy;
         let limits = &self.options.limits;
         let cap = self.options.caps.manifest_bytes;
-        let (file_name, document, stamp) =
+        let (file_name, document, length, stamp) =
             match manifest::read(place, Care::Once, cap, limits.max_entries, buffer) {
                 Manifest::Read { file_name, stamp } => {
                     let document = manifest::parse(place, &file_name, buffer, stamp, policy);
-                    (file_name, document, stamp)
+                    (file_name, document, last_good::length_without_blanks(buffer), stamp)
                 }
                 Manifest::Refused { file_name, rule, message, help } => {
-                    (file_name, manifest::unreadable(place, rule, &message, help, policy), None)
+                    (file_name, manifest::unreadable(place, rule, &message, help, policy), 0, None)
                 }
                 Manifest::Absent(entries) => return (Visit::default(), entries),
-                Manifest::Unreachable(fault) => return (self.unreachable(place, &fault, buffer), None),
+                Manifest::Unreachable(fault) => {
+                    return (self.unreachable(place, &fault, known, buffer), None);
+                }
             };
-        (
-            Visit {
-                found: Some(Box::new(self.found(place, file_name, document, stamp))),
-                ..Visit::default()
-            },
-            None,
-        )
+        let good = known.found.filter(|found| found.is_reached_as(place)).and_then(|found| found.last_good());
+        let good = good.filter(|good| last_good::is_broken(&document, length, good));
+        let document = match good {
+            Some(good) => last_good::in_force(good, &document, policy),
+            None => document,
+        };
+        let found = self.found(place, file_name, document, stamp);
+        let found = Found { good: good.map(Arc::clone), ..found };
+        (Visit::of(shared(found, known.found), Origin::File), None)
+    }
+
+    /// Returns the skill as the listing before found it, if its `SKILL.md` did not change since.
+    fn recall(&self, place: &Place<'_>, known: Recollection<'_>) -> Option<Visit> {
+        let found = known.found.filter(|_| known.trust == Trust::Stamp)?;
+        let stamp = found.stamp.filter(|_| found.is_settled && found.is_reached_as(place))?;
+        let is_same = has_stamp(place, &found.listed.manifest_file, &stamp);
+        is_same.then(|| Visit::of(Arc::clone(found), Origin::Memory))
     }
 
     /// Returns the skill as the cache remembers it, likely at `position`, if its `SKILL.md` did not change since.
-    fn recall(&self, place: &Place<'_>, position: usize) -> Option<Found> {
-        let remembered = self.cache?.find_at(position, place.relative)?;
-        let file_name = remembered.manifest_file();
-        let is_exact = file_name == manifest::FILE_NAME;
-        if !is_exact && !matches!(place.stat(manifest::FILE_NAME), Err(Fault::Missing)) {
-            return None;
-        }
-        let (kind, stamp) = place.stat(file_name).ok()?;
-        if kind != Kind::File || stamp != *remembered.stamp() {
+    fn recall_cached(&self, place: &Place<'_>, position: usize) -> Option<Visit> {
+        let remembered = self.task.cache?.find_at(position, place.relative)?;
+        let (file_name, stamp) = (remembered.manifest_file(), remembered.stamp());
+        if !has_stamp(place, file_name, stamp) {
             return None;
         }
         let document = remembered.document()?;
-        let file_name =
-            if is_exact { Cow::Borrowed(manifest::FILE_NAME) } else { Cow::Owned(file_name.to_owned()) };
-        Some(Found {
-            remembered: Some(remembered.facts()),
-            ..self.found(place, file_name, document, Some(stamp))
-        })
+        let file_name = if file_name == manifest::FILE_NAME {
+            Cow::Borrowed(manifest::FILE_NAME)
+        } else {
+            Cow::Owned(file_name.to_owned())
+        };
+        let found = Found { is_settled: true, ..self.found(place, file_name, document, Some(*stamp)) };
+        Some(Visit::of(Arc::new(found), Origin::Cache(Box::new(remembered.facts()))))
     }
 
     fn found(
@@ -278,24 +367,30 @@ impl Scanner<'_> {
         };
         let listed = Listed {
             locator: Locator::new(place.relative),
-            path: self.shown.join(place.relative),
+            path: self.shown.join(place.relative).into(),
             manifest_file,
-            identity: Some(identity),
+            identity: Some(identity.into()),
             document: Arc::new(document),
         };
-        Found { listed, home: place.home.clone(), stamp, remembered: None }
+        let is_settled = stamp.is_some_and(|stamp| is_settled(&stamp, self.task.started));
+        Found { listed, home: place.home.clone(), stamp, is_settled, good: None }
     }
 
-    fn unreachable(&self, place: &Place<'_>, fault: &Fault, buffer: &mut Vec<u8>) -> Visit {
+    fn unreachable(
+        &self,
+        place: &Place<'_>,
+        fault: &Fault,
+        known: Recollection<'_>,
+        buffer: &mut Vec<u8>,
+    ) -> Visit {
         // Whoever mounts a directory into a source wants it there; it is read through a handle of its own.
         if let (Fault::Outside, Home::Beneath) = (fault, &place.home)
             && !place.relative.contains('/')
             && let Ok(mounted) = Place::open(place.root, place.relative, &Home::Mounted)
         {
-            return self.look(&mounted, 0, buffer);
+            return self.look(&mounted, 0, known, buffer);
         }
-        let problems = self.unreadable(place.relative, fault).into_iter().collect();
-        Visit { problems, ..Visit::default() }
+        Visit::problems(self.unreadable(place.relative, fault))
     }
 
     /// Returns the directories among `entries` that skills are looked for in, sorted.
@@ -348,6 +443,36 @@ impl Scanner<'_> {
         reporter.report(rule, message);
         let path = self.shown.join(relative);
         reporter.finish().pop().map(|diagnostic| Problem { path, diagnostic })
+    }
+}
+
+impl Found {
+    /// Returns whether the skill was found where `place` is.
+    fn is_reached_as(&self, place: &Place<'_>) -> bool {
+        match (&self.home, &place.home) {
+            (Home::Linked(before), Home::Linked(now)) => before == now,
+            (Home::Linked(_), _) | (_, Home::Linked(_)) => false,
+            _ => true,
+        }
+    }
+}
+
+/// Returns whether the `SKILL.md` at `place` is spelled `file_name` and has `stamp`.
+fn has_stamp(place: &Place<'_>, file_name: &str, stamp: &Stamp) -> bool {
+    // The exact spelling may have come to stand beside another.
+    (file_name == manifest::FILE_NAME || matches!(place.stat(manifest::FILE_NAME), Err(Fault::Missing)))
+        && matches!(place.stat(file_name), Ok((Kind::File, now)) if now == *stamp)
+}
+
+/// Returns `found`, sharing with `known` what is the same.
+fn shared(mut found: Found, known: Option<&Arc<Found>>) -> Arc<Found> {
+    match known {
+        Some(known) if found == **known => Arc::clone(known),
+        Some(known) if found.listed == known.listed => {
+            found.listed = known.listed.clone();
+            Arc::new(found)
+        }
+        _ => Arc::new(found),
     }
 }
 

@@ -151,7 +151,7 @@ impl Provider for MemoryProvider {
     fn list(&self) -> BoxFuture<'_, Result<Listing, Error>> {
         let listed = |held: &Held| Listed {
             locator: held.locator.clone(),
-            path: format!("{}:{}", self.label, held.locator.as_str()),
+            path: format!("{}:{}", self.label, held.locator.as_str()).into(),
             manifest_file: Cow::Borrowed(MANIFEST_FILE),
             identity: None,
             document: Arc::new(held.document(&self.policy)),

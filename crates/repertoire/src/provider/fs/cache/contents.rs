@@ -139,6 +139,7 @@ impl Cache {
     }
 
     /// Returns every skill it remembers, with its path.
+    #[cfg(test)]
     pub(crate) fn all(&self) -> impl Iterator<Item = (&str, Remembered<'_>)> {
         self.slots.iter().map(|slot| (self.text(&slot.path), Remembered { cache: self, slot }))
     }

@@ -2,7 +2,7 @@
 //!
 //! One file for each root and policy holds every document of the last scan with the stamp of its `SKILL.md`, and what
 //! lay directly below the root. A skill whose stamp is the same is not read again, and a root whose stamp is the same is
-//! not listed again. The file is a convenience: whatever is wrong with it, down to one bit, it is ignored and written
+//! not listed again. A process reads it for its first listing only. The file is a convenience: whatever is wrong with it, down to one bit, it is ignored and written
 //! anew, and deleting it is always safe. It is replaced as a whole, so processes that share it see the old one or the
 //! new one.
 

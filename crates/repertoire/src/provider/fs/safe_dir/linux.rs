@@ -163,9 +163,10 @@ impl SafeDir {
                 },
                 known => kind(known),
             };
+            let inode = entry.ino();
             entries.push(match name.to_str() {
-                Ok(name) => Entry { name: name.to_owned(), decoded: true, kind },
-                Err(_) => Entry { name: name.to_string_lossy().into_owned(), decoded: false, kind },
+                Ok(name) => Entry { name: name.to_owned(), decoded: true, kind, inode },
+                Err(_) => Entry { name: name.to_string_lossy().into_owned(), decoded: false, kind, inode },
             });
         }
         Ok(Entries { entries, more: false })

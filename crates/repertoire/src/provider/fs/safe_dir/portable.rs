@@ -125,7 +125,8 @@ impl SafeDir {
             let Ok(file_type) = entry.file_type() else { continue };
             let name = entry.file_name();
             let decoded = name.to_str().is_some();
-            entries.push(Entry { name: name.to_string_lossy().into_owned(), decoded, kind: kind(file_type) });
+            let name = name.to_string_lossy().into_owned();
+            entries.push(Entry { name, decoded, kind: kind(file_type), inode: 0 });
         }
         Ok(Entries { entries, more: false })
     }

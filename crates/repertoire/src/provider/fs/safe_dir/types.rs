@@ -19,6 +19,8 @@ pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) decoded: bool,
     pub(crate) kind: Kind,
+    /// What tells it from another of the same name, where that costs nothing to know; 0 otherwise.
+    pub(crate) inode: u64,
 }
 
 /// The entries of a directory, in no particular order.

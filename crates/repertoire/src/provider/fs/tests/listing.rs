@@ -39,7 +39,7 @@ fn skills_are_sorted_and_everything_else_is_passed_over() {
     assert_eq!(locators(&listing), ["alpha", "beta", "gamma"]);
     assert_eq!(listing.problems, []);
     let alpha = &listing.skills[0];
-    assert_eq!(alpha.path, root.path().join("alpha").to_str().unwrap());
+    assert_eq!(&*alpha.path, root.path().join("alpha").to_str().unwrap());
     let resolved = root.path().canonicalize().unwrap().join("alpha");
     assert_eq!(alpha.identity.as_deref(), resolved.to_str());
 }

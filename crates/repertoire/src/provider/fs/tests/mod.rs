@@ -2,6 +2,7 @@
 
 mod files;
 mod listing;
+mod relist;
 mod warm;
 
 use std::fs;

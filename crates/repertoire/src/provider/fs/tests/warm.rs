@@ -80,6 +80,9 @@ fn fresh_files_are_not_trusted_and_old_ones_are() {
     let descriptions = |listing: &Listing| -> Vec<String> {
         listing.skills.iter().map(|skill| skill.document.description.clone()).collect()
     };
+    // A process reads it once, so the provider that listed already is not told.
+    assert_eq!(list(&provider), cold);
+    let provider = warm.provider();
     let recalled = list(&provider);
     assert_eq!(descriptions(&recalled), ["remembered a", "remembered b", "remembered c"]);
     assert_eq!(recalled.skills[2].manifest_file, "skill.md");

@@ -1,0 +1,267 @@
+//! `rep watch`: changes of the library as they are seen.
+
+mod account;
+
+use std::sync::mpsc;
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use repertoire::event::jsonl::rfc3339;
+use repertoire::registry::watch::{Following, SourceState};
+use repertoire::{Change, Registry, Snapshot, Watcher};
+use repertoire_model::SkillName;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use self::account::{Account, Finding};
+use super::catalog;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::json::DiagnosticJson;
+use crate::ui::{Style, Ui, escape};
+use crate::wire::Context;
+
+/// The most skills of one kind that one change names to a person.
+const MAX_LINES: usize = 50;
+/// The most skills of one kind that one change names to a program.
+const MAX_NAMES: usize = 1_000;
+/// How long a very large library may take until it is watched.
+const READY: Duration = Duration::from_secs(120);
+/// How long nothing need be heard before it is listened again; a subscription has no other end.
+const LISTEN: Duration = Duration::from_secs(3_600);
+
+/// Prints changes of the library as they are seen
+///
+/// For every change the skills that came (+), went (-) or are different (~), what that did to the catalog's tokens, and the
+/// diagnostics that are new or resolved. It ends when it is interrupted. With --json, one object per line; see
+/// docs/reference/json.md.
+#[derive(Debug, Args)]
+pub(crate) struct WatchArgs {}
+
+/// What ends a wait.
+enum Wake {
+    Changed(Box<Change>),
+    Interrupted,
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, _args: &WatchArgs) -> Result<Exit, CliError> {
+    let (sender, wakes) = mpsc::channel();
+    let interrupted = sender.clone();
+    ctrlc::set_handler(move || {
+        let _ = interrupted.send(Wake::Interrupted);
+    })
+    .map_err(|error| CliError::usage("cannot be told of an interruption").because(error))?;
+    let registry = context.open_to_follow();
+    let mut changes = registry.subscribe();
+    let watcher = registry.watch(context.eager_reload())?;
+    watcher.wait_ready(READY);
+    let mut tokens = tokens(context, &registry.snapshot());
+    begin(ui, &registry, &watcher, tokens)?;
+    // The thread ends with the process.
+    std::thread::spawn(move || {
+        loop {
+            if let Some(change) = changes.next_within(LISTEN)
+                && sender.send(Wake::Changed(Box::new(change))).is_err()
+            {
+                return;
+            }
+        }
+    });
+    while let Ok(Wake::Changed(change)) = wakes.recv() {
+        let before = tokens;
+        if !ui.is_json() {
+            skills(ui, &change)?;
+            ui.flush()?;
+        }
+        if change.is_of_catalog() {
+            tokens = self::tokens(context, &change.after);
+        }
+        let account = Account::between(&change.before, &change.after);
+        match ui.is_json() {
+            true => write_json(ui, &json_of(&change, before, tokens, &account))?,
+            false => effects(ui, context, &change, (before, tokens), &account)?,
+        }
+        ui.flush()?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Returns how many tokens the catalog of `snapshot` has; none where it cannot be written.
+fn tokens(context: &Context, snapshot: &Snapshot) -> usize {
+    let options = catalog::configured(context);
+    let catalog = snapshot.catalog(&options);
+    catalog.map_or(0, |catalog| catalog::exact_tokens(context, &catalog, &options))
+}
+
+fn begin(ui: &mut Ui, registry: &Registry, watcher: &Watcher, tokens: usize) -> Result<(), CliError> {
+    let snapshot = registry.snapshot();
+    let state = watcher.state();
+    if ui.is_json() {
+        let source = |state: &SourceState| {
+            let (watches, reason) = match &state.following {
+                Following::Watching(count) => (*count, None),
+                Following::Polling(reason) => (0, Some(reason.to_string())),
+                Following::OnUse | Following::Not => (0, None),
+            };
+            json!({"source": &*state.source, "watches": watches, "polled_because": reason})
+        };
+        let problems: Vec<DiagnosticJson> =
+            watcher.problems().iter().map(DiagnosticJson::of_source).collect();
+        let value = json!({
+            "time": time(),
+            "snapshot": snapshot.number(),
+            "skills": snapshot.active().count(),
+            "sources": state.iter().map(source).collect::<Vec<Value>>(),
+            "catalog_tokens": tokens,
+            "diagnostics": problems,
+        });
+        write_json(ui, &value)?;
+        return Ok(ui.flush()?);
+    }
+    let skills = snapshot.active().count();
+    let heading = format!("following {skills} {}, {tokens} tokens in the catalog", plural(skills, "skill"));
+    let heading = ui.paint(Style::Heading, &heading);
+    writeln!(ui.out(), "{heading}")?;
+    let is_silent = |state: &SourceState| {
+        let is_empty = !snapshot.entries().iter().any(|entry| entry.source == state.source);
+        is_empty && matches!(state.following, Following::Watching(_))
+    };
+    let (silent, told): (Vec<SourceState>, Vec<SourceState>) = state.into_iter().partition(is_silent);
+    for SourceState { source, following } in told {
+        let how = match following {
+            Following::Watching(count) => {
+                let directories = if count == 1 { "directory" } else { "directories" };
+                format!("{count} {directories} watched")
+            }
+            Following::Polling(reason) => {
+                format!("polled every {} s or less often: {reason}", watcher.options().poll.as_secs_f64())
+            }
+            Following::OnUse => "looked at on use".to_owned(),
+            Following::Not => "not followed".to_owned(),
+        };
+        let line = ui.paint(Style::Faint, &escape(&format!("  {source}: {how}")));
+        writeln!(ui.out(), "{line}")?;
+    }
+    if !silent.is_empty() {
+        let sources = plural(silent.len(), "source");
+        let line =
+            ui.paint(Style::Faint, &format!("  {} {sources} without skills so far, watched", silent.len()));
+        writeln!(ui.out(), "{line}")?;
+    }
+    for problem in watcher.problems() {
+        let word = ui.paint(Style::Warning, "warning:");
+        writeln!(ui.out(), "{word} {}", escape(&problem.diagnostic.message))?;
+    }
+    Ok(ui.flush()?)
+}
+
+/// Writes which skills came, went or are different.
+fn skills(ui: &mut Ui, change: &Change) -> Result<(), CliError> {
+    names(ui, "+", Style::Added, &change.added)?;
+    names(ui, "-", Style::Removed, &change.removed)?;
+    for (name, aspects) in change.changed.iter().take(MAX_LINES) {
+        let aspects: Vec<&str> = aspects.iter().map(|aspect| aspect.as_str()).collect();
+        let line = ui.paint(Style::Info, &format!("~ {}", escape(name.as_str())));
+        writeln!(ui.out(), "{line} ({})", aspects.join(", "))?;
+    }
+    more(ui, "~", change.changed.len())
+}
+
+fn names(ui: &mut Ui, sign: &str, style: Style, names: &[SkillName]) -> Result<(), CliError> {
+    for name in names.iter().take(MAX_LINES) {
+        let line = ui.paint(style, &format!("{sign} {}", escape(name.as_str())));
+        writeln!(ui.out(), "{line}")?;
+    }
+    more(ui, sign, names.len())
+}
+
+fn more(ui: &mut Ui, sign: &str, count: usize) -> Result<(), CliError> {
+    if let Some(more @ 1..) = count.checked_sub(MAX_LINES) {
+        writeln!(ui.out(), "{sign} and {more} more")?;
+    }
+    Ok(())
+}
+
+/// Writes what the change did to the catalog and to diagnostics.
+fn effects(
+    ui: &mut Ui,
+    context: &Context,
+    change: &Change,
+    (before, after): (usize, usize),
+    account: &Account<'_>,
+) -> Result<(), CliError> {
+    for (word, findings) in [("new", &account.new), ("resolved", &account.resolved)] {
+        for finding in findings.iter().take(MAX_LINES) {
+            let found = finding.diagnostic();
+            let style = if word == "new" { found.severity.into() } else { Style::Good };
+            let word = ui.paint(style, &format!("{word} {}[{}]", found.severity.as_str(), found.rule));
+            let path = context.shown(&finding.path());
+            writeln!(ui.out(), "  {word} {} ({})", escape(&found.message), escape(&path))?;
+        }
+        if let Some(more @ 1..) = findings.len().checked_sub(MAX_LINES) {
+            writeln!(ui.out(), "  and {more} more {word}")?;
+        }
+    }
+    let catalog = match (after as i64) - (before as i64) {
+        0 => format!("{after} tokens as before"),
+        difference => format!("{before} -> {after} tokens ({difference:+})"),
+    };
+    let line =
+        format!("  catalog {catalog}, snapshot {}, {:.1} ms", change.after.number(), milliseconds(change));
+    let line = ui.paint(Style::Faint, &line);
+    writeln!(ui.out(), "{line}")?;
+    Ok(())
+}
+
+fn json_of(change: &Change, before: usize, after: usize, account: &Account<'_>) -> Value {
+    let names =
+        |names: &[SkillName]| names.iter().take(MAX_NAMES).map(ToString::to_string).collect::<Vec<_>>();
+    let changed = change.changed.iter().take(MAX_NAMES).map(|(name, aspects)| {
+        let what: Vec<&str> = aspects.iter().map(|aspect| aspect.as_str()).collect();
+        json!({"name": name.as_str(), "what": what})
+    });
+    let lists = [change.added.len(), change.removed.len(), change.changed.len()];
+    let more: usize = lists.iter().map(|length| length.saturating_sub(MAX_NAMES)).sum();
+    let findings = |findings: &[Finding<'_>], state: &'static str| {
+        let findings = findings.iter().take(MAX_NAMES);
+        findings.map(|finding| FindingJson { state, finding: finding.json() }).collect::<Vec<_>>()
+    };
+    let mut diagnostics = findings(&account.new, "new");
+    diagnostics.extend(findings(&account.resolved, "resolved"));
+    json!({
+        "time": time(),
+        "snapshot": change.after.number(),
+        "added": names(&change.added),
+        "removed": names(&change.removed),
+        "changed": changed.collect::<Vec<Value>>(),
+        "more": more,
+        "catalog_tokens": {"before": before, "after": after},
+        "diagnostics": diagnostics,
+        "took_ms": milliseconds(change),
+    })
+}
+
+#[derive(Serialize)]
+struct FindingJson {
+    state: &'static str,
+    #[serde(flatten)]
+    finding: DiagnosticJson,
+}
+
+fn write_json(ui: &mut Ui, value: &Value) -> Result<(), CliError> {
+    serde_json::to_writer(ui.out(), value).map_err(std::io::Error::from)?;
+    Ok(ui.out().write_all(b"\n")?)
+}
+
+fn milliseconds(change: &Change) -> f64 {
+    (change.took.as_secs_f64() * 10_000.0).round() / 10.0
+}
+
+fn time() -> String {
+    String::from_utf8_lossy(&rfc3339(SystemTime::now())).into_owned()
+}
+
+fn plural(count: usize, word: &str) -> String {
+    if count == 1 { word.to_owned() } else { format!("{word}s") }
+}

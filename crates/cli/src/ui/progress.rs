@@ -1,0 +1,77 @@
+//! A sign of life on terminals while something takes long.
+
+use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::env::{self, Env};
+
+/// How long something may take before anything is shown.
+const PATIENCE: Duration = Duration::from_millis(300);
+/// How often what is shown changes.
+const BEAT: Duration = Duration::from_millis(100);
+/// How wide the bar is.
+const WIDTH: usize = 12;
+
+/// Shows that something goes on, on standard error where that is a terminal, until it is dropped.
+pub(crate) struct Progress {
+    end: Option<Sender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Progress {
+    /// Begins; nothing is shown before a moment has passed, and nothing at all in pipes.
+    pub(crate) fn start(env: &Env, what: &'static str) -> Self {
+        let is_dumb = env.get(env::TERM).is_some_and(|term| term == "dumb");
+        // A shell that asks for completions has the terminal to itself.
+        if is_dumb || env.get(env::COMPLETE).is_some() || !io::stderr().is_terminal() {
+            return Self { end: None, thread: None };
+        }
+        let (end, ended) = mpsc::channel();
+        let thread = std::thread::Builder::new().spawn(move || {
+            let started = Instant::now();
+            let mut wait = PATIENCE;
+            while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                // A terminal that cannot be written to shows nothing, and that is all.
+                let _ = write!(io::stderr(), "\r{}", frame(what, started.elapsed()));
+                wait = BEAT;
+            }
+            if wait == BEAT {
+                let _ = write!(io::stderr(), "\r\x1b[K");
+            }
+        });
+        Self { end: Some(end), thread: thread.ok() }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        drop(self.end.take());
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Returns what is shown after `elapsed`: a bar whose block goes to and fro, because nobody knows how much is left.
+fn frame(what: &str, elapsed: Duration) -> String {
+    let beat = (elapsed.as_millis() / BEAT.as_millis()) as usize % (2 * WIDTH - 2);
+    let position = if beat < WIDTH { beat } else { 2 * WIDTH - 2 - beat };
+    let bar: String = (0..WIDTH).map(|cell| if cell == position { '#' } else { '.' }).collect();
+    format!("[{bar}] {what}, {:.1} s", elapsed.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_block_goes_to_and_fro() {
+        let shown = |beats: u32| frame("reading skills", BEAT * beats);
+        assert_eq!(shown(0), "[#...........] reading skills, 0.0 s");
+        assert_eq!(shown(11), "[...........#] reading skills, 1.1 s");
+        assert_eq!(shown(12), "[..........#.] reading skills, 1.2 s");
+        assert_eq!(shown(22), "[#...........] reading skills, 2.2 s");
+    }
+}

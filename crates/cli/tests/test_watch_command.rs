@@ -1,0 +1,135 @@
+//! Tests of `rep watch`.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::sandbox::{Sandbox, skill};
+
+/// A `rep watch` that runs.
+struct Watching {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl Watching {
+    fn start(sandbox: &Sandbox, arguments: &[&str]) -> Self {
+        let mut command = sandbox.command(arguments);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (sender, lines) = mpsc::channel();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        std::thread::spawn(move || {
+            for line in output.lines() {
+                if sender.send(line.unwrap()).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { child, lines }
+    }
+
+    /// Returns the next line, which has to come.
+    fn line(&self) -> String {
+        self.lines.recv_timeout(Duration::from_secs(20)).unwrap()
+    }
+
+    /// Returns the lines up to the one that ends the account of a change.
+    fn change(&self) -> Vec<String> {
+        let mut lines = vec![self.line()];
+        // The account of what is followed comes first, a line for each source.
+        while !lines[0].starts_with(['+', '-', '~']) {
+            lines[0] = self.line();
+        }
+        while !lines.last().unwrap().starts_with("  catalog ") {
+            lines.push(self.line());
+        }
+        lines
+    }
+
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.line()).unwrap()
+    }
+}
+
+impl Drop for Watching {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn changes_are_told_as_they_are_seen() {
+    let sandbox = Sandbox::with_skills();
+    let watching = Watching::start(&sandbox, &["watch"]);
+    let heading = watching.line();
+    assert!(heading.starts_with("following 2 skills, "), "{heading}");
+    assert_eq!(watching.line(), "  project:.agents/skills: 3 directories watched");
+    let line = watching.line();
+    assert!(line.ends_with(" sources without skills so far, watched"), "{line}");
+    sandbox.write(".agents/skills/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
+    let lines = watching.change();
+    assert_eq!(lines[0], "+ gamma");
+    assert!(lines[1].contains(" -> ") && lines[1].contains("(+"), "{lines:?}");
+    sandbox.write(
+        ".agents/skills/alpha/SKILL.md",
+        "---\nname: alpha\ndescription: Evil \u{1b}[31m text.\n---\n# Alpha\n",
+    );
+    let lines = watching.change();
+    assert!(lines[0].starts_with("~ alpha (description"), "{lines:?}");
+    assert!(lines.iter().any(|line| line.starts_with("  new warning[")), "{lines:?}");
+    assert!(!lines.concat().contains('\u{1b}'));
+    sandbox.write(".agents/skills/alpha/SKILL.md", skill("alpha", "# Alpha\n"));
+    assert!(watching.change().iter().any(|line| line.starts_with("  resolved warning[")));
+    fs::remove_dir_all(sandbox.project().join(".agents/skills/beta")).unwrap();
+    assert_eq!(watching.change()[0], "- beta");
+}
+
+#[test]
+fn programs_get_one_object_per_line() {
+    let sandbox = Sandbox::with_skills();
+    let watching = Watching::start(&sandbox, &["watch", "--json"]);
+    let first = watching.json();
+    assert_eq!((&first["skills"], &first["snapshot"]), (&2.into(), &1.into()), "{first}");
+    assert!(first["sources"].as_array().unwrap().iter().any(|source| source["watches"] == 3), "{first}");
+    sandbox.write(".agents/skills/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
+    let change = watching.json();
+    assert_eq!(change["added"], serde_json::json!(["gamma"]));
+    assert_eq!(change["catalog_tokens"]["before"], first["catalog_tokens"]);
+    assert!(change["catalog_tokens"]["after"].as_u64() > change["catalog_tokens"]["before"].as_u64());
+    assert!(change["took_ms"].is_number() && change["time"].as_str().unwrap().ends_with('Z'));
+    sandbox.write(".agents/skills/gamma/SKILL.md", skill("gamma", "# Gamma, at length\n"));
+    let change = watching.json();
+    assert_eq!(change["changed"], serde_json::json!([{"name": "gamma", "what": ["instructions"]}]));
+}
+
+#[test]
+fn what_has_no_room_is_polled_and_that_is_said() {
+    let mut sandbox = Sandbox::with_skills();
+    sandbox.set("REPERTOIRE_RELOAD_MAX_WATCHES", "1");
+    sandbox.set("REPERTOIRE_RELOAD_POLL_MS", "100");
+    sandbox.set("REPERTOIRE_DISCOVERY_USER", "false");
+    let watching = Watching::start(&sandbox, &["watch", "--root", ".agents/skills"]);
+    assert!(watching.line().starts_with("following 2 skills"));
+    let line = watching.line();
+    assert!(line.contains("polled every 0.1 s or less often: it needs 3 watches"), "{line}");
+    let line = watching.line();
+    assert!(line.starts_with("warning: source `root:.agents/skills` is polled, not watched"), "{line}");
+    sandbox.write(".agents/skills/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
+    assert_eq!(watching.change()[0], "+ gamma");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interruption_is_a_good_end() {
+    let sandbox = Sandbox::with_skills();
+    let mut watching = Watching::start(&sandbox, &["watch", "--json"]);
+    watching.json();
+    let id = rustix::process::Pid::from_child(&watching.child);
+    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    assert_eq!(watching.child.wait().unwrap().code(), Some(0));
+}

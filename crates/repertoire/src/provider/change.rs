@@ -1,0 +1,50 @@
+//! What changed in a source, and where that shows.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::Locator;
+
+/// What a provider is told may have changed since its last listing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// Whether entries of the source itself came or went.
+    pub root: bool,
+    /// The skills in whose directories something was touched, and entries of the source that came or went, as far as known.
+    ///
+    /// These are read again whatever their times say. What is no skill (any more) does no harm.
+    pub skills: BTreeSet<Locator>,
+}
+
+impl Changes {
+    /// Returns whether nothing may have changed.
+    pub fn is_empty(&self) -> bool {
+        !self.root && self.skills.is_empty()
+    }
+
+    /// Adds what `other` tells of.
+    pub fn merge(&mut self, other: Self) {
+        self.root |= other.root;
+        self.skills.extend(other.skills);
+    }
+}
+
+/// A directory whose entries tell of changes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WatchPoint {
+    /// The directory, links resolved.
+    pub directory: PathBuf,
+    /// What a change of its entries is about.
+    pub subject: Subject,
+}
+
+/// What a change in a directory is about.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Subject {
+    /// The entries of the source itself.
+    Root,
+    /// The way to the source: the nearest directory above a root that does not exist, or one that holds a link to it.
+    Above,
+    /// A skill, or a directory that may become one.
+    Skill(Locator),
+}

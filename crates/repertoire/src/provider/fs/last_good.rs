@@ -1,0 +1,200 @@
+//! What stays in force while a `SKILL.md` is broken: the last version of it that was good.
+//!
+//! People and programs write files in more than one step, and whoever looks in between finds half of one. A running
+//! process therefore goes on with what it had and says so, until the file is mended or removed. It holds documents in
+//! its listing and, of skills that were opened, a bounded amount of text; a new process knows nothing of either.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use repertoire_model::validate::Reporter;
+use repertoire_model::{Document, Policy, RuleId, Severity, Standing, text};
+
+use super::safe_dir::Stamp;
+use crate::provider::{Locator, Skill};
+
+/// The most bytes of text of opened skills that are kept.
+pub(super) const MAX_TEXT_BYTES: usize = 8 * 1024 * 1024;
+
+/// What a text counts for at least, because keeping it costs more than its bytes.
+const LEAST_TEXT_BYTES: usize = 512;
+
+/// The most reasons that are told for which a file is broken.
+const MAX_REASONS: usize = 3;
+
+/// The most characters of a reason that are told.
+const MAX_REASON_CHARS: usize = 160;
+
+/// Returns whether `document`, made of a file of `length` bytes without blanks, is no version that could follow `good`.
+///
+/// A file that is empty is one that is about to be written, unless it always was.
+pub(super) fn is_broken(document: &Document, length: usize, good: &Document) -> bool {
+    let was_empty = good.body.offset == 0 && good.description.is_empty();
+    document.standing != Standing::Sound || (length == 0 && !was_empty)
+}
+
+/// Returns how many bytes of `file` are left without blanks at its ends.
+pub(super) fn length_without_blanks(file: &[u8]) -> usize {
+    file.trim_ascii().len()
+}
+
+/// Returns the document in force while what is on disk makes `broken`: `good`, with a word about that.
+pub(super) fn in_force(good: &Document, broken: &Document, policy: &Policy) -> Document {
+    let mut reasons: Vec<String> = broken
+        .diagnostics
+        .iter()
+        .filter(|found| found.severity == Severity::Error)
+        .map(|found| text::shorten(&found.message, MAX_REASON_CHARS))
+        .take(MAX_REASONS)
+        .collect();
+    if reasons.is_empty() {
+        reasons.push("the file is empty".to_owned());
+    }
+    let mut reporter = Reporter::new(policy);
+    reporter
+        .report(RuleId::LastGood, "the file on disk is broken; the last good version is in force")
+        .help(format!("mend or remove it: {}", reasons.join("; ")));
+    let mut document = good.clone();
+    document.diagnostics.extend(reporter.finish());
+    document
+}
+
+/// The texts of skills that were opened, as many as there is room for.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    kept: HashMap<Locator, Kept>,
+    /// By when they were last used.
+    order: BTreeMap<u64, Locator>,
+    bytes: usize,
+    uses: u64,
+}
+
+#[derive(Debug)]
+struct Kept {
+    skill: Arc<Skill>,
+    stamp: Option<Stamp>,
+    used: u64,
+}
+
+impl Texts {
+    /// Keeps `skill`, whose file had `stamp`; those that were not used for longest make room.
+    pub(super) fn keep(&mut self, locator: &Locator, skill: &Skill, stamp: Option<Stamp>) {
+        if let Some(kept) = self.kept.get_mut(locator)
+            && *kept.skill == *skill
+        {
+            kept.stamp = stamp;
+            self.touch(locator);
+            return;
+        }
+        self.forget(locator);
+        if weight(skill) > MAX_TEXT_BYTES {
+            return;
+        }
+        self.bytes += weight(skill);
+        while self.bytes > MAX_TEXT_BYTES
+            && let Some((_, oldest)) = self.order.first_key_value()
+        {
+            let oldest = oldest.clone();
+            // What is added is not among them yet.
+            self.forget(&oldest);
+        }
+        self.uses += 1;
+        let kept = Kept { skill: Arc::new(skill.clone()), stamp, used: self.uses };
+        self.order.insert(self.uses, locator.clone());
+        self.kept.insert(locator.clone(), kept);
+    }
+
+    /// Returns what was kept of the skill at `locator`.
+    pub(super) fn find(&mut self, locator: &Locator) -> Option<Arc<Skill>> {
+        let skill = Arc::clone(&self.kept.get(locator)?.skill);
+        self.touch(locator);
+        Some(skill)
+    }
+
+    /// Forgets the skill at `locator`.
+    pub(super) fn forget(&mut self, locator: &Locator) {
+        if let Some(kept) = self.kept.remove(locator) {
+            self.order.remove(&kept.used);
+            self.bytes -= weight(&kept.skill);
+        }
+    }
+
+    /// Forgets the skill at `locator` unless what is kept of it is its file as it is at `stamp`.
+    pub(super) fn forget_unless(&mut self, locator: &Locator, stamp: Option<Stamp>) {
+        if self.kept.get(locator).is_some_and(|kept| kept.stamp != stamp) {
+            self.forget(locator);
+        }
+    }
+
+    fn touch(&mut self, locator: &Locator) {
+        if let Some(kept) = self.kept.get_mut(locator) {
+            self.order.remove(&kept.used);
+            self.uses += 1;
+            kept.used = self.uses;
+            self.order.insert(self.uses, locator.clone());
+        }
+    }
+}
+
+fn weight(skill: &Skill) -> usize {
+    skill.text.len().max(LEAST_TEXT_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use repertoire_model::Source;
+
+    use super::*;
+
+    fn skill(text: &str) -> Skill {
+        let source = Source { bytes: text.as_bytes(), directory: Some("a"), file_name: "SKILL.md" };
+        Skill { document: Document::parse(source, &Policy::default()), text: text.to_owned() }
+    }
+
+    #[test]
+    fn texts_that_were_not_used_for_longest_make_room() {
+        let (a, b, c) = (Locator::new("a"), Locator::new("b"), Locator::new("c"));
+        let third = skill(&"x".repeat(MAX_TEXT_BYTES / 3));
+        let mut texts = Texts::default();
+        texts.keep(&a, &third, None);
+        texts.keep(&b, &third, None);
+        texts.keep(&c, &third, None);
+        texts.keep(&a, &third, None);
+        assert_eq!(texts.bytes, 3 * third.text.len());
+        assert!(texts.find(&b).is_some());
+        texts.keep(&Locator::new("d"), &skill("# D\n"), None);
+        assert!(texts.find(&c).is_none());
+        assert!(texts.find(&a).is_some() && texts.find(&b).is_some());
+        texts.keep(&a, &skill(&"x".repeat(MAX_TEXT_BYTES + 1)), None);
+        assert!(
+            texts.find(&a).is_none(),
+            "a text that is too large is not kept, and not what it was before either"
+        );
+        texts.forget_unless(&b, None);
+        assert!(texts.find(&b).is_some());
+        texts.forget_unless(&b, Some(Stamp::default()));
+        assert!(texts.find(&b).is_none());
+        assert_eq!((texts.kept.len(), texts.order.len(), texts.bytes), (1, 1, LEAST_TEXT_BYTES));
+    }
+
+    #[test]
+    fn the_word_about_it_gives_the_reasons() {
+        let good = skill("---\nname: a\ndescription: Does a. Use when a is to be done.\n---\n# A\n").document;
+        let check = |text: &str, expected: Option<&str>| {
+            let broken = skill(text).document;
+            let is_broken = is_broken(&broken, length_without_blanks(text.as_bytes()), &good);
+            assert_eq!(is_broken, expected.is_some(), "{text}");
+            if let Some(expected) = expected {
+                let document = in_force(&good, &broken, &Policy::default());
+                let found = document.diagnostics.last().unwrap();
+                assert_eq!((found.rule, found.severity), (RuleId::LastGood, Severity::Warning));
+                assert_eq!(found.help.as_deref(), Some(expected));
+                assert_eq!(document.standing, Standing::Sound);
+            }
+        };
+        check("---\nname: a\n", Some("mend or remove it: the frontmatter is never closed"));
+        check("", Some("mend or remove it: the file is empty"));
+        check(" \n", Some("mend or remove it: the file is empty"));
+        check("# A\n", None);
+    }
+}

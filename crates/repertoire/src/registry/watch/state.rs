@@ -1,0 +1,133 @@
+//! How each source is followed, as others may ask.
+
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::system::Refusal;
+
+/// How a source is followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Following {
+    /// So many of its directories are watched.
+    Watching(usize),
+    /// It is looked at now and then.
+    Polling(PollReason),
+    /// It is looked at when it is used.
+    OnUse,
+    /// It is not looked at again.
+    Not,
+}
+
+/// Why a source is polled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PollReason {
+    /// It was asked for.
+    Chosen,
+    /// The source is of a kind that has no events.
+    NoEvents,
+    /// It lies in a file system of this kind, where nobody tells of changes made elsewhere.
+    Remote(&'static str),
+    /// It needs this many watches, more than are left of the budget.
+    Budget {
+        /// How many it needs.
+        needed: usize,
+        /// How many all sources may have.
+        budget: usize,
+    },
+    /// The system refuses to watch it, in its own words.
+    Refused(String),
+}
+
+impl fmt::Display for PollReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Chosen => f.write_str("as chosen"),
+            Self::NoEvents => f.write_str("the source has no events"),
+            Self::Remote(kind) => write!(f, "{kind} does not tell of changes made elsewhere"),
+            Self::Budget { needed, budget } => {
+                write!(f, "it needs {needed} watches, and no more than {budget} may be held in all")
+            }
+            Self::Refused(why) => f.write_str(why),
+        }
+    }
+}
+
+impl PollReason {
+    /// Returns whether the source would be watched if there were room.
+    pub fn is_limit(&self) -> bool {
+        matches!(self, Self::Budget { .. } | Self::Refused(_))
+    }
+
+    /// Returns why a source is polled whose directory was refused a watch.
+    pub(super) fn refused(refusal: &Refusal) -> Self {
+        Self::Refused(refusal.to_string())
+    }
+}
+
+/// How one source is followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceState {
+    /// The source.
+    pub source: Arc<str>,
+    /// How it is followed.
+    pub following: Following,
+}
+
+/// The state of a watcher, shared by its thread and those who ask.
+#[derive(Debug, Default)]
+pub(super) struct Board {
+    posted: Mutex<Posted>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Posted {
+    sources: Vec<SourceState>,
+    watches: usize,
+    is_ready: bool,
+}
+
+impl Board {
+    fn posted(&self) -> MutexGuard<'_, Posted> {
+        self.posted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Says how the sources are followed, with so many watches in all.
+    pub(super) fn post(&self, sources: Vec<SourceState>, watches: usize) {
+        let mut posted = self.posted();
+        (posted.sources, posted.watches) = (sources, watches);
+    }
+
+    /// Returns how many watches there are.
+    pub(super) fn watches(&self) -> usize {
+        self.posted().watches
+    }
+
+    /// Says that from now on nothing is missed.
+    pub(super) fn ready(&self) {
+        self.posted().is_ready = true;
+        self.changed.notify_all();
+    }
+
+    /// Returns how the sources are followed.
+    pub(super) fn sources(&self) -> Vec<SourceState> {
+        self.posted().sources.clone()
+    }
+
+    /// Waits until nothing is missed any more, no longer than `timeout`; returns whether it is so.
+    pub(super) fn wait_ready(&self, timeout: Duration) -> bool {
+        let deadline = Instant::now() + timeout;
+        let mut posted = self.posted();
+        while !posted.is_ready {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return false;
+            }
+            let waited = self.changed.wait_timeout(posted, left);
+            posted = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+}

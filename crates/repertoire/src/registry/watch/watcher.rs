@@ -1,0 +1,137 @@
+//! The handle of whoever has a library followed.
+
+use std::sync::Arc;
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use repertoire_model::RuleId;
+use repertoire_model::validate::Reporter;
+
+use super::attention::{Line, Request};
+use super::follow::Follower;
+use super::options::{ReloadMode, ReloadOptions};
+use super::points::Points;
+use super::state::{Board, Following, SourceState};
+use super::system;
+use crate::provider::Problem;
+use crate::registry::Registry;
+use crate::{Error, ErrorKind};
+
+/// Follows the library of a registry until it is dropped, which ends its thread and all its watches.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::time::Duration;
+/// use repertoire::{FsOptions, FsProvider, Registry, ReloadOptions};
+/// let provider = Arc::new(FsProvider::new(FsOptions::new("project:.agents/skills", ".agents/skills")));
+/// let registry = Registry::builder().provider(provider).open_blocking()?;
+/// let watcher = registry.watch(ReloadOptions::default())?;
+/// let mut changes = registry.subscribe();
+/// assert!(changes.next_within(Duration::ZERO).is_none(), "nothing changed");
+/// assert_eq!(watcher.options(), ReloadOptions::default());
+/// # Ok::<(), repertoire::Error>(())
+/// ```
+pub struct Watcher {
+    registry: Registry,
+    options: ReloadOptions,
+    board: Arc<Board>,
+    line: Option<Line>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Registry {
+    /// Has the library followed as `options` say, until the watcher is dropped.
+    ///
+    /// Where there was a watcher already the new one decides. Fails with [`ErrorKind::Io`] where the system has no room for
+    /// a thread; too few watches are no failure, see [`Watcher::state`].
+    pub fn watch(&self, options: ReloadOptions) -> Result<Watcher, Error> {
+        let board = Arc::new(Board::default());
+        let following = match options.mode {
+            ReloadMode::Watch | ReloadMode::Poll => return Watcher::start(self, options, board),
+            ReloadMode::Lazy => Following::OnUse,
+            ReloadMode::Off => Following::Not,
+        };
+        let sources = self.providers().iter();
+        board.post(
+            sources
+                .map(|provider| SourceState { source: provider.label().into(), following: following.clone() })
+                .collect(),
+            0,
+        );
+        board.ready();
+        self.attention().begin(options, None, Arc::clone(&board));
+        Ok(Watcher { registry: self.clone(), options, board, line: None, thread: None })
+    }
+}
+
+impl Watcher {
+    fn start(registry: &Registry, options: ReloadOptions, board: Arc<Board>) -> Result<Self, Error> {
+        let failed = |error| Error::new(ErrorKind::Io).because(error);
+        let budget = match options.mode {
+            ReloadMode::Watch => system::budget(options.max_watches),
+            ReloadMode::Poll | ReloadMode::Lazy | ReloadMode::Off => 0,
+        };
+        let (points, bell) = Points::new(budget).map_err(failed)?;
+        let (sender, requests) = mpsc::channel();
+        let follower = Follower::new(registry.clone(), options, points, Arc::clone(&board));
+        let thread = std::thread::Builder::new()
+            .name("repertoire-watch".to_owned())
+            .spawn(move || follower.run(&requests))
+            .map_err(failed)?;
+        let line = Line { requests: sender, bell };
+        registry.attention().begin(options, Some(line.clone()), Arc::clone(&board));
+        let registry = registry.clone();
+        Ok(Self { registry, options, board, line: Some(line), thread: Some(thread) })
+    }
+
+    /// Returns how the library is followed.
+    pub fn options(&self) -> ReloadOptions {
+        self.options
+    }
+
+    /// Returns how each source is followed, in order of precedence; nothing before the watcher is ready.
+    pub fn state(&self) -> Vec<SourceState> {
+        self.board.sources()
+    }
+
+    /// Returns how many directories are watched in all; one that several sources share counts once.
+    pub fn watches(&self) -> usize {
+        self.board.watches()
+    }
+
+    /// Waits until no change is missed any more, no longer than `timeout`; returns whether it is so.
+    pub fn wait_ready(&self, timeout: Duration) -> bool {
+        self.board.wait_ready(timeout)
+    }
+
+    /// Returns which sources are polled for want of room to watch them.
+    pub fn problems(&self) -> Vec<Problem> {
+        let problem = |state: &SourceState| match &state.following {
+            Following::Polling(reason) if reason.is_limit() => {
+                let mut reporter = Reporter::new(self.registry.policy());
+                let message = format!("source `{}` is polled, not watched: {reason}", state.source);
+                let help =
+                    "raise `reload.max_watches` or the system's limit, or set `reload.mode` to \"poll\"";
+                reporter.report(RuleId::WatchLimited, message).help(help);
+                let diagnostic = reporter.finish().pop()?;
+                Some(Problem { path: state.source.to_string(), diagnostic })
+            }
+            _ => None,
+        };
+        self.state().iter().filter_map(problem).collect()
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        self.registry.attention().end(&self.board);
+        if let Some(line) = &self.line {
+            line.ask(Request::End);
+        }
+        if let Some(thread) = self.thread.take() {
+            // A thread that failed has nothing left to tell.
+            let _ = thread.join();
+        }
+    }
+}
