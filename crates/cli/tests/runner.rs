@@ -9,6 +9,7 @@
 )]
 
 mod sandbox;
+mod test_call_command;
 mod test_catalog_command;
 mod test_check_command;
 mod test_completions_command;

@@ -1,0 +1,104 @@
+//! `rep call`: one call, as a model would make it.
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Sandbox, skill};
+
+fn call(sandbox: &Sandbox, tool: &str, arguments: &Value) -> (i32, String) {
+    let run = sandbox.run(&["call", tool, &arguments.to_string()]);
+    assert_eq!(run.stderr, "", "{tool} {arguments}");
+    (run.code, run.stdout)
+}
+
+#[test]
+fn what_the_model_reads_is_printed_and_an_error_is_exit_one() {
+    let sandbox = Sandbox::with_skills();
+    let (code, text) = call(&sandbox, "load_skill", &json!({"name": "alpha"}));
+    assert_eq!(code, 0);
+    assert!(
+        text.starts_with("<skill name=\"alpha\"") && text.contains("Do alpha.") && text.ends_with('\n'),
+        "{text}"
+    );
+    let again = call(&sandbox, "load_skill", &json!({"name": "alpha"}));
+    assert_eq!(again, (code, text), "nothing is remembered from call to call");
+    let (code, text) = call(&sandbox, "load_skill", &json!({"name": "alfa"}));
+    assert_eq!(code, 1);
+    assert!(text.contains("alpha") && text.contains("beta"), "{text}");
+    let (code, text) = call(
+        &sandbox,
+        "read_skill_file",
+        &json!({"skill": "alpha", "path": "references/guide.md", "start_line": 2, "end_line": 2}),
+    );
+    assert!(code == 0 && text.contains("\ntwo\n") && !text.contains("three"), "{text}");
+    let (code, text) = call(&sandbox, "list_skills", &json!({}));
+    assert!(code == 0 && text.contains("alpha") && text.contains("beta"), "{text}");
+}
+
+#[test]
+fn renderings_and_json() {
+    let sandbox = Sandbox::with_skills();
+    let run = sandbox.run(&["call", "load_skill", r#"{"name":"alpha"}"#, "--render", "text"]);
+    assert!(
+        run.stdout.starts_with("Loaded skill 'alpha' with 0 tools: \n\nDocumentation:\n# Alpha"),
+        "{}",
+        run.stdout
+    );
+    let answer = sandbox.json(&["--json", "call", "load_skill", r#"{"name":"alpha"}"#]);
+    assert_eq!(
+        (&answer["is_error"], &answer["data"]["body"]),
+        (&json!(false), &json!("# Alpha\n\nDo alpha.\n"))
+    );
+}
+
+#[test]
+fn arguments_come_from_standard_input_too_and_must_be_json() {
+    let sandbox = Sandbox::with_skills();
+    let mut command = sandbox.command(&["call", "load_skill", "-"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(br#"{"name": "beta"}"#).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success() && String::from_utf8_lossy(&output.stdout).contains("Do beta."));
+    let run = sandbox.run(&["call", "load_skill", "{name: beta}"]);
+    assert_eq!((run.code, run.stdout.as_str()), (2, ""));
+    assert!(run.stderr.contains("not JSON"), "{}", run.stderr);
+    assert_eq!(sandbox.run(&["call", "load_skill", "{}", "--agent", "nobody"]).code, 2);
+}
+
+#[test]
+fn hostile_names_and_paths_find_nothing() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("secret.txt", "SECRET");
+    sandbox.write("secret/SKILL.md", skill("secret", "SECRET\n"));
+    let outside = sandbox.project().join("secret").display().to_string();
+    for name in [
+        "../secret",
+        "../../secret",
+        outside.as_str(),
+        "alpha/../../../secret",
+        "a\0b",
+        "..",
+        "%2e%2e/secret",
+    ] {
+        for tool in ["load_skill", "unload_skill", "list_skill_files"] {
+            let (code, text) = call(&sandbox, tool, &json!({"name": name}));
+            assert!(code == 1 && !text.contains("SECRET"), "{tool} {name:?} {text}");
+        }
+    }
+    for path in [
+        "../../../secret.txt",
+        "references/../../../../secret.txt",
+        "/etc/passwd",
+        "..\\secret.txt",
+        "",
+        ".",
+        "a\0b",
+    ] {
+        let (code, text) = call(&sandbox, "read_skill_file", &json!({"skill": "alpha", "path": path}));
+        assert!(code == 1 && !text.contains("SECRET") && !text.contains("root:"), "{path:?} {text}");
+        let (code, text) = call(&sandbox, "load_skill", &json!({"name": "alpha", "reference": path}));
+        assert!(code == 1 && !text.contains("SECRET"), "{path:?} {text}");
+    }
+}
