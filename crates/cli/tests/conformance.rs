@@ -59,38 +59,41 @@ struct Expect {
 fn run(area: &str) {
     let path = format!("{}/../../testdata/conformance/{area}.toml", env!("CARGO_MANIFEST_DIR"));
     let cases: Cases = toml::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
-    let failures: Vec<String> = cases
-        .case
-        .iter()
-        .filter_map(|case| {
-            let reasons = run_case(case);
-            (!reasons.is_empty())
-                .then(|| format!("{} ({}):\n  {}", case.id, case.about, reasons.join("\n  ")))
-        })
-        .collect();
-    assert!(
-        failures.is_empty(),
-        "{} of {} cases fail\n{}",
-        failures.len(),
-        cases.case.len(),
-        failures.join("\n")
-    );
+    report(cases.case.iter().map(|case| (format!("{} ({})", case.id, case.about), run_case(case))));
+}
+
+/// Fails with the reasons of every case that has any.
+fn report(cases: impl Iterator<Item = (String, Vec<String>)>) {
+    let cases: Vec<(String, Vec<String>)> = cases.collect();
+    let failed = cases.iter().filter(|(_, reasons)| !reasons.is_empty());
+    let failures: Vec<String> =
+        failed.map(|(case, reasons)| format!("{case}:\n  {}", reasons.join("\n  "))).collect();
+    let (count, total) = (failures.len(), cases.len());
+    assert!(failures.is_empty(), "{count} of {total} cases fail\n{}", failures.join("\n"));
+}
+
+/// The files of a case, by path.
+type Files = BTreeMap<String, String>;
+
+/// Writes the files of a case, and a home, below `root`.
+fn lay_out(root: &Path, files: &Files, hex: &Files, links: &Files) {
+    for (path, text) in files {
+        write(&root.join(expand(path, root)), expand(text, root).as_bytes());
+    }
+    for (path, digits) in hex {
+        let byte = |index: usize| u8::from_str_radix(&digits[index * 2..index * 2 + 2], 16).unwrap();
+        write(&root.join(path), &(0..digits.len() / 2).map(byte).collect::<Vec<u8>>());
+    }
+    for (path, target) in links {
+        link(&root.join(path), &expand(target, root));
+    }
+    std::fs::create_dir_all(root.join("home")).unwrap();
 }
 
 fn run_case(case: &Case) -> Vec<String> {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().canonicalize().unwrap();
-    for (path, text) in &case.files {
-        write(&root.join(expand(path, &root)), expand(text, &root).as_bytes());
-    }
-    for (path, digits) in &case.hex {
-        let byte = |index: usize| u8::from_str_radix(&digits[index * 2..index * 2 + 2], 16).unwrap();
-        write(&root.join(path), &(0..digits.len() / 2).map(byte).collect::<Vec<u8>>());
-    }
-    for (path, target) in &case.links {
-        link(&root.join(path), &expand(target, &root));
-    }
-    std::fs::create_dir_all(root.join("home")).unwrap();
+    lay_out(&root, &case.files, &case.hex, &case.links);
     let output = Command::new(env!("CARGO_BIN_EXE_rep"))
         .args(case.args.iter().map(|argument| expand(argument, &root)))
         .current_dir(&root)

@@ -289,8 +289,8 @@ fn a_home_that_is_a_link_is_no_project_either() {
     sandbox.set("HOME", home.to_str().unwrap());
     sandbox.write("../home/.git/x", "");
     sandbox.write("../home/repertoire.toml", "nonsense = 1\n");
-    sandbox.write("../home/work/x", "");
-    assert_eq!(sandbox.run_in("../home/work", &["list"]).code, 0);
+    sandbox.write("../home/code/x", "");
+    assert_eq!(sandbox.run_in("../home/code", &["list"]).code, 0);
 }
 
 #[cfg(unix)]

@@ -45,19 +45,19 @@ fn labels(discovery: &Discovery) -> Vec<String> {
 #[test]
 fn the_project_reaches_from_here_to_the_repository() {
     let layout = Layout::new(&[
-        "home/work/.agents/skills",
-        "home/work/repo/.git",
-        "home/work/repo/.agents/skills",
-        "home/work/repo/.claude/skills",
-        "home/work/repo/sub/dir/.agents/skills",
-        "home/work/loose/.agents/skills",
+        "home/code/.agents/skills",
+        "home/code/repo/.git",
+        "home/code/repo/.agents/skills",
+        "home/code/repo/.claude/skills",
+        "home/code/repo/sub/dir/.agents/skills",
+        "home/code/loose/.agents/skills",
         "home/.claude/skills",
         "home/.config/opencode/skills",
     ]);
     let user = ["user:.claude/skills", "user:.config/opencode/skills"];
     let with_user = |project: &[&'static str]| [project, &user].concat();
     assert_eq!(
-        layout.labels("home/work/repo/sub/dir"),
+        layout.labels("home/code/repo/sub/dir"),
         with_user(&[
             "project:.agents/skills",
             "project:../../.agents/skills",
@@ -65,13 +65,13 @@ fn the_project_reaches_from_here_to_the_repository() {
         ])
     );
     assert_eq!(
-        layout.labels("home/work/repo"),
+        layout.labels("home/code/repo"),
         with_user(&["project:.agents/skills", "project:.claude/skills"])
     );
     // Without a repository only the working directory counts.
-    assert_eq!(layout.labels("home/work/loose"), with_user(&["project:.agents/skills"]));
+    assert_eq!(layout.labels("home/code/loose"), with_user(&["project:.agents/skills"]));
     assert_eq!(
-        layout.labels("home/work/repo/sub"),
+        layout.labels("home/code/repo/sub"),
         with_user(&["project:../.agents/skills", "project:../.claude/skills"])
     );
     assert_eq!(layout.labels("no/such/place"), user);

@@ -113,6 +113,8 @@ pub struct FileContent {
     pub lines: usize,
     /// How many lines the whole file has.
     pub total_lines: usize,
+    /// The media type of the whole file, where it is not text: some of its lines may look like it.
+    pub binary: Option<&'static str>,
 }
 
 impl FileContent {
@@ -125,12 +127,13 @@ impl FileContent {
             first_line: excerpt.first_line,
             lines: excerpt.lines,
             total_lines: excerpt.total_lines,
+            binary: is_binary(bytes).then(|| media_type("", bytes)),
         }
     }
 
     /// Returns the bytes as text, unless they are binary.
     pub fn text(&self) -> Option<&str> {
-        if is_binary(&self.bytes) { None } else { std::str::from_utf8(&self.bytes).ok() }
+        if self.binary.is_some() { None } else { std::str::from_utf8(&self.bytes).ok() }
     }
 }
 
@@ -218,6 +221,15 @@ mod tests {
         check("a.md", b"\x89PNG\r\n\x1a\n\0", "image/png");
         check("a.md", b"nul \0", "application/octet-stream");
         check("latin-1.txt", b"\xfcber", "application/octet-stream");
+    }
+
+    #[test]
+    fn some_lines_of_a_binary_file_are_no_text() {
+        let content = FileContent::of(b"\x89PNG\r\n\x1a\n\0\nreadable\n", LineRange::new(Some(4), None));
+        assert_eq!(
+            (content.bytes.as_slice(), content.text(), content.binary),
+            (&b"readable\n"[..], None, Some("image/png"))
+        );
     }
 
     #[test]

@@ -105,7 +105,7 @@ pub(super) async fn read(
         Err(error) => return Err(kind_of(session, entry, &path, &error).await),
     };
     let Some(whole) = content.text() else {
-        let kind = media_type(path.as_str(), &content.bytes).to_owned();
+        let kind = content.binary.unwrap_or_else(|| media_type(path.as_str(), &content.bytes)).to_owned();
         return Err(FaultKind::Binary { path: path.to_string(), media_type: kind, size: content.size });
     };
     let (shown, truncation) = cut(whole, session.options().read_bytes, content.first_line);

@@ -1,0 +1,92 @@
+//! What agents may see.
+
+use super::*;
+
+#[test]
+fn an_agent_cannot_tell_what_it_may_not_see_from_what_is_not_there() {
+    let library = Library::new(&["alpha", "secret-plan"]);
+    let agent = Agent {
+        scope: Scope { deny: vec![Pattern::new("secret*").unwrap()], ..Scope::default() },
+        ..Agent::new("clerk")
+    };
+    let registry = library.builder().agent(agent).open_blocking().unwrap();
+    let session = registry.session_blocking(Some("clerk")).unwrap();
+    assert!(!session.catalog().text.contains("secret"));
+    assert!(!serde_json::to_string(&session.tools()[2].input_schema).unwrap().contains("secret"));
+    for (tool, key) in [
+        ("load_skill", "name"),
+        ("unload_skill", "name"),
+        ("read_skill_file", "skill"),
+        ("list_skill_files", "skill"),
+    ] {
+        let ask = |name: &str| {
+            let mut arguments = json!({key: name});
+            if tool == "read_skill_file" {
+                arguments["path"] = json!("SKILL.md");
+            }
+            session.call_blocking(tool, &arguments).text().replace(name, "X")
+        };
+        assert_eq!(ask("secret-plan"), ask("zecret-plan"), "{tool}");
+    }
+    assert!(!session.call_blocking("list_skills", &json!({})).text().contains("secret"));
+    assert!(!session.call_blocking("secret-plan", &json!({})).text().contains("is a skill"));
+    let outcomes: Vec<Outcome> = library.sink.events().iter().map(|event| event.outcome).collect();
+    assert_eq!(outcomes[0], Outcome::Denied, "the journal knows better");
+    assert_eq!(registry.session_blocking(Some("nobody")).err().unwrap().kind(), ErrorKind::AgentNotFound);
+}
+
+#[test]
+fn hostile_names_find_nothing_in_any_tool() {
+    let library = Library::new(&["alpha"]);
+    let session = library.session();
+    let long = "x".repeat(10_000);
+    for name in
+        ["../alpha", "/etc/passwd", "alpha/../alpha", "a\0b", "", ".", "..", "%2e%2e", "\u{202e}ahpla", &long]
+    {
+        for (tool, key) in [
+            ("load_skill", "name"),
+            ("unload_skill", "name"),
+            ("read_skill_file", "skill"),
+            ("list_skill_files", "skill"),
+        ] {
+            let mut arguments = json!({key: name});
+            if tool == "read_skill_file" {
+                arguments["path"] = json!("SKILL.md");
+            }
+            let reply = session.call_blocking(tool, &arguments);
+            assert!(reply.is_error(), "{tool} {name:?}");
+            assert!(reply.text().len() < 1_000, "{tool} {name:?}: {}", reply.text());
+        }
+    }
+}
+
+#[test]
+fn a_sub_agent_has_what_the_policy_leaves_it() {
+    let library = Library::new(&["alpha", "beta", "gamma"]);
+    let parent = |inherit| Agent {
+        scope: Scope { deny: vec![Pattern::new("gamma").unwrap()], ..Scope::default() },
+        inherit,
+        ..Agent::new("parent")
+    };
+    let sees_gamma = |session: &Session| {
+        let reply = session.call_blocking("load_skill", &json!({"name": "gamma", "force": true}));
+        assert_eq!(session.catalog().text.contains("gamma"), !reply.is_error());
+        !reply.is_error()
+    };
+    for inherit in Inherit::ALL {
+        let builder = library.builder().agent(parent(inherit)).agent(Agent::new("child"));
+        let registry = builder.open_blocking().unwrap();
+        let session = registry.session_blocking(Some("parent")).unwrap();
+        load(&session, "alpha");
+        let child = session.subagent_blocking(Some("child")).unwrap();
+        assert_eq!(sees_gamma(&child), inherit == Inherit::None);
+        assert!(!child.loaded().iter().any(|name| name.as_str() == "alpha"), "it is not in its context yet");
+        let back = child.reattach_blocking(10_000);
+        assert_eq!(back.text.contains("Do alpha."), inherit == Inherit::Active);
+        assert_eq!(is_body(&load(&child, "alpha")), inherit != Inherit::Active);
+        // Whoever is started without a name is of the same kind, and limits are passed on.
+        assert!(!sees_gamma(&session.subagent_blocking(None).unwrap()));
+        let grandchild = child.subagent_blocking(None).unwrap().subagent_blocking(Some("child")).unwrap();
+        assert_eq!(sees_gamma(&grandchild), inherit == Inherit::None);
+    }
+}

@@ -1,0 +1,127 @@
+//! What is in the context, and what changes about it.
+
+use super::*;
+
+#[test]
+fn what_was_added_later_is_loadable_at_once_and_told_of_once() {
+    let library = Library::new(&["alpha"]);
+    let session = library.session();
+    let (catalog, tools) = (session.catalog(), session.tools());
+    library.skill("beta", "", "# Beta\n\nDo beta.\n");
+    assert!(is_body(&load(&session, "beta")));
+    assert_eq!((session.catalog(), session.tools()), (catalog.clone(), tools));
+    let note = session.delta_blocking();
+    assert!(note.text.contains("beta") && !note.text.contains("alpha"), "{}", note.text);
+    assert_eq!(session.delta_blocking().text, "");
+    fs::remove_dir_all(library.directory.path().join("alpha")).unwrap();
+    let note = session.delta_blocking();
+    assert!(note.text.contains("alpha"), "{}", note.text);
+    assert_eq!(session.catalog(), catalog, "nothing but a refresh changes the catalog");
+    let gone = session.call_blocking("load_skill", &json!({"name": "alpha"}));
+    assert!(gone.is_error() && gone.text().contains("gone"), "{}", gone.text());
+    let fresh = session.refresh_blocking();
+    assert!(fresh.text.contains("beta") && !fresh.text.contains("alpha"), "{}", fresh.text);
+}
+
+#[test]
+fn compaction_and_what_comes_back() {
+    let library = Library::new(&["alpha", "beta"]);
+    let session = library.session();
+    load(&session, "alpha");
+    load(&session, "beta");
+    library.skill("gamma", "", "# Gamma\n");
+    session.compacted_blocking(&Kept::Skills(vec![SkillName::new("beta").unwrap()]));
+    assert!(session.catalog().text.contains("gamma"), "the catalog follows at a compaction");
+    assert_eq!(session.loaded(), [SkillName::new("beta").unwrap()]);
+    assert!(!is_body(&load(&session, "beta")));
+    let back = session.reattach_blocking(10_000);
+    assert!(back.text.contains("Do alpha.") && !back.text.contains("Do beta."), "{}", back.text);
+    assert!(!is_body(&load(&session, "alpha")));
+    session.compacted_blocking(&Kept::Skills(Vec::new()));
+    assert!(is_body(&load(&session, "alpha")));
+}
+
+#[test]
+fn a_transcript_is_the_truth() {
+    let library = Library::new(&["alpha"]);
+    for render in Render::ALL {
+        let session = library.session_with(SessionOptions { render, ..SessionOptions::default() });
+        let text = load(&session, "alpha");
+        let messages = |result: &str| {
+            vec![
+                json!({"role": "assistant", "content": [
+                    {"type": "tool_use", "id": "t1", "name": "load_skill", "input": {"name": "alpha"}}]}),
+                json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": result}]}),
+            ]
+        };
+        let replayed = library.session_with(SessionOptions { render, ..SessionOptions::default() });
+        replayed.observe(&messages(&text));
+        assert_eq!(replayed.loaded().len(), 1, "{render:?}");
+        assert_ne!(load(&replayed, "alpha"), text, "{render:?}");
+        replayed.observe(&[]);
+        assert_eq!(load(&replayed, "alpha"), text, "{render:?}");
+        let foreign = library.session();
+        foreign.observe(&messages("instructions of another loader"));
+        assert_eq!(foreign.loaded().len(), 1);
+        assert!(is_body(&load(&foreign, "alpha")), "in doubt, the body");
+    }
+}
+
+#[test]
+fn what_became_of_a_skill_on_disk_is_noticed() {
+    let library = Library::new(&["alpha", "beta", "gamma"]);
+    let session = library.session();
+    for name in ["alpha", "beta", "gamma"] {
+        load(&session, name);
+    }
+    library.skill("alpha", "", "# alpha\n\nDo it otherwise.\n");
+    library.write("beta/SKILL.md", "---\nname: beta\ndescription: [broken\nEVIL\n");
+    library.write(
+        "gamma/SKILL.md",
+        "---\nname: delta\ndescription: Is called otherwise. Use when asked.\n---\nMoved.\n",
+    );
+    let note = session.delta_blocking().text;
+    assert!(note.contains("alpha") && note.contains("delta"), "{note}");
+    assert_eq!(session.delta_blocking().text, "");
+    let presence = |name: &str| {
+        session.skills().iter().find(|skill| skill.name.as_str() == name).unwrap().record.presence
+    };
+    assert_eq!(presence("alpha"), model::ledger::Presence::Stale);
+    assert!(
+        session.call_blocking("load_skill", &json!({"name": "gamma"})).is_error(),
+        "it has another name now"
+    );
+    session.compacted_blocking(&Kept::Skills(Vec::new()));
+    let back = session.reattach_blocking(10_000).text;
+    assert!(
+        back.contains("Do it otherwise.") && !back.contains("EVIL") && !back.contains("Moved."),
+        "{back}"
+    );
+}
+
+#[test]
+fn notes_that_a_compaction_took_away_are_due_again() {
+    let library = Library::new(&["alpha"]);
+    let session =
+        library.session_with(SessionOptions { refresh: Refresh::Session, ..SessionOptions::default() });
+    library.skill("beta", "", "# Beta\n");
+    assert!(session.delta_blocking().text.contains("beta"));
+    session.compacted_blocking(&Kept::Skills(Vec::new()));
+    assert!(!session.catalog().text.contains("beta"));
+    assert!(session.delta_blocking().text.contains("beta"));
+}
+
+#[test]
+fn a_host_without_a_cache_may_have_its_catalog_follow_at_once() {
+    let library = Library::new(&["alpha"]);
+    let session =
+        library.session_with(SessionOptions { refresh: Refresh::Immediate, ..SessionOptions::default() });
+    assert!(!session.catalog().text.contains("beta"));
+    library.skill("beta", "", "# Beta\n");
+    let schema = |session: &Session| {
+        let tools = session.tools();
+        tools.iter().find(|tool| tool.name == "load_skill").unwrap().input_schema.to_string()
+    };
+    assert!(schema(&session).contains("beta"));
+    assert!(session.catalog().text.contains("beta"));
+}

@@ -1,0 +1,244 @@
+//! Loading and unloading skills.
+
+use super::*;
+
+#[test]
+fn a_skill_is_given_once_and_again_when_it_changed() {
+    let library = Library::new(&["alpha"]);
+    let session = library.session();
+    let first = load(&session, "alpha");
+    assert!(is_body(&first) && first.contains("Do alpha."), "{first}");
+    assert!(!first.contains("description:"), "the frontmatter is not given");
+    let again = load(&session, "alpha");
+    assert!(!is_body(&again) && !again.contains("Do alpha."), "{again}");
+    library.skill("alpha", "", "# alpha\n\nDo beta!.\n");
+    let changed = load(&session, "alpha");
+    assert!(changed.contains("Do beta!.") && changed.contains("changed"), "{changed}");
+    assert!(!is_body(&load(&session, "alpha")));
+    let forced = session.call_blocking("load_skill", &json!({"name": "alpha", "force": true}));
+    assert!(is_body(forced.text()));
+}
+
+#[test]
+fn unloading_makes_the_next_load_give_the_body() {
+    let library = Library::new(&["alpha"]);
+    let session = library.session();
+    assert!(session.call_blocking("unload_skill", &json!({"name": "alpha"})).text().contains("not"));
+    load(&session, "alpha");
+    assert_eq!(session.loaded().len(), 1);
+    assert!(!session.call_blocking("unload_skill", &json!({"name": "alpha"})).is_error());
+    assert_eq!(session.loaded().len(), 0);
+    assert!(is_body(&load(&session, "alpha")));
+}
+
+#[test]
+fn calls_at_the_same_time_get_along() {
+    let library = Library::new(&["alpha", "beta"]);
+    let session = library.session();
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                for name in ["alpha", "beta", "alpha"] {
+                    let reply = session.call_blocking("load_skill", &json!({"name": name}));
+                    assert!(!reply.is_error());
+                }
+            });
+        }
+    });
+    assert_eq!(library.sink.events().len(), 24);
+    assert_eq!(session.loaded().len(), 2);
+}
+
+#[test]
+fn skills_that_require_others_say_so_or_bring_them() {
+    let library = Library::new(&["base"]);
+    library.skill("middle", "requires: [base]\n", "# Middle\n\nUse base.\n");
+    library.skill("top", "requires: [middle, base, ghost]\n", "# Top\n\nUse all.\n");
+    let session = library.session();
+    let text = load(&session, "top");
+    assert!(
+        text.contains("This skill requires: middle, base. Load it first if you haven't already."),
+        "{text}"
+    );
+    assert!(text.contains("`ghost`"), "{text}");
+    load(&session, "base");
+    let again = session.call_blocking("load_skill", &json!({"name": "middle"}));
+    assert!(!again.text().contains("This skill requires"), "{}", again.text());
+
+    let options = SessionOptions { requires: Requires::AutoLoad, ..SessionOptions::default() };
+    let session = library.session_with(options.clone());
+    let text = load(&session, "top");
+    let place = |needle: &str| text.find(needle).unwrap_or_else(|| panic!("{needle} in {text}"));
+    assert!(place("Do base.") < place("Use base.") && place("Use base.") < place("Use all."));
+    assert_eq!(session.loaded().len(), 3);
+
+    let session = library.session_with(SessionOptions { requires_max_tokens: 1, ..options });
+    let text = load(&session, "top");
+    assert!(text.contains("This skill requires: base, middle."), "{text}");
+    assert_eq!(session.loaded().len(), 1);
+}
+
+#[test]
+fn skills_that_require_each_other_are_told_of() {
+    let library = Library::new(&[]);
+    library.skill("a", "requires: [b]\n", "# A\n");
+    library.skill("b", "requires: [a]\n", "# B\n");
+    for requires in Requires::ALL {
+        let session = library.session_with(SessionOptions { requires, ..SessionOptions::default() });
+        let text = load(&session, "a");
+        assert!(text.contains("Skills that require each other: a, b, a."), "{text}");
+    }
+}
+
+/// A provider that counts how often skills are opened, and says what is asked of it about changes.
+struct Counting {
+    inner: MemoryProvider,
+    opened: AtomicUsize,
+    changed: Arc<AtomicBool>,
+}
+
+impl Provider for Counting {
+    fn label(&self) -> &str {
+        self.inner.label()
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Listing, Error>> {
+        self.inner.list()
+    }
+
+    fn get<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
+        self.inner.get(locator)
+    }
+
+    fn open<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
+        self.opened.fetch_add(1, Ordering::Relaxed);
+        let changed = Arc::clone(&self.changed);
+        Box::pin(async move {
+            let opened = self.inner.open(locator).await?;
+            let mark = Mark::new(move || !changed.load(Ordering::Relaxed));
+            Ok(opened.map(|opened| OpenedSkill { mark: Some(mark), ..opened }))
+        })
+    }
+
+    fn files<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<FileListing, Error>> {
+        self.inner.files(locator)
+    }
+
+    fn read<'a>(
+        &'a self,
+        locator: &'a Locator,
+        path: &'a SkillPath,
+        lines: LineRange,
+    ) -> BoxFuture<'a, Result<FileContent, Error>> {
+        self.inner.read(locator, path, lines)
+    }
+}
+
+#[test]
+fn an_acknowledgement_costs_a_look_and_a_doubt_costs_a_read() {
+    let skill = SkillDefinition::new("alpha", "Does alpha. Use when alpha is asked for.", "# Alpha\n");
+    let changed = Arc::new(AtomicBool::new(false));
+    let inner = MemoryProvider::new("test", vec![skill]);
+    let provider = Arc::new(Counting { inner, opened: AtomicUsize::new(0), changed: Arc::clone(&changed) });
+    let session = Registry::builder()
+        .provider(provider.clone())
+        .open_blocking()
+        .unwrap()
+        .session_blocking(None)
+        .unwrap();
+    let opened = || provider.opened.load(Ordering::Relaxed);
+    assert!(is_body(&load(&session, "alpha")));
+    assert_eq!(opened(), 1);
+    assert!(!is_body(&load(&session, "alpha")));
+    assert_eq!(opened(), 1, "a look was enough");
+    changed.store(true, Ordering::Relaxed);
+    assert!(!is_body(&load(&session, "alpha")), "it was read again, and it is the same");
+    assert_eq!(opened(), 2);
+}
+
+fn definition(name: &str, body: &str) -> SkillDefinition {
+    SkillDefinition::new(name, format!("Does {name}. Use when {name} is asked for."), body)
+}
+
+#[test]
+fn a_skill_that_does_not_hold_its_name_is_reached_by_its_source_and_told_apart() {
+    let provider =
+        |label: &str, body: &str| Arc::new(MemoryProvider::new(label, vec![definition("git", body)]));
+    let no_first = Scope { deny: vec![Pattern::new("one:*").unwrap()], ..Scope::default() };
+    let registry = Registry::builder()
+        .provider(provider("one", "First.\n"))
+        .provider(provider("two", "Second.\n"))
+        .agent(Agent { scope: no_first, ..Agent::new("clerk") })
+        .open_blocking()
+        .unwrap();
+    let session = registry.session_blocking(None).unwrap();
+    assert!(load(&session, "git").contains("First."));
+    let second = load(&session, "two:git");
+    assert!(
+        second.contains("<skill name=\"two:git\"")
+            && second.contains("Second.")
+            && !second.contains("changed")
+    );
+    assert!(is_body(&load(&session, "two:git")), "it is never taken for the other");
+    assert!(!is_body(&load(&session, "git")));
+    session.compacted_blocking(&Kept::Skills(Vec::new()));
+    assert!(session.reattach_blocking(1_000).text.contains("First."));
+
+    let clerk = registry.session_blocking(Some("clerk")).unwrap();
+    assert!(clerk.catalog().text.contains("<name>git</name>"), "what it may not see shadows nothing");
+    let text = load(&clerk, "git");
+    assert!(text.contains("<skill name=\"git\"") && text.contains("Second."), "{text}");
+    assert!(clerk.call_blocking("load_skill", &json!({"name": "one:git"})).is_error());
+}
+
+/// A provider that never opens the skill `base`.
+struct Stuck(MemoryProvider);
+
+impl Provider for Stuck {
+    fn label(&self) -> &str {
+        self.0.label()
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Listing, Error>> {
+        self.0.list()
+    }
+
+    fn get<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
+        self.0.get(locator)
+    }
+
+    fn open<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
+        if locator.as_str() == "base" { Box::pin(std::future::pending()) } else { self.0.open(locator) }
+    }
+
+    fn files<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<FileListing, Error>> {
+        self.0.files(locator)
+    }
+
+    fn read<'a>(
+        &'a self,
+        locator: &'a Locator,
+        path: &'a SkillPath,
+        lines: LineRange,
+    ) -> BoxFuture<'a, Result<FileContent, Error>> {
+        self.0.read(locator, path, lines)
+    }
+}
+
+#[test]
+fn a_call_that_is_dropped_has_given_nothing() {
+    let mut top = definition("top", "# Top\n");
+    top.manifest.requires = vec!["base".to_owned()];
+    let provider = Stuck(MemoryProvider::new("test", vec![top, definition("base", "# Base\n")]));
+    let options = SessionOptions { requires: Requires::AutoLoad, ..SessionOptions::default() };
+    let registry =
+        Registry::builder().provider(Arc::new(provider)).session_options(options).open_blocking().unwrap();
+    let session = registry.session_blocking(None).unwrap();
+    let arguments = json!({"name": "top"});
+    {
+        let mut call = std::pin::pin!(session.call("load_skill", &arguments));
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(call.as_mut().poll(&mut context).is_pending());
+    }
+    assert!(session.loaded().is_empty());
+}
