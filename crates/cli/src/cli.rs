@@ -11,8 +11,8 @@ use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use repertoire_model::Profile;
 
 use crate::commands::{
-    call, catalog, check, completions, doctor, explain, files, init, list, migrate, new, prompt, session,
-    show, watch,
+    call, catalog, check, completions, doctor, explain, files, init, list, migrate, new, prompt, serve,
+    session, show, watch,
 };
 use crate::env::{self, Env};
 use crate::{exit::Exit, wire};
@@ -100,6 +100,8 @@ pub(crate) enum Command {
     Call(call::CallArgs),
     /// Opens one session over standard input and output, one JSON object per line
     Session(session::SessionArgs),
+    /// Serves the skills to MCP clients, over standard input and output or over HTTP
+    Serve(serve::ServeArgs),
     /// Prints changes of the library as they are seen
     Watch(watch::WatchArgs),
     /// Prints the system prompt of an agent or of a role

@@ -1,0 +1,56 @@
+//! A library made ready to be served.
+
+use std::sync::Arc;
+
+use repertoire::Registry;
+
+use crate::audience::Audience;
+use crate::shelf::Shelf;
+use crate::{Error, ServerOptions};
+
+/// A library made ready to be served.
+///
+/// ```
+/// use std::sync::Arc;
+/// use repertoire::{MemoryProvider, Registry, SkillDefinition};
+/// use repertoire_server::{Server, ServerOptions};
+/// let options = ServerOptions::default();
+/// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
+/// let registry = Registry::builder()
+///     .provider(Arc::new(MemoryProvider::new("builtin", vec![skill])))
+///     .session_options(options.session_options(Default::default()))
+///     .open_blocking()?;
+/// let server = Server::new(registry, options);
+/// assert_eq!(server.registry().snapshot().active().count(), 1);
+/// # Ok::<(), repertoire::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Server {
+    shared: Arc<Shared>,
+}
+
+/// What all audiences share.
+pub(crate) struct Shared {
+    pub(crate) registry: Registry,
+    pub(crate) options: ServerOptions,
+    pub(crate) shelf: Shelf,
+}
+
+impl Server {
+    /// Returns a server of the skills of `registry`, which should have been opened with
+    /// [`ServerOptions::session_options`].
+    pub fn new(registry: Registry, options: ServerOptions) -> Self {
+        let shelf = Shelf::new(registry.clone(), options.notices.clone());
+        Self { shared: Arc::new(Shared { registry, options, shelf }) }
+    }
+
+    /// Returns the library.
+    pub fn registry(&self) -> &Registry {
+        &self.shared.registry
+    }
+
+    /// Returns what the agent called `agent`, or one that may see everything, is served.
+    pub(crate) async fn audience(&self, agent: Option<&str>) -> Result<Arc<Audience>, Error> {
+        Audience::open(Arc::clone(&self.shared), agent).await
+    }
+}
