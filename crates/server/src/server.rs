@@ -6,6 +6,7 @@ use repertoire::Registry;
 
 use crate::audience::Audience;
 use crate::shelf::Shelf;
+use crate::well_known::Archives;
 use crate::{Error, ServerOptions};
 
 /// A library made ready to be served.
@@ -34,6 +35,7 @@ pub(crate) struct Shared {
     pub(crate) registry: Registry,
     pub(crate) options: ServerOptions,
     pub(crate) shelf: Shelf,
+    pub(crate) archives: Archives,
 }
 
 impl Server {
@@ -41,7 +43,7 @@ impl Server {
     /// [`ServerOptions::session_options`].
     pub fn new(registry: Registry, options: ServerOptions) -> Self {
         let shelf = Shelf::new(registry.clone(), options.notices.clone());
-        Self { shared: Arc::new(Shared { registry, options, shelf }) }
+        Self { shared: Arc::new(Shared { registry, options, shelf, archives: Archives::default() }) }
     }
 
     /// Returns the library.

@@ -10,8 +10,9 @@ mod prompts;
 mod resources;
 mod notify;
 mod handler;
+mod outstanding;
 pub mod stdio;
 
 pub(crate) use handler::Handler;
 pub(crate) use media_type::by_name as media_type_by_name;
-pub(crate) use uri::{encode_path, skill_uri};
+pub(crate) use uri::encode_path;

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use super::cursor::{self, PAGE};
 use super::media_type;
 use super::skills::{self, DirectoryParams, params_of, published_page, served, why_not};
-use super::uri::{SkillUri, directory_uri, skill_uri};
+use super::uri::{SkillUri, skill_uri};
 use crate::audience::Audience;
 use crate::shelf::{PublishedSkill, Standing};
 
@@ -171,10 +171,4 @@ fn children(skill: &PublishedSkill, directory: Option<&str>) -> Option<BTreeMap<
         }
     }
     (!children.is_empty()).then_some(children)
-}
-
-/// Returns the URI of the directory that a skill is.
-#[allow(dead_code)]
-pub(crate) fn root(skill: &PublishedSkill) -> String {
-    directory_uri(&skill.name)
 }

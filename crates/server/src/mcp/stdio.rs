@@ -1,6 +1,7 @@
 //! MCP over standard input and output, or any other two streams: one JSON-RPC message per line.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::model::{ClientJsonRpcMessage, ErrorData, JsonRpcMessage};
@@ -13,10 +14,14 @@ use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::Handler;
+use super::outstanding::Outstanding;
 use crate::{Error, Server, Stop};
 
 /// The longest line that is read; a longer one is answered with an error.
 pub const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
+
+/// How long answers to what was asked before the end of the input may take.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 impl Server {
     /// Serves standard input and output for the agent called `agent`, or for one that may see everything, until the input
@@ -62,6 +67,7 @@ struct Lines<R, W> {
     is_skipping: bool,
     has_begun: bool,
     writer: Arc<Mutex<W>>,
+    outstanding: Arc<Outstanding>,
     /// Is cancelled at the end of the input, so that open subscriptions do not keep the server.
     closing: CancellationToken,
 }
@@ -81,6 +87,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<
             is_skipping: false,
             has_begun: false,
             writer: Arc::new(Mutex::new(writer)),
+            outstanding: Arc::default(),
             closing,
         }
     }
@@ -139,10 +146,12 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let writer = Arc::clone(&self.writer);
+        let (writer, outstanding) = (Arc::clone(&self.writer), Arc::clone(&self.outstanding));
         async move {
             let line = serde_json::to_vec(&message)?;
-            write_line(&writer, line).await
+            let written = write_line(&writer, line).await;
+            outstanding.sent(&message);
+            written
         }
     }
 
@@ -151,6 +160,8 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
             let refused = match self.read_line().await {
                 Line::End => {
                     self.closing.cancel();
+                    // What was asked is answered first; subscriptions end by themselves now.
+                    let _ = tokio::time::timeout(LAST_ANSWERS, self.outstanding.all_settled()).await;
                     return None;
                 }
                 Line::TooLong => {
@@ -166,6 +177,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
                             // Before the first request there is nothing that a notification could be about.
                             if is_request || self.has_begun {
                                 self.has_begun = true;
+                                self.outstanding.received(&message);
                                 return Some(*message);
                             }
                             Ok(())

@@ -31,11 +31,6 @@ impl SkillUri {
     }
 }
 
-/// Returns the URI of the skill called `name`: its directory.
-pub(crate) fn directory_uri(name: &str) -> String {
-    format!("{SCHEME}{name}")
-}
-
 /// Returns the URI of the file at `path` of the skill called `name`.
 pub(crate) fn skill_uri(name: &str, path: &str) -> String {
     format!("{SCHEME}{name}/{}", encode_path(path))

@@ -1,0 +1,69 @@
+//! MCP for whoever has one token, or for everybody where there is none.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::http::{HeaderMap, Method, Request};
+use axum::response::{IntoResponse as _, Response};
+use rmcp::model::ProtocolVersion;
+use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio_util::sync::CancellationToken;
+
+use super::limits::busy_answer;
+use super::options::Limits;
+use crate::audience::Audience;
+use crate::mcp::Handler;
+
+/// MCP for one principal. Conversations of one are out of reach of all others.
+pub(super) struct Endpoint {
+    pub(super) audience: Arc<Audience>,
+    service: StreamableHttpService<Handler, LocalSessionManager>,
+    sessions: Arc<LocalSessionManager>,
+    max_sessions: usize,
+}
+
+impl Endpoint {
+    /// Returns MCP for `audience`. Subscriptions end with `closing`, all other streams with `closed`.
+    pub(super) fn new(
+        audience: Arc<Audience>,
+        limits: &Limits,
+        closing: &CancellationToken,
+        closed: &CancellationToken,
+    ) -> Self {
+        let mut session = SessionConfig::default();
+        session.keep_alive = Some(limits.session_time);
+        let mut sessions = LocalSessionManager::default();
+        sessions.session_config = session;
+        let sessions = Arc::new(sessions);
+        // Host and Origin were looked at before anything gets here.
+        let config = StreamableHttpServerConfig::default()
+            .disable_allowed_hosts()
+            .disable_allowed_origins()
+            .with_json_response(true)
+            .with_max_request_body_bytes(limits.body_bytes)
+            .with_cancellation_token(closed.clone());
+        let (served, closing) = (Arc::clone(&audience), closing.clone());
+        let handler = move || Ok(Handler::new(Arc::clone(&served), &closing));
+        let service = StreamableHttpService::new(handler, Arc::clone(&sessions), config);
+        Self { audience, service, sessions, max_sessions: limits.sessions }
+    }
+
+    /// Answers a request whose body is there.
+    pub(super) async fn answer(&self, request: Request<Body>) -> Response {
+        if request.method() == Method::POST
+            && may_begin_session(request.headers())
+            && self.sessions.sessions.read().await.len() >= self.max_sessions
+        {
+            return busy_answer("there are too many conversations");
+        }
+        self.service.handle(request).await.into_response()
+    }
+}
+
+/// Returns whether a request may begin a conversation: it belongs to none, and does not say that it needs none.
+fn may_begin_session(headers: &HeaderMap) -> bool {
+    let version = headers.get("mcp-protocol-version").and_then(|version| version.to_str().ok());
+    let is_modern = version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28.as_str());
+    !is_modern && !headers.contains_key("mcp-session-id")
+}
