@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
-use axum::http::{HeaderMap, Method, Request};
+use axum::body::{Body, Bytes};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use rmcp::model::ProtocolVersion;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio_util::sync::CancellationToken;
 
-use super::limits::busy_answer;
+use super::limits::{busy_answer, refuse};
 use super::options::Limits;
 use crate::audience::Audience;
-use crate::mcp::Handler;
+use crate::mcp::{Decoded, Handler, decode};
 
 /// MCP for one principal. Conversations of one are out of reach of all others.
 pub(super) struct Endpoint {
@@ -49,15 +50,39 @@ impl Endpoint {
         Self { audience, service, sessions, max_sessions: limits.sessions }
     }
 
-    /// Answers a request whose body is there.
-    pub(super) async fn answer(&self, request: Request<Body>) -> Response {
-        if request.method() == Method::POST
-            && may_begin_session(request.headers())
+    /// Answers a request whose body is `body`.
+    pub(super) async fn answer(&self, parts: Parts, body: Bytes) -> Response {
+        let is_post = parts.method == Method::POST;
+        if is_post
+            && may_begin_session(&parts.headers)
             && self.sessions.sessions.read().await.len() >= self.max_sessions
         {
             return busy_answer("there are too many conversations");
         }
-        self.service.handle(request).await.into_response()
+        let is_json = is_json(&parts.headers);
+        let request = Request::from_parts(parts, Body::from(body.clone()));
+        let response = self.service.handle(request).await.into_response();
+        // rmcp says of a body that is no message that its type is wrong, though it is the right one.
+        match response.status() {
+            StatusCode::UNSUPPORTED_MEDIA_TYPE if is_post && is_json => no_message(&body).unwrap_or(response),
+            _ => response,
+        }
+    }
+}
+
+fn is_json(headers: &HeaderMap) -> bool {
+    headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"))
+}
+
+/// Returns the answer to a body that is no message.
+fn no_message(body: &[u8]) -> Option<Response> {
+    match decode(body) {
+        Decoded::Message(_) => None,
+        Decoded::Nothing => Some(refuse(StatusCode::BAD_REQUEST, "the body holds no request")),
+        Decoded::Refused(answer) => {
+            let kind = [(header::CONTENT_TYPE, "application/json")];
+            Some((StatusCode::BAD_REQUEST, kind, answer.to_string()).into_response())
+        }
     }
 }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::middleware::{self, Next};
@@ -107,6 +106,6 @@ async fn mcp(State(app): State<Arc<App>>, request: Request) -> Response {
         Ok(body) => body,
         Err(response) => return response,
     };
-    let response = endpoint.answer(Request::from_parts(parts, Body::from(body))).await;
+    let response = endpoint.answer(parts, body).await;
     app.room.stream(response, busy)
 }

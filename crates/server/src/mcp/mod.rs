@@ -1,5 +1,6 @@
 //! MCP: one library of skills for every client, through tools, prompts, and the Skills extension.
 
+mod decode;
 mod era;
 mod cursor;
 mod uri;
@@ -13,6 +14,7 @@ mod handler;
 mod outstanding;
 pub mod stdio;
 
+pub(crate) use decode::{Decoded, decode};
 pub(crate) use handler::Handler;
 pub(crate) use media_type::by_name as media_type_by_name;
 pub(crate) use uri::encode_path;

@@ -4,16 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, ErrorData, JsonRpcMessage};
+use rmcp::model::{ErrorData, JsonRpcMessage};
 use rmcp::service::{RxJsonRpcMessage, ServiceExt as _, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::io::stdio_pipes;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::Handler;
+use super::decode::{self, Decoded};
 use super::outstanding::Outstanding;
 use crate::{Error, Server, Stop};
 
@@ -121,13 +122,8 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<
 }
 
 /// Answers a line that is no message.
-async fn refuse<W: AsyncWrite + Unpin>(
-    writer: &Mutex<W>,
-    error: ErrorData,
-    id: Value,
-) -> std::io::Result<()> {
-    let message = json!({"jsonrpc": "2.0", "id": id, "error": error});
-    write_line(writer, serde_json::to_vec(&message)?).await
+async fn refuse<W: AsyncWrite + Unpin>(writer: &Mutex<W>, answer: &Value) -> std::io::Result<()> {
+    write_line(writer, serde_json::to_vec(answer)?).await
 }
 
 async fn write_line<W: AsyncWrite + Unpin>(writer: &Mutex<W>, mut line: Vec<u8>) -> std::io::Result<()> {
@@ -166,10 +162,14 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
                 }
                 Line::TooLong => {
                     let message = format!("a message has at most {MAX_LINE_BYTES} bytes");
-                    refuse(&self.writer, ErrorData::invalid_request(message, None), Value::Null).await
+                    refuse(
+                        &self.writer,
+                        &decode::error(&Value::Null, ErrorData::invalid_request(message, None)),
+                    )
+                    .await
                 }
                 Line::Whole => {
-                    let decoded = decode(&self.line);
+                    let decoded = decode::decode(&self.line);
                     self.line.clear();
                     match decoded {
                         Decoded::Message(message) => {
@@ -183,7 +183,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
                             Ok(())
                         }
                         Decoded::Nothing => Ok(()),
-                        Decoded::Refused(error, id) => refuse(&self.writer, error, id).await,
+                        Decoded::Refused(answer) => refuse(&self.writer, &answer).await,
                     }
                 }
             };
@@ -198,34 +198,4 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
         self.closing.cancel();
         self.writer.lock().await.flush().await
     }
-}
-
-/// What a line holds.
-enum Decoded {
-    Message(Box<ClientJsonRpcMessage>),
-    /// Nothing, or what needs no answer.
-    Nothing,
-    /// What is no message, with the id it is answered under.
-    Refused(ErrorData, Value),
-}
-
-/// Returns what `line` holds.
-fn decode(line: &[u8]) -> Decoded {
-    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line).trim_ascii();
-    if line.is_empty() {
-        return Decoded::Nothing;
-    }
-    if let Ok(message) = serde_json::from_slice::<ClientJsonRpcMessage>(line) {
-        return Decoded::Message(Box::new(message));
-    }
-    let Ok(value) = serde_json::from_slice::<Value>(line) else {
-        return Decoded::Refused(ErrorData::parse_error("the line is not JSON", None), Value::Null);
-    };
-    // Notifications are never answered, not even those that nobody understands.
-    let is_notification = value.get("method").is_some_and(Value::is_string) && value.get("id").is_none();
-    if is_notification && value.get("jsonrpc") == Some(&json!("2.0")) {
-        return Decoded::Nothing;
-    }
-    let id = value.get("id").filter(|id| id.is_string() || id.is_number()).cloned().unwrap_or(Value::Null);
-    Decoded::Refused(ErrorData::invalid_request("the line is no JSON-RPC 2.0 message", None), id)
 }

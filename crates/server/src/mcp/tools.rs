@@ -57,7 +57,8 @@ pub(crate) async fn call(
     let mut result =
         if reply.is_error() { CallToolResult::error(content) } else { CallToolResult::success(content) };
     if audience.options().result == ResultForm::Json {
-        result.structured_content = Some(audience.session.data(&reply));
+        // The same object twice, as the protocol wants it.
+        result.structured_content = serde_json::from_str(reply.text()).ok();
     }
     Ok(result)
 }
