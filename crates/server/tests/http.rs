@@ -60,6 +60,9 @@ fn headers_are_held_against_the_body() {
     assert!(status == 400 && answer.contains("-32020"), "{answer}");
     let (status, _) = post(&[("MCP-Protocol-Version", "1999-01-01")], &body("tools/list"));
     assert_eq!(status, 400);
+    let today = [("MCP-Protocol-Version", MODERN), ("Mcp-Method", "initialize")];
+    let (status, answer) = post(&today, &body("initialize"));
+    assert!(status == 404 && answer.contains("-32601"), "{answer}");
     assert_eq!(http.ask("PUT", "/mcp", &JSON, "").0, 405);
     let (status, _) =
         http.ask("GET", "/mcp", &[("Accept", "text/event-stream"), ("MCP-Protocol-Version", MODERN)], "");

@@ -6,9 +6,10 @@ use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use rmcp::model::ProtocolVersion;
+use rmcp::model::{ErrorCode, ErrorData, ProtocolVersion};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::limits::{busy_answer, refuse};
@@ -59,6 +60,9 @@ impl Endpoint {
         {
             return busy_answer("there are too many conversations");
         }
+        if is_post && is_handshake_of_today(&parts.headers) {
+            return no_handshake(&body);
+        }
         let is_json = is_json(&parts.headers);
         let request = Request::from_parts(parts, Body::from(body.clone()));
         let response = self.service.handle(request).await.into_response();
@@ -86,9 +90,26 @@ fn no_message(body: &[u8]) -> Option<Response> {
     }
 }
 
+/// Returns whether a request says both that it is a handshake and that its version has none.
+fn is_handshake_of_today(headers: &HeaderMap) -> bool {
+    is_modern(headers) && headers.get("mcp-method").is_some_and(|method| method == "initialize")
+}
+
+/// Returns the answer to a handshake in a version that has none.
+fn no_handshake(body: &[u8]) -> Response {
+    let message = serde_json::from_slice::<Value>(body).unwrap_or_default();
+    let reason = "this version has no handshake; ask server/discover";
+    let error = ErrorData::new(ErrorCode::METHOD_NOT_FOUND, reason, None);
+    let answer = json!({"jsonrpc": "2.0", "id": message.get("id"), "error": error});
+    (StatusCode::NOT_FOUND, [(header::CONTENT_TYPE, "application/json")], answer.to_string()).into_response()
+}
+
 /// Returns whether a request may begin a conversation: it belongs to none, and does not say that it needs none.
 fn may_begin_session(headers: &HeaderMap) -> bool {
+    !is_modern(headers) && !headers.contains_key("mcp-session-id")
+}
+
+fn is_modern(headers: &HeaderMap) -> bool {
     let version = headers.get("mcp-protocol-version").and_then(|version| version.to_str().ok());
-    let is_modern = version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28.as_str());
-    !is_modern && !headers.contains_key("mcp-session-id")
+    version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28.as_str())
 }
