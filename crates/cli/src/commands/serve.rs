@@ -45,13 +45,13 @@ pub(crate) struct ServeArgs {
     #[arg(long)]
     no_extension: bool,
     /// Ask HTTP clients for the token in this file; an address that others can reach needs one
-    #[arg(long, value_name = "FILE", requires = "http", value_hint = clap::ValueHint::FilePath)]
+    #[arg(long, value_name = "FILE", conflicts_with = "stdio", value_hint = clap::ValueHint::FilePath)]
     token_file: Option<PathBuf>,
     /// Let pages of this origin talk to the HTTP server, as in https://app.example.com
-    #[arg(long, value_name = "ORIGIN", requires = "http")]
+    #[arg(long, value_name = "ORIGIN", conflicts_with = "stdio")]
     allow_origin: Vec<String>,
     /// Let the HTTP server go by this name, as in skills.example.com
-    #[arg(long, value_name = "HOST", requires = "http")]
+    #[arg(long, value_name = "HOST", conflicts_with = "stdio")]
     allow_host: Vec<String>,
 }
 
