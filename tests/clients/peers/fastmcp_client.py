@@ -37,15 +37,13 @@ async def main():
 
 
 async def download(client):
-    """`download_skill` wants FastMCP's own `_manifest`, which the extension does away with."""
     with tempfile.TemporaryDirectory() as directory:
-        try:
-            path = await classic.download_skill(client, "csv-report", directory)
-        except Exception as error:
-            assert "_manifest" in str(error), error
-            return "no download_skill (it wants `_manifest`)"
-        assert (Path(path) / "assets" / "dot.png").read_bytes().startswith(b"\x89PNG")
-        return "download_skill"
+        paths = await classic.sync_skills(client, directory)
+        assert sorted(path.name for path in paths) == SKILLS, paths
+        assert (Path(directory) / "csv-report" / "assets" / "dot.png").read_bytes().startswith(b"\x89PNG")
+        files = [path for path in Path(directory).rglob("*") if path.is_file()]
+        assert len(files) == FILES, files
+    return f"sync_skills of {FILES} files"
 
 
 asyncio.run(main())
