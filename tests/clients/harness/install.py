@@ -61,7 +61,8 @@ def install_node(name, packages):
     directory = fresh(name, packages)
     if directory:
         (directory / "package.json").write_text(json.dumps({"private": True}))
-        quiet(["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error", *packages], directory)
+        flags = ["--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error", "--fetch-retries=1"]
+        quiet(["npm", "install", *flags, *packages], directory)
         mark(directory, packages)
 
 
@@ -69,7 +70,7 @@ def install_python(name, packages):
     directory = fresh(name, packages)
     if directory:
         quiet([sys.executable, "-m", "venv", directory], directory)
-        quiet([directory / "bin" / "python", "-m", "pip", "install", "--quiet", *packages], directory)
+        quiet([directory / "bin" / "python", "-m", "pip", "install", "--quiet", "--retries=1", *packages], directory)
         mark(directory, packages)
 
 
