@@ -52,7 +52,7 @@ def attempt(name, missing):
             install_node(name, NODE_PACKAGES[name])
     except subprocess.CalledProcessError as error:
         lines = (error.stderr or "").strip().splitlines()
-        missing[name] = lines[-1] if lines else str(error)
+        missing[name] = lines[0] if lines else str(error)
     except (OSError, subprocess.TimeoutExpired) as error:
         missing[name] = str(error)
 
