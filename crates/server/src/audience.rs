@@ -79,15 +79,25 @@ impl Audience {
     /// Returns what a skill is to clients of the extension now, and tells those who listen where that is news.
     pub(crate) async fn current(&self, entry: &Entry) -> Standing {
         let (standing, renewal) = self.shared.shelf.current(entry).await;
-        self.renewed(renewal);
+        self.told(entry, renewal);
         standing
     }
 
-    /// Tells those who listen where `renewal` is news.
-    pub(crate) fn renewed(&self, renewal: Renewal) {
+    /// Works a skill out anew because its files are not what clients were told, and tells those who listen.
+    pub(crate) async fn renew(&self, entry: &Entry) {
+        let (_, renewal) = self.shared.shelf.renewed(entry).await;
+        self.told(entry, renewal);
+    }
+
+    fn told(&self, entry: &Entry, renewal: Renewal) {
         if renewal == Renewal::Changed {
-            self.epochs.send_modify(|epochs| epochs.resources += 1);
+            self.shared.announce(entry);
         }
+    }
+
+    /// Tells those who listen that resources are not what they were.
+    pub(crate) fn resources_changed(&self) {
+        self.epochs.send_modify(|epochs| epochs.resources += 1);
     }
 
     /// Returns the catalog for `instructions`, the same bytes for the same snapshot; empty where there is none.
@@ -129,7 +139,7 @@ impl Audience {
         listed.or_else(|| write(OverBudget::SearchOnly)).map(|catalog| catalog.text).unwrap_or_default()
     }
 
-    /// Follows the library until the end of the world or of the task, and tells those who listen what changed.
+    /// Follows the library for as long as it is polled, and tells those who listen what changed.
     pub(crate) async fn follow(self: Arc<Self>) {
         let mut changes = self.shared.registry.subscribe();
         // What changed since the session was opened is caught up with.
