@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use repertoire::{Agent, Change, Entry, Session, Snapshot, State};
+use repertoire::{Agent, Entry, Session, Snapshot, State};
 use repertoire_model::catalog::{CatalogOptions, OverBudget};
 use tokio::sync::{Semaphore, watch};
 
@@ -30,6 +30,8 @@ pub(crate) struct Audience {
     /// Answers the calls. It is one for all connections: a server sees no transcript to keep account of.
     pub(crate) session: Session,
     agent: Option<Agent>,
+    /// The library as it was when clients could first be told of it.
+    opened: Arc<Snapshot>,
     instructions: Mutex<Option<(u64, Arc<str>)>>,
     epochs: watch::Sender<Epochs>,
     pub(crate) calls: Semaphore,
@@ -37,12 +39,14 @@ pub(crate) struct Audience {
 
 impl Audience {
     pub(crate) async fn open(shared: Arc<Shared>, agent: Option<&str>) -> Result<Arc<Self>, Error> {
+        let opened = shared.registry.snapshot();
         let session = shared.registry.session(agent).await?;
         let agent = session.agent().cloned();
         Ok(Arc::new(Self {
             shared,
             session,
             agent,
+            opened,
             instructions: Mutex::default(),
             epochs: watch::Sender::default(),
             calls: Semaphore::new(MAX_CALLS),
@@ -141,38 +145,38 @@ impl Audience {
 
     /// Follows the library for as long as it is polled, and tells those who listen what changed.
     pub(crate) async fn follow(self: Arc<Self>) {
-        let mut changes = self.shared.registry.subscribe();
-        // What changed since the session was opened is caught up with.
-        self.session.refresh().await;
+        let registry = &self.shared.registry;
+        let mut changes = registry.subscribe();
+        // What changed since the audience was opened is told of too.
+        let (mut tools, mut snapshot) = (self.session.tools(), Arc::clone(&self.opened));
         loop {
-            let change = changes.next().await;
-            let tools = self.session.tools();
             self.session.refresh().await;
-            self.shared.shelf.prune(&change.after);
-            let is_of_tools = self.options().tools.is_on() && tools != self.session.tools();
-            let is_of_prompts = self.prompts_differ(&change);
-            let is_of_resources = self.options().extension.is_on() && self.skills_differ(&change);
+            let (new_tools, newest) = (self.session.tools(), registry.snapshot());
+            let is_of_tools = self.options().tools.is_on() && tools != new_tools;
+            let is_of_prompts = self.prompts_differ(&snapshot, &newest);
+            let is_of_resources = self.options().extension.is_on() && self.skills_differ(&snapshot, &newest);
+            (tools, snapshot) = (new_tools, newest);
+            self.shared.shelf.prune(&snapshot);
             self.epochs.send_if_modified(|epochs| {
                 epochs.tools += u64::from(is_of_tools);
                 epochs.prompts += u64::from(is_of_prompts);
                 epochs.resources += u64::from(is_of_resources);
                 is_of_tools || is_of_prompts || is_of_resources
             });
+            changes.next().await;
         }
     }
 
-    fn prompts_differ(&self, change: &Change) -> bool {
+    fn prompts_differ(&self, before: &Snapshot, after: &Snapshot) -> bool {
         let listed = |entry: &Entry| (entry.name().clone(), entry.document.description.clone());
-        let before = self.invocable(&change.before).map(listed);
-        !before.eq(self.invocable(&change.after).map(listed))
+        !self.invocable(before).map(listed).eq(self.invocable(after).map(listed))
     }
 
-    fn skills_differ(&self, change: &Change) -> bool {
-        let before = self.offered(&change.before);
+    fn skills_differ(&self, before: &Snapshot, after: &Snapshot) -> bool {
         let is_same = |a: &Entry, b: &Entry| {
             Arc::ptr_eq(&a.document, &b.document) || (a.source == b.source && a.document == b.document)
         };
-        !before.eq_by_entries(self.offered(&change.after), is_same)
+        !self.offered(before).eq_by_entries(self.offered(after), is_same)
     }
 
     /// Returns the skills that people may invoke, sorted by name.
