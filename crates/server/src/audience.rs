@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use repertoire::{Agent, Entry, Session, Snapshot, State};
-use repertoire_model::catalog::{CatalogOptions, OverBudget};
+use repertoire_model::catalog::{CatalogOptions, OverBudget, Tokenizer};
 use tokio::sync::{Semaphore, watch};
 
 use crate::server::Shared;
@@ -127,6 +127,8 @@ impl Audience {
         let options = CatalogOptions {
             budget_tokens: Some(budget),
             highlight: None,
+            // An exact count would take most of the time to the first answer, and most of the memory.
+            tokenizer: Tokenizer::Chars4,
             ..self.session.options().catalog_options()
         };
         let write = |over_budget| {
