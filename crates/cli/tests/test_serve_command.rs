@@ -167,7 +167,7 @@ impl Serving {
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
         let mut line = String::new();
         stderr.read_line(&mut line).unwrap();
-        let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next()).expect(&line);
+        let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next()).unwrap();
         Self { child, address: address.to_owned(), _stderr: stderr }
     }
 

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use repertoire::{Agent, Change, Entry, Session, Snapshot, State};
-use repertoire_model::catalog::{CatalogOptions, OverBudget};
+use repertoire::{Agent, Entry, Session, Snapshot, State};
+use repertoire_model::catalog::{CatalogOptions, OverBudget, Tokenizer};
 use tokio::sync::{Semaphore, watch};
 
 use crate::server::Shared;
@@ -30,6 +30,8 @@ pub(crate) struct Audience {
     /// Answers the calls. It is one for all connections: a server sees no transcript to keep account of.
     pub(crate) session: Session,
     agent: Option<Agent>,
+    /// The library as it was when clients could first be told of it.
+    opened: Arc<Snapshot>,
     instructions: Mutex<Option<(u64, Arc<str>)>>,
     epochs: watch::Sender<Epochs>,
     pub(crate) calls: Semaphore,
@@ -37,12 +39,14 @@ pub(crate) struct Audience {
 
 impl Audience {
     pub(crate) async fn open(shared: Arc<Shared>, agent: Option<&str>) -> Result<Arc<Self>, Error> {
+        let opened = shared.registry.snapshot();
         let session = shared.registry.session(agent).await?;
         let agent = session.agent().cloned();
         Ok(Arc::new(Self {
             shared,
             session,
             agent,
+            opened,
             instructions: Mutex::default(),
             epochs: watch::Sender::default(),
             calls: Semaphore::new(MAX_CALLS),
@@ -79,15 +83,25 @@ impl Audience {
     /// Returns what a skill is to clients of the extension now, and tells those who listen where that is news.
     pub(crate) async fn current(&self, entry: &Entry) -> Standing {
         let (standing, renewal) = self.shared.shelf.current(entry).await;
-        self.renewed(renewal);
+        self.told(entry, renewal);
         standing
     }
 
-    /// Tells those who listen where `renewal` is news.
-    pub(crate) fn renewed(&self, renewal: Renewal) {
+    /// Works a skill out anew because its files are not what clients were told, and tells those who listen.
+    pub(crate) async fn renew(&self, entry: &Entry) {
+        let (_, renewal) = self.shared.shelf.renewed(entry).await;
+        self.told(entry, renewal);
+    }
+
+    fn told(&self, entry: &Entry, renewal: Renewal) {
         if renewal == Renewal::Changed {
-            self.epochs.send_modify(|epochs| epochs.resources += 1);
+            self.shared.announce(entry);
         }
+    }
+
+    /// Tells those who listen that resources are not what they were.
+    pub(crate) fn resources_changed(&self) {
+        self.epochs.send_modify(|epochs| epochs.resources += 1);
     }
 
     /// Returns the catalog for `instructions`, the same bytes for the same snapshot; empty where there is none.
@@ -113,6 +127,8 @@ impl Audience {
         let options = CatalogOptions {
             budget_tokens: Some(budget),
             highlight: None,
+            // An exact count would take most of the time to the first answer, and most of the memory.
+            tokenizer: Tokenizer::Chars4,
             ..self.session.options().catalog_options()
         };
         let write = |over_budget| {
@@ -129,40 +145,40 @@ impl Audience {
         listed.or_else(|| write(OverBudget::SearchOnly)).map(|catalog| catalog.text).unwrap_or_default()
     }
 
-    /// Follows the library until the end of the world or of the task, and tells those who listen what changed.
+    /// Follows the library for as long as it is polled, and tells those who listen what changed.
     pub(crate) async fn follow(self: Arc<Self>) {
-        let mut changes = self.shared.registry.subscribe();
-        // What changed since the session was opened is caught up with.
-        self.session.refresh().await;
+        let registry = &self.shared.registry;
+        let mut changes = registry.subscribe();
+        // What changed since the audience was opened is told of too.
+        let (mut tools, mut snapshot) = (self.session.tools(), Arc::clone(&self.opened));
         loop {
-            let change = changes.next().await;
-            let tools = self.session.tools();
             self.session.refresh().await;
-            self.shared.shelf.prune(&change.after);
-            let is_of_tools = self.options().tools.is_on() && tools != self.session.tools();
-            let is_of_prompts = self.prompts_differ(&change);
-            let is_of_resources = self.options().extension.is_on() && self.skills_differ(&change);
+            let (new_tools, newest) = (self.session.tools(), registry.snapshot());
+            let is_of_tools = self.options().tools.is_on() && tools != new_tools;
+            let is_of_prompts = self.prompts_differ(&snapshot, &newest);
+            let is_of_resources = self.options().extension.is_on() && self.skills_differ(&snapshot, &newest);
+            (tools, snapshot) = (new_tools, newest);
+            self.shared.shelf.prune(&snapshot);
             self.epochs.send_if_modified(|epochs| {
                 epochs.tools += u64::from(is_of_tools);
                 epochs.prompts += u64::from(is_of_prompts);
                 epochs.resources += u64::from(is_of_resources);
                 is_of_tools || is_of_prompts || is_of_resources
             });
+            changes.next().await;
         }
     }
 
-    fn prompts_differ(&self, change: &Change) -> bool {
+    fn prompts_differ(&self, before: &Snapshot, after: &Snapshot) -> bool {
         let listed = |entry: &Entry| (entry.name().clone(), entry.document.description.clone());
-        let before = self.invocable(&change.before).map(listed);
-        !before.eq(self.invocable(&change.after).map(listed))
+        !self.invocable(before).map(listed).eq(self.invocable(after).map(listed))
     }
 
-    fn skills_differ(&self, change: &Change) -> bool {
-        let before = self.offered(&change.before);
+    fn skills_differ(&self, before: &Snapshot, after: &Snapshot) -> bool {
         let is_same = |a: &Entry, b: &Entry| {
             Arc::ptr_eq(&a.document, &b.document) || (a.source == b.source && a.document == b.document)
         };
-        !before.eq_by_entries(self.offered(&change.after), is_same)
+        !self.offered(before).eq_by_entries(self.offered(after), is_same)
     }
 
     /// Returns the skills that people may invoke, sorted by name.

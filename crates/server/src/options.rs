@@ -73,7 +73,9 @@ pub enum Notice {
 
 /// Takes notices; it is called from any thread and should be quick.
 #[derive(Clone, Default)]
-pub struct Notices(Option<Arc<dyn Fn(&Notice) + Send + Sync>>);
+pub struct Notices(Option<Arc<Take>>);
+
+type Take = dyn Fn(&Notice) + Send + Sync;
 
 impl Notices {
     /// Returns what hands notices to `take`.

@@ -1,8 +1,8 @@
 //! A library made ready to be served.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use repertoire::Registry;
+use repertoire::{Entry, Registry};
 
 use crate::audience::Audience;
 use crate::shelf::Shelf;
@@ -36,6 +36,18 @@ pub(crate) struct Shared {
     pub(crate) options: ServerOptions,
     pub(crate) shelf: Shelf,
     pub(crate) archives: Archives,
+    /// Everybody who is served.
+    audiences: Mutex<Vec<Weak<Audience>>>,
+}
+
+impl Shared {
+    /// Tells everybody who may know of the skill that what they were told of it is no longer so.
+    pub(crate) fn announce(&self, entry: &Entry) {
+        let audiences = self.audiences.lock().unwrap_or_else(PoisonError::into_inner);
+        for audience in audiences.iter().filter_map(Weak::upgrade).filter(|audience| audience.sees(entry)) {
+            audience.resources_changed();
+        }
+    }
 }
 
 impl Server {
@@ -43,7 +55,15 @@ impl Server {
     /// [`ServerOptions::session_options`].
     pub fn new(registry: Registry, options: ServerOptions) -> Self {
         let shelf = Shelf::new(registry.clone(), options.notices.clone());
-        Self { shared: Arc::new(Shared { registry, options, shelf, archives: Archives::default() }) }
+        Self {
+            shared: Arc::new(Shared {
+                registry,
+                options,
+                shelf,
+                archives: Archives::default(),
+                audiences: Mutex::default(),
+            }),
+        }
     }
 
     /// Returns the library.
@@ -53,6 +73,10 @@ impl Server {
 
     /// Returns what the agent called `agent`, or one that may see everything, is served.
     pub(crate) async fn audience(&self, agent: Option<&str>) -> Result<Arc<Audience>, Error> {
-        Audience::open(Arc::clone(&self.shared), agent).await
+        let audience = Audience::open(Arc::clone(&self.shared), agent).await?;
+        let mut audiences = self.shared.audiences.lock().unwrap_or_else(PoisonError::into_inner);
+        audiences.retain(|audience| audience.strong_count() > 0);
+        audiences.push(Arc::downgrade(&audience));
+        Ok(audience)
     }
 }

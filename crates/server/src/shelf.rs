@@ -112,8 +112,9 @@ impl Shelf {
         drop(slots);
         let renewal = match &before {
             Some(before) if before.identity == identity => Renewal::Same,
-            Some(_) => Renewal::Changed,
-            None => Renewal::New,
+            // Where the snapshot has another document, those who follow the library know.
+            Some(before) if is_for(before, entry) => Renewal::Changed,
+            Some(_) | None => Renewal::New,
         };
         if let Standing::Withheld(withheld) = &standing
             && renewal != Renewal::Same
@@ -145,7 +146,7 @@ impl Shelf {
 pub(crate) enum Renewal {
     /// It is what it was.
     Same,
-    /// Nobody was told of it before.
+    /// Nobody was told of it before, or whoever was knows that it changed.
     New,
     /// Clients may have been told otherwise.
     Changed,

@@ -307,7 +307,10 @@ impl Drop for Http {
 /// Reads events of a stream until `is_it`.
 pub fn event(stream: &TcpStream, is_it: impl Fn(&Value) -> bool) -> Value {
     let mut reader = BufReader::new(stream);
+    let started = std::time::Instant::now();
     loop {
+        // A stream that is kept alive never runs into the timeout of its socket.
+        assert!(started.elapsed() < PATIENCE, "the event in time");
         let mut line = String::new();
         assert_ne!(reader.read_line(&mut line).unwrap(), 0, "the stream ended");
         if let Some(data) = line.strip_prefix("data:")

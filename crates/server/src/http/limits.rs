@@ -6,6 +6,7 @@ use axum::body::{Body, Bytes};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::StreamExt as _;
+use http_body_util::LengthLimitError;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::options::Limits;
@@ -53,16 +54,10 @@ impl Room {
         let bytes = axum::body::to_bytes(body, self.limits.body_bytes);
         match tokio::time::timeout(self.limits.body_time, bytes).await {
             Ok(Ok(bytes)) => Ok(bytes),
-            Ok(Err(error)) => {
-                // axum does not say which it was; a body that breaks off has nobody left to answer.
-                let is_length = std::error::Error::source(&error)
-                    .is_some_and(|source| source.to_string().contains("limit"));
-                let is_length = is_length || error.to_string().contains("limit");
-                Err(match is_length {
-                    true => refuse(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large"),
-                    false => refuse(StatusCode::BAD_REQUEST, "the body cannot be read"),
-                })
+            Ok(Err(error)) if is_too_large(&error) => {
+                Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large"))
             }
+            Ok(Err(_)) => Err(refuse(StatusCode::BAD_REQUEST, "the body cannot be read")),
             Err(_) => Err(refuse(StatusCode::REQUEST_TIMEOUT, "the body took too long")),
         }
     }
@@ -85,6 +80,17 @@ impl Room {
             }))
         })
     }
+}
+
+fn is_too_large(error: &axum::Error) -> bool {
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        if error.is::<LengthLimitError>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
 }
 
 /// Returns the answer that there is no room just now.

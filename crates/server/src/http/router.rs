@@ -30,7 +30,7 @@ pub(super) struct App {
 pub(super) fn router(app: Arc<App>) -> Router {
     let served = Router::new()
         .route("/mcp", any(mcp))
-        .merge(well_known::routes())
+        .merge(well_known::routes().layer(middleware::from_fn_with_state(Arc::clone(&app), take_turn)))
         // The last one added comes first.
         .layer(middleware::from_fn_with_state(Arc::clone(&app), admit))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), guard));
@@ -78,7 +78,7 @@ fn preflight() -> Response {
     (StatusCode::NO_CONTENT, headers).into_response()
 }
 
-/// Lets only those in who may ask, one request at a time per place there is, and notes for whom the request is.
+/// Lets only those in who may ask, and notes for whom the request is.
 async fn admit(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let index = match app.tokens.is_empty() {
         true => Some(0),
@@ -91,8 +91,15 @@ async fn admit(State(app): State<Arc<App>>, mut request: Request, next: Next) ->
     };
     request.extensions_mut().insert(Arc::clone(endpoint));
     request.extensions_mut().insert(Arc::clone(&endpoint.audience));
-    let Some(_turn) = app.room.request().await else { return busy_answer("there are too many requests") };
     next.run(request).await
+}
+
+/// Waits until a request may be worked on.
+async fn take_turn(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    match app.room.request().await {
+        Some(_turn) => next.run(request).await,
+        None => busy_answer("there are too many requests"),
+    }
 }
 
 async fn mcp(State(app): State<Arc<App>>, request: Request) -> Response {
@@ -106,6 +113,8 @@ async fn mcp(State(app): State<Arc<App>>, request: Request) -> Response {
         Ok(body) => body,
         Err(response) => return response,
     };
+    // Whoever is slow to ask takes nobody's turn.
+    let Some(_turn) = app.room.request().await else { return busy_answer("there are too many requests") };
     let response = endpoint.answer(parts, body).await;
     app.room.stream(response, busy)
 }

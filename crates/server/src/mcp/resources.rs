@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use repertoire::LineRange;
+use repertoire::{LineRange, SkillPath};
 use repertoire_model::{BundleFile, Digest};
 use rmcp::ErrorData;
 use rmcp::model::{ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
@@ -102,8 +102,7 @@ pub(crate) async fn read(audience: &Audience, uri: &str) -> Result<ReadResourceR
         }
         // Clients were told of other bytes. From now on they are told of these.
         _ => {
-            let (_, renewal) = shelf.renewed(entry).await;
-            audience.renewed(renewal);
+            audience.renew(entry).await;
             Err(ErrorData::internal_error(
                 "the file changed since the skill was listed; ask skills/get or skills/list again, then read it",
                 Some(json!({"uri": uri})),
@@ -149,7 +148,7 @@ pub(crate) async fn read_directory(
             return Err(ErrorData::invalid_params(why_not(&uri, &withheld.reasons), None));
         }
     };
-    let children = children(&skill, path.as_ref().map(|path| path.as_str())).ok_or_else(no_directory)?;
+    let children = children(&skill, path.as_ref().map(SkillPath::as_str)).ok_or_else(no_directory)?;
     let mut rest = children.into_iter().filter(|(child, _)| child.as_str() > after.as_str()).peekable();
     let (mut resources, mut last) = (Vec::new(), None);
     for (child, resource) in rest.by_ref().take(PAGE) {

@@ -53,7 +53,7 @@ impl Server {
         let handler = Handler::new(audience, &closing);
         let transport = Lines::new(reader, writer, closing);
         // A client that goes before it said anything has done no wrong.
-        if let Ok(running) = handler.serve_with_ct(transport, stop.token().child_token()).await {
+        if let Ok(running) = handler.serve(transport).await {
             let _ = running.waiting().await;
         }
         follower.abort();
@@ -153,7 +153,13 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            let refused = match self.read_line().await {
+            let closing = self.closing.clone();
+            // A server that is stopped reads no more, as if the input had ended.
+            let line = tokio::select! {
+                line = self.read_line() => line,
+                () = closing.cancelled() => Line::End,
+            };
+            let refused = match line {
                 Line::End => {
                     self.closing.cancel();
                     // What was asked is answered first; subscriptions end by themselves now.
