@@ -40,7 +40,8 @@ pub(crate) struct Audience {
 impl Audience {
     pub(crate) async fn open(shared: Arc<Shared>, agent: Option<&str>) -> Result<Arc<Self>, Error> {
         let opened = shared.registry.snapshot();
-        let session = shared.registry.session(agent).await?;
+        // Whoever is served first must not wait until everything is watched. `follow` catches up.
+        let session = shared.registry.session_at_once(agent).await?;
         let agent = session.agent().cloned();
         Ok(Arc::new(Self {
             shared,
