@@ -178,7 +178,7 @@ async fn skills_come_with_their_text(provider: &dyn Provider) {
         let Some(skill) = ok(expected.name, provider.get(&locator).await) else {
             panic!("{} is listed but not there", expected.name)
         };
-        assert_eq!(skill.document.description, expected.description);
+        assert_eq!(&*skill.document.description, expected.description);
         assert_eq!(skill.body(), expected.body, "{}", expected.name);
         let content = provider.read(&locator, &path("SKILL.md"), LineRange::default()).await;
         assert_eq!(ok("read SKILL.md", content).bytes, skill.text.as_bytes());

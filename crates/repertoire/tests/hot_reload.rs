@@ -104,7 +104,7 @@ fn names(snapshot: &Snapshot) -> Vec<String> {
 
 fn description(snapshot: &Snapshot, name: &str) -> String {
     match snapshot.find(name) {
-        Lookup::Found(entry) => entry.document.description.clone(),
+        Lookup::Found(entry) => entry.document.description.to_string(),
         _ => String::new(),
     }
 }
@@ -146,6 +146,22 @@ fn an_edit_in_place_is_seen_though_size_and_times_stay() {
     let change = library.change();
     assert_eq!(change.changed, [(repertoire::SkillName::new("alpha").unwrap(), vec![Aspect::Description])]);
     assert!(description(&change.after, "alpha").starts_with("Eats"));
+}
+
+#[test]
+fn an_edit_that_changes_no_length_and_one_that_changes_no_meaning_are_seen() {
+    let mut library = Library::watched();
+    let alpha = repertoire::SkillName::new("alpha").unwrap();
+    let mut edit = |from: &str, to: &str| {
+        let path = library.root().join("alpha/SKILL.md");
+        let edited = fs::read_to_string(&path).unwrap().replace(from, to);
+        fs::write(&path, edited).unwrap();
+        let change = library.change();
+        assert!(!change.is_of_catalog());
+        change.changed
+    };
+    assert_eq!(edit("# Alpha", "# Aleph"), [(alpha.clone(), vec![Aspect::Instructions])]);
+    assert_eq!(edit("name: alpha", "name:  alpha"), [(alpha, vec![Aspect::Frontmatter])]);
 }
 
 #[test]

@@ -139,7 +139,7 @@ proptest! {
         let (mut text, mut list) = (|| texts.next().unwrap(), || lists.next().unwrap());
         let manifest = Manifest {
             name: Some("greet".to_owned()),
-            description: text().or(Some("Greets.".to_owned())),
+            description: Some(text().unwrap_or("Greets.".to_owned()).into()),
             license: text(),
             compatibility: text(),
             version: text(),
