@@ -20,8 +20,8 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
-pub(crate) use connections::{Connection, connections};
-pub(crate) use overlap::{Overlap, offered_names, overlap};
+pub(crate) use connections::connections;
+pub(crate) use overlap::{offered_names, overlap};
 
 use crate::cli::Globals;
 use crate::clients::{CLIENTS, Client, Places, Scope};
@@ -29,6 +29,9 @@ use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
+
+/// The name that the server has in the configuration of clients.
+const DEFAULT_NAME: &str = "skills";
 
 /// Registers the MCP server with clients
 ///
@@ -50,7 +53,7 @@ pub(crate) struct ConnectArgs {
     #[arg(long, conflicts_with = "scope")]
     project: bool,
     /// The name of the entry
-    #[arg(long, value_name = "NAME", default_value = "skills", value_parser = server_name)]
+    #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME, value_parser = server_name)]
     name: String,
     /// The agent of the configuration that the clients are to be
     #[arg(long, value_name = "NAME", add = crate::cli::agent_names())]

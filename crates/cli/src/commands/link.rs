@@ -1,17 +1,166 @@
 //! `rep link`.
 
-use clap::Args;
+mod apply;
+mod copy;
+mod paths;
+mod plan;
+mod record;
+mod report;
+mod undo;
 
+use clap::Args;
+use repertoire::Entry;
+
+use crate::cli::{agent_names, skill_names};
+use crate::clients::{CLIENTS, Client, Places, Scope};
+use crate::commands::connect::{self, connections};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
-use crate::wire::Context;
+use crate::wire::{Context, Library};
 
 /// Puts skills where clients look for them
+///
+/// Skills have one place, .agents/skills in the project or, with --user, in the home directory. Clients that read
+/// another directory get relative links to it there; those that read it need none. Skills that lie elsewhere are linked
+/// into it. What is there is never overwritten, and --undo removes what this command made. A client that is connected
+/// to the MCP server is left out, because it would be offered every skill twice.
 #[derive(Debug, Args)]
-pub(crate) struct LinkArgs {}
+pub(crate) struct LinkArgs {
+    /// The clients; by default, those that are found
+    #[arg(value_name = "CLIENT", value_parser = connect::clients())]
+    clients: Vec<String>,
+    /// Link in the home directory instead of the project
+    #[arg(long)]
+    user: bool,
+    /// Link this skill; may be given several times
+    ///
+    /// By default all that lie in the project, or with --user all others.
+    #[arg(long, short, value_name = "NAME", add = skill_names())]
+    skill: Vec<String>,
+    /// Link what this agent of the configuration may see
+    #[arg(long, value_name = "NAME", add = agent_names())]
+    agent: Option<String>,
+    /// Copy the skills instead of linking them; this also happens where links cannot be made
+    #[arg(long)]
+    copy: bool,
+    /// Remove the links and the unchanged copies that this command made
+    #[arg(long, conflicts_with_all = ["skill", "agent", "copy", "force"])]
+    undo: bool,
+    /// Print what would be done and do nothing
+    #[arg(long, visible_alias = "dry-run")]
+    print: bool,
+    /// Do it without asking
+    #[arg(long, short)]
+    yes: bool,
+    /// Link for clients that are connected to the MCP server too
+    #[arg(long)]
+    force: bool,
+}
+
+impl LinkArgs {
+    fn scope(&self) -> Scope {
+        if self.user { Scope::User } else { Scope::Project }
+    }
+}
+
+/// A client that is left out, and why.
+struct Skipped {
+    client: &'static Client,
+    reason: String,
+    is_refusal: bool,
+}
 
 /// Runs the command.
-pub(crate) fn run(_ui: &mut Ui, _context: &Context, _args: &LinkArgs) -> Result<Exit, CliError> {
-    Ok(Exit::Success)
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &LinkArgs) -> Result<Exit, CliError> {
+    let places = Places::new(&context.env);
+    let base = places.base(args.scope()).ok_or_else(|| {
+        CliError::usage("there is no home directory to link skills in").hint("set HOME, or leave --user out")
+    })?;
+    let named: Vec<&'static Client> = args.clients.iter().filter_map(|word| connect::client(word)).collect();
+    if args.undo {
+        return undo::run(ui, context, &places, args, &base, &named);
+    }
+    let (clients, skipped) = chosen(&places, args, named)?;
+    let library = context.open()?;
+    let (skills, left_out) = skills(context, &library, &places, args)?;
+    let plan = plan::plan(context, &library, &places, args, &base, &clients, &skills)?;
+    apply::run(ui, &library, args, &base, plan, &skipped, left_out)
+}
+
+/// Returns the clients that are meant, and those that are left out.
+fn chosen(
+    places: &Places,
+    args: &LinkArgs,
+    named: Vec<&'static Client>,
+) -> Result<(Vec<&'static Client>, Vec<Skipped>), CliError> {
+    let is_named = !named.is_empty();
+    let clients = if is_named { named } else { found(places, args.scope()) };
+    if clients.is_empty() {
+        let ids = CLIENTS.iter().filter(|client| !client.project_skills.is_empty()).map(|client| client.id);
+        let ids: Vec<&str> = ids.collect();
+        return Err(CliError::no("none of the clients that read skills was found")
+            .hint(format!("name one: {}", ids.join(", "))));
+    }
+    let connections = if args.force { Vec::new() } else { connections(places) };
+    let (mut chosen, mut skipped) = (Vec::new(), Vec::new());
+    for client in clients {
+        let connection = connections.iter().find(|connection| connection.client.id == client.id);
+        let mut skip = |reason: String, is_refusal| skipped.push(Skipped { client, reason, is_refusal });
+        if places.skills(client, args.scope()).is_empty() {
+            skip(format!("{} reads no skills from files", client.title), is_named);
+        } else if let Some(connection) = connection {
+            skip(
+                format!(
+                    "{} is connected to the MCP server and would be offered every skill twice; `{}` disconnects it, \
+                     --force links all the same",
+                    client.title,
+                    connection.undo_command()
+                ),
+                is_named,
+            );
+        } else {
+            chosen.push(client);
+        }
+    }
+    Ok((chosen, skipped))
+}
+
+/// Returns the clients that read skills and of which there is a sign, in the home directory or in the project.
+fn found(places: &Places, scope: Scope) -> Vec<&'static Client> {
+    let has_directory = |client: &Client| {
+        let own = places.skills(client, Scope::Project).into_iter().next();
+        own.and_then(|own| own.parent().map(std::path::Path::is_dir)).unwrap_or(false)
+    };
+    let reads = CLIENTS.iter().filter(|client| !places.skills(client, scope).is_empty());
+    reads.filter(|client| places.is_there(client) || (scope == Scope::Project && has_directory(client))).collect()
+}
+
+/// Returns the skills that are meant, and how many are left out because they lie outside.
+fn skills<'l>(
+    context: &Context,
+    library: &'l Library,
+    places: &Places,
+    args: &LinkArgs,
+) -> Result<(Vec<&'l Entry>, usize), CliError> {
+    let agent = args.agent.as_ref().map(|name| context.agent(name)).transpose()?;
+    let is_seen = |entry: &&Entry| agent.as_ref().is_none_or(|agent| agent.sees(entry));
+    if !args.skill.is_empty() {
+        let found: Result<Vec<&Entry>, CliError> = args.skill.iter().map(|name| library.find(name)).collect();
+        return Ok((found?.into_iter().filter(is_seen).collect(), 0));
+    }
+    let seen: Vec<&Entry> = library.snapshot.active().filter(is_seen).collect();
+    // Directories that were named are meant, wherever they lie.
+    if !context.globals.root.is_empty() {
+        return Ok((seen, 0));
+    }
+    let project = paths::resolved(places.project());
+    let is_home = places.base(Scope::User).is_some_and(|home| paths::resolved(&home) == project);
+    let is_inside = |entry: &&Entry| paths::of(entry).starts_with(&project);
+    let (inside, outside): (Vec<&Entry>, Vec<&Entry>) = seen.into_iter().partition(is_inside);
+    Ok(match args.scope() {
+        Scope::User if is_home => (inside, 0),
+        Scope::User => (outside, inside.len()),
+        Scope::Project => (inside, outside.len()),
+    })
 }

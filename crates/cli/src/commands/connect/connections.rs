@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::edit;
+use super::{DEFAULT_NAME, edit};
 use super::server::is_ours;
 use crate::clients::{CLIENTS, Client, Places, Scope};
 use crate::regular_file;
@@ -16,11 +16,20 @@ pub(crate) struct Connection {
     pub(crate) client: &'static Client,
     pub(crate) scope: Scope,
     pub(crate) path: PathBuf,
+    /// The name of the entry.
+    pub(crate) name: String,
     /// The arguments that the server is started with.
     pub(crate) args: Vec<String>,
 }
 
 impl Connection {
+    /// Returns the command that undoes it.
+    pub(crate) fn undo_command(&self) -> String {
+        let scope = if self.scope == Scope::Project { " --project" } else { "" };
+        let name = if self.name == DEFAULT_NAME { String::new() } else { format!(" --name {}", self.name) };
+        format!("rep connect --undo{scope}{name} {}", self.client.id)
+    }
+
     /// Returns the directories that the server is confined to, where it is.
     pub(crate) fn roots(&self) -> Vec<PathBuf> {
         let pairs = self.args.iter().zip(self.args.iter().skip(1));
@@ -44,8 +53,8 @@ pub(crate) fn connections(places: &Places) -> Vec<Connection> {
 fn of_file(client: &'static Client, scope: Scope, path: PathBuf) -> Option<Connection> {
     let text = String::from_utf8(regular_file::read(&path, MAX_BYTES).ok()?).ok()?;
     let document = edit::parse(client.format, &text).ok()?;
-    let mut entries = document.get(client.table)?.as_object()?.values();
-    let entry: &Value = entries.find(|entry| is_ours(client, entry, None))?;
+    let mut entries = document.get(client.table)?.as_object()?.iter();
+    let (name, entry): (&String, &Value) = entries.find(|(_, entry)| is_ours(client, entry, None))?;
     let (_, args) = client.command_line(entry)?;
-    Some(Connection { client, scope, path, args })
+    Some(Connection { client, scope, path, name: name.clone(), args })
 }
