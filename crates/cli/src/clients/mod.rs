@@ -5,6 +5,6 @@ mod row;
 mod table;
 mod places;
 
-pub(crate) use places::{Places, Scope};
+pub(crate) use places::{Owner, Places};
 pub(crate) use row::{Client, Format, Server};
 pub(crate) use table::{CANONICAL, CLIENTS};

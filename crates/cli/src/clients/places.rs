@@ -9,14 +9,14 @@ use crate::env::{self, Env};
 
 /// Whose configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
-pub(crate) enum Scope {
+pub(crate) enum Owner {
     /// The user's, for all projects
     User,
     /// The project's, for all its users
     Project,
 }
 
-impl Scope {
+impl Owner {
     /// Returns the word for it.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
@@ -76,41 +76,41 @@ impl Places {
         &self.project
     }
 
-    /// Returns the directory that the canonical place of `scope` lies in.
-    pub(crate) fn base(&self, scope: Scope) -> Option<PathBuf> {
-        match scope {
-            Scope::User => self.home.clone(),
-            Scope::Project => Some(self.project.clone()),
+    /// Returns the directory that the canonical place of `owner` lies in.
+    pub(crate) fn base(&self, owner: Owner) -> Option<PathBuf> {
+        match owner {
+            Owner::User => self.home.clone(),
+            Owner::Project => Some(self.project.clone()),
         }
     }
 
-    /// Returns where `client` may keep its configuration in `scope`, likeliest last; none where it keeps none.
-    pub(crate) fn configuration(&self, client: &Client, scope: Scope) -> Vec<PathBuf> {
-        let templates = match scope {
-            Scope::User if self.system == System::Windows && !client.windows.is_empty() => client.windows,
-            Scope::User => client.user,
-            Scope::Project => client.project,
+    /// Returns where `client` may keep its configuration for `owner`, likeliest last; none where it keeps none.
+    pub(crate) fn configuration(&self, client: &Client, owner: Owner) -> Vec<PathBuf> {
+        let templates = match owner {
+            Owner::User if self.system == System::Windows && !client.windows.is_empty() => client.windows,
+            Owner::User => client.user,
+            Owner::Project => client.project,
         };
-        templates.iter().filter_map(|template| self.path(scope, template)).collect()
+        templates.iter().filter_map(|template| self.path(owner, template)).collect()
     }
 
-    /// Returns where `client` reads skills in `scope`, its own place first.
-    pub(crate) fn skills(&self, client: &Client, scope: Scope) -> Vec<PathBuf> {
-        let templates = match scope {
-            Scope::User => client.user_skills,
-            Scope::Project => client.project_skills,
+    /// Returns where `client` reads skills of `owner`, its own place first.
+    pub(crate) fn skills(&self, client: &Client, owner: Owner) -> Vec<PathBuf> {
+        let templates = match owner {
+            Owner::User => client.user_skills,
+            Owner::Project => client.project_skills,
         };
-        templates.iter().filter_map(|template| self.path(scope, template)).collect()
+        templates.iter().filter_map(|template| self.path(owner, template)).collect()
     }
 
     /// Returns whether a directory shows that the user has `client`.
     pub(crate) fn is_there(&self, client: &Client) -> bool {
-        client.signs.iter().filter_map(|sign| self.path(Scope::User, sign)).any(|sign| sign.is_dir())
+        client.signs.iter().filter_map(|sign| self.path(Owner::User, sign)).any(|sign| sign.is_dir())
     }
 
     /// Returns the path that `template` stands for: `~` is home, `$NAME` one of the directories above.
-    pub(crate) fn path(&self, scope: Scope, template: &str) -> Option<PathBuf> {
-        if scope == Scope::Project {
+    pub(crate) fn path(&self, owner: Owner, template: &str) -> Option<PathBuf> {
+        if owner == Owner::Project {
             return Some(self.project.join(template));
         }
         let (start, rest) = template.split_once('/').unwrap_or((template, ""));
@@ -151,23 +151,24 @@ mod tests {
             codex: None,
             grok: None,
             kimi: None,
-            project: "/work/project".into(),
+            project: "/src/project".into(),
         }
     }
 
-    fn shown(system: System, scope: Scope) -> String {
+    fn shown(system: System, owner: Owner) -> String {
         let places = places(system);
         let line = |client: &Client| {
-            let paths = places.configuration(client, scope);
+            let paths = places.configuration(client, owner);
             let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-            format!("{}: {}\n", client.id, paths.join(", "))
+            let paths = if paths.is_empty() { "none".to_owned() } else { paths.join(", ") };
+            format!("{}: {paths}\n", client.id)
         };
         CLIENTS.iter().map(line).collect()
     }
 
     #[test]
     fn where_clients_keep_their_configuration() {
-        insta::assert_snapshot!(shown(System::Unix, Scope::User), @r#"
+        insta::assert_snapshot!(shown(System::Unix, Owner::User), @r#"
         claude-code: /home/me/.claude.json
         claude-desktop: /home/me/.config/Claude/claude_desktop_config.json
         cursor: /home/me/.cursor/mcp.json
@@ -187,7 +188,7 @@ mod tests {
         kimi: /home/me/.kimi-code/mcp.json
         grok: /home/me/.grok/config.toml
         "#);
-        insta::assert_snapshot!(shown(System::Mac, Scope::User), @r#"
+        insta::assert_snapshot!(shown(System::Mac, Owner::User), @r#"
         claude-code: /home/me/.claude.json
         claude-desktop: /home/me/Library/Application Support/Claude/claude_desktop_config.json
         cursor: /home/me/.cursor/mcp.json
@@ -207,7 +208,7 @@ mod tests {
         kimi: /home/me/.kimi-code/mcp.json
         grok: /home/me/.grok/config.toml
         "#);
-        insta::assert_snapshot!(shown(System::Windows, Scope::User), @r#"
+        insta::assert_snapshot!(shown(System::Windows, Owner::User), @r#"
         claude-code: /home/me/.claude.json
         claude-desktop: /appdata/Claude/claude_desktop_config.json
         cursor: /home/me/.cursor/mcp.json
@@ -227,25 +228,25 @@ mod tests {
         kimi: /home/me/.kimi-code/mcp.json
         grok: /home/me/.grok/config.toml
         "#);
-        insta::assert_snapshot!(shown(System::Unix, Scope::Project), @r#"
-        claude-code: /work/project/.mcp.json
-        claude-desktop: 
-        cursor: /work/project/.cursor/mcp.json
-        codex: /work/project/.codex/config.toml
-        vscode: /work/project/.vscode/mcp.json
-        opencode: /work/project/opencode.json, /work/project/opencode.jsonc
-        goose: 
-        gemini: /work/project/.gemini/settings.json
-        zed: /work/project/.zed/settings.json
-        windsurf: 
-        copilot: 
-        kiro: /work/project/.kiro/settings/mcp.json
-        cline: 
-        antigravity: 
-        kilo: /work/project/.kilo/kilo.jsonc, /work/project/.kilo/kilo.json, /work/project/kilo.jsonc, /work/project/kilo.json
-        pi: 
-        kimi: /work/project/.kimi-code/mcp.json
-        grok: /work/project/.grok/config.toml
+        insta::assert_snapshot!(shown(System::Unix, Owner::Project), @r#"
+        claude-code: /src/project/.mcp.json
+        claude-desktop: none
+        cursor: /src/project/.cursor/mcp.json
+        codex: /src/project/.codex/config.toml
+        vscode: /src/project/.vscode/mcp.json
+        opencode: /src/project/opencode.json, /src/project/opencode.jsonc
+        goose: none
+        gemini: /src/project/.gemini/settings.json
+        zed: /src/project/.zed/settings.json
+        windsurf: none
+        copilot: none
+        kiro: /src/project/.kiro/settings/mcp.json
+        cline: none
+        antigravity: none
+        kilo: /src/project/.kilo/kilo.jsonc, /src/project/.kilo/kilo.json, /src/project/kilo.jsonc, /src/project/kilo.json
+        pi: none
+        kimi: /src/project/.kimi-code/mcp.json
+        grok: /src/project/.grok/config.toml
         "#);
     }
 
@@ -254,7 +255,7 @@ mod tests {
         let mut places = places(System::Unix);
         places.claude = Some("/c".into());
         places.codex = Some("/x".into());
-        let path = |template| places.path(Scope::User, template).unwrap().display().to_string();
+        let path = |template| places.path(Owner::User, template).unwrap().display().to_string();
         assert_eq!(path("$CLAUDE_FILE/.claude.json"), "/c/.claude.json");
         assert_eq!(path("$CLAUDE/skills"), "/c/skills");
         assert_eq!(path("$CODEX/config.toml"), "/x/config.toml");

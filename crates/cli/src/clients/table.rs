@@ -145,9 +145,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         project: &[".zed/settings.json"],
         signs: &["$CONFIG/zed", "$APPDATA/Zed"],
         table: "context_servers",
-        stdio: |_, command, args| {
-            json!({ "source": "custom", "command": command, "args": args, "env": {} })
-        },
+        stdio: |_, command, args| json!({ "source": "custom", "command": command, "args": args, "env": {} }),
         http: Some(|_, url| json!({ "url": url })),
         project_skills: &[CANONICAL],
         user_skills: &["~/.agents/skills"],
@@ -169,9 +167,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         title: "GitHub Copilot CLI",
         user: &["~/.copilot/mcp-config.json"],
         signs: &["~/.copilot"],
-        stdio: |_, command, args| {
-            json!({ "type": "stdio", "command": command, "args": args, "tools": ["*"] })
-        },
+        stdio: |_, command, args| json!({ "type": "stdio", "command": command, "args": args, "tools": ["*"] }),
         http: Some(|_, url| json!({ "type": "http", "url": url, "tools": ["*"] })),
         project_skills: &[".github/skills", CANONICAL, ".claude/skills"],
         user_skills: &["~/.copilot/skills", "~/.agents/skills"],

@@ -24,7 +24,7 @@ pub(crate) use connections::connections;
 pub(crate) use overlap::{offered_names, overlap};
 
 use crate::cli::Globals;
-use crate::clients::{CLIENTS, Client, Places, Scope};
+use crate::clients::{CLIENTS, Client, Owner, Places};
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -48,7 +48,7 @@ pub(crate) struct ConnectArgs {
     all: bool,
     /// Whose configuration is written
     #[arg(long, value_name = "SCOPE", default_value = "user")]
-    scope: Scope,
+    scope: Owner,
     /// Write to the project's configuration; the same as --scope project
     #[arg(long, conflicts_with = "scope")]
     project: bool,
@@ -76,8 +76,8 @@ pub(crate) struct ConnectArgs {
 }
 
 impl ConnectArgs {
-    fn scope(&self) -> Scope {
-        if self.project { Scope::Project } else { self.scope }
+    fn owner(&self) -> Owner {
+        if self.project { Owner::Project } else { self.scope }
     }
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
     }
     let mut plans = plan::plan(&places, &chosen, &server, args);
     if !args.undo && server.is_stdio() {
-        overlap::warn(&env, &globals, &places, &mut plans);
+        overlap::warn(&env, &globals, &places, args.agent.as_deref(), &mut plans);
     }
     apply::run(ui, &server, args, plans)
 }
@@ -139,7 +139,7 @@ fn chosen(places: &Places, args: &ConnectArgs) -> Result<Vec<&'static Client>, C
         }
         return Ok(chosen);
     }
-    let has_file = |client: &&Client| !places.configuration(client, args.scope()).is_empty();
+    let has_file = |client: &&Client| !places.configuration(client, args.owner()).is_empty();
     let is_meant = |client: &&Client| args.undo || places.is_there(client);
     let chosen: Vec<&'static Client> = CLIENTS.iter().filter(has_file).filter(is_meant).collect();
     if chosen.is_empty() {

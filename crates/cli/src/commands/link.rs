@@ -12,7 +12,7 @@ use clap::Args;
 use repertoire::Entry;
 
 use crate::cli::{agent_names, skill_names};
-use crate::clients::{CLIENTS, Client, Places, Scope};
+use crate::clients::{CLIENTS, Client, Owner, Places};
 use crate::commands::connect::{self, connections};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -59,8 +59,8 @@ pub(crate) struct LinkArgs {
 }
 
 impl LinkArgs {
-    fn scope(&self) -> Scope {
-        if self.user { Scope::User } else { Scope::Project }
+    fn owner(&self) -> Owner {
+        if self.user { Owner::User } else { Owner::Project }
     }
 }
 
@@ -74,17 +74,18 @@ struct Skipped {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &LinkArgs) -> Result<Exit, CliError> {
     let places = Places::new(&context.env);
-    let base = places.base(args.scope()).ok_or_else(|| {
+    let base = places.base(args.owner()).ok_or_else(|| {
         CliError::usage("there is no home directory to link skills in").hint("set HOME, or leave --user out")
     })?;
     let named: Vec<&'static Client> = args.clients.iter().filter_map(|word| connect::client(word)).collect();
     if args.undo {
         return undo::run(ui, context, &places, args, &base, &named);
     }
-    let (clients, skipped) = chosen(&places, args, named)?;
+    let (clients, mut skipped) = chosen(&places, args, named)?;
     let library = context.open()?;
     let (skills, left_out) = skills(context, &library, &places, args)?;
-    let plan = plan::plan(context, &library, &places, args, &base, &clients, &skills)?;
+    let mut plan = plan::plan(&library, &places, args, &base, &clients, &skills)?;
+    skipped.append(&mut plan.refused);
     apply::run(ui, &library, args, &base, plan, &skipped, left_out)
 }
 
@@ -95,7 +96,7 @@ fn chosen(
     named: Vec<&'static Client>,
 ) -> Result<(Vec<&'static Client>, Vec<Skipped>), CliError> {
     let is_named = !named.is_empty();
-    let clients = if is_named { named } else { found(places, args.scope()) };
+    let clients = if is_named { named } else { found(places, args.owner()) };
     if clients.is_empty() {
         let ids = CLIENTS.iter().filter(|client| !client.project_skills.is_empty()).map(|client| client.id);
         let ids: Vec<&str> = ids.collect();
@@ -107,7 +108,7 @@ fn chosen(
     for client in clients {
         let connection = connections.iter().find(|connection| connection.client.id == client.id);
         let mut skip = |reason: String, is_refusal| skipped.push(Skipped { client, reason, is_refusal });
-        if places.skills(client, args.scope()).is_empty() {
+        if places.skills(client, args.owner()).is_empty() {
             skip(format!("{} reads no skills from files", client.title), is_named);
         } else if let Some(connection) = connection {
             skip(
@@ -127,13 +128,15 @@ fn chosen(
 }
 
 /// Returns the clients that read skills and of which there is a sign, in the home directory or in the project.
-fn found(places: &Places, scope: Scope) -> Vec<&'static Client> {
+fn found(places: &Places, owner: Owner) -> Vec<&'static Client> {
     let has_directory = |client: &Client| {
-        let own = places.skills(client, Scope::Project).into_iter().next();
+        let own = places.skills(client, Owner::Project).into_iter().next();
         own.and_then(|own| own.parent().map(std::path::Path::is_dir)).unwrap_or(false)
     };
-    let reads = CLIENTS.iter().filter(|client| !places.skills(client, scope).is_empty());
-    reads.filter(|client| places.is_there(client) || (scope == Scope::Project && has_directory(client))).collect()
+    let reads = CLIENTS.iter().filter(|client| !places.skills(client, owner).is_empty());
+    reads
+        .filter(|client| places.is_there(client) || (owner == Owner::Project && has_directory(client)))
+        .collect()
 }
 
 /// Returns the skills that are meant, and how many are left out because they lie outside.
@@ -155,12 +158,12 @@ fn skills<'l>(
         return Ok((seen, 0));
     }
     let project = paths::resolved(places.project());
-    let is_home = places.base(Scope::User).is_some_and(|home| paths::resolved(&home) == project);
+    let is_home = places.base(Owner::User).is_some_and(|home| paths::resolved(&home) == project);
     let is_inside = |entry: &&Entry| paths::of(entry).starts_with(&project);
     let (inside, outside): (Vec<&Entry>, Vec<&Entry>) = seen.into_iter().partition(is_inside);
-    Ok(match args.scope() {
-        Scope::User if is_home => (inside, 0),
-        Scope::User => (outside, inside.len()),
-        Scope::Project => (inside, outside.len()),
+    Ok(match args.owner() {
+        Owner::User if is_home => (inside, 0),
+        Owner::User => (outside, inside.len()),
+        Owner::Project => (inside, outside.len()),
     })
 }

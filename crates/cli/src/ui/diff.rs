@@ -11,9 +11,11 @@ impl Ui {
     ///
     /// It is part of the result, except with `--json`, where it is a message.
     pub(crate) fn write_diff(&mut self, path: &str, before: Option<&str>, after: &str) -> io::Result<()> {
-        let from = before.map_or("/dev/null".to_owned(), |_| format!("a/{path}"));
+        let side =
+            |side: &str| if path.starts_with('/') { path.to_owned() } else { format!("{side}/{path}") };
+        let from = before.map_or("/dev/null".to_owned(), |_| side("a"));
         let diff = TextDiff::from_lines(before.unwrap_or_default(), after);
-        let diff = diff.unified_diff().header(&from, &format!("b/{path}")).to_string();
+        let diff = diff.unified_diff().header(&from, &side("b")).to_string();
         for line in diff.lines() {
             let style = match line.as_bytes().first() {
                 Some(b'+') => Some(Style::Added),

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::{DEFAULT_NAME, edit};
 use super::server::is_ours;
-use crate::clients::{CLIENTS, Client, Places, Scope};
+use super::{DEFAULT_NAME, edit};
+use crate::clients::{CLIENTS, Client, Owner, Places};
 use crate::regular_file;
 use crate::replace_file::MAX_BYTES;
 
@@ -14,7 +14,7 @@ use crate::replace_file::MAX_BYTES;
 #[derive(Debug)]
 pub(crate) struct Connection {
     pub(crate) client: &'static Client,
-    pub(crate) scope: Scope,
+    pub(crate) owner: Owner,
     pub(crate) path: PathBuf,
     /// The name of the entry.
     pub(crate) name: String,
@@ -25,9 +25,9 @@ pub(crate) struct Connection {
 impl Connection {
     /// Returns the command that undoes it.
     pub(crate) fn undo_command(&self) -> String {
-        let scope = if self.scope == Scope::Project { " --project" } else { "" };
+        let owner = if self.owner == Owner::Project { " --project" } else { "" };
         let name = if self.name == DEFAULT_NAME { String::new() } else { format!(" --name {}", self.name) };
-        format!("rep connect --undo{scope}{name} {}", self.client.id)
+        format!("rep connect --undo{owner}{name} {}", self.client.id)
     }
 
     /// Returns the directories that the server is confined to, where it is.
@@ -41,20 +41,20 @@ impl Connection {
 pub(crate) fn connections(places: &Places) -> Vec<Connection> {
     let mut found = Vec::new();
     for client in CLIENTS {
-        for scope in [Scope::Project, Scope::User] {
-            for path in places.configuration(client, scope) {
-                found.extend(of_file(client, scope, path));
+        for owner in [Owner::Project, Owner::User] {
+            for path in places.configuration(client, owner) {
+                found.extend(of_file(client, owner, path));
             }
         }
     }
     found
 }
 
-fn of_file(client: &'static Client, scope: Scope, path: PathBuf) -> Option<Connection> {
+fn of_file(client: &'static Client, owner: Owner, path: PathBuf) -> Option<Connection> {
     let text = String::from_utf8(regular_file::read(&path, MAX_BYTES).ok()?).ok()?;
     let document = edit::parse(client.format, &text).ok()?;
     let mut entries = document.get(client.table)?.as_object()?.iter();
     let (name, entry): (&String, &Value) = entries.find(|(_, entry)| is_ours(client, entry, None))?;
     let (_, args) = client.command_line(entry)?;
-    Some(Connection { client, scope, path, name: name.clone(), args })
+    Some(Connection { client, owner, path, name: name.clone(), args })
 }

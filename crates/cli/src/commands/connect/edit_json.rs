@@ -98,12 +98,7 @@ pub(super) fn insert(text: &str, spot: Spot<'_>, entry: &Map<String, Value>) -> 
 }
 
 /// Returns `text` with `value` as the `key` of the entry at `spot`, or without that key.
-pub(super) fn change(
-    text: &str,
-    spot: Spot<'_>,
-    key: &str,
-    value: Option<&Value>,
-) -> Result<String, Fault> {
+pub(super) fn change(text: &str, spot: Spot<'_>, key: &str, value: Option<&Value>) -> Result<String, Fault> {
     let root = root(text)?.ok_or_else(|| gone(spot))?;
     let entry = object(&root, spot.table).and_then(|table| object(table, spot.name));
     let entry = entry.ok_or_else(|| gone(spot))?;
@@ -202,7 +197,8 @@ fn append(text: &str, root: &Object<'_>, object: &Object<'_>, key: &str, value: 
     let Some(last) = object.properties.last() else {
         let inner = &text[open..close];
         let outer = indentation(text, object.range.start);
-        let is_compact = !root.properties.is_empty() && !text[root.range.start..root.range.end].contains('\n');
+        let is_compact =
+            !root.properties.is_empty() && !text[root.range.start..root.range.end].contains('\n');
         if inner.contains('\n') || (inner.trim().is_empty() && !is_compact) {
             let indent = format!("{outer}{}", style.unit);
             let kept = inner.trim_end();
@@ -224,7 +220,11 @@ fn append(text: &str, root: &Object<'_>, object: &Object<'_>, key: &str, value: 
         let at = same_line(text, behind, close);
         let value = style.block(value, indent);
         let (middle, rest) = (&text[behind..at], &text[at..]);
-        return format!("{}{lead}{middle}{}{indent}{key}: {value}{tail}{rest}", &text[..behind], style.newline);
+        return format!(
+            "{}{lead}{middle}{}{indent}{key}: {value}{tail}{rest}",
+            &text[..behind],
+            style.newline
+        );
     }
     format!("{}{lead} {key}: {}{tail}{}", &text[..behind], one_line(value), &text[behind..])
 }

@@ -35,7 +35,8 @@ enum Back {
 
 fn check(format: Format, before: &str, expect: &str, back: Back) {
     let spot = spot(format);
-    let after = write(format, before, spot, &entry(), &[]).unwrap_or_else(|fault| panic!("{before:?} {fault:?}"));
+    let after =
+        write(format, before, spot, &entry(), &[]).unwrap_or_else(|fault| panic!("{before:?} {fault:?}"));
     assert_eq!(after, expect, "\n{before:?}\n{after}");
     assert_eq!(write(format, &after, spot, &entry(), &[]).unwrap(), after, "twice is once");
     let undone = remove(format, &after, spot).unwrap();
@@ -43,13 +44,15 @@ fn check(format: Format, before: &str, expect: &str, back: Back) {
         Back::Exact => assert_eq!(undone, before, "undone from\n{after}"),
         Back::Table => {
             let document = parse(format, &undone).unwrap();
-            assert!(document.get(spot.table).is_none_or(|table| table.as_object().is_none_or(Map::is_empty)), "{undone}");
+            assert!(
+                document.get(spot.table).is_none_or(|table| table.as_object().is_none_or(Map::is_empty)),
+                "{undone}"
+            );
         }
     }
 }
 
-const PRETTY: &str =
-    "{\n  \"mcpServers\": {\n    \"skills\": {\n      \"command\": \"rep\",\n      \"args\": [\"serve\", \"--stdio\"]\n    }\n  }\n}";
+const PRETTY: &str = "{\n  \"mcpServers\": {\n    \"skills\": {\n      \"command\": \"rep\",\n      \"args\": [\"serve\", \"--stdio\"]\n    }\n  }\n}";
 
 #[test]
 fn json() {
@@ -66,7 +69,11 @@ fn json() {
         &format!("{}\r\n", PRETTY.replace('\n', "\r\n")),
         Back::Exact,
     );
-    check("{\n  \"mcpServers\": {\n    // none yet\n  }\n}", &PRETTY.replacen("{\n    \"skills", "{\n    // none yet\n    \"skills", 1), Back::Exact);
+    check(
+        "{\n  \"mcpServers\": {\n    // none yet\n  }\n}",
+        &PRETTY.replacen("{\n    \"skills", "{\n    // none yet\n    \"skills", 1),
+        Back::Exact,
+    );
     // Tabs, comments, trailing commas and the order of things stay.
     check(
         "{\n\t// mine\n\t\"mcpServers\": {\n\t\t\"a\": {}, // the first\n\t\t/* \"b\": {}, */\n\t},\n\t\"z\": 1.50,\n}\n",
@@ -81,7 +88,11 @@ fn json() {
     // What is on one line stays there.
     let short = "\"skills\": {\"command\": \"rep\", \"args\": [\"serve\", \"--stdio\"]}";
     check("{\"mcpServers\":{\"a\":{}}}", &format!("{{\"mcpServers\":{{\"a\":{{}}, {short}}}}}"), Back::Exact);
-    check("{\"mcpServers\":{\"a\":{},}}", &format!("{{\"mcpServers\":{{\"a\":{{}}, {short},}}}}"), Back::Exact);
+    check(
+        "{\"mcpServers\":{\"a\":{},}}",
+        &format!("{{\"mcpServers\":{{\"a\":{{}}, {short},}}}}"),
+        Back::Exact,
+    );
     check("{ \"mcpServers\": {} }", &format!("{{ \"mcpServers\": {{{short}}} }}"), Back::Exact);
     check("{\"mcpServers\":{ /* x */ }}", &format!("{{\"mcpServers\":{{ /* x */ {short} }}}}"), Back::Exact);
     check("{\"a\":1}", &format!("{{\"a\":1, \"mcpServers\": {{{short}}}}}"), Back::Table);
@@ -125,7 +136,9 @@ fn yaml() {
     let deep = "    skills:\n      command: rep\n      args:\n      - serve\n      - --stdio\n";
     check(
         "# mine\nextensions:\n    a:  # the first\n        enabled: true\n        text: |\n          # no comment\n\n# below\nz: [1, 2]\n",
-        &format!("# mine\nextensions:\n    a:  # the first\n        enabled: true\n        text: |\n          # no comment\n{deep}\n# below\nz: [1, 2]\n"),
+        &format!(
+            "# mine\nextensions:\n    a:  # the first\n        enabled: true\n        text: |\n          # no comment\n{deep}\n# below\nz: [1, 2]\n"
+        ),
         Back::Exact,
     );
     check(
@@ -198,11 +211,7 @@ fn removals_take_what_was_added_to_the_entry_and_nothing_else() {
         "{\"mcpServers\": {\n  \"skills\": {\"command\": \"rep\"}, // ours\n  \"b\": {} // theirs\n}}",
         "{\"mcpServers\": {\n  \"b\": {} // theirs\n}}",
     );
-    check(
-        Format::Json,
-        "{\"mcpServers\": {\"skills\": {}, \"b\": {}}}",
-        "{\"mcpServers\": {\"b\": {}}}",
-    );
+    check(Format::Json, "{\"mcpServers\": {\"skills\": {}, \"b\": {}}}", "{\"mcpServers\": {\"b\": {}}}");
     check(
         Format::Toml,
         "# a\n[mcp_servers.skills]\ncommand = \"rep\"\nenv.A = \"1\"\n# kept\n\n[x]\ny = 1\n\n[mcp_servers.skills.tools.load]\nmode = \"a\"\n[z]\n",

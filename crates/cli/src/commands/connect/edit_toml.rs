@@ -11,7 +11,8 @@ use super::edit::{Fault, Spot, line_end, line_start, newline};
 /// Returns everything that `text` says.
 pub(super) fn parse(text: &str) -> Result<Map<String, Value>, Fault> {
     document(text)?;
-    let table: toml::Table = toml::from_str(text).map_err(|error| fault(text, error.message(), error.span()))?;
+    let table: toml::Table =
+        toml::from_str(text).map_err(|error| fault(text, error.message(), error.span()))?;
     match serde_json::to_value(table) {
         Ok(Value::Object(map)) => Ok(map),
         _ => Err(Fault::of("it holds what JSON cannot say")),
@@ -68,12 +69,7 @@ fn rendered(value: &Value) -> Result<String, Fault> {
 }
 
 /// Returns `text` with `value` as the `key` of the entry at `spot`, or without that key.
-pub(super) fn change(
-    text: &str,
-    spot: Spot<'_>,
-    key: &str,
-    value: Option<&Value>,
-) -> Result<String, Fault> {
+pub(super) fn change(text: &str, spot: Spot<'_>, key: &str, value: Option<&Value>) -> Result<String, Fault> {
     let document = document(text)?;
     let entry = entry(&document, spot)?;
     let Some(existing) = entry.get(key) else {

@@ -184,12 +184,7 @@ fn scalar(value: &Value) -> String {
 }
 
 /// Returns `text` with `value` as the `key` of the entry at `spot`, or without that key.
-pub(super) fn change(
-    text: &str,
-    spot: Spot<'_>,
-    key: &str,
-    value: Option<&Value>,
-) -> Result<String, Fault> {
+pub(super) fn change(text: &str, spot: Spot<'_>, key: &str, value: Option<&Value>) -> Result<String, Fault> {
     let parsed = parsed(text)?;
     let (siblings, index, limit) = find(text, &parsed, spot)?;
     let own = lines(text, &parsed, &siblings, index, limit)?;

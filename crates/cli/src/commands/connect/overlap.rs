@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use super::plan::{Plan, Step};
 use crate::cli::Globals;
-use crate::clients::{Client, Places, Scope};
+use crate::clients::{Client, Owner, Places};
 use crate::config;
 use crate::env::Env;
 use crate::wire::{Context, Library};
@@ -42,8 +42,8 @@ pub(crate) fn offered_names(library: &Library) -> BTreeSet<String> {
 /// Returns which of `names` the `client` reads from files, in the project and of the user.
 pub(crate) fn overlap(places: &Places, client: &Client, names: &BTreeSet<String>) -> Overlap {
     let mut overlap = Overlap::default();
-    for scope in [Scope::Project, Scope::User] {
-        for directory in places.skills(client, scope) {
+    for owner in [Owner::Project, Owner::User] {
+        for directory in places.skills(client, owner) {
             let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
             let found = entries.filter_map(|entry| entry.file_name().into_string().ok());
             let found: Vec<String> = found
@@ -58,11 +58,17 @@ pub(crate) fn overlap(places: &Places, client: &Client, names: &BTreeSet<String>
     overlap
 }
 
-/// Adds to each of `plans` the warning that its client has skills by files already.
-pub(super) fn warn(env: &Env, globals: &Globals, places: &Places, plans: &mut [Plan]) {
+/// Adds to each of `plans` the warning that its client has skills by files already, and to the first that `agent` is not
+/// known.
+pub(super) fn warn(env: &Env, globals: &Globals, places: &Places, agent: Option<&str>, plans: &mut [Plan]) {
     // What is wrong with the configuration is told by the commands that need it.
     let Ok(settings) = config::load(env, globals, false) else { return };
     let context = Context { env: env.clone(), globals: globals.clone(), settings };
+    if let (Some(agent), Some(plan)) = (agent, plans.first_mut())
+        && !context.settings.agents.contains_key(agent)
+    {
+        plan.warnings.push(format!("there is no agent `{agent}` in the configuration here"));
+    }
     let names = offered_names(&context.inspect(context.settings.policy.clone()));
     for plan in plans.iter_mut().filter(|plan| matches!(plan.step, Ok(Step::Already | Step::Write { .. }))) {
         let overlap = overlap(places, plan.client, &names);

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
+use super::ConnectArgs;
 use super::edit::{self, Fault, Spot};
 use super::server::is_ours;
-use super::ConnectArgs;
-use crate::clients::{CLIENTS, Client, Places, Scope, Server};
+use crate::clients::{CLIENTS, Client, Owner, Places, Server};
 use crate::config::Trust;
 use crate::error::CliError;
 use crate::regular_file;
@@ -47,9 +47,14 @@ pub(super) fn plan(
     let mut plans = Vec::new();
     for client in clients {
         let entry = client.entry(&args.name, server);
-        let path = places.configuration(client, args.scope()).pop().unwrap_or_default();
-        let mut plan =
-            Plan { client, path, entry: entry.unwrap_or_default(), step: Ok(Step::Absent), warnings: Vec::new() };
+        let path = places.configuration(client, args.owner()).pop().unwrap_or_default();
+        let mut plan = Plan {
+            client,
+            path,
+            entry: entry.unwrap_or_default(),
+            step: Ok(Step::Absent),
+            warnings: Vec::new(),
+        };
         plan.step = step(places, server, args, &mut plan, &texts);
         if let Ok(Step::Write { after, .. }) = &plan.step {
             texts.insert(plan.path.clone(), after.clone());
@@ -71,7 +76,7 @@ fn step(
         return Err(unknown_shape(client));
     }
     let spot = Spot { table: client.table, name: &args.name };
-    let (path, text) = file(places, client, args.scope(), spot, texts)?;
+    let (path, text) = file(places, client, args.owner(), spot, texts)?;
     plan.path = path;
     let path = plan.path.display();
     let broken = |fault: Fault| {
@@ -109,9 +114,9 @@ pub(super) fn target(
     args: &ConnectArgs,
 ) -> Result<(PathBuf, Map<String, Value>), CliError> {
     let entry = client.entry(&args.name, server).ok_or_else(|| unknown_shape(client))?;
-    let candidates = places.configuration(client, args.scope());
+    let candidates = places.configuration(client, args.owner());
     let there = candidates.iter().find(|path| path.is_file()).or(candidates.last());
-    Ok((there.cloned().ok_or_else(|| no_file(client, args.scope()))?, entry))
+    Ok((there.cloned().ok_or_else(|| no_file(client, args.owner()))?, entry))
 }
 
 /// Returns the file of `client`, links resolved, with its text, if it is there: the one that has the entry, or else the
@@ -119,14 +124,14 @@ pub(super) fn target(
 fn file(
     places: &Places,
     client: &Client,
-    scope: Scope,
+    owner: Owner,
     spot: Spot<'_>,
     texts: &BTreeMap<PathBuf, String>,
 ) -> Result<(PathBuf, Option<String>), CliError> {
-    let candidates = places.configuration(client, scope);
+    let candidates = places.configuration(client, owner);
     let mut found = Vec::new();
     for candidate in &candidates {
-        let path = resolved(places, scope, candidate)?;
+        let path = resolved(places, owner, candidate)?;
         let text = match texts.get(&path) {
             Some(text) => Some(text.clone()),
             None => read(&path)?,
@@ -138,14 +143,16 @@ fn file(
         matches!(entry, Some(Ok(Some(_))))
     };
     let there = found.iter().find(has_entry).or_else(|| found.iter().find(|(_, text)| text.is_some()));
-    there.or(found.last()).cloned().ok_or_else(|| no_file(client, scope))
+    there.or(found.last()).cloned().ok_or_else(|| no_file(client, owner))
 }
 
-fn no_file(client: &Client, scope: Scope) -> CliError {
-    match scope {
-        Scope::User => CliError::usage(format!("there is no home directory to keep {}'s configuration", client.title))
-            .hint("set HOME"),
-        Scope::Project => {
+fn no_file(client: &Client, owner: Owner) -> CliError {
+    match owner {
+        Owner::User => {
+            CliError::usage(format!("there is no home directory to keep {}'s configuration", client.title))
+                .hint("set HOME")
+        }
+        Owner::Project => {
             let others = CLIENTS.iter().filter(|client| !client.project.is_empty());
             let others: Vec<&str> = others.map(|client| client.id).collect();
             CliError::usage(format!("{} has no configuration of a project", client.title))
@@ -176,8 +183,8 @@ fn not_ours(path: &Path, args: &ConnectArgs) -> CliError {
 
 /// Returns where `path` leads. A user's file may be a link, as those who manage dot files have it; a project's may not
 /// lead out of the project, because a link comes with a clone.
-fn resolved(places: &Places, scope: Scope, path: &Path) -> Result<PathBuf, CliError> {
-    if scope == Scope::Project {
+fn resolved(places: &Places, owner: Owner, path: &Path) -> Result<PathBuf, CliError> {
+    if owner == Owner::Project {
         let trust = Trust::Within(places.project().to_owned());
         if trust.objection_to_path("", path).is_some() {
             return Err(CliError::no(format!("{} leads out of the project", path.display()))

@@ -116,7 +116,7 @@ fn write_json(
     let clients = clients.collect();
     ui.write_json(&ConnectJson {
         name: &args.name,
-        scope: args.scope().as_str(),
+        scope: args.owner().as_str(),
         command,
         args: words,
         url,

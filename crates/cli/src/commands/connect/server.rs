@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::ConnectArgs;
 use crate::cli::Globals;
-use crate::clients::{Client, Places, Scope, Server};
+use crate::clients::{Client, Owner, Places, Server};
 use crate::env::{self, Env};
 use crate::error::CliError;
 
@@ -33,7 +33,9 @@ pub(super) fn server(
     }
     let text = |path: &Path| {
         let text = path.to_str().map(str::to_owned);
-        text.ok_or_else(|| CliError::usage(format!("{} is not UTF-8 and cannot be written down", path.display())))
+        text.ok_or_else(|| {
+            CliError::usage(format!("{} is not UTF-8 and cannot be written down", path.display()))
+        })
     };
     let command = match &args.command {
         // A name is looked up by the client; a path has to lead to the same file from everywhere.
@@ -44,10 +46,10 @@ pub(super) fn server(
     let mut words: Vec<String> = vec!["serve".to_owned(), "--stdio".to_owned()];
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     for root in &globals.root {
-        option("--root", text(&lasting(env, places, args.scope(), root))?);
+        option("--root", text(&lasting(env, places, args.owner(), root))?);
     }
     if let Some(config) = &globals.config {
-        option("--config", text(&lasting(env, places, args.scope(), config))?);
+        option("--config", text(&lasting(env, places, args.owner(), config))?);
     }
     if let Some(profile) = &globals.profile {
         option("--profile", profile.clone());
@@ -60,15 +62,15 @@ pub(super) fn server(
 
 /// Returns `given` as it is right wherever the client starts the server. What lies in a project stays relative in that
 /// project's own files, which others share.
-fn lasting(env: &Env, places: &Places, scope: Scope, given: &Path) -> PathBuf {
+fn lasting(env: &Env, places: &Places, owner: Owner, given: &Path) -> PathBuf {
     let path = env.working_directory().join(given);
     let path = canonicalize(&path).unwrap_or(path);
-    match scope {
-        Scope::Project => path.strip_prefix(places.project()).map_or(path.clone(), |inner| match inner {
+    match owner {
+        Owner::Project => path.strip_prefix(places.project()).map_or(path.clone(), |inner| match inner {
             inner if inner.as_os_str().is_empty() => PathBuf::from("."),
             inner => inner.to_owned(),
         }),
-        Scope::User => path,
+        Owner::User => path,
     }
 }
 
@@ -78,7 +80,8 @@ fn program(env: &Env) -> Result<PathBuf, CliError> {
         CliError::usage("it is not known which file this program is").hint("name it with --command")
     })?;
     let file = if cfg!(windows) { "rep.exe" } else { PROGRAM };
-    let first = env.paths(env::PATH).into_iter().map(|directory| directory.join(file)).find(|file| file.is_file());
+    let first =
+        env.paths(env::PATH).into_iter().map(|directory| directory.join(file)).find(|file| file.is_file());
     let is_this = first.is_some_and(|first| match (canonicalize(first), canonicalize(executable)) {
         (Ok(first), Ok(this)) => first == this,
         _ => false,
@@ -92,7 +95,8 @@ pub(super) fn is_ours(client: &Client, entry: &Value, wanted: Option<&Server>) -
         (Some((command, args)), wanted) => {
             let file = command.rsplit(['/', '\\']).next().unwrap_or_default();
             let is_program = file.strip_suffix(".exe").unwrap_or(file) == PROGRAM;
-            let is_wanted = matches!(wanted, Some(Server::Stdio { command: wanted, .. }) if *wanted == command);
+            let is_wanted =
+                matches!(wanted, Some(Server::Stdio { command: wanted, .. }) if *wanted == command);
             (is_program || is_wanted) && args.first().is_some_and(|word| word == "serve")
         }
         (None, Some(server @ Server::Http { .. })) => {

@@ -23,7 +23,8 @@ pub(super) fn resolved(path: &Path) -> PathBuf {
 
 /// Returns the way from the directory `from` to `to`; both are absolute and without links.
 pub(super) fn relative(from: &Path, to: &Path) -> PathBuf {
-    let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) = (from.components().collect(), to.components().collect());
+    let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) =
+        (from.components().collect(), to.components().collect());
     let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
     let up = std::iter::repeat_n(Component::ParentDir, from.len() - shared);
     up.chain(to[shared..].iter().copied()).collect()

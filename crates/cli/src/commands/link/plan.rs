@@ -5,13 +5,14 @@ use std::fs::{self, canonicalize, symlink_metadata};
 use std::path::{Path, PathBuf};
 
 use repertoire::Entry;
+use repertoire_model::SkillPath;
 
 use super::record::Record;
-use super::{LinkArgs, paths};
-use crate::clients::{CANONICAL, Client, Places, Scope};
+use super::{LinkArgs, Skipped, paths};
+use crate::clients::{CANONICAL, Client, Owner, Places};
 use crate::config::Trust;
 use crate::error::CliError;
-use crate::wire::{Context, Library};
+use crate::wire::Library;
 
 /// A link that is needed.
 pub(super) struct Step<'l> {
@@ -41,6 +42,8 @@ pub(super) enum Standing {
 pub(super) struct Plan<'l> {
     /// The links, those that others lead to first.
     pub(super) steps: Vec<Step<'l>>,
+    /// The clients that nothing can be linked for.
+    pub(super) refused: Vec<Skipped>,
     /// How many skills need no link for any of the clients.
     pub(super) reached: usize,
     /// What was made before.
@@ -49,39 +52,50 @@ pub(super) struct Plan<'l> {
 
 /// Plans the links that `clients` need to read `skills`.
 pub(super) fn plan<'l>(
-    context: &Context,
-    library: &'l Library,
+    library: &Library,
     places: &Places,
     args: &LinkArgs,
     base: &Path,
     clients: &[&'static Client],
     skills: &[&'l Entry],
 ) -> Result<Plan<'l>, CliError> {
-    let _ = (context, library);
     let record = Record::load(base)?;
-    let canonical = Folder::at(places, args.scope(), base.join(CANONICAL))?;
+    let canonical = Folder::at(places, args.owner(), base.join(CANONICAL))?;
     let (mut shared, mut own) = (BTreeMap::new(), BTreeMap::new());
-    let mut reached = 0;
+    let (mut reached, mut refused) = (0, Vec::new());
     for client in clients {
-        let folders = places.skills(client, args.scope());
+        let folders = places.skills(client, args.owner());
         let reads: Vec<PathBuf> = folders.iter().map(|folder| paths::resolved(folder)).collect();
         let target = match folders.first() {
             Some(folder) if !reads.contains(&canonical.real) => {
-                Some(Folder::at(places, args.scope(), folder.clone())?)
+                match Folder::at(places, args.owner(), folder.clone()) {
+                    Ok(folder) => Some(folder),
+                    Err(error) => {
+                        refused.push(Skipped {
+                            client,
+                            reason: error.message().to_owned(),
+                            is_refusal: true,
+                        });
+                        continue;
+                    }
+                }
             }
             _ => None,
         };
         for entry in skills {
             let real = paths::of(entry);
             let name = entry.name().as_str();
-            let is_read = |folder: &PathBuf| leads(&folder.join(name), &real) || real.parent() == Some(folder);
+            let is_read =
+                |folder: &PathBuf| leads(&folder.join(name), &real) || real.parent() == Some(folder);
             // A link of ours is planned again, so that it is known whom it is for.
             let is_ours = |folder: &PathBuf| record.find(base, &folder.join(name)).is_some();
             if reads.iter().any(is_read) && !folders.iter().any(is_ours) {
                 reached += 1;
                 continue;
             }
-            if !leads(&canonical.real.join(name), &real) || record.find(base, &canonical.path.join(name)).is_some() {
+            if !leads(&canonical.real.join(name), &real)
+                || record.find(base, &canonical.path.join(name)).is_some()
+            {
                 let to = canonical.way_to(base, &real);
                 add(&mut shared, &canonical, entry, &real, to, client);
             }
@@ -91,8 +105,13 @@ pub(super) fn plan<'l>(
             }
         }
     }
-    let steps = shared.into_values().chain(own.into_values()).collect();
-    Ok(Plan { steps, reached, record })
+    let mut steps: Vec<Step<'_>> = shared.into_values().chain(own.into_values()).collect();
+    for step in &mut steps {
+        if let Some(digest) = record.find(base, &step.path).and_then(|made| made.digest.as_ref()) {
+            step.standing = standing_of_copy(library, step, digest);
+        }
+    }
+    Ok(Plan { steps, refused, reached, record })
 }
 
 fn add<'l>(
@@ -104,7 +123,11 @@ fn add<'l>(
     client: &'static Client,
 ) {
     let path = folder.path.join(entry.name().as_str());
-    let standing = standing(&path, real);
+    // A name that is sound for skills may still be none for a directory, on Windows above all.
+    let standing = match SkillPath::new(entry.name().as_str()) {
+        Ok(_) => standing(&path, real),
+        Err(_) => Standing::Taken("cannot be the name of a directory everywhere".to_owned()),
+    };
     let step = steps.entry(path.clone());
     let step = step.or_insert_with(|| Step { path, to, entry, clients: Vec::new(), standing });
     step.clients.push(client.id);
@@ -120,9 +143,9 @@ struct Folder {
 impl Folder {
     /// Returns the directory at `path`. A user's may lie behind a link, as those who manage dot files have it; a
     /// project's may not lead out of the project, because links come with a clone.
-    fn at(places: &Places, scope: Scope, path: PathBuf) -> Result<Self, CliError> {
+    fn at(places: &Places, owner: Owner, path: PathBuf) -> Result<Self, CliError> {
         let trust = Trust::Within(places.project().to_owned());
-        if scope == Scope::Project && trust.objection_to_path("", &path).is_some() {
+        if owner == Owner::Project && trust.objection_to_path("", &path).is_some() {
             return Err(CliError::no(format!("{} leads out of the project", path.display()))
                 .hint("nothing is linked there; replace the link by a directory"));
         }
@@ -154,4 +177,15 @@ fn standing(path: &Path, real: &Path) -> Standing {
         Err(_) if metadata.is_dir() => "is a directory of its own".to_owned(),
         Err(_) => "is a file".to_owned(),
     })
+}
+
+/// Returns what a copy with `digest` is worth: it is right as long as the skill has not changed.
+fn standing_of_copy(library: &Library, step: &Step<'_>, digest: &str) -> Standing {
+    if symlink_metadata(&step.path).is_err() {
+        return Standing::Free;
+    }
+    match pollster::block_on(library.registry.bundle(step.entry)) {
+        Ok(bundle) if bundle.digest().to_string() == digest => Standing::Right,
+        _ => Standing::Taken("is a copy of what the skill was; `rep link --undo` removes it".to_owned()),
+    }
 }

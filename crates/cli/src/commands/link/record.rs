@@ -10,7 +10,7 @@ use repertoire_model::SkillName;
 use serde::{Deserialize, Serialize};
 
 use super::paths;
-use crate::clients::{CANONICAL, CLIENTS, Places, Scope};
+use crate::clients::{CANONICAL, CLIENTS, Owner, Places};
 use crate::error::CliError;
 use crate::regular_file;
 use crate::replace_file;
@@ -55,11 +55,11 @@ pub(super) struct Made {
 
 impl Made {
     /// Returns where it is, if that is a place that links are made in.
-    pub(super) fn place(&self, places: &Places, scope: Scope, base: &Path) -> Option<PathBuf> {
+    pub(super) fn place(&self, places: &Places, owner: Owner, base: &Path) -> Option<PathBuf> {
         let path = base.join(&self.path);
         let name = path.file_name()?.to_str()?;
         let name = SkillName::new(name).filter(|known| known.as_str() == name)?;
-        let folders = CLIENTS.iter().flat_map(|client| places.skills(client, scope));
+        let folders = CLIENTS.iter().flat_map(|client| places.skills(client, owner));
         let mut folders = folders.chain([base.join(CANONICAL)]);
         folders.any(|folder| folder.join(name.as_str()) == path).then_some(path)
     }

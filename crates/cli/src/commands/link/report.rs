@@ -90,8 +90,9 @@ pub(super) fn write(
 ) -> Result<(), CliError> {
     if ui.is_json() {
         let skipped = skipped.iter();
-        let skipped = skipped.map(|skipped| SkippedJson { client: skipped.client.id, reason: &skipped.reason });
-        let (scope, base) = (args.scope().as_str(), base.display().to_string());
+        let skipped =
+            skipped.map(|skipped| SkippedJson { client: skipped.client.id, reason: &skipped.reason });
+        let (scope, base) = (args.owner().as_str(), base.display().to_string());
         ui.write_json(&LinkJson { scope, base, links: lines, skipped: skipped.collect(), left_out })?;
         return Ok(());
     }
@@ -123,9 +124,13 @@ pub(super) fn write(
         writeln!(ui.err(), "{word} {}", escape(reason))?;
     }
     if left_out > 0 {
-        let (place, way) = if args.user { ("in the project", "without --user") } else { ("outside", "with --user") };
+        let (place, way) =
+            if args.user { ("in the project", "without --user") } else { ("outside", "with --user") };
         let word = ui.paint_err(Style::Hint, "hint:");
-        writeln!(ui.err(), "{word} skills that lie {place} were not linked: {left_out}; run it {way}, or name them with --skill")?;
+        writeln!(
+            ui.err(),
+            "{word} skills that lie {place} were not linked: {left_out}; run it {way}, or name them with --skill"
+        )?;
     }
     Ok(())
 }

@@ -25,7 +25,8 @@ pub(super) fn run(
     let is_named = |client: &String| named.is_empty() || named.iter().any(|named| named.id == *client);
     let (mut kept, mut lines) = (Vec::new(), Vec::new());
     for made in record.made {
-        let (leaving, staying): (Vec<String>, Vec<String>) = made.clients.iter().cloned().partition(&is_named);
+        let (leaving, staying): (Vec<String>, Vec<String>) =
+            made.clients.iter().cloned().partition(&is_named);
         if leaving.is_empty() || !staying.is_empty() {
             kept.push(Made { clients: staying, ..made });
             continue;
@@ -35,7 +36,14 @@ pub(super) fn run(
             Standing::Ours => (State::Planned, None),
             Standing::Changed(reason) => (State::Changed, Some(reason)),
         };
-        let line = Line { path: made.path.clone(), to: made.to.clone(), skill: None, clients: leaving, state, reason };
+        let line = Line {
+            path: made.path.clone(),
+            to: made.to.clone(),
+            skill: None,
+            clients: leaving,
+            state,
+            reason,
+        };
         lines.push((made, line));
     }
     // Links to other links go first.
@@ -90,7 +98,7 @@ enum Standing {
 }
 
 fn standing(context: &Context, places: &Places, args: &LinkArgs, base: &Path, made: &Made) -> Standing {
-    let Some(path) = made.place(places, args.scope(), base) else {
+    let Some(path) = made.place(places, args.owner(), base) else {
         return Standing::Changed("is no place that links are made in".to_owned());
     };
     let Ok(metadata) = fs::symlink_metadata(&path) else { return Standing::Gone };
