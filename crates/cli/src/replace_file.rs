@@ -29,11 +29,8 @@ pub(crate) fn replace(path: &Path, before: Option<&[u8]>, after: &[u8]) -> Resul
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
     let outcome = (|| {
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&temporary)?;
+        let mut file = create(&temporary, permissions)?;
         file.write_all(after)?;
-        if let Some(permissions) = permissions {
-            file.set_permissions(permissions)?;
-        }
         file.sync_all()?;
         fs::rename(&temporary, path)
     })();
@@ -42,4 +39,20 @@ pub(crate) fn replace(path: &Path, before: Option<&[u8]>, after: &[u8]) -> Resul
         let _ = fs::remove_file(&temporary);
         failed(error)
     })
+}
+
+/// Makes the file at `path`; what nobody else may read is never readable by them, not even for a moment.
+fn create(path: &Path, permissions: Option<fs::Permissions>) -> io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    let Some(permissions) = permissions else { return options.open(path) };
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+
+        options.mode(0o600);
+    }
+    let file = options.open(path)?;
+    file.set_permissions(permissions)?;
+    Ok(file)
 }

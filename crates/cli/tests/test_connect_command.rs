@@ -759,6 +759,21 @@ fn a_server_that_runs_already() {
 }
 
 #[test]
+fn what_users_add_to_the_entry_stays() {
+    let sandbox = sandbox();
+    let entry = "{\"source\": \"custom\", \"command\": \"/old/rep\", \"args\": [\"serve\"], \"env\": {\"A\": \"1\"}, \"x\": 1}";
+    sandbox.write(
+        "../home/.config/zed/settings.json",
+        format!("{{\"context_servers\": {{\"skills\": {entry}}}}}"),
+    );
+    assert_eq!(connect(&sandbox, &["zed"]).code, 0);
+    let expect = entry.replace("/old/rep", "rep").replace("[\"serve\"]", "[\"serve\", \"--stdio\"]");
+    let text = sandbox.read("../home/.config/zed/settings.json");
+    assert_eq!(text, format!("{{\"context_servers\": {{\"skills\": {expect}}}}}"));
+    assert!(connect(&sandbox, &["zed"]).stdout.contains("Zed is already connected"));
+}
+
+#[test]
 fn skills_that_a_client_reads_by_itself_are_told() {
     let sandbox = sandbox();
     sandbox.write(".claude/skills/alpha/SKILL.md", skill("alpha", "x\n"));
@@ -776,7 +791,7 @@ fn skills_that_a_client_reads_by_itself_are_told() {
     };
     insta::assert_snapshot!(doctor(&sandbox), @r#"
     warn  client    Claude Code is connected ([DIR]/home/.claude.json) and also reads 1 skill from [DIR]/project/.claude/skills by itself
-    a skill is best offered one way: run `rep connect --undo claude-code`, or `rep link --undo claude-code` where it was linked
+    a skill is best offered one way: run `rep connect --undo claude-code`, or move the skills elsewhere
     "#);
     // One that serves other skills offers nothing twice.
     sandbox.write("own/x/SKILL.md", skill("x", "x\n"));

@@ -64,6 +64,18 @@ impl LinkArgs {
     }
 }
 
+/// Returns the command that removes the links of `client`, if there are any.
+pub(crate) fn undo_command(places: &Places, client: &Client) -> Option<String> {
+    let has_links = |owner: &Owner| {
+        let record = places.base(*owner).and_then(|base| record::Record::load(&base).ok());
+        let made = record.iter().flat_map(|record| &record.made);
+        made.flat_map(|made| &made.clients).any(|id| id == client.id)
+    };
+    let owner = [Owner::Project, Owner::User].into_iter().find(has_links)?;
+    let user = if owner == Owner::User { " --user" } else { "" };
+    Some(format!("rep link --undo{user} {}", client.id))
+}
+
 /// A client that is left out, and why.
 struct Skipped {
     client: &'static Client,

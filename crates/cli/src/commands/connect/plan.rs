@@ -35,6 +35,14 @@ pub(super) enum Step {
     Write { before: Option<String>, after: String },
 }
 
+/// What an entry gets when it is made and its user may change then.
+const USERS_KEYS: [&str; 5] = ["env", "envs", "headers", "timeout", "tools"];
+
+/// Returns whether `value` holds nothing that somebody put there.
+fn is_bare(value: Option<&Value>) -> bool {
+    value.is_none_or(|value| value.as_object().is_some_and(Map::is_empty))
+}
+
 /// Plans for each of `clients`; one that fails does not keep the others from it.
 pub(super) fn plan(
     places: &Places,
@@ -100,9 +108,14 @@ fn step(
     if foreign {
         return Err(not_ours(&plan.path, args));
     }
+    let existing = existing.as_ref().and_then(Value::as_object);
+    let is_theirs =
+        |key: &str| USERS_KEYS.contains(&key) && existing.is_some_and(|entry| !is_bare(entry.get(key)));
+    let mut entry = plan.entry.clone();
+    entry.retain(|key, _| !is_theirs(key));
     let keys = client.keys();
-    let obsolete: Vec<&str> = keys.iter().map(String::as_str).collect();
-    let after = edit::write(client.format, source, spot, &plan.entry, &obsolete).map_err(broken)?;
+    let obsolete: Vec<&str> = keys.iter().map(String::as_str).filter(|key| !is_theirs(key)).collect();
+    let after = edit::write(client.format, source, spot, &entry, &obsolete).map_err(broken)?;
     Ok(if after == source { Step::Already } else { Step::Write { before: text, after } })
 }
 

@@ -1,10 +1,15 @@
 //! Which clients are connected, and whether a skill is offered to one of them by more than one path.
 
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
 use super::Status;
 use super::checks::Checks;
 use crate::cli::Globals;
-use crate::clients::Places;
+use crate::clients::{Owner, Places};
 use crate::commands::connect::{connections, offered_names, overlap};
+use crate::commands::link;
+use crate::config::Trust;
 use crate::wire::{Context, Library};
 
 impl Checks {
@@ -14,11 +19,15 @@ impl Checks {
         for connection in connections(&places) {
             let title = connection.client.title;
             let roots = connection.roots();
-            // A server that is confined to some directories offers nothing else.
+            let roots: Vec<PathBuf> = roots.iter().map(|root| places.project().join(root)).collect();
+            // A server that is confined to some directories offers nothing else; which, a clone may not make us look at.
+            let trust = Trust::Within(places.project().to_owned());
+            let is_strange = |root: &PathBuf| trust.objection_to_path("", root).is_some();
             let names = if roots.is_empty() {
                 offered_names(library)
+            } else if connection.owner == Owner::Project && roots.iter().any(is_strange) {
+                BTreeSet::new()
             } else {
-                let roots = roots.iter().map(|root| places.project().join(root)).collect();
                 let globals = Globals { root: roots, ..context.globals.clone() };
                 let settings = context.settings.clone();
                 let confined = Context { env: context.env.clone(), globals, settings };
@@ -32,11 +41,13 @@ impl Checks {
             }
             let message =
                 format!("{title} is connected ({path}) and also reads {} by itself", overlap.told());
-            let hint = format!(
-                "a skill is best offered one way: run `{}`, or `rep link --undo {}` where it was linked",
-                connection.undo_command(),
-                connection.client.id
-            );
+            let undo = connection.undo_command();
+            let hint = match link::undo_command(&places, connection.client) {
+                Some(unlink) => format!("a skill is best offered one way: run `{undo}`, or `{unlink}`"),
+                None => {
+                    format!("a skill is best offered one way: run `{undo}`, or move the skills elsewhere")
+                }
+            };
             self.add(Status::Warn, "client", message, Some(&hint));
         }
     }
