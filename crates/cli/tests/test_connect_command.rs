@@ -638,8 +638,7 @@ fn a_server_that_runs_already() {
     {
       "mcpServers": {
         "skills": {
-          "type": "http",
-          "url": "http://127.0.0.1:7437/mcp"
+          "httpUrl": "http://127.0.0.1:7437/mcp"
         }
       }
     }
@@ -754,6 +753,9 @@ fn a_server_that_runs_already() {
     }
     "#);
     assert_eq!(connect(&sandbox, &["--undo", "codex"]).code, 1);
+    assert_eq!(connect(&sandbox, &[&http[..], &clients].concat()).code, 0);
+    assert_eq!(connect(&sandbox, &[&["--undo"], &http[..], &clients].concat()).code, 0);
+    assert_eq!(connect(&sandbox, &[&http[..], &["codex", "goose", "zed"]].concat()).code, 0);
     assert_eq!(connect(&sandbox, &[&["--undo"], &http[..], &["codex", "goose", "zed"]].concat()).code, 0);
     assert!(!files(&sandbox).contains("7437"));
 }

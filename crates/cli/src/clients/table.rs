@@ -132,7 +132,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         user: &["~/.gemini/settings.json"],
         project: &[".gemini/settings.json"],
         signs: &["~/.gemini"],
-        http: Some(typed_http),
+        http: Some(|_, url| json!({ "httpUrl": url })),
         project_skills: &[".gemini/skills", CANONICAL],
         user_skills: &["~/.gemini/skills", "~/.agents/skills"],
         ..USUAL

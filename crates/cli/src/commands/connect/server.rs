@@ -109,5 +109,5 @@ pub(super) fn is_ours(client: &Client, entry: &Value, wanted: Option<&Server>) -
 }
 
 fn is_address(key: &str) -> bool {
-    matches!(key, "url" | "serverUrl" | "uri")
+    matches!(key, "url" | "httpUrl" | "serverUrl" | "uri")
 }
