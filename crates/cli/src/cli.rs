@@ -11,8 +11,8 @@ use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use repertoire_model::Profile;
 
 use crate::commands::{
-    call, catalog, check, completions, doctor, explain, files, init, list, migrate, new, prompt, session,
-    show, watch,
+    call, catalog, check, completions, connect, doctor, explain, files, init, link, list, migrate, new,
+    prompt, session, show, watch,
 };
 use crate::env::{self, Env};
 use crate::{exit::Exit, wire};
@@ -108,6 +108,10 @@ pub(crate) enum Command {
     Explain(explain::ExplainArgs),
     /// Checks the set-up and says what to do
     Doctor(doctor::DoctorArgs),
+    /// Registers the MCP server with clients
+    Connect(connect::ConnectArgs),
+    /// Puts skills where clients look for them
+    Link(link::LinkArgs),
     /// Makes a new skill
     New(new::NewArgs),
     /// Makes skills of what other layouts hold
