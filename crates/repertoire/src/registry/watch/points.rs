@@ -14,6 +14,8 @@ use crate::provider::{Changes, Subject, WatchPoint};
 
 /// How long the thread rests where nothing but noise came: it is read in one go then.
 const REST: Duration = Duration::from_millis(10);
+/// How long a source to which the system refused watches is not tried again: thousands of them may be made and ended in vain.
+const RETRY: Duration = Duration::from_secs(600);
 
 /// Whom a watch is for.
 #[derive(Debug)]
@@ -33,6 +35,8 @@ pub(super) struct Points {
     is_noisy: bool,
     /// Why there are no events at all.
     refusal: Option<Refusal>,
+    /// The sources to which the system refused watches, when and why.
+    refused: HashMap<usize, (Instant, PollReason)>,
 }
 
 /// What was told since the last look.
@@ -55,7 +59,8 @@ impl Points {
             Events::new()?
         };
         let (uses, numbers) = (HashMap::new(), HashMap::new());
-        Ok((Self { events, budget, uses, numbers, is_noisy: false, refusal }, bell))
+        let refused = HashMap::new();
+        Ok((Self { events, budget, uses, numbers, is_noisy: false, refusal, refused }, bell))
     }
 
     /// Watches `points` for `provider` and nothing else, and returns what is watched now and was not before.
@@ -65,17 +70,43 @@ impl Points {
         if let Some(refusal) = &self.refusal {
             return Err(PollReason::refused(refusal));
         }
+        if let Some((when, reason)) = self.refused.get(&provider)
+            && when.elapsed() < RETRY
+        {
+            return Err(reason.clone());
+        }
         self.retain(provider, &points);
-        let set = self.extend(provider, points);
+        let set = match self.room_for(&points) {
+            Ok(()) => self.extend(provider, points),
+            Err(reason) => Err(reason),
+        };
         if set.is_err() {
             self.retain(provider, &[]);
         }
+        match &set {
+            Err(reason @ PollReason::Refused(_)) => {
+                self.refused.insert(provider, (Instant::now(), reason.clone()))
+            }
+            _ => self.refused.remove(&provider),
+        };
         set
+    }
+
+    /// Returns why there is no room for `points`, if so.
+    ///
+    /// It is found out before the first is watched: a watch that ends is told of, and tens of thousands that are made and
+    /// ended for nothing would fill the queue of events, which means to look at everything again.
+    fn room_for(&self, points: &[WatchPoint]) -> Result<(), PollReason> {
+        let directories = points.iter().map(|point| point.directory.as_path());
+        let new: HashSet<&Path> = directories.filter(|path| !self.numbers.contains_key(*path)).collect();
+        match self.uses.len() + new.len() > self.budget {
+            true => Err(PollReason::Budget { needed: points.len(), budget: self.budget }),
+            false => Ok(()),
+        }
     }
 
     fn extend(&mut self, provider: usize, points: Vec<WatchPoint>) -> Result<Changes, PollReason> {
         let mut new = Changes::default();
-        let needed = points.len();
         for WatchPoint { directory, subject } in points {
             let directory: Arc<Path> = directory.into();
             let known = self.numbers.get(&directory).copied();
@@ -83,9 +114,6 @@ impl Points {
                 |uses: &[Use]| uses.iter().any(|used| used.provider == provider && used.subject == subject);
             if known.is_some_and(|watch| is_used(&self.uses[&watch])) {
                 continue;
-            }
-            if known.is_none() && self.uses.len() >= self.budget {
-                return Err(PollReason::Budget { needed, budget: self.budget });
             }
             let watch = match known.map_or_else(|| self.events.add(&directory), Ok) {
                 Ok(watch) => watch,
@@ -147,6 +175,8 @@ impl Points {
         let all = self.events.wait(timeout, |notice| {
             heard = true;
             let Some(notice) = notice else {
+                // What is under way goes on: it is one batch all the same.
+                told.batch.happened(*time.get_or_insert_with(Instant::now));
                 told.lost = true;
                 return;
             };
@@ -184,5 +214,44 @@ fn changes_of(subject: &Subject) -> Changes {
     match subject {
         Subject::Root | Subject::Above => Changes { root: true, ..Changes::default() },
         Subject::Skill(locator) => Changes { root: false, skills: [locator.clone()].into() },
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+#[allow(clippy::disallowed_methods, reason = "tests make the directories that are watched")]
+mod tests {
+    use super::*;
+    use crate::provider::Locator;
+
+    fn points(root: &Path, names: &[&str]) -> Vec<WatchPoint> {
+        let point = |name: &&str| {
+            let directory = root.join(name);
+            std::fs::create_dir_all(&directory).unwrap();
+            WatchPoint { directory, subject: Subject::Skill(Locator::new(*name)) }
+        };
+        names.iter().map(point).collect()
+    }
+
+    /// Making and ending them would fill the queue of events, and then everything was looked at again, without end.
+    #[test]
+    fn what_there_is_no_room_for_is_not_watched_for_a_moment() {
+        let directory = tempfile::tempdir().unwrap();
+        let (mut watched, _bell) = Points::new(3).unwrap();
+        let mut told = Told::default();
+        let few = points(directory.path(), &["a", "b"]);
+        assert_eq!(watched.set(0, few.clone()).unwrap().skills.len(), 2);
+        for _ in 0..2 {
+            let many = points(directory.path(), &["c", "d", "e"]);
+            let budget = PollReason::Budget { needed: 3, budget: 3 };
+            assert_eq!(watched.set(1, many).unwrap_err(), budget);
+        }
+        assert!(watched.wait(Some(Duration::ZERO), &mut told));
+        assert!(!watched.is_noisy && told.batch.is_empty() && !told.lost, "not a single watch ended");
+        assert_eq!((watched.total(), watched.count(0), watched.count(1)), (2, 2, 0));
+        // What is watched already needs no room, and what is no longer wanted makes some.
+        assert!(watched.set(0, few).unwrap().is_empty());
+        assert_eq!(watched.set(1, points(directory.path(), &["b", "c"])).unwrap().skills.len(), 2);
+        assert!(watched.set(0, Vec::new()).unwrap().is_empty());
+        assert_eq!(watched.set(1, points(directory.path(), &["b", "c", "d"])).unwrap().skills.len(), 1);
     }
 }

@@ -1,0 +1,42 @@
+//! What the system knows of a process.
+
+use std::fs;
+
+/// Returns the resident memory of a process in megabytes.
+pub fn resident_mb(process: &str) -> f64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("the process is there");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("memory is told");
+    let kilobytes: f64 = line.trim().trim_end_matches(" kB").parse().expect("memory is a number");
+    kilobytes / 1024.0
+}
+
+/// Returns how many descriptors a process holds.
+pub fn descriptors(process: &str) -> f64 {
+    let entries = fs::read_dir(format!("/proc/{process}/fd")).expect("the process is there");
+    // The directory itself is open while it is read.
+    (entries.count() - usize::from(process == "self")) as f64
+}
+
+/// Returns how many directories a process has inotify watch.
+pub fn watches(process: &str) -> f64 {
+    let entries = fs::read_dir(format!("/proc/{process}/fdinfo")).expect("the process is there").flatten();
+    let texts = entries.filter_map(|entry| fs::read_to_string(entry.path()).ok());
+    texts.map(|text| text.lines().filter(|line| line.starts_with("inotify wd:")).count()).sum::<usize>() as f64
+}
+
+/// Returns the most watches that are held, of `asked` or of what is usual: see docs/guides/hot-reload.md.
+pub fn budget(asked: usize) -> f64 {
+    let limit = fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").expect("the system tells its limit");
+    let limit: usize = limit.trim().parse().expect("a limit is a number");
+    asked.min(limit / 2) as f64
+}
+
+/// Returns the processor time of all threads of a process in milliseconds, as fine as the scheduler counts.
+pub fn cpu_ms(process: &str) -> f64 {
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).expect("the process is there").flatten();
+    let nanoseconds = tasks.filter_map(|task| {
+        let text = fs::read_to_string(task.path().join("schedstat")).ok()?;
+        text.split(' ').next()?.parse::<f64>().ok()
+    });
+    nanoseconds.sum::<f64>() / 1e6
+}
