@@ -88,7 +88,12 @@ impl Source {
         let root = Root::open(&self.options.root).map_err(lost)?;
         let home = home.ok_or_else(|| lost(Fault::Missing))?;
         let place = Place::open(&root, locator.as_str(), &home).map_err(lost)?;
-        work(&place)
+        work(&place).map_err(|error| {
+            // A file may not be there because its skill is not there any more.
+            let is_gone = error.kind() == ErrorKind::FileNotFound
+                && matches!(place.directory(), Err(Fault::Missing | Fault::NotDirectory));
+            if is_gone { lost(Fault::Missing) } else { error }
+        })
     }
 
     /// Returns the error of a skill that cannot be reached.
