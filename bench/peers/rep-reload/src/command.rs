@@ -41,11 +41,7 @@ pub fn measure(rep: &str, library: &Path, count: usize, seconds: usize) {
     print_gauge("resident MB", process::resident_mb(&process));
     print_gauge("descriptors", process::descriptors(&process));
     print_gauge("watches", process::watches(&process));
-    let (start, cpu) = (Instant::now(), process::cpu_ms(&process));
-    std::thread::sleep(Duration::from_secs(seconds as u64));
-    let percent = (process::cpu_ms(&process) - cpu) / (start.elapsed().as_secs_f64() * 1e3) * 100.0;
-    print_gauge("idle seconds", seconds as f64);
-    print_gauge("idle cpu %", percent);
+    process::print_idle(&process, seconds);
 }
 
 fn is_told(line: &Value, change: &Change) -> bool {

@@ -30,6 +30,7 @@ pub fn measure(library: &Path, count: usize, seconds: usize, watches: usize) {
     let watcher = registry.watch(options).expect("the library is followed");
     assert!(watcher.wait_ready(READY), "the library is not followed");
     let is_watched = matches!(watcher.state()[0].following, Following::Watching(_));
+    print_gauge("skills", registry.snapshot().active().count() as f64);
     let mut changes = Changes::new(library);
     let mut subscription = registry.subscribe();
 
@@ -57,16 +58,11 @@ pub fn measure(library: &Path, count: usize, seconds: usize, watches: usize) {
         assert!(!is_watched || is_seen(&newest, change), "{} is not seen", change.name);
     });
 
-    print_gauge("skills", registry.snapshot().active().count() as f64);
     print_gauge("resident MB", process::resident_mb("self"));
     print_gauge("descriptors", process::descriptors("self"));
     print_gauge("watches", process::watches("self"));
     print_gauge("budget", process::budget(options.max_watches));
-    let (start, cpu) = (Instant::now(), process::cpu_ms("self"));
-    std::thread::sleep(Duration::from_secs(seconds as u64));
-    let percent = (process::cpu_ms("self") - cpu) / (start.elapsed().as_secs_f64() * 1e3) * 100.0;
-    print_gauge("idle seconds", seconds as f64);
-    print_gauge("idle cpu %", percent);
+    process::print_idle("self", seconds);
 }
 
 /// Waits until `change` is seen, and returns how long it took to find out, in milliseconds.

@@ -1,6 +1,9 @@
 //! What the system knows of a process.
 
 use std::fs;
+use std::time::{Duration, Instant};
+
+use crate::print_gauge;
 
 /// Returns the resident memory of a process in megabytes.
 pub fn resident_mb(process: &str) -> f64 {
@@ -39,4 +42,15 @@ pub fn cpu_ms(process: &str) -> f64 {
         text.split(' ').next()?.parse::<f64>().ok()
     });
     nanoseconds.sum::<f64>() / 1e6
+}
+
+/// Prints how much of a core a process takes while nothing happens for that many seconds, if any.
+pub fn print_idle(process: &str, seconds: usize) {
+    if seconds > 0 {
+        let (start, cpu) = (Instant::now(), cpu_ms(process));
+        std::thread::sleep(Duration::from_secs(seconds as u64));
+        let percent = (cpu_ms(process) - cpu) / (start.elapsed().as_secs_f64() * 1e3) * 100.0;
+        print_gauge("idle seconds", seconds as f64);
+        print_gauge("idle cpu %", percent);
+    }
 }
