@@ -531,3 +531,21 @@ fn a_half_written_file_leaves_the_last_good_version() {
         matches!(snapshot.find("alpha"), Lookup::Found(entry) if entry.diagnostics().next().is_none())
     });
 }
+
+/// Instructions that are nowhere for a moment must not be given as none at all.
+#[test]
+fn an_emptied_file_that_was_never_opened_is_not_given_as_no_instructions() {
+    let library = Library::watched();
+    let path = library.root().join("alpha/SKILL.md");
+    let session = library.registry.session_blocking(None).unwrap();
+    let load = || session.call_blocking("load_skill", &serde_json::json!({"name": "alpha", "force": true}));
+    fs::write(&path, "").unwrap();
+    assert!(load().is_error(), "{}", load().text());
+    pollster::block_on(library.registry.newest());
+    assert!(load().is_error(), "{}", load().text());
+    fs::write(&path, text("alpha", "# Alpha is back")).unwrap();
+    assert!(load().text().contains("# Alpha is back"), "{}", load().text());
+    // Of one that was opened there is something to put in its place.
+    fs::write(&path, "").unwrap();
+    assert!(load().text().contains("# Alpha is back"), "{}", load().text());
+}

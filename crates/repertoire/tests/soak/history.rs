@@ -28,6 +28,8 @@ pub(crate) enum Seen {
     Version(u64),
     /// That there is nothing to be had.
     Nothing,
+    /// A skill without instructions, which is what an empty file is.
+    Empty,
 }
 
 /// All that a file ever was.
@@ -81,10 +83,10 @@ impl History {
         let range = &past[since..];
         let is_in_steps = range[1..].iter().any(|(_, step)| *step == Step::InSteps);
         let is_broken = range.iter().any(|(state, _)| *state == State::Broken);
+        let is_absent = range.iter().any(|(state, _)| *state == State::Absent);
         match seen {
-            Seen::Nothing => {
-                is_in_steps || is_broken || range.iter().any(|(state, _)| *state == State::Absent)
-            }
+            Seen::Empty => is_broken || is_absent,
+            Seen::Nothing => is_in_steps || is_broken || is_absent,
             Seen::Version(version) => {
                 let is_it = |(state, _): &(State, Step)| *state == State::Good(version);
                 range.iter().any(is_it)

@@ -119,6 +119,10 @@ impl Reader {
                 self.tally.nothing += 1;
                 Seen::Nothing
             }
+            Found::Nothing if reply.injections().iter().any(|given| given.digest == Digest::of(b"")) => {
+                self.tally.nothing += 1;
+                Seen::Empty
+            }
             Found::Nothing => match self.held.get(&index) {
                 Some(version) if !force => {
                     self.tally.acknowledged += 1;
@@ -148,7 +152,7 @@ impl Reader {
         let is_explained = files.explains(file_since, seen, false)
             || (seen == Seen::Nothing && skills.explains(skill_since, Seen::Nothing, false));
         match (is_explained, seen) {
-            (true, Seen::Nothing) => self.tally.nothing += 1,
+            (true, Seen::Nothing | Seen::Empty) => self.tally.nothing += 1,
             (true, Seen::Version(_)) => self.tally.whole += 1,
             (false, _) => {
                 let why = format!("file {seen:?}: {}\nwhere it was {}", reply.text(), files.told(file_since));
