@@ -170,7 +170,8 @@ impl Source {
         for attempt in 0..=MAX_WAITS {
             let Some(found) = self.skill_on_disk(place)? else { return Ok(None) };
             let length = last_good::length_without_blanks(found.skill.text.as_bytes());
-            if length > 0 || self.texts().find(locator).is_some() {
+            let is_whole = length > 0 || found.skill.document.standing != Standing::Sound;
+            if is_whole || self.texts().find(locator).is_some() {
                 return Ok(Some(found));
             }
             let known = self.known();
