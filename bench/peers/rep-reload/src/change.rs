@@ -61,7 +61,9 @@ impl Changes {
             Kind::Add => (added.clone(), text.replacen(model.as_str(), &added, 1)),
             Kind::Remove => (added, String::new()),
         };
-        if matches!(kind, Kind::Body | Kind::Description) && !self.originals.iter().any(|(known, _)| *known == path) {
+        if matches!(kind, Kind::Body | Kind::Description)
+            && !self.originals.iter().any(|(known, _)| *known == path)
+        {
             self.originals.push((path.clone(), fs::read_to_string(&path).expect("a skill has text")));
         }
         let directory = self.library.join(&name);

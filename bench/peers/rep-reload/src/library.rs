@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use repertoire::registry::watch::Following;
 use repertoire::registry::Aspect;
+use repertoire::registry::watch::Following;
 use repertoire::{FsOptions, FsProvider, Lookup, Registry, ReloadOptions, Snapshot, Subscription};
 
 use crate::change::{Change, Changes, Kind};
@@ -68,9 +68,15 @@ pub fn measure(library: &Path, count: usize, seconds: usize, watches: usize) {
 /// Waits until `change` is seen, and returns how long it took to find out, in milliseconds.
 fn wait(subscription: &mut Subscription, change: &Change) -> f64 {
     loop {
-        let seen = subscription.next_within(DEADLINE).unwrap_or_else(|| panic!("{} is not seen", change.name));
-        let is_named = |names: &[repertoire::SkillName]| names.iter().any(|name| name.as_str() == change.name);
-        let aspect = |aspect| seen.changed.iter().any(|(name, aspects)| name.as_str() == change.name && aspects.contains(&aspect));
+        let seen =
+            subscription.next_within(DEADLINE).unwrap_or_else(|| panic!("{} is not seen", change.name));
+        let is_named =
+            |names: &[repertoire::SkillName]| names.iter().any(|name| name.as_str() == change.name);
+        let aspect = |aspect| {
+            seen.changed
+                .iter()
+                .any(|(name, aspects)| name.as_str() == change.name && aspects.contains(&aspect))
+        };
         let is_so = match change.kind {
             Kind::Body => aspect(Aspect::Instructions),
             Kind::Description => aspect(Aspect::Description),

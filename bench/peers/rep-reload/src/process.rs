@@ -24,12 +24,14 @@ pub fn descriptors(process: &str) -> f64 {
 pub fn watches(process: &str) -> f64 {
     let entries = fs::read_dir(format!("/proc/{process}/fdinfo")).expect("the process is there").flatten();
     let texts = entries.filter_map(|entry| fs::read_to_string(entry.path()).ok());
-    texts.map(|text| text.lines().filter(|line| line.starts_with("inotify wd:")).count()).sum::<usize>() as f64
+    texts.map(|text| text.lines().filter(|line| line.starts_with("inotify wd:")).count()).sum::<usize>()
+        as f64
 }
 
 /// Returns the most watches that are held, of `asked` or of what is usual: see docs/guides/hot-reload.md.
 pub fn budget(asked: usize) -> f64 {
-    let limit = fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").expect("the system tells its limit");
+    let limit =
+        fs::read_to_string("/proc/sys/fs/inotify/max_user_watches").expect("the system tells its limit");
     let limit: usize = limit.trim().parse().expect("a limit is a number");
     asked.min(limit / 2) as f64
 }
