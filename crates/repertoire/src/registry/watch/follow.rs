@@ -54,7 +54,7 @@ impl Follower {
             let Some(waiting) = asked(requests) else { return };
             if waiting.is_empty() {
                 let due = self.batch_due();
-                if self.told.lost || due.is_some_and(|due| due <= Instant::now()) {
+                if due.is_some_and(|due| due <= Instant::now()) {
                     // What comes to light by that is a batch of its own: it may be the beginning of more.
                     self.look_once();
                 }
