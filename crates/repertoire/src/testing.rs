@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use repertoire_model::{Digest, LineRange, SkillPath, Standing};
 
@@ -115,7 +116,7 @@ fn path(text: &str) -> SkillPath {
     SkillPath::new(text).unwrap_or_else(|fault| panic!("{text}: {fault}"))
 }
 
-async fn skills(provider: &dyn Provider) -> Vec<Listed> {
+async fn skills(provider: &dyn Provider) -> Vec<Arc<Listed>> {
     ok("list", provider.list().await).skills
 }
 

@@ -7,7 +7,7 @@ use repertoire::Entry;
 
 /// Returns where the skill really lies.
 pub(super) fn of(entry: &Entry) -> PathBuf {
-    let path = Path::new(entry.resolved.as_deref().unwrap_or(&entry.path));
+    let path = Path::new(entry.directory());
     canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 

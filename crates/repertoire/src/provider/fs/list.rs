@@ -97,7 +97,7 @@ impl Source {
             Ok(Entries::Known(entries) | Entries::Listed(entries)) => Some(entries),
             _ => None,
         };
-        let skills = found.iter().map(|found| found.listed.clone()).collect();
+        let skills = found.iter().map(|found| Arc::clone(&found.listed)).collect();
         let resolved = root.resolved;
         let known =
             Known { listing: turn.number, resolved, stamp, entries, entries_stamp, skills: found, rests };

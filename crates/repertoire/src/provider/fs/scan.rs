@@ -375,6 +375,7 @@ impl Scanner<'_> {
             document: Arc::new(document),
         };
         let is_settled = stamp.is_some_and(|stamp| is_settled(&stamp, self.task.started));
+        let listed = Arc::new(listed);
         Found { listed, home: place.home.clone(), stamp, is_settled, good: None }
     }
 
@@ -471,7 +472,7 @@ fn shared(mut found: Found, known: Option<&Arc<Found>>) -> Arc<Found> {
     match known {
         Some(known) if found == **known => Arc::clone(known),
         Some(known) if found.listed == known.listed => {
-            found.listed = known.listed.clone();
+            found.listed = Arc::clone(&known.listed);
             Arc::new(found)
         }
         _ => Arc::new(found),

@@ -108,7 +108,7 @@ fn locators_are_unique_whatever_skills_are_called() {
     let named = |name: &str| SkillDefinition::new(name, "Does it.", "");
     let provider = MemoryProvider::new("builtin", vec![named("a"), named("a#2"), named("a"), named("a")]);
     let mut locators: Vec<Locator> =
-        block_on(provider.list()).unwrap().skills.into_iter().map(|skill| skill.locator).collect();
+        block_on(provider.list()).unwrap().skills.into_iter().map(|skill| skill.locator.clone()).collect();
     locators.dedup();
     assert_eq!(locators.len(), 4);
 }
