@@ -12,7 +12,7 @@ use repertoire_model::Profile;
 
 use crate::commands::{
     call, catalog, check, completions, connect, doctor, explain, files, init, link, list, migrate, new,
-    prompt, session, show, watch,
+    prompt, serve, session, show, watch,
 };
 use crate::env::{self, Env};
 use crate::{exit::Exit, wire};
@@ -93,6 +93,7 @@ pub(crate) enum Command {
     Catalog(catalog::CatalogArgs),
     Call(call::CallArgs),
     Session(session::SessionArgs),
+    Serve(serve::ServeArgs),
     Watch(watch::WatchArgs),
     Prompt(prompt::PromptArgs),
     Explain(explain::ExplainArgs),

@@ -19,6 +19,8 @@ pub(crate) const CACHE_DIR: &str = "REPERTOIRE_CACHE_DIR";
 pub(crate) const STATE_DIR: &str = "REPERTOIRE_STATE_DIR";
 /// Turns the cache off.
 pub(crate) const NO_CACHE: &str = "REPERTOIRE_NO_CACHE";
+/// The token that HTTP clients need.
+pub(crate) const HTTP_TOKEN: &str = "REPERTOIRE_HTTP_TOKEN";
 /// When to use colour.
 pub(crate) const COLOR: &str = "REPERTOIRE_COLOR";
 /// Turns colour off, see <https://no-color.org>.
@@ -61,6 +63,7 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     (CACHE_DIR, "Where the cache lives. Default: `repertoire` in the user's cache directory."),
     (NO_CACHE, "Turns the cache off when set to anything but `0` or nothing. Like `--no-cache`."),
     (STATE_DIR, "Where events are written. Default: `repertoire` in the user's state directory."),
+    (HTTP_TOKEN, "The token that clients of `rep serve --http` need. Like `--token-file`, without a file."),
     (COLOR, "When to use colour: `auto`, `always` or `never`. Like `--color`."),
     (
         NO_COLOR,

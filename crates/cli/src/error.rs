@@ -178,6 +178,20 @@ impl From<Error> for CliError {
     }
 }
 
+impl From<repertoire_server::Error> for CliError {
+    fn from(error: repertoire_server::Error) -> Self {
+        let kind = match error.kind() {
+            repertoire_server::ErrorKind::Io => CliErrorKind::Failure,
+            _ => CliErrorKind::Usage,
+        };
+        let mut converted = Self::new(kind, error.to_string());
+        let causes = iter::successors(std::error::Error::source(&error), |cause| cause.source());
+        converted.causes.extend(causes.map(ToString::to_string));
+        converted.hints.extend(error.hint().map(str::to_owned));
+        converted
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use crate::cli::{Cli, Command};
 use crate::commands::{
     call, catalog, check, check_compat, completions, connect, doctor, explain, files, init, link, list,
-    migrate, new, prompt, session, show, watch,
+    migrate, new, prompt, serve, session, show, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -63,6 +63,7 @@ fn run(ui: &mut Ui, env: Env, globals: cli::Globals, command: &Command) -> Resul
         Command::Catalog(args) => catalog::run(ui, &load(ui, env, globals)?, args),
         Command::Call(args) => call::run(ui, &load(ui, env, globals)?, args),
         Command::Session(args) => session::run(ui, &load(ui, env, globals)?, args),
+        Command::Serve(args) => serve::run(ui, &load(ui, env, globals)?, args),
         Command::Watch(args) => watch::run(ui, &load(ui, env, globals)?, args),
         Command::Prompt(args) => prompt::run(ui, &load(ui, env, globals)?, args),
         Command::Explain(args) => explain::run(ui, &load(ui, env, globals)?, args),

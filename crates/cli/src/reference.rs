@@ -83,10 +83,10 @@ fn configuration() {
          file with every key that a project may set.\n\n\
          The user's file, the environment and flags are trusted; a project's `repertoire.toml` comes with a clone and is \
          bounded:\n`roots`, `packs.directories`, `roles.directories` and the `prompt` of an agent must lie within the repository (or \
-         the file's directory where there is none), links resolved;\n`scan.max_directories`, `scan.max_entries`, `requires.max_tokens`, `read.max_bytes`, `tools.enum_limit` and \
-         `load.soft_limit_tokens` may not exceed their defaults; the \
+         the file's directory where there is none), links resolved;\n`scan.max_directories`, `scan.max_entries`, `requires.max_tokens`, `read.max_bytes`, `tools.enum_limit`, \
+         `load.soft_limit_tokens` and `mcp.instructions_budget` may not exceed their defaults; the \
          rules `invisible-characters`,\n`control-characters`, `file-symlink`, `file-special` and `name-tool` may not be \
-         turned off or lowered;\n`load.reload` and the keys of `events`, `scope`, `tools.names` and `tools.args` are the user's alone, and a profile that only \
+         turned off or lowered;\n`load.reload` and the keys of `events`, `scope`, `tools.names`, `tools.args` and `http`, and `token_file` of an agent, are the user's alone, and a profile that only \
          the project chooses leaves `load.reload` at its default. A file named with `--config` counts as the user's. Every file must be a regular file \
          of at most 1 MiB.\n\n\
          Skills are looked for in this order, and the first place wins: the project's directories, the user's \

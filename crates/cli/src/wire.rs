@@ -233,6 +233,15 @@ impl Context {
 
     /// Opens a session with `options` for the agent called `agent`, or for one that may see everything.
     pub(crate) fn session(&self, options: SessionOptions, agent: Option<&str>) -> Result<Session, CliError> {
+        let registry = self.registry(options, agent.as_slice())?;
+        Ok(registry.session_blocking(agent)?)
+    }
+
+    /// Opens a registry whose sessions have `options`, and whose agents are those configured; `needed` ones must be sound.
+    pub(crate) fn registry(&self, options: SessionOptions, needed: &[&str]) -> Result<Registry, CliError> {
+        if let Some(name) = needed.iter().find(|name| !self.settings.agents.contains_key(**name)) {
+            return Err(self.unknown_agent(name));
+        }
         let policy = self.settings.policy.clone();
         let (places, _) = self.places(&policy);
         // A directory that is not there yet may be by the time the session looks again.
@@ -247,18 +256,13 @@ impl Context {
         for name in self.settings.agents.keys() {
             match self.agent(name) {
                 Ok(agent) => builder = builder.agent(agent),
-                Err(error) if agent == Some(name) => return Err(error),
+                Err(error) if needed.contains(&name.as_str()) => return Err(error),
                 // Another agent's prompt is of no concern here; whoever asks for that agent is told.
                 Err(_) => {}
             }
         }
-        match agent {
-            Some(name) if !self.settings.agents.contains_key(name) => Err(self.unknown_agent(name)),
-            agent => {
-                let _progress = Progress::start(&self.env, "reading skills");
-                Ok(builder.open_blocking()?.session_blocking(agent)?)
-            }
-        }
+        let _progress = Progress::start(&self.env, "reading skills");
+        Ok(builder.open_blocking()?)
     }
 
     /// Returns the agent called `name`, its prompt read, or the error that tells which there are.

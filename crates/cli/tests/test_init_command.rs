@@ -210,6 +210,23 @@ fn a_commented_file_is_written_once() {
     # loaded skills. Takes: none, catalog, active.
     # inherit = "none"
 
+    [mcp]
+    # Whether MCP clients are offered tools to load skills and to read their files. Takes: true, false.
+    # Flag: serve --no-tools.
+    # tools = true
+
+    # Whether MCP clients are offered the Skills extension, and files of skills as resources. Takes: true,
+    # false. Flag: serve --no-extension.
+    # sep2640 = true
+
+    # How MCP clients get results of tools: as Markdown alone, or as JSON in the text and as structured
+    # content. Takes: markdown, json. Flag: serve --result.
+    # result = "markdown"
+
+    # The most tokens of the catalog in the instructions of the MCP server; where not even the names fit,
+    # they say how to list the skills; 0 for no instructions. Takes: a whole number, at least 0.
+    # instructions_budget = 2000
+
     [agents]
     # An agent; the user's definition replaces the project's of the same name as a whole. Here is one that
     # is called reviewer.

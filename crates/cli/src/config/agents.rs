@@ -75,6 +75,12 @@ pub(crate) const AGENT_KEYS: &[AgentKey] = &[
         summary: "What agents that this one starts have from it; by default, what `subagent.inherit` says.",
         example: "\"none\"",
     },
+    AgentKey {
+        name: "token_file",
+        takes: "a file, relative to this one; not in a project's file",
+        summary: "The file with the token that makes an HTTP client this agent.",
+        example: "\"/run/secrets/reviewer\"",
+    },
 ];
 
 const PATTERNS: &str =
@@ -89,6 +95,8 @@ pub(crate) struct ConfiguredAgent {
     pub prompt: Option<ConfiguredRoot>,
     /// What it says about inheritance, where it says something.
     pub inherit: Option<Inherit>,
+    /// The file with the token that makes an HTTP client this agent.
+    pub token_file: Option<ConfiguredRoot>,
 }
 
 /// Returns the agent `name` that `table` defines, and adds to `faults` what is wrong with it.
@@ -156,6 +164,10 @@ impl AgentParser<'_> {
                 self.prompt(key, given, value.span());
                 Some(())
             }
+            ("token_file", DeValue::String(given)) if !given.is_empty() => {
+                self.token_file(key, given, value.span());
+                Some(())
+            }
             ("variables", DeValue::Table(table)) => self.variables(table),
             ("bind", DeValue::Table(table)) => {
                 self.bind(table);
@@ -217,6 +229,14 @@ impl AgentParser<'_> {
             self.fault(range, message, Some(help.to_owned()));
         }
         self.configured.prompt = Some(file);
+    }
+
+    fn token_file(&mut self, key: &str, given: &str, range: Range<usize>) {
+        if let Some((message, help)) = self.trust.objection_to_key(&format!("{}.{key}", self.prefix)) {
+            self.fault(range, message, Some(help));
+        }
+        let path = self.directory.join(given);
+        self.configured.token_file = Some(ConfiguredRoot { given: given.into(), path });
     }
 
     fn variables(&mut self, table: &DeTable<'_>) -> Option<()> {

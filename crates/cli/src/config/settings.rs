@@ -12,6 +12,8 @@ use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
 use repertoire_model::ledger::Reload;
 use repertoire_model::{Policy, Profile};
+use repertoire_server::http::Limits;
+use repertoire_server::{INSTRUCTIONS_TOKENS, ResultForm};
 
 use super::agents::ConfiguredAgent;
 
@@ -89,6 +91,20 @@ pub(crate) struct Settings {
     pub role_directories: Vec<ConfiguredRoot>,
     /// What agents have from those that start them, unless these say otherwise.
     pub subagent_inherit: Inherit,
+    /// Whether MCP clients are offered tools.
+    pub mcp_tools: bool,
+    /// Whether MCP clients are offered the Skills extension.
+    pub mcp_extension: bool,
+    /// How MCP clients get results of tools.
+    pub mcp_result: ResultForm,
+    /// The most tokens of the catalog in the instructions of the MCP server.
+    pub mcp_instructions: usize,
+    /// Names that the HTTP server goes by.
+    pub http_hosts: Vec<String>,
+    /// Pages that may talk to the HTTP server.
+    pub http_origins: Vec<String>,
+    /// The most connections of the HTTP server.
+    pub http_connections: usize,
     /// The agents, by name.
     pub agents: BTreeMap<String, ConfiguredAgent>,
 }
@@ -137,6 +153,13 @@ impl Settings {
                 .map(|path| ConfiguredRoot { given: path.into(), path: path.into() })
                 .to_vec(),
             subagent_inherit: Inherit::default(),
+            mcp_tools: true,
+            mcp_extension: true,
+            mcp_result: ResultForm::default(),
+            mcp_instructions: INSTRUCTIONS_TOKENS,
+            http_hosts: Vec::new(),
+            http_origins: Vec::new(),
+            http_connections: Limits::default().connections,
             agents: BTreeMap::new(),
         };
         match profile {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use repertoire_model::Profile;
 
-use super::agents::AGENT_KEYS;
+use super::agents::{AGENT_KEYS, AgentKey};
 use super::keys::{AGENTS_KEY, KEYS, RULES_KEY};
 use super::settings::Settings;
 use super::trust::is_users_alone;
@@ -52,7 +52,8 @@ fn write_agent(text: &mut String, summary: &str) {
     for line in folded(&format!("{summary} Here is one that is called reviewer.")) {
         let _ = writeln!(text, "# {line}");
     }
-    for key in AGENT_KEYS {
+    let is_projects = |key: &&AgentKey| !is_users_alone(&format!("agents.reviewer.{}", key.name));
+    for key in AGENT_KEYS.iter().filter(is_projects) {
         text.push('\n');
         for line in folded(&format!("{} Takes: {}.", key.summary, key.takes.replace('`', ""))) {
             let _ = writeln!(text, "# {line}");
@@ -99,6 +100,6 @@ mod tests {
         let (assignments, faults) = parse(&bare.join("\n"), project.path(), &trust);
         assert_eq!(faults, []);
         let users = KEYS.iter().filter(|key| is_users_alone(key.name)).count();
-        assert_eq!((assignments.len(), users), (KEYS.len() - users, 16));
+        assert_eq!((assignments.len(), users), (KEYS.len() - users, 19));
     }
 }

@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use repertoire::SessionOptions;
 use repertoire::provider::fs::ScanLimits;
 use repertoire_model::{RuleId, Severity};
+use repertoire_server::INSTRUCTIONS_TOKENS;
 
 /// What to do about a project's file that asks for too much.
 const HELP: &str = "put it in your user configuration instead";
@@ -19,16 +20,17 @@ const GUARDED_RULES: [RuleId; 5] = [
     RuleId::NameTool,
 ];
 
-/// Start the keys that are the user's alone: what is noted down about a user, what agents are kept from, and what the
-/// user's own programs call the tools.
-const USERS_TABLES: [&str; 4] = ["events.", "scope.", "tools.names.", "tools.args."];
+/// Start the keys that are the user's alone: what is noted down about a user, what agents are kept from, what the
+/// user's own programs call the tools, and who may reach the user's server.
+const USERS_TABLES: [&str; 5] = ["events.", "scope.", "tools.names.", "tools.args.", "http."];
 
 /// The single keys that are the user's alone: whether a model is told that it has instructions which it may have lost.
 const USERS_KEYS: [&str; 1] = ["load.reload"];
 
 /// Returns whether only the user's configuration may have the key `name`.
 pub(crate) fn is_users_alone(name: &str) -> bool {
-    USERS_KEYS.contains(&name) || USERS_TABLES.iter().any(|table| name.starts_with(table))
+    let is_token = name.starts_with("agents.") && name.ends_with(".token_file");
+    is_token || USERS_KEYS.contains(&name) || USERS_TABLES.iter().any(|table| name.starts_with(table))
 }
 
 /// Returns the most that a project's file may give the key `name`, where that is bounded: its default.
@@ -41,6 +43,7 @@ fn most(name: &str) -> Option<usize> {
         "read.max_bytes" => Some(session.read_bytes),
         "tools.enum_limit" => Some(session.enum_limit),
         "load.soft_limit_tokens" => Some(session.soft_limit),
+        "mcp.instructions_budget" => Some(INSTRUCTIONS_TOKENS),
         _ => None,
     }
 }
@@ -131,6 +134,9 @@ mod tests {
             ("tools.names.load", true),
             ("tools.args.path", true),
             ("load.reload", true),
+            ("http.allow_origins", true),
+            ("agents.a.token_file", true),
+            ("mcp.tools", false),
             ("tools.unload", false),
             ("load.location", false),
             ("catalog.format", false),
@@ -138,7 +144,13 @@ mod tests {
             assert_eq!(project.objection_to_key(name).is_some(), expect, "{name}");
             assert_eq!(Trust::Whole.objection_to_key(name), None);
         }
-        for name in ["requires.max_tokens", "read.max_bytes", "tools.enum_limit", "load.soft_limit_tokens"] {
+        for name in [
+            "requires.max_tokens",
+            "read.max_bytes",
+            "tools.enum_limit",
+            "load.soft_limit_tokens",
+            "mcp.instructions_budget",
+        ] {
             let most = most(name).unwrap();
             assert_eq!(project.objection_to_number(name, most), None, "{name}");
             assert!(project.objection_to_number(name, most + 1).is_some(), "{name}");

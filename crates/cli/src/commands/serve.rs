@@ -1,0 +1,125 @@
+//! `rep serve`: the skills for MCP clients.
+
+mod address;
+mod notices;
+mod tokens;
+
+use std::path::PathBuf;
+
+use clap::Args;
+use repertoire::Registry;
+use repertoire_server::http::{HttpOptions, Limits, Token};
+use repertoire_server::{Notices, ResultForm, Server, ServerOptions, Stop, Switch};
+
+use self::address::DEFAULT;
+use self::notices::Teller;
+use crate::cli::agent_names;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::Ui;
+use crate::wire::Context;
+
+/// Serves the skills to MCP clients, over standard input and output or over HTTP
+///
+/// Clients that know the Skills extension get skills with digests; all others get tools to load skills and to read their
+/// files, and a catalog in the server's instructions. docs/guides/serving-mcp.md tells how to connect clients.
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("transport").required(true))]
+pub(crate) struct ServeArgs {
+    /// Serve standard input and output, as clients that start the server themselves expect
+    #[arg(long, group = "transport")]
+    stdio: bool,
+    /// Serve HTTP at this address, MCP at /mcp; port 0 for any that is free
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = DEFAULT, group = "transport")]
+    http: Option<String>,
+    /// Serve what this agent of the configuration may see
+    #[arg(long, value_name = "NAME", add = agent_names())]
+    agent: Option<String>,
+    /// How results of tools are written
+    #[arg(long, value_name = "HOW", value_parser = ResultForm::ALL.map(ResultForm::as_str))]
+    result: Option<String>,
+    /// Offer no tools
+    #[arg(long)]
+    no_tools: bool,
+    /// Do not offer the Skills extension
+    #[arg(long)]
+    no_extension: bool,
+    /// Ask HTTP clients for the token in this file; an address that others can reach needs one
+    #[arg(long, value_name = "FILE", conflicts_with = "stdio", value_hint = clap::ValueHint::FilePath)]
+    token_file: Option<PathBuf>,
+    /// Let pages of this origin talk to the HTTP server, as in https://app.example.com
+    #[arg(long, value_name = "ORIGIN", conflicts_with = "stdio")]
+    allow_origin: Vec<String>,
+    /// Let the HTTP server go by this name, as in skills.example.com
+    #[arg(long, value_name = "HOST", conflicts_with = "stdio")]
+    allow_host: Vec<String>,
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Exit, CliError> {
+    ui.flush()?;
+    // What is wrong with the command line is told before anything is read.
+    let http = args.http.as_deref().map(|address| http_options(context, args, address)).transpose()?;
+    let options = options(context, args);
+    let registry = open(context, args, &options, http.as_ref())?;
+    // Answers need not wait until everything is watched.
+    let _watcher = context.follow(&registry);
+    let server = Server::new(registry, options);
+    let stop = Stop::new();
+    let interrupted = stop.clone();
+    ctrlc::set_handler(move || interrupted.stop())
+        .map_err(|error| CliError::usage("cannot be told of an interruption").because(error))?;
+    match http {
+        None => server.serve_stdio_blocking(args.agent.as_deref(), &stop)?,
+        Some(http) => {
+            let bound = server.bind_http(http)?;
+            let skills = server.registry().snapshot().active().count();
+            writeln!(ui.err(), "rep: serving {skills} skills at http://{}/mcp", bound.address())?;
+            ui.flush()?;
+            bound.serve_blocking(&stop)?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn open(
+    context: &Context,
+    args: &ServeArgs,
+    options: &ServerOptions,
+    http: Option<&HttpOptions>,
+) -> Result<Registry, CliError> {
+    let tokens = http.into_iter().flat_map(|http| &http.tokens);
+    let mut needed: Vec<&str> = tokens.filter_map(|token| token.agent.as_deref()).collect();
+    needed.extend(args.agent.as_deref());
+    context.registry(options.session_options(context.session_options(None)), &needed)
+}
+
+/// Returns what the flags and the configuration say about MCP.
+fn options(context: &Context, args: &ServeArgs) -> ServerOptions {
+    let settings = &context.settings;
+    let teller = Teller::default();
+    let switch = |is_on: bool| if is_on { Switch::On } else { Switch::Off };
+    ServerOptions {
+        tools: switch(settings.mcp_tools && !args.no_tools),
+        extension: switch(settings.mcp_extension && !args.no_extension),
+        result: args.result.as_deref().and_then(ResultForm::parse).unwrap_or(settings.mcp_result),
+        instructions_tokens: settings.mcp_instructions,
+        notices: Notices::new(move |notice| teller.tell(notice)),
+        ..ServerOptions::default()
+    }
+}
+
+/// Returns what the flags, the configuration and the environment say about HTTP.
+fn http_options(context: &Context, args: &ServeArgs, address: &str) -> Result<HttpOptions, CliError> {
+    let settings = &context.settings;
+    let both = |flags: &[String], settings: &[String]| [flags, settings].concat();
+    let tokens: Vec<Token> = tokens::read(context, args.token_file.as_deref(), args.agent.as_deref())?;
+    Ok(HttpOptions {
+        address: address::parse(address)?,
+        allowed_hosts: both(&args.allow_host, &settings.http_hosts),
+        allowed_origins: both(&args.allow_origin, &settings.http_origins),
+        agent: args.agent.clone(),
+        tokens,
+        limits: Limits { connections: settings.http_connections, ..Limits::default() },
+    })
+}

@@ -1,0 +1,43 @@
+//! The tokens of an HTTP server: from files and from the environment, never from a command line or a project.
+
+use std::path::Path;
+
+use repertoire_server::http::Token;
+
+use crate::env::HTTP_TOKEN;
+use crate::error::CliError;
+use crate::regular_file;
+use crate::wire::Context;
+
+/// The most bytes of a file with a token.
+const MAX_BYTES: u64 = 8 * 1024;
+
+/// Returns the tokens: the one of `file` and of the environment, for `agent`, and those of the agents of the configuration.
+pub(super) fn read(
+    context: &Context,
+    file: Option<&Path>,
+    agent: Option<&str>,
+) -> Result<Vec<Token>, CliError> {
+    let mut tokens = Vec::new();
+    let agent = agent.map(str::to_owned);
+    if let Some(file) = file {
+        tokens.push(from_file(&context.env.working_directory().join(file), agent.clone())?);
+    }
+    if let Some(value) = context.env.get(HTTP_TOKEN) {
+        tokens.push(Token::new(&value.to_string_lossy(), agent, HTTP_TOKEN)?);
+    }
+    for (name, configured) in &context.settings.agents {
+        if let Some(file) = &configured.token_file {
+            tokens.push(from_file(&file.path, Some(name.clone()))?);
+        }
+    }
+    Ok(tokens)
+}
+
+fn from_file(path: &Path, agent: Option<String>) -> Result<Token, CliError> {
+    let about = || format!("cannot read the token in {}", path.display());
+    let bytes =
+        regular_file::read(path, MAX_BYTES).map_err(|error| CliError::usage(about()).because(error))?;
+    let text = String::from_utf8(bytes).map_err(|error| CliError::usage(about()).because(error))?;
+    Ok(Token::new(&text, agent, &format!("in {}", path.display()))?)
+}

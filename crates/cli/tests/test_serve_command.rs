@@ -1,0 +1,220 @@
+//! `rep serve`, through the binary.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, ChildStderr, Stdio};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Sandbox, assert_run, skill};
+
+/// Returns what `rep serve --stdio` answers to these messages, in the order of their ids.
+fn answers(sandbox: &Sandbox, flags: &[&str], messages: &[Value]) -> Vec<Value> {
+    let arguments: Vec<&str> = ["serve", "--stdio"].iter().chain(flags).copied().collect();
+    let mut child = sandbox
+        .command(&arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    for message in messages {
+        writeln!(input, "{message}").unwrap();
+    }
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    // Nothing but the protocol is on standard output.
+    let mut answers: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    answers.sort_by_key(|answer| answer["id"].as_i64());
+    answers
+}
+
+fn initialize() -> Value {
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}});
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params})
+}
+
+fn request(id: u64, method: &str, params: Value) -> Value {
+    json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+}
+
+#[test]
+fn a_client_that_starts_the_server_itself() {
+    let sandbox = Sandbox::with_skills();
+    let load = json!({"name": "load_skill", "arguments": {"name": "alpha"}});
+    let messages = [initialize(), request(2, "tools/call", load), request(3, "skills/list", json!({}))];
+    let answers = answers(&sandbox, &[], &messages);
+    assert!(answers[0]["result"]["instructions"].as_str().unwrap().contains("alpha"));
+    assert!(answers[1]["result"]["content"][0]["text"].as_str().unwrap().contains("Do alpha."));
+    assert_eq!(answers[2]["result"]["skills"].as_array().unwrap().len(), 2);
+    assert_eq!(answers.len(), 3);
+}
+
+#[test]
+fn flags_and_keys_say_what_is_offered_and_to_whom() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("repertoire.toml", "mcp.sep2640 = false\n[agents.narrow]\nskills.allow = [\"beta\"]\n");
+    let load = json!({"name": "load_skill", "arguments": {"name": "beta"}});
+    let messages = [initialize(), request(2, "skills/list", json!({})), request(3, "tools/call", load)];
+    let found = answers(&sandbox, &["--agent", "narrow", "--result", "json"], &messages);
+    let instructions = found[0]["result"]["instructions"].as_str().unwrap();
+    assert!(instructions.contains("beta") && !instructions.contains("alpha"));
+    assert_eq!(found[1]["error"]["code"], -32601);
+    assert_eq!(found[2]["result"]["structuredContent"]["name"], "beta");
+    let found = answers(&sandbox, &["--no-tools"], &[initialize()]);
+    assert_eq!(found[0]["result"]["capabilities"], json!({"prompts": {"listChanged": true}}));
+}
+
+#[test]
+fn what_is_not_published_is_told_on_standard_error() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(
+        ".agents/skills/sloppy/SKILL.md",
+        skill("sloppy", "# Sloppy\n").replace("---\n# ", "metadata:\n  version: 1.0\n---\n# "),
+    );
+    let mut child = sandbox
+        .command(&["serve", "--stdio"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    writeln!(input, "{}\n{}", initialize(), request(2, "skills/list", json!({}))).unwrap();
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.contains("`sloppy` is not on skills/list") && told.contains("[metadata-values]"), "{told}");
+}
+
+#[test]
+fn what_cannot_be_served_is_told_at_once() {
+    let sandbox = Sandbox::with_skills();
+    assert_run!(sandbox.run(&["serve", "--http", "0.0.0.0:0"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: 0.0.0.0:0 can be reached by others, and there is no token
+    hint: listen on 127.0.0.1, or give a token with --token-file or REPERTOIRE_HTTP_TOKEN
+    "#);
+    assert_run!(sandbox.run(&["serve", "--http", "nowhere"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: `nowhere` is no address to listen on
+    hint: write 127.0.0.1:7437, [::1]:7437, localhost:7437, or a port alone
+    "#);
+    assert_run!(sandbox.run(&["serve", "--stdio", "--agent", "nobody"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: there is no agent `nobody`
+    hint: no agents are configured; `[agents.NAME]` in repertoire.toml defines one
+    "#);
+    assert_run!(sandbox.run(&["serve", "--http", "0", "--token-file", "nope"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: cannot read the token in [DIR]/project/nope
+      because: No such file or directory (os error 2)
+    "#);
+    sandbox.write("token", "short\n");
+    assert_run!(sandbox.run(&["serve", "--http", "0", "--token-file", "token"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: the token in [DIR]/project/token cannot be used
+    hint: use 16 to 4096 letters, digits and - . _ ~ + / =
+    "#);
+    assert_run!(sandbox.run(&["serve", "--http", "0", "--allow-origin", "*"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: `*` is neither an origin nor a host
+    hint: write an origin as https://app.example.com, a host as example.com:8080
+    "#);
+    assert_eq!(sandbox.run(&["serve"]).code, 2);
+    assert_eq!(sandbox.run(&["serve", "--stdio", "--http"]).code, 2);
+    assert_eq!(sandbox.run(&["serve", "--stdio", "--token-file", "token"]).code, 2);
+}
+
+#[test]
+fn a_project_may_not_say_who_reaches_the_server() {
+    let sandbox = Sandbox::with_skills();
+    for line in ["http.allow_origins = [\"http://evil.test\"]", "[agents.a]\ntoken_file = \"x\""] {
+        sandbox.write("repertoire.toml", line);
+        let run = sandbox.run(&["list"]);
+        assert!(run.code == 2 && run.stderr.contains("a project's file may not have"), "{}", run.stderr);
+    }
+}
+
+/// A running server.
+struct Serving {
+    child: Child,
+    address: String,
+    _stderr: BufReader<ChildStderr>,
+}
+
+impl Serving {
+    fn start(sandbox: &Sandbox, flags: &[&str]) -> Self {
+        let arguments: Vec<&str> = ["serve", "--http", "0"].iter().chain(flags).copied().collect();
+        let mut child =
+            sandbox.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        stderr.read_line(&mut line).unwrap();
+        let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next()).unwrap();
+        Self { child, address: address.to_owned(), _stderr: stderr }
+    }
+
+    fn get(&self, path: &str, headers: &str) -> String {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+        write!(stream, "GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n{headers}\r\n", self.address)
+            .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_server_that_many_clients_reach() {
+    let mut sandbox = Sandbox::with_skills();
+    sandbox.set("REPERTOIRE_HTTP_TOKEN", "everything-0123456789");
+    sandbox.write("../home/secret", "narrow-0123456789abc\n");
+    sandbox.write(
+        "../home/.config/repertoire/config.toml",
+        "[agents.narrow]\nskills.allow = [\"beta\"]\ntoken_file = \"../../secret\"\n",
+    );
+    let serving = Serving::start(&sandbox, &[]);
+    assert!(serving.get("/readyz", "").starts_with("HTTP/1.1 200"));
+    let index = "/.well-known/agent-skills/index.json";
+    assert!(serving.get(index, "").starts_with("HTTP/1.1 401"));
+    let all = serving.get(index, "Authorization: Bearer everything-0123456789\r\n");
+    assert!(all.contains("alpha") && all.contains("beta"), "{all}");
+    let narrow = serving.get(index, "Authorization: Bearer narrow-0123456789abc\r\n");
+    assert!(!narrow.contains("alpha") && narrow.contains("beta"), "{narrow}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_server_that_is_terminated_ends_well() {
+    let sandbox = Sandbox::with_skills();
+    let mut serving = Serving::start(&sandbox, &[]);
+    assert!(serving.get("/healthz", "").starts_with("HTTP/1.1 200"));
+    let process = rustix::process::Pid::from_child(&serving.child);
+    rustix::process::kill_process(process, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(serving.child.wait().unwrap().code(), Some(0));
+}

@@ -1,0 +1,120 @@
+//! What a served library says of a skill: the text, the files with their digests, and what keeps it from being served.
+
+use std::path::Path;
+
+use repertoire_model::validate::{BundleCheck, BundleFacts, Reporter};
+use repertoire_model::{Bundle, Diagnostic, Digest, Document, Policy, RuleId, Severity, Source};
+
+use super::{Entry, Registry, requires};
+use crate::provider::OpenedSkill;
+use crate::{Error, ErrorKind};
+
+/// How often a skill that changes while it is read is read again.
+const ATTEMPTS: usize = 3;
+
+/// A skill as clients of a served library see it.
+#[derive(Debug, Clone)]
+pub struct Publication {
+    /// Its `SKILL.md`, taken apart.
+    pub document: Document,
+    /// The whole of its `SKILL.md`; one of the files of the bundle.
+    pub text: String,
+    /// Its files; none where there are too many or too large ones.
+    pub bundle: Bundle,
+    /// What keeps it from being served; empty for a skill that strict clients accept.
+    pub objections: Vec<Diagnostic>,
+}
+
+impl Registry {
+    /// Returns the skill as clients of a served library see it, and what keeps it from being served.
+    ///
+    /// Text and bundle belong together: the digest of the `SKILL.md` in the bundle is that of the text. The rules are those of
+    /// `rep check --publish`.
+    pub async fn publication(&self, entry: &Entry) -> Result<Publication, Error> {
+        let policy = self.policy().clone().for_publishing();
+        let mut attempt = 1;
+        loop {
+            let opened = self.open_skill(entry).await?;
+            let bundle = match self.bundle(entry).await {
+                Ok(bundle) => Some(bundle),
+                Err(error) if error.kind() == ErrorKind::TooLarge => None,
+                Err(error) => return Err(error),
+            };
+            let manifest = Digest::of(opened.skill.text.as_bytes());
+            let is_whole = |bundle: &Bundle| {
+                let mut files = bundle.files().iter();
+                files.any(|file| file.path.as_str() == entry.manifest_file && file.digest == manifest)
+            };
+            let is_settled = bundle.as_ref().is_none_or(is_whole);
+            if is_settled || attempt == ATTEMPTS {
+                let mut objections = self.objections(entry, &opened, &policy);
+                if !is_settled {
+                    objections.extend(unsettled(&policy));
+                } else if bundle.is_none() && objections.is_empty() {
+                    objections.extend(too_large(&policy));
+                }
+                let OpenedSkill { skill, .. } = opened;
+                let bundle = bundle.unwrap_or_else(|| Bundle::new(Vec::new()));
+                return Ok(Publication { document: skill.document, text: skill.text, bundle, objections });
+            }
+            attempt += 1;
+        }
+    }
+
+    /// Returns what strict clients would not accept of the skill.
+    fn objections(&self, entry: &Entry, opened: &OpenedSkill, policy: &Policy) -> Vec<Diagnostic> {
+        let skill = &opened.skill;
+        let directory = directory_of(entry);
+        let source = Source {
+            bytes: skill.text.as_bytes(),
+            directory: directory.as_deref(),
+            file_name: &entry.manifest_file,
+        };
+        let document = Document::parse(source, policy);
+        let facts = BundleFacts {
+            document: &document,
+            text: &skill.text,
+            manifest_file: &entry.manifest_file,
+            files: &opened.files.files,
+        };
+        let mut found = BundleCheck::new(facts, policy).finish();
+        found.extend(requires::check(entry, &self.snapshot(), policy));
+        // What only whoever read the files can know of: links, special files, a version that is no longer on disk.
+        let seen = skill.document.diagnostics.iter().chain(&opened.files.problems);
+        let is_told = |rule: RuleId| document.diagnostics.iter().any(|diagnostic| diagnostic.rule == rule);
+        let seen = seen.filter(|diagnostic| !is_told(diagnostic.rule));
+        found.extend(seen.filter_map(|diagnostic| {
+            Some(Diagnostic { severity: policy.severity(diagnostic.rule)?, ..diagnostic.clone() })
+        }));
+        let mut objections = document.diagnostics;
+        objections.extend(found);
+        objections.retain(|diagnostic| diagnostic.severity == Severity::Error);
+        objections
+    }
+}
+
+/// Returns the name of the directory that the skill stands in, where it stands in one.
+fn directory_of(entry: &Entry) -> Option<String> {
+    let resolved = entry.identity.as_deref()?;
+    let name = |path: &str| Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
+    name(&entry.path).or_else(|| name(resolved))
+}
+
+fn unsettled(policy: &Policy) -> Vec<Diagnostic> {
+    let mut reporter = Reporter::new(policy);
+    reporter
+        .report(
+            RuleId::FileUnreadable,
+            "SKILL.md is not what is in force; it is broken or keeps changing".to_owned(),
+        )
+        .help("mend it, or wait until it is written");
+    reporter.finish()
+}
+
+fn too_large(policy: &Policy) -> Vec<Diagnostic> {
+    let mut reporter = Reporter::new(policy);
+    reporter
+        .report(RuleId::FileCount, "the skill has more or larger files than are looked at".to_owned())
+        .help("leave out what an agent does not need");
+    reporter.finish()
+}

@@ -1,0 +1,208 @@
+//! What one agent, or everybody, is served.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use repertoire::{Agent, Entry, Session, Snapshot, State};
+use repertoire_model::catalog::{CatalogOptions, OverBudget, Tokenizer};
+use tokio::sync::{Semaphore, watch};
+
+use crate::server::Shared;
+use crate::shelf::{Renewal, Standing};
+use crate::{Error, ServerOptions};
+
+/// The most calls of one audience that run at a time; others wait.
+const MAX_CALLS: usize = 64;
+
+/// Where a catalog has more than half a skill per token, not even the names fit.
+const LEAST_TOKENS_PER_SKILL: usize = 2;
+
+/// How often each list changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Epochs {
+    pub(crate) tools: u64,
+    pub(crate) prompts: u64,
+    pub(crate) resources: u64,
+}
+
+/// What one agent, or everybody, is served.
+pub(crate) struct Audience {
+    pub(crate) shared: Arc<Shared>,
+    /// Answers the calls. It is one for all connections: a server sees no transcript to keep account of.
+    pub(crate) session: Session,
+    agent: Option<Agent>,
+    /// The library as it was when clients could first be told of it.
+    opened: Arc<Snapshot>,
+    instructions: Mutex<Option<(u64, Arc<str>)>>,
+    epochs: watch::Sender<Epochs>,
+    pub(crate) calls: Semaphore,
+}
+
+impl Audience {
+    pub(crate) async fn open(shared: Arc<Shared>, agent: Option<&str>) -> Result<Arc<Self>, Error> {
+        let opened = shared.registry.snapshot();
+        let session = shared.registry.session(agent).await?;
+        let agent = session.agent().cloned();
+        Ok(Arc::new(Self {
+            shared,
+            session,
+            agent,
+            opened,
+            instructions: Mutex::default(),
+            epochs: watch::Sender::default(),
+            calls: Semaphore::new(MAX_CALLS),
+        }))
+    }
+
+    pub(crate) fn options(&self) -> &ServerOptions {
+        &self.shared.options
+    }
+
+    /// Returns how often each list changed, to be waited upon.
+    pub(crate) fn epochs(&self) -> watch::Receiver<Epochs> {
+        self.epochs.subscribe()
+    }
+
+    /// Returns whether the skill is one that the audience may know of.
+    pub(crate) fn sees(&self, entry: &Entry) -> bool {
+        self.agent.as_ref().is_none_or(|agent| agent.sees(entry))
+    }
+
+    /// Returns the skills that models are offered, sorted by name.
+    pub(crate) fn offered<'s>(&self, snapshot: &'s Snapshot) -> impl Iterator<Item = &'s Entry> {
+        snapshot.held(|entry| self.sees(entry)).filter(|entry| entry.is_offered())
+    }
+
+    /// Returns the skill called `name`, as far as the audience may know of it.
+    pub(crate) fn find<'s>(&self, snapshot: &'s Snapshot, name: &str) -> Option<&'s Entry> {
+        let entries = snapshot.entries();
+        let start = entries.partition_point(|entry| entry.name().as_str() < name);
+        let mut group = entries[start..].iter().take_while(|entry| entry.name().as_str() == name);
+        group.find(|entry| entry.state != State::Quarantined && self.sees(entry))
+    }
+
+    /// Returns what a skill is to clients of the extension now, and tells those who listen where that is news.
+    pub(crate) async fn current(&self, entry: &Entry) -> Standing {
+        let (standing, renewal) = self.shared.shelf.current(entry).await;
+        self.told(entry, renewal);
+        standing
+    }
+
+    /// Works a skill out anew because its files are not what clients were told, and tells those who listen.
+    pub(crate) async fn renew(&self, entry: &Entry) {
+        let (_, renewal) = self.shared.shelf.renewed(entry).await;
+        self.told(entry, renewal);
+    }
+
+    fn told(&self, entry: &Entry, renewal: Renewal) {
+        if renewal == Renewal::Changed {
+            self.shared.announce(entry);
+        }
+    }
+
+    /// Tells those who listen that resources are not what they were.
+    pub(crate) fn resources_changed(&self) {
+        self.epochs.send_modify(|epochs| epochs.resources += 1);
+    }
+
+    /// Returns the catalog for `instructions`, the same bytes for the same snapshot; empty where there is none.
+    pub(crate) fn instructions(&self) -> Arc<str> {
+        let snapshot = self.shared.registry.snapshot();
+        let mut kept = self.instructions.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*kept {
+            Some((number, text)) if *number == snapshot.number() => Arc::clone(text),
+            _ => {
+                let text: Arc<str> = self.write_instructions(&snapshot).into();
+                *kept = Some((snapshot.number(), Arc::clone(&text)));
+                text
+            }
+        }
+    }
+
+    fn write_instructions(&self, snapshot: &Snapshot) -> String {
+        let budget = self.options().instructions_tokens;
+        // Without tools there is nothing that the text could tell a model to call.
+        if budget == 0 || !self.options().tools.is_on() {
+            return String::new();
+        }
+        let options = CatalogOptions {
+            budget_tokens: Some(budget),
+            highlight: None,
+            // An exact count would take most of the time to the first answer, and most of the memory.
+            tokenizer: Tokenizer::Chars4,
+            ..self.session.options().catalog_options()
+        };
+        let write = |over_budget| {
+            let options = CatalogOptions { over_budget, ..options.clone() };
+            let catalog = match &self.agent {
+                Some(agent) => snapshot.catalog_for(agent, &options),
+                None => snapshot.catalog(&options),
+            };
+            catalog.ok()
+        };
+        let fits = self.offered(snapshot).count() <= budget / LEAST_TOKENS_PER_SKILL;
+        let listed = fits.then(|| write(OverBudget::Tiers)).flatten();
+        let listed = listed.filter(|catalog| !catalog.report.over_budget);
+        listed.or_else(|| write(OverBudget::SearchOnly)).map(|catalog| catalog.text).unwrap_or_default()
+    }
+
+    /// Follows the library for as long as it is polled, and tells those who listen what changed.
+    pub(crate) async fn follow(self: Arc<Self>) {
+        let registry = &self.shared.registry;
+        let mut changes = registry.subscribe();
+        // What changed since the audience was opened is told of too.
+        let (mut tools, mut snapshot) = (self.session.tools(), Arc::clone(&self.opened));
+        loop {
+            self.session.refresh().await;
+            let (new_tools, newest) = (self.session.tools(), registry.snapshot());
+            let is_of_tools = self.options().tools.is_on() && tools != new_tools;
+            let is_of_prompts = self.prompts_differ(&snapshot, &newest);
+            let is_of_resources = self.options().extension.is_on() && self.skills_differ(&snapshot, &newest);
+            (tools, snapshot) = (new_tools, newest);
+            self.shared.shelf.prune(&snapshot);
+            self.epochs.send_if_modified(|epochs| {
+                epochs.tools += u64::from(is_of_tools);
+                epochs.prompts += u64::from(is_of_prompts);
+                epochs.resources += u64::from(is_of_resources);
+                is_of_tools || is_of_prompts || is_of_resources
+            });
+            changes.next().await;
+        }
+    }
+
+    fn prompts_differ(&self, before: &Snapshot, after: &Snapshot) -> bool {
+        let listed = |entry: &Entry| (entry.name().clone(), entry.document.description.clone());
+        !self.invocable(before).map(listed).eq(self.invocable(after).map(listed))
+    }
+
+    fn skills_differ(&self, before: &Snapshot, after: &Snapshot) -> bool {
+        let is_same = |a: &Entry, b: &Entry| {
+            Arc::ptr_eq(&a.document, &b.document) || (a.source == b.source && a.document == b.document)
+        };
+        !self.offered(before).eq_by_entries(self.offered(after), is_same)
+    }
+
+    /// Returns the skills that people may invoke, sorted by name.
+    pub(crate) fn invocable<'s>(&self, snapshot: &'s Snapshot) -> impl Iterator<Item = &'s Entry> {
+        let is_invocable = |entry: &&Entry| entry.document.manifest.user_invocable != Some(false);
+        snapshot.held(|entry| self.sees(entry)).filter(is_invocable)
+    }
+}
+
+/// Compares sequences of skills; the like of it in the standard library is not stable yet.
+trait EqByEntries<'s>: Iterator<Item = &'s Entry> + Sized {
+    fn eq_by_entries(
+        mut self,
+        mut others: impl Iterator<Item = &'s Entry>,
+        is_same: impl Fn(&Entry, &Entry) -> bool,
+    ) -> bool {
+        loop {
+            match (self.next(), others.next()) {
+                (None, None) => return true,
+                (Some(a), Some(b)) if is_same(a, b) => {}
+                _ => return false,
+            }
+        }
+    }
+}
+
+impl<'s, I: Iterator<Item = &'s Entry>> EqByEntries<'s> for I {}

@@ -1,0 +1,105 @@
+//! The one error of this crate.
+
+use std::fmt;
+
+/// Something about serving that could not be done.
+#[derive(Debug)]
+pub struct Error {
+    kind: ErrorKind,
+    subject: Option<String>,
+    source: Option<Box<dyn std::error::Error + Send + Sync>>,
+}
+
+/// What went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The library or one of its agents is not as it should be; the source says how.
+    Library,
+    /// Nobody can listen at this address.
+    Address,
+    /// An address that others can reach needs a token.
+    TokenNeeded,
+    /// A token is none that can be sent in a header.
+    BadToken,
+    /// An origin or a host is none that a browser sends.
+    BadOrigin,
+    /// The operating system reported an error.
+    Io,
+}
+
+impl Error {
+    /// Returns an error of `kind` about nothing in particular.
+    pub(crate) fn new(kind: ErrorKind) -> Self {
+        Self { kind, subject: None, source: None }
+    }
+
+    /// Returns this error about `subject`.
+    pub(crate) fn about(mut self, subject: impl Into<String>) -> Self {
+        self.subject = Some(subject.into());
+        self
+    }
+
+    /// Returns this error with the one that caused it.
+    pub(crate) fn because(mut self, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// Returns what went wrong.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// Returns the address, token or origin it is about.
+    pub fn subject(&self) -> Option<&str> {
+        self.subject.as_deref()
+    }
+
+    /// Returns what to do about it.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self.kind {
+            ErrorKind::TokenNeeded => {
+                Some("listen on 127.0.0.1, or give a token with --token-file or REPERTOIRE_HTTP_TOKEN")
+            }
+            ErrorKind::BadToken => Some("use 16 to 4096 letters, digits and - . _ ~ + / ="),
+            ErrorKind::BadOrigin => {
+                Some("write an origin as https://app.example.com, a host as example.com:8080")
+            }
+            ErrorKind::Address => Some("choose another port, or 0 for any that is free"),
+            ErrorKind::Library | ErrorKind::Io => None,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let subject = self.subject.as_deref().unwrap_or_default();
+        match self.kind {
+            ErrorKind::Library => f.write_str("the library cannot be served"),
+            ErrorKind::Address => write!(f, "cannot listen on {subject}"),
+            ErrorKind::TokenNeeded => write!(f, "{subject} can be reached by others, and there is no token"),
+            ErrorKind::BadToken => write!(f, "the token {subject} cannot be used"),
+            ErrorKind::BadOrigin => write!(f, "`{subject}` is neither an origin nor a host"),
+            ErrorKind::Io => f.write_str("the operating system reported an error"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_deref().map(|source| source as &(dyn std::error::Error + 'static))
+    }
+}
+
+impl From<repertoire::Error> for Error {
+    fn from(error: repertoire::Error) -> Self {
+        Self::new(ErrorKind::Library).because(error)
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(ErrorKind::Io).because(error)
+    }
+}

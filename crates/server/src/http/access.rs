@@ -1,0 +1,97 @@
+//! Who may ask: bearer tokens, each for one agent.
+
+use std::fmt;
+
+use axum::http::{HeaderMap, header};
+use repertoire_model::Digest;
+
+use crate::{Error, ErrorKind};
+
+/// The fewest characters of a token: fewer could be guessed.
+const MIN_CHARS: usize = 16;
+/// The most characters of a token.
+const MAX_CHARS: usize = 4096;
+
+/// A token, and the agent that whoever has it is served as. Only its digest is kept.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token {
+    digest: Digest,
+    /// The agent; none for one that may see everything.
+    pub agent: Option<String>,
+}
+
+impl Token {
+    /// Returns the token written as `text`, called `label` in errors.
+    pub fn new(text: &str, agent: Option<String>, label: &str) -> Result<Self, Error> {
+        let text = text.trim();
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~+/=".contains(&byte);
+        if !(MIN_CHARS..=MAX_CHARS).contains(&text.len()) || !text.bytes().all(is_allowed) {
+            return Err(Error::new(ErrorKind::BadToken).about(label));
+        }
+        Ok(Self { digest: Digest::of(text.as_bytes()), agent })
+    }
+}
+
+impl fmt::Debug for Token {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Token").field("agent", &self.agent).finish_non_exhaustive()
+    }
+}
+
+/// Returns the position of the token that a request carries.
+///
+/// Digests are compared, all of them and to the end, so how long it takes tells nothing about the tokens.
+pub(super) fn bearer(headers: &HeaderMap, tokens: &[Token]) -> Option<usize> {
+    let mut values = headers.get_all(header::AUTHORIZATION).iter();
+    let value = values.next().filter(|_| values.next().is_none())?.as_bytes();
+    let (scheme, token) = value.split_at_checked("Bearer ".len())?;
+    if !scheme.eq_ignore_ascii_case(b"Bearer ") {
+        return None;
+    }
+    let given = Digest::of(token.trim_ascii());
+    let mut found = None;
+    for (index, token) in tokens.iter().enumerate() {
+        let pairs = given.as_bytes().iter().zip(token.digest.as_bytes());
+        if pairs.fold(0, |difference, (a, b)| difference | (a ^ b)) == 0 {
+            found = Some(index);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::http::HeaderValue;
+
+    const ONE: &str = "0123456789abcdef";
+    const TWO: &str = "fedcba9876543210";
+
+    #[test]
+    fn a_request_carries_one_token_in_its_header() {
+        let tokens =
+            [Token::new(ONE, None, "").unwrap(), Token::new(&format!(" {TWO}\n"), None, "").unwrap()];
+        let check = |values: &[&str], expect: Option<usize>| {
+            let mut headers = HeaderMap::new();
+            for value in values {
+                headers.append(header::AUTHORIZATION, HeaderValue::from_str(value).unwrap());
+            }
+            assert_eq!(bearer(&headers, &tokens), expect, "{values:?}");
+        };
+        check(&[&format!("Bearer {ONE}")], Some(0));
+        check(&[&format!("bearer {TWO}")], Some(1));
+        check(&[&format!("Bearer {ONE}"), &format!("Bearer {TWO}")], None);
+        for wrong in ["", "Bearer", "Bearer ", ONE, "Basic 0123456789abcdef", "Bearer 0123456789abcde"] {
+            check(&[wrong], None);
+        }
+        check(&[], None);
+    }
+
+    #[test]
+    fn tokens_that_can_be_guessed_or_not_be_sent_are_refused() {
+        for bad in ["", "short", "0123456789 abcdef", "0123456789abcdeü", &"x".repeat(5000)] {
+            assert_eq!(Token::new(bad, None, "t").unwrap_err().kind(), ErrorKind::BadToken);
+        }
+        assert!(!format!("{:?}", Token::new(ONE, None, "t").unwrap()).contains(ONE));
+    }
+}

@@ -1,0 +1,177 @@
+//! Whether a request was meant for this server: a page elsewhere must not use its visitor's browser to get at the skills.
+
+use std::net::SocketAddr;
+
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+
+use super::options::HttpOptions;
+use crate::{Error, ErrorKind};
+
+/// The names that a machine calls itself by.
+const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// What requests are held against.
+#[derive(Debug)]
+pub(super) struct Guard {
+    /// Lower-case names that are allowed, with or without a port; none where all are.
+    hosts: Option<Vec<String>>,
+    /// Lower-case origins that are allowed.
+    origins: Vec<String>,
+}
+
+/// Why a request is refused.
+pub(super) type Refusal = (StatusCode, &'static str);
+
+impl Guard {
+    /// Returns what `options` ask for, for a server that listens at `bound`.
+    pub(super) fn new(options: &HttpOptions, bound: SocketAddr) -> Result<Self, Error> {
+        let is_local = bound.ip().is_loopback();
+        let lower = |text: &String| text.trim().to_ascii_lowercase();
+        let mut hosts: Vec<String> = options.allowed_hosts.iter().map(lower).collect();
+        let mut origins: Vec<String> = options.allowed_origins.iter().map(lower).collect();
+        let bad = |text: &str| Error::new(ErrorKind::BadOrigin).about(text);
+        if let Some(host) = hosts.iter().find(|host| !is_authority(host)) {
+            return Err(bad(host));
+        }
+        if let Some(origin) = origins.iter().find(|origin| !is_origin(origin)) {
+            return Err(bad(origin));
+        }
+        let own: Vec<String> = match is_local {
+            true => LOOPBACK.map(str::to_owned).to_vec(),
+            false => Vec::new(),
+        };
+        origins.extend(own.iter().map(|name| format!("http://{name}:{}", bound.port())));
+        // Behind an address that others reach a token is asked for, which no page can know.
+        let is_any = !is_local && hosts.is_empty();
+        hosts.extend(own);
+        hosts.push(bound.ip().to_string());
+        Ok(Self { hosts: (!is_any).then_some(hosts), origins })
+    }
+
+    /// Returns why a request is refused, if it is.
+    pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+        let mut hosts = headers.get_all(header::HOST).iter();
+        let host = match (hosts.next(), hosts.next()) {
+            (Some(host), None) => host.to_str().ok(),
+            (None, _) => uri.authority().map(axum::http::uri::Authority::as_str),
+            (Some(_), Some(_)) => None,
+        };
+        let host = host.filter(|host| is_authority(host));
+        let host = host.ok_or((StatusCode::BAD_REQUEST, "the request has no proper Host"))?;
+        if !self.is_allowed_host(&host.to_ascii_lowercase()) {
+            return Err((StatusCode::FORBIDDEN, "this Host is not allowed; --allow-host allows it"));
+        }
+        match headers.get(header::ORIGIN) {
+            None => Ok(()),
+            Some(_) if self.allowed_origin(headers).is_some() => Ok(()),
+            Some(_) => Err((StatusCode::FORBIDDEN, "this Origin is not allowed; --allow-origin allows it")),
+        }
+    }
+
+    /// Returns the origin of the request, if it is allowed.
+    pub(super) fn allowed_origin<'h>(&self, headers: &'h HeaderMap) -> Option<&'h HeaderValue> {
+        let mut values = headers.get_all(header::ORIGIN).iter();
+        let value = values.next().filter(|_| values.next().is_none())?;
+        let origin = value.to_str().ok()?.to_ascii_lowercase();
+        let is_allowed = |allowed: &String| match allowed.strip_suffix(":*") {
+            Some(any_port) => {
+                let rest = origin.strip_prefix(any_port);
+                let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+                rest.is_some_and(|rest| rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port))
+            }
+            None => *allowed == origin,
+        };
+        self.origins.iter().any(is_allowed).then_some(value)
+    }
+
+    fn is_allowed_host(&self, host: &str) -> bool {
+        let Some(hosts) = &self.hosts else { return true };
+        // A port belongs to the name only where the allowed one has a port too.
+        let name = match host.rsplit_once(':') {
+            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+            _ => host,
+        };
+        hosts.iter().any(|allowed| allowed == host || allowed == name)
+    }
+}
+
+fn is_authority(text: &str) -> bool {
+    !text.is_empty() && !text.contains('@') && text.parse::<axum::http::uri::Authority>().is_ok()
+}
+
+fn is_origin(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    rest.is_some_and(|rest| is_authority(rest.strip_suffix(":*").unwrap_or(rest)) && !rest.contains('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guard(bound: &str, hosts: &[&str], origins: &[&str]) -> Guard {
+        let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let options = HttpOptions {
+            allowed_hosts: owned(hosts),
+            allowed_origins: owned(origins),
+            ..HttpOptions::default()
+        };
+        Guard::new(&options, bound.parse().unwrap()).unwrap()
+    }
+
+    fn status(guard: &Guard, host: Option<&str>, origin: Option<&str>) -> u16 {
+        let mut headers = HeaderMap::new();
+        headers.extend(host.map(|host| (header::HOST, host.parse().unwrap())));
+        headers.extend(origin.map(|origin| (header::ORIGIN, origin.parse().unwrap())));
+        guard.check(&Uri::from_static("/mcp"), &headers).err().map_or(200, |(status, _)| status.as_u16())
+    }
+
+    #[test]
+    fn a_local_server_goes_by_the_names_of_the_machine() {
+        let guard = guard("127.0.0.1:7437", &["skills.test"], &["http://app.test:*", "https://b.test"]);
+        for host in
+            ["localhost", "LOCALHOST:7437", "127.0.0.1:1", "[::1]:7437", "skills.test", "skills.test:80"]
+        {
+            assert_eq!(status(&guard, Some(host), None), 200, "{host}");
+        }
+        for host in ["evil.test", "localhost.evil.test", "127.0.0.1.evil.test:7437", "0.0.0.0"] {
+            assert_eq!(status(&guard, Some(host), None), 403, "{host}");
+        }
+        for host in [None, Some(""), Some("a b"), Some("user@localhost")] {
+            assert_eq!(status(&guard, host, None), 400, "{host:?}");
+        }
+        for origin in ["http://localhost:7437", "http://app.test", "http://app.test:3000", "https://b.test"] {
+            assert_eq!(status(&guard, Some("localhost"), Some(origin)), 200, "{origin}");
+        }
+        for origin in [
+            "null",
+            "http://evil.test",
+            "http://localhost",
+            "http://localhost:7438",
+            "http://app.test.evil.test",
+            "https://b.test:8443",
+            "http://app.test:80.evil.test",
+            "https://localhost:7437",
+            "",
+        ] {
+            assert_eq!(status(&guard, Some("localhost"), Some(origin)), 403, "{origin}");
+        }
+    }
+
+    #[test]
+    fn behind_a_token_any_name_will_do_unless_some_are_given() {
+        let any = guard("0.0.0.0:80", &[], &[]);
+        assert_eq!(status(&any, Some("skills.example.com"), None), 200);
+        assert_eq!(status(&any, Some("skills.example.com"), Some("http://skills.example.com")), 403);
+        let some = guard("0.0.0.0:80", &["skills.example.com"], &[]);
+        assert_eq!(status(&some, Some("skills.example.com"), None), 200);
+        assert_eq!(status(&some, Some("other.example.com"), None), 403);
+    }
+
+    #[test]
+    fn what_is_no_origin_is_refused_at_once() {
+        for origin in ["*", "app.test", "ftp://x", "http://", "http://x/y", "null"] {
+            let options = HttpOptions { allowed_origins: vec![origin.to_owned()], ..HttpOptions::default() };
+            assert!(Guard::new(&options, options.address).is_err(), "{origin}");
+        }
+    }
+}

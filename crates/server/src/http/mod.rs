@@ -1,0 +1,14 @@
+//! HTTP: MCP at `/mcp`, the well-known index, and whether the server is well.
+
+mod options;
+mod access;
+mod guard;
+mod limits;
+mod health;
+mod endpoint;
+mod router;
+mod serve;
+
+pub use access::Token;
+pub use options::{DEFAULT_ADDRESS, HttpOptions, Limits};
+pub use serve::HttpServer;

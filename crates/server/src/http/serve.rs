@@ -1,0 +1,194 @@
+//! Connections: taken, limited, and ended well.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::endpoint::Endpoint;
+use super::guard::Guard;
+use super::limits::Room;
+use super::options::HttpOptions;
+use super::router::{App, router};
+use crate::{Error, ErrorKind, Server, Stop};
+
+/// What a connection is told that there is no room for.
+const FULL: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+
+/// How long it waits after the system had no room for a connection.
+const BREATH: Duration = Duration::from_millis(50);
+
+/// How long answers that are written may take to arrive when the server is stopped.
+const FLUSH: Duration = Duration::from_millis(100);
+
+/// How long connections may take to close when the server is stopped.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// A server that has an address and answers nobody yet.
+pub struct HttpServer {
+    server: Server,
+    listener: std::net::TcpListener,
+    address: SocketAddr,
+    options: HttpOptions,
+}
+
+impl Server {
+    /// Takes the address that `options` name.
+    ///
+    /// Fails with [`ErrorKind::TokenNeeded`] where others could reach it and there is no token.
+    pub fn bind_http(&self, options: HttpOptions) -> Result<HttpServer, Error> {
+        let wanted = options.address;
+        if !wanted.ip().is_loopback() && options.tokens.is_empty() {
+            return Err(Error::new(ErrorKind::TokenNeeded).about(wanted.to_string()));
+        }
+        let failed = |error| Error::new(ErrorKind::Address).about(wanted.to_string()).because(error);
+        let listener = std::net::TcpListener::bind(wanted).map_err(failed)?;
+        listener.set_nonblocking(true)?;
+        let address = listener.local_addr()?;
+        Guard::new(&options, address)?;
+        Ok(HttpServer { server: self.clone(), listener, address, options })
+    }
+}
+
+impl HttpServer {
+    /// Returns where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Serves until `stop`, and waits for it.
+    pub fn serve_blocking(self, stop: &Stop) -> Result<(), Error> {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+        let served = runtime.block_on(self.serve(stop));
+        runtime.shutdown_background();
+        served
+    }
+
+    /// Serves until `stop`; calls under way are finished then.
+    pub async fn serve(self, stop: &Stop) -> Result<(), Error> {
+        let closed = CancellationToken::new();
+        let (app, followers) = self.app(stop.token(), &closed).await?;
+        let connections = Connections::new(&self.options, router(Arc::clone(&app)), stop.token().clone());
+        let listener = TcpListener::from_std(self.listener)?;
+        let mut open = connections.take(&listener).await;
+        drop(listener);
+        app.room.idle().await;
+        tokio::time::sleep(FLUSH).await;
+        closed.cancel();
+        let _ = tokio::time::timeout(FAREWELL, async { while open.join_next().await.is_some() {} }).await;
+        open.shutdown().await;
+        drop(followers);
+        Ok(())
+    }
+
+    async fn app(
+        &self,
+        closing: &CancellationToken,
+        closed: &CancellationToken,
+    ) -> Result<(Arc<App>, JoinSet<()>), Error> {
+        let options = &self.options;
+        let mut agents: Vec<Option<String>> =
+            options.tokens.iter().map(|token| token.agent.clone()).collect();
+        if agents.is_empty() {
+            agents.push(options.agent.clone());
+        }
+        let mut followers = JoinSet::new();
+        let mut endpoints: Vec<Arc<Endpoint>> = Vec::with_capacity(agents.len());
+        for (index, agent) in agents.iter().enumerate() {
+            // Several tokens of one agent see the same, and still not each other's conversations.
+            let known = agents[..index].iter().position(|other| other == agent);
+            let audience = match known {
+                Some(known) => Arc::clone(&endpoints[known].audience),
+                None => {
+                    let audience = self.server.audience(agent.as_deref()).await?;
+                    followers.spawn(Arc::clone(&audience).follow());
+                    audience
+                }
+            };
+            endpoints.push(Arc::new(Endpoint::new(audience, &options.limits, closing, closed)));
+        }
+        let app = App {
+            server: self.server.clone(),
+            guard: Guard::new(options, self.address)?,
+            tokens: options.tokens.clone(),
+            endpoints,
+            room: Room::new(options.limits),
+        };
+        Ok((Arc::new(app), followers))
+    }
+}
+
+/// Takes connections.
+struct Connections {
+    builder: http1::Builder,
+    router: axum::Router,
+    room: Arc<Semaphore>,
+    stopping: CancellationToken,
+}
+
+impl Connections {
+    fn new(options: &HttpOptions, router: axum::Router, stopping: CancellationToken) -> Self {
+        let mut builder = http1::Builder::new();
+        builder.timer(TokioTimer::new()).header_read_timeout(options.limits.head_time).half_close(false);
+        Self { builder, router, room: Arc::new(Semaphore::new(options.limits.connections)), stopping }
+    }
+
+    /// Takes connections until the server is stopped, and returns those that are open then.
+    async fn take(&self, listener: &TcpListener) -> JoinSet<()> {
+        let mut open = JoinSet::new();
+        loop {
+            let taken = tokio::select! {
+                taken = listener.accept() => taken,
+                Some(_) = open.join_next(), if !open.is_empty() => continue,
+                () = self.stopping.cancelled() => return open,
+            };
+            match taken {
+                Ok((stream, _)) => self.begin(stream, &mut open),
+                // Too many files are open, or the client is gone already.
+                Err(_) => tokio::time::sleep(BREATH).await,
+            }
+        }
+    }
+
+    fn begin(&self, stream: TcpStream, open: &mut JoinSet<()>) {
+        let _ = stream.set_nodelay(true);
+        let Ok(place) = Arc::clone(&self.room).try_acquire_owned() else {
+            turn_away(stream);
+            return;
+        };
+        let service = TowerToHyperService::new(self.router.clone());
+        let connection = self.builder.serve_connection(TokioIo::new(stream), service);
+        let stopping = self.stopping.clone();
+        open.spawn(async move {
+            let _place = place;
+            let mut connection = std::pin::pin!(connection);
+            tokio::select! {
+                // What goes wrong with a connection is the client's to know.
+                _ = connection.as_mut() => return,
+                () = stopping.cancelled() => connection.as_mut().graceful_shutdown(),
+            }
+            let _ = connection.await;
+        });
+    }
+}
+
+/// Tells a connection that there is no room for it; one that does not listen is not waited for.
+fn turn_away(stream: TcpStream) {
+    tokio::spawn(async move {
+        let mut stream = stream;
+        let told = async {
+            let _ = stream.write_all(FULL).await;
+            let _ = stream.shutdown().await;
+        };
+        let _ = tokio::time::timeout(FAREWELL, told).await;
+    });
+}

@@ -1,0 +1,251 @@
+//! Requests in, results out: what rmcp calls.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use rmcp::model::{
+    CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
+    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsRequestMethod, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SubscriptionFilter,
+};
+use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::era::Era;
+use super::{notify, prompts, resources, skills, tools};
+use crate::audience::Audience;
+
+/// The methods that rmcp takes for unknown ones where their parameters are not as they should be.
+const KNOWN_METHODS: &[&str] = &[
+    "initialize",
+    "ping",
+    "server/discover",
+    "tools/list",
+    "tools/call",
+    "prompts/list",
+    "prompts/get",
+    "resources/list",
+    "resources/read",
+    "resources/templates/list",
+    "subscriptions/listen",
+];
+
+/// Answers one connection, or one request where connections are not kept.
+pub(crate) struct Handler {
+    audience: Arc<Audience>,
+    /// Ends with the handler: those who tell a connection of changes have no other way to know that it is over.
+    ended: CancellationToken,
+    _end: DropGuard,
+}
+
+impl Handler {
+    /// Returns a handler for `audience` that ends its streams with `closing`.
+    pub(crate) fn new(audience: Arc<Audience>, closing: &CancellationToken) -> Self {
+        let ended = closing.child_token();
+        Self { audience, ended: ended.clone(), _end: ended.drop_guard() }
+    }
+
+    fn server_info(&self) -> Implementation {
+        let options = self.audience.options();
+        Implementation::new(options.name.clone(), options.version.clone())
+    }
+
+    fn has_tools(&self) -> bool {
+        self.audience.options().tools.is_on()
+    }
+
+    fn has_extension(&self) -> bool {
+        self.audience.options().extension.is_on()
+    }
+
+    fn capabilities(&self) -> ServerCapabilities {
+        let mut capabilities =
+            ServerCapabilities::builder().enable_prompts().enable_prompts_list_changed().build();
+        if self.has_tools() {
+            capabilities.tools =
+                ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build().tools;
+        }
+        if self.has_extension() {
+            let with_resources =
+                ServerCapabilities::builder().enable_resources().enable_resources_list_changed();
+            capabilities.resources = with_resources.build().resources;
+            capabilities.extensions = Some(skills::capability());
+        }
+        capabilities
+    }
+}
+
+/// Puts into a list what the peer's way to speak asks for.
+macro_rules! stamped {
+    ($self:ident, $era:expr, $result:expr) => {{
+        let (era, mut result): (Era, _) = ($era, $result);
+        result.meta = era.meta(&$self.server_info());
+        result.ttl_ms = era.ttl_ms();
+        result.cache_scope = era.cache_scope();
+        result
+    }};
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let mut info = ServerConfig::new(self.capabilities());
+        info.server_info = self.server_info();
+        let instructions = self.audience.instructions();
+        info.instructions = (!instructions.is_empty()).then(|| instructions.to_string());
+        info
+    }
+
+    fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
+        Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS)
+    }
+
+    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, self.get_info()))
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        if !self.has_tools() {
+            return Err(ErrorData::method_not_found::<ListToolsRequestMethod>());
+        }
+        // They always fit on one page.
+        super::cursor::parse(request.as_ref().and_then(|request| request.cursor.as_deref()))?;
+        let result = ListToolsResult::with_all_items(tools::list(&self.audience));
+        Ok(stamped!(self, Era::of(&context), result))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if !self.has_tools() {
+            return Err(ErrorData::method_not_found::<CallToolRequestMethod>());
+        }
+        let era = Era::of(&context);
+        // Nobody waits for the answer to a call that was cancelled.
+        let mut result = tokio::select! {
+            result = tools::call(&self.audience, request) => result?,
+            () = context.ct.cancelled() => return Err(ErrorData::internal_error("the call was cancelled", None)),
+        };
+        result.meta = era.meta(&self.server_info());
+        Ok(result.into())
+    }
+
+    async fn list_prompts(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let cursor = request.and_then(|request| request.cursor);
+        let result = prompts::list(&self.audience, cursor.as_deref()).await?;
+        Ok(stamped!(self, Era::of(&context), result))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let mut result = prompts::get(&self.audience, request).await?;
+        result.meta = Era::of(&context).meta(&self.server_info());
+        Ok(result.into())
+    }
+
+    async fn list_resources(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        if !self.has_extension() {
+            return Err(ErrorData::method_not_found::<ListResourcesRequestMethod>());
+        }
+        let cursor = request.and_then(|request| request.cursor);
+        let result = resources::list(&self.audience, cursor.as_deref()).await?;
+        Ok(stamped!(self, Era::of(&context), result))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        if !self.has_extension() {
+            return Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>());
+        }
+        super::cursor::parse(request.as_ref().and_then(|request| request.cursor.as_deref()))?;
+        let result = ListResourceTemplatesResult::with_all_items(vec![resources::template()]);
+        Ok(stamped!(self, Era::of(&context), result))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        if !self.has_extension() {
+            return Err(ErrorData::method_not_found::<ReadResourceRequestMethod>());
+        }
+        let result = resources::read(&self.audience, &request.uri).await?;
+        Ok(stamped!(self, Era::of(&context), result).into())
+    }
+
+    async fn complete(
+        &self,
+        _: CompleteRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
+
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        let CustomRequest { method, params, .. } = request;
+        let era = Era::of(&context);
+        let mut result = match method.as_str() {
+            skills::LIST if self.has_extension() => skills::list(&self.audience, params).await?,
+            skills::GET if self.has_extension() => skills::get(&self.audience, params).await?,
+            skills::READ_DIRECTORY if self.has_extension() => {
+                resources::read_directory(&self.audience, params).await?
+            }
+            known if KNOWN_METHODS.contains(&known) => {
+                return Err(ErrorData::invalid_params(format!("bad parameters for {known}"), None));
+            }
+            _ => {
+                let method = repertoire_model::text::shorten(&method, 100);
+                return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
+            }
+        };
+        era.complete(&mut result, &self.server_info());
+        Ok(CustomResult::new(result.into()))
+    }
+
+    fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
+        let mut accepted = requested.clone();
+        // A client that follows the lists learns of changed files by them.
+        accepted.resource_subscriptions = None;
+        Some(accepted)
+    }
+
+    async fn listen(&self, listener: SubscriptionContext) -> Result<(), ErrorData> {
+        notify::tell_listener(listener, self.audience.epochs(), self.ended.clone()).await;
+        Ok(())
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let (epochs, ended) = (self.audience.epochs(), self.ended.clone());
+        tokio::spawn(notify::tell_peer(context.peer, epochs, ended));
+    }
+}

@@ -1,0 +1,55 @@
+//! Media types of files, by the endings of their names.
+
+use repertoire::provider::content;
+
+/// The media type of a directory.
+pub(crate) const DIRECTORY: &str = "inode/directory";
+
+/// The endings of names of files that are no text, or that are told apart further than texts are elsewhere.
+const EXTENSIONS: &[(&str, &str)] = &[
+    ("gif", "image/gif"),
+    ("gz", "application/gzip"),
+    ("jpeg", "image/jpeg"),
+    ("jpg", "image/jpeg"),
+    ("pdf", "application/pdf"),
+    ("png", "image/png"),
+    ("ts", "text/typescript"),
+    ("txt", "text/plain"),
+    ("webp", "image/webp"),
+    ("woff2", "font/woff2"),
+    ("zip", "application/zip"),
+];
+
+/// Returns the media type that a file's name tells; none where it tells nothing.
+pub(crate) fn by_name(path: &str) -> Option<&'static str> {
+    let (_, extension) = path.rsplit('/').next()?.rsplit_once('.')?;
+    let known = EXTENSIONS.iter().find(|(known, _)| extension.eq_ignore_ascii_case(known));
+    let text = || Some(content::media_type(path, b"")).filter(|kind| *kind != "text/plain");
+    known.map(|(_, kind)| *kind).or_else(text)
+}
+
+/// Returns the media type of a file called `path` that holds `bytes`.
+pub(crate) fn of(path: &str, bytes: &[u8]) -> &'static str {
+    by_name(path).unwrap_or_else(|| content::media_type(path, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_tell_what_files_are() {
+        for (path, expect) in [
+            ("SKILL.md", Some("text/markdown")),
+            ("a/b.PNG", Some("image/png")),
+            ("a.txt", Some("text/plain")),
+            ("a.unknown", None),
+            ("Makefile", None),
+            ("x.d/Makefile", None),
+        ] {
+            assert_eq!(by_name(path), expect, "{path}");
+        }
+        assert_eq!(of("Makefile", b"all:\n"), "text/plain");
+        assert_eq!(of("data", b"\0\x01"), "application/octet-stream");
+    }
+}

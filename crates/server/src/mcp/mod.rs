@@ -1,0 +1,20 @@
+//! MCP: one library of skills for every client, through tools, prompts, and the Skills extension.
+
+mod decode;
+mod era;
+mod cursor;
+mod uri;
+mod media_type;
+mod skills;
+mod tools;
+mod prompts;
+mod resources;
+mod notify;
+mod handler;
+mod outstanding;
+pub mod stdio;
+
+pub(crate) use decode::{Decoded, decode};
+pub(crate) use handler::Handler;
+pub(crate) use media_type::by_name as media_type_by_name;
+pub(crate) use uri::encode_path;

@@ -1,0 +1,207 @@
+//! MCP over standard input and output, or any other two streams: one JSON-RPC message per line.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use rmcp::RoleServer;
+use rmcp::model::{ErrorData, JsonRpcMessage};
+use rmcp::service::{RxJsonRpcMessage, ServiceExt as _, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use rmcp::transport::io::stdio_pipes;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use super::Handler;
+use super::decode::{self, Decoded};
+use super::outstanding::Outstanding;
+use crate::{Error, Server, Stop};
+
+/// The longest line that is read; a longer one is answered with an error.
+pub const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
+
+/// How long answers to what was asked before the end of the input may take.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
+
+impl Server {
+    /// Serves standard input and output for the agent called `agent`, or for one that may see everything, until the input
+    /// ends or `stop`.
+    pub fn serve_stdio_blocking(&self, agent: Option<&str>, stop: &Stop) -> Result<(), Error> {
+        // One client, whose calls wait for files elsewhere: one thread is quickest.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let served = runtime.block_on(async {
+            let (reader, writer) = stdio_pipes();
+            self.serve_streams(reader, writer, agent, stop).await
+        });
+        // Whoever still waits for a file or for the terminal must not keep the process.
+        runtime.shutdown_background();
+        served
+    }
+
+    /// Serves the messages of `reader`, answering on `writer`, until the input ends or `stop`.
+    pub async fn serve_streams(
+        &self,
+        reader: impl AsyncRead + Send + Unpin + 'static,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+        agent: Option<&str>,
+        stop: &Stop,
+    ) -> Result<(), Error> {
+        let audience = self.audience(agent).await?;
+        let closing = stop.token().child_token();
+        let follower = tokio::spawn(Arc::clone(&audience).follow());
+        let handler = Handler::new(audience, &closing);
+        let transport = Lines::new(reader, writer, closing);
+        // A client that goes before it said anything has done no wrong.
+        if let Ok(running) = handler.serve(transport).await {
+            let _ = running.waiting().await;
+        }
+        follower.abort();
+        Ok(())
+    }
+}
+
+/// Messages as lines of two streams.
+struct Lines<R, W> {
+    reader: BufReader<R>,
+    line: Vec<u8>,
+    is_skipping: bool,
+    has_begun: bool,
+    writer: Arc<Mutex<W>>,
+    outstanding: Arc<Outstanding>,
+    /// Is cancelled at the end of the input, so that open subscriptions do not keep the server.
+    closing: CancellationToken,
+}
+
+/// What was read.
+enum Line {
+    Whole,
+    TooLong,
+    End,
+}
+
+impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
+    fn new(reader: R, writer: W, closing: CancellationToken) -> Self {
+        Self {
+            reader: BufReader::new(reader),
+            line: Vec::new(),
+            is_skipping: false,
+            has_begun: false,
+            writer: Arc::new(Mutex::new(writer)),
+            outstanding: Arc::default(),
+            closing,
+        }
+    }
+
+    /// Reads the next line; what was read of it so far survives being cancelled.
+    async fn read_line(&mut self) -> Line {
+        loop {
+            let Ok(available) = self.reader.fill_buf().await else { return Line::End };
+            if available.is_empty() {
+                return Line::End;
+            }
+            let end = available.iter().position(|byte| *byte == b'\n');
+            let taken = end.map_or(available.len(), |end| end + 1);
+            if !self.is_skipping && self.line.len() + taken <= MAX_LINE_BYTES {
+                self.line.extend_from_slice(&available[..taken]);
+            } else {
+                self.is_skipping = true;
+                self.line = Vec::new();
+            }
+            self.reader.consume(taken);
+            match (end, self.is_skipping) {
+                (None, _) => {}
+                (Some(_), false) => return Line::Whole,
+                (Some(_), true) => {
+                    self.is_skipping = false;
+                    return Line::TooLong;
+                }
+            }
+        }
+    }
+}
+
+/// Answers a line that is no message.
+async fn refuse<W: AsyncWrite + Unpin>(writer: &Mutex<W>, answer: &Value) -> std::io::Result<()> {
+    write_line(writer, serde_json::to_vec(answer)?).await
+}
+
+async fn write_line<W: AsyncWrite + Unpin>(writer: &Mutex<W>, mut line: Vec<u8>) -> std::io::Result<()> {
+    line.push(b'\n');
+    let mut writer = writer.lock().await;
+    writer.write_all(&line).await?;
+    writer.flush().await
+}
+
+impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer>
+    for Lines<R, W>
+{
+    type Error = std::io::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let (writer, outstanding) = (Arc::clone(&self.writer), Arc::clone(&self.outstanding));
+        async move {
+            let line = serde_json::to_vec(&message)?;
+            let written = write_line(&writer, line).await;
+            outstanding.sent(&message);
+            written
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            let closing = self.closing.clone();
+            // A server that is stopped reads no more, as if the input had ended.
+            let line = tokio::select! {
+                line = self.read_line() => line,
+                () = closing.cancelled() => Line::End,
+            };
+            let refused = match line {
+                Line::End => {
+                    self.closing.cancel();
+                    // What was asked is answered first; subscriptions end by themselves now.
+                    let _ = tokio::time::timeout(LAST_ANSWERS, self.outstanding.all_settled()).await;
+                    return None;
+                }
+                Line::TooLong => {
+                    let message = format!("a message has at most {MAX_LINE_BYTES} bytes");
+                    refuse(
+                        &self.writer,
+                        &decode::error(&Value::Null, ErrorData::invalid_request(message, None)),
+                    )
+                    .await
+                }
+                Line::Whole => {
+                    let decoded = decode::decode(&self.line);
+                    self.line.clear();
+                    match decoded {
+                        Decoded::Message(message) => {
+                            let is_request = matches!(*message, JsonRpcMessage::Request(_));
+                            // Before the first request there is nothing that a notification could be about.
+                            if is_request || self.has_begun {
+                                self.has_begun = true;
+                                self.outstanding.received(&message);
+                                return Some(*message);
+                            }
+                            Ok(())
+                        }
+                        Decoded::Nothing => Ok(()),
+                        Decoded::Refused(answer) => refuse(&self.writer, &answer).await,
+                    }
+                }
+            };
+            if refused.is_err() {
+                self.closing.cancel();
+                return None;
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        self.closing.cancel();
+        self.writer.lock().await.flush().await
+    }
+}

@@ -1,0 +1,64 @@
+//! The tools of a session as MCP has them.
+
+use std::sync::Arc;
+
+use repertoire::tool::Definition;
+use repertoire_model::answer::{Answer, FaultKind};
+use rmcp::ErrorData;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResult, ContentBlock, JsonObject, MetaObject, Tool, ToolAnnotations,
+};
+use serde_json::{Map, Value};
+
+use crate::audience::Audience;
+use crate::options::ResultForm;
+
+/// Keeps a tool from being hidden behind a search for tools.
+const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
+
+/// Returns the tools, sorted by name.
+pub(crate) fn list(audience: &Audience) -> Vec<Tool> {
+    let load = &audience.session.options().names.load;
+    audience.session.tools().iter().map(|definition| tool(definition, load)).collect()
+}
+
+fn tool(definition: &Definition, load: &str) -> Tool {
+    let Definition { name, description, input_schema } = definition;
+    let schema: JsonObject = match input_schema {
+        Value::Object(schema) => schema.clone(),
+        _ => Map::new(),
+    };
+    let mut tool = Tool::new(name.clone(), description.clone(), Arc::new(schema));
+    // All of them only read.
+    let mut annotations = ToolAnnotations::new();
+    annotations.read_only_hint = Some(true);
+    annotations.open_world_hint = Some(false);
+    tool.annotations = Some(annotations);
+    if name == load {
+        tool.meta = Some(MetaObject(Map::from_iter([(ALWAYS_LOAD.to_owned(), Value::Bool(true))])));
+    }
+    tool
+}
+
+/// Answers a call. What is wrong with it is told to the model, unless there is no such tool.
+pub(crate) async fn call(
+    audience: &Audience,
+    request: CallToolRequestParams,
+) -> Result<CallToolResult, ErrorData> {
+    let _turn = audience.calls.acquire().await;
+    let arguments = request.arguments.map_or(Value::Null, Value::Object);
+    let reply = audience.session.call(&request.name, &arguments).await;
+    if let Answer::Fault(fault) = reply.answer()
+        && matches!(fault.kind, FaultKind::UnknownTool { .. } | FaultKind::SkillAsTool)
+    {
+        return Err(ErrorData::invalid_params(reply.text().to_owned(), None));
+    }
+    let content = vec![ContentBlock::text(reply.text())];
+    let mut result =
+        if reply.is_error() { CallToolResult::error(content) } else { CallToolResult::success(content) };
+    if audience.options().result == ResultForm::Json {
+        // The same object twice, as the protocol wants it.
+        result.structured_content = serde_json::from_str(reply.text()).ok();
+    }
+    Ok(result)
+}

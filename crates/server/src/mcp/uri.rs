@@ -1,0 +1,120 @@
+//! `skill://` URIs: the name of a skill, then the path of a file in it.
+
+use repertoire::{SkillName, SkillPath};
+
+/// The scheme, with what separates it.
+const SCHEME: &str = "skill://";
+
+/// A URI taken apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SkillUri {
+    /// The skill.
+    pub(crate) name: SkillName,
+    /// The file or directory in it; none for the skill itself.
+    pub(crate) path: Option<SkillPath>,
+}
+
+impl SkillUri {
+    /// Returns what `uri` names, if it is one of ours and leads nowhere a skill has no files.
+    pub(crate) fn parse(uri: &str) -> Option<Self> {
+        let rest = uri.strip_prefix(SCHEME)?;
+        let (name, path) = match rest.split_once('/') {
+            Some((name, path)) => (name, Some(path)),
+            None => (rest, None),
+        };
+        let name = SkillName::new(name)?;
+        let path = match path {
+            None => None,
+            Some(path) => Some(SkillPath::new(&decode(path)?).ok()?),
+        };
+        Some(Self { name, path })
+    }
+}
+
+/// Returns the URI of the file at `path` of the skill called `name`.
+pub(crate) fn skill_uri(name: &str, path: &str) -> String {
+    format!("{SCHEME}{name}/{}", encode_path(path))
+}
+
+/// Returns `path` with everything but what a path of a URI may hold written as `%XX`.
+pub(crate) fn encode_path(path: &str) -> String {
+    let mut encoded = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => encoded.push(char::from(byte)),
+            b'-' | b'.' | b'_' | b'~' | b'/' => encoded.push(char::from(byte)),
+            b'!' | b'$' | b'&' | b'\'' | b'(' | b')' | b'*' | b'+' | b',' | b';' | b'=' | b':' | b'@' => {
+                encoded.push(char::from(byte));
+            }
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+/// Returns `path` with every `%XX` read; one that stands for a separator is no part of a name.
+fn decode(path: &str) -> Option<String> {
+    if path.contains(['?', '#']) {
+        return None;
+    }
+    let mut decoded = Vec::with_capacity(path.len());
+    let mut bytes = path.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte != b'%' {
+            decoded.push(byte);
+            continue;
+        }
+        let digit = |byte: Option<u8>| char::from(byte?).to_digit(16);
+        let value = u8::try_from(digit(bytes.next())? * 16 + digit(bytes.next())?).ok()?;
+        if value == b'/' || value == 0 {
+            return None;
+        }
+        decoded.push(value);
+    }
+    String::from_utf8(decoded).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_have_uris_that_lead_back() {
+        for path in ["SKILL.md", "references/a b.md", "assets/ü%.png", "x#y[1].txt", "a+b=c&d'(e)!.md"] {
+            let uri = skill_uri("pdf", path);
+            assert!(uri.is_ascii() && !uri.contains([' ', '#', '?', '[']), "{uri}");
+            let parsed = SkillUri::parse(&uri).unwrap();
+            assert_eq!((parsed.name.as_str(), parsed.path.unwrap().as_str()), ("pdf", path));
+        }
+        assert_eq!(SkillUri::parse("skill://pdf").unwrap().path, None);
+    }
+
+    #[test]
+    fn what_leads_elsewhere_is_none() {
+        for uri in [
+            "",
+            "skill:",
+            "skill://",
+            "skill:///SKILL.md",
+            "file:///etc/passwd",
+            "skill://pdf/",
+            "skill://pdf//a",
+            "skill://pdf/../x",
+            "skill://pdf/%2e%2e/x",
+            "skill://pdf/a%2fb",
+            "skill://pdf/a%00",
+            "skill://pdf/%zz",
+            "skill://pdf/a%",
+            "skill://pdf/a\\b",
+            "skill://pdf/a?b",
+            "skill://pdf/a#b",
+            "skill://pdf/%ff",
+            "skill://p/d/./f",
+            "SKILL://pdf/SKILL.md",
+            "skill://../SKILL.md",
+            "skill://a b/SKILL.md",
+        ] {
+            assert_eq!(SkillUri::parse(uri), None, "{uri}");
+        }
+    }
+}

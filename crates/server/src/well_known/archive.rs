@@ -1,0 +1,106 @@
+//! A skill as one file: the same bytes for the same skill, always.
+
+use std::collections::HashMap;
+use std::io::Write as _;
+use std::sync::{Mutex, PoisonError};
+
+use flate2::{Compression, GzBuilder};
+use repertoire::{Entry, LineRange, Registry};
+use repertoire_model::Digest;
+
+use crate::shelf::PublishedSkill;
+
+/// The most digests that are remembered.
+const MAX_REMEMBERED: usize = 100_000;
+
+/// What `mtime`, owner and group of everything in an archive are.
+const NOTHING: u64 = 0;
+
+/// The system that a gzip header names: none in particular.
+const UNKNOWN_SYSTEM: u8 = 255;
+
+/// Digests of archives by the digest of their skill's files, so that an index need not pack everything again.
+#[derive(Default)]
+pub(crate) struct Archives(Mutex<HashMap<Digest, Digest>>);
+
+impl Archives {
+    /// Returns the digest of the archive of `skill`; none where its files are no longer what they were.
+    pub(crate) async fn digest(
+        &self,
+        registry: &Registry,
+        entry: &Entry,
+        skill: &PublishedSkill,
+    ) -> Option<Digest> {
+        let identity = skill.bundle.digest();
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&identity).copied();
+        if known.is_some() {
+            return known;
+        }
+        let digest = Digest::of(&pack(registry, entry, skill).await?);
+        let mut remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if remembered.len() >= MAX_REMEMBERED {
+            remembered.clear();
+        }
+        remembered.insert(identity, digest);
+        Some(digest)
+    }
+}
+
+/// Returns the archive of `skill`: its files at the root, sorted, without times and owners.
+///
+/// None where a file is no longer what clients were told.
+pub(crate) async fn pack(registry: &Registry, entry: &Entry, skill: &PublishedSkill) -> Option<Vec<u8>> {
+    let mut files = Vec::with_capacity(skill.bundle.files().len());
+    for file in skill.bundle.files() {
+        let content = registry.read(entry, &file.path, LineRange::default()).await.ok()?;
+        if Digest::of(&content.bytes) != file.digest {
+            return None;
+        }
+        files.push((file.path.as_str().to_owned(), file.executable, content.bytes));
+    }
+    // Packing is work for a thread of its own: a skill has up to sixteen million bytes.
+    tokio::task::spawn_blocking(move || write(&files)).await.ok()?.ok()
+}
+
+fn write(files: &[(String, bool, Vec<u8>)]) -> std::io::Result<Vec<u8>> {
+    let gzip = GzBuilder::new().mtime(0).operating_system(UNKNOWN_SYSTEM);
+    let mut archive = tar::Builder::new(gzip.write(Vec::new(), Compression::default()));
+    archive.mode(tar::HeaderMode::Deterministic);
+    for (path, is_executable, bytes) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_entry_type(tar::EntryType::Regular);
+        header.set_size(bytes.len() as u64);
+        header.set_mode(if *is_executable { 0o755 } else { 0o644 });
+        header.set_mtime(NOTHING);
+        header.set_uid(NOTHING);
+        header.set_gid(NOTHING);
+        archive.append_data(&mut header, path, bytes.as_slice())?;
+    }
+    let mut gzip = archive.into_inner()?;
+    gzip.flush()?;
+    gzip.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_files_make_the_same_bytes() {
+        let long = format!("references/{}.md", "x".repeat(150));
+        let files = [("SKILL.md".to_owned(), false, b"# A\n".to_vec()), (long.clone(), true, vec![0, 1, 2])];
+        let bytes = write(&files).unwrap();
+        assert_eq!(bytes, write(&files).unwrap());
+        let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(bytes.as_slice()));
+        let read: Vec<(String, u32, u64)> = archive
+            .entries()
+            .unwrap()
+            .map(|entry| {
+                let entry = entry.unwrap();
+                let path = entry.path().unwrap().to_string_lossy().into_owned();
+                (path, entry.header().mode().unwrap(), entry.header().mtime().unwrap())
+            })
+            .collect();
+        assert_eq!(read, [("SKILL.md".to_owned(), 0o644, 0), (long, 0o755, 0)]);
+    }
+}

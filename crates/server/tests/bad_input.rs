@@ -1,0 +1,110 @@
+//! Whatever comes in, the next request is served.
+
+use repertoire_server::mcp::stdio::MAX_LINE_BYTES;
+use serde_json::json;
+
+use crate::world::{Client, World};
+
+#[tokio::test]
+async fn lines_that_are_no_messages() {
+    let world = World::new();
+    let mut client = Client::start(&world.server(), None);
+    // Before the first request a notification is about nothing.
+    client
+        .send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}))
+        .await;
+    client.send(&json!({"jsonrpc": "2.0", "id": 3, "result": {}})).await;
+    let mut refused = async |line: &[u8], code: i64| {
+        client.write(line).await;
+        client.write(b"\n").await;
+        let answer = client.receive().await;
+        assert_eq!(answer["error"]["code"], code, "{}", String::from_utf8_lossy(&line[..line.len().min(80)]));
+    };
+    refused(b"not json", -32700).await;
+    refused(b"\xff\xfe\x00", -32700).await;
+    refused(b"[]", -32600).await;
+    refused(b"{\"jsonrpc\":\"2.0\"}", -32600).await;
+    refused(b"{\"id\":1,\"method\":\"ping\"}", -32600).await;
+    refused(&vec![b'x'; MAX_LINE_BYTES + 1], -32600).await;
+    client.write(b"\n  \r\n").await;
+    client.initialize("2025-11-25").await;
+    assert_eq!(client.request("nope", json!({})).await["error"]["code"], -32601);
+    assert_eq!(client.request("tools/call", json!({"arguments": 7})).await["error"]["code"], -32602);
+    assert_eq!(client.request("resources/read", json!({"uri": 7})).await["error"]["code"], -32602);
+    assert_eq!(client.request("completion/complete", json!({})).await["error"]["code"], -32601);
+    assert!(client.request("tools/list", json!({})).await["result"].is_object());
+    client.end().await;
+}
+
+#[tokio::test]
+async fn a_version_that_is_not_known_and_requests_that_do_not_say_theirs() {
+    let world = World::new();
+    let mut client = Client::start(&world.server(), None);
+    assert_eq!(client.request("tools/list", json!({})).await["error"]["code"], -32602);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2099-01-01",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let answer = client.request("tools/list", json!({"_meta": meta})).await;
+    assert_eq!(answer["error"]["code"], -32022);
+    assert!(answer["error"]["data"]["supported"].is_array(), "{answer}");
+    assert!(client.modern("tools/list", json!({})).await["result"].is_object());
+}
+
+#[tokio::test]
+async fn a_call_that_is_cancelled_leaves_nothing_behind() {
+    let world = World::new();
+    let mut client = Client::start(&world.server(), None);
+    client.initialize("2025-11-25").await;
+    for id in 1000..1100 {
+        let params = json!({"name": "load_skill", "arguments": {"name": "alpha"}});
+        client.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params})).await;
+        client
+            .send(
+                &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}),
+            )
+            .await;
+    }
+    client
+        .send(
+            &json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": "none"}}),
+        )
+        .await;
+    assert!(client.request("tools/list", json!({})).await["result"].is_object());
+    client.end().await;
+}
+
+#[tokio::test]
+async fn an_input_that_ends_early_is_no_error() {
+    let world = World::new();
+    let server = world.server();
+    Client::start(&server, None).end().await;
+    let mut client = Client::start(&server, None);
+    client.write(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initi").await;
+    client.end().await;
+}
+
+#[tokio::test]
+async fn what_was_asked_before_the_end_is_answered() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let world = World::new();
+    let server = world.server();
+    let (mut ours, theirs) = tokio::io::duplex(1024 * 1024);
+    let (reader, writer) = tokio::io::split(theirs);
+    let task = tokio::spawn(async move {
+        server.serve_streams(reader, writer, None, &repertoire_server::Stop::new()).await.unwrap();
+    });
+    let meta = crate::world::with_meta(json!({"notifications": {"toolsListChanged": true}}));
+    let lines = [
+        json!({"jsonrpc": "2.0", "id": 1, "method": "skills/list", "params": meta}),
+        json!({"jsonrpc": "2.0", "id": 2, "method": "subscriptions/listen", "params": meta}),
+    ];
+    for line in lines {
+        ours.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+    }
+    ours.shutdown().await.unwrap();
+    let mut answers = String::new();
+    tokio::time::timeout(crate::world::PATIENCE, ours.read_to_string(&mut answers)).await.unwrap().unwrap();
+    task.await.unwrap();
+    assert_eq!(answers.lines().count(), 3, "an answer, an acknowledgement and its end: {answers}");
+}

@@ -1,0 +1,247 @@
+//! HTTP as it is on the wire.
+
+use std::io::{Read as _, Write as _};
+use std::time::{Duration, Instant};
+
+use repertoire_server::ErrorKind;
+use repertoire_server::http::{HttpOptions, Limits};
+use serde_json::json;
+
+use crate::world::{Http, MODERN, World, event, watched, with_meta};
+
+const JSON: [(&str, &str); 2] =
+    [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
+
+#[test]
+fn requests_are_answered_without_a_handshake() {
+    let world = World::new();
+    let http = Http::start(&world.server(), HttpOptions::default());
+    for (method, params) in [
+        ("server/discover", json!({})),
+        ("tools/list", json!({})),
+        ("tools/call", json!({"name": "load_skill", "arguments": {"name": "alpha"}})),
+        ("skills/list", json!({})),
+        ("skills/get", json!({"uri": "skill://alpha/SKILL.md"})),
+        ("resources/read", json!({"uri": "skill://alpha/SKILL.md"})),
+        ("resources/list", json!({})),
+        ("prompts/list", json!({})),
+        ("prompts/get", json!({"name": "alpha"})),
+    ] {
+        let (status, answer) = http.post(method, params);
+        assert_eq!(
+            (status, &answer["result"]["resultType"]),
+            (200, &json!("complete")),
+            "{method}: {answer}"
+        );
+        assert_eq!(
+            answer["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]["name"], "repertoire",
+            "{method}"
+        );
+    }
+    let (status, answer) = http.post("nope", json!({}));
+    assert_eq!((status, answer["error"]["code"].as_i64()), (404, Some(-32601)));
+}
+
+#[test]
+fn headers_are_held_against_the_body() {
+    let world = World::new();
+    let http = Http::start(&world.server(), HttpOptions::default());
+    let body = |method: &str| {
+        json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": with_meta(json!({}))}).to_string()
+    };
+    let post = |more: &[(&str, &str)], body: &str| {
+        let headers: Vec<(&str, &str)> = JSON.iter().chain(more).copied().collect();
+        http.ask("POST", "/mcp", &headers, body)
+    };
+    let (status, answer) =
+        post(&[("MCP-Protocol-Version", MODERN), ("Mcp-Method", "tools/call")], &body("tools/list"));
+    assert!(status == 400 && answer.contains("-32020"), "{answer}");
+    let (status, answer) = post(&[("MCP-Protocol-Version", MODERN)], &body("tools/list"));
+    assert!(status == 400 && answer.contains("-32020"), "{answer}");
+    let (status, _) = post(&[("MCP-Protocol-Version", "1999-01-01")], &body("tools/list"));
+    assert_eq!(status, 400);
+    let today = [("MCP-Protocol-Version", MODERN), ("Mcp-Method", "initialize")];
+    let (status, answer) = post(&today, &body("initialize"));
+    assert!(status == 404 && answer.contains("-32601"), "{answer}");
+    assert_eq!(http.ask("PUT", "/mcp", &JSON, "").0, 405);
+    let (status, _) =
+        http.ask("GET", "/mcp", &[("Accept", "text/event-stream"), ("MCP-Protocol-Version", MODERN)], "");
+    assert_eq!(status, 405, "there are no streams of that kind any more");
+}
+
+#[test]
+fn bodies_that_are_no_messages() {
+    let world = World::new();
+    let limits = Limits { body_bytes: 10_000, ..Limits::default() };
+    let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
+    for (body, code) in [("not json", "-32700"), ("", ""), ("[]", "-32600"), ("{\"id\":1}", "-32600")] {
+        let (status, answer) = http.ask("POST", "/mcp", &JSON, body);
+        assert!(status == 400 && answer.contains(code), "{body}: {answer}");
+    }
+    assert_eq!(http.ask("POST", "/mcp", &JSON, &"x".repeat(10_001)).0, 413);
+    assert_eq!(http.ask("POST", "/mcp", &[JSON[1], ("Content-Type", "text/plain")], "{}").0, 415);
+    assert_eq!(http.ask("POST", "/mcp", &[JSON[0]], "{}").0, 406);
+    assert_eq!(http.exchange("GARBAGE\r\n\r\n").0, 400);
+    assert_eq!(http.post("tools/list", json!({})).0, 200, "the next request is served");
+}
+
+#[test]
+fn pages_and_names_from_elsewhere_are_turned_away() {
+    let world = World::new();
+    let origins = vec!["https://app.test".to_owned()];
+    let http =
+        Http::start(&world.server(), HttpOptions { allowed_origins: origins, ..HttpOptions::default() });
+    for path in ["/mcp", "/.well-known/agent-skills/index.json", "/.well-known/skills/index.json"] {
+        assert_eq!(http.ask("GET", path, &[("Origin", "http://evil.test")], "").0, 403, "{path}");
+        assert_eq!(http.ask("GET", path, &[("Host", "evil.test")], "").0, 403, "{path}");
+        assert_eq!(http.ask("GET", path, &[("Origin", "null")], "").0, 403, "{path}");
+        assert_eq!(http.ask("OPTIONS", path, &[("Origin", "http://evil.test")], "").0, 403, "{path}");
+    }
+    let own = format!("http://127.0.0.1:{}", http.address.port());
+    let index = "/.well-known/agent-skills/index.json";
+    for origin in [own.as_str(), "https://app.test"] {
+        let (status, answer) = http.ask("GET", index, &[("Origin", origin)], "");
+        assert_eq!(status, 200);
+        assert!(answer.contains(&format!("access-control-allow-origin: {origin}")), "{answer}");
+        assert_eq!(http.ask("OPTIONS", "/mcp", &[("Origin", origin)], "").0, 204);
+    }
+    let (_, answer) = http.get(index);
+    assert!(!answer.contains("access-control-allow-origin"), "nobody asked");
+}
+
+#[test]
+fn an_address_that_others_reach_needs_a_token() {
+    let world = World::new();
+    let server = world.server();
+    for address in ["0.0.0.0:0", "[::]:0"] {
+        let options = HttpOptions { address: address.parse().unwrap(), ..HttpOptions::default() };
+        assert_eq!(server.bind_http(options).err().unwrap().kind(), ErrorKind::TokenNeeded);
+    }
+}
+
+#[test]
+fn slow_clients_are_not_waited_for() {
+    let world = World::new();
+    let time = Duration::from_millis(300);
+    let limits = Limits { head_time: time, body_time: time, ..Limits::default() };
+    let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
+    let started = Instant::now();
+    let host = http.address;
+    let slow_body = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
+    );
+    // Nothing, half a head, half a body: each is ended.
+    for bytes in ["", "POST /mcp HTTP/1.1\r\nHost: x", slow_body.as_str()] {
+        let (status, _) = http.exchange(bytes);
+        assert!(matches!(status, 0 | 408), "{status} for {bytes:?}");
+    }
+    // One that was answered once and asks nothing more is ended too.
+    let (status, _) = http.exchange(format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\n\r\n"));
+    assert_eq!(status, 200);
+    assert!(started.elapsed() < Duration::from_secs(10));
+    assert_eq!(http.get("/readyz").0, 200);
+}
+
+#[test]
+fn there_is_only_so_much_room() {
+    let world = World::new();
+    let limits = Limits { connections: 4, ..Limits::default() };
+    let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
+    let idle: Vec<_> = (0..4).map(|_| http.connect()).collect();
+    // The server may not have taken all of them yet.
+    let turned_away = (0..50).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        http.get("/healthz").0 == 503
+    });
+    assert!(turned_away);
+    drop(idle);
+    let is_served = (0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        http.get("/healthz").0 == 200
+    });
+    assert!(is_served, "room is given back");
+}
+
+#[test]
+fn streams_and_conversations_are_counted() {
+    let world = World::new();
+    let limits = Limits { streams: 2, sessions: 2, ..Limits::default() };
+    let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
+    let listen = || {
+        let params = with_meta(json!({"notifications": {"toolsListChanged": true}}));
+        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params})
+            .to_string();
+        let mut stream = http.connect();
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMCP-Protocol-Version: {MODERN}\r\nMcp-Method: subscriptions/listen\r\nContent-Length: {}\r\n\r\n{body}",
+            http.address,
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut start = [0; 12];
+        stream.read_exact(&mut start).unwrap();
+        (stream, String::from_utf8_lossy(&start).into_owned())
+    };
+    let (one, two, three) = (listen(), listen(), listen());
+    assert_eq!(
+        (one.1.as_str(), two.1.as_str(), three.1.as_str()),
+        ("HTTP/1.1 200", "HTTP/1.1 200", "HTTP/1.1 503")
+    );
+    drop((one, two, three));
+    assert!((0..200).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        listen().1 == "HTTP/1.1 200"
+    }));
+    let client = json!({"name": "test", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string();
+    let statuses: Vec<u16> = (0..3).map(|_| http.ask("POST", "/mcp", &JSON, &initialize).0).collect();
+    assert_eq!(statuses, [200, 200, 503]);
+    assert_eq!(http.post("tools/list", json!({})).0, 200, "what needs no conversation is served");
+}
+
+#[test]
+fn changes_are_told_over_streams() {
+    let world = World::new();
+    let server = world.server();
+    let _watcher = watched(&server);
+    let http = Http::start(&server, HttpOptions::default());
+    // Of a client that shook hands:
+    let client = json!({"name": "test", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string();
+    let (_, answer) = http.ask("POST", "/mcp", &JSON, &initialize);
+    let session =
+        answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().trim().to_owned();
+    let session_header = ("Mcp-Session-Id", session.as_str());
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
+    assert_eq!(http.ask("POST", "/mcp", &[JSON[0], JSON[1], session_header], &initialized).0, 202);
+    let mut legacy = http.connect();
+    let get = format!(
+        "GET /mcp HTTP/1.1\r\nHost: {}\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\n\r\n",
+        http.address
+    );
+    legacy.write_all(get.as_bytes()).unwrap();
+    // Of one that did not:
+    let params = with_meta(json!({"notifications": {"resourcesListChanged": true}}));
+    let body =
+        json!({"jsonrpc": "2.0", "id": 9, "method": "subscriptions/listen", "params": params}).to_string();
+    let mut modern = http.connect();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMCP-Protocol-Version: {MODERN}\r\nMcp-Method: subscriptions/listen\r\nContent-Length: {}\r\n\r\n{body}",
+        http.address,
+        body.len()
+    );
+    modern.write_all(head.as_bytes()).unwrap();
+    event(&modern, |message| message["method"] == "notifications/subscriptions/acknowledged");
+    world.skill("gamma", "", "# Gamma\n");
+    event(&legacy, |message| message["method"] == "notifications/tools/list_changed");
+    let told = event(&modern, |message| message["method"] == "notifications/resources/list_changed");
+    assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 9);
+    // When the server is stopped both streams end, the new one with its result.
+    let started = Instant::now();
+    http.stop.stop();
+    event(&modern, |message| message["id"] == 9);
+    http.end();
+    assert!(started.elapsed() < Duration::from_secs(9), "idle streams are not waited for");
+}

@@ -1,0 +1,19 @@
+//! The server as clients meet it: bytes in, bytes out.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    missing_docs,
+    unreachable_pub,
+    reason = "a test that fails says where"
+)]
+
+mod world;
+mod stdio;
+mod skills;
+mod reload;
+mod bad_input;
+mod http;
+mod well_known;
+mod scope;

@@ -1,0 +1,124 @@
+//! Changes while clients are connected.
+
+use serde_json::{Value, json};
+
+use crate::world::{Client, World, watched, with_meta};
+
+const TOOLS: &str = "notifications/tools/list_changed";
+const PROMPTS: &str = "notifications/prompts/list_changed";
+const RESOURCES: &str = "notifications/resources/list_changed";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_skill_is_told_of_and_there() {
+    let world = World::new();
+    let server = world.server();
+    let _watcher = watched(&server);
+    let mut client = Client::start(&server, None);
+    client.initialize("2025-11-25").await;
+    client.request("tools/list", json!({})).await;
+    world.skill("gamma", "", "# Gamma\n");
+    for method in [TOOLS, PROMPTS, RESOURCES] {
+        client.notification(method).await;
+    }
+    let tools = client.request("tools/list", json!({})).await.to_string();
+    assert!(tools.contains("gamma"));
+    let got = client.request("skills/get", json!({"uri": "skill://gamma/SKILL.md"})).await;
+    assert!(got["result"]["skill"].is_object());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_lists_that_changed_are_told_of() {
+    let world = World::new();
+    let server = world.server();
+    let _watcher = watched(&server);
+    let mut client = Client::start(&server, None);
+    client.initialize("2025-11-25").await;
+    client.request("tools/list", json!({})).await;
+    // Other instructions change digests and nothing else.
+    world.skill("beta", "", "# Beta\n\nDo beta, and do it twice.\n");
+    client.notification(RESOURCES).await;
+    client.request("tools/list", json!({})).await;
+    assert!(client.others().is_empty(), "{:?}", client.others());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_listens_is_told_what_they_asked_for() {
+    let world = World::new();
+    let server = world.server();
+    let _watcher = watched(&server);
+    let mut client = Client::start(&server, None);
+    let params = with_meta(
+        json!({"notifications": {"promptsListChanged": true, "resourceSubscriptions": ["skill://x/y"]}}),
+    );
+    client
+        .send(&json!({"jsonrpc": "2.0", "id": 77, "method": "subscriptions/listen", "params": params}))
+        .await;
+    let acknowledged = client.receive().await;
+    assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
+    assert_eq!(acknowledged["params"]["notifications"], json!({"promptsListChanged": true}));
+    let id = |message: &Value| message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"].clone();
+    assert_eq!(id(&acknowledged), 77);
+    world.skill("gamma", "", "# Gamma\n");
+    let told = client.notification(PROMPTS).await;
+    assert_eq!(id(&told), 77);
+    assert!(client.others().is_empty(), "{:?}", client.others());
+    client.stop.stop();
+    assert_eq!(client.answer_to(77).await["result"]["resultType"], "complete");
+    client.end().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_file_is_never_served_under_an_old_digest() {
+    let world = World::new();
+    let server = world.server();
+    let _watcher = watched(&server);
+    let mut client = Client::start(&server, None);
+    client.initialize("2025-11-25").await;
+    let uri = "skill://alpha/references/guide%20one.md";
+    let digest_of = |answer: &Value| {
+        let resources = answer["result"]["skill"]["resources"].as_array().unwrap().clone();
+        resources.iter().find(|resource| resource["uri"] == uri).map(|resource| resource["digest"].clone())
+    };
+    let get = json!({"uri": "skill://alpha/SKILL.md"});
+    let before = digest_of(&client.request("skills/get", get.clone()).await);
+    // As long as the other, and within the same second.
+    world.write("alpha/references/guide one.md", "uno\ndue\n");
+    let read = client.request("resources/read", json!({"uri": uri})).await;
+    assert_eq!(read["error"]["code"], -32603, "{read}");
+    assert!(read["error"]["message"].as_str().unwrap().contains("skills/get"));
+    client.notification(RESOURCES).await;
+    let after = digest_of(&client.request("skills/get", get.clone()).await);
+    assert_ne!(before, after);
+    let read = client.request("resources/read", json!({"uri": uri})).await;
+    assert_eq!(read["result"]["contents"][0]["text"], "uno\ndue\n");
+    // Whoever asks for the skill again is told of the new digest at once.
+    world.write("alpha/references/guide one.md", "eins\nzwei\n");
+    let newest = digest_of(&client.request("skills/get", get.clone()).await);
+    assert_ne!(after, newest);
+    // A file that came is there, one that went is not.
+    world.write("alpha/references/new.md", "new\n");
+    let read = client.request("resources/read", json!({"uri": "skill://alpha/references/new.md"})).await;
+    assert_eq!(read["result"]["contents"][0]["text"], "new\n");
+    std::fs::remove_file(world.path("alpha/references/new.md")).unwrap();
+    let read = client.request("resources/read", json!({"uri": "skill://alpha/references/new.md"})).await;
+    assert!(read.get("error").is_some());
+    let got = client.request("skills/get", get).await.to_string();
+    assert!(!got.contains("new.md"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_skill_that_breaks_is_not_served_and_one_that_goes_is_gone() {
+    let world = World::new();
+    let server = world.server();
+    let _watcher = watched(&server);
+    let mut client = Client::start(&server, None);
+    client.initialize("2025-11-25").await;
+    let uri = json!({"uri": "skill://beta/SKILL.md"});
+    assert!(client.request("skills/get", uri.clone()).await["result"].is_object());
+    world.write("beta/SKILL.md", "---\nname: beta\n");
+    assert_eq!(client.request("skills/get", uri.clone()).await["error"]["code"], -32602);
+    std::fs::remove_dir_all(world.path("beta")).unwrap();
+    assert_eq!(client.request("skills/get", uri).await["error"]["code"], -32602);
+    let listed = client.request("skills/list", json!({})).await;
+    assert_eq!(listed["result"]["skills"].as_array().unwrap().len(), 1);
+}

@@ -1,0 +1,162 @@
+//! The Skills extension.
+
+use serde_json::{Value, json};
+
+use crate::world::{Client, World};
+
+/// Returns the digest of base64 or text contents, worked out here.
+fn digest(contents: &Value) -> String {
+    use base64::Engine as _;
+    let bytes = match contents["text"].as_str() {
+        Some(text) => text.as_bytes().to_vec(),
+        None => base64::engine::general_purpose::STANDARD.decode(contents["blob"].as_str().unwrap()).unwrap(),
+    };
+    repertoire::model::Digest::of(&bytes).to_string()
+}
+
+#[tokio::test]
+async fn every_file_is_served_as_its_digest_says() {
+    let world = World::new();
+    world.write("alpha/references/naïve & co.md", "ü\n");
+    let mut client = Client::start(&world.server(), None);
+    client.initialize("2025-11-25").await;
+    let skill =
+        client.request("skills/get", json!({"uri": "skill://alpha/SKILL.md"})).await["result"]["skill"]
+            .clone();
+    let resources = skill["resources"].as_array().unwrap();
+    assert_eq!(resources.len(), 5);
+    for resource in resources {
+        let read = client.request("resources/read", json!({"uri": resource["uri"]})).await;
+        let contents = &read["result"]["contents"][0];
+        assert_eq!(digest(contents), resource["digest"], "{resource}");
+        assert_eq!(contents["uri"], resource["uri"]);
+    }
+    assert_eq!(skill["frontmatter"]["metadata"]["version"], "1.0");
+}
+
+#[tokio::test]
+async fn directories_are_listed_one_level_at_a_time() {
+    let world = World::new();
+    let mut client = Client::start(&world.server(), None);
+    client.initialize("2025-11-25").await;
+    let mut children = async |uri: &str| {
+        let answer = client.request("resources/directory/read", json!({"uri": uri})).await;
+        match answer["result"]["resources"].as_array() {
+            Some(found) => found
+                .iter()
+                .map(|child| {
+                    format!(
+                        "{} {}",
+                        child["name"].as_str().unwrap(),
+                        child["mimeType"].as_str().unwrap_or("-")
+                    )
+                })
+                .collect::<Vec<_>>()
+                .join(", "),
+            None => answer["error"]["code"].to_string(),
+        }
+    };
+    assert_eq!(
+        children("skill://alpha").await,
+        "alpha text/markdown, assets inode/directory, references inode/directory"
+    );
+    assert_eq!(
+        children("skill://alpha/references").await,
+        "deep inode/directory, guide one.md text/markdown"
+    );
+    assert_eq!(children("skill://alpha/assets").await, "logo.bin -");
+    for uri in ["skill://alpha/SKILL.md", "skill://alpha/nope", "skill://nope", "skill://", "file:///", ""] {
+        assert_eq!(children(uri).await, "-32602", "{uri}");
+    }
+}
+
+#[tokio::test]
+async fn lists_come_in_pages() {
+    let world = World::empty();
+    for number in 0..230 {
+        world.skill(&format!("s{number:03}"), "", "# X\n");
+    }
+    let mut client = Client::start(&world.server(), None);
+    client.initialize("2025-11-25").await;
+    for (method, list, key) in [
+        ("skills/list", "skills", "uri"),
+        ("resources/list", "resources", "uri"),
+        ("prompts/list", "prompts", "name"),
+    ] {
+        let (mut seen, mut sizes, mut params) = (Vec::new(), Vec::new(), json!({}));
+        loop {
+            let result = client.request(method, params).await["result"].clone();
+            let page = result[list].as_array().unwrap();
+            sizes.push(page.len());
+            seen.extend(page.iter().map(|item| item[key].as_str().unwrap().to_owned()));
+            match result.get("nextCursor") {
+                Some(cursor) => params = json!({"cursor": cursor}),
+                None => break,
+            }
+        }
+        assert_eq!(sizes, [100, 100, 30], "{method}");
+        assert!(seen.is_sorted() && seen.len() == 230);
+        for bad in ["x", "", "AAAA"] {
+            let answer = client.request(method, json!({"cursor": bad})).await;
+            assert_eq!(answer["error"]["code"], -32602, "{method} {bad}");
+        }
+    }
+    let answer = client.request("skills/list", json!({"cursor": 7})).await;
+    assert_eq!(answer["error"]["code"], -32602);
+}
+
+#[tokio::test]
+async fn only_what_strict_clients_accept_is_published() {
+    let world = World::new();
+    world.skill("float", "metadata:\n  version: 1.0\n", "# Float\n");
+    world.skill("other-name", "", "# Name\n");
+    std::fs::rename(world.path("other-name"), world.path("directory")).unwrap();
+    world.skill("many", "", "# Many\n");
+    for number in 0..520 {
+        world.write(&format!("many/references/{number}.md"), "x");
+    }
+    let mut client = Client::start(&world.server(), None);
+    client.initialize("2025-11-25").await;
+    let listed = client.request("skills/list", json!({})).await;
+    let uris: Vec<&str> = listed["result"]["skills"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|skill| skill["uri"].as_str().unwrap())
+        .collect();
+    assert_eq!(uris, ["skill://alpha/SKILL.md", "skill://beta/SKILL.md"]);
+    let mut notices = world.notices.lock().unwrap().clone();
+    notices.sort();
+    assert_eq!(notices, ["float: metadata-values", "many: file-count", "other-name: name-directory"]);
+    let got = client.request("skills/get", json!({"uri": "skill://float/SKILL.md"})).await;
+    assert_eq!(got["error"]["code"], -32602);
+    assert!(got["error"]["message"].as_str().unwrap().contains("metadata-values"));
+    let read = client.request("resources/read", json!({"uri": "skill://float/SKILL.md"})).await;
+    assert_eq!(read["error"]["code"], -32002, "clients that shook hands know this code");
+    let loaded =
+        client.request("tools/call", json!({"name": "load_skill", "arguments": {"name": "float"}})).await;
+    assert_eq!(loaded["result"]["isError"], json!(false), "tools still reach it");
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_told_by_code() {
+    let world = World::new();
+    world.write("alpha/.secret", "x");
+    let mut client = Client::start(&world.server(), None);
+    for uri in [
+        "skill://nope/SKILL.md",
+        "skill://alpha/nope.md",
+        "skill://alpha/.secret",
+        "skill://alpha",
+        "file:///etc/passwd",
+        "",
+        "skill://alpha/../beta/SKILL.md",
+    ] {
+        let read = client.modern("resources/read", json!({"uri": uri})).await;
+        assert_eq!(read["error"]["code"], -32602, "{uri}");
+        let got = client.modern("skills/get", json!({"uri": uri})).await;
+        assert_eq!(got["error"]["code"], -32602, "{uri}");
+    }
+    assert_eq!(client.modern("skills/get", json!({})).await["error"]["code"], -32602);
+    assert_eq!(client.modern("resources/read", json!({})).await["error"]["code"], -32602);
+}

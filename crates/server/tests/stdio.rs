@@ -1,0 +1,221 @@
+//! Both ways to speak over two streams.
+
+use repertoire_server::{ResultForm, ServerOptions, Switch};
+use serde_json::{Value, json};
+
+use crate::world::{Client, MODERN, World};
+
+fn text(answer: &Value) -> &str {
+    answer["result"]["content"][0]["text"].as_str().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn a_client_that_shakes_hands() {
+    let world = World::new();
+    for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let mut client = Client::start(&world.server(), None);
+        let result = client.initialize(version).await;
+        assert_eq!(result["protocolVersion"], version);
+        assert!(result["instructions"].as_str().unwrap().contains("alpha"));
+        assert!(client.request("ping", json!({})).await["result"].is_object());
+        let tools = client.request("tools/list", json!({})).await;
+        let names: Vec<&str> = tools["result"]["tools"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|tool| tool["name"].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["list_skill_files", "list_skills", "load_skill", "read_skill_file"]);
+        assert_eq!(
+            tools["result"].as_object().unwrap().keys().collect::<Vec<_>>(),
+            ["tools"],
+            "nothing modern"
+        );
+        let loaded =
+            client.request("tools/call", json!({"name": "load_skill", "arguments": {"name": "alpha"}})).await;
+        assert!(text(&loaded).contains("Do alpha."));
+        assert_eq!(loaded["result"]["isError"], json!(false));
+        assert_eq!(loaded["result"].get("structuredContent"), None);
+        let again =
+            client.request("tools/call", json!({"name": "load_skill", "arguments": {"name": "alpha"}})).await;
+        assert_eq!(text(&again), text(&loaded), "a server sees no transcript");
+        client.end().await;
+    }
+}
+
+#[tokio::test]
+async fn a_version_from_elsewhere_is_answered_with_our_newest() {
+    let world = World::new();
+    for version in ["1999-01-01", MODERN, "2099-01-01"] {
+        let mut client = Client::start(&world.server(), None);
+        assert_eq!(client.initialize(version).await["protocolVersion"], "2025-11-25", "{version}");
+    }
+}
+
+#[tokio::test]
+async fn a_client_without_a_handshake() {
+    let world = World::new();
+    let mut client = Client::start(&world.server(), None);
+    let discovered = client.modern("server/discover", json!({})).await;
+    insta::assert_json_snapshot!("discover", discovered["result"]);
+    let tools = client.modern("tools/list", json!({})).await;
+    insta::assert_json_snapshot!("tools", tools["result"]);
+    let skills = client.modern("skills/list", json!({})).await;
+    insta::assert_json_snapshot!("skills", skills["result"]);
+    let prompts = client.modern("prompts/list", json!({})).await;
+    insta::assert_json_snapshot!("prompts", prompts["result"]);
+    let resources = client.modern("resources/list", json!({})).await;
+    insta::assert_json_snapshot!("resources", resources["result"]);
+    let templates = client.modern("resources/templates/list", json!({})).await;
+    insta::assert_json_snapshot!("templates", templates["result"]);
+    let directory = client.modern("resources/directory/read", json!({"uri": "skill://alpha"})).await;
+    insta::assert_json_snapshot!("directory", directory["result"]);
+    assert_eq!(client.modern("ping", json!({})).await["error"]["code"], -32601);
+    client.end().await;
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_a_call_is_told_to_the_model_and_what_is_no_tool_to_the_client() {
+    let world = World::new();
+    let mut client = Client::start(&world.server(), None);
+    client.initialize("2025-11-25").await;
+    for (arguments, expect) in [
+        (json!({"name": "alpa"}), "alpha"),
+        (json!({}), "name"),
+        (json!({"name": 7}), "name"),
+        (json!({"name": "../../etc/passwd"}), "skill"),
+    ] {
+        let answer =
+            client.request("tools/call", json!({"name": "load_skill", "arguments": arguments})).await;
+        assert_eq!(answer["result"]["isError"], json!(true), "{arguments}");
+        assert!(text(&answer).contains(expect), "{answer}");
+    }
+    let answer = client.request("tools/call", json!({"name": "nope"})).await;
+    assert_eq!(answer["error"]["code"], -32602);
+    let answer = client.request("tools/call", json!({"name": "alpha"})).await;
+    assert!(answer["error"]["message"].as_str().unwrap().contains("load_skill"));
+}
+
+#[tokio::test]
+async fn results_as_json_have_both_forms() {
+    let world = World::new();
+    let options = ServerOptions { result: ResultForm::Json, ..ServerOptions::default() };
+    let mut client = Client::start(&world.server_with(options), None);
+    client.initialize("2025-11-25").await;
+    let answer =
+        client.request("tools/call", json!({"name": "load_skill", "arguments": {"name": "alpha"}})).await;
+    let structured = &answer["result"]["structuredContent"];
+    assert_eq!(structured["name"], "alpha");
+    assert!(structured["body"].as_str().unwrap().contains("Do alpha."));
+    assert_eq!(serde_json::from_str::<Value>(text(&answer)).unwrap(), *structured);
+}
+
+#[tokio::test]
+async fn what_is_off_is_not_told_of_and_not_there() {
+    let world = World::new();
+    let options = ServerOptions { tools: Switch::Off, ..ServerOptions::default() };
+    let mut client = Client::start(&world.server_with(options), None);
+    let result = client.initialize("2025-11-25").await;
+    assert_eq!((result["capabilities"].get("tools"), result.get("instructions")), (None, None));
+    for method in ["tools/list", "tools/call"] {
+        assert_eq!(
+            client.request(method, json!({"name": "load_skill"})).await["error"]["code"],
+            -32601,
+            "{method}"
+        );
+    }
+    let options = ServerOptions { extension: Switch::Off, ..ServerOptions::default() };
+    let mut client = Client::start(&world.server_with(options), None);
+    let result = client.initialize("2025-11-25").await;
+    let capabilities = result["capabilities"].as_object().unwrap();
+    assert_eq!(capabilities.keys().collect::<Vec<_>>(), ["prompts", "tools"]);
+    for method in
+        ["skills/list", "skills/get", "resources/directory/read", "resources/list", "resources/read"]
+    {
+        let answer = client.request(method, json!({"uri": "skill://alpha/SKILL.md"})).await;
+        assert_eq!(answer["error"]["code"], -32601, "{method}");
+    }
+}
+
+#[tokio::test]
+async fn without_skills_there_are_no_tools_and_no_instructions() {
+    let world = World::empty();
+    let mut client = Client::start(&world.server(), None);
+    assert_eq!(client.initialize("2025-11-25").await.get("instructions"), None);
+    for (method, list) in [
+        ("tools/list", "tools"),
+        ("prompts/list", "prompts"),
+        ("skills/list", "skills"),
+        ("resources/list", "resources"),
+    ] {
+        assert_eq!(client.request(method, json!({})).await["result"][list], json!([]), "{method}");
+    }
+}
+
+#[tokio::test]
+async fn prompts_are_what_people_may_invoke() {
+    let world = World::new();
+    world.skill("hidden", "user-invocable: false\n", "# Hidden\n");
+    world.skill("own", "disable-model-invocation: true\n", "# Own\n\nGreet $ARGUMENTS.\n");
+    let mut client = Client::start(&world.server(), None);
+    client.initialize("2025-11-25").await;
+    let prompts = client.request("prompts/list", json!({})).await;
+    let names: Vec<&str> = prompts["result"]["prompts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|prompt| prompt["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["alpha", "beta", "own"]);
+    let text =
+        |answer: &Value| answer["result"]["messages"][0]["content"]["text"].as_str().unwrap().to_owned();
+    let own = client.request("prompts/get", json!({"name": "own", "arguments": {"arguments": "Ada"}})).await;
+    assert_eq!(text(&own), "# Own\n\nGreet Ada.\n");
+    assert_eq!(own["result"]["messages"][0]["role"], "user");
+    let alpha =
+        client.request("prompts/get", json!({"name": "alpha", "arguments": {"arguments": "now"}})).await;
+    assert!(text(&alpha).contains("Do alpha.") && text(&alpha).ends_with("\n\nARGUMENTS: now\n"));
+    for (params, code) in [
+        (json!({"name": "hidden"}), -32602),
+        (json!({"name": "nope"}), -32602),
+        (json!({"name": "alpha", "arguments": {"arguments": 7}}), -32602),
+        (json!({}), -32602),
+    ] {
+        assert_eq!(client.request("prompts/get", params.clone()).await["error"]["code"], code, "{params}");
+    }
+    let skills = client.request("skills/list", json!({})).await;
+    let uris: Vec<&str> = skills["result"]["skills"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|skill| skill["uri"].as_str().unwrap())
+        .collect();
+    assert_eq!(uris, ["skill://alpha/SKILL.md", "skill://beta/SKILL.md", "skill://hidden/SKILL.md"]);
+}
+
+#[tokio::test]
+async fn instructions_keep_to_their_budget() {
+    let world = World::empty();
+    for number in 0..300 {
+        world.skill(&format!("skill-number-{number:03}"), "", "# X\n");
+    }
+    let instructions = |budget| {
+        let options = ServerOptions { instructions_tokens: budget, ..ServerOptions::default() };
+        let server = world.server_with(options);
+        async move {
+            let mut client = Client::start(&server, None);
+            client.initialize("2025-11-25").await["instructions"].as_str().unwrap_or_default().to_owned()
+        }
+    };
+    let (full, names, few, none) = (
+        instructions(100_000).await,
+        instructions(5_000).await,
+        instructions(600).await,
+        instructions(0).await,
+    );
+    assert!(full.matches("skill-number-").count() >= 300 && full.contains("Does skill-number-299"));
+    assert!(names.contains("skill-number-299") && names.len() < full.len());
+    assert!(!few.contains("skill-number-299") && few.contains("300") && few.contains("list_skills"), "{few}");
+    assert_eq!(none, "");
+    assert_eq!(full, instructions(100_000).await, "the same bytes");
+}

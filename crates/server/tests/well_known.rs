@@ -1,0 +1,86 @@
+//! The well-known index.
+
+use std::io::{Read as _, Write as _};
+
+use repertoire::model::Digest;
+use repertoire_server::http::HttpOptions;
+use serde_json::Value;
+
+use crate::world::{Http, World};
+
+/// Returns the body of what lies at `path`.
+fn bytes(http: &Http, path: &str) -> Vec<u8> {
+    let mut stream = http.connect();
+    let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", http.address);
+    stream.write_all(request.as_bytes()).unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    assert!(answer.starts_with(b"HTTP/1.1 200"), "{path}: {}", String::from_utf8_lossy(&answer));
+    let start = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
+    answer.split_off(start)
+}
+
+#[test]
+fn everything_on_the_index_is_what_its_digest_says() {
+    let world = World::new();
+    world.skill("float", "metadata:\n  version: 1.0\n", "# Float\n");
+    let http = Http::start(&world.server(), HttpOptions::default());
+    let index: Value = serde_json::from_slice(&bytes(&http, "/.well-known/agent-skills/index.json")).unwrap();
+    insta::assert_json_snapshot!("index", index);
+    for skill in index["skills"].as_array().unwrap() {
+        let found = bytes(&http, &format!("/.well-known/agent-skills/{}", skill["url"].as_str().unwrap()));
+        assert_eq!(Digest::of(&found).to_string(), skill["digest"], "{skill}");
+    }
+    let archive = bytes(&http, "/.well-known/agent-skills/alpha.tar.gz");
+    let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(archive.as_slice()));
+    let paths: Vec<String> = archive
+        .entries()
+        .unwrap()
+        .map(|entry| entry.unwrap().path().unwrap().to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(paths, ["SKILL.md", "assets/logo.bin", "references/deep/more.md", "references/guide one.md"]);
+}
+
+#[test]
+fn the_older_index_lists_files() {
+    let world = World::new();
+    let http = Http::start(&world.server(), HttpOptions::default());
+    let index: Value = serde_json::from_slice(&bytes(&http, "/.well-known/skills/index.json")).unwrap();
+    insta::assert_json_snapshot!("old_index", index);
+    assert_eq!(bytes(&http, "/.well-known/skills/alpha/references/guide%20one.md"), b"one\ntwo\n");
+}
+
+#[test]
+fn what_is_not_on_it_is_not_there() {
+    let world = World::new();
+    world.skill("float", "metadata:\n  version: 1.0\n", "# Float\n");
+    world.write("alpha/.secret", "x");
+    let http = Http::start(&world.server(), HttpOptions::default());
+    for path in [
+        "nope.tar.gz",
+        "float.tar.gz",
+        "float/SKILL.md",
+        "alpha/.secret",
+        "alpha/nope.md",
+        "alpha",
+        "alpha/../beta/SKILL.md",
+        "alpha/%2e%2e/beta/SKILL.md",
+        "..%2f..%2fetc.tar.gz",
+        "",
+    ] {
+        assert_eq!(http.get(&format!("/.well-known/agent-skills/{path}")).0, 404, "{path}");
+    }
+}
+
+#[test]
+fn heads_and_tags() {
+    let world = World::new();
+    let http = Http::start(&world.server(), HttpOptions::default());
+    let path = "/.well-known/agent-skills/alpha.tar.gz";
+    let (status, head) = http.ask("HEAD", path, &[], "");
+    assert_eq!(status, 200);
+    assert!(head.ends_with("\r\n\r\n") && head.contains("cache-control: private, no-cache"), "{head}");
+    let tag = head.lines().find_map(|line| line.strip_prefix("etag: ")).unwrap();
+    assert_eq!(http.ask("GET", path, &[("If-None-Match", tag)], "").0, 304);
+    assert_eq!(http.ask("POST", path, &[], "").0, 405);
+}
