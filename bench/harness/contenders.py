@@ -8,9 +8,13 @@ from harness import install
 PYTHON_PEER = install.BENCH / "peers" / "python_peer.py"
 PYTHON_SESSION_PEER = install.BENCH / "peers" / "python_session_peer.py"
 
+PYTHON_RELOAD_PEER = install.BENCH / "peers" / "python_reload_peer.py"
+MASTRA_RELOAD_PEER = install.BENCH / "peers" / "mastra_reload_peer.mjs"
+
 INSIDE = "inside"
 WHOLE = "whole"
 SESSION = "session"
+RELOAD = "reload"
 
 BARE = "bare walk and read"
 REP = "rep"
@@ -25,6 +29,16 @@ REP_EVENTS = "rep, events"
 LOAD = "load_skill"
 ACKNOWLEDGE = "load_skill again"
 RECORD = "record"
+REP_WATCH = "rep watch"
+REP_ROOMY = "rep, library, room for all"
+VISIBLE = "visible"
+ONE_CHANGE = "one change"
+ASKED = "asked"
+IDLE = "idle cpu %"
+
+
+# How many skills are watched where nothing is said about it; more are polled.
+WATCHED_BY_DEFAULT = 32_000
 
 
 @dataclass(frozen=True)
@@ -32,7 +46,8 @@ class Contender:
     """One command that is started once per round.
 
     A contender of kind `INSIDE` measures itself and prints samples; one of kind `WHOLE` is measured from the outside,
-    from its start to its end; one of kind `SESSION` measures single calls and prints their percentiles.
+    from its start to its end; one of kind `SESSION` measures single calls and prints their percentiles; one of kind
+    `RELOAD` changes the library, puts it back, and prints percentiles and figures that are no times.
     """
 
     name: str
@@ -98,6 +113,27 @@ def sessions(installed, size, calls):
         session(REP_SESSION, program, "client", str(installed.programs["rep"]), library, str(calls))
     for name, python in installed.pythons.items():
         session(name, str(python), str(PYTHON_SESSION_PEER), name, library)
+    return everyone
+
+
+def reloads(installed, size, changes, idle, with_peers):
+    """Returns everyone who follows the library of `size` skills through `changes` changes and `idle` quiet seconds."""
+    library = str(install.library(size))
+    program = str(installed.programs["rep-reload"])
+    everyone = []
+
+    def follow(name, *command):
+        everyone.append(Contender(name, RELOAD, command, 1, environment=rayon(cores())))
+
+    follow(REP_LIBRARY, program, "library", library, str(changes), str(idle), "0")
+    if size > WATCHED_BY_DEFAULT:
+        follow(REP_ROOMY, program, "library", library, str(changes), str(idle), "90000")
+    else:
+        follow(REP_WATCH, program, "command", str(installed.programs["rep"]), library, str(changes), str(idle))
+    if with_peers and "fastmcp" in installed.pythons:
+        follow("fastmcp", str(installed.pythons["fastmcp"]), str(PYTHON_RELOAD_PEER), "fastmcp", library)
+    if with_peers and installed.mastra:
+        follow("mastra", "node", str(MASTRA_RELOAD_PEER), str(installed.mastra), library)
     return everyone
 
 

@@ -1,5 +1,6 @@
 """Brings everything a run needs below bench/work: libraries, programs, peers at fixed versions."""
 
+import contextlib
 import json
 import os
 import shutil
@@ -8,7 +9,7 @@ import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from generate import generate
+from generate import MARK, generate
 
 BENCH = Path(__file__).resolve().parent.parent
 REPOSITORY = BENCH.parent
@@ -16,6 +17,8 @@ WORK = BENCH / "work"
 
 PYTHON_PEERS = {"skills-ref": "0.1.1", "fastmcp": "4.1.2", "pydantic-ai-skills": "2.1.0"}
 NODE_PEERS = {"openskills": "1.5.0"}
+# A library to be imported; it has no command.
+MASTRA, MASTRA_VERSION = "@mastra/core", "1.71.0"
 RUST_PEERS = {"agent-skills": "0.3.0"}
 
 
@@ -30,6 +33,8 @@ class Installed:
     programs: dict = field(default_factory=dict)
     pythons: dict = field(default_factory=dict)
     node_commands: dict = field(default_factory=dict)
+    # The directory that Mastra is installed in, if it is.
+    mastra: Path = None
     versions: dict = field(default_factory=dict)
     missing: list = field(default_factory=list)
     # Whether this `rep` has the command `session`.
@@ -50,6 +55,7 @@ def install(sizes, with_peers):
             attempt(installed, name, version, install_python_peer)
         for name, version in NODE_PEERS.items():
             attempt(installed, name, version, install_node_peer)
+        attempt(installed, MASTRA, MASTRA_VERSION, install_mastra)
     return installed
 
 
@@ -60,6 +66,16 @@ def say(text):
 def library(size):
     """Returns the directory that holds `size` skills."""
     return WORK / "libraries" / str(size)
+
+
+@contextlib.contextmanager
+def lent(size):
+    """Lends the library of `size` skills to somebody who changes it and puts back what was; otherwise it is made anew."""
+    mark_file = library(size).with_name(f"{size}{MARK}")
+    text = mark_file.read_text()
+    mark_file.unlink()
+    yield
+    mark_file.write_text(text)
 
 
 def project(size):
@@ -84,7 +100,7 @@ def home():
 def build(installed, with_peers):
     """Builds `rep` and the programs in bench/peers with the same settings and the same dependencies."""
     target = Path(os.environ.get("CARGO_TARGET_DIR") or WORK / "target").resolve()
-    packages = ["bare", "rep-index", "rep-session"] + (["peer-agent-skills"] if with_peers else [])
+    packages = ["bare", "rep-index", "rep-session", "rep-reload"] + (["peer-agent-skills"] if with_peers else [])
     # The crates are to be measured with the very dependencies that `rep` is built with.
     shutil.copyfile(REPOSITORY / "Cargo.lock", BENCH / "peers" / "Cargo.lock")
     say("rep")
@@ -133,7 +149,19 @@ def install_python_peer(installed, name, version):
 
 
 def install_node_peer(installed, name, version):
-    directory = WORK / "node" / name
+    directory = install_node_package(name, version)
+    installed.versions["node"] = output_of(["node", "--version"])
+    installed.node_commands[name] = directory / "node_modules" / ".bin" / name
+
+
+def install_mastra(installed, name, version):
+    installed.mastra = install_node_package(name, version)
+    installed.versions["node"] = output_of(["node", "--version"])
+
+
+def install_node_package(name, version):
+    """Returns the directory below which the package is installed."""
+    directory = WORK / "node" / name.strip("@").replace("/", "-")
     if not is_marked(directory, version):
         say(f"{name} {version}")
         shutil.rmtree(directory, ignore_errors=True)
@@ -142,8 +170,7 @@ def install_node_peer(installed, name, version):
         command = ["npm", "install", "--silent", "--no-audit", "--no-fund", "--ignore-scripts"]
         subprocess.run([*command, f"{name}@{version}"], cwd=directory, check=True)
         mark(directory, version)
-    installed.node_commands[name] = directory / "node_modules" / ".bin" / name
-    installed.versions["node"] = output_of(["node", "--version"])
+    return directory
 
 
 def is_marked(directory, version):

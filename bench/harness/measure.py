@@ -1,5 +1,6 @@
 """Runs the contenders in turns and keeps what they took."""
 
+import contextlib
 import json
 import os
 import statistics
@@ -8,7 +9,7 @@ import time
 from dataclasses import dataclass, field
 
 from harness import install
-from harness.contenders import INSIDE, REP_LIST_COLD, SESSION, WHOLE
+from harness.contenders import INSIDE, RELOAD, REP_LIST_COLD, SESSION, WHOLE
 
 # Whoever took longer than this once is not asked again.
 PATIENCE_MS = 20_000
@@ -64,6 +65,8 @@ class Figures:
 
     def __init__(self):
         self.all = {}
+        # What is no time, by size, contender and name.
+        self.gauges = {}
 
     def add(self, size, contender, operation, wall_ms, cpu_ms, peak_mb):
         key = (size, contender.name, contender.kind, operation, contender.threads)
@@ -81,6 +84,14 @@ class Figures:
     def session(self, size, name, operation, percent=50):
         """Returns a percentile of what single calls took, one sample per round, or None."""
         return self.all.get((size, name, SESSION, f"{operation} p{percent}", 1))
+
+    def reload(self, size, name, operation, percent):
+        """Returns a percentile of what changes took, one sample per round, or None."""
+        return self.all.get((size, name, RELOAD, f"{operation} p{percent}", 1))
+
+    def gauge(self, size, name, gauge):
+        """Returns the figure that is no time, the largest of all rounds, or None."""
+        return max(self.gauges.get((size, name, gauge), []), default=None)
 
     def whole(self, size, name):
         """Returns a contender's time from start to end, or None."""
@@ -112,12 +123,18 @@ def prepare(contender, size):
 
 
 def once(figures, size, contender):
-    outcome = run(contender, size, keep_output=contender.kind != WHOLE)
+    with install.lent(size) if contender.kind == RELOAD else contextlib.nullcontext():
+        outcome = run(contender, size, keep_output=contender.kind != WHOLE)
     if contender.kind == WHOLE:
         figures.add(size, contender, "process", [outcome.wall_ms], [outcome.cpu_ms], outcome.peak_mb)
         return outcome.wall_ms
     for line in outcome.output.splitlines():
         record = json.loads(line)
+        if "gauge" in record:
+            if record["gauge"] == "skills":
+                expect(contender, size, record["value"])
+            figures.gauges.setdefault((size, contender.name, record["gauge"]), []).append(record["value"])
+            continue
         if "skills" in record:
             expect(contender, size, record["skills"])
         figures.add(size, contender, record["operation"], record["wall_ms"], record["cpu_ms"], outcome.peak_mb)

@@ -55,6 +55,7 @@ def print_report(about, figures, rows):
         print_inside(figures, size)
         print_whole(figures, size)
         print_sessions(figures, size)
+        print_reloads(figures, size)
     print_targets(rows)
 
 
@@ -93,6 +94,27 @@ def print_sessions(figures, size):
     title = f"Single calls, {size:,} skills; ratios to the library's own `load_skill`"
     header = ("contender", "call", "min p50 us", "median p50 us", "median p99 us", "cpu us", "ratio")
     print_table(title, header, table)
+
+
+def print_reloads(figures, size):
+    names = list(dict.fromkeys(figure.name for figure in of_size(figures, size, who.RELOAD)))
+    table = []
+    for name in names:
+        cells = []
+        for operation in (who.VISIBLE, who.ONE_CHANGE, who.ASKED):
+            for percent in (50, 99):
+                figure = figures.reload(size, name, operation, percent)
+                cells.append(f"{figure.min:.1f}" if figure else "-")
+        asked = figures.reload(size, name, who.ASKED, 50) or figures.reload(size, name, who.VISIBLE, 50)
+        cells.append(f"{asked.cpu:.1f}")
+        for gauge, digits in ((who.IDLE, 3), ("descriptors", 0), ("watches", 0), ("resident MB", 0)):
+            value = figures.gauge(size, name, gauge)
+            cells.append("-" if value is None else f"{value:.{digits}f}")
+        table.append((name, *cells))
+    operations = ("visible", "one change", "asked")
+    percentiles = tuple(f"{operation} p{percent} ms" for operation in operations for percent in (50, 99))
+    header = ("contender", *percentiles, "cpu ms", "idle cpu %", "descriptors", "watches", "resident MB")
+    print_table(f"Following, {size:,} skills; the best of all rounds", header, table)
 
 
 def print_targets(rows):
@@ -137,6 +159,10 @@ def keep(about, figures, rows):
     """Appends the run to results.jsonl: its circumstances, its figures, its targets."""
     records = [{"run": about["at"], **about}]
     records += [{"run": about["at"], **figure.record()} for figure in figures.all.values()]
+    records += [
+        {"run": about["at"], "size": size, "contender": name, "gauge": gauge, "values": values}
+        for (size, name, gauge), values in figures.gauges.items()
+    ]
     records += [
         {
             "run": about["at"],

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from harness import contenders as who
 from harness.install import PYTHON_PEERS
 
-SMALL, MIDDLE, LARGE = 100, 1_000, 10_000
+SMALL, MIDDLE, LARGE, HUGE = 100, 1_000, 10_000, 50_000
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,11 @@ def targets(figures):
     rows += calls(figures)
     rows += growth_of_calls(figures)
     rows += events(figures)
+    rows += visible(figures)
+    rows += one_change(figures)
+    rows += idle(figures)
+    rows += watches(figures)
+    rows += memory_of_following(figures)
     return rows
 
 
@@ -143,6 +148,48 @@ def events(figures):
     figure = figures.session(LARGE, who.REP_EVENTS, who.RECORD)
     if figure:
         yield absolute_us("an event made and written, p50 under 20 us", figure, 20)
+
+
+def visible(figures):
+    for name in (who.REP_LIBRARY, who.REP_WATCH):
+        figure = figures.reload(LARGE, name, who.VISIBLE, 99)
+        if figure:
+            yield absolute(f"a change of 10,000 visible within 150 ms, p99 ({name})", figure, 150.0)
+
+
+def one_change(figures):
+    for percent in (50, 99):
+        figure = figures.reload(LARGE, who.REP_LIBRARY, who.ONE_CHANGE, percent)
+        if figure:
+            yield absolute(f"a single change of 10,000 handled in under 10 ms, p{percent}", figure, 10.0)
+
+
+def idle(figures):
+    limit = 0.2
+    for size, name in ((LARGE, who.REP_LIBRARY), (LARGE, who.REP_WATCH), (HUGE, who.REP_LIBRARY)):
+        percent = figures.gauge(size, name, who.IDLE)
+        if percent is not None:
+            ratio = percent / limit
+            promise = f"an idle minute with {size:,} skills under 0.2 % of a core ({name})"
+            yield Row(promise, f"{percent:.3f} % / {limit} %", ratio, ratio, 1.0)
+
+
+def watches(figures):
+    for size in (SMALL, MIDDLE, LARGE, HUGE):
+        held, budget = (figures.gauge(size, who.REP_LIBRARY, gauge) for gauge in ("watches", "budget"))
+        if held is not None:
+            ratio = held / budget
+            yield Row(f"watches held for {size:,} skills within the budget", f"{held:.0f} / {budget:.0f}", ratio, ratio, 1.0)
+
+
+def memory_of_following(figures):
+    limit = 250.0
+    for name in (who.REP_LIBRARY, who.REP_ROOMY):
+        resident = figures.gauge(HUGE, name, "resident MB")
+        if resident is not None:
+            ratio = resident / limit
+            promise = f"memory at 50,000 under 250 MB ({name})"
+            yield Row(promise, f"{resident:.0f} MB / {limit:.0f} MB", ratio, ratio, 1.0)
 
 
 def compare(promise, figure, other, limit, at_least=False):

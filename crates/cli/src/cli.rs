@@ -11,8 +11,8 @@ use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use repertoire_model::Profile;
 
 use crate::commands::{
-    call, catalog, check, completions, doctor, explain, files, init, list, migrate, new, prompt, serve,
-    session, show, watch,
+    call, catalog, check, completions, connect, doctor, explain, files, init, link, list, migrate, new,
+    prompt, serve, session, show, watch,
 };
 use crate::env::{self, Env};
 use crate::{exit::Exit, wire};
@@ -83,40 +83,26 @@ impl ColorChoice {
     }
 }
 
-/// A command.
+/// A command; what it says of itself stands with its arguments.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Lists the skills
     List(list::ListArgs),
-    /// Prints a skill's instructions, or one of its files
     Show(show::ShowArgs),
-    /// Lists the files of a skill
     Files(files::FilesArgs),
-    /// Checks skills and shows what is wrong with them
     Check(check::CheckArgs),
-    /// Prints the catalog to put before an agent
     Catalog(catalog::CatalogArgs),
-    /// Calls one tool as a model would, and prints what the model would read
     Call(call::CallArgs),
-    /// Opens one session over standard input and output, one JSON object per line
     Session(session::SessionArgs),
-    /// Serves the skills to MCP clients, over standard input and output or over HTTP
     Serve(serve::ServeArgs),
-    /// Prints changes of the library as they are seen
     Watch(watch::WatchArgs),
-    /// Prints the system prompt of an agent or of a role
     Prompt(prompt::PromptArgs),
-    /// Tells every decision about a skill, or why it is missing
     Explain(explain::ExplainArgs),
-    /// Checks the set-up and says what to do
     Doctor(doctor::DoctorArgs),
-    /// Makes a new skill
+    Connect(connect::ConnectArgs),
+    Link(link::LinkArgs),
     New(new::NewArgs),
-    /// Makes skills of what other layouts hold
     Migrate(migrate::MigrateArgs),
-    /// Writes a commented repertoire.toml
     Init(init::InitArgs),
-    /// Prints the script that completes commands and skill names in a shell
     Completions(completions::CompletionsArgs),
 }
 

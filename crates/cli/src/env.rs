@@ -35,6 +35,18 @@ pub(crate) const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 pub(crate) const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
 /// The directory of what programs keep about a user.
 pub(crate) const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
+/// Where programs are looked for.
+pub(crate) const PATH: &str = "PATH";
+/// The directory of what programs keep for a user on Windows.
+pub(crate) const APPDATA: &str = "APPDATA";
+/// Where Claude Code keeps what is the user's.
+pub(crate) const CLAUDE_CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
+/// Where Codex keeps what is the user's.
+pub(crate) const CODEX_HOME: &str = "CODEX_HOME";
+/// Where Grok Build keeps what is the user's.
+pub(crate) const GROK_HOME: &str = "GROK_HOME";
+/// Where Kimi Code keeps what is the user's.
+pub(crate) const KIMI_CODE_HOME: &str = "KIMI_CODE_HOME";
 /// The shell that asks for completions.
 pub(crate) const COMPLETE: &str = "COMPLETE";
 /// The kind of terminal.
@@ -62,6 +74,12 @@ pub(crate) const VARIABLES: &[(&str, &str)] = &[
     (XDG_CONFIG_HOME, "The directory of user configuration. Default: `~/.config`."),
     (XDG_CACHE_HOME, "The directory of user caches. Default: `~/.cache`."),
     (XDG_STATE_HOME, "The directory of what programs keep about a user. Default: `~/.local/state`."),
+    (PATH, "Where `rep connect` looks whether `rep` is this program."),
+    (APPDATA, "The directory of what programs keep for a user on Windows. Default: `~/AppData/Roaming`."),
+    (CLAUDE_CONFIG_DIR, "Where Claude Code keeps what is the user's. Default: `~/.claude`."),
+    (CODEX_HOME, "Where Codex keeps what is the user's. Default: `~/.codex`."),
+    (GROK_HOME, "Where Grok Build keeps what is the user's. Default: `~/.grok`."),
+    (KIMI_CODE_HOME, "Where Kimi Code keeps what is the user's. Default: `~/.kimi-code`."),
     (COMPLETE, "Set by the scripts of `rep completions` when a shell asks for completions."),
 ];
 
@@ -76,6 +94,7 @@ pub(crate) struct Env {
     variables: BTreeMap<String, OsString>,
     working_directory: PathBuf,
     arguments: Vec<OsString>,
+    executable: Option<PathBuf>,
 }
 
 impl Env {
@@ -92,7 +111,8 @@ impl Env {
             .collect();
         // A working directory that was removed leaves relative paths as they are.
         let working_directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-        Self { variables, working_directory, arguments: std::env::args_os().collect() }
+        let executable = std::env::current_exe().ok();
+        Self { variables, working_directory, arguments: std::env::args_os().collect(), executable }
     }
 
     /// Returns the value of `name`; an empty value counts as none.
@@ -125,6 +145,16 @@ impl Env {
     /// Returns the command line, the program's own name included.
     pub(crate) fn arguments(&self) -> &[OsString] {
         &self.arguments
+    }
+
+    /// Returns the file of this program.
+    pub(crate) fn executable(&self) -> Option<&std::path::Path> {
+        self.executable.as_deref()
+    }
+
+    /// Returns the directory that the variable `name` names; a relative one counts from the working directory.
+    pub(crate) fn directory(&self, name: &str) -> Option<PathBuf> {
+        self.get(name).map(|value| self.working_directory.join(value))
     }
 
     /// Returns the home directory.

@@ -6,6 +6,7 @@
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod cli;
+mod clients;
 mod commands;
 mod config;
 mod env;
@@ -13,6 +14,7 @@ mod error;
 mod exit;
 mod json;
 mod regular_file;
+mod replace_file;
 mod ui;
 mod wire;
 
@@ -23,8 +25,8 @@ use std::process::ExitCode;
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    call, catalog, check, check_compat, completions, doctor, explain, files, init, list, migrate, new,
-    prompt, serve, session, show, watch,
+    call, catalog, check, check_compat, completions, connect, doctor, explain, files, init, link, list,
+    migrate, new, prompt, serve, session, show, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -65,8 +67,10 @@ fn run(ui: &mut Ui, env: Env, globals: cli::Globals, command: &Command) -> Resul
         Command::Watch(args) => watch::run(ui, &load(ui, env, globals)?, args),
         Command::Prompt(args) => prompt::run(ui, &load(ui, env, globals)?, args),
         Command::Explain(args) => explain::run(ui, &load(ui, env, globals)?, args),
+        Command::Link(args) => link::run(ui, &load(ui, env, globals)?, args),
         // These work where the configuration does not, or need none.
         Command::Doctor(args) => doctor::run(ui, env, globals, args),
+        Command::Connect(args) => connect::run(ui, env, globals, args),
         Command::New(args) => new::run(ui, &env, args),
         Command::Migrate(args) => migrate::run(ui, &env, args),
         Command::Init(args) => init::run(ui, &env, args),

@@ -1,5 +1,7 @@
 //! What a person sees: where output goes, whether it is coloured, how wide it may be.
 
+mod consent;
+mod diff;
 mod escape;
 mod json_list;
 mod progress;
@@ -9,6 +11,7 @@ mod table;
 
 use std::io::{self, BufRead as _, BufWriter, IsTerminal as _, Write};
 
+pub(crate) use consent::Consent;
 pub(crate) use escape::{escape, escape_lines};
 pub(crate) use progress::Progress;
 pub(crate) use snippet::{Note, render as render_note};

@@ -421,7 +421,7 @@ pub(crate) fn names(env: &Env, globals: &Globals) -> Vec<(String, String)> {
     let context = Context { env: env.clone(), globals: globals.clone(), settings };
     let library = context.inspect(context.settings.policy.clone());
     let entries = library.snapshot.active();
-    entries.map(|entry| (entry.name().to_string(), entry.document.description.clone())).collect()
+    entries.map(|entry| (entry.name().to_string(), entry.document.description.to_string())).collect()
 }
 
 /// Returns the names of the agents of the configuration, for completion; nothing where anything is wrong.

@@ -1,7 +1,7 @@
 //! Tests of what a terminal is shown, on a pseudo terminal.
 
 use std::fs::{File, OpenOptions};
-use std::io::Read as _;
+use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
@@ -10,17 +10,26 @@ use crate::sandbox::Sandbox;
 
 /// Returns what `rep` writes to a terminal.
 fn on_terminal(sandbox: &Sandbox, arguments: &[&str]) -> String {
+    answering(sandbox, arguments, None)
+}
+
+/// Returns what `rep` writes to a terminal on which somebody types `answer`.
+fn answering(sandbox: &Sandbox, arguments: &[&str], answer: Option<&str>) -> String {
     let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&controller).unwrap();
     unlockpt(&controller).unwrap();
     let name = ptsname(&controller, Vec::new()).unwrap();
     let terminal = OpenOptions::new().read(true).write(true).open(name.to_str().unwrap()).unwrap();
     let mut command = sandbox.command(arguments);
+    if answer.is_some() {
+        command.stdin(Stdio::from(terminal.try_clone().unwrap()));
+    }
     command.stdout(Stdio::from(terminal.try_clone().unwrap())).stderr(Stdio::from(terminal));
     let mut child = command.spawn().unwrap();
     // The end is seen only when nobody holds the terminal any more, which ends with an error and not with nothing.
     drop(command);
     let mut controller = File::from(controller);
+    controller.write_all(answer.unwrap_or_default().as_bytes()).unwrap();
     let (mut shown, mut buffer) = (Vec::new(), [0; 4096]);
     while let Ok(length @ 1..) = controller.read(&mut buffer) {
         shown.extend_from_slice(&buffer[..length]);
@@ -58,4 +67,23 @@ fn control_characters_are_shown_and_not_obeyed() {
     // A program gets the bytes as they are.
     let piped = sandbox.run(&["check", "--compat", "skills-ref", "to-prompt", path]);
     assert!(piped.stdout.contains("\u{1b}[31mred\u{202e}"), "{:?}", piped.stdout);
+}
+
+#[test]
+fn whoever_sits_at_a_terminal_is_asked() {
+    let mut sandbox = Sandbox::with_skills();
+    sandbox.set("REPERTOIRE_COLOR", "never");
+    let file = sandbox.home().join(".cursor/mcp.json");
+    let shown = answering(&sandbox, &["connect", "cursor"], Some("n\n"));
+    assert!(shown.contains("write this to 1 file? [y/N]"), "{shown}");
+    assert!(
+        shown.contains("nothing was written: 1 file would be changed") && !shown.contains("--yes"),
+        "{shown}"
+    );
+    assert!(!file.try_exists().unwrap());
+    let shown = answering(&sandbox, &["connect", "cursor"], Some("y\n"));
+    assert!(shown.contains("connected Cursor"), "{shown}");
+    assert!(file.is_file());
+    let shown = answering(&sandbox, &["link", "claude-code"], Some("yes\n"));
+    assert!(shown.contains("make these 2? [y/N]") && shown.contains("2 linked"), "{shown}");
 }

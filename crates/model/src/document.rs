@@ -1,5 +1,7 @@
 //! A `SKILL.md` taken apart: frontmatter, body, and everything that is wrong with it.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use crate::catalog::Tokenizer;
@@ -9,7 +11,7 @@ use crate::policy::{NameMismatch, OnInvalid, Policy};
 use crate::repair::{self, Repair};
 use crate::validate::{Place, Reporter, RuleId, body, description, name};
 use crate::yaml::{self, Entry, Fault, Node, Range};
-use crate::{Diagnostic, Severity, SkillName, Span, text};
+use crate::{Diagnostic, Severity, SkillName, Span, checksum, text};
 
 /// Whether a skill may be offered to an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -31,6 +33,8 @@ pub struct Body {
     pub length: usize,
     /// How many lines it has.
     pub lines: usize,
+    /// The checksum of its bytes.
+    pub checksum: u64,
 }
 
 /// What an index holds of a `SKILL.md`: everything but the text itself.
@@ -39,7 +43,7 @@ pub struct Document {
     /// The name the skill is addressed by.
     pub name: SkillName,
     /// The description in force: that of the frontmatter, trimmed, or one derived from the body.
-    pub description: String,
+    pub description: Arc<str>,
     /// The frontmatter's fields.
     pub manifest: Manifest,
     /// Whether the skill may be offered.
@@ -48,6 +52,8 @@ pub struct Document {
     pub repaired: bool,
     /// Where the body stands.
     pub body: Body,
+    /// The checksum of everything before the body, so that no edit leaves the document the same.
+    pub head_checksum: u64,
     /// Everything the rules found in the file.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -101,7 +107,7 @@ impl Document {
                         format!("the file is not UTF-8: byte {offset} on line {line}"),
                     )
                     .help("save the file as UTF-8");
-                Self::set_aside(source.directory, reporter)
+                Self::set_aside(source, reporter)
             }
         }
     }
@@ -133,7 +139,8 @@ impl Document {
         help: &str,
         policy: &Policy,
     ) -> Self {
-        let mut document = Self::set_aside(directory, Reporter::new(policy));
+        let nothing = Source { bytes: &[], directory, file_name: MANIFEST_FILE };
+        let mut document = Self::set_aside(nothing, Reporter::new(policy));
         // Whatever the rule weighs elsewhere, here it costs the whole skill.
         let severity = Severity::Error;
         let (message, help) = (message.to_owned(), Some(help.to_owned()));
@@ -142,16 +149,18 @@ impl Document {
     }
 
     /// Returns the document of a skill of which nothing but its directory is known.
-    fn set_aside(directory: Option<&str>, mut reporter: Reporter<'_>) -> Self {
+    fn set_aside(source: Source<'_>, mut reporter: Reporter<'_>) -> Self {
         let standing = invalid(reporter.policy());
+        let Source { bytes, directory, .. } = source;
         let facts = name::NameFacts { written: None, span: None, directory, has_frontmatter: false };
         Self {
             name: name::choose_name(facts, &mut reporter).name,
-            description: String::new(),
+            description: Arc::default(),
             manifest: Manifest::default(),
             standing,
             repaired: false,
             body: Body::default(),
+            head_checksum: checksum(bytes),
             diagnostics: reporter.finish(),
         }
     }
@@ -210,7 +219,7 @@ impl Parser<'_, '_> {
             Division::Unterminated { opening, near_miss } => return self.unterminated(opening, near_miss),
             Division::Fenced(fenced) => match self.frontmatter(&fenced) {
                 Some(frontmatter) => (Some(frontmatter), fenced.body),
-                None => return Document::set_aside(self.source.directory, self.reporter),
+                None => return Document::set_aside(self.source, self.reporter),
             },
         };
         self.finish(frontmatter, body_offset)
@@ -230,7 +239,7 @@ impl Parser<'_, '_> {
             .report(RuleId::FrontmatterUnterminated, "the frontmatter is never closed")
             .help(help)
             .at(span);
-        Document::set_aside(self.source.directory, self.reporter)
+        Document::set_aside(self.source, self.reporter)
     }
 
     /// Parses the frontmatter; `None` means that nothing can be made of it, which has been reported.
@@ -373,7 +382,13 @@ impl Parser<'_, '_> {
             manifest,
             standing,
             repaired: frontmatter.is_some_and(|found| found.repaired),
-            body: Body { offset: body_offset, length: body_text.len(), lines },
+            body: Body {
+                offset: body_offset,
+                length: body_text.len(),
+                lines,
+                checksum: checksum(body_text.as_bytes()),
+            },
+            head_checksum: checksum(&self.source.bytes[..body_offset]),
             diagnostics: self.reporter.finish(),
         }
     }
@@ -385,11 +400,13 @@ impl Parser<'_, '_> {
         span: Option<Span>,
         body: &str,
         has_frontmatter: bool,
-    ) -> String {
-        let written = manifest.description.as_deref().map(str::trim).filter(|written| !written.is_empty());
-        if let Some(written) = written {
+    ) -> Arc<str> {
+        let whole = manifest.description.as_ref();
+        let written = whole.map(|whole| (whole, whole.trim())).filter(|(_, written)| !written.is_empty());
+        if let Some((whole, written)) = written {
             description::check(written, span, &mut self.reporter);
-            return written.to_owned();
+            // Most often there is nothing to trim, and one text serves both.
+            return if written.len() == whole.len() { Arc::clone(whole) } else { written.into() };
         }
         // A file without frontmatter is a harness's own kind of skill, described by its title.
         let derived = if has_frontmatter {
@@ -401,7 +418,7 @@ impl Parser<'_, '_> {
         if has_frontmatter || derived.is_empty() {
             description::report_missing(&derived, span, &mut self.reporter);
         }
-        derived
+        derived.into()
     }
 
     fn check_compatibility(&mut self, compatibility: &str, span: Option<Span>) {
@@ -448,6 +465,23 @@ mod tests {
         let source = Source { bytes: text.as_bytes(), directory: Some(directory), file_name: MANIFEST_FILE };
         let document = Document::parse(source, policy);
         (document.standing, document.diagnostics.into_iter().map(|diagnostic| diagnostic.rule).collect())
+    }
+
+    #[test]
+    fn no_edit_leaves_a_document_the_same() {
+        let parse = |text: &str| {
+            let source = Source { bytes: text.as_bytes(), directory: Some("one"), file_name: MANIFEST_FILE };
+            Document::parse(source, &Policy::default())
+        };
+        let text = "---\nname: one\ndescription: Does a thing. Use when asked.\nx: 1\n---\nbody\n";
+        let document = parse(text);
+        for (from, to) in [("body", "doby"), ("x: 1", "x: 2"), ("x: 1", "x: 1 "), ("---\nbody", "--- \nbody")]
+        {
+            assert_ne!(parse(&text.replace(from, to)), document, "{to}");
+        }
+        assert_eq!(parse(&text.replace("x: 1", "x: 2")).body, document.body);
+        assert_ne!(parse("no frontmatter"), parse("no frontm?tter"));
+        assert_ne!(parse("---\nnever closed"), parse("---\nnever clo?ed"));
     }
 
     #[test]

@@ -8,6 +8,7 @@
 
 pub mod text;
 pub mod lines;
+pub mod checksum;
 pub mod name;
 pub mod path;
 pub mod yaml;
@@ -34,6 +35,7 @@ pub mod compat;
 
 pub use bundle::{Bundle, BundleFile, Digest, FileEntry, FileKind};
 pub use catalog::{Catalog, CatalogEntry, CatalogError, CatalogOptions};
+pub use checksum::checksum;
 pub use diagnostic::{Diagnostic, Severity, Span};
 pub use document::{Document, Source, Standing};
 pub use lines::{Excerpt, LineRange};

@@ -1,6 +1,7 @@
 //! The fields of a skill's frontmatter.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::validate::{Place, Reporter, RuleId};
 use crate::yaml::{Entry, Node, Scalar};
@@ -49,7 +50,7 @@ pub struct Manifest {
     /// `name`, as written.
     pub name: Option<String>,
     /// `description`, as written.
-    pub description: Option<String>,
+    pub description: Option<Arc<str>>,
     /// `license`.
     pub license: Option<String>,
     /// `compatibility`.
@@ -145,7 +146,7 @@ impl Manifest {
             let mut field = Field { key, value: &entry.value, place, reporter };
             match key {
                 "name" => manifest.name = field.text(),
-                "description" => manifest.description = field.text(),
+                "description" => manifest.description = field.text().map(Into::into),
                 "license" => manifest.license = field.text(),
                 "compatibility" => manifest.compatibility = field.text(),
                 "metadata" => manifest.metadata = field.metadata(),

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use repertoire_model::{Digest, LineRange, SkillPath, Standing};
 
@@ -115,7 +116,7 @@ fn path(text: &str) -> SkillPath {
     SkillPath::new(text).unwrap_or_else(|fault| panic!("{text}: {fault}"))
 }
 
-async fn skills(provider: &dyn Provider) -> Vec<Listed> {
+async fn skills(provider: &dyn Provider) -> Vec<Arc<Listed>> {
     ok("list", provider.list().await).skills
 }
 
@@ -178,7 +179,7 @@ async fn skills_come_with_their_text(provider: &dyn Provider) {
         let Some(skill) = ok(expected.name, provider.get(&locator).await) else {
             panic!("{} is listed but not there", expected.name)
         };
-        assert_eq!(skill.document.description, expected.description);
+        assert_eq!(&*skill.document.description, expected.description);
         assert_eq!(skill.body(), expected.body, "{}", expected.name);
         let content = provider.read(&locator, &path("SKILL.md"), LineRange::default()).await;
         assert_eq!(ok("read SKILL.md", content).bytes, skill.text.as_bytes());

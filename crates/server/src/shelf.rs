@@ -164,7 +164,7 @@ fn standing(entry: &Entry, publication: Publication) -> Standing {
     match frontmatter {
         Some(frontmatter) if objections.is_empty() => {
             let described = frontmatter.get("description").and_then(Value::as_str);
-            let description = described.map_or_else(|| document.description.clone(), str::to_owned);
+            let description = described.map_or_else(|| document.description.to_string(), str::to_owned);
             let name = document.name.to_string();
             Standing::Published(Arc::new(PublishedSkill { name, description, frontmatter, bundle }))
         }

@@ -66,6 +66,15 @@ pub fn measure_calls<T, R>(operation: &str, items: impl IntoIterator<Item = T>, 
         drop(result);
     }
     let cpu = (cpu_ms() - cpu_start) / wall.len() as f64;
+    print_percentiles(operation, wall, cpu);
+}
+
+/// Prints the percentiles of what single calls took, `wall`, and the processor time of one, `cpu`, in milliseconds.
+///
+/// # Panics
+///
+/// If there were no calls.
+pub fn print_percentiles(operation: &str, mut wall: Vec<f64>, cpu: f64) {
     wall.sort_by(f64::total_cmp);
     assert!(!wall.is_empty(), "there is nothing to measure");
     for percent in [50, 99] {

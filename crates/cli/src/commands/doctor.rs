@@ -1,6 +1,7 @@
 //! `rep doctor`.
 
 mod checks;
+mod clients;
 mod events;
 mod following;
 
@@ -16,7 +17,7 @@ use crate::ui::{Style, Ui, escape};
 /// Checks the set-up and says what to do
 ///
 /// Looks at the configuration files, every place that skills are looked for, the cache, where
-/// events are written, and the library as a whole.
+/// events are written, the library as a whole, and the clients that are connected to the MCP server.
 /// Exits with 1 when something is broken.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {}

@@ -229,7 +229,7 @@ fn table<'a>(rows: &'a [Row<'_>], args: &ListArgs) -> Table<'a> {
             let digest = digest.as_ref().and_then(Option::as_deref).unwrap_or("-");
             table.cell(digest.chars().take(DIGEST_CHARS).collect::<String>());
         }
-        table.cell(&entry.document.description);
+        table.cell(&*entry.document.description);
         table.cell(&*entry.source);
     }
     table

@@ -110,7 +110,7 @@ fn fill(
     answer.name = entry.name().to_string();
     answer.path = Some(entry.path.to_string());
     answer.source = Some(entry.source.to_string());
-    answer.description = Some(document.description.clone());
+    answer.description = Some(document.description.to_string());
     answer.version.clone_from(&document.manifest.version);
     answer.license.clone_from(&document.manifest.license);
     answer.compatibility.clone_from(&document.manifest.compatibility);

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::ser::{Formatter as _, PrettyFormatter, Serializer};
 
 /// How many items are formatted in one go; lists that are no longer than this are not worth a thread.
-const CHUNK: usize = 1_024;
+const CHUNK: usize = 256;
 
 /// Writes `document`, whose member `key` is an empty list, with `items` in that list, each as `json` makes it.
 pub(super) fn write<'a, T: Sync, J: Serialize>(

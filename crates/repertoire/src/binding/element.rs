@@ -23,11 +23,7 @@ pub(crate) fn bindable(
         _ => approximate(text),
     };
     let skill = loaded(entry, opened, policy, options.include_frontmatter, &price);
-    let directory = || entry.resolved.clone().unwrap_or_else(|| entry.path.clone());
-    LoadedSkill {
-        location: options.show_location.then(directory).map(|directory| directory.to_string()),
-        ..skill
-    }
+    LoadedSkill { location: options.show_location.then(|| entry.directory().to_owned()), ..skill }
 }
 
 /// Returns the instructions of `skill` in the element that `load_skill` answers with, which they cannot close, and what

@@ -39,7 +39,7 @@ pub struct WatchPoint {
 }
 
 /// What a change in a directory is about.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subject {
     /// The entries of the source itself.
     Root,

@@ -30,7 +30,7 @@ impl Borrow<str> for Locator {
     }
 }
 
-/// One skill of a [`Listing`]; a copy shares everything with it.
+/// One skill of a [`Listing`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
     /// The provider's handle for it.
@@ -41,7 +41,7 @@ pub struct Listed {
     pub manifest_file: Cow<'static, str>,
     /// What tells whether two sources lead to the very same skill; for the file system, its resolved directory.
     pub identity: Option<Arc<str>>,
-    /// Its `SKILL.md`, taken apart; shared by every snapshot that holds it.
+    /// Its `SKILL.md`, taken apart.
     pub document: Arc<Document>,
 }
 
@@ -57,8 +57,8 @@ pub struct Problem {
 /// What a source holds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listing {
-    /// The skills, sorted by locator.
-    pub skills: Vec<Listed>,
+    /// The skills, sorted by locator; shared by all listings and snapshots that hold them.
+    pub skills: Vec<Arc<Listed>>,
     /// What went wrong on the way.
     pub problems: Vec<Problem>,
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use repertoire_model::{SkillName, State};
+use repertoire_model::{Document, SkillName, State};
 
 use super::{Entry, Registry, Snapshot};
 
@@ -95,9 +95,11 @@ fn aspects(before: &Entry, after: &Entry) -> Vec<Aspect> {
     // Documents are shared while they are the same, so most need not be compared.
     if !Arc::ptr_eq(old, new) {
         aspects.extend((old.description != new.description).then_some(Aspect::Description));
-        aspects.extend((old.body != new.body).then_some(Aspect::Instructions));
+        // Where they stand is another matter.
+        let instructions = |document: &Document| (document.body.length, document.body.checksum);
+        aspects.extend((instructions(old) != instructions(new)).then_some(Aspect::Instructions));
         aspects.extend(
-            (old.manifest != new.manifest && old.description == new.description)
+            (old.head_checksum != new.head_checksum && old.description == new.description)
                 .then_some(Aspect::Frontmatter),
         );
     }

@@ -244,14 +244,14 @@ impl Registry {
     /// Sets aside skills that are called like a tool: whoever calls that name must not have to guess which is meant.
     fn refuse_tool_names(&self, listing: &mut Listing) {
         let equipment = self.equipment();
-        let clashes = |skill: &&mut Listed| {
+        let clashes = |skill: &&mut Arc<Listed>| {
             skill.document.standing == Standing::Sound && equipment.has_tool(skill.document.name.as_str())
         };
         for skill in listing.skills.iter_mut().filter(clashes) {
             let mut reporter = Reporter::new(self.policy());
             let message = format!("`{}` is the name of a tool that agents call", skill.document.name);
             reporter.report(RuleId::NameTool, message).help("give the skill another name");
-            let document = Arc::make_mut(&mut skill.document);
+            let document = Arc::make_mut(&mut Arc::make_mut(skill).document);
             document.standing = Standing::Quarantined;
             document.diagnostics.extend(reporter.finish());
         }

@@ -95,7 +95,7 @@ impl Registry {
 
 /// Returns the name of the directory that the skill stands in, where it stands in one.
 fn directory_of(entry: &Entry) -> Option<String> {
-    let resolved = entry.resolved.as_deref()?;
+    let resolved = entry.identity.as_deref()?;
     let name = |path: &str| Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
     name(&entry.path).or_else(|| name(resolved))
 }

@@ -1,11 +1,11 @@
 //! An immutable, numbered view of all skills.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use repertoire_model::resolve::{self, Candidate, Verdict};
-use repertoire_model::{Diagnostic, Document, Policy, SkillName, State, text};
+use repertoire_model::{Diagnostic, Policy, SkillName, State, text};
 
 use crate::provider::{Listed, Listing, Locator, Problem};
 use crate::{Error, ErrorKind};
@@ -31,27 +31,28 @@ pub struct Route {
     pub path: Arc<str>,
 }
 
-/// One skill of a snapshot.
+/// One skill of a snapshot: as its provider listed it, and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// The source it comes from.
     pub source: Arc<str>,
-    /// Where a person finds it.
-    pub path: Arc<str>,
-    /// The same without links, where it lies in a file system.
-    pub resolved: Option<Arc<str>>,
-    /// How its `SKILL.md` is spelled.
-    pub manifest_file: Cow<'static, str>,
+    /// The skill itself, whose fields are the entry's own.
+    pub listed: Arc<Listed>,
     /// What became of it.
     pub state: State,
-    /// Its `SKILL.md`, taken apart.
-    pub document: Arc<Document>,
     /// Why it lost its name, where it did; in a box, because few do.
     pub collision: Option<Box<Diagnostic>>,
     /// Other sources that lead to the very same skill.
     pub also: Vec<Route>,
     pub(crate) provider: usize,
-    pub(crate) locator: Locator,
+}
+
+impl Deref for Entry {
+    type Target = Listed;
+
+    fn deref(&self) -> &Listed {
+        &self.listed
+    }
 }
 
 impl Entry {
@@ -67,8 +68,12 @@ impl Entry {
 
     /// Returns where its `SKILL.md` lies, links resolved, as it is spelled there.
     pub fn location(&self) -> String {
-        let directory = self.resolved.as_deref().unwrap_or(&self.path);
-        format!("{}/{}", directory.trim_end_matches('/'), self.manifest_file)
+        format!("{}/{}", self.directory().trim_end_matches('/'), self.manifest_file)
+    }
+
+    /// Returns the directory it lies in: without links where it is in a file system, otherwise where a person finds it.
+    pub fn directory(&self) -> &str {
+        self.identity.as_deref().unwrap_or(&self.path)
     }
 
     /// Returns what is wrong with its `SKILL.md`, and last, why it lost its name.
@@ -328,23 +333,10 @@ fn candidate<'a>(source: &'a str, skill: &'a Listed) -> Candidate<'a> {
 fn entry(
     provider: usize,
     source: &Arc<str>,
-    skill: &Listed,
+    skill: &Arc<Listed>,
     state: State,
     collision: Option<Box<Diagnostic>>,
 ) -> Entry {
-    let Listed { locator, path, manifest_file, identity, document } = skill.clone();
-    let source = Arc::clone(source);
-    let also = Vec::new();
-    Entry {
-        source,
-        path,
-        resolved: identity,
-        manifest_file,
-        state,
-        document,
-        collision,
-        also,
-        provider,
-        locator,
-    }
+    let (source, listed) = (Arc::clone(source), Arc::clone(skill));
+    Entry { source, listed, state, collision, also: Vec::new(), provider }
 }

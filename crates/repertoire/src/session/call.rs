@@ -1,5 +1,6 @@
 //! Calls: from a name and arguments to an answer, and one event for each.
 
+use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use repertoire_model::answer::{Answer, Fault, FaultKind, Injection};
@@ -110,9 +111,23 @@ impl Session {
             _ => return self.bad_arguments(tool),
         };
         match found {
-            Found::House(builtin) => builtin.call(self, arguments).await,
+            Found::House(builtin) => self.house(builtin, arguments).await,
             Found::Host(tool) => tool.call(self, arguments).await,
         }
+    }
+
+    /// Answers a call of a tool of the house.
+    ///
+    /// A skill that is gone may only lie somewhere else since the library was last looked at, so it is looked at again.
+    async fn house(&self, builtin: &Builtin, arguments: &Map<String, Value>) -> Answered {
+        let before = self.registry().snapshot();
+        let answered = builtin.call(self, arguments).await;
+        if matches!(&answered.answer, Answer::Fault(Fault { kind: FaultKind::Gone, .. }))
+            && !Arc::ptr_eq(&before, &self.registry().reload_if_due().await)
+        {
+            return builtin.call(self, arguments).await;
+        }
+        answered
     }
 
     /// Returns the tool that goes by `name`: the host's word for it, or the usual one.

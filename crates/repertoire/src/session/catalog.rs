@@ -151,7 +151,7 @@ impl Session {
 
     fn described<'s>(&self, snapshot: &'s Snapshot) -> Vec<(&'s str, &'s str)> {
         let offered = self.offered(snapshot);
-        offered.map(|entry| (entry.name().as_str(), entry.document.description.as_str())).collect()
+        offered.map(|entry| (entry.name().as_str(), &*entry.document.description)).collect()
     }
 
     /// Looks at the library again, writes catalog and tools anew, and returns the catalog.

@@ -54,7 +54,7 @@ fn list(session: &Session, query: Option<&str>) -> Answer {
         }
         skills.push(ListedSkill {
             name: entry.name().clone(),
-            description: entry.document.description.clone(),
+            description: entry.document.description.to_string(),
             tags: entry.document.manifest.tags.clone(),
             loaded: active.contains(entry.name()),
         });

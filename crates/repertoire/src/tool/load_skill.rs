@@ -254,7 +254,6 @@ pub(crate) fn loaded_skill(session: &Session, entry: &Entry, opened: &OpenedSkil
         Some(_) => outline::outline(&opened.skill.text, opened.skill.document.body.offset, price),
         None => Vec::new(),
     };
-    let location =
-        session.options().show_location.then(|| entry.resolved.as_deref().unwrap_or(&entry.path).to_owned());
+    let location = session.options().show_location.then(|| entry.directory().to_owned());
     LoadedSkill { outline, soft_limit, location, ..skill }
 }

@@ -32,7 +32,7 @@ pub(crate) async fn list(audience: &Audience, cursor: Option<&str>) -> Result<Li
 fn prompt(entry: &Entry) -> Prompt {
     let argument =
         PromptArgument::new(ARGUMENTS).with_description("What to use the skill for").with_required(false);
-    Prompt::new(entry.name().as_str(), Some(entry.document.description.as_str()), Some(vec![argument]))
+    Prompt::new(entry.name().as_str(), Some(&*entry.document.description), Some(vec![argument]))
 }
 
 /// Returns the instructions of a skill as a message of the user.
@@ -59,7 +59,7 @@ pub(crate) async fn get(
         (arguments, false) => format!("{}\n\nARGUMENTS: {arguments}\n", instructions.trim_end()),
     };
     let mut result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]);
-    result.description = Some(entry.document.description.clone());
+    result.description = Some(entry.document.description.to_string());
     Ok(result)
 }
 

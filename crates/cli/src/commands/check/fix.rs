@@ -1,15 +1,14 @@
 //! Repairs what can be repaired safely: shown first, written only when someone agrees.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use repertoire::Entry;
 use repertoire_model::{LineRange, SkillPath, repair};
-use similar::TextDiff;
 
 use crate::error::CliError;
-use crate::ui::{Style, Ui, escape};
+use crate::replace_file;
+use crate::ui::{Consent, Ui, escape};
 use crate::wire::{Context, Library};
 
 /// A file and what it should say.
@@ -49,22 +48,16 @@ pub(crate) fn run(
         1 => "1 file".to_owned(),
         number => format!("{number} files"),
     };
-    let is_wanted =
-        yes || (ui.is_interactive() && ui.confirm(&format!("write these repairs to {files}?"))?);
-    if !is_wanted && ui.is_json() {
-        writeln!(
-            ui.err(),
-            "nothing was written: {files} can be repaired; `--yes` writes the repairs without asking"
-        )?;
-        return Ok(Outcome { written: Vec::new(), is_refused: true });
-    }
-    if !is_wanted {
-        let error = CliError::no(format!("nothing was written: {files} can be repaired"));
-        return Err(if ui.is_interactive() {
-            error
-        } else {
-            error.hint("`--yes` writes the repairs without asking")
-        });
+    let consent = ui.consent(&format!("write these repairs to {files}?"), yes)?;
+    if consent != Consent::Given {
+        let what = format!("{files} can be repaired");
+        let error = consent.nothing_written(&what, "`--yes` writes the repairs without asking");
+        // With --json the findings are told all the same.
+        if ui.is_json() {
+            error.report(ui);
+            return Ok(Outcome { written: Vec::new(), is_refused: true });
+        }
+        return Err(error);
     }
     let (written, failure) = write_all(&repairs);
     if let Some(error) = failure {
@@ -99,33 +92,11 @@ fn repair(library: &Library, entry: &Entry) -> Option<Repair> {
 
 fn show(ui: &mut Ui, context: &Context, repair: &Repair) -> Result<(), CliError> {
     let path = context.shown(&repair.path.display().to_string());
-    let diff = TextDiff::from_lines(&repair.before, &repair.after);
-    let diff = diff.unified_diff().header(&format!("a/{path}"), &format!("b/{path}")).to_string();
-    for line in diff.lines() {
-        let escaped = escape(line);
-        let style = match line.as_bytes().first() {
-            Some(b'+') => Some(Style::Added),
-            Some(b'-') => Some(Style::Removed),
-            Some(b'@') => Some(Style::Faint),
-            _ => None,
-        };
-        // With --json the output is kept for the result.
-        if ui.is_json() {
-            let line = style.map_or_else(|| escaped.to_string(), |style| ui.paint_err(style, &escaped));
-            writeln!(ui.err(), "{line}")?;
-        } else {
-            let line = style.map_or_else(|| escaped.to_string(), |style| ui.paint(style, &escaped));
-            writeln!(ui.out(), "{line}")?;
-        }
-    }
-    Ok(ui.flush()?)
+    ui.write_diff(&path, Some(&repair.before), &repair.after)?;
+    Ok(())
 }
 
-/// Replaces the file in one step, so that nobody ever reads half of it.
-#[allow(
-    clippy::disallowed_methods,
-    reason = "a provider only reads; what is replaced is looked at where it stands"
-)]
+/// Writes `repair` where it stands.
 fn write(repair: &Repair) -> Result<(), CliError> {
     let path = &repair.path;
     let failed = |error| CliError::io("write", path, error);
@@ -134,22 +105,7 @@ fn write(repair: &Repair) -> Result<(), CliError> {
         return Err(CliError::no(format!("{} is a link and is left alone", path.display()))
             .hint("repair the file it leads to"));
     }
-    if fs::read(path).map_err(failed)? != repair.before.as_bytes() {
-        return Err(CliError::no(format!("{} was changed meanwhile", path.display())).hint("run it again"));
-    }
-    let temporary = path.with_file_name(format!(".SKILL.md.{}.tmp", std::process::id()));
-    let outcome = (|| {
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&temporary)?;
-        file.write_all(repair.after.as_bytes())?;
-        file.set_permissions(metadata.permissions())?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)
-    })();
-    outcome.map_err(|error| {
-        // The temporary file is of no use to anyone; that it cannot be removed is not worth a second error.
-        let _ = fs::remove_file(&temporary);
-        failed(error)
-    })
+    replace_file::replace(path, Some(repair.before.as_bytes()), repair.after.as_bytes())
 }
 
 #[cfg(test)]

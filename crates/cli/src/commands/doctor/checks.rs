@@ -42,6 +42,7 @@ pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
     checks.ok("reading", READING);
     checks.following(&context);
     checks.library(&context, &library);
+    checks.clients(&context, &library);
     checks.0
 }
 

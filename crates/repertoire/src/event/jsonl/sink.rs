@@ -101,11 +101,19 @@ impl JsonlSink {
 
     /// Moves the full file aside, unless somebody else does so right now or has done so already.
     fn rotate(&self, more: usize) -> io::Result<()> {
-        // The lock ends with its handle, or with the process.
+        // Where the process dies the lock ends with it.
         let lock = open_regular(&self.options.directory.join(LOCK))?;
         if lock.try_lock().is_err() {
             return Ok(());
         }
+        let outcome = self.move_aside(more);
+        // A process that is just being started may share the handle for a moment, and with it the lock.
+        let _ = lock.unlock();
+        outcome
+    }
+
+    /// Moves the file aside, if it is full, and the full ones up.
+    fn move_aside(&self, more: usize) -> io::Result<()> {
         let metadata = fs::symlink_metadata(&self.path)?;
         if !metadata.is_file() || !self.is_full(metadata.len(), more) {
             return Ok(());
@@ -117,8 +125,10 @@ impl JsonlSink {
                 break;
             }
         }
-        for number in (1..keep).rev() {
-            // One that is not there leaves a gap, which is closed as the others move up.
+        // Those before a gap move up into it; others wait for the lock, so no more are touched than there are.
+        let is_free = |number: &usize| fs::symlink_metadata(self.numbered(*number)).is_err();
+        let free = (1..keep).find(is_free).unwrap_or(keep);
+        for number in (1..free).rev() {
             let _ = fs::rename(self.numbered(number), self.numbered(number + 1));
         }
         fs::rename(&self.path, self.numbered(1))

@@ -253,6 +253,6 @@ fn several_processes_write_and_rotate_without_losing_or_repeating_an_event() {
     let all = all_sessions(directory.path());
     assert_eq!(all.len(), 4 * 4 * EACH);
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
-    let files = fs::read_dir(directory.path()).unwrap().count();
-    assert!(files > 20, "it rotated {files} times");
+    // How often depends on how long whoever moves files is kept waiting by the machine.
+    assert!(directory.path().join("events.1.jsonl").try_exists().unwrap(), "it was never full");
 }

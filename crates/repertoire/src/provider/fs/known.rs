@@ -15,7 +15,7 @@ use crate::provider::{Changes, Listed, Locator, Problem};
 /// A skill that was found.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found {
-    pub(super) listed: Listed,
+    pub(super) listed: Arc<Listed>,
     /// How it is reached.
     pub(super) home: Home,
     /// What its `SKILL.md` was like when it was read, where that can tell a later change.

@@ -8,7 +8,7 @@ use repertoire_model::validate::Reporter;
 
 use super::cache::{Cache, CacheFile, now};
 use super::known::{Known, Memory, RootChange, Told, differences};
-use super::open::Source;
+use super::open::{Source, State};
 use super::place::{ROOT_LOCATOR, Root};
 use super::provider::display;
 use super::root_entries::{self, RootEntries};
@@ -97,7 +97,7 @@ impl Source {
             Ok(Entries::Known(entries) | Entries::Listed(entries)) => Some(entries),
             _ => None,
         };
-        let skills = found.iter().map(|found| found.listed.clone()).collect();
+        let skills = found.iter().map(|found| Arc::clone(&found.listed)).collect();
         let resolved = root.resolved;
         let known =
             Known { listing: turn.number, resolved, stamp, entries, entries_stamp, skills: found, rests };
@@ -138,9 +138,18 @@ impl Source {
         if before.as_ref().is_some_and(|before| before.listing > known.listing) {
             return false;
         }
+        if let Some(before) = before {
+            self.forget(&mut state, &before, &known);
+        }
+        state.known = Some(Arc::new(known));
+        state.is_stale = false;
+        true
+    }
+
+    /// Forgets what was known of skills that `known` shows to have changed since `before`.
+    fn forget(&self, state: &mut State, before: &Known, known: &Known) {
         let mut texts = self.texts();
-        let skills = before.as_deref().map_or(&[][..], |before| &before.skills);
-        for (locator, old, new) in differences(skills, &known.skills) {
+        for (locator, old, new) in differences(&before.skills, &known.skills) {
             if !old.zip(new).is_some_and(|(old, new)| old.has_same_bytes(new)) {
                 state.facts.remove(locator);
                 state.dirty.remove(locator);
@@ -151,10 +160,6 @@ impl Source {
                 Some(_) => {}
             }
         }
-        drop(texts);
-        state.known = Some(Arc::new(known));
-        state.is_stale = false;
-        true
     }
 
     /// Returns what lies directly below `root`: what is known or what the cache remembers, if the root did not change since.

@@ -71,7 +71,7 @@ impl Source {
             _ => {}
         }
         for found in known.skills.iter().filter(|found| found.may_be_remembered()) {
-            let Listed { locator, manifest_file, document, .. } = &found.listed;
+            let Listed { locator, manifest_file, document, .. } = &*found.listed;
             let Some(stamp) = found.stamp else { continue };
             let held = cache.and_then(|cache| cache.find(locator.as_str()));
             match held.filter(|held| *held.stamp() == stamp) {

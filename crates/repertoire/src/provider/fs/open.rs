@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use repertoire_model::{Bundle, BundleFile, Digest, RuleId, SkillPath, Standing};
 
@@ -17,6 +18,10 @@ use super::turn::Turns;
 use super::walk::{Walked, WalkedFile, walk};
 use crate::provider::{FileListing, Locator, Mark, OpenedSkill, Skill};
 use crate::{Error, ErrorKind};
+
+/// How often a file that is empty and was not is looked at again, and after how long.
+const MAX_WAITS: usize = 3;
+const WAIT: Duration = Duration::from_millis(10);
 
 /// A directory of skills, and what the last listing found in it.
 #[derive(Debug)]
@@ -88,7 +93,12 @@ impl Source {
         let root = Root::open(&self.options.root).map_err(lost)?;
         let home = home.ok_or_else(|| lost(Fault::Missing))?;
         let place = Place::open(&root, locator.as_str(), &home).map_err(lost)?;
-        work(&place)
+        work(&place).map_err(|error| {
+            // A file may not be there because its skill is not there any more.
+            let is_gone = error.kind() == ErrorKind::FileNotFound
+                && matches!(place.directory(), Err(Fault::Missing | Fault::NotDirectory));
+            if is_gone { lost(Fault::Missing) } else { error }
+        })
     }
 
     /// Returns the error of a skill that cannot be reached.
@@ -135,7 +145,9 @@ impl Source {
     ///
     /// Of one that broke since it was opened it is the last good version.
     fn skill(&self, locator: &Locator, place: &Place<'_>) -> Result<Option<(Skill, Option<Stamp>)>, Error> {
-        let Some(OnDisk { skill, stamp, is_exact }) = self.skill_on_disk(place)? else { return Ok(None) };
+        let Some(OnDisk { skill, stamp, is_exact }) = self.skill_when_written(locator, place)? else {
+            return Ok(None);
+        };
         let mut texts = self.texts();
         let length = last_good::length_without_blanks(skill.text.as_bytes());
         if let Some(good) = texts.find(locator)
@@ -148,6 +160,30 @@ impl Source {
             texts.keep(locator, &skill, stamp);
         }
         Ok(Some((skill, stamp.filter(|_| is_exact))))
+    }
+
+    /// Returns the skill at `locator` as it is on disk; one that is about to be written is waited for, though not for long.
+    ///
+    /// An empty file is sound. But one that was not empty is being written, and where its text was not kept there is nothing
+    /// to put in its place: an agent must not be told that its instructions are now none.
+    fn skill_when_written(&self, locator: &Locator, place: &Place<'_>) -> Result<Option<OnDisk>, Error> {
+        for attempt in 0..=MAX_WAITS {
+            let Some(found) = self.skill_on_disk(place)? else { return Ok(None) };
+            let length = last_good::length_without_blanks(found.skill.text.as_bytes());
+            let is_whole = length > 0 || found.skill.document.standing != Standing::Sound;
+            if is_whole || self.texts().find(locator).is_some() {
+                return Ok(Some(found));
+            }
+            let known = self.known();
+            let good = known.as_ref().and_then(|known| known.find(locator.as_str())?.last_good());
+            if !good.is_some_and(|good| last_good::is_broken(&found.skill.document, length, good)) {
+                return Ok(Some(found));
+            }
+            if attempt < MAX_WAITS {
+                std::thread::sleep(WAIT);
+            }
+        }
+        Err(self.error(place, manifest::FILE_NAME, Fault::Changed))
     }
 
     fn skill_on_disk(&self, place: &Place<'_>) -> Result<Option<OnDisk>, Error> {

@@ -124,7 +124,7 @@ impl<'a> Place<'a> {
 }
 
 /// The text of a directory, to which a scan adds the path of every skill.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Shown {
     directory: String,
     with_separator: String,

@@ -58,8 +58,8 @@ enum Origin {
     /// Its file was read.
     #[default]
     File,
-    /// The cache remembers it, with this; in a box, because most of a scan's memory are visits.
-    Cache(Box<Facts>),
+    /// The cache remembers it, with this if with anything; in a box, because most of a scan's memory are visits.
+    Cache(Option<Box<Facts>>),
     /// The listing before found it.
     Memory,
 }
@@ -112,10 +112,8 @@ impl Scan {
         if let Some(found) = found {
             match origin {
                 Origin::File => self.fresh += usize::from(found.may_be_remembered()),
-                Origin::Cache(facts) if !facts.is_empty() => {
-                    self.facts.push((found.listed.locator.clone(), *facts));
-                }
-                Origin::Cache(_) | Origin::Memory => {}
+                Origin::Cache(Some(facts)) => self.facts.push((found.listed.locator.clone(), *facts)),
+                Origin::Cache(None) | Origin::Memory => {}
             }
             self.found.push(found);
         }
@@ -351,7 +349,8 @@ impl Scanner<'_> {
             Cow::Owned(file_name.to_owned())
         };
         let found = Found { is_settled: true, ..self.found(place, file_name, document, Some(*stamp)) };
-        Some(Visit::of(Arc::new(found), Origin::Cache(Box::new(remembered.facts()))))
+        let facts = Some(remembered.facts()).filter(|facts| !facts.is_empty());
+        Some(Visit::of(Arc::new(found), Origin::Cache(facts.map(Box::new))))
     }
 
     fn found(
@@ -361,18 +360,22 @@ impl Scanner<'_> {
         document: Document,
         stamp: Option<Stamp>,
     ) -> Found {
+        let path: Arc<str> = self.shown.join(place.relative).into();
         let identity = match &place.home {
-            Home::Beneath | Home::Mounted => self.resolved.join(place.relative),
-            Home::Linked(path) => Shown::new(path).join(ROOT_LOCATOR),
+            // One text serves both, where no link leads to the root.
+            Home::Beneath | Home::Mounted if self.shown == self.resolved => Arc::clone(&path),
+            Home::Beneath | Home::Mounted => self.resolved.join(place.relative).into(),
+            Home::Linked(path) => Shown::new(path).join(ROOT_LOCATOR).into(),
         };
         let listed = Listed {
             locator: Locator::new(place.relative),
-            path: self.shown.join(place.relative).into(),
+            path,
             manifest_file,
-            identity: Some(identity.into()),
+            identity: Some(identity),
             document: Arc::new(document),
         };
         let is_settled = stamp.is_some_and(|stamp| is_settled(&stamp, self.task.started));
+        let listed = Arc::new(listed);
         Found { listed, home: place.home.clone(), stamp, is_settled, good: None }
     }
 
@@ -469,7 +472,7 @@ fn shared(mut found: Found, known: Option<&Arc<Found>>) -> Arc<Found> {
     match known {
         Some(known) if found == **known => Arc::clone(known),
         Some(known) if found.listed == known.listed => {
-            found.listed = known.listed.clone();
+            found.listed = Arc::clone(&known.listed);
             Arc::new(found)
         }
         _ => Arc::new(found),

@@ -37,7 +37,7 @@ pub struct SkillDefinition {
 
 impl SkillDefinition {
     /// Returns the skill `name` with nothing but a description and instructions.
-    pub fn new(name: impl Into<String>, description: impl Into<String>, body: impl Into<String>) -> Self {
+    pub fn new(name: impl Into<String>, description: impl Into<Arc<str>>, body: impl Into<String>) -> Self {
         let manifest = Manifest {
             name: Some(name.into()),
             description: Some(description.into()),

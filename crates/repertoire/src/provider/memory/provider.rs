@@ -156,7 +156,7 @@ impl Provider for MemoryProvider {
             identity: None,
             document: Arc::new(held.document(&self.policy)),
         };
-        let skills = self.skills.iter().map(listed).collect();
+        let skills = self.skills.iter().map(listed).map(Arc::new).collect();
         Box::pin(std::future::ready(Ok(Listing { skills, problems: Vec::new() })))
     }
 

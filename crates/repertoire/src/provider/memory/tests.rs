@@ -108,7 +108,7 @@ fn locators_are_unique_whatever_skills_are_called() {
     let named = |name: &str| SkillDefinition::new(name, "Does it.", "");
     let provider = MemoryProvider::new("builtin", vec![named("a"), named("a#2"), named("a"), named("a")]);
     let mut locators: Vec<Locator> =
-        block_on(provider.list()).unwrap().skills.into_iter().map(|skill| skill.locator).collect();
+        block_on(provider.list()).unwrap().skills.into_iter().map(|skill| skill.locator.clone()).collect();
     locators.dedup();
     assert_eq!(locators.len(), 4);
 }
@@ -139,7 +139,7 @@ proptest! {
         let (mut text, mut list) = (|| texts.next().unwrap(), || lists.next().unwrap());
         let manifest = Manifest {
             name: Some("greet".to_owned()),
-            description: text().or(Some("Greets.".to_owned())),
+            description: Some(text().unwrap_or("Greets.".to_owned()).into()),
             license: text(),
             compatibility: text(),
             version: text(),

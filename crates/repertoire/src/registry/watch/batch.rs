@@ -8,6 +8,8 @@ use crate::provider::Changes;
 
 /// The longest that a batch is open, however much goes on.
 pub(super) const MAX_OPEN: Duration = Duration::from_secs(2);
+/// How long a file must be left alone that was written and not closed: whoever writes it in steps is not disturbed.
+const UNFINISHED: Duration = Duration::from_millis(500);
 /// How many times as long as the last look took a batch of faint hints waits: such hints may never end.
 const FAINT_SHARE: u32 = 50;
 
@@ -17,7 +19,10 @@ pub(super) struct Batch {
     changes: BTreeMap<usize, Changes>,
     first: Option<Instant>,
     last: Option<Instant>,
+    /// When a file was last written that nobody told to be closed.
+    begun: Option<Instant>,
     is_firm: bool,
+    has_faint: bool,
 }
 
 impl Batch {
@@ -27,23 +32,34 @@ impl Batch {
             return;
         }
         self.changes.entry(provider).or_default().merge(changes);
-        self.first.get_or_insert(now);
-        // What may be nothing must not keep what is something waiting.
-        if weight == Weight::Firm {
-            self.is_firm = true;
-            self.last = Some(now);
+        match weight {
+            Weight::Firm => self.happened(now),
+            Weight::Begun => self.begun = Some(now),
+            // What may be nothing must not keep what is something waiting.
+            Weight::Faint | Weight::None => self.has_faint = true,
         }
+        self.first.get_or_insert(now);
+    }
+
+    /// Adds that something happened at `now`, and nobody knows what.
+    pub(super) fn happened(&mut self, now: Instant) {
+        self.is_firm = true;
+        self.last = Some(now);
+        self.first.get_or_insert(now);
     }
 
     /// Returns whether nothing happened.
     pub(super) fn is_empty(&self) -> bool {
-        self.changes.is_empty()
+        self.first.is_none()
     }
 
     /// Returns when to act on it, where things must have been quiet for `debounce` and the last look took `cost`.
     pub(super) fn due(&self, debounce: Duration, looked: Option<(Instant, Duration)>) -> Option<Instant> {
         let first = self.first?;
-        let quiet = self.last.unwrap_or(first) + debounce;
+        let quiet = match self.begun {
+            Some(begun) if !self.is_firm && !self.has_faint => begun + UNFINISHED.max(debounce),
+            _ => self.last.unwrap_or(first) + debounce,
+        };
         let due = quiet.min(first + MAX_OPEN.max(debounce));
         match looked {
             Some((ended, cost)) if !self.is_firm => Some(due.max(ended + cost * FAINT_SHARE)),
@@ -89,6 +105,32 @@ mod tests {
         assert_eq!(taken.len(), 1);
         assert_eq!(taken[0].1.skills.len(), 3);
         assert!(batch.is_empty() && batch.due(QUIET, None).is_none());
+    }
+
+    #[test]
+    fn a_file_that_is_being_written_is_waited_for() {
+        let start = Instant::now();
+        let mut batch = Batch::default();
+        batch.add(0, touched("a"), Weight::Begun, start);
+        batch.add(0, touched("a"), Weight::Begun, start + ms(100));
+        assert_eq!(batch.due(QUIET, None), Some(start + ms(100) + UNFINISHED));
+        batch.add(0, touched("a"), Weight::Firm, start + ms(120));
+        assert_eq!(batch.due(QUIET, None), Some(start + ms(120) + QUIET), "it is closed");
+        batch.take();
+        for step in 0..300 {
+            batch.add(0, touched("a"), Weight::Begun, start + ms(20 * step));
+        }
+        assert_eq!(batch.due(QUIET, None), Some(start + MAX_OPEN), "but not for ever");
+    }
+
+    #[test]
+    fn what_was_lost_belongs_to_the_batch() {
+        let start = Instant::now();
+        let mut batch = Batch::default();
+        batch.happened(start);
+        assert!(!batch.is_empty());
+        assert_eq!(batch.due(QUIET, None), Some(start + QUIET));
+        assert!(batch.take().is_empty() && batch.is_empty());
     }
 
     #[test]

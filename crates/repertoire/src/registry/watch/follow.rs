@@ -54,7 +54,7 @@ impl Follower {
             let Some(waiting) = asked(requests) else { return };
             if waiting.is_empty() {
                 let due = self.batch_due();
-                if self.told.lost || due.is_some_and(|due| due <= Instant::now()) {
+                if due.is_some_and(|due| due <= Instant::now()) {
                     // What comes to light by that is a batch of its own: it may be the beginning of more.
                     self.look_once();
                 }
@@ -143,15 +143,23 @@ impl Follower {
         self.sources.iter_mut().for_each(|source| source.pace.looked(now, cost));
     }
 
-    /// Looks at everything in these sources.
+    /// Looks at everything in these sources, and watches what there is now.
     fn look_at_sources(&mut self, positions: &[usize]) {
         for position in positions {
             let (meter, started) = (Meter::start(), Instant::now());
-            pollster::block_on(self.registry.reload_sources([*position]));
-            let now = Instant::now();
-            self.looked = Some((now, started.elapsed()));
-            self.told.stale.insert(*position);
-            self.sources[*position].pace.looked(now, meter.cost());
+            let before = self.registry.snapshot();
+            let after = pollster::block_on(self.registry.reload_sources([*position]));
+            self.looked = Some((Instant::now(), started.elapsed()));
+            // Why a library is polled holds until it is another, but for what the system refused at the time.
+            let is_polled = matches!(
+                &self.sources[*position].following,
+                Following::Polling(reason) if !matches!(reason, PollReason::Refused(_))
+            );
+            if !is_polled || !Arc::ptr_eq(&before, &after) {
+                self.told.stale.insert(*position);
+                self.point();
+            }
+            self.sources[*position].pace.looked(Instant::now(), meter.cost());
         }
     }
 
@@ -160,10 +168,7 @@ impl Follower {
         let now = Instant::now();
         let is_due = |position: &usize| self.sources[*position].pace.due() <= now;
         let due: Vec<usize> = (0..self.sources.len()).filter(is_due).collect();
-        if !due.is_empty() {
-            self.look_at_sources(&due);
-            self.point();
-        }
+        self.look_at_sources(&due);
     }
 
     /// Looks at what is polled because somebody wants to know now, unless that was done a moment ago.

@@ -16,8 +16,10 @@ pub(super) enum Happening {
     Appeared,
     /// An entry of the directory is no longer there.
     Vanished,
-    /// A file in the directory was written.
+    /// A file in the directory was written and closed.
     Written,
+    /// A file in the directory is being written, or was cut without being opened.
+    Modified,
     /// The rights or times of an entry, or of the directory itself, changed.
     Touched,
     /// The directory itself was moved; its watch goes with it.
@@ -49,6 +51,8 @@ pub(super) struct Notice<'a> {
 pub(super) enum Weight {
     /// Nothing: it changes no skill.
     None,
+    /// A skill is changing; mostly the end of it is told of as well.
+    Begun,
     /// It may be something; it keeps nobody waiting.
     Faint,
     /// A skill came, went or was changed.
@@ -64,13 +68,18 @@ pub(super) fn weigh(notice: &Notice<'_>, subject: &Subject) -> Weight {
         return match notice.happening {
             Happening::Moved | Happening::Ended => Weight::Firm,
             Happening::Touched => Weight::Faint,
-            Happening::Appeared | Happening::Vanished | Happening::Written => Weight::None,
+            Happening::Appeared | Happening::Vanished | Happening::Written | Happening::Modified => {
+                Weight::None
+            }
         };
     };
     let is_about_names = matches!(notice.happening, Happening::Appeared | Happening::Vanished);
     let is_directory = notice.kind == EntryKind::Directory;
     match subject {
-        _ if is_manifest(name) && *subject != Subject::Above => Weight::Firm,
+        _ if is_manifest(name) && *subject != Subject::Above => match notice.happening {
+            Happening::Modified => Weight::Begun,
+            _ => Weight::Firm,
+        },
         // The way to a root often lies through directories with a dot.
         Subject::Above if is_about_names => {
             if is_directory {
@@ -104,7 +113,7 @@ mod tests {
     #[test]
     fn only_what_may_change_a_skill_counts() {
         use EntryKind::{Directory, Other};
-        use Happening::{Appeared, Ended, Moved, Touched, Vanished, Written};
+        use Happening::{Appeared, Ended, Modified, Moved, Touched, Vanished, Written};
         let skill = Subject::Skill(Locator::new("a"));
         let (root, above) = (Subject::Root, Subject::Above);
         let cases = [
@@ -112,6 +121,8 @@ mod tests {
             (&skill, Appeared, Some("skill.md"), Other, Weight::Firm),
             (&skill, Vanished, Some("SKILL.MD"), Other, Weight::Firm),
             (&skill, Touched, Some("SKILL.md"), Other, Weight::Firm),
+            (&skill, Modified, Some("SKILL.md"), Other, Weight::Begun),
+            (&skill, Modified, Some("notes.md"), Other, Weight::None),
             (&skill, Written, Some("notes.md"), Other, Weight::None),
             (&skill, Appeared, Some("SKILL.md~"), Other, Weight::None),
             (&skill, Appeared, Some("a.o"), Other, Weight::None),
@@ -131,6 +142,7 @@ mod tests {
             (&above, Appeared, Some("skills"), Other, Weight::Faint),
             (&above, Written, Some("Cargo.lock"), Other, Weight::None),
             (&above, Written, Some("SKILL.md"), Other, Weight::None),
+            (&above, Modified, Some("SKILL.md"), Other, Weight::None),
         ];
         for (subject, happening, name, kind, expect) in cases {
             let notice = Notice { watch: 1, happening, name: name.map(OsStr::new), kind };

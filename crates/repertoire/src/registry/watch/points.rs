@@ -1,5 +1,6 @@
 //! Which directories are watched, and for whom.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::Path;
@@ -14,6 +15,8 @@ use crate::provider::{Changes, Subject, WatchPoint};
 
 /// How long the thread rests where nothing but noise came: it is read in one go then.
 const REST: Duration = Duration::from_millis(10);
+/// How long a source to which the system refused watches is not tried again: thousands of them may be made and ended in vain.
+const RETRY: Duration = Duration::from_secs(600);
 
 /// Whom a watch is for.
 #[derive(Debug)]
@@ -29,10 +32,14 @@ pub(super) struct Points {
     budget: usize,
     uses: HashMap<WatchId, Vec<Use>>,
     numbers: HashMap<Arc<Path>, WatchId>,
+    /// What is watched for each source, in order: most of it stays, however often it is set.
+    held: HashMap<usize, Vec<WatchPoint>>,
     /// Whether the last events were nothing but noise.
     is_noisy: bool,
     /// Why there are no events at all.
     refusal: Option<Refusal>,
+    /// The sources to which the system refused watches, when and why.
+    refused: HashMap<usize, (Instant, PollReason)>,
 }
 
 /// What was told since the last look.
@@ -55,7 +62,8 @@ impl Points {
             Events::new()?
         };
         let (uses, numbers) = (HashMap::new(), HashMap::new());
-        Ok((Self { events, budget, uses, numbers, is_noisy: false, refusal }, bell))
+        let (held, refused) = (HashMap::new(), HashMap::new());
+        Ok((Self { events, budget, uses, numbers, held, is_noisy: false, refusal, refused }, bell))
     }
 
     /// Watches `points` for `provider` and nothing else, and returns what is watched now and was not before.
@@ -65,62 +73,112 @@ impl Points {
         if let Some(refusal) = &self.refusal {
             return Err(PollReason::refused(refusal));
         }
-        self.retain(provider, &points);
-        let set = self.extend(provider, points);
-        if set.is_err() {
-            self.retain(provider, &[]);
+        if let Some((when, reason)) = self.refused.get(&provider)
+            && when.elapsed() < RETRY
+        {
+            return Err(reason.clone());
         }
+        let mut points = points;
+        points.sort_unstable_by(in_order);
+        points.dedup();
+        let held = self.held.remove(&provider).unwrap_or_default();
+        let (kept, ended, added) = compare(held, points);
+        self.held.insert(provider, kept);
+        self.release(provider, &ended);
+        let set = match self.room_for(provider, &added) {
+            Ok(()) => self.extend(provider, added),
+            Err(reason) => Err(reason),
+        };
+        if set.is_err() {
+            let held = self.held.remove(&provider).unwrap_or_default();
+            self.release(provider, &held);
+        }
+        match &set {
+            Err(reason @ PollReason::Refused(_)) => {
+                self.refused.insert(provider, (Instant::now(), reason.clone()))
+            }
+            _ => self.refused.remove(&provider),
+        };
         set
     }
 
+    /// Returns why there is no room for `points` of `provider` as well, if so.
+    ///
+    /// It is found out before the first is watched: a watch that ends is told of, and tens of thousands that are made and
+    /// ended for nothing would fill the queue of events, which means to look at everything again.
+    fn room_for(&self, provider: usize, points: &[WatchPoint]) -> Result<(), PollReason> {
+        let directories = points.iter().map(|point| point.directory.as_path());
+        let new: HashSet<&Path> = directories.filter(|path| !self.numbers.contains_key(*path)).collect();
+        let needed = self.held.get(&provider).map_or(0, Vec::len) + points.len();
+        match self.uses.len() + new.len() > self.budget {
+            true => Err(PollReason::Budget { needed, budget: self.budget }),
+            false => Ok(()),
+        }
+    }
+
+    /// Watches `points`, none of which is watched for `provider`, as well.
     fn extend(&mut self, provider: usize, points: Vec<WatchPoint>) -> Result<Changes, PollReason> {
         let mut new = Changes::default();
-        let needed = points.len();
-        for WatchPoint { directory, subject } in points {
-            let directory: Arc<Path> = directory.into();
+        let mut added = Vec::with_capacity(points.len());
+        let mut outcome = Ok(());
+        for point in points {
+            let directory: Arc<Path> = point.directory.as_path().into();
             let known = self.numbers.get(&directory).copied();
-            let is_used =
-                |uses: &[Use]| uses.iter().any(|used| used.provider == provider && used.subject == subject);
-            if known.is_some_and(|watch| is_used(&self.uses[&watch])) {
-                continue;
-            }
-            if known.is_none() && self.uses.len() >= self.budget {
-                return Err(PollReason::Budget { needed, budget: self.budget });
-            }
             let watch = match known.map_or_else(|| self.events.add(&directory), Ok) {
                 Ok(watch) => watch,
                 // It went since it was listed, and is told of by what lies above it.
                 Err(Refusal::Absent) => continue,
-                Err(refusal) => return Err(PollReason::refused(&refusal)),
+                Err(refusal) => {
+                    outcome = Err(PollReason::refused(&refusal));
+                    break;
+                }
             };
-            new.merge(changes_of(&subject));
+            new.merge(changes_of(&point.subject));
             self.numbers.insert(Arc::clone(&directory), watch);
+            let subject = point.subject.clone();
             self.uses.entry(watch).or_default().push(Use { provider, subject, directory });
+            added.push(point);
         }
-        Ok(new)
+        let held = self.held.entry(provider).or_default();
+        held.extend(added);
+        held.sort_unstable_by(in_order);
+        outcome.map(|()| new)
     }
 
-    /// Ends all watches for `provider` but those for `points`.
-    fn retain(&mut self, provider: usize, points: &[WatchPoint]) {
-        let wanted: HashSet<(&Path, &Subject)> =
-            points.iter().map(|point| (point.directory.as_path(), &point.subject)).collect();
-        let (events, numbers) = (&mut self.events, &mut self.numbers);
-        self.uses.retain(|watch, uses| {
-            let is_wanted =
-                |used: &Use| used.provider != provider || wanted.contains(&(&*used.directory, &used.subject));
-            if uses.iter().all(is_wanted) {
-                return true;
+    /// Watches `points` no longer for `provider`.
+    fn release(&mut self, provider: usize, points: &[WatchPoint]) {
+        for WatchPoint { directory, subject } in points {
+            let Some(watch) = self.numbers.get(directory.as_path()).copied() else { continue };
+            let Some(uses) = self.uses.get_mut(&watch) else { continue };
+            let is_it = |used: &Use| {
+                used.provider == provider && used.subject == *subject && *used.directory == **directory
+            };
+            uses.retain(|used| !is_it(used));
+            if !uses.iter().any(|used| *used.directory == **directory) {
+                self.numbers.remove(directory.as_path());
             }
-            for used in uses.extract_if(.., |used| !is_wanted(used)) {
-                numbers.remove(&used.directory);
-            }
-            // Another source may come by the same way.
-            numbers.extend(uses.iter().map(|used| (Arc::clone(&used.directory), *watch)));
             if uses.is_empty() {
-                events.remove(*watch);
+                self.uses.remove(&watch);
+                self.events.remove(watch);
             }
-            !uses.is_empty()
-        });
+        }
+    }
+
+    /// Forgets watches that ended, or whose directories are somewhere else by now.
+    fn forget(&mut self, gone: &[WatchId]) {
+        let mut lost: HashMap<usize, HashSet<Arc<Path>>> = HashMap::new();
+        for watch in gone {
+            for used in self.uses.remove(watch).into_iter().flatten() {
+                self.numbers.remove(&used.directory);
+                lost.entry(used.provider).or_default().insert(used.directory);
+            }
+            self.events.remove(*watch);
+        }
+        for (provider, directories) in lost {
+            if let Some(held) = self.held.get_mut(&provider) {
+                held.retain(|point| !directories.contains(point.directory.as_path()));
+            }
+        }
     }
 
     /// Returns how many directories are watched.
@@ -147,6 +205,8 @@ impl Points {
         let all = self.events.wait(timeout, |notice| {
             heard = true;
             let Some(notice) = notice else {
+                // What is under way goes on: it is one batch all the same.
+                told.batch.happened(*time.get_or_insert_with(Instant::now));
                 told.lost = true;
                 return;
             };
@@ -168,15 +228,36 @@ impl Points {
                 }
             }
         });
-        for watch in gone {
-            for used in self.uses.remove(&watch).into_iter().flatten() {
-                self.numbers.remove(&used.directory);
-            }
-            self.events.remove(watch);
-        }
+        self.forget(&gone);
         self.is_noisy = heard && !meant && !told.lost;
         all
     }
+}
+
+/// Compares letters, not parts of paths: only that it is always the same order matters.
+fn in_order(a: &WatchPoint, b: &WatchPoint) -> Ordering {
+    let by_directory = a.directory.as_os_str().cmp(b.directory.as_os_str());
+    by_directory.then_with(|| a.subject.cmp(&b.subject))
+}
+
+/// Returns which points are in both of `before` and `after`, which only in the one, and which only in the other, all in order.
+fn compare(
+    before: Vec<WatchPoint>,
+    after: Vec<WatchPoint>,
+) -> (Vec<WatchPoint>, Vec<WatchPoint>, Vec<WatchPoint>) {
+    let (mut both, mut ended, mut added) = (Vec::with_capacity(before.len()), Vec::new(), Vec::new());
+    let mut before = before.into_iter().peekable();
+    for point in after {
+        while let Some(earlier) = before.next_if(|earlier| in_order(earlier, &point).is_lt()) {
+            ended.push(earlier);
+        }
+        match before.next_if(|earlier| in_order(earlier, &point).is_eq()) {
+            Some(earlier) => both.push(earlier),
+            None => added.push(point),
+        }
+    }
+    ended.extend(before);
+    (both, ended, added)
 }
 
 /// Returns what may have changed where something happened to what is watched as `subject`.
@@ -184,5 +265,44 @@ fn changes_of(subject: &Subject) -> Changes {
     match subject {
         Subject::Root | Subject::Above => Changes { root: true, ..Changes::default() },
         Subject::Skill(locator) => Changes { root: false, skills: [locator.clone()].into() },
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+#[allow(clippy::disallowed_methods, reason = "tests make the directories that are watched")]
+mod tests {
+    use super::*;
+    use crate::provider::Locator;
+
+    fn points(root: &Path, names: &[&str]) -> Vec<WatchPoint> {
+        let point = |name: &&str| {
+            let directory = root.join(name);
+            std::fs::create_dir_all(&directory).unwrap();
+            WatchPoint { directory, subject: Subject::Skill(Locator::new(*name)) }
+        };
+        names.iter().map(point).collect()
+    }
+
+    /// Making and ending them would fill the queue of events, and then everything was looked at again, without end.
+    #[test]
+    fn what_there_is_no_room_for_is_not_watched_for_a_moment() {
+        let directory = tempfile::tempdir().unwrap();
+        let (mut watched, _bell) = Points::new(3).unwrap();
+        let mut told = Told::default();
+        let few = points(directory.path(), &["a", "b"]);
+        assert_eq!(watched.set(0, few.clone()).unwrap().skills.len(), 2);
+        for _ in 0..2 {
+            let many = points(directory.path(), &["c", "d", "e"]);
+            let budget = PollReason::Budget { needed: 3, budget: 3 };
+            assert_eq!(watched.set(1, many).unwrap_err(), budget);
+        }
+        assert!(watched.wait(Some(Duration::ZERO), &mut told));
+        assert!(!watched.is_noisy && told.batch.is_empty() && !told.lost, "not a single watch ended");
+        assert_eq!((watched.total(), watched.count(0), watched.count(1)), (2, 2, 0));
+        // What is watched already needs no room, and what is no longer wanted makes some.
+        assert!(watched.set(0, few).unwrap().is_empty());
+        assert_eq!(watched.set(1, points(directory.path(), &["b", "c"])).unwrap().skills.len(), 2);
+        assert!(watched.set(0, Vec::new()).unwrap().is_empty());
+        assert_eq!(watched.set(1, points(directory.path(), &["b", "c", "d"])).unwrap().skills.len(), 1);
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use repertoire_model::validate::RULES;
-use repertoire_model::{Document, FINGERPRINT, RuleId};
+use repertoire_model::{Document, FINGERPRINT, RuleId, checksum};
 
 use super::super::FsOptions;
 use super::super::root_entries::{RootEntries, RootManifest};
@@ -13,7 +13,7 @@ use super::super::safe_dir::Stamp;
 use super::codec::{Reader, Writer};
 use super::document;
 use super::facts::Facts;
-use super::head::{FORMAT, Head, checksum};
+use super::head::{FORMAT, Head};
 
 /// A file that changed less than this before it was read may change again without its times showing it.
 const RACY_NANOSECONDS: i64 = 2_000_000_000;

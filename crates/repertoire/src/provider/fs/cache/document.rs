@@ -1,5 +1,7 @@
 //! Documents as bytes, and back through the constructors of their parts.
 
+use std::sync::Arc;
+
 use repertoire_model::document::Body;
 use repertoire_model::{Diagnostic, Document, Manifest, RuleId, Severity, SkillName, Span, Standing};
 
@@ -20,7 +22,8 @@ pub(super) fn decode(bytes: &[u8], rules: &[RuleId]) -> Option<Document> {
 
 fn encode_document(document: &Document, writer: &mut Writer) {
     // Taken apart field by field, so that a new field cannot be forgotten.
-    let Document { name, description, manifest, standing, repaired, body, diagnostics } = document;
+    let Document { name, description, manifest, standing, repaired, body, head_checksum, diagnostics } =
+        document;
     encode_manifest(manifest, writer);
     encode_like(name.as_str(), manifest.name.as_deref(), writer);
     encode_like(description, manifest.description.as_deref(), writer);
@@ -30,9 +33,12 @@ fn encode_document(document: &Document, writer: &mut Writer) {
         Standing::Abort => 2,
     });
     writer.u8(u8::from(*repaired));
-    let Body { offset, length, lines } = body;
+    let Body { offset, length, lines, checksum } = body;
     for number in [offset, length, lines] {
         writer.u64(*number as u64);
+    }
+    for checksum in [checksum, head_checksum] {
+        writer.u64(*checksum);
     }
     writer.count(diagnostics.len());
     for diagnostic in diagnostics {
@@ -44,7 +50,10 @@ fn decode_document(reader: &mut Reader<'_>, rules: &[RuleId]) -> Option<Document
     let manifest = decode_manifest(reader)?;
     let text = decode_like(reader, manifest.name.as_deref())?;
     let name = SkillName::new(text).filter(|name| name.as_str() == text)?;
-    let description = decode_like(reader, manifest.description.as_deref())?.to_owned();
+    let description = match reader.optional_text()? {
+        Some(text) => text.into(),
+        None => Arc::clone(manifest.description.as_ref()?),
+    };
     let standing = match reader.u8()? {
         0 => Standing::Sound,
         1 => Standing::Quarantined,
@@ -52,9 +61,15 @@ fn decode_document(reader: &mut Reader<'_>, rules: &[RuleId]) -> Option<Document
         _ => return None,
     };
     let repaired = reader.bool()?;
-    let body = Body { offset: reader.usize()?, length: reader.usize()?, lines: reader.usize()? };
+    let body = Body {
+        offset: reader.usize()?,
+        length: reader.usize()?,
+        lines: reader.usize()?,
+        checksum: reader.u64()?,
+    };
+    let head_checksum = reader.u64()?;
     let diagnostics = reader.list(|reader| decode_diagnostic(reader, rules))?;
-    Some(Document { name, description, manifest, standing, repaired, body, diagnostics })
+    Some(Document { name, description, manifest, standing, repaired, body, head_checksum, diagnostics })
 }
 
 /// Writes a text that is most often the same as another.
@@ -87,7 +102,8 @@ fn encode_manifest(manifest: &Manifest, writer: &mut Writer) {
         user_invocable,
         unknown,
     } = manifest;
-    for text in [name, description, license, compatibility, version, author] {
+    writer.optional_text(description.as_deref());
+    for text in [name, license, compatibility, version, author] {
         writer.optional_text(text.as_deref());
     }
     writer.count(metadata.len());
@@ -104,9 +120,10 @@ fn encode_manifest(manifest: &Manifest, writer: &mut Writer) {
 }
 
 fn decode_manifest(reader: &mut Reader<'_>) -> Option<Manifest> {
+    let description = reader.optional_text()?.map(Into::into);
     let mut text = || reader.optional_text().map(|text| text.map(str::to_owned));
-    let (name, description, license) = (text()?, text()?, text()?);
-    let (compatibility, version, author) = (text()?, text()?, text()?);
+    let (name, license, compatibility) = (text()?, text()?, text()?);
+    let (version, author) = (text()?, text()?);
     let metadata = reader.list(|reader| Some((reader.text()?.to_owned(), reader.text()?.to_owned())))?;
     Some(Manifest {
         name,

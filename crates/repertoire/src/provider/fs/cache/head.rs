@@ -1,5 +1,7 @@
 //! The first bytes of a cache file: what it is, and what tells whether the rest is whole.
 
+use repertoire_model::checksum;
+
 use super::codec::Take;
 
 /// The first bytes of every cache file.
@@ -70,27 +72,4 @@ impl Head {
     pub(super) fn is_large(&self) -> bool {
         self.blocks_bytes >= LARGE_BYTES
     }
-}
-
-/// Returns a checksum of `bytes` that any change within eight bytes in a row is sure to change.
-///
-/// It guards against damage, not against whoever may write to the directory: they could replace the documents as well.
-/// Four lanes keep the processor busy, so that a cache of megabytes costs next to nothing to verify.
-pub(super) fn checksum(bytes: &[u8]) -> u64 {
-    const ODD: u64 = 0x9E37_79B9_7F4A_7C15;
-    let mix = |lane: u64, word: u64| (lane ^ word).wrapping_mul(ODD).rotate_left(29);
-    let mut lanes = [bytes.len() as u64, 1, 2, 3];
-    let mut blocks = bytes.chunks_exact(32);
-    let mut take = |block: &[u8]| {
-        for (lane, word) in lanes.iter_mut().zip(block.chunks_exact(8)) {
-            let mut bytes = [0; 8];
-            bytes.copy_from_slice(word);
-            *lane = mix(*lane, u64::from_le_bytes(bytes));
-        }
-    };
-    blocks.by_ref().for_each(&mut take);
-    let mut last = [0; 32];
-    last[..blocks.remainder().len()].copy_from_slice(blocks.remainder());
-    take(&last);
-    lanes.into_iter().fold(0, mix)
 }

@@ -28,7 +28,7 @@ fn manifest() -> impl Strategy<Value = Manifest> {
             let (mut text, mut list) = (|| s.pop().unwrap(), || l.pop().unwrap());
             Manifest {
                 name: text(),
-                description: text(),
+                description: text().map(Into::into),
                 license: text(),
                 compatibility: text(),
                 metadata,
@@ -68,22 +68,37 @@ fn diagnostic() -> impl Strategy<Value = Diagnostic> {
 fn document() -> impl Strategy<Value = Document> {
     let name = "[a-zA-Z0-9][a-zA-Z0-9_.-]{0,20}";
     let standing = prop::sample::select(vec![Standing::Sound, Standing::Quarantined, Standing::Abort]);
-    let body = (any::<u32>(), any::<u32>(), any::<u32>());
+    let body = (any::<u32>(), any::<u32>(), any::<u32>(), any::<u64>(), any::<u64>());
     let diagnostics = prop::collection::vec(diagnostic(), 0..3);
     (name, optional_text(), manifest(), standing, any::<bool>(), body, diagnostics).prop_map(
-        |(name, description, mut manifest, standing, repaired, (offset, length, lines), diagnostics)| {
+        |(
+            name,
+            description,
+            mut manifest,
+            standing,
+            repaired,
+            (offset, length, lines, checksum, head_checksum),
+            diagnostics,
+        )| {
             // Most often these are the same, and the same again they must come back.
             if repaired {
                 manifest.name = Some(name.clone());
             }
-            let description = description.or_else(|| manifest.description.clone()).unwrap_or_default();
+            let description =
+                description.map(Into::into).or_else(|| manifest.description.clone()).unwrap_or_default();
             Document {
                 name: SkillName::new(&name).unwrap(),
                 description,
                 manifest,
                 standing,
                 repaired,
-                body: Body { offset: offset as usize, length: length as usize, lines: lines as usize },
+                body: Body {
+                    offset: offset as usize,
+                    length: length as usize,
+                    lines: lines as usize,
+                    checksum,
+                },
+                head_checksum,
                 diagnostics,
             }
         },

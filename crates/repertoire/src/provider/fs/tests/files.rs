@@ -118,7 +118,9 @@ fn a_skill_that_went_away_is_not_found() {
     list(&provider);
     fs::remove_dir_all(root.path().join("a")).unwrap();
     assert_eq!(block_on(provider.get(&Locator::new("a"))).unwrap(), None);
-    assert_eq!(read(&provider, "a", "SKILL.md"), Err(ErrorKind::FileNotFound));
+    assert_eq!(read(&provider, "a", "SKILL.md"), Err(ErrorKind::SkillNotFound));
+    let files = block_on(provider.files(&Locator::new("a")));
+    assert_eq!(files.unwrap_err().kind(), ErrorKind::SkillNotFound);
 }
 
 #[test]

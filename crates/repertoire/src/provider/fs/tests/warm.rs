@@ -72,13 +72,13 @@ fn fresh_files_are_not_trusted_and_old_ones_are() {
     let mut builder = cache::Builder::new(cache_file.key(), cache.root_entries().as_ref());
     for (path, remembered) in cache.all() {
         let mut document = remembered.document().unwrap();
-        document.description = format!("remembered {path}");
+        document.description = format!("remembered {path}").into();
         let facts = remembered.facts();
         builder.add(path, remembered.manifest_file(), remembered.stamp(), &facts, &document);
     }
     cache_file.save(&builder.finish()).unwrap();
     let descriptions = |listing: &Listing| -> Vec<String> {
-        listing.skills.iter().map(|skill| skill.document.description.clone()).collect()
+        listing.skills.iter().map(|skill| skill.document.description.to_string()).collect()
     };
     // A process reads it once, so the provider that listed already is not told.
     assert_eq!(list(&provider), cold);
@@ -95,8 +95,8 @@ fn fresh_files_are_not_trusted_and_old_ones_are() {
     // The exact spelling appears beside another.
     write(warm.root.path().join("c/SKILL.md"), skill_md("c"));
     let listing = list(&provider);
-    assert_ne!(listing.skills[0].document.description, "remembered a");
-    assert_eq!(listing.skills[1].document.description, "remembered b");
+    assert_ne!(&*listing.skills[0].document.description, "remembered a");
+    assert_eq!(&*listing.skills[1].document.description, "remembered b");
     assert_eq!(listing.skills[2].manifest_file, "SKILL.md");
 
     // A skill that went is forgotten.

@@ -18,11 +18,12 @@ use rustix::io::Errno;
 use super::super::notice::{EntryKind, Happening, Notice, WatchId};
 use super::refusal::Refusal;
 
-/// What is asked for. Opening and reading are not among it, nor single writes: a file is looked at when it is closed.
+/// What is asked for. Opening and reading are not among it.
 const ASKED: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::DELETE)
     .union(WatchFlags::MOVED_FROM)
     .union(WatchFlags::MOVED_TO)
+    .union(WatchFlags::MODIFY)
     .union(WatchFlags::CLOSE_WRITE)
     .union(WatchFlags::ATTRIB)
     .union(WatchFlags::DELETE_SELF)
@@ -150,10 +151,11 @@ fn timespec(duration: Duration) -> Timespec {
 }
 
 fn happening(events: ReadFlags) -> Option<Happening> {
-    const MEANINGS: [(ReadFlags, Happening); 7] = [
+    const MEANINGS: [(ReadFlags, Happening); 8] = [
         (ReadFlags::CREATE.union(ReadFlags::MOVED_TO), Happening::Appeared),
         (ReadFlags::DELETE.union(ReadFlags::MOVED_FROM), Happening::Vanished),
         (ReadFlags::CLOSE_WRITE, Happening::Written),
+        (ReadFlags::MODIFY, Happening::Modified),
         (ReadFlags::ATTRIB, Happening::Touched),
         (ReadFlags::MOVE_SELF, Happening::Moved),
         (ReadFlags::IGNORED, Happening::Ended),

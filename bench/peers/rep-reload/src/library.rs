@@ -1,0 +1,94 @@
+//! A library followed inside this process.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use repertoire::registry::Aspect;
+use repertoire::registry::watch::Following;
+use repertoire::{FsOptions, FsProvider, Lookup, Registry, ReloadOptions, Snapshot, Subscription};
+
+use crate::change::{Change, Changes, Kind};
+use crate::{print_gauge, process};
+
+/// A large library takes a while until all of it is watched.
+const READY: Duration = Duration::from_secs(120);
+/// Longer than any poll waits; what takes longer is broken.
+const DEADLINE: Duration = Duration::from_secs(300);
+/// How long changes are made where each has to wait for a poll.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two changes, so that each is a batch of its own.
+const PAUSE: Duration = Duration::from_millis(5);
+
+pub fn measure(library: &Path, count: usize, seconds: usize, watches: usize) {
+    let provider = Arc::new(FsProvider::new(FsOptions::new("library", library)));
+    let registry = Registry::builder().provider(provider).open_blocking().expect("the library is accepted");
+    let mut options = ReloadOptions::default();
+    if watches > 0 {
+        options.max_watches = watches;
+    }
+    let watcher = registry.watch(options).expect("the library is followed");
+    assert!(watcher.wait_ready(READY), "the library is not followed");
+    let is_watched = matches!(watcher.state()[0].following, Following::Watching(_));
+    print_gauge("skills", registry.snapshot().active().count() as f64);
+    let mut changes = Changes::new(library);
+    let mut subscription = registry.subscribe();
+
+    let (started, mut costs, mut waits) = (Instant::now(), Vec::new(), Vec::new());
+    let cpu = process::cpu_ms("self");
+    for _ in 0..count {
+        if !is_watched && started.elapsed() > PATIENCE {
+            break;
+        }
+        let change = changes.next();
+        let start = Instant::now();
+        change.make();
+        costs.push(wait(&mut subscription, &change));
+        waits.push(start.elapsed().as_secs_f64() * 1e3);
+        std::thread::sleep(PAUSE);
+    }
+    let cpu = (process::cpu_ms("self") - cpu) / waits.len() as f64;
+    stopwatch::print_percentiles("visible", waits, cpu);
+    stopwatch::print_percentiles("one change", costs, cpu);
+
+    let asked: Vec<Change> = (0..count.min(200) / 4 * 4).map(|_| changes.next()).collect();
+    stopwatch::measure_calls("asked", &asked, |change| {
+        change.make();
+        let newest = pollster::block_on(registry.newest());
+        assert!(!is_watched || is_seen(&newest, change), "{} is not seen", change.name);
+    });
+
+    print_gauge("resident MB", process::resident_mb("self"));
+    print_gauge("descriptors", process::descriptors("self"));
+    print_gauge("watches", process::watches("self"));
+    print_gauge("budget", process::budget(options.max_watches));
+    process::print_idle("self", seconds);
+}
+
+/// Waits until `change` is seen, and returns how long it took to find out, in milliseconds.
+fn wait(subscription: &mut Subscription, change: &Change) -> f64 {
+    loop {
+        let seen =
+            subscription.next_within(DEADLINE).unwrap_or_else(|| panic!("{} is not seen", change.name));
+        let is_named =
+            |names: &[repertoire::SkillName]| names.iter().any(|name| name.as_str() == change.name);
+        let aspect = |aspect| {
+            seen.changed
+                .iter()
+                .any(|(name, aspects)| name.as_str() == change.name && aspects.contains(&aspect))
+        };
+        let is_so = match change.kind {
+            Kind::Body => aspect(Aspect::Instructions),
+            Kind::Description => aspect(Aspect::Description),
+            Kind::Add => is_named(&seen.added),
+            Kind::Remove => is_named(&seen.removed),
+        };
+        if is_so {
+            return seen.took.as_secs_f64() * 1e3;
+        }
+    }
+}
+
+fn is_seen(snapshot: &Snapshot, change: &Change) -> bool {
+    matches!(snapshot.find(&change.name), Lookup::Found(_)) != (change.kind == Kind::Remove)
+}

@@ -1,0 +1,264 @@
+//! Where the paths of the table lead on this machine.
+
+use std::path::{Path, PathBuf};
+
+use repertoire::discovery::repository_root;
+
+use super::row::Client;
+use crate::env::{self, Env};
+
+/// Whose configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+pub(crate) enum Owner {
+    /// The user's, for all projects
+    User,
+    /// The project's, for all its users
+    Project,
+}
+
+impl Owner {
+    /// Returns the word for it.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Project => "project",
+        }
+    }
+}
+
+/// The system, which settles where programs keep their files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum System {
+    Unix,
+    Mac,
+    Windows,
+}
+
+/// The directories that paths of the table start with.
+#[derive(Debug, Clone)]
+pub(crate) struct Places {
+    system: System,
+    home: Option<PathBuf>,
+    config: Option<PathBuf>,
+    app_data: Option<PathBuf>,
+    claude: Option<PathBuf>,
+    codex: Option<PathBuf>,
+    grok: Option<PathBuf>,
+    kimi: Option<PathBuf>,
+    project: PathBuf,
+}
+
+impl Places {
+    /// Returns the places that the environment tells of.
+    pub(crate) fn new(env: &Env) -> Self {
+        let system = match () {
+            () if cfg!(windows) => System::Windows,
+            () if cfg!(target_os = "macos") => System::Mac,
+            () => System::Unix,
+        };
+        let working_directory = env.working_directory();
+        let root = repository_root(working_directory, env.home().as_deref());
+        Self {
+            system,
+            home: env.home(),
+            config: env.config_home(),
+            app_data: env.directory(env::APPDATA),
+            claude: env.directory(env::CLAUDE_CONFIG_DIR),
+            codex: env.directory(env::CODEX_HOME),
+            grok: env.directory(env::GROK_HOME),
+            kimi: env.directory(env::KIMI_CODE_HOME),
+            project: root.unwrap_or_else(|| working_directory.to_owned()),
+        }
+    }
+
+    /// Returns the root of the project.
+    pub(crate) fn project(&self) -> &Path {
+        &self.project
+    }
+
+    /// Returns the directory that the canonical place of `owner` lies in.
+    pub(crate) fn base(&self, owner: Owner) -> Option<PathBuf> {
+        match owner {
+            Owner::User => self.home.clone(),
+            Owner::Project => Some(self.project.clone()),
+        }
+    }
+
+    /// Returns where `client` may keep its configuration for `owner`, likeliest last; none where it keeps none.
+    pub(crate) fn configuration(&self, client: &Client, owner: Owner) -> Vec<PathBuf> {
+        let templates = match owner {
+            Owner::User if self.system == System::Windows && !client.windows.is_empty() => client.windows,
+            Owner::User => client.user,
+            Owner::Project => client.project,
+        };
+        templates.iter().filter_map(|template| self.path(owner, template)).collect()
+    }
+
+    /// Returns where `client` reads skills of `owner`, its own place first.
+    pub(crate) fn skills(&self, client: &Client, owner: Owner) -> Vec<PathBuf> {
+        let templates = match owner {
+            Owner::User => client.user_skills,
+            Owner::Project => client.project_skills,
+        };
+        templates.iter().filter_map(|template| self.path(owner, template)).collect()
+    }
+
+    /// Returns whether a directory shows that the user has `client`.
+    pub(crate) fn is_there(&self, client: &Client) -> bool {
+        client.signs.iter().filter_map(|sign| self.path(Owner::User, sign)).any(|sign| sign.is_dir())
+    }
+
+    /// Returns the path that `template` stands for: `~` is home, `$NAME` one of the directories above.
+    pub(crate) fn path(&self, owner: Owner, template: &str) -> Option<PathBuf> {
+        if owner == Owner::Project {
+            return Some(self.project.join(template));
+        }
+        let (start, rest) = template.split_once('/').unwrap_or((template, ""));
+        let home = |rest: &str| self.home.as_ref().map(|home| home.join(rest));
+        let directory = match start {
+            "~" => self.home.clone(),
+            "$CONFIG" => self.config.clone(),
+            "$APPDATA" => self.app_data.clone().or_else(|| home("AppData/Roaming")),
+            "$SUPPORT" => match self.system {
+                System::Unix => self.config.clone(),
+                System::Mac => home("Library/Application Support"),
+                System::Windows => self.app_data.clone().or_else(|| home("AppData/Roaming")),
+            },
+            "$CLAUDE" => self.claude.clone().or_else(|| home(".claude")),
+            // The file lies beside the directory, unless the directory was moved: then it lies in it.
+            "$CLAUDE_FILE" => self.claude.clone().or_else(|| self.home.clone()),
+            "$CODEX" => self.codex.clone().or_else(|| home(".codex")),
+            "$GROK" => self.grok.clone().or_else(|| home(".grok")),
+            "$KIMI" => self.kimi.clone().or_else(|| home(".kimi-code")),
+            _ => None,
+        };
+        Some(if rest.is_empty() { directory? } else { directory?.join(rest) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clients::CLIENTS;
+
+    fn places(system: System) -> Places {
+        Places {
+            system,
+            home: Some("/home/me".into()),
+            config: Some("/home/me/.config".into()),
+            app_data: (system == System::Windows).then(|| "/appdata".into()),
+            claude: None,
+            codex: None,
+            grok: None,
+            kimi: None,
+            project: "/src/project".into(),
+        }
+    }
+
+    fn shown(system: System, owner: Owner) -> String {
+        let places = places(system);
+        let line = |client: &Client| {
+            let paths = places.configuration(client, owner);
+            let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+            let paths = if paths.is_empty() { "none".to_owned() } else { paths.join(", ") };
+            format!("{}: {paths}\n", client.id)
+        };
+        CLIENTS.iter().map(line).collect()
+    }
+
+    #[test]
+    fn where_clients_keep_their_configuration() {
+        insta::assert_snapshot!(shown(System::Unix, Owner::User), @r#"
+        claude-code: /home/me/.claude.json
+        claude-desktop: /home/me/.config/Claude/claude_desktop_config.json
+        cursor: /home/me/.cursor/mcp.json
+        codex: /home/me/.codex/config.toml
+        vscode: /home/me/.config/Code/User/mcp.json
+        opencode: /home/me/.config/opencode/opencode.json, /home/me/.config/opencode/opencode.jsonc
+        goose: /home/me/.config/goose/config.yaml
+        gemini: /home/me/.gemini/settings.json
+        zed: /home/me/.config/zed/settings.json
+        windsurf: /home/me/.codeium/windsurf/mcp_config.json
+        copilot: /home/me/.copilot/mcp-config.json
+        kiro: /home/me/.kiro/settings/mcp.json
+        cline: /home/me/.cline/data/settings/cline_mcp_settings.json
+        antigravity: /home/me/.gemini/config/mcp_config.json
+        kilo: /home/me/.config/kilo/kilo.jsonc, /home/me/.config/kilo/kilo.json
+        pi: /home/me/.pi/agent/mcp.json
+        kimi: /home/me/.kimi-code/mcp.json
+        grok: /home/me/.grok/config.toml
+        "#);
+        insta::assert_snapshot!(shown(System::Mac, Owner::User), @r#"
+        claude-code: /home/me/.claude.json
+        claude-desktop: /home/me/Library/Application Support/Claude/claude_desktop_config.json
+        cursor: /home/me/.cursor/mcp.json
+        codex: /home/me/.codex/config.toml
+        vscode: /home/me/Library/Application Support/Code/User/mcp.json
+        opencode: /home/me/.config/opencode/opencode.json, /home/me/.config/opencode/opencode.jsonc
+        goose: /home/me/.config/goose/config.yaml
+        gemini: /home/me/.gemini/settings.json
+        zed: /home/me/.config/zed/settings.json
+        windsurf: /home/me/.codeium/windsurf/mcp_config.json
+        copilot: /home/me/.copilot/mcp-config.json
+        kiro: /home/me/.kiro/settings/mcp.json
+        cline: /home/me/.cline/data/settings/cline_mcp_settings.json
+        antigravity: /home/me/.gemini/config/mcp_config.json
+        kilo: /home/me/.config/kilo/kilo.jsonc, /home/me/.config/kilo/kilo.json
+        pi: /home/me/.pi/agent/mcp.json
+        kimi: /home/me/.kimi-code/mcp.json
+        grok: /home/me/.grok/config.toml
+        "#);
+        insta::assert_snapshot!(shown(System::Windows, Owner::User), @r#"
+        claude-code: /home/me/.claude.json
+        claude-desktop: /appdata/Claude/claude_desktop_config.json
+        cursor: /home/me/.cursor/mcp.json
+        codex: /home/me/.codex/config.toml
+        vscode: /appdata/Code/User/mcp.json
+        opencode: /home/me/.config/opencode/opencode.json, /home/me/.config/opencode/opencode.jsonc
+        goose: /appdata/Block/goose/config/config.yaml
+        gemini: /home/me/.gemini/settings.json
+        zed: /appdata/Zed/settings.json
+        windsurf: /home/me/.codeium/windsurf/mcp_config.json
+        copilot: /home/me/.copilot/mcp-config.json
+        kiro: /home/me/.kiro/settings/mcp.json
+        cline: /home/me/.cline/data/settings/cline_mcp_settings.json
+        antigravity: /home/me/.gemini/config/mcp_config.json
+        kilo: /home/me/.config/kilo/kilo.jsonc, /home/me/.config/kilo/kilo.json
+        pi: /home/me/.pi/agent/mcp.json
+        kimi: /home/me/.kimi-code/mcp.json
+        grok: /home/me/.grok/config.toml
+        "#);
+        insta::assert_snapshot!(shown(System::Unix, Owner::Project), @r#"
+        claude-code: /src/project/.mcp.json
+        claude-desktop: none
+        cursor: /src/project/.cursor/mcp.json
+        codex: /src/project/.codex/config.toml
+        vscode: /src/project/.vscode/mcp.json
+        opencode: /src/project/opencode.json, /src/project/opencode.jsonc
+        goose: none
+        gemini: /src/project/.gemini/settings.json
+        zed: /src/project/.zed/settings.json
+        windsurf: none
+        copilot: none
+        kiro: /src/project/.kiro/settings/mcp.json
+        cline: none
+        antigravity: none
+        kilo: /src/project/.kilo/kilo.jsonc, /src/project/.kilo/kilo.json, /src/project/kilo.jsonc, /src/project/kilo.json
+        pi: none
+        kimi: /src/project/.kimi-code/mcp.json
+        grok: /src/project/.grok/config.toml
+        "#);
+    }
+
+    #[test]
+    fn variables_move_what_they_move() {
+        let mut places = places(System::Unix);
+        places.claude = Some("/c".into());
+        places.codex = Some("/x".into());
+        let path = |template| places.path(Owner::User, template).unwrap().display().to_string();
+        assert_eq!(path("$CLAUDE_FILE/.claude.json"), "/c/.claude.json");
+        assert_eq!(path("$CLAUDE/skills"), "/c/skills");
+        assert_eq!(path("$CODEX/config.toml"), "/x/config.toml");
+        assert_eq!(path("$GROK/config.toml"), "/home/me/.grok/config.toml");
+    }
+}

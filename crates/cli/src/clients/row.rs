@@ -1,0 +1,103 @@
+//! What is known about a client.
+
+use serde_json::{Map, Value};
+
+/// A program that speaks MCP, reads skills, or both.
+#[derive(Debug)]
+pub(crate) struct Client {
+    /// What it is called on the command line.
+    pub(crate) id: &'static str,
+    /// What else it is called there.
+    pub(crate) aliases: &'static [&'static str],
+    /// What its makers call it.
+    pub(crate) title: &'static str,
+    /// Its user's configuration file: the first of these that is there, or else the last; see `places.rs`.
+    pub(crate) user: &'static [&'static str],
+    /// The same on Windows, where that is another place.
+    pub(crate) windows: &'static [&'static str],
+    /// Its configuration file in a project, if it reads one there.
+    pub(crate) project: &'static [&'static str],
+    /// Directories of the user that show that it is there.
+    pub(crate) signs: &'static [&'static str],
+    /// How its configuration is written.
+    pub(crate) format: Format,
+    /// The key of the table of servers.
+    pub(crate) table: &'static str,
+    /// Returns the entry of a server that it starts, from name, command and arguments.
+    pub(crate) stdio: fn(&str, &str, &[String]) -> Value,
+    /// Returns the entry of a server that runs already, from name and address, if it is known how that is written.
+    pub(crate) http: Option<fn(&str, &str) -> Value>,
+    /// The directories of a project that it reads skills from, its own first.
+    pub(crate) project_skills: &'static [&'static str],
+    /// The directories of its user that it reads skills from, its own first.
+    pub(crate) user_skills: &'static [&'static str],
+}
+
+/// How a configuration file is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// JSON, perhaps with comments.
+    Json,
+    /// TOML.
+    Toml,
+    /// YAML.
+    Yaml,
+}
+
+/// A server to be registered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Server {
+    /// One that the client starts.
+    Stdio {
+        /// The program.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+    },
+    /// One that runs already.
+    Http {
+        /// Its address.
+        url: String,
+    },
+}
+
+impl Client {
+    /// Returns the entry of `server` under `name`, if it is known how this client writes such a one.
+    pub(crate) fn entry(&self, name: &str, server: &Server) -> Option<Map<String, Value>> {
+        let entry = match server {
+            Server::Stdio { command, args } => (self.stdio)(name, command, args),
+            Server::Http { url } => self.http?(name, url),
+        };
+        match entry {
+            Value::Object(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// Returns every key that an entry of ours may have, whichever way the server is reached.
+    pub(crate) fn keys(&self) -> Vec<String> {
+        let mut keys = Vec::new();
+        for entry in [Some((self.stdio)("", "", &[])), self.http.map(|http| http("", ""))] {
+            keys.extend(entry.iter().filter_map(Value::as_object).flat_map(Map::keys).cloned());
+        }
+        keys
+    }
+
+    /// Returns the command line that `entry` starts, however this client writes it.
+    pub(crate) fn command_line(&self, entry: &Value) -> Option<(String, Vec<String>)> {
+        let words = |value: &Value| -> Option<Vec<String>> {
+            value.as_array()?.iter().map(|word| word.as_str().map(str::to_owned)).collect()
+        };
+        let command = entry.get("command").or_else(|| entry.get("cmd"))?;
+        match command {
+            Value::String(command) => {
+                let args = entry.get("args").map_or(Some(Vec::new()), words)?;
+                Some((command.clone(), args))
+            }
+            command => {
+                let mut words = words(command)?.into_iter();
+                Some((words.next()?, words.collect()))
+            }
+        }
+    }
+}

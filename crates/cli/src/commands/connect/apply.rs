@@ -1,0 +1,80 @@
+//! Shows the plans, asks, and writes.
+
+use std::fs;
+use std::path::Path;
+
+use super::ConnectArgs;
+use super::plan::{Plan, Step};
+use super::report::{self, Outcome, State};
+use crate::clients::Server;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::replace_file;
+use crate::ui::{Consent, Style, Ui, escape};
+
+/// Shows `plans`, and carries them out if that is wanted.
+pub(super) fn run(
+    ui: &mut Ui,
+    server: &Server,
+    args: &ConnectArgs,
+    plans: Vec<Plan>,
+) -> Result<Exit, CliError> {
+    let mut files = 0;
+    for plan in &plans {
+        if let Ok(Step::Write { before, after }) = &plan.step {
+            ui.write_diff(&plan.path.display().to_string(), before.as_deref(), after)?;
+            files += 1;
+        }
+    }
+    for warning in plans.iter().flat_map(|plan| &plan.warnings) {
+        let word = ui.paint_err(Style::Warning, "warning:");
+        writeln!(ui.err(), "{word} {}", escape(warning))?;
+    }
+    let files = match files {
+        0 => None,
+        1 => Some("1 file".to_owned()),
+        number => Some(format!("{number} files")),
+    };
+    let consent = match &files {
+        None => Consent::Given,
+        Some(files) => ui.consent(&format!("write this to {files}?"), args.yes)?,
+    };
+    let mut exit = Exit::Success;
+    let mut outcomes = Vec::new();
+    for plan in plans {
+        let step = plan.step.and_then(|step| carry_out(&plan.path, step, args, consent));
+        let (state, error) = match step {
+            Ok(state) => (state, None),
+            Err(error) => {
+                let code = error.report(ui);
+                exit = if code.code() > exit.code() { code } else { exit };
+                (State::Failed, Some(error.message().to_owned()))
+            }
+        };
+        let Plan { client, path, entry, warnings, .. } = plan;
+        outcomes.push(Outcome { client, path, entry, state, error, warnings });
+    }
+    report::write(ui, server, args, &outcomes)?;
+    match files.filter(|_| consent != Consent::Given) {
+        None => Ok(exit),
+        Some(files) => {
+            let what = format!("{files} would be changed");
+            Err(consent.nothing_written(&what, "`--yes` writes without asking"))
+        }
+    }
+}
+
+fn carry_out(path: &Path, step: Step, args: &ConnectArgs, consent: Consent) -> Result<State, CliError> {
+    match step {
+        Step::Already => Ok(State::Already),
+        Step::Absent => Ok(State::Absent),
+        Step::Write { .. } if consent != Consent::Given => Ok(State::Planned),
+        Step::Write { before, after } => {
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent).map_err(|error| CliError::io("make", parent, error))?;
+            }
+            replace_file::replace(path, before.as_deref().map(str::as_bytes), after.as_bytes())?;
+            Ok(if args.undo { State::Removed } else { State::Connected })
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Whether a client reads from files what the server offers it too. A skill that is offered twice costs its catalog
+//! entry twice, and a model that sees two takes either.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+
+use super::plan::{Plan, Step};
+use crate::cli::Globals;
+use crate::clients::{Client, Owner, Places};
+use crate::config;
+use crate::env::Env;
+use crate::wire::{Context, Library};
+
+/// The skills that a client reads from files.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Overlap {
+    /// Their names.
+    pub(crate) names: BTreeSet<String>,
+    /// The directories they are read from.
+    pub(crate) directories: Vec<PathBuf>,
+}
+
+impl Overlap {
+    /// Tells how many there are and where, in words.
+    pub(crate) fn told(&self) -> String {
+        let skills = match self.names.len() {
+            1 => "1 skill".to_owned(),
+            number => format!("{number} skills"),
+        };
+        let directories: Vec<String> =
+            self.directories.iter().map(|directory| directory.display().to_string()).collect();
+        format!("{skills} from {}", directories.join(" and "))
+    }
+}
+
+/// Returns the names that the skills of `library` have, as directories and in their own words.
+pub(crate) fn offered_names(library: &Library) -> BTreeSet<String> {
+    library.snapshot.active().map(|entry| entry.name().to_string()).collect()
+}
+
+/// Returns which of `names` the `client` reads from files, in the project and of the user.
+pub(crate) fn overlap(places: &Places, client: &Client, names: &BTreeSet<String>) -> Overlap {
+    let mut overlap = Overlap::default();
+    for owner in [Owner::Project, Owner::User] {
+        for directory in places.skills(client, owner) {
+            let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
+            let found = entries.filter_map(|entry| entry.file_name().into_string().ok());
+            let found: Vec<String> = found
+                .filter(|name| names.contains(name) && directory.join(name).join("SKILL.md").is_file())
+                .collect();
+            if !found.is_empty() && !overlap.directories.contains(&directory) {
+                overlap.directories.push(directory);
+                overlap.names.extend(found);
+            }
+        }
+    }
+    overlap
+}
+
+/// Adds to each of `plans` the warning that its client has skills by files already, and to the first that `agent` is not
+/// known.
+pub(super) fn warn(env: &Env, globals: &Globals, places: &Places, agent: Option<&str>, plans: &mut [Plan]) {
+    // What is wrong with the configuration is told by the commands that need it.
+    let Ok(settings) = config::load(env, globals, false) else { return };
+    let context = Context { env: env.clone(), globals: globals.clone(), settings };
+    if let (Some(agent), Some(plan)) = (agent, plans.first_mut())
+        && !context.settings.agents.contains_key(agent)
+    {
+        plan.warnings.push(format!("there is no agent `{agent}` in the configuration here"));
+    }
+    let names = offered_names(&context.inspect(context.settings.policy.clone()));
+    for plan in plans.iter_mut().filter(|plan| matches!(plan.step, Ok(Step::Already | Step::Write { .. }))) {
+        let overlap = overlap(places, plan.client, &names);
+        if !overlap.names.is_empty() {
+            plan.warnings.push(format!(
+                "{} reads {} by itself and will be offered them twice; use one way only, see `rep doctor`",
+                plan.client.title,
+                overlap.told()
+            ));
+        }
+    }
+}

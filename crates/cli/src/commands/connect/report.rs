@@ -1,0 +1,165 @@
+//! Tells what was done, or what would be.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::ConnectArgs;
+use super::edit::{self, Spot};
+use crate::clients::{Client, Places, Server};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Style, Ui, escape};
+
+/// What became of a client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum State {
+    /// It was written down.
+    Connected,
+    /// It was there.
+    Already,
+    /// It would be written.
+    Planned,
+    /// It was removed.
+    Removed,
+    /// There was nothing to remove.
+    Absent,
+    /// It could not be done.
+    Failed,
+}
+
+/// What became of a client, with everything to tell about it.
+pub(super) struct Outcome {
+    pub(super) client: &'static Client,
+    pub(super) path: PathBuf,
+    pub(super) entry: Map<String, Value>,
+    pub(super) state: State,
+    pub(super) error: Option<String>,
+    pub(super) warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct ConnectJson<'a> {
+    name: &'a str,
+    scope: &'static str,
+    command: Option<&'a str>,
+    args: &'a [String],
+    url: Option<&'a str>,
+    clients: Vec<ClientJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct ClientJson<'a> {
+    client: &'static str,
+    title: &'static str,
+    path: String,
+    state: State,
+    entry: &'a Map<String, Value>,
+    error: Option<&'a str>,
+    warnings: &'a [String],
+}
+
+/// Tells `outcomes`.
+pub(super) fn write(
+    ui: &mut Ui,
+    server: &Server,
+    args: &ConnectArgs,
+    outcomes: &[Outcome],
+) -> Result<(), CliError> {
+    if ui.is_json() {
+        return write_json(ui, server, args, outcomes);
+    }
+    for outcome in outcomes {
+        let (title, path) = (outcome.client.title, outcome.path.display().to_string());
+        let path = escape(&path);
+        match outcome.state {
+            State::Connected => writeln!(ui.out(), "connected {title} ({path})")?,
+            State::Already => writeln!(ui.out(), "{title} is already connected ({path})")?,
+            State::Removed => writeln!(ui.out(), "disconnected {title} ({path})")?,
+            State::Absent if args.all => {}
+            State::Absent => writeln!(ui.out(), "{title} is not connected ({path})")?,
+            State::Planned | State::Failed => {}
+        }
+    }
+    if outcomes.iter().any(|outcome| outcome.state == State::Connected) {
+        ui.flush()?;
+        let word = ui.paint_err(Style::Hint, "hint:");
+        writeln!(ui.err(), "{word} start the client anew to see the skills")?;
+    }
+    if args.all && outcomes.iter().all(|outcome| outcome.state == State::Absent) {
+        writeln!(ui.out(), "nothing is connected")?;
+    }
+    Ok(())
+}
+
+fn write_json(
+    ui: &mut Ui,
+    server: &Server,
+    args: &ConnectArgs,
+    outcomes: &[Outcome],
+) -> Result<(), CliError> {
+    let (command, words, url) = match server {
+        Server::Stdio { command, args } => (Some(command.as_str()), args.as_slice(), None),
+        Server::Http { url } => (None, [].as_slice(), Some(url.as_str())),
+    };
+    let clients = outcomes.iter().map(|outcome| ClientJson {
+        client: outcome.client.id,
+        title: outcome.client.title,
+        path: outcome.path.display().to_string(),
+        state: outcome.state,
+        entry: &outcome.entry,
+        error: outcome.error.as_deref(),
+        warnings: &outcome.warnings,
+    });
+    let clients = clients.collect();
+    ui.write_json(&ConnectJson {
+        name: &args.name,
+        scope: args.owner().as_str(),
+        command,
+        args: words,
+        url,
+        clients,
+    })?;
+    Ok(())
+}
+
+/// Prints, for each of `clients`, the file and what belongs in it.
+pub(super) fn print(
+    ui: &mut Ui,
+    places: &Places,
+    clients: &[&'static Client],
+    server: &Server,
+    args: &ConnectArgs,
+) -> Result<Exit, CliError> {
+    let mut outcomes = Vec::new();
+    let mut exit = Exit::Success;
+    for client in clients {
+        let (outcome, snippet) = match super::plan::target(places, client, server, args) {
+            Ok((path, entry)) => {
+                let spot = Spot { table: client.table, name: &args.name };
+                let snippet = edit::snippet(client.format, spot, &entry).unwrap_or_default();
+                let warnings = Vec::new();
+                (Outcome { client, path, entry, state: State::Planned, error: None, warnings }, snippet)
+            }
+            Err(error) => {
+                let code = error.report(ui);
+                exit = if code.code() > exit.code() { code } else { exit };
+                let (path, entry, state) = (PathBuf::new(), Map::new(), State::Failed);
+                let error = Some(error.message().to_owned());
+                (Outcome { client, path, entry, state, error, warnings: Vec::new() }, String::new())
+            }
+        };
+        if !ui.is_json() && outcome.state == State::Planned {
+            let heading = format!("# {}: {}", client.title, escape(&outcome.path.display().to_string()));
+            let heading = ui.paint(Style::Heading, &heading);
+            writeln!(ui.out(), "{heading}\n{}", snippet.trim_end())?;
+        }
+        outcomes.push(outcome);
+    }
+    if ui.is_json() {
+        write_json(ui, server, args, &outcomes)?;
+    }
+    Ok(exit)
+}

@@ -1,0 +1,54 @@
+//! Which clients are connected, and whether a skill is offered to one of them by more than one path.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::Status;
+use super::checks::Checks;
+use crate::cli::Globals;
+use crate::clients::{Owner, Places};
+use crate::commands::connect::{connections, offered_names, overlap};
+use crate::commands::link;
+use crate::config::Trust;
+use crate::wire::{Context, Library};
+
+impl Checks {
+    /// Tells of every client that is connected, and warns where it reads the same skills from files.
+    pub(super) fn clients(&mut self, context: &Context, library: &Library) {
+        let places = Places::new(&context.env);
+        for connection in connections(&places) {
+            let title = connection.client.title;
+            let roots = connection.roots();
+            let roots: Vec<PathBuf> = roots.iter().map(|root| places.project().join(root)).collect();
+            // A server that is confined to some directories offers nothing else; which, a clone may not make us look at.
+            let trust = Trust::Within(places.project().to_owned());
+            let is_strange = |root: &PathBuf| trust.objection_to_path("", root).is_some();
+            let names = if roots.is_empty() {
+                offered_names(library)
+            } else if connection.owner == Owner::Project && roots.iter().any(is_strange) {
+                BTreeSet::new()
+            } else {
+                let globals = Globals { root: roots, ..context.globals.clone() };
+                let settings = context.settings.clone();
+                let confined = Context { env: context.env.clone(), globals, settings };
+                offered_names(&confined.inspect(context.settings.policy.clone()))
+            };
+            let path = context.shown(&connection.path.display().to_string());
+            let overlap = overlap(&places, connection.client, &names);
+            if overlap.names.is_empty() {
+                self.ok("client", format!("{title} is connected ({path})"));
+                continue;
+            }
+            let message =
+                format!("{title} is connected ({path}) and also reads {} by itself", overlap.told());
+            let undo = connection.undo_command();
+            let hint = match link::undo_command(&places, connection.client) {
+                Some(unlink) => format!("a skill is best offered one way: run `{undo}`, or `{unlink}`"),
+                None => {
+                    format!("a skill is best offered one way: run `{undo}`, or move the skills elsewhere")
+                }
+            };
+            self.add(Status::Warn, "client", message, Some(&hint));
+        }
+    }
+}

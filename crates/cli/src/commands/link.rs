@@ -1,0 +1,181 @@
+//! `rep link`.
+
+mod apply;
+mod copy;
+mod paths;
+mod plan;
+mod record;
+mod report;
+mod undo;
+
+use clap::Args;
+use repertoire::Entry;
+
+use crate::cli::{agent_names, skill_names};
+use crate::clients::{CLIENTS, Client, Owner, Places};
+use crate::commands::connect::{self, connections};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::Ui;
+use crate::wire::{Context, Library};
+
+/// Puts skills where clients look for them
+///
+/// Skills have one place, .agents/skills in the project or, with --user, in the home directory. Clients that read
+/// another directory get relative links to it there; those that read it need none. Skills that lie elsewhere are linked
+/// into it. What is there is never overwritten, and --undo removes what this command made. A client that is connected
+/// to the MCP server is left out, because it would be offered every skill twice.
+#[derive(Debug, Args)]
+pub(crate) struct LinkArgs {
+    /// The clients; by default, those that are found
+    #[arg(value_name = "CLIENT", value_parser = connect::clients())]
+    clients: Vec<String>,
+    /// Link in the home directory instead of the project
+    #[arg(long)]
+    user: bool,
+    /// Link this skill; may be given several times
+    ///
+    /// By default all that lie in the project, or with --user all others.
+    #[arg(long, short, value_name = "NAME", add = skill_names())]
+    skill: Vec<String>,
+    /// Link what this agent of the configuration may see
+    #[arg(long, value_name = "NAME", add = agent_names())]
+    agent: Option<String>,
+    /// Copy the skills instead of linking them; this also happens where links cannot be made
+    #[arg(long)]
+    copy: bool,
+    /// Remove the links and the unchanged copies that this command made
+    #[arg(long, conflicts_with_all = ["skill", "agent", "copy", "force"])]
+    undo: bool,
+    /// Print what would be done and do nothing
+    #[arg(long, visible_alias = "dry-run")]
+    print: bool,
+    /// Do it without asking
+    #[arg(long, short)]
+    yes: bool,
+    /// Link for clients that are connected to the MCP server too
+    #[arg(long)]
+    force: bool,
+}
+
+impl LinkArgs {
+    fn owner(&self) -> Owner {
+        if self.user { Owner::User } else { Owner::Project }
+    }
+}
+
+/// Returns the command that removes the links of `client`, if there are any.
+pub(crate) fn undo_command(places: &Places, client: &Client) -> Option<String> {
+    let has_links = |owner: &Owner| {
+        let record = places.base(*owner).and_then(|base| record::Record::load(&base).ok());
+        let made = record.iter().flat_map(|record| &record.made);
+        made.flat_map(|made| &made.clients).any(|id| id == client.id)
+    };
+    let owner = [Owner::Project, Owner::User].into_iter().find(has_links)?;
+    let user = if owner == Owner::User { " --user" } else { "" };
+    Some(format!("rep link --undo{user} {}", client.id))
+}
+
+/// A client that is left out, and why.
+struct Skipped {
+    client: &'static Client,
+    reason: String,
+    is_refusal: bool,
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &LinkArgs) -> Result<Exit, CliError> {
+    let places = Places::new(&context.env);
+    let base = places.base(args.owner()).ok_or_else(|| {
+        CliError::usage("there is no home directory to link skills in").hint("set HOME, or leave --user out")
+    })?;
+    let named: Vec<&'static Client> = args.clients.iter().filter_map(|word| connect::client(word)).collect();
+    if args.undo {
+        return undo::run(ui, context, &places, args, &base, &named);
+    }
+    let (clients, mut skipped) = chosen(&places, args, named)?;
+    let library = context.open()?;
+    let (skills, left_out) = skills(context, &library, &places, args)?;
+    let mut plan = plan::plan(&library, &places, args, &base, &clients, &skills)?;
+    skipped.append(&mut plan.refused);
+    apply::run(ui, &library, args, &base, plan, &skipped, left_out)
+}
+
+/// Returns the clients that are meant, and those that are left out.
+fn chosen(
+    places: &Places,
+    args: &LinkArgs,
+    named: Vec<&'static Client>,
+) -> Result<(Vec<&'static Client>, Vec<Skipped>), CliError> {
+    let is_named = !named.is_empty();
+    let clients = if is_named { named } else { found(places, args.owner()) };
+    if clients.is_empty() {
+        let ids = CLIENTS.iter().filter(|client| !client.project_skills.is_empty()).map(|client| client.id);
+        let ids: Vec<&str> = ids.collect();
+        return Err(CliError::no("none of the clients that read skills was found")
+            .hint(format!("name one: {}", ids.join(", "))));
+    }
+    let connections = if args.force { Vec::new() } else { connections(places) };
+    let (mut chosen, mut skipped) = (Vec::new(), Vec::new());
+    for client in clients {
+        let connection = connections.iter().find(|connection| connection.client.id == client.id);
+        let mut skip = |reason: String, is_refusal| skipped.push(Skipped { client, reason, is_refusal });
+        if places.skills(client, args.owner()).is_empty() {
+            skip(format!("{} reads no skills from files", client.title), is_named);
+        } else if let Some(connection) = connection {
+            skip(
+                format!(
+                    "{} is connected to the MCP server and would be offered every skill twice; `{}` disconnects it, \
+                     --force links all the same",
+                    client.title,
+                    connection.undo_command()
+                ),
+                is_named,
+            );
+        } else {
+            chosen.push(client);
+        }
+    }
+    Ok((chosen, skipped))
+}
+
+/// Returns the clients that read skills and of which there is a sign, in the home directory or in the project.
+fn found(places: &Places, owner: Owner) -> Vec<&'static Client> {
+    let has_directory = |client: &Client| {
+        let own = places.skills(client, Owner::Project).into_iter().next();
+        own.and_then(|own| own.parent().map(std::path::Path::is_dir)).unwrap_or(false)
+    };
+    let reads = CLIENTS.iter().filter(|client| !places.skills(client, owner).is_empty());
+    reads
+        .filter(|client| places.is_there(client) || (owner == Owner::Project && has_directory(client)))
+        .collect()
+}
+
+/// Returns the skills that are meant, and how many are left out because they lie outside.
+fn skills<'l>(
+    context: &Context,
+    library: &'l Library,
+    places: &Places,
+    args: &LinkArgs,
+) -> Result<(Vec<&'l Entry>, usize), CliError> {
+    let agent = args.agent.as_ref().map(|name| context.agent(name)).transpose()?;
+    let is_seen = |entry: &&Entry| agent.as_ref().is_none_or(|agent| agent.sees(entry));
+    if !args.skill.is_empty() {
+        let found: Result<Vec<&Entry>, CliError> = args.skill.iter().map(|name| library.find(name)).collect();
+        return Ok((found?.into_iter().filter(is_seen).collect(), 0));
+    }
+    let seen: Vec<&Entry> = library.snapshot.active().filter(is_seen).collect();
+    // Directories that were named are meant, wherever they lie.
+    if !context.globals.root.is_empty() {
+        return Ok((seen, 0));
+    }
+    let project = paths::resolved(places.project());
+    let is_home = places.base(Owner::User).is_some_and(|home| paths::resolved(&home) == project);
+    let is_inside = |entry: &&Entry| paths::of(entry).starts_with(&project);
+    let (inside, outside): (Vec<&Entry>, Vec<&Entry>) = seen.into_iter().partition(is_inside);
+    Ok(match args.owner() {
+        Owner::User if is_home => (inside, 0),
+        Owner::User => (outside, inside.len()),
+        Owner::Project => (inside, outside.len()),
+    })
+}

@@ -1,0 +1,122 @@
+//! Shows the plan, asks, and makes the links.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use super::plan::{Plan, Standing, Step};
+use super::record::Made;
+use super::report::{self, Line, State};
+use super::{LinkArgs, Skipped, copy, paths};
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Consent, Style, Ui};
+use crate::wire::Library;
+
+/// Shows `plan`, and carries it out if that is wanted.
+pub(super) fn run(
+    ui: &mut Ui,
+    library: &Library,
+    args: &LinkArgs,
+    base: &Path,
+    mut plan: Plan<'_>,
+    skipped: &[Skipped],
+    left_out: usize,
+) -> Result<Exit, CliError> {
+    let is_free = |step: &&Step<'_>| matches!(step.standing, Standing::Free);
+    let free = plan.steps.iter().filter(is_free).count();
+    for step in plan.steps.iter().filter(is_free) {
+        let path = paths::shown(base, &step.path);
+        let line = match args.copy {
+            true => format!("+ {path} (a copy of {})", paths::shown(base, &paths::of(step.entry))),
+            false => format!("+ {path} -> {}", step.to.display()),
+        };
+        ui.write_planned(Some(Style::Added), &line)?;
+    }
+    ui.flush()?;
+    let consent = match free {
+        0 => Consent::Given,
+        _ if args.print => Consent::Refused,
+        1 => ui.consent("make it?", args.yes)?,
+        _ => ui.consent(&format!("make these {free}?"), args.yes)?,
+    };
+    let (mut lines, mut failure) = (Vec::new(), None);
+    for step in &plan.steps {
+        let mut line = Line::of(base, step);
+        match &step.standing {
+            Standing::Right => {
+                // What others made is none of our business later either.
+                if let Some(made) = plan.record.find(base, &step.path).cloned() {
+                    plan.record.add(Made { clients: line.clients(), ..made });
+                }
+            }
+            Standing::Taken(_) => {}
+            Standing::Free if consent != Consent::Given || failure.is_some() => {}
+            Standing::Free => match make(library, args, base, step) {
+                Ok(made) => {
+                    line.state = if made.to.is_some() { State::Linked } else { State::Copied };
+                    plan.record.add(made);
+                }
+                Err(error) => failure = Some(error),
+            },
+        }
+        lines.push(line);
+    }
+    // What was made is noted down whatever happened then, so that it can be undone.
+    let saved = if args.print { Ok(()) } else { plan.record.save(base) };
+    report::write(ui, args, base, &lines, skipped, left_out, plan.reached)?;
+    if let Some(error) = failure {
+        return Err(error);
+    }
+    saved?;
+    if consent != Consent::Given && !args.print {
+        let what = format!("{free} would be made");
+        return Err(consent.nothing_written(&what, "`--yes` makes them without asking"));
+    }
+    let is_taken = plan.steps.iter().any(|step| matches!(step.standing, Standing::Taken(_)));
+    let is_refused = skipped.iter().any(|skipped| skipped.is_refusal);
+    Ok(if is_taken || is_refused { Exit::No } else { Exit::Success })
+}
+
+/// Makes the link of `step`, or a copy where that is wanted or no link can be made.
+fn make(library: &Library, args: &LinkArgs, base: &Path, step: &Step<'_>) -> Result<Made, CliError> {
+    let path = &step.path;
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent).map_err(|error| CliError::io("make", parent, error))?;
+    }
+    let made = |to: Option<String>, digest: Option<String>| Made {
+        path: paths::shown(base, path),
+        to,
+        digest,
+        clients: step.clients.iter().map(|client| (*client).to_owned()).collect(),
+    };
+    if !args.copy {
+        match link(&step.to, path) {
+            Ok(()) => return Ok(made(Some(step.to.to_string_lossy().into_owned()), None)),
+            Err(error) if is_impossible(&error) => {}
+            Err(error) => return Err(CliError::io("make", path, error)),
+        }
+    }
+    Ok(made(None, Some(copy::copy(library, step.entry, path)?)))
+}
+
+#[cfg(unix)]
+fn link(to: &Path, path: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(to, path)
+}
+
+#[cfg(windows)]
+fn link(to: &Path, path: &Path) -> io::Result<()> {
+    std::os::windows::fs::symlink_dir(to, path)
+}
+
+#[cfg(not(any(unix, windows)))]
+fn link(_: &Path, _: &Path) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+/// Returns whether the system or the file system has no links, or none for this user. 1314 is how Windows says that.
+fn is_impossible(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied)
+        || (cfg!(windows) && error.raw_os_error() == Some(1314))
+}

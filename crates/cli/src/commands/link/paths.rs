@@ -1,0 +1,55 @@
+//! Paths of skills, and the way from one to the other.
+
+use std::fs::canonicalize;
+use std::path::{Component, Path, PathBuf};
+
+use repertoire::Entry;
+
+/// Returns where the skill really lies.
+pub(super) fn of(entry: &Entry) -> PathBuf {
+    let path = Path::new(entry.directory());
+    canonicalize(path).unwrap_or_else(|_| path.to_owned())
+}
+
+/// Returns `path` with the links in it resolved; what is not there yet is taken as it is written.
+pub(super) fn resolved(path: &Path) -> PathBuf {
+    for existing in path.ancestors() {
+        if let (Ok(real), Ok(rest)) = (canonicalize(existing), path.strip_prefix(existing)) {
+            return if rest.as_os_str().is_empty() { real } else { real.join(rest) };
+        }
+    }
+    path.to_owned()
+}
+
+/// Returns the way from the directory `from` to `to`; both are absolute and without links.
+pub(super) fn relative(from: &Path, to: &Path) -> PathBuf {
+    let (from, to): (Vec<Component<'_>>, Vec<Component<'_>>) =
+        (from.components().collect(), to.components().collect());
+    let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+    let up = std::iter::repeat_n(Component::ParentDir, from.len() - shared);
+    up.chain(to[shared..].iter().copied()).collect()
+}
+
+/// Returns `path` as it is shown and recorded: relative to `base` where it lies in it, with `/`.
+pub(super) fn shown(base: &Path, path: &Path) -> String {
+    let path = path.strip_prefix(base).unwrap_or(path);
+    let text = path.display().to_string();
+    if cfg!(windows) { text.replace('\\', "/") } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_from_one_to_the_other() {
+        for (from, to, expect) in [
+            ("/p/.claude/skills", "/p/.agents/skills/x", "../../.agents/skills/x"),
+            ("/p/.agents/skills", "/p/skills/x", "../../skills/x"),
+            ("/p/.agents/skills", "/p/.agents/skills/x", "x"),
+            ("/a", "/b/c", "../b/c"),
+        ] {
+            assert_eq!(relative(Path::new(from), Path::new(to)), Path::new(expect));
+        }
+    }
+}

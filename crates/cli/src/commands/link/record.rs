@@ -1,0 +1,128 @@
+//! What `rep link` made, so that it can be undone: `.agents/.repertoire-links.json` in the project or the home directory.
+//!
+//! A project's comes with a clone, so it is only believed about links in directories that skills are linked in.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use repertoire_model::SkillName;
+use serde::{Deserialize, Serialize};
+
+use super::paths;
+use crate::clients::{CANONICAL, CLIENTS, Owner, Places};
+use crate::error::CliError;
+use crate::regular_file;
+use crate::replace_file;
+
+/// Where the record lies.
+const FILE: &str = ".agents/.repertoire-links.json";
+
+/// The version of the format.
+const VERSION: u32 = 1;
+
+/// The largest record that is read, in bytes.
+const MAX_BYTES: u64 = 16 * 1024 * 1024;
+
+/// What was made in a project or a home directory.
+#[derive(Debug, Default)]
+pub(super) struct Record {
+    pub(super) made: Vec<Made>,
+    /// The text as it was read.
+    text: Option<Vec<u8>>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RecordJson {
+    version: u32,
+    links: Vec<Made>,
+}
+
+/// A link or a copy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Made {
+    /// Where, relative to the project or the home directory if it lies there.
+    pub(super) path: String,
+    /// What the link says; none for a copy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) to: Option<String>,
+    /// The digest of the copied files; none for a link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) digest: Option<String>,
+    /// Whom it was made for.
+    pub(super) clients: Vec<String>,
+}
+
+impl Made {
+    /// Returns where it is, if that is a place that links are made in.
+    pub(super) fn place(&self, places: &Places, owner: Owner, base: &Path) -> Option<PathBuf> {
+        let path = base.join(&self.path);
+        let name = path.file_name()?.to_str()?;
+        let name = SkillName::new(name).filter(|known| known.as_str() == name)?;
+        let folders = CLIENTS.iter().flat_map(|client| places.skills(client, owner));
+        let mut folders = folders.chain([base.join(CANONICAL)]);
+        folders.any(|folder| folder.join(name.as_str()) == path).then_some(path)
+    }
+}
+
+impl Record {
+    /// Reads the record of `base`; nothing was made where there is none.
+    pub(super) fn load(base: &Path) -> Result<Self, CliError> {
+        let path = base.join(FILE);
+        let bytes = match regular_file::read(&path, MAX_BYTES) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(CliError::io("read", &path, error)),
+        };
+        let broken = |error: anyhow::Error| {
+            CliError::no(format!("{} is not a record of links", path.display()))
+                .because(error)
+                .hint("remove it, and the links that are not wanted any more by hand")
+        };
+        let record: RecordJson = serde_json::from_slice(&bytes).map_err(|error| broken(error.into()))?;
+        if record.version != VERSION {
+            return Err(broken(anyhow::anyhow!("version {} is not known", record.version)));
+        }
+        Ok(Self { made: record.links, text: Some(bytes) })
+    }
+
+    /// Returns what was made at `path`.
+    pub(super) fn find(&self, base: &Path, path: &Path) -> Option<&Made> {
+        let shown = paths::shown(base, path);
+        self.made.iter().find(|made| made.path == shown)
+    }
+
+    /// Notes down that `made` was made, or that it is for more clients now.
+    pub(super) fn add(&mut self, made: Made) {
+        match self.made.iter_mut().find(|earlier| earlier.path == made.path) {
+            Some(earlier) => {
+                let new = made.clients.iter().filter(|client| !earlier.clients.contains(client));
+                let new: Vec<String> = new.cloned().collect();
+                earlier.clients.extend(new);
+            }
+            None => self.made.push(made),
+        }
+        self.made.sort_by(|a, b| a.path.cmp(&b.path));
+    }
+
+    /// Writes the record, or removes it where nothing is left to undo.
+    pub(super) fn save(&self, base: &Path) -> Result<(), CliError> {
+        let path = base.join(FILE);
+        if self.made.is_empty() {
+            return match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    Err(CliError::io("remove", &path, error))
+                }
+                _ => Ok(()),
+            };
+        }
+        let mut text = serde_json::to_vec_pretty(&RecordJson { version: VERSION, links: self.made.clone() })?;
+        text.push(b'\n');
+        if self.text.as_ref() == Some(&text) {
+            return Ok(());
+        }
+        let parent = base.join(".agents");
+        fs::create_dir_all(&parent).map_err(|error| CliError::io("make", &parent, error))?;
+        replace_file::replace(&path, self.text.as_deref(), &text)
+    }
+}

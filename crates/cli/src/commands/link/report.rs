@@ -1,0 +1,136 @@
+//! Tells what was linked, and what was not.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::plan::{Standing, Step};
+use super::{LinkArgs, Skipped, paths};
+use crate::error::CliError;
+use crate::ui::{Style, Ui, escape};
+
+/// What became of a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum State {
+    /// It would be made or removed.
+    Planned,
+    /// It was made.
+    Linked,
+    /// A copy was made.
+    Copied,
+    /// It was there.
+    Right,
+    /// Something else stands there.
+    Taken,
+    /// It was removed.
+    Removed,
+    /// It was changed and is left alone.
+    Changed,
+}
+
+/// A link, as it is told.
+#[derive(Debug, Serialize)]
+pub(super) struct Line {
+    pub(super) path: String,
+    pub(super) to: Option<String>,
+    pub(super) skill: Option<String>,
+    pub(super) clients: Vec<String>,
+    pub(super) state: State,
+    pub(super) reason: Option<String>,
+}
+
+impl Line {
+    /// Returns how `step` is told before it is carried out.
+    pub(super) fn of(base: &Path, step: &Step<'_>) -> Self {
+        let (state, reason) = match &step.standing {
+            Standing::Free => (State::Planned, None),
+            Standing::Right => (State::Right, None),
+            Standing::Taken(reason) => (State::Taken, Some(reason.clone())),
+        };
+        Self {
+            path: paths::shown(base, &step.path),
+            to: Some(step.to.display().to_string()),
+            skill: Some(step.entry.name().to_string()),
+            clients: step.clients.iter().map(|client| (*client).to_owned()).collect(),
+            state,
+            reason,
+        }
+    }
+
+    pub(super) fn clients(&self) -> Vec<String> {
+        self.clients.clone()
+    }
+}
+
+#[derive(Serialize)]
+struct LinkJson<'a> {
+    scope: &'static str,
+    base: String,
+    links: &'a [Line],
+    skipped: Vec<SkippedJson<'a>>,
+    left_out: usize,
+}
+
+#[derive(Serialize)]
+struct SkippedJson<'a> {
+    client: &'static str,
+    reason: &'a str,
+}
+
+/// Tells `lines`.
+pub(super) fn write(
+    ui: &mut Ui,
+    args: &LinkArgs,
+    base: &Path,
+    lines: &[Line],
+    skipped: &[Skipped],
+    left_out: usize,
+    reached: usize,
+) -> Result<(), CliError> {
+    if ui.is_json() {
+        let skipped = skipped.iter();
+        let skipped =
+            skipped.map(|skipped| SkippedJson { client: skipped.client.id, reason: &skipped.reason });
+        let (scope, base) = (args.owner().as_str(), base.display().to_string());
+        ui.write_json(&LinkJson { scope, base, links: lines, skipped: skipped.collect(), left_out })?;
+        return Ok(());
+    }
+    let count = |state| lines.iter().filter(|line| line.state == state).count();
+    let (linked, copied, removed) = (count(State::Linked), count(State::Copied), count(State::Removed));
+    let done = [(linked, "linked"), (copied, "copied"), (removed, "removed")];
+    let done = done.into_iter().filter(|(number, _)| *number > 0);
+    let done: Vec<String> = done.map(|(number, word)| format!("{number} {word}")).collect();
+    let nothing_new = count(State::Planned) == 0 && done.is_empty();
+    if !done.is_empty() {
+        let done = ui.paint(Style::Good, &done.join(", "));
+        writeln!(ui.out(), "{done}")?;
+    } else if nothing_new && args.undo {
+        writeln!(ui.out(), "there is nothing to undo")?;
+    } else if nothing_new && skipped.is_empty() && count(State::Taken) == 0 {
+        let right = reached + count(State::Right);
+        let told = if right == 0 { "there are no skills to link" } else { "everything is linked already" };
+        writeln!(ui.out(), "{told}")?;
+    }
+    ui.flush()?;
+    for line in lines {
+        if let Some(reason) = &line.reason {
+            let word = ui.paint_err(Style::Warning, "left alone:");
+            writeln!(ui.err(), "{word} {} {}", escape(&line.path), escape(reason))?;
+        }
+    }
+    for Skipped { reason, .. } in skipped {
+        let word = ui.paint_err(Style::Warning, "left out:");
+        writeln!(ui.err(), "{word} {}", escape(reason))?;
+    }
+    if left_out > 0 {
+        let (place, way) =
+            if args.user { ("in the project", "without --user") } else { ("outside", "with --user") };
+        let word = ui.paint_err(Style::Hint, "hint:");
+        writeln!(
+            ui.err(),
+            "{word} skills that lie {place} were not linked: {left_out}; run it {way}, or name them with --skill"
+        )?;
+    }
+    Ok(())
+}

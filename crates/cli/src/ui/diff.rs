@@ -1,0 +1,41 @@
+//! Shows what would change in a file.
+
+use std::io;
+
+use similar::TextDiff;
+
+use super::{Style, Ui, escape};
+
+impl Ui {
+    /// Writes what makes `after` of `before`, the text of the file at `path`; of `None` where there is no file yet.
+    ///
+    /// It is part of the result, except with `--json`, where it is a message.
+    pub(crate) fn write_diff(&mut self, path: &str, before: Option<&str>, after: &str) -> io::Result<()> {
+        let side =
+            |side: &str| if path.starts_with('/') { path.to_owned() } else { format!("{side}/{path}") };
+        let from = before.map_or("/dev/null".to_owned(), |_| side("a"));
+        let diff = TextDiff::from_lines(before.unwrap_or_default(), after);
+        let diff = diff.unified_diff().header(&from, &side("b")).to_string();
+        for line in diff.lines() {
+            let style = match line.as_bytes().first() {
+                Some(b'+') => Some(Style::Added),
+                Some(b'-') => Some(Style::Removed),
+                Some(b'@') => Some(Style::Faint),
+                _ => None,
+            };
+            self.write_planned(style, line)?;
+        }
+        self.flush()
+    }
+
+    /// Writes a line of what is planned, to where [`Ui::write_diff`] writes.
+    pub(crate) fn write_planned(&mut self, style: Option<Style>, line: &str) -> io::Result<()> {
+        let escaped = escape(line);
+        if self.is_json() {
+            let line = style.map_or_else(|| escaped.to_string(), |style| self.paint_err(style, &escaped));
+            return writeln!(self.err(), "{line}");
+        }
+        let line = style.map_or_else(|| escaped.to_string(), |style| self.paint(style, &escaped));
+        writeln!(self.out(), "{line}")
+    }
+}

@@ -1,0 +1,860 @@
+//! Tests of `rep connect`.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::sandbox::{Run, Sandbox, assert_run, skill};
+
+/// Returns a sandbox in which `rep` is found.
+fn sandbox() -> Sandbox {
+    let mut sandbox = Sandbox::new();
+    let directory = Path::new(env!("CARGO_BIN_EXE_rep")).parent().unwrap();
+    sandbox.set("PATH", directory.to_str().unwrap());
+    sandbox
+}
+
+/// Returns every file below the home and the project, with its text.
+fn files(sandbox: &Sandbox) -> String {
+    fn walk(base: &Path, directory: &Path, found: &mut Vec<String>) {
+        let mut entries: Vec<_> =
+            fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+        entries.sort();
+        for path in entries {
+            if path.is_dir() {
+                walk(base, &path, found);
+            } else {
+                let text = fs::read_to_string(&path).unwrap();
+                found.push(format!("=== {}\n{text}", path.strip_prefix(base).unwrap().display()));
+            }
+        }
+    }
+    let mut found = Vec::new();
+    for (name, base) in [("home", sandbox.home()), ("project", sandbox.project())] {
+        let before = found.len();
+        walk(&base, &base, &mut found);
+        for file in &mut found[before..] {
+            *file = file.replacen("=== ", &format!("=== {name}/"), 1);
+        }
+    }
+    found.retain(|file| !file.contains("/.cache/"));
+    found.concat()
+}
+
+const ALL: [&str; 18] = [
+    "claude-code",
+    "claude-desktop",
+    "cursor",
+    "codex",
+    "vscode",
+    "opencode",
+    "goose",
+    "gemini",
+    "zed",
+    "windsurf",
+    "copilot",
+    "kiro",
+    "cline",
+    "antigravity",
+    "kilo",
+    "pi",
+    "kimi",
+    "grok",
+];
+
+fn connect(sandbox: &Sandbox, arguments: &[&str]) -> Run {
+    sandbox.run(&[&["connect", "--yes"], arguments].concat())
+}
+
+#[cfg(all(unix, not(target_os = "macos")))]
+#[test]
+fn every_client_gets_the_entry_that_it_reads() {
+    let sandbox = sandbox();
+    let run = connect(&sandbox, &ALL);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    insta::assert_snapshot!(files(&sandbox), @r#"
+    === home/.claude.json
+    {
+      "mcpServers": {
+        "skills": {
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    === home/.cline/data/settings/cline_mcp_settings.json
+    {
+      "mcpServers": {
+        "skills": {
+          "command": "rep",
+          "args": ["serve", "--stdio"],
+          "disabled": false
+        }
+      }
+    }
+    === home/.codeium/windsurf/mcp_config.json
+    {
+      "mcpServers": {
+        "skills": {
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    === home/.codex/config.toml
+    [mcp_servers.skills]
+    command = "rep"
+    args = ["serve", "--stdio"]
+    === home/.config/Claude/claude_desktop_config.json
+    {
+      "mcpServers": {
+        "skills": {
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    === home/.config/Code/User/mcp.json
+    {
+      "servers": {
+        "skills": {
+          "type": "stdio",
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    === home/.config/goose/config.yaml
+    extensions:
+      skills:
+        name: skills
+        type: stdio
+        cmd: rep
+        args:
+        - serve
+        - --stdio
+        enabled: true
+        envs: {}
+        timeout: 300
+    === home/.config/kilo/kilo.json
+    {
+      "mcp": {
+        "skills": {
+          "type": "local",
+          "command": ["rep", "serve", "--stdio"],
+          "enabled": true
+        }
+      }
+    }
+    === home/.config/opencode/opencode.jsonc
+    {
+      "mcp": {
+        "skills": {
+          "type": "local",
+          "command": ["rep", "serve", "--stdio"],
+          "enabled": true
+        }
+      }
+    }
+    === home/.config/zed/settings.json
+    {
+      "context_servers": {
+        "skills": {
+          "source": "custom",
+          "command": "rep",
+          "args": ["serve", "--stdio"],
+          "env": {}
+        }
+      }
+    }
+    === home/.copilot/mcp-config.json
+    {
+      "mcpServers": {
+        "skills": {
+          "type": "stdio",
+          "command": "rep",
+          "args": ["serve", "--stdio"],
+          "tools": ["*"]
+        }
+      }
+    }
+    === home/.cursor/mcp.json
+    {
+      "mcpServers": {
+        "skills": {
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    === home/.gemini/config/mcp_config.json
+    {
+      "mcpServers": {
+        "skills": {
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    === home/.gemini/settings.json
+    {
+      "mcpServers": {
+        "skills": {
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    === home/.grok/config.toml
+    [mcp_servers.skills]
+    command = "rep"
+    args = ["serve", "--stdio"]
+    === home/.kimi-code/mcp.json
+    {
+      "mcpServers": {
+        "skills": {
+          "transport": "stdio",
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    === home/.kiro/settings/mcp.json
+    {
+      "mcpServers": {
+        "skills": {
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    === home/.pi/agent/mcp.json
+    {
+      "mcpServers": {
+        "skills": {
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    "#);
+    let again = connect(&sandbox, &ALL);
+    assert_eq!(again.code, 0, "{}", again.stderr);
+    assert_eq!(again.stdout.matches("is already connected").count(), ALL.len(), "{}", again.stdout);
+    let undone = connect(&sandbox, &[&["--undo"], &ALL[..]].concat());
+    assert_eq!(undone.code, 0, "{}", undone.stderr);
+    assert!(!files(&sandbox).contains("--stdio"), "{}", files(&sandbox));
+    assert_eq!(connect(&sandbox, &["--undo", "--all"]).stdout, "nothing is connected\n");
+}
+
+#[test]
+fn projects_have_files_of_their_own() {
+    let sandbox = sandbox();
+    let clients = [
+        "claude-code",
+        "cursor",
+        "codex",
+        "vscode",
+        "opencode",
+        "gemini",
+        "zed",
+        "kiro",
+        "kilo",
+        "kimi",
+        "grok",
+    ];
+    let run = sandbox.run_in(".", &[&["connect", "--yes", "--project"], &clients[..]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    insta::assert_snapshot!(files(&sandbox), @r#"
+    === project/.codex/config.toml
+    [mcp_servers.skills]
+    command = "rep"
+    args = ["serve", "--stdio"]
+    === project/.cursor/mcp.json
+    {
+      "mcpServers": {
+        "skills": {
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    === project/.gemini/settings.json
+    {
+      "mcpServers": {
+        "skills": {
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    === project/.grok/config.toml
+    [mcp_servers.skills]
+    command = "rep"
+    args = ["serve", "--stdio"]
+    === project/.kimi-code/mcp.json
+    {
+      "mcpServers": {
+        "skills": {
+          "transport": "stdio",
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    === project/.kiro/settings/mcp.json
+    {
+      "mcpServers": {
+        "skills": {
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    === project/.mcp.json
+    {
+      "mcpServers": {
+        "skills": {
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    === project/.vscode/mcp.json
+    {
+      "servers": {
+        "skills": {
+          "type": "stdio",
+          "command": "rep",
+          "args": ["serve", "--stdio"]
+        }
+      }
+    }
+    === project/.zed/settings.json
+    {
+      "context_servers": {
+        "skills": {
+          "source": "custom",
+          "command": "rep",
+          "args": ["serve", "--stdio"],
+          "env": {}
+        }
+      }
+    }
+    === project/kilo.json
+    {
+      "mcp": {
+        "skills": {
+          "type": "local",
+          "command": ["rep", "serve", "--stdio"],
+          "enabled": true
+        }
+      }
+    }
+    === project/opencode.jsonc
+    {
+      "mcp": {
+        "skills": {
+          "type": "local",
+          "command": ["rep", "serve", "--stdio"],
+          "enabled": true
+        }
+      }
+    }
+    "#);
+    assert_run!(connect(&sandbox, &["--scope", "project", "goose"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: Goose has no configuration of a project
+    hint: leave --project out to register it for all projects of the user
+    hint: these have one: claude-code, cursor, codex, vscode, opencode, gemini, zed, kiro, kilo, kimi, grok
+    "#);
+}
+
+#[test]
+fn the_options_of_the_server_are_passed_on() {
+    let sandbox = sandbox();
+    sandbox.write("own/x/SKILL.md", skill("x", "x\n"));
+    sandbox.write("own.toml", "");
+    let arguments =
+        ["--root", "own", "--config", "own.toml", "--profile", "strict", "--agent", "reviewer", "cursor"];
+    assert_run!(sandbox.run(&[&["connect", "--print"], &arguments[..]].concat()), @r#"
+    exit 0
+    --- stdout
+    # Cursor: [DIR]/home/.cursor/mcp.json
+    {
+      "mcpServers": {
+        "skills": {
+          "command": "rep",
+          "args": ["serve", "--stdio", "--root", "[DIR]/project/own", "--config", "[DIR]/project/own.toml", "--profile", "strict", "--agent", "reviewer"]
+        }
+      }
+    }
+    --- stderr
+    "#);
+    // Others share a project's file, so what lies in the project stays relative.
+    assert_run!(sandbox.run_in("own", &["connect", "--print", "--project", "--root", ".", "codex"]), @r#"
+    exit 0
+    --- stdout
+    # Codex: [DIR]/project/.codex/config.toml
+    [mcp_servers.skills]
+    command = "rep"
+    args = ["serve", "--stdio", "--root", "own"]
+    --- stderr
+    "#);
+    assert_run!(sandbox.run(&["connect", "--print", "--name", "team", "--command", "/opt/rep", "goose"]), @r#"
+    exit 0
+    --- stdout
+    # Goose: [DIR]/home/.config/goose/config.yaml
+    extensions:
+      team:
+        name: team
+        type: stdio
+        cmd: /opt/rep
+        args:
+        - serve
+        - --stdio
+        enabled: true
+        envs: {}
+        timeout: 300
+    --- stderr
+    "#);
+    assert_run!(sandbox.run(&["connect", "--print", "--name", "a.b", "goose"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: invalid value 'a.b' for '--name <NAME>': a name is at most 64 letters, digits, - and _, the first a letter or digit
+
+    For more information, try '--help'.
+    "#);
+}
+
+#[test]
+fn a_program_that_is_not_on_the_path_is_named_by_its_path() {
+    let mut sandbox = Sandbox::new();
+    let entry = |sandbox: &Sandbox| {
+        let answer = sandbox.json(&["connect", "--print", "--json", "cursor"]);
+        answer["command"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(entry(&sandbox), env!("CARGO_BIN_EXE_rep"));
+    sandbox.write("other/rep", "another program");
+    sandbox.set("PATH", sandbox.project().join("other").to_str().unwrap());
+    assert_eq!(entry(&sandbox), env!("CARGO_BIN_EXE_rep"));
+}
+
+#[test]
+fn nothing_is_written_unless_somebody_agrees() {
+    let sandbox = sandbox();
+    sandbox.write("../home/.cursor/mcp.json", "{\n  // mine\n  \"mcpServers\": {\"a\": {}}\n}\n");
+    let before = files(&sandbox);
+    assert_run!(sandbox.run(&["connect", "cursor"]), @r#"
+    exit 1
+    --- stdout
+    --- [DIR]/home/.cursor/mcp.json
+    +++ [DIR]/home/.cursor/mcp.json
+    @@ -1,4 +1,4 @@
+     {
+       // mine
+    -  "mcpServers": {"a": {}}
+    +  "mcpServers": {"a": {}, "skills": {"command": "rep", "args": ["serve", "--stdio"]}}
+     }
+    --- stderr
+    error: nothing was written: 1 file would be changed
+    hint: `--yes` writes without asking
+    "#);
+    assert_eq!(files(&sandbox), before);
+    let run = sandbox.run(&["connect", "cursor", "--json"]);
+    assert_eq!(run.code, 1);
+    let answer: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(answer["clients"][0]["state"], "planned");
+    assert_eq!(files(&sandbox), before);
+    assert_run!(connect(&sandbox, &["cursor"]), @r#"
+    exit 0
+    --- stdout
+    --- [DIR]/home/.cursor/mcp.json
+    +++ [DIR]/home/.cursor/mcp.json
+    @@ -1,4 +1,4 @@
+     {
+       // mine
+    -  "mcpServers": {"a": {}}
+    +  "mcpServers": {"a": {}, "skills": {"command": "rep", "args": ["serve", "--stdio"]}}
+     }
+    connected Cursor ([DIR]/home/.cursor/mcp.json)
+    --- stderr
+    hint: start the client anew to see the skills
+    "#);
+    assert_run!(sandbox.run(&["connect", "--undo", "--yes", "cursor"]), @r#"
+    exit 0
+    --- stdout
+    --- [DIR]/home/.cursor/mcp.json
+    +++ [DIR]/home/.cursor/mcp.json
+    @@ -1,4 +1,4 @@
+     {
+       // mine
+    -  "mcpServers": {"a": {}, "skills": {"command": "rep", "args": ["serve", "--stdio"]}}
+    +  "mcpServers": {"a": {}}
+     }
+    disconnected Cursor ([DIR]/home/.cursor/mcp.json)
+    --- stderr
+    "#);
+    assert_eq!(files(&sandbox), before);
+}
+
+#[test]
+fn what_somebody_else_wrote_is_left_alone() {
+    let sandbox = sandbox();
+    sandbox.write(
+        "../home/.cursor/mcp.json",
+        "{\"mcpServers\": {\"skills\": {\"command\": \"npx\", \"args\": [\"serve\"]}}}",
+    );
+    sandbox.write("../home/.codex/config.toml", "model = \"x\"\nbroken\n");
+    sandbox.write("../home/.config/goose/config.yaml", "extensions: {a: {enabled: true}}\n");
+    let before = files(&sandbox);
+    // One that fails does not keep the others from it.
+    let run = connect(&sandbox, &["cursor", "codex", "goose", "kiro"]);
+    assert_run!(run, @r#"
+    exit 1
+    --- stdout
+    --- /dev/null
+    +++ [DIR]/home/.kiro/settings/mcp.json
+    @@ -0,0 +1,8 @@
+    +{
+    +  "mcpServers": {
+    +    "skills": {
+    +      "command": "rep",
+    +      "args": ["serve", "--stdio"]
+    +    }
+    +  }
+    +}
+    connected Kiro ([DIR]/home/.kiro/settings/mcp.json)
+    --- stderr
+    error: [DIR]/home/.cursor/mcp.json has a server `skills` that is not Repertoire's
+    hint: `--name OTHER` registers the server under another name
+    error: [DIR]/home/.codex/config.toml is left alone, line 2: key with no value, expected `=`
+    hint: mend it, or put in by hand what `rep connect codex --print` shows
+    error: [DIR]/home/.config/goose/config.yaml is left alone, line 1: this is written in a way that is not edited for you
+    hint: mend it, or put in by hand what `rep connect goose --print` shows
+    hint: start the client anew to see the skills
+    "#);
+    let after = files(&sandbox);
+    assert!(after.contains(&before.replace("=== project", "")), "{after}");
+    assert_run!(connect(&sandbox, &["--undo", "cursor"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: [DIR]/home/.cursor/mcp.json has a server `skills` that is not Repertoire's
+    hint: it is left alone; remove it by hand if it is no longer wanted
+    hint: an entry made with --http or --command is removed with the same option
+    "#);
+    assert_eq!(connect(&sandbox, &["--name", "rep", "cursor"]).code, 0);
+    let text = sandbox.read("../home/.cursor/mcp.json");
+    assert_eq!(
+        text,
+        "{\"mcpServers\": {\"skills\": {\"command\": \"npx\", \"args\": [\"serve\"]}, \"rep\": {\"command\": \"rep\", \"args\": [\"serve\", \"--stdio\"]}}}"
+    );
+}
+
+#[test]
+fn all_means_those_that_are_there() {
+    let sandbox = sandbox();
+    assert_run!(connect(&sandbox, &["--all"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: none of the clients that are known was found
+    hint: name one: claude-code, claude-desktop, cursor, codex, vscode, opencode, goose, gemini, zed, windsurf, copilot, kiro, cline, antigravity, kilo, pi, kimi, grok
+    "#);
+    sandbox.write("../home/.codex/x", "");
+    sandbox.write("../home/.claude/x", "");
+    let answer = sandbox.json(&["connect", "--all", "--print", "--json"]);
+    let clients = answer["clients"].as_array().unwrap();
+    let ids: Vec<&str> = clients.iter().map(|client| client["client"].as_str().unwrap()).collect();
+    assert_eq!(ids, ["claude-code", "codex"]);
+    assert_eq!(sandbox.run(&["connect"]).code, 2);
+    assert!(sandbox.run(&["connect", "cursr"]).stderr.contains("a similar value exists: 'cursor'"));
+}
+
+#[test]
+fn a_server_that_runs_already() {
+    let sandbox = sandbox();
+    let clients: Vec<&str> = ALL.into_iter().filter(|id| !matches!(*id, "claude-desktop" | "pi")).collect();
+    let http = ["--http", "http://127.0.0.1:7437/mcp"];
+    let run = sandbox.run(&[&["connect", "--print"], &http[..], &clients].concat());
+    insta::assert_snapshot!(run.transcript(), @r#"
+    exit 0
+    --- stdout
+    # Claude Code: [DIR]/home/.claude.json
+    {
+      "mcpServers": {
+        "skills": {
+          "type": "http",
+          "url": "http://127.0.0.1:7437/mcp"
+        }
+      }
+    }
+    # Cursor: [DIR]/home/.cursor/mcp.json
+    {
+      "mcpServers": {
+        "skills": {
+          "url": "http://127.0.0.1:7437/mcp"
+        }
+      }
+    }
+    # Codex: [DIR]/home/.codex/config.toml
+    [mcp_servers.skills]
+    url = "http://127.0.0.1:7437/mcp"
+    # VS Code: [DIR]/home/.config/Code/User/mcp.json
+    {
+      "servers": {
+        "skills": {
+          "type": "http",
+          "url": "http://127.0.0.1:7437/mcp"
+        }
+      }
+    }
+    # opencode: [DIR]/home/.config/opencode/opencode.jsonc
+    {
+      "mcp": {
+        "skills": {
+          "type": "remote",
+          "url": "http://127.0.0.1:7437/mcp",
+          "enabled": true
+        }
+      }
+    }
+    # Goose: [DIR]/home/.config/goose/config.yaml
+    extensions:
+      skills:
+        name: skills
+        type: streamable_http
+        uri: http://127.0.0.1:7437/mcp
+        enabled: true
+        envs: {}
+        headers: {}
+        timeout: 300
+    # Gemini CLI: [DIR]/home/.gemini/settings.json
+    {
+      "mcpServers": {
+        "skills": {
+          "httpUrl": "http://127.0.0.1:7437/mcp"
+        }
+      }
+    }
+    # Zed: [DIR]/home/.config/zed/settings.json
+    {
+      "context_servers": {
+        "skills": {
+          "url": "http://127.0.0.1:7437/mcp"
+        }
+      }
+    }
+    # Windsurf: [DIR]/home/.codeium/windsurf/mcp_config.json
+    {
+      "mcpServers": {
+        "skills": {
+          "serverUrl": "http://127.0.0.1:7437/mcp"
+        }
+      }
+    }
+    # GitHub Copilot CLI: [DIR]/home/.copilot/mcp-config.json
+    {
+      "mcpServers": {
+        "skills": {
+          "type": "http",
+          "url": "http://127.0.0.1:7437/mcp",
+          "tools": ["*"]
+        }
+      }
+    }
+    # Kiro: [DIR]/home/.kiro/settings/mcp.json
+    {
+      "mcpServers": {
+        "skills": {
+          "url": "http://127.0.0.1:7437/mcp"
+        }
+      }
+    }
+    # Cline: [DIR]/home/.cline/data/settings/cline_mcp_settings.json
+    {
+      "mcpServers": {
+        "skills": {
+          "type": "streamableHttp",
+          "url": "http://127.0.0.1:7437/mcp",
+          "disabled": false
+        }
+      }
+    }
+    # Antigravity: [DIR]/home/.gemini/config/mcp_config.json
+    {
+      "mcpServers": {
+        "skills": {
+          "serverUrl": "http://127.0.0.1:7437/mcp"
+        }
+      }
+    }
+    # Kilo Code: [DIR]/home/.config/kilo/kilo.json
+    {
+      "mcp": {
+        "skills": {
+          "type": "remote",
+          "url": "http://127.0.0.1:7437/mcp",
+          "enabled": true
+        }
+      }
+    }
+    # Kimi Code: [DIR]/home/.kimi-code/mcp.json
+    {
+      "mcpServers": {
+        "skills": {
+          "transport": "http",
+          "url": "http://127.0.0.1:7437/mcp"
+        }
+      }
+    }
+    # Grok Build: [DIR]/home/.grok/config.toml
+    [mcp_servers.skills]
+    url = "http://127.0.0.1:7437/mcp"
+    --- stderr
+    "#);
+    assert_run!(connect(&sandbox, &[&http[..], &["pi"]].concat()), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: it is not known how pi is told of a server that runs already
+    hint: leave --http out to have it start one
+    hint: it is known for: claude-code, cursor, codex, vscode, opencode, goose, gemini, zed, windsurf, copilot, kiro, cline, antigravity, kilo, kimi, grok
+    "#);
+    // From one to the other: what one way needs and the other does not is gone.
+    assert_eq!(connect(&sandbox, &["codex", "goose", "zed"]).code, 0);
+    assert_eq!(connect(&sandbox, &[&http[..], &["codex", "goose", "zed"]].concat()).code, 0);
+    insta::assert_snapshot!(files(&sandbox), @r#"
+    === home/.codex/config.toml
+    [mcp_servers.skills]
+    url = "http://127.0.0.1:7437/mcp"
+    === home/.config/goose/config.yaml
+    extensions:
+      skills:
+        name: skills
+        type: streamable_http
+        enabled: true
+        envs: {}
+        timeout: 300
+        uri: http://127.0.0.1:7437/mcp
+        headers: {}
+    === home/.config/zed/settings.json
+    {
+      "context_servers": {
+        "skills": {
+          "url": "http://127.0.0.1:7437/mcp"
+        }
+      }
+    }
+    "#);
+    assert_eq!(connect(&sandbox, &["--undo", "codex"]).code, 1);
+    assert_eq!(connect(&sandbox, &[&http[..], &clients].concat()).code, 0);
+    assert_eq!(connect(&sandbox, &[&["--undo"], &http[..], &clients].concat()).code, 0);
+    assert_eq!(connect(&sandbox, &[&http[..], &["codex", "goose", "zed"]].concat()).code, 0);
+    assert_eq!(connect(&sandbox, &[&["--undo"], &http[..], &["codex", "goose", "zed"]].concat()).code, 0);
+    assert!(!files(&sandbox).contains("7437"));
+}
+
+#[test]
+fn what_users_add_to_the_entry_stays() {
+    let sandbox = sandbox();
+    let entry = "{\"source\": \"custom\", \"command\": \"/old/rep\", \"args\": [\"serve\"], \"env\": {\"A\": \"1\"}, \"x\": 1}";
+    sandbox.write(
+        "../home/.config/zed/settings.json",
+        format!("{{\"context_servers\": {{\"skills\": {entry}}}}}"),
+    );
+    assert_eq!(connect(&sandbox, &["zed"]).code, 0);
+    let expect = entry.replace("/old/rep", "rep").replace("[\"serve\"]", "[\"serve\", \"--stdio\"]");
+    let text = sandbox.read("../home/.config/zed/settings.json");
+    assert_eq!(text, format!("{{\"context_servers\": {{\"skills\": {expect}}}}}"));
+    assert!(connect(&sandbox, &["zed"]).stdout.contains("Zed is already connected"));
+}
+
+#[test]
+fn skills_that_a_client_reads_by_itself_are_told() {
+    let sandbox = sandbox();
+    sandbox.write(".claude/skills/alpha/SKILL.md", skill("alpha", "x\n"));
+    let run = connect(&sandbox, &["claude-code"]);
+    assert_eq!(run.code, 0);
+    assert!(
+        run.stderr.contains("warning: Claude Code reads 1 skill from [DIR]/project/.claude/skills by itself"),
+        "{}",
+        run.stderr
+    );
+    let doctor = |sandbox: &Sandbox| {
+        let run = sandbox.run(&["doctor"]);
+        let lines = run.stdout.lines().skip_while(|line| !line.contains(" client "));
+        lines.map(str::trim).collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(doctor(&sandbox), @r#"
+    warn  client    Claude Code is connected ([DIR]/home/.claude.json) and also reads 1 skill from [DIR]/project/.claude/skills by itself
+    a skill is best offered one way: run `rep connect --undo claude-code`, or move the skills elsewhere
+    "#);
+    // One that serves other skills offers nothing twice.
+    sandbox.write("own/x/SKILL.md", skill("x", "x\n"));
+    assert_eq!(connect(&sandbox, &["--root", "own", "claude-code"]).code, 0);
+    insta::assert_snapshot!(doctor(&sandbox), @"ok    client    Claude Code is connected ([DIR]/home/.claude.json)");
+}
+
+#[test]
+fn a_project_cannot_choose_what_is_written() {
+    let sandbox = sandbox();
+    sandbox.write("repertoire.toml", "roots = [\"own\"]\nprofile = \"strict\"\n");
+    sandbox.write("own/rep", "#!/bin/sh\n");
+    let answer = sandbox.json(&["connect", "--print", "--json", "cursor"]);
+    assert_eq!(
+        answer["clients"][0]["entry"],
+        serde_json::json!({"command": "rep", "args": ["serve", "--stdio"]})
+    );
+    // Not even a broken one matters.
+    sandbox.write("repertoire.toml", "broken");
+    assert_eq!(connect(&sandbox, &["cursor"]).code, 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_written_through_where_they_may_be() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    let sandbox = sandbox();
+    sandbox.write("../home/dotfiles/mcp.json", "{}\n");
+    let file = sandbox.home().join("dotfiles/mcp.json");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    fs::create_dir_all(sandbox.home().join(".cursor")).unwrap();
+    symlink("../dotfiles/mcp.json", sandbox.home().join(".cursor/mcp.json")).unwrap();
+    assert_eq!(connect(&sandbox, &["cursor"]).code, 0);
+    assert!(sandbox.home().join(".cursor/mcp.json").is_symlink());
+    assert!(sandbox.read("../home/dotfiles/mcp.json").contains("serve"));
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let left: Vec<_> = fs::read_dir(sandbox.home().join("dotfiles")).unwrap().collect();
+    assert_eq!(left.len(), 1, "no temporary file is left");
+    // A link that comes with a project may not lead out of it.
+    sandbox.write("../home/secret.json", "{}\n");
+    symlink("../home/secret.json", sandbox.project().join(".mcp.json")).unwrap();
+    fs::create_dir_all(sandbox.project().join(".cursor")).unwrap();
+    symlink("nowhere", sandbox.project().join(".cursor/mcp.json")).unwrap();
+    assert_run!(connect(&sandbox, &["--project", "claude-code", "cursor"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: [DIR]/project/.mcp.json leads out of the project
+    hint: it is left alone; replace the link by a file
+    error: [DIR]/project/.cursor/mcp.json leads out of the project
+    hint: it is left alone; replace the link by a file
+    "#);
+    assert_eq!(sandbox.read("../home/secret.json"), "{}\n");
+    symlink("/nowhere/at/all", sandbox.home().join(".claude.json")).unwrap();
+    assert_run!(connect(&sandbox, &["claude-code"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    error: [DIR]/home/.claude.json is a link that leads nowhere
+      because: No such file or directory (os error 2)
+    hint: make the file that it leads to, or remove the link
+    "#);
+}

@@ -1,0 +1,335 @@
+//! Tests of `rep link`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::sandbox::{Run, Sandbox, assert_run, skill};
+
+fn link(sandbox: &Sandbox, arguments: &[&str]) -> Run {
+    sandbox.run(&[&["link", "--yes"], arguments].concat())
+}
+
+/// Returns what lies in the directories of skills below `base`: links with what they say.
+fn layout(base: &Path) -> String {
+    let mut lines = Vec::new();
+    for folder in [".agents", ".claude", ".kiro", "shared"] {
+        let mut pending: Vec<PathBuf> = vec![base.join(folder)];
+        while let Some(path) = pending.pop() {
+            let shown = path.strip_prefix(base).unwrap().display().to_string();
+            if let Ok(to) = fs::read_link(&path) {
+                lines.push(format!("{shown} -> {}\n", to.display()));
+            } else if path.is_dir() {
+                pending.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            } else if path.is_file() && !shown.ends_with("links.json") {
+                lines.push(format!("{shown}\n"));
+            }
+        }
+    }
+    lines.sort();
+    lines.concat()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_client_that_reads_another_directory_gets_links() {
+    let sandbox = Sandbox::with_skills();
+    let before = layout(&sandbox.project());
+    assert_run!(sandbox.run(&["link", "claude-code", "codex"]), @r#"
+    exit 1
+    --- stdout
+    + .claude/skills/alpha -> ../../.agents/skills/alpha
+    + .claude/skills/beta -> ../../.agents/skills/beta
+    --- stderr
+    error: nothing was written: 2 would be made
+    hint: `--yes` makes them without asking
+    "#);
+    assert_eq!(layout(&sandbox.project()), before);
+    assert_run!(link(&sandbox, &["claude-code", "codex"]), @r#"
+    exit 0
+    --- stdout
+    + .claude/skills/alpha -> ../../.agents/skills/alpha
+    + .claude/skills/beta -> ../../.agents/skills/beta
+    2 linked
+    --- stderr
+    "#);
+    insta::assert_snapshot!(layout(&sandbox.project()), @r#"
+    .agents/skills/alpha/SKILL.md
+    .agents/skills/alpha/references/guide.md
+    .agents/skills/alpha/scripts/run.sh
+    .agents/skills/beta/SKILL.md
+    .claude/skills/alpha -> ../../.agents/skills/alpha
+    .claude/skills/beta -> ../../.agents/skills/beta
+    "#);
+    insta::assert_snapshot!(sandbox.read(".agents/.repertoire-links.json"), @r#"
+    {
+      "version": 1,
+      "links": [
+        {
+          "path": ".claude/skills/alpha",
+          "to": "../../.agents/skills/alpha",
+          "clients": [
+            "claude-code"
+          ]
+        },
+        {
+          "path": ".claude/skills/beta",
+          "to": "../../.agents/skills/beta",
+          "clients": [
+            "claude-code"
+          ]
+        }
+      ]
+    }
+    "#);
+    assert_eq!(link(&sandbox, &["claude-code", "codex"]).stdout, "everything is linked already\n");
+    // The library is the same: both ways lead to one skill.
+    assert!(sandbox.run(&["doctor"]).stdout.contains("2 active, 0 shadowed, 0 quarantined"));
+    assert_run!(sandbox.run(&["link", "--undo", "--print", "claude-code"]), @r#"
+    exit 0
+    --- stdout
+    - .claude/skills/alpha
+    - .claude/skills/beta
+    --- stderr
+    "#);
+    assert_run!(link(&sandbox, &["--undo", "claude-code"]), @r#"
+    exit 0
+    --- stdout
+    - .claude/skills/alpha
+    - .claude/skills/beta
+    2 removed
+    --- stderr
+    "#);
+    assert_eq!(layout(&sandbox.project()), before);
+    assert!(!sandbox.project().join(".agents/.repertoire-links.json").try_exists().unwrap());
+    assert_eq!(link(&sandbox, &["--undo"]).stdout, "there is nothing to undo\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn skills_that_lie_elsewhere_get_the_one_place() {
+    let sandbox = Sandbox::new();
+    sandbox.write("repertoire.toml", "roots = [\"shared\"]\n");
+    sandbox.write("shared/gamma/SKILL.md", skill("gamma", "x\n"));
+    sandbox.write(".claude/skills/delta/SKILL.md", skill("delta", "x\n"));
+    sandbox.write("../home/.agents/skills/mine/SKILL.md", skill("mine", "x\n"));
+    assert_run!(link(&sandbox, &["claude-code", "codex"]), @r#"
+    exit 0
+    --- stdout
+    + .agents/skills/delta -> ../../.claude/skills/delta
+    + .agents/skills/gamma -> ../../shared/gamma
+    + .claude/skills/gamma -> ../../.agents/skills/gamma
+    3 linked
+    --- stderr
+    hint: skills that lie outside were not linked: 1; run it with --user, or name them with --skill
+    "#);
+    insta::assert_snapshot!(layout(&sandbox.project()), @r#"
+    .agents/skills/delta -> ../../.claude/skills/delta
+    .agents/skills/gamma -> ../../shared/gamma
+    .claude/skills/delta/SKILL.md
+    .claude/skills/gamma -> ../../.agents/skills/gamma
+    shared/gamma/SKILL.md
+    "#);
+    // One client less: what is still needed stays.
+    assert_eq!(link(&sandbox, &["--undo", "claude-code"]).code, 0);
+    insta::assert_snapshot!(layout(&sandbox.project()), @r#"
+    .agents/skills/delta -> ../../.claude/skills/delta
+    .agents/skills/gamma -> ../../shared/gamma
+    .claude/skills/delta/SKILL.md
+    shared/gamma/SKILL.md
+    "#);
+    assert_eq!(link(&sandbox, &["--undo"]).code, 0);
+    insta::assert_snapshot!(layout(&sandbox.project()), @r#"
+    .claude/skills/delta/SKILL.md
+    shared/gamma/SKILL.md
+    "#);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_user_has_links_too() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../home/.agents/skills/mine/SKILL.md", skill("mine", "x\n"));
+    sandbox.write("../home/.claude/x", "");
+    assert_run!(link(&sandbox, &["--user"]), @r#"
+    exit 0
+    --- stdout
+    + .claude/skills/mine -> ../../.agents/skills/mine
+    1 linked
+    --- stderr
+    hint: skills that lie in the project were not linked: 2; run it without --user, or name them with --skill
+    "#);
+    insta::assert_snapshot!(layout(&sandbox.home()), @r#"
+    .agents/skills/mine/SKILL.md
+    .claude/skills/mine -> ../../.agents/skills/mine
+    .claude/x
+    "#);
+    // What is named is linked wherever it lies.
+    assert_eq!(link(&sandbox, &["--user", "--skill", "alpha", "claude-code"]).code, 0);
+    let to = fs::read_link(sandbox.home().join(".agents/skills/alpha")).unwrap();
+    assert_eq!(to, sandbox.project().join(".agents/skills/alpha"));
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_there_is_never_overwritten() {
+    use std::os::unix::fs::symlink;
+
+    let sandbox = Sandbox::with_skills();
+    sandbox.write(".agents/skills/gamma/SKILL.md", skill("gamma", "x\n"));
+    sandbox.write(".claude/skills/alpha/notes.md", "mine\n");
+    symlink("../../.agents/skills/alpha", sandbox.project().join(".claude/skills/beta")).unwrap();
+    symlink("../../.agents/skills/gamma", sandbox.project().join(".claude/skills/gamma")).unwrap();
+    assert_run!(link(&sandbox, &["claude-code"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    left alone: .claude/skills/alpha is a directory of its own
+    left alone: .claude/skills/beta is a link to ../../.agents/skills/alpha
+    "#);
+    insta::assert_snapshot!(layout(&sandbox.project()), @r#"
+    .agents/skills/alpha/SKILL.md
+    .agents/skills/alpha/references/guide.md
+    .agents/skills/alpha/scripts/run.sh
+    .agents/skills/beta/SKILL.md
+    .agents/skills/gamma/SKILL.md
+    .claude/skills/alpha/notes.md
+    .claude/skills/beta -> ../../.agents/skills/alpha
+    .claude/skills/gamma -> ../../.agents/skills/gamma
+    "#);
+    // A link that was right before is not ours to remove.
+    assert_eq!(link(&sandbox, &["--undo"]).stdout, "there is nothing to undo\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn only_what_was_made_is_undone() {
+    use std::os::unix::fs::symlink;
+
+    let sandbox = Sandbox::with_skills();
+    assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
+    let path = sandbox.project().join(".claude/skills/alpha");
+    fs::remove_file(&path).unwrap();
+    symlink("/somewhere/else", &path).unwrap();
+    assert_run!(link(&sandbox, &["--undo"]), @r#"
+    exit 1
+    --- stdout
+    - .claude/skills/beta
+    1 removed
+    --- stderr
+    left alone: .claude/skills/alpha was changed since it was made
+    "#);
+    assert!(path.is_symlink());
+    // A record that came with a clone is believed about links in directories of skills alone.
+    symlink("target", sandbox.project().join("precious")).unwrap();
+    symlink("target", sandbox.home().join("precious")).unwrap();
+    let lines = ["precious", "../home/precious", ".claude/skills/../../precious"];
+    let lines = lines.map(|path| serde_json::json!({"path": path, "to": "target", "clients": ["codex"]}));
+    let record = serde_json::json!({"version": 1, "links": lines}).to_string();
+    sandbox.write(".agents/.repertoire-links.json", record);
+    assert_eq!(link(&sandbox, &["--undo"]).code, 1);
+    assert!(sandbox.project().join("precious").is_symlink() && sandbox.home().join("precious").is_symlink());
+    sandbox.write(".agents/.repertoire-links.json", "{");
+    assert_eq!(link(&sandbox, &["claude-code"]).code, 1);
+}
+
+#[test]
+fn copies_where_they_are_wanted() {
+    let sandbox = Sandbox::with_skills();
+    assert_run!(link(&sandbox, &["--copy", "--skill", "alpha", "claude-code"]), @r#"
+    exit 0
+    --- stdout
+    + .claude/skills/alpha (a copy of .agents/skills/alpha)
+    1 copied
+    --- stderr
+    "#);
+    insta::assert_snapshot!(layout(&sandbox.project()), @r#"
+    .agents/skills/alpha/SKILL.md
+    .agents/skills/alpha/references/guide.md
+    .agents/skills/alpha/scripts/run.sh
+    .agents/skills/beta/SKILL.md
+    .claude/skills/alpha/SKILL.md
+    .claude/skills/alpha/references/guide.md
+    .claude/skills/alpha/scripts/run.sh
+    "#);
+    assert_eq!(sandbox.read(".claude/skills/alpha/references/guide.md"), "one\ntwo\nthree\n");
+    let again = link(&sandbox, &["--copy", "--skill", "alpha", "claude-code"]);
+    assert_eq!((again.code, again.stdout.as_str()), (0, "everything is linked already\n"));
+    sandbox.write(".agents/skills/alpha/references/guide.md", "newer\n");
+    let stale = link(&sandbox, &["--copy", "--skill", "alpha", "claude-code"]);
+    assert_eq!(stale.code, 1);
+    assert!(stale.stderr.contains("is a copy of what the skill was"), "{}", stale.stderr);
+    // A copy that was changed stays.
+    sandbox.write(".claude/skills/alpha/references/guide.md", "changed\n");
+    assert_eq!(link(&sandbox, &["--undo"]).code, 1);
+    assert_eq!(sandbox.read(".claude/skills/alpha/references/guide.md"), "changed\n");
+    fs::remove_dir_all(sandbox.project().join(".claude")).unwrap();
+    assert_eq!(link(&sandbox, &["--copy", "--skill", "alpha", "claude-code"]).code, 0);
+    // Nor is anything lost that was put beside.
+    sandbox.write(".claude/skills/alpha/.hidden", "mine\n");
+    assert_eq!(link(&sandbox, &["--undo"]).code, 0);
+    assert_eq!(sandbox.read(".claude/skills/alpha/.hidden"), "mine\n");
+    assert!(!sandbox.project().join(".claude/skills/alpha/SKILL.md").try_exists().unwrap());
+}
+
+#[test]
+fn a_client_is_offered_skills_one_way() {
+    let sandbox = Sandbox::with_skills();
+    assert_eq!(sandbox.run(&["connect", "--yes", "--project", "claude-code"]).code, 0);
+    assert_run!(link(&sandbox, &["claude-code"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    left out: Claude Code is connected to the MCP server and would be offered every skill twice; `rep connect --undo --project claude-code` disconnects it, --force links all the same
+    "#);
+    assert_eq!(link(&sandbox, &["--force", "claude-code"]).code, 0);
+    let run = sandbox.run(&["doctor"]);
+    assert!(
+        run.stdout.contains("Claude Code is connected (.mcp.json) and also reads 2 skills from"),
+        "{}",
+        run.stdout
+    );
+    assert!(
+        run.stdout
+            .contains("run `rep connect --undo --project claude-code`, or `rep link --undo claude-code`"),
+        "{}",
+        run.stdout
+    );
+    assert_run!(link(&sandbox, &["claude-desktop"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    left out: Claude Desktop reads no skills from files
+    "#);
+}
+
+#[cfg(unix)]
+#[test]
+fn directories_that_are_links() {
+    use std::os::unix::fs::symlink;
+
+    // Out of the project: refused. Within: written through. To the one place: nothing to do.
+    let sandbox = Sandbox::with_skills();
+    symlink("../home", sandbox.project().join(".claude")).unwrap();
+    symlink("hidden", sandbox.project().join(".kiro")).unwrap();
+    fs::create_dir_all(sandbox.project().join("hidden/deep")).unwrap();
+    assert_run!(link(&sandbox, &["claude-code"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    left out: [DIR]/project/.claude/skills leads out of the project
+    "#);
+    assert_eq!(link(&sandbox, &["kiro"]).code, 0);
+    let to = fs::read_link(sandbox.project().join("hidden/skills/alpha")).unwrap();
+    assert_eq!(to, Path::new("../../.agents/skills/alpha"));
+    fs::remove_file(sandbox.project().join(".claude")).unwrap();
+    symlink(".agents", sandbox.project().join(".claude")).unwrap();
+    assert_eq!(link(&sandbox, &["claude-code"]).stdout, "everything is linked already\n");
+    // A user's directories may lie behind links.
+    sandbox.write("../home/.agents/skills/mine/SKILL.md", skill("mine", "x\n"));
+    sandbox.write("../home/dotfiles/claude/x", "");
+    symlink("dotfiles/claude", sandbox.home().join(".claude")).unwrap();
+    assert_eq!(link(&sandbox, &["--user", "claude-code"]).code, 0);
+    let to = fs::read_link(sandbox.home().join("dotfiles/claude/skills/mine")).unwrap();
+    assert_eq!(to, Path::new("../../../.agents/skills/mine"));
+    assert!(sandbox.home().join(".claude/skills/mine/SKILL.md").is_file());
+}

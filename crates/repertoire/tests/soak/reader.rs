@@ -1,0 +1,184 @@
+//! Whoever uses the library: one session after the other, call after call.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use repertoire::model::Digest;
+use repertoire::{Lookup, Registry, Session};
+use serde_json::json;
+
+use super::history::{Histories, Seen};
+use super::mark::{self, Found};
+use super::random::Random;
+use super::writer::{file_name, name};
+
+/// How many calls one session has.
+const CALLS: usize = 300;
+/// The longest pause between two calls, in milliseconds.
+const PAUSE: usize = 12;
+/// The most failures that are told.
+const MAX_TOLD: usize = 5;
+
+/// What was answered.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) whole: usize,
+    pub(crate) acknowledged: usize,
+    pub(crate) nothing: usize,
+    pub(crate) sessions: usize,
+    failures: Vec<String>,
+}
+
+impl Tally {
+    pub(crate) fn has_failed(&self) -> bool {
+        !self.failures.is_empty()
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
+        self.whole += other.whole;
+        self.acknowledged += other.acknowledged;
+        self.nothing += other.nothing;
+        self.sessions += other.sessions;
+        self.failures.extend(other.failures);
+    }
+
+    /// Fails where an answer was not what it had to be.
+    pub(crate) fn is_sound(&self, seed: u64, histories: &Histories) {
+        let told = self.failures.iter().take(MAX_TOLD).cloned().collect::<Vec<_>>().join("\n");
+        assert!(self.failures.is_empty(), "seed {seed}, {} skills:\n{told}", histories.skills.len());
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { whole, acknowledged, nothing, sessions, .. } = self;
+        write!(
+            f,
+            "{sessions} sessions, {whole} whole versions, {acknowledged} acknowledgements, {nothing} without a skill"
+        )
+    }
+}
+
+pub(crate) struct Reader {
+    registry: Registry,
+    session: Session,
+    histories: Arc<Histories>,
+    random: Random,
+    /// The version of each skill that the session was given last.
+    held: HashMap<usize, u64>,
+    calls: usize,
+    pub(crate) tally: Tally,
+}
+
+impl Reader {
+    pub(crate) fn new(registry: &Registry, histories: &Arc<Histories>, random: Random) -> Self {
+        let session = registry.session_blocking(None).unwrap();
+        let (histories, tally) = (Arc::clone(histories), Tally { sessions: 1, ..Tally::default() });
+        Self { registry: registry.clone(), session, histories, random, held: HashMap::new(), calls: 0, tally }
+    }
+
+    /// Makes one call, and rests.
+    pub(crate) fn call(&mut self) {
+        self.calls += 1;
+        if self.calls.is_multiple_of(CALLS) {
+            self.session = self.registry.session_blocking(None).unwrap();
+            self.held.clear();
+            self.tally.sessions += 1;
+        }
+        let index = self.random.below(self.histories.skills.len());
+        match self.random.below(100) {
+            0..40 => self.load(index, true),
+            40..65 => self.load(index, false),
+            65..90 => self.read(index),
+            90..94 => self.ask(index),
+            94..97 => drop(self.session.delta_blocking()),
+            _ => drop(self.session.call_blocking("list_skill_files", &json!({"skill": name(index)}))),
+        }
+        std::thread::sleep(Duration::from_millis(self.random.below(PAUSE) as u64));
+    }
+
+    /// Loads a skill: whole, or acknowledged as what the session was given last.
+    fn load(&mut self, index: usize, force: bool) {
+        let name = name(index);
+        let since = self.histories.skills[index].now();
+        let reply = self.session.call_blocking("load_skill", &json!({"name": name, "force": force}));
+        let seen = match mark::find(reply.text(), &name) {
+            Found::Whole(version, line) => {
+                let digest = Digest::of(format!("{line}\n").as_bytes());
+                if reply.injections().iter().any(|injection| injection.digest != digest) {
+                    return self.failed(index, since, &format!("the digest is not that of {line}"));
+                }
+                self.held.insert(index, version);
+                self.tally.whole += 1;
+                Seen::Version(version)
+            }
+            Found::Torn => return self.failed(index, since, &format!("is torn: {}", reply.text())),
+            Found::Nothing if reply.is_error() => {
+                self.tally.nothing += 1;
+                Seen::Nothing
+            }
+            Found::Nothing if reply.injections().iter().any(|given| given.digest == Digest::of(b"")) => {
+                self.tally.nothing += 1;
+                Seen::Empty
+            }
+            Found::Nothing => match self.held.get(&index) {
+                Some(version) if !force => {
+                    self.tally.acknowledged += 1;
+                    Seen::Version(*version)
+                }
+                _ => return self.failed(index, since, &format!("was never given: {}", reply.text())),
+            },
+        };
+        if !self.histories.skills[index].explains(since, seen, true) {
+            self.failed(index, since, &format!("{seen:?} (force: {force}): {}", reply.text()));
+        }
+    }
+
+    /// Reads the other file of a skill.
+    fn read(&mut self, index: usize) {
+        let (skills, files) = (&self.histories.skills[index], &self.histories.files[index]);
+        let (skill_since, file_since) = (skills.now(), files.now());
+        let arguments = json!({"skill": name(index), "path": "references/data.md"});
+        let reply = self.session.call_blocking("read_skill_file", &arguments);
+        let seen = match mark::find(reply.text(), &file_name(index)) {
+            Found::Whole(version, _) => Seen::Version(version),
+            Found::Nothing => Seen::Nothing,
+            Found::Torn => {
+                return self.failed(index, skill_since, &format!("file is torn: {}", reply.text()));
+            }
+        };
+        let is_explained = files.explains(file_since, seen, false)
+            || (seen == Seen::Nothing && skills.explains(skill_since, Seen::Nothing, false));
+        match (is_explained, seen) {
+            (true, Seen::Nothing | Seen::Empty) => self.tally.nothing += 1,
+            (true, Seen::Version(_)) => self.tally.whole += 1,
+            (false, _) => {
+                let why = format!("file {seen:?}: {}\nwhere it was {}", reply.text(), files.told(file_since));
+                self.failed(index, skill_since, &why);
+            }
+        }
+    }
+
+    /// Asks for the newest snapshot, which must have whatever was written before.
+    fn ask(&mut self, index: usize) {
+        let since = self.histories.skills[index].now();
+        let newest = pollster::block_on(self.registry.newest());
+        let seen = match newest.find(&name(index)) {
+            Lookup::Found(entry) => {
+                let described = entry.document.description.split("version ").nth(1).unwrap_or_default();
+                Seen::Version(described.split('.').next().unwrap_or_default().parse().unwrap_or_default())
+            }
+            Lookup::Quarantined(_) | Lookup::Unknown(_) => Seen::Nothing,
+        };
+        if !self.histories.skills[index].explains(since, seen, true) {
+            self.failed(index, since, &format!("{seen:?} in the newest snapshot"));
+        }
+    }
+
+    fn failed(&mut self, index: usize, since: usize, why: &str) {
+        let past = self.histories.skills[index].told(since);
+        self.tally.failures.push(format!("{} {why}\nwhere the skill was {past}", name(index)));
+    }
+}
