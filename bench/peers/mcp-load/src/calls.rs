@@ -19,7 +19,8 @@ pub struct Calls {
 impl Calls {
     pub fn new(library: &Path, method: &str, params: &str) -> Self {
         let entries = std::fs::read_dir(library).expect("the library is there");
-        let names = entries.flatten().map(|entry| entry.file_name().into_string().expect("a name of a skill"));
+        let names =
+            entries.flatten().map(|entry| entry.file_name().into_string().expect("a name of a skill"));
         let mut names: Vec<String> = names.collect();
         names.sort();
         Self { names, method: method.to_owned(), params: params.to_owned(), phrase: Finder::new(PHRASE) }
@@ -29,7 +30,8 @@ impl Calls {
     pub fn request(&self, number: usize, meta: Option<Value>) -> (String, String) {
         // Neighbours of the list are not neighbours in time.
         let name = &self.names[number.wrapping_mul(7_919) % self.names.len()];
-        let mut params: Value = serde_json::from_str(&self.params.replace("NAME", name)).expect("PARAMS are JSON");
+        let mut params: Value =
+            serde_json::from_str(&self.params.replace("NAME", name)).expect("PARAMS are JSON");
         if let Some(meta) = meta {
             params["_meta"] = meta;
         }

@@ -14,9 +14,11 @@ const VERSION: &str = "2026-07-28";
 const WARM_UP: Duration = Duration::from_secs(1);
 
 pub fn measure(calls: &Calls, url: &str, count: usize, seconds: u64) {
-    let (host, path) = url.strip_prefix("http://").and_then(|rest| rest.split_once('/')).expect("http://HOST/PATH");
+    let (host, path) =
+        url.strip_prefix("http://").and_then(|rest| rest.split_once('/')).expect("http://HOST/PATH");
     // Requests are made before anything is measured.
-    let requests: Vec<Vec<u8>> = (0..calls.skills()).map(|number| request(calls, host, path, number)).collect();
+    let requests: Vec<Vec<u8>> =
+        (0..calls.skills()).map(|number| request(calls, host, path, number)).collect();
     let mut connections: Vec<Connection> = (0..count).map(|_| Connection::open(host)).collect();
     let mut next = 0;
     let mut following = || {

@@ -13,7 +13,9 @@ pub fn measure(calls: &Calls, count: usize, command: &[&str]) {
     let mut client = Client::start(command);
     let about = json!({"name": "mcp-load", "version": "0"});
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": about});
-    client.send(&json!({"jsonrpc": "2.0", "id": "first", "method": "initialize", "params": params}).to_string());
+    client.send(
+        &json!({"jsonrpc": "2.0", "id": "first", "method": "initialize", "params": params}).to_string(),
+    );
     client.receive();
     print("first answer ms", start.elapsed().as_secs_f64() * 1e3);
     client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string());
@@ -40,7 +42,8 @@ fn resident_mb(pid: u32) -> f64 {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0 kB");
     let own: f64 = line.trim().trim_end_matches(" kB").trim().parse().unwrap_or(0.0);
     let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    own / 1024.0 + children.split_whitespace().filter_map(|pid| pid.parse().ok()).map(resident_mb).sum::<f64>()
+    own / 1024.0
+        + children.split_whitespace().filter_map(|pid| pid.parse().ok()).map(resident_mb).sum::<f64>()
 }
 
 struct Client {
