@@ -39,7 +39,7 @@ def processor():
         return "unknown"
 
 
-def print_report(about, figures, rows):
+def print_circumstances(about):
     # Some programs name themselves in their version.
     versions = (text if name in text.lower() else f"{name} {text}" for name, text in about["versions"].items())
     print(f"{about['at']}, commit {about['commit']}, {about['cores']} cores ({about['processor']})")
@@ -47,6 +47,10 @@ def print_report(about, figures, rows):
     print(", ".join(versions))
     for name in about["missing"]:
         print(f"not installed, not compared: {name}")
+
+
+def print_report(about, figures, rows):
+    print_circumstances(about)
     for size in sorted({figure.size for figure in figures.all.values()}):
         print_inside(figures, size)
         print_whole(figures, size)

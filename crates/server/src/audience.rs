@@ -11,8 +11,9 @@ use crate::server::Shared;
 use crate::shelf::{Renewal, Standing};
 use crate::{Error, ServerOptions};
 
-/// The most calls of one audience that run at a time; others wait.
-const MAX_CALLS: usize = 64;
+/// The most calls of one audience that run at a time, for each processor; others wait. What they wait for is files that are
+/// mostly in memory, so more of them would be no quicker, and each takes a thread.
+const CALLS_PER_PROCESSOR: usize = 4;
 
 /// Where a catalog has more than half a skill per token, not even the names fit.
 const LEAST_TOKENS_PER_SKILL: usize = 2;
@@ -47,7 +48,8 @@ pub(crate) struct Audience {
 impl Audience {
     pub(crate) async fn open(shared: Arc<Shared>, agent: Option<&str>) -> Result<Arc<Self>, Error> {
         let opened = shared.registry.snapshot();
-        let session = shared.registry.session(agent).await?;
+        // Whoever is served first must not wait until everything is watched. `follow` catches up.
+        let session = shared.registry.session_at_once(agent).await?;
         let agent = session.agent().cloned();
         Ok(Arc::new(Self {
             shared,
@@ -56,7 +58,7 @@ impl Audience {
             opened,
             instructions: Mutex::default(),
             epochs: watch::Sender::default(),
-            calls: Semaphore::new(MAX_CALLS),
+            calls: Semaphore::new(CALLS_PER_PROCESSOR * processors()),
         }))
     }
 
@@ -206,6 +208,10 @@ impl Audience {
         let is_invocable = |entry: &&Entry| entry.document.manifest.user_invocable != Some(false);
         snapshot.held(|entry| self.sees(entry)).filter(is_invocable)
     }
+}
+
+fn processors() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// Compares sequences of skills; the like of it in the standard library is not stable yet.

@@ -37,6 +37,21 @@ async fn lines_that_are_no_messages() {
 }
 
 #[tokio::test]
+async fn notifications_before_anything_is_settled_are_about_nothing() {
+    let world = World::new();
+    let mut client = Client::start(&world.server(), None);
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    client.modern("server/discover", json!({})).await;
+    client.send(&initialized).await;
+    client.request("ping", json!({})).await;
+    client.send(&initialized).await;
+    assert_eq!(client.request("tools/list", json!({})).await["error"]["code"], -32602);
+    client.send(&json!({"jsonrpc": "2.0", "id": 9, "result": {}})).await;
+    assert!(client.modern("tools/list", json!({})).await["result"].is_object());
+    client.end().await;
+}
+
+#[tokio::test]
 async fn a_version_that_is_not_known_and_requests_that_do_not_say_theirs() {
     let world = World::new();
     let mut client = Client::start(&world.server(), None);

@@ -201,6 +201,22 @@ fn streams_and_conversations_are_counted() {
 }
 
 #[test]
+fn a_conversation_that_was_ended_is_over() {
+    let world = World::new();
+    let http = Http::start(&world.server(), HttpOptions::default());
+    let client = json!({"name": "test", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string();
+    let (_, answer) = http.ask("POST", "/mcp", &JSON, &initialize);
+    let line = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
+    let headers = [("Mcp-Session-Id", line), ("MCP-Protocol-Version", "2025-11-25")];
+    assert_eq!(http.ask("DELETE", "/mcp", &headers, "").0, 204);
+    let headers: Vec<_> = JSON.into_iter().chain(headers).collect();
+    let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}).to_string();
+    assert_eq!(http.ask("POST", "/mcp", &headers, &ping).0, 404);
+}
+
+#[test]
 fn changes_are_told_over_streams() {
     let world = World::new();
     let server = world.server();

@@ -14,6 +14,7 @@ mod stdio;
 mod skills;
 mod reload;
 mod bad_input;
+mod mutations;
 mod http;
 mod well_known;
 mod scope;

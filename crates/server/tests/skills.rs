@@ -35,6 +35,27 @@ async fn every_file_is_served_as_its_digest_says() {
 }
 
 #[tokio::test]
+async fn fastmcp_finds_the_manifest_that_it_looks_for() {
+    let world = World::new();
+    let mut client = Client::start(&world.server(), None);
+    client.initialize("2025-11-25").await;
+    let read = client.request("resources/read", json!({"uri": "skill://alpha/_manifest"})).await;
+    let text = read["result"]["contents"][0]["text"].as_str().unwrap().to_owned();
+    let manifest: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(manifest["skill"], "alpha");
+    let skill = client.request("skills/get", json!({"uri": "skill://alpha/SKILL.md"})).await;
+    let resources = skill["result"]["skill"]["resources"].as_array().unwrap().clone();
+    let files = manifest["files"].as_array().unwrap();
+    let pairs = |values: &[Value], digest: &str| -> Vec<(Value, Value)> {
+        values.iter().map(|value| (value["size"].clone(), value[digest].clone())).collect()
+    };
+    assert_eq!(pairs(files, "hash"), pairs(&resources, "digest"));
+    world.write("alpha/_manifest", "a file of the author's");
+    let read = client.request("resources/read", json!({"uri": "skill://alpha/_manifest"})).await;
+    assert_eq!(read["result"]["contents"][0]["text"], "a file of the author's");
+}
+
+#[tokio::test]
 async fn directories_are_listed_one_level_at_a_time() {
     let world = World::new();
     let mut client = Client::start(&world.server(), None);

@@ -55,12 +55,19 @@ impl Registry {
     ///
     /// Fails with [`ErrorKind::AgentNotFound`] if there is no such agent, and where one of its skills cannot be bound.
     pub async fn session(&self, agent: Option<&str>) -> Result<Session, Error> {
+        // A session begins with the library as it is.
+        self.reload_if_due().await;
+        self.session_at_once(agent).await
+    }
+
+    /// Opens a session as [`Registry::session`] does, on the snapshot that is there, whatever the library is by now.
+    ///
+    /// For whoever follows the library anyway and must not wait for its watcher to get going.
+    pub async fn session_at_once(&self, agent: Option<&str>) -> Result<Session, Error> {
         let agent = match agent {
             None => None,
             Some(name) => Some(self.agent(name)?.clone()),
         };
-        // A session begins with the library as it is.
-        self.reload_if_due().await;
         Session::open(self.clone(), agent, Vec::new(), Ledger::new()).await
     }
 

@@ -53,7 +53,7 @@ impl Endpoint {
 
     /// Answers a request whose body is `body`.
     pub(super) async fn answer(&self, parts: Parts, body: Bytes) -> Response {
-        let is_post = parts.method == Method::POST;
+        let (is_post, is_delete) = (parts.method == Method::POST, parts.method == Method::DELETE);
         if is_post
             && may_begin_session(&parts.headers)
             && self.sessions.sessions.read().await.len() >= self.max_sessions
@@ -66,6 +66,10 @@ impl Endpoint {
         let is_json = is_json(&parts.headers);
         let request = Request::from_parts(parts, Body::from(body.clone()));
         let response = self.service.handle(request).await.into_response();
+        // A conversation that was ended is over. The official Python client takes rmcp's 202 for a failure.
+        if is_delete && response.status() == StatusCode::ACCEPTED {
+            return StatusCode::NO_CONTENT.into_response();
+        }
         // rmcp says of a body that is no message that its type is wrong, though it is the right one.
         match response.status() {
             StatusCode::UNSUPPORTED_MEDIA_TYPE if is_post && is_json => no_message(&body).unwrap_or(response),

@@ -1,7 +1,7 @@
 //! Requests in, results out: what rmcp calls.
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
@@ -18,7 +18,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::era::Era;
 use super::{notify, prompts, resources, skills, tools};
-use crate::audience::Audience;
+use crate::audience::{Audience, Epochs};
 
 /// The methods that rmcp takes for unknown ones where their parameters are not as they should be.
 const KNOWN_METHODS: &[&str] = &[
@@ -38,6 +38,8 @@ const KNOWN_METHODS: &[&str] = &[
 /// Answers one connection, or one request where connections are not kept.
 pub(crate) struct Handler {
     audience: Arc<Audience>,
+    /// How often each list had changed when the last subscription was accepted.
+    accepted: Mutex<Epochs>,
     /// Ends with the handler: those who tell a connection of changes have no other way to know that it is over.
     ended: CancellationToken,
     _end: DropGuard,
@@ -47,7 +49,7 @@ impl Handler {
     /// Returns a handler for `audience` that ends its streams with `closing`.
     pub(crate) fn new(audience: Arc<Audience>, closing: &CancellationToken) -> Self {
         let ended = closing.child_token();
-        Self { audience, ended: ended.clone(), _end: ended.drop_guard() }
+        Self { audience, accepted: Mutex::default(), ended: ended.clone(), _end: ended.drop_guard() }
     }
 
     fn server_info(&self) -> Implementation {
@@ -236,11 +238,14 @@ impl ServerHandler for Handler {
         let mut accepted = requested.clone();
         // A client that follows the lists learns of changed files by them.
         accepted.resource_subscriptions = None;
+        // Clients are told that they are listened to before `listen` begins; what changes between counts.
+        *self.accepted.lock().unwrap_or_else(PoisonError::into_inner) = *self.audience.epochs().borrow();
         Some(accepted)
     }
 
     async fn listen(&self, listener: SubscriptionContext) -> Result<(), ErrorData> {
-        notify::tell_listener(listener, self.audience.epochs(), self.ended.clone()).await;
+        let told = *self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        notify::tell_listener(listener, told, self.audience.epochs(), self.ended.clone()).await;
         Ok(())
     }
 

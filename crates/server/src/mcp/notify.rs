@@ -42,22 +42,14 @@ pub(crate) async fn tell_peer(
     }
 }
 
-/// Tells whoever listens, until they no longer do or `ended`.
+/// Tells whoever listens what changed since `told`, until they no longer do or `ended`.
 pub(crate) async fn tell_listener(
     listener: SubscriptionContext,
+    mut told: Epochs,
     mut epochs: watch::Receiver<Epochs>,
     ended: CancellationToken,
 ) {
-    let mut told = *epochs.borrow_and_update();
     loop {
-        let is_over = tokio::select! {
-            changed = epochs.changed() => changed.is_err(),
-            () = listener.cancelled() => true,
-            () = ended.cancelled() => true,
-        };
-        if is_over {
-            return;
-        }
         let now = *epochs.borrow_and_update();
         let (accepted, sink) = (listener.accepted(), listener.sink());
         let wants = |wanted: Option<bool>| wanted == Some(true);
@@ -77,5 +69,13 @@ pub(crate) async fn tell_listener(
             return;
         }
         told = now;
+        let is_over = tokio::select! {
+            changed = epochs.changed() => changed.is_err(),
+            () = listener.cancelled() => true,
+            () = ended.cancelled() => true,
+        };
+        if is_over {
+            return;
+        }
     }
 }

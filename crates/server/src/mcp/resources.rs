@@ -17,6 +17,9 @@ use super::uri::{SkillUri, skill_uri};
 use crate::audience::Audience;
 use crate::shelf::{PublishedSkill, Standing};
 
+/// Where FastMCP's own functions for skills look for the files of one. It is on no list, and a file of this name comes first.
+const FASTMCP_MANIFEST: &str = "_manifest";
+
 /// Returns the template of all resources.
 pub(crate) fn template() -> ResourceTemplate {
     ResourceTemplate::new("skill://{+path}", "skill-file").with_description(
@@ -86,7 +89,12 @@ pub(crate) async fn read(audience: &Audience, uri: &str) -> Result<ReadResourceR
             ));
         }
     };
-    let file = skill.file(path.as_str()).ok_or_else(not_found)?;
+    let Some(file) = skill.file(path.as_str()) else {
+        return match path.as_str() {
+            FASTMCP_MANIFEST => Ok(ReadResourceResult::new(vec![fastmcp_manifest(uri, skill)])),
+            _ => Err(not_found()),
+        };
+    };
     let bytes = registry.read(entry, &path, LineRange::default()).await.map(|content| content.bytes);
     match bytes {
         Ok(bytes) if Digest::of(&bytes) == file.digest => {
@@ -101,6 +109,14 @@ pub(crate) async fn read(audience: &Audience, uri: &str) -> Result<ReadResourceR
             ))
         }
     }
+}
+
+/// Returns the files of a skill as FastMCP's `download_skill` and `sync_skills` want them.
+fn fastmcp_manifest(uri: &str, skill: &PublishedSkill) -> ResourceContents {
+    let file = |file: &BundleFile| json!({"path": file.path.as_str(), "size": file.size, "hash": file.digest.to_string()});
+    let files: Vec<Value> = skill.bundle.files().iter().map(file).collect();
+    let text = json!({"skill": skill.name, "files": files}).to_string();
+    ResourceContents::text(text, uri).with_mime_type("application/json")
 }
 
 fn contents(uri: &str, path: &str, bytes: Vec<u8>) -> ResourceContents {

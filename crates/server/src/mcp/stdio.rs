@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::RoleServer;
-use rmcp::model::{ErrorData, JsonRpcMessage};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ErrorData, GetMeta as _, JsonRpcMessage, ProtocolVersion,
+};
 use rmcp::service::{RxJsonRpcMessage, ServiceExt as _, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::io::stdio_pipes;
@@ -121,6 +123,23 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<
     }
 }
 
+/// Returns whether a message settles how the client speaks, as rmcp sees it: a handshake does, and a request that says all that
+/// one without a handshake must say; a ping and a question for what the server is do not.
+fn begins(message: &ClientJsonRpcMessage) -> bool {
+    let JsonRpcMessage::Request(request) = message else { return false };
+    match &request.request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
+        other => {
+            let meta = other.get_meta();
+            meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
+                && meta
+                    .protocol_version()
+                    .is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version))
+        }
+    }
+}
+
 /// Answers a line that is no message.
 async fn refuse<W: AsyncWrite + Unpin>(writer: &Mutex<W>, answer: &Value) -> std::io::Result<()> {
     write_line(writer, serde_json::to_vec(answer)?).await
@@ -180,9 +199,9 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
                     match decoded {
                         Decoded::Message(message) => {
                             let is_request = matches!(*message, JsonRpcMessage::Request(_));
-                            // Before the first request there is nothing that a notification could be about.
+                            self.has_begun = self.has_begun || begins(&message);
+                            // Before that there is nothing that a notification could be about, and rmcp would hang up.
                             if is_request || self.has_begun {
-                                self.has_begun = true;
                                 self.outstanding.received(&message);
                                 return Some(*message);
                             }

@@ -1,0 +1,172 @@
+"""Real agents without a person, talking to a model that follows a script."""
+
+import json
+from dataclasses import dataclass
+
+from harness import install
+from harness.process import Failed, end_orphans, run
+from harness.world import environment
+from model_server import MODEL, ModelServer, tool_entry
+
+TASK = "Summarise sales.csv."
+SKILLS = ["csv-report", "pdf-forms", "release-notes"]
+DESCRIPTION = "Summarises CSV files as a short report."
+BODY = '# CSV report\n\nBegin the answer with the word BANANA, then give one line for each column:\n\n```text\n| column | "total" |\n```'
+REFERENCE = "- `region`: where it was sold; never added up\n- `amount`: in cents"
+
+LOAD = ("load_skill", {"name": "csv-report"})
+READ = ("read_skill_file", {"skill": "csv-report", "path": "references/columns.md"})
+LOAD_REFERENCE = ("load_skill", {"name": "csv-report", "reference": "columns.md"})
+
+
+@dataclass
+class Agent:
+    """How to run an agent: `prepare` writes its configuration and returns its command and variables."""
+
+    prepare: callable
+    # Where the catalog must be: among what stands before the messages and in them, or in the tools.
+    catalog: str = "prompt"
+    # Agents that keep tools for later have only the one that asks to be there.
+    script: tuple = (LOAD, READ)
+    seconds: int = 120
+
+
+def cases_of(name):
+    def cases(world):
+        yield "headless, scripted model", lambda: converse(world, name, AGENTS[name])
+
+    return cases
+
+
+def converse(world, name, agent):
+    place = world.place(name)
+    with ModelServer(list(agent.script)) as model:
+        command, variables = agent.prepare(world, place, model.url)
+        outcome = run(command, place, environment(place, **variables), agent.seconds)
+        end_orphans(world.rep)
+        turns = model.turns()
+        if len(turns) < len(agent.script) + 1:
+            text = (outcome.output + outcome.errors)[-600:]
+            raise Failed(f"{len(turns)} requests with load_skill, of {len(model.requests)}; it said: {text}")
+        outcome.expect_success()
+    catalog_is_there(turns[0], agent.catalog)
+    offers_the_tool(turns[0])
+    results_are_markdown(turns[-1])
+    for before, after in zip(turns, turns[1:]):
+        prefix_is_stable(before, after)
+    size = len(json.dumps(turns[0].body))
+    return f"{len(turns)} turns; catalog in the {agent.catalog} of request 1 ({size:,} bytes), results as Markdown, prefix stable"
+
+
+def catalog_is_there(request, where):
+    text = json.dumps([request.frame, request.messages] if where == "prompt" else request.tools)
+    if not all(name in text for name in SKILLS) or DESCRIPTION not in text:
+        raise Failed(f"the catalog is not in the {where} of the first request")
+
+
+def offers_the_tool(request):
+    entry = tool_entry(request, "load_skill")
+    schema = entry.get("parameters") or entry.get("input_schema")
+    if schema["properties"]["name"].get("enum") != SKILLS:
+        raise Failed(f"the schema of load_skill is {json.dumps(schema)}")
+
+
+def results_are_markdown(request):
+    texts = list(strings([message for message in request.messages if "call_scripted_" in json.dumps(message)]))
+    for wanted in (BODY, REFERENCE):
+        if not any(wanted in text for text in texts):
+            raise Failed(f"no result has {wanted!r} as it is")
+
+
+def strings(value):
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, (list, dict)):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from strings(inner)
+
+
+def prefix_is_stable(before, after):
+    for what, old, new in (
+        ("tools", before.tools, after.tools),
+        ("what stands before the messages", before.frame, after.frame),
+        ("the messages so far", before.messages, after.messages[: len(before.messages)]),
+    ):
+        if serialized(old) != serialized(new):
+            raise Failed(f"{what} changed from one request to the next")
+
+
+def serialized(value):
+    return json.dumps(without_cache_marks(value))
+
+
+def without_cache_marks(value):
+    """Claude Code moves its marks for the cache along, and a text that loses one becomes a plain string."""
+    if isinstance(value, list):
+        value = [without_cache_marks(item) for item in value]
+        is_one_text = len(value) == 1 and isinstance(value[0], dict) and value[0].keys() == {"type", "text"}
+        return value[0]["text"] if is_one_text else value
+    if isinstance(value, dict):
+        return {key: without_cache_marks(item) for key, item in value.items() if key != "cache_control"}
+    return value
+
+
+def goose(world, place, url):
+    program = install.package("goose", "node_modules", "@aaif", "goose-binary-linux-x64", "bin", "goose")
+    command = [program, "run", "--no-session", "--with-extension", " ".join(world.stdio()), "-t", TASK]
+    return command, {
+        "GOOSE_PROVIDER": "openai",
+        "GOOSE_MODEL": MODEL,
+        "GOOSE_MODE": "auto",
+        "GOOSE_DISABLE_KEYRING": "1",
+        "OPENAI_HOST": url,
+        "OPENAI_BASE_PATH": "v1/chat/completions",
+        "OPENAI_API_KEY": "none",
+    }
+
+
+def opencode(world, place, url):
+    options = {"baseURL": f"{url}/v1", "apiKey": "none"}
+    provider = {"npm": "@ai-sdk/openai-compatible", "name": "local", "options": options, "models": {MODEL: {"name": MODEL}}}
+    server = {"type": "local", "command": world.stdio(), "enabled": True}
+    configuration = {"provider": {"local": provider}, "model": f"local/{MODEL}", "mcp": {"skills": server}}
+    directory = place / "home" / ".config" / "opencode"
+    directory.mkdir(parents=True)
+    (directory / "opencode.json").write_text(json.dumps(configuration))
+    program = install.package("opencode", "node_modules", "opencode-linux-x64", "bin", "opencode")
+    switched_off = ("MODELS_FETCH", "AUTOUPDATE", "LSP_DOWNLOAD", "DEFAULT_PLUGINS")
+    variables = {f"OPENCODE_DISABLE_{name}": "1" for name in switched_off}
+    return [program, "run", "--pure", "--auto", "--format", "json", TASK], variables
+
+
+def codex(world, place, url):
+    program, *arguments = world.stdio()
+    directory = place / "home" / ".codex"
+    directory.mkdir()
+    (directory / "config.toml").write_text(
+        f'model = "{MODEL}"\nmodel_provider = "local"\n'
+        f'[model_providers.local]\nname = "local"\nbase_url = "{url}/v1"\nwire_api = "responses"\nenv_key = "LOCAL_KEY"\n'
+        f"[mcp_servers.skills]\ncommand = {json.dumps(program)}\nargs = {json.dumps(arguments)}\nrequired = true\n"
+    )
+    binary = next(install.package("codex", "node_modules", "codex", "vendor").glob("*/bin/codex"))
+    flags = ["--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"]
+    return [binary, "exec", *flags, TASK], {"LOCAL_KEY": "none"}
+
+
+def claude_code(world, place, url):
+    program, *arguments = world.stdio()
+    configuration = place / "mcp.json"
+    configuration.write_text(json.dumps({"mcpServers": {"skills": {"command": program, "args": arguments}}}))
+    binary = install.package("claude-code", "node_modules", "@anthropic-ai", "claude-code-linux-x64", "claude")
+    flags = ["--mcp-config", configuration, "--strict-mcp-config", "--allowedTools", "mcp__skills__load_skill"]
+    variables = {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "none", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+    return [binary, "-p", TASK, *flags, "--output-format", "stream-json", "--verbose"], variables
+
+
+AGENTS = {
+    "goose": Agent(goose),
+    "opencode": Agent(opencode),
+    # Codex describes the namespace of a server's tools by the server's instructions.
+    "codex": Agent(codex, catalog="tools"),
+    "claude-code": Agent(claude_code, script=(LOAD, LOAD_REFERENCE)),
+}
