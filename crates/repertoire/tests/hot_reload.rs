@@ -214,6 +214,30 @@ fn a_renamed_skill_is_seen() {
 }
 
 #[test]
+fn skills_deeper_down_are_followed_as_they_come() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("skills");
+    write(&root.join("group"), "alpha", "# Alpha");
+    let mut options = FsOptions::new("test", &root);
+    options.limits.max_depth = 3;
+    let provider = Arc::new(FsProvider::new(options));
+    let registry = pollster::block_on(Registry::open(vec![provider], Policy::default())).unwrap();
+    let watcher = registry.watch(ReloadOptions::default()).unwrap();
+    assert!(watcher.wait_ready(DEADLINE));
+    let changes = registry.subscribe();
+    let library = Library { directory, registry, watcher, changes };
+    write(&root.join("group"), "beta", "# Beta");
+    library.until_names(&["alpha", "beta"]);
+    // What came is followed as well, and so is what is no skill yet.
+    fs::create_dir_all(root.join("group/gamma")).unwrap();
+    let edited = text("beta", "# Beta").replace("Does beta", "Eats beta");
+    fs::write(root.join("group/beta/SKILL.md"), edited).unwrap();
+    library.until("beta is edited", |snapshot| description(snapshot, "beta").starts_with("Eats"));
+    fs::write(root.join("group/gamma/SKILL.md"), text("gamma", "# Gamma")).unwrap();
+    library.until_names(&["alpha", "beta", "gamma"]);
+}
+
+#[test]
 fn a_deleted_skill_is_seen_and_comes_back() {
     let mut library = Library::watched();
     fs::remove_dir_all(library.root().join("alpha")).unwrap();
@@ -458,6 +482,27 @@ fn a_skill_that_lies_somewhere_else_is_found_there_at_once() {
     assert!(skill().text().contains("# Alpha"), "{}", skill().text());
     fs::remove_dir_all(root.join("yet-elsewhere")).unwrap();
     assert!(file().is_error() && skill().is_error());
+}
+
+#[test]
+fn whoever_asks_while_others_are_answered_is_answered_too() {
+    let library = Library::watched();
+    let root = library.root();
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let (registry, root) = (&library.registry, &root);
+            scope.spawn(move || {
+                for number in 0..40 {
+                    let name = format!("skill-{thread}-{number}");
+                    write(root, &name, "# New");
+                    let newest = pollster::block_on(registry.newest());
+                    assert!(matches!(newest.find(&name), Lookup::Found(_)), "{name}");
+                }
+            });
+        }
+    });
+    // It ends at once, whatever was asked last.
+    drop(library);
 }
 
 #[test]

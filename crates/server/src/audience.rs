@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use repertoire::{Agent, Entry, Session, Snapshot, State};
+use repertoire_model::catalog::tokens::approximate;
 use repertoire_model::catalog::{CatalogOptions, OverBudget, Tokenizer};
 use tokio::sync::{Semaphore, watch};
 
@@ -16,6 +17,12 @@ const CALLS_PER_PROCESSOR: usize = 4;
 
 /// Where a catalog has more than half a skill per token, not even the names fit.
 const LEAST_TOKENS_PER_SKILL: usize = 2;
+
+/// By how much the approximate count of a catalog's tokens is taken to be too low: it errs to both sides.
+const CAUTION_PERCENT: usize = 8;
+
+/// How often a catalog is written with less room because it came out too large; characters say little about tokens.
+const MAX_TRIES: usize = 4;
 
 /// How often each list changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -126,25 +133,38 @@ impl Audience {
         if budget == 0 || !self.options().tools.is_on() {
             return String::new();
         }
-        let options = CatalogOptions {
-            budget_tokens: Some(budget),
-            highlight: None,
-            // An exact count would take most of the time to the first answer, and most of the memory.
-            tokenizer: Tokenizer::Chars4,
-            ..self.session.options().catalog_options()
-        };
-        let write = |over_budget| {
-            let options = CatalogOptions { over_budget, ..options.clone() };
+        let write = |over_budget, budget| {
+            let options = CatalogOptions {
+                budget_tokens: Some(budget),
+                highlight: None,
+                over_budget,
+                // An exact count would take most of the time to the first answer, and most of the memory.
+                tokenizer: Tokenizer::Chars4,
+                ..self.session.options().catalog_options()
+            };
             let catalog = match &self.agent {
                 Some(agent) => snapshot.catalog_for(agent, &options),
                 None => snapshot.catalog(&options),
             };
             catalog.ok()
         };
-        let fits = self.offered(snapshot).count() <= budget / LEAST_TOKENS_PER_SKILL;
-        let listed = fits.then(|| write(OverBudget::Tiers)).flatten();
-        let listed = listed.filter(|catalog| !catalog.report.over_budget);
-        listed.or_else(|| write(OverBudget::SearchOnly)).map(|catalog| catalog.text).unwrap_or_default()
+        let mut rough = budget;
+        for _ in 0..MAX_TRIES {
+            if self.offered(snapshot).count() > rough / LEAST_TOKENS_PER_SKILL {
+                break;
+            }
+            let Some(catalog) = write(OverBudget::Tiers, rough) else { break };
+            let price = approximate(&catalog.text) * (100 + CAUTION_PERCENT) / 100;
+            if price <= budget {
+                return catalog.text;
+            }
+            // It is nothing but names by now.
+            if catalog.report.over_budget {
+                break;
+            }
+            rough = (rough * budget / price).min(rough - 1);
+        }
+        write(OverBudget::SearchOnly, budget).map(|catalog| catalog.text).unwrap_or_default()
     }
 
     /// Follows the library for as long as it is polled, and tells those who listen what changed.

@@ -1,5 +1,6 @@
 //! Both ways to speak over two streams.
 
+use repertoire_model::catalog::Tokenizer;
 use repertoire_server::{ResultForm, ServerOptions, Switch};
 use serde_json::{Value, json};
 
@@ -218,4 +219,23 @@ async fn instructions_keep_to_their_budget() {
     assert!(!few.contains("skill-number-299") && few.contains("300") && few.contains("list_skills"), "{few}");
     assert_eq!(none, "");
     assert_eq!(full, instructions(100_000).await, "the same bytes");
+}
+
+#[tokio::test]
+async fn instructions_keep_to_their_budget_in_any_script() {
+    let world = World::empty();
+    for number in 0..60 {
+        let description = "处理电子表格和报表。用户提到表格时使用，先读取文件，再回答问题。".repeat(3);
+        let text = format!("---\nname: skill-{number:02}\ndescription: {description}\n---\n# X\n");
+        world.write(&format!("skill-{number:02}/SKILL.md"), text);
+    }
+    for budget in [1_000, 2_000, 4_000] {
+        let options = ServerOptions { instructions_tokens: budget, ..ServerOptions::default() };
+        let mut client = Client::start(&world.server_with(options), None);
+        let answer = client.initialize("2025-11-25").await;
+        let text = answer["instructions"].as_str().unwrap();
+        assert!(text.contains("skill-59"), "{text}");
+        let count = Tokenizer::default().count(text);
+        assert!(count <= budget, "{count} of {budget}");
+    }
 }

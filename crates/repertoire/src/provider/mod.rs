@@ -51,6 +51,11 @@ pub trait Provider: Send + Sync {
         None
     }
 
+    /// Returns a number that is another whenever [`Provider::watch_points`] may be others; `None` where nobody keeps count.
+    fn watch_epoch(&self) -> Option<u64> {
+        None
+    }
+
     /// Returns the skill at `locator` as it is now, or `None` if there is none (any more).
     fn get<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<Skill>, Error>>;
 

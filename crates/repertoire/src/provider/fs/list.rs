@@ -55,7 +55,10 @@ impl Source {
             Ok(root) => root,
             // Skills of the last listing stay known: snapshots that hold them outlive a fault that passes.
             Err(fault) => {
-                self.state().is_stale = true;
+                let mut state = self.state();
+                state.watch_epoch += u64::from(!state.is_stale);
+                state.is_stale = true;
+                drop(state);
                 return self.broken(&fault);
             }
         };
@@ -138,28 +141,34 @@ impl Source {
         if before.as_ref().is_some_and(|before| before.listing > known.listing) {
             return false;
         }
-        if let Some(before) = before {
-            self.forget(&mut state, &before, &known);
-        }
+        let is_elsewhere = before.as_ref().is_none_or(|before| {
+            state.is_stale || before.resolved != known.resolved || before.rests != known.rests
+        });
+        let has_moved = before.is_some_and(|before| self.forget(&mut state, &before, &known));
+        state.watch_epoch += u64::from(is_elsewhere || has_moved);
         state.known = Some(Arc::new(known));
         state.is_stale = false;
         true
     }
 
-    /// Forgets what was known of skills that `known` shows to have changed since `before`.
-    fn forget(&self, state: &mut State, before: &Known, known: &Known) {
+    /// Forgets what was known of skills that `known` shows to have changed since `before`. Returns whether some came, went or
+    /// lie somewhere else.
+    fn forget(&self, state: &mut State, before: &Known, known: &Known) -> bool {
         let mut texts = self.texts();
+        let mut has_moved = false;
         for (locator, old, new) in differences(&before.skills, &known.skills) {
             if !old.zip(new).is_some_and(|(old, new)| old.has_same_bytes(new)) {
                 state.facts.remove(locator);
                 state.dirty.remove(locator);
             }
+            has_moved |= old.map(|old| &old.home) != new.map(|new| &new.home);
             match new {
                 None => texts.forget(locator),
                 Some(new) if new.good.is_none() => texts.forget_unless(locator, new.stamp),
                 Some(_) => {}
             }
         }
+        has_moved
     }
 
     /// Returns what lies directly below `root`: what is known or what the cache remembers, if the root did not change since.

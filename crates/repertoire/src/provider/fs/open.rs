@@ -40,6 +40,8 @@ pub(super) struct State {
     pub(super) known: Option<Arc<Known>>,
     /// Whether the root was lost since: what is known still leads to skills, but tells nothing about them.
     pub(super) is_stale: bool,
+    /// How often there were other directories to watch.
+    pub(super) watch_epoch: u64,
     /// What is remembered about skills, where anything is.
     pub(super) facts: HashMap<Locator, Facts>,
     /// Skills about which more is remembered than the cache holds.

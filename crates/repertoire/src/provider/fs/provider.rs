@@ -103,6 +103,10 @@ impl Provider for FsProvider {
         Some(self.source.watch_points())
     }
 
+    fn watch_epoch(&self) -> Option<u64> {
+        Some(self.source.state().watch_epoch)
+    }
+
     fn get<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
         let locator = locator.clone();
         self.unblock(move |source| source.get(&locator))

@@ -111,7 +111,8 @@ impl Registry {
     pub async fn newest(&self) -> Arc<Snapshot> {
         match self.attended().await {
             Some(snapshot) => snapshot,
-            None if self.attention().mode().is_some() => self.reload_if_due().await,
+            // Where nobody follows as promised, it is looked at here.
+            None if self.attention().mode().is_some() => self.reload_unless_dear().await,
             None => self.reload().await,
         }
     }

@@ -1,6 +1,5 @@
 //! The thread that follows a library.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::time::{Duration, Instant};
@@ -12,8 +11,8 @@ use super::pace::{Meter, POLL_SHARE, Pace, SWEEP_SHARE};
 use super::points::{Points, Told};
 use super::state::{Board, Following, PollReason, SourceState};
 use super::system;
-use crate::provider::{Changes, Locator, Subject};
-use crate::registry::{Registry, Snapshot};
+use crate::provider::{Changes, Subject};
+use crate::registry::Registry;
 
 /// How often what is watched is looked at all the same, in case an event was missed.
 const SWEEP: Duration = Duration::from_secs(60);
@@ -24,6 +23,8 @@ const MAX_ROUNDS: usize = 4;
 struct Source {
     following: Following,
     pace: Pace,
+    /// What the provider said of its directories when they were last pointed at.
+    epoch: Option<u64>,
 }
 
 /// Follows a library.
@@ -47,11 +48,17 @@ impl Follower {
     /// Follows until it is told to end.
     pub(super) fn run(mut self, requests: &Receiver<Request>) {
         self.begin();
+        let mut asked_since = Vec::new();
         loop {
             let now = Instant::now();
-            let timeout = self.next_due().map(|due| due.saturating_duration_since(now));
+            let timeout = match asked_since.is_empty() {
+                true => self.next_due().map(|due| due.saturating_duration_since(now)),
+                false => Some(Duration::ZERO),
+            };
             self.points.wait(timeout, &mut self.told);
-            let Some(waiting) = asked(requests) else { return };
+            let mut waiting = std::mem::take(&mut asked_since);
+            let Some(others) = asked(requests) else { return };
+            waiting.extend(others);
             if waiting.is_empty() {
                 let due = self.batch_due();
                 if due.is_some_and(|due| due <= Instant::now()) {
@@ -61,6 +68,9 @@ impl Follower {
             } else {
                 // Whatever happened before they asked is told by now; it is only to be listened to.
                 while !self.points.wait(Some(Duration::ZERO), &mut self.told) {}
+                // That may have silenced the bell of others, whose turn is next.
+                let Some(others) = asked(requests) else { return };
+                asked_since = others;
                 self.settle();
                 self.look_at_polled();
                 for waiting in waiting {
@@ -75,7 +85,8 @@ impl Follower {
     /// Watches what there is, and looks once more at what may have changed before it was watched.
     fn begin(&mut self) {
         let now = Instant::now();
-        let source = || Source { following: Following::Not, pace: Pace::new(SWEEP, SWEEP_SHARE, now) };
+        let source =
+            || Source { following: Following::Not, pace: Pace::new(SWEEP, SWEEP_SHARE, now), epoch: None };
         self.sources = self.registry.providers().iter().map(|_| source()).collect();
         self.told.stale = (0..self.sources.len()).collect();
         self.point();
@@ -124,13 +135,17 @@ impl Follower {
     /// Looks at what may have changed.
     fn look_at(&mut self, changes: &[(usize, Changes)]) {
         let started = Instant::now();
-        let before = self.registry.snapshot();
-        let after = pollster::block_on(self.registry.reload_changed(changes));
+        pollster::block_on(self.registry.reload_changed(changes));
         self.looked = Some((Instant::now(), started.elapsed()));
-        let moved = |(provider, changes): &&(usize, Changes)| {
-            changes.root || skills_of(&before, *provider, changes) != skills_of(&after, *provider, changes)
-        };
-        self.told.stale.extend(changes.iter().filter(moved).map(|(provider, _)| *provider));
+        let moved = |(provider, changes): &&(usize, Changes)| changes.root || self.has_moved(*provider);
+        let moved: Vec<usize> = changes.iter().filter(moved).map(|(provider, _)| *provider).collect();
+        self.told.stale.extend(moved);
+    }
+
+    /// Returns whether a source may have other directories than when they were last pointed at.
+    fn has_moved(&self, position: usize) -> bool {
+        let epoch = self.registry.providers()[position].watch_epoch();
+        epoch.is_none() || epoch != self.sources[position].epoch
     }
 
     /// Looks at everything, and makes one snapshot of it.
@@ -147,15 +162,12 @@ impl Follower {
     fn look_at_sources(&mut self, positions: &[usize]) {
         for position in positions {
             let (meter, started) = (Meter::start(), Instant::now());
-            let before = self.registry.snapshot();
-            let after = pollster::block_on(self.registry.reload_sources([*position]));
+            pollster::block_on(self.registry.reload_sources([*position]));
             self.looked = Some((Instant::now(), started.elapsed()));
-            // Why a library is polled holds until it is another, but for what the system refused at the time.
-            let is_polled = matches!(
-                &self.sources[*position].following,
-                Following::Polling(reason) if !matches!(reason, PollReason::Refused(_))
-            );
-            if !is_polled || !Arc::ptr_eq(&before, &after) {
+            // What the system refused at the time it may grant by now.
+            let following = &self.sources[*position].following;
+            let is_refused = matches!(following, Following::Polling(PollReason::Refused(_)));
+            if is_refused || self.has_moved(*position) {
                 self.told.stale.insert(*position);
                 self.point();
             }
@@ -189,8 +201,11 @@ impl Follower {
             return;
         }
         for provider in stale {
+            // Before they are asked for: what changes in between is told by the next look.
+            let epoch = self.registry.providers()[provider].watch_epoch();
             let following = self.watched(provider);
             let source = &mut self.sources[provider];
+            source.epoch = epoch;
             let is_watching = |following: &Following| matches!(following, Following::Watching(_));
             if source.following == Following::Not || is_watching(&source.following) != is_watching(&following)
             {
@@ -215,10 +230,12 @@ impl Follower {
             return Following::Polling(PollReason::Chosen);
         }
         let Some(points) = self.registry.providers()[provider].watch_points() else {
+            self.points.clear(provider);
             return Following::Polling(PollReason::NoEvents);
         };
         let ways = points.iter().filter(|point| !matches!(point.subject, Subject::Skill(_)));
         if let Some(kind) = ways.map(|point| system::remote(&point.directory)).find_map(|kind| kind) {
+            self.points.clear(provider);
             return Following::Polling(PollReason::Remote(kind));
         }
         match self.points.set(provider, points) {
@@ -241,10 +258,4 @@ fn asked(requests: &Receiver<Request>) -> Option<Vec<Sender<()>>> {
             Err(TryRecvError::Empty) => return Some(waiting),
         }
     }
-}
-
-/// Returns which of the skills of `changes` a snapshot has.
-fn skills_of<'s>(snapshot: &'s Snapshot, provider: usize, changes: &Changes) -> HashSet<&'s Locator> {
-    let entries = snapshot.entries().iter().filter(|entry| entry.provider == provider);
-    entries.map(|entry| &entry.locator).filter(|locator| changes.skills.contains(*locator)).collect()
 }

@@ -90,8 +90,7 @@ impl Points {
             Err(reason) => Err(reason),
         };
         if set.is_err() {
-            let held = self.held.remove(&provider).unwrap_or_default();
-            self.release(provider, &held);
+            self.clear(provider);
         }
         match &set {
             Err(reason @ PollReason::Refused(_)) => {
@@ -100,6 +99,12 @@ impl Points {
             _ => self.refused.remove(&provider),
         };
         set
+    }
+
+    /// Watches nothing for `provider` any longer.
+    pub(super) fn clear(&mut self, provider: usize) {
+        let held = self.held.remove(&provider).unwrap_or_default();
+        self.release(provider, &held);
     }
 
     /// Returns why there is no room for `points` of `provider` as well, if so.
