@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use repertoire::session::Refresh;
+use repertoire::session::{Account, Refresh};
 use repertoire::{Diagnostic, SessionOptions};
 use repertoire_model::answer::Render;
 use repertoire_model::ledger::Reload;
@@ -140,6 +140,7 @@ impl ServerOptions {
         };
         SessionOptions {
             render,
+            account: Account::None,
             reload: Reload::AlwaysBody,
             refresh: Refresh::Session,
             unload_tool: false,

@@ -239,3 +239,21 @@ async fn instructions_keep_to_their_budget_in_any_script() {
         assert!(count <= budget, "{count} of {budget}");
     }
 }
+
+#[tokio::test]
+async fn what_one_client_loads_no_other_is_told_of() {
+    let world = World::new();
+    let server = world.server();
+    let (mut one, mut other) = (Client::start(&server, None), Client::start(&server, None));
+    one.initialize("2025-11-25").await;
+    other.initialize("2025-11-25").await;
+    let list = json!({"name": "list_skills", "arguments": {"query": "ALPHA things"}});
+    let before = other.request("tools/call", list.clone()).await["result"].clone();
+    assert!(before.to_string().contains("alpha"), "{before}");
+    let load = json!({"name": "load_skill", "arguments": {"name": "alpha"}});
+    for _ in 0..2 {
+        let loaded = one.request("tools/call", load.clone()).await["result"].to_string();
+        assert!(loaded.contains("Do alpha."), "{loaded}");
+    }
+    assert_eq!(other.request("tools/call", list).await["result"], before);
+}

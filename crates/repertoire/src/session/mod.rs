@@ -19,8 +19,8 @@ pub use context::{Kept, SkillState};
 pub(crate) use find::FoundSkill;
 pub use open::Session;
 pub use options::{
-    DenyStyle, ENUM_LIMIT, READ_BYTES, REQUIRED_TOKENS, Refresh, Requires, SOFT_LIMIT_TOKENS, SessionOptions,
-    Unload,
+    Account, DenyStyle, ENUM_LIMIT, READ_BYTES, REQUIRED_TOKENS, Refresh, Requires, SOFT_LIMIT_TOKENS,
+    SessionOptions, Unload,
 };
 pub(crate) use presence::Opened;
 pub(crate) use state::Remembered;

@@ -10,7 +10,7 @@ use repertoire_model::catalog::tokens::approximate;
 use repertoire_model::ledger::Ledger;
 use repertoire_model::prompt::{self, Fragment};
 
-use super::options::SessionOptions;
+use super::options::{Account, SessionOptions};
 use super::state::State;
 use crate::agent::{Agent, Inherit};
 use crate::binding::{AgentPrompt, BindingOptions, Bound};
@@ -98,7 +98,9 @@ impl Session {
                 AgentPrompt::load_from(&registry, &snapshot, agent, &ceilings, &binding_options(&registry))
                     .await?;
             for (name, digest) in prompt.bound {
-                ledger.bound(&name, digest);
+                if registry.equipment().options.account == Account::Kept {
+                    ledger.bound(&name, digest);
+                }
                 bound.push(name.to_string());
             }
         }

@@ -46,6 +46,17 @@ words! {
 }
 
 words! {
+    /// Whether a session keeps account of what is in its model's context.
+    Account {
+        /// It does; the default.
+        #[default]
+        Kept "kept",
+        /// It cannot, because one session answers many conversations: every skill is always given.
+        None "none",
+    }
+}
+
+words! {
     /// When a session's catalog follows the library.
     Refresh {
         /// At a compaction, when the prompt is written anew anyhow, and when asked; the default.
@@ -91,6 +102,8 @@ pub struct SessionOptions {
     pub show_loaded: bool,
     /// When the catalog follows the library.
     pub refresh: Refresh,
+    /// Whether account is kept of what is in the context.
+    pub account: Account,
     /// What happens when an active skill is loaded again.
     pub reload: Reload,
     /// What happens to the skills that a loaded one requires.
@@ -134,6 +147,7 @@ impl Default for SessionOptions {
             catalog: CatalogOptions { search_tool: None, ..CatalogOptions::default() },
             show_loaded: false,
             refresh: Refresh::default(),
+            account: Account::default(),
             reload: Reload::default(),
             requires: Requires::default(),
             requires_max_tokens: REQUIRED_TOKENS,

@@ -8,7 +8,7 @@ use repertoire_model::ledger::{Decision, Presence};
 
 use super::find::FoundSkill;
 use super::open::Session;
-use super::options::Unload;
+use super::options::{Account, Unload};
 use super::state::Remembered;
 use crate::registry::Entry;
 
@@ -140,8 +140,13 @@ impl Session {
         edited
     }
 
+    /// Returns whether account is kept of what is in the context.
+    pub(crate) fn keeps_account(&self) -> bool {
+        self.options().account == Account::Kept
+    }
+
     /// Returns whether the skill is one that the ledger keeps account of: it holds its name for this session.
     pub(crate) fn is_accounted(&self, entry: &FoundSkill) -> bool {
-        self.address(entry) == entry.name().as_str()
+        self.keeps_account() && self.address(entry) == entry.name().as_str()
     }
 }

@@ -25,7 +25,7 @@ pub(super) const TOOL: Builtin = Builtin {
 };
 
 fn define(_: &View<'_>) -> (String, Value) {
-    let query = text("Only skills with this in their name or tags");
+    let query = text("Only skills with this in their name, tags or description");
     ("List the available skills with their descriptions.".to_owned(), object(vec![("query", query)], &[]))
 }
 
@@ -62,9 +62,10 @@ fn list(session: &Session, query: Option<&str>) -> Answer {
     Answer::Skills(SkillList { query: query.map(super::quoted), skills, more })
 }
 
-/// Returns whether the name, a tag or a keyword of the skill holds `query`, which is in lower case.
+/// Returns whether the name, a tag, a keyword or the description of the skill holds `query`, which is in lower case.
 fn matches(entry: &Entry, query: &str) -> bool {
     let manifest = &entry.document.manifest;
     let words = manifest.tags.iter().chain(&manifest.trigger_keywords).map(String::as_str);
-    [entry.name().as_str()].into_iter().chain(words).any(|word| word.to_lowercase().contains(query))
+    let own = [entry.name().as_str(), &*entry.document.description];
+    own.into_iter().chain(words).any(|word| word.to_lowercase().contains(query))
 }

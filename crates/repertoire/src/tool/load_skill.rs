@@ -17,7 +17,7 @@ use super::{loaded, read_skill_file, requires};
 use crate::event::EventKind;
 use crate::provider::{BoxFuture, OpenedSkill};
 use crate::registry::{Entry, Resources};
-use crate::session::{FoundSkill, Opened, Remembered, Session};
+use crate::session::{Account, FoundSkill, Opened, Remembered, Session};
 
 const FORCE: Parameter<'static> = Parameter { name: "force", aliases: &[] };
 
@@ -44,10 +44,12 @@ fn define(view: &View<'_>) -> (String, Value) {
         properties.push(("script", text("Return the text of this file of scripts/ instead; nothing is run")));
         properties.push(("asset", text("Return this file of assets/ instead")));
     }
-    properties.push((
-        FORCE.name,
-        json!({"type": "boolean", "description": "Return the instructions even if they were returned before"}),
-    ));
+    if view.options.account == Account::Kept {
+        properties.push((
+            FORCE.name,
+            json!({"type": "boolean", "description": "Return the instructions even if they were returned before"}),
+        ));
+    }
     let description = "Load the instructions of a skill by name. Nothing is executed.";
     (description.to_owned(), object(properties, &[name]))
 }
@@ -177,8 +179,9 @@ async fn load(
         let opened = Opened { name: entry.name().clone(), remembered: Arc::clone(&remembered) };
         session.settle(&opened, &gathered.opened, force)
     } else {
-        // Two skills of one name cannot be told apart in a context, so one that does not hold it is always given.
-        (Decision::Give(Presence::Absent), vec![false; gathered.opened.len()])
+        // Two skills of one name cannot be told apart in a context, so one that does not hold it is always given; and where no
+        // account is kept, so is everything.
+        (Decision::Give(Presence::Absent), vec![!session.keeps_account(); gathered.opened.len()])
     };
     let Decision::Give(presence) = decision else {
         let notes = requires::missing(session, entry, requires);

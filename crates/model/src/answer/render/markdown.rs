@@ -123,7 +123,7 @@ fn skills(list: &SkillList) -> String {
         lines.push(format!("- **{}**{loaded}: {description}", skill.name));
     }
     if lines.is_empty() {
-        lines.push("No skills.".to_owned());
+        lines.push(sentence::no_skills(list));
     }
     lines.extend(sentence::more_skills(list).map(|more| format!("- {more}")));
     lines.join("\n")

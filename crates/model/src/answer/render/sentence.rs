@@ -123,6 +123,14 @@ pub(super) fn more_listed_files(more: usize) -> Option<String> {
     (more > 0).then(|| format!("({more} more: name a directory)"))
 }
 
+/// Returns the sentence for a list without skills.
+pub(super) fn no_skills(list: &SkillList) -> String {
+    match &list.query {
+        Some(query) => format!("No skill has `{query}` in its name, tags or description."),
+        None => "No skills.".to_owned(),
+    }
+}
+
 /// Returns the line that owns up to skills that are not listed.
 pub(super) fn more_skills(list: &SkillList) -> Option<String> {
     let SkillList { query, more, .. } = list;

@@ -88,7 +88,7 @@ fn skills(list: &SkillList) -> String {
         lines.push(format!("- {}: {description}{status}", skill.name));
     }
     if lines.is_empty() {
-        lines.push("No skills.".to_owned());
+        lines.push(sentence::no_skills(list));
     }
     lines.extend(sentence::more_skills(list));
     lines.join("\n")
