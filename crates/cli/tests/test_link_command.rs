@@ -333,3 +333,102 @@ fn directories_that_are_links() {
     assert_eq!(to, Path::new("../../../.agents/skills/mine"));
     assert!(sandbox.home().join(".claude/skills/mine/SKILL.md").is_file());
 }
+
+/// Returns the digest that the record has of the only copy.
+fn recorded_digest(sandbox: &Sandbox) -> String {
+    let record: serde_json::Value =
+        serde_json::from_str(&sandbox.read(".agents/.repertoire-links.json")).unwrap();
+    record["links"][0]["digest"].as_str().unwrap().to_owned()
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_undone_through_links_out_of_the_project() {
+    use std::os::unix::fs::symlink;
+
+    // The digest of a skill that everybody has is known to everybody.
+    let model = Sandbox::with_skills();
+    assert_eq!(link(&model, &["--copy", "--skill", "alpha", "claude-code"]).code, 0);
+    let digest = recorded_digest(&model);
+    for made in [serde_json::json!({"digest": digest}), serde_json::json!({"to": "../../mine/alpha"})] {
+        let is_copy = made["digest"].is_string();
+        let record = |path: &str| {
+            let mut made = made.clone();
+            (made["path"], made["clients"]) = (path.into(), serde_json::json!(["claude-code"]));
+            serde_json::json!({"version": 1, "links": [made]}).to_string()
+        };
+        let prepare = |folder: &str| {
+            let sandbox = Sandbox::new();
+            let skills = sandbox.home().join(folder).join("skills");
+            fs::create_dir_all(&skills).unwrap();
+            if is_copy {
+                let copied = model.project().join(".claude/skills/alpha");
+                for file in ["SKILL.md", "references/guide.md", "scripts/run.sh"] {
+                    let target = skills.join("alpha").join(file);
+                    fs::create_dir_all(target.parent().unwrap()).unwrap();
+                    fs::copy(copied.join(file), target).unwrap();
+                }
+            } else {
+                symlink("../../mine/alpha", skills.join("alpha")).unwrap();
+            }
+            symlink(format!("../home/{folder}"), sandbox.project().join(folder)).unwrap();
+            sandbox
+        };
+        // The directory of a client leads out.
+        let sandbox = prepare(".claude");
+        sandbox.write(".agents/.repertoire-links.json", record(".claude/skills/alpha"));
+        let before = layout(&sandbox.home());
+        let run = link(&sandbox, &["--undo"]);
+        assert_eq!((run.code, run.stdout.as_str()), (1, "there is nothing to undo\n"));
+        assert_eq!(run.stderr, "left alone: .claude/skills/alpha leads out of the project\n");
+        assert_eq!(layout(&sandbox.home()), before);
+        // It would have gone, were it not for the link.
+        fs::remove_file(sandbox.project().join(".claude")).unwrap();
+        fs::rename(sandbox.home().join(".claude"), sandbox.project().join(".claude")).unwrap();
+        sandbox.write(".agents/.repertoire-links.json", record(".claude/skills/alpha"));
+        assert_eq!(link(&sandbox, &["--undo"]).stdout, "- .claude/skills/alpha\n1 removed\n");
+        // The one place leads out, and the record with it.
+        let sandbox = prepare(".agents");
+        let (before, record) = (layout(&sandbox.home()), record(".agents/skills/alpha"));
+        sandbox.write("../home/.agents/.repertoire-links.json", &record);
+        let run = link(&sandbox, &["--undo"]);
+        let refusal = "error: [DIR]/project/.agents/.repertoire-links.json leads out of the project\n";
+        assert!(run.code == 1 && run.stderr.starts_with(refusal), "{}", run.stderr);
+        assert_eq!(layout(&sandbox.home()), before);
+        assert_eq!(sandbox.read("../home/.agents/.repertoire-links.json"), record);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_made_anew_is_noted_down_anew() {
+    let sandbox = Sandbox::with_skills();
+    assert_eq!(link(&sandbox, &["--skill", "alpha", "claude-code"]).code, 0);
+    // A copy in the place of a link.
+    fs::remove_file(sandbox.project().join(".claude/skills/alpha")).unwrap();
+    assert_eq!(link(&sandbox, &["--copy", "--skill", "alpha", "claude-code"]).code, 0);
+    let first = recorded_digest(&sandbox);
+    // A copy in the place of another.
+    fs::remove_dir_all(sandbox.project().join(".claude")).unwrap();
+    sandbox.write(".agents/skills/alpha/references/guide.md", "newer\n");
+    assert_eq!(link(&sandbox, &["--copy", "--skill", "alpha", "claude-code"]).code, 0);
+    assert_ne!(recorded_digest(&sandbox), first);
+    assert_eq!(link(&sandbox, &["--undo"]).stdout, "- .claude/skills/alpha\n1 removed\n");
+    assert!(!sandbox.project().join(".claude/skills/alpha").try_exists().unwrap());
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_printed_is_not_done() {
+    let sandbox = Sandbox::with_skills();
+    assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
+    let path = ".agents/.repertoire-links.json";
+    let record = sandbox.read(path);
+    // What is gone would be forgotten, were it not for --print.
+    fs::remove_dir_all(sandbox.project().join(".claude/skills")).unwrap();
+    let run = link(&sandbox, &["--undo", "--print"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "there is nothing to undo\n"));
+    assert_eq!(sandbox.read(path), record);
+    assert_eq!(link(&sandbox, &["--undo"]).code, 0);
+    assert!(!sandbox.project().join(path).try_exists().unwrap());
+}

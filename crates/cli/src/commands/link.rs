@@ -67,7 +67,7 @@ impl LinkArgs {
 /// Returns the command that removes the links of `client`, if there are any.
 pub(crate) fn undo_command(places: &Places, client: &Client) -> Option<String> {
     let has_links = |owner: &Owner| {
-        let record = places.base(*owner).and_then(|base| record::Record::load(&base).ok());
+        let record = places.base(*owner).and_then(|base| record::Record::load(places, *owner, &base).ok());
         let made = record.iter().flat_map(|record| &record.made);
         made.flat_map(|made| &made.clients).any(|id| id == client.id)
     };
