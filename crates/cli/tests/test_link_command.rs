@@ -432,3 +432,33 @@ fn what_is_printed_is_not_done() {
     assert_eq!(link(&sandbox, &["--undo"]).code, 0);
     assert!(!sandbox.project().join(path).try_exists().unwrap());
 }
+
+#[cfg(unix)]
+#[test]
+fn a_copy_is_there_as_a_whole_or_not_at_all() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let sandbox = Sandbox::with_skills();
+    // More than is read of a file.
+    let file = fs::File::create(sandbox.project().join(".agents/skills/alpha/scripts/zz.bin")).unwrap();
+    file.set_len(1 << 40).unwrap();
+    let run = link(&sandbox, &["--copy", "--skill", "alpha", "claude-code"]);
+    assert!(run.code != 0 && run.stderr.contains("zz.bin"), "{}", run.stderr);
+    let left: Vec<PathBuf> = fs::read_dir(sandbox.project().join(".claude/skills"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert_eq!(left, Vec::<PathBuf>::new());
+    assert!(!sandbox.project().join(".agents/.repertoire-links.json").try_exists().unwrap());
+    fs::remove_file(sandbox.project().join(".agents/skills/alpha/scripts/zz.bin")).unwrap();
+    let script = sandbox.project().join(".agents/skills/alpha/scripts/run.sh");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(link(&sandbox, &["--copy", "--skill", "alpha", "claude-code"]).code, 0);
+    let copied = fs::metadata(sandbox.project().join(".claude/skills/alpha/scripts/run.sh")).unwrap();
+    assert_eq!(copied.permissions().mode() & 0o111, 0o111);
+    // The digest is the skill's own.
+    let digest = recorded_digest(&sandbox);
+    assert_eq!(link(&sandbox, &["--copy", "--skill", "alpha", "claude-code"]).code, 0);
+    assert_eq!(recorded_digest(&sandbox), digest);
+    assert_eq!(link(&sandbox, &["--undo"]).code, 0);
+}
