@@ -324,7 +324,9 @@ fn a_server_that_runs_already_is_a_way_too() {
     assert_eq!(sandbox.run(&[&["connect", "--undo"], &connect[1..], &http].concat()).code, 0);
     assert!(!sandbox.run(&["doctor"]).stdout.contains("Claude Code is connected"));
     // What answers at other addresses and under other names is not known.
-    for entry in ["\"skills\": {\"url\": \"https://example.com/mcp\"}", "\"x\": {\"url\": \"http://localhost/mcp\"}"] {
+    for entry in
+        ["\"skills\": {\"url\": \"https://example.com/mcp\"}", "\"x\": {\"url\": \"http://localhost/mcp\"}"]
+    {
         sandbox.write(".mcp.json", format!("{{\"mcpServers\": {{{entry}}}}}"));
         assert!(!sandbox.run(&["doctor"]).stdout.contains("Claude Code is connected"), "{entry}");
     }

@@ -43,7 +43,8 @@ pub(super) fn server(
         Some(name) => name.clone(),
         None => program(env)?,
     };
-    let lasting = |given: &Path| lasting(args.owner(), places.project(), &env.working_directory().join(given));
+    let lasting =
+        |given: &Path| lasting(args.owner(), places.project(), &env.working_directory().join(given));
     let mut words: Vec<String> = vec!["serve".to_owned(), "--stdio".to_owned()];
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     for root in &globals.root {
