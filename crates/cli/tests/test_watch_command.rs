@@ -108,6 +108,26 @@ fn programs_get_one_object_per_line() {
 }
 
 #[test]
+fn what_is_counted_at_the_start_is_not_told_again() {
+    for delay in [0, 5, 10, 15, 20, 30, 50] {
+        let sandbox = Sandbox::with_skills();
+        let watching = Watching::start(&sandbox, &["watch", "--json"]);
+        std::thread::sleep(Duration::from_millis(delay));
+        sandbox.write(".agents/skills/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
+        let mut known = watching.json()["skills"].as_u64().unwrap();
+        sandbox.write(".agents/skills/delta/SKILL.md", skill("delta", "# Delta\n"));
+        loop {
+            let added = watching.json()["added"].as_array().unwrap().clone();
+            known += added.len() as u64;
+            if added.contains(&"delta".into()) {
+                break;
+            }
+        }
+        assert_eq!(known, 4, "after {delay} ms");
+    }
+}
+
+#[test]
 fn what_has_no_room_is_polled_and_that_is_said() {
     let mut sandbox = Sandbox::with_skills();
     sandbox.set("REPERTOIRE_RELOAD_MAX_WATCHES", "1");

@@ -67,7 +67,7 @@ impl LinkArgs {
 /// Returns the command that removes the links of `client`, if there are any.
 pub(crate) fn undo_command(places: &Places, client: &Client) -> Option<String> {
     let has_links = |owner: &Owner| {
-        let record = places.base(*owner).and_then(|base| record::Record::load(&base).ok());
+        let record = places.base(*owner).and_then(|base| record::Record::load(places, *owner, &base).ok());
         let made = record.iter().flat_map(|record| &record.made);
         made.flat_map(|made| &made.clients).any(|id| id == client.id)
     };
@@ -123,12 +123,15 @@ fn chosen(
         if places.skills(client, args.owner()).is_empty() {
             skip(format!("{} reads no skills from files", client.title), is_named);
         } else if let Some(connection) = connection {
+            let way = match connection.undo_command() {
+                Some(command) => format!("`{command}` disconnects it"),
+                None => format!("without its entry in {} it is disconnected", connection.path.display()),
+            };
             skip(
                 format!(
-                    "{} is connected to the MCP server and would be offered every skill twice; `{}` disconnects it, \
-                     --force links all the same",
+                    "{} is connected to the MCP server and would be offered every skill twice; {way}, --force links \
+                     all the same",
                     client.title,
-                    connection.undo_command()
                 ),
                 is_named,
             );

@@ -2,13 +2,14 @@
 
 mod account;
 
-use std::sync::mpsc;
+use std::sync::Arc;
+use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::registry::watch::{Following, SourceState};
-use repertoire::{Change, Registry, Snapshot, Watcher};
+use repertoire::{Change, Registry, Snapshot, Subscription, Watcher};
 use repertoire_model::SkillName;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -46,28 +47,20 @@ enum Wake {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, _args: &WatchArgs) -> Result<Exit, CliError> {
-    let (sender, wakes) = mpsc::channel();
+    let (sender, wakes) = wakes();
     let interrupted = sender.clone();
     ctrlc::set_handler(move || {
         let _ = interrupted.send(Wake::Interrupted);
     })
     .map_err(|error| CliError::usage("cannot be told of an interruption").because(error))?;
     let registry = context.open_to_follow();
-    let mut changes = registry.subscribe();
     let watcher = registry.watch(context.eager_reload())?;
     watcher.wait_ready(READY);
-    let mut tokens = tokens(context, &registry.snapshot());
-    begin(ui, &registry, &watcher, tokens)?;
-    // The thread ends with the process.
-    std::thread::spawn(move || {
-        loop {
-            if let Some(change) = changes.next_within(LISTEN)
-                && sender.send(Wake::Changed(Box::new(change))).is_err()
-            {
-                return;
-            }
-        }
-    });
+    let (snapshot, changes) = subscribe(&registry);
+    let mut tokens = tokens(context, &snapshot);
+    begin(ui, &snapshot, &watcher, tokens)?;
+    drop(snapshot);
+    listen(changes, sender);
     while let Ok(Wake::Changed(change)) = wakes.recv() {
         let before = tokens;
         if !ui.is_json() {
@@ -87,6 +80,36 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, _args: &WatchArgs) -> Result<E
     Ok(Exit::Success)
 }
 
+/// Returns the two ends of what ends waits. Nothing waits in between, so that changes which nobody takes become one.
+fn wakes() -> (SyncSender<Wake>, Receiver<Wake>) {
+    mpsc::sync_channel(0)
+}
+
+/// Returns the snapshot that `registry` has, and what tells of all that come after it.
+fn subscribe(registry: &Registry) -> (Arc<Snapshot>, Subscription) {
+    loop {
+        let snapshot = registry.snapshot();
+        let changes = registry.subscribe();
+        // Where it is still the same, it was so in between too.
+        if Arc::ptr_eq(&snapshot, &registry.snapshot()) {
+            return (snapshot, changes);
+        }
+    }
+}
+
+/// Hands `changes` on, one at a time, from a thread that ends with the process or with whoever takes them.
+fn listen(mut changes: Subscription, sender: SyncSender<Wake>) {
+    std::thread::spawn(move || {
+        loop {
+            if let Some(change) = changes.next_within(LISTEN)
+                && sender.send(Wake::Changed(Box::new(change))).is_err()
+            {
+                return;
+            }
+        }
+    });
+}
+
 /// Returns how many tokens the catalog of `snapshot` has; none where it cannot be written.
 fn tokens(context: &Context, snapshot: &Snapshot) -> usize {
     let options = catalog::configured(context);
@@ -94,8 +117,7 @@ fn tokens(context: &Context, snapshot: &Snapshot) -> usize {
     catalog.map_or(0, |catalog| catalog::exact_tokens(context, &catalog, &options))
 }
 
-fn begin(ui: &mut Ui, registry: &Registry, watcher: &Watcher, tokens: usize) -> Result<(), CliError> {
-    let snapshot = registry.snapshot();
+fn begin(ui: &mut Ui, snapshot: &Snapshot, watcher: &Watcher, tokens: usize) -> Result<(), CliError> {
     let state = watcher.state();
     if ui.is_json() {
         let source = |state: &SourceState| {
@@ -264,4 +286,39 @@ fn time() -> String {
 
 fn plural(count: usize, word: &str) -> String {
     if count == 1 { word.to_owned() } else { format!("{word}s") }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use repertoire::{FsOptions, FsProvider, Policy};
+
+    use super::*;
+
+    #[test]
+    fn changes_that_nobody_takes_do_not_pile_up() {
+        let directory = tempfile::tempdir().unwrap();
+        let provider = Arc::new(FsProvider::new(FsOptions::new("test", directory.path())));
+        let registry = pollster::block_on(Registry::open(vec![provider], Policy::default())).unwrap();
+        let (sender, wakes) = wakes();
+        listen(subscribe(&registry).1, sender);
+        let count = 10;
+        for number in 0..count {
+            let skill = directory.path().join(format!("skill-{number}"));
+            fs::create_dir(&skill).unwrap();
+            let text = format!("---\nname: skill-{number}\ndescription: Does it. Use when asked.\n---\nx\n");
+            fs::write(skill.join("SKILL.md"), text).unwrap();
+            registry.reload_blocking();
+            // Whoever listens has the time to.
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let (mut told, mut added) = (0, 0);
+        while let Ok(Wake::Changed(change)) = wakes.recv_timeout(Duration::from_secs(1)) {
+            told += 1;
+            added += change.added.len();
+        }
+        assert_eq!(added, count);
+        assert!(told <= 2, "the one that was waited with and all others, not {told}");
+    }
 }

@@ -34,12 +34,13 @@ impl Overlap {
     }
 }
 
-/// Returns the names that the skills of `library` have, as directories and in their own words.
+/// Returns the names that the active skills of `library` have.
 pub(crate) fn offered_names(library: &Library) -> BTreeSet<String> {
     library.snapshot.active().map(|entry| entry.name().to_string()).collect()
 }
 
-/// Returns which of `names` the `client` reads from files, in the project and of the user.
+/// Returns which of `names` the `client` reads from files, in the project and of the user. A directory is taken for the skill
+/// that it is called after, whatever its `SKILL.md` says.
 pub(crate) fn overlap(places: &Places, client: &Client, names: &BTreeSet<String>) -> Overlap {
     let mut overlap = Overlap::default();
     for owner in [Owner::Project, Owner::User] {

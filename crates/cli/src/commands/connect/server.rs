@@ -43,13 +43,15 @@ pub(super) fn server(
         Some(name) => name.clone(),
         None => program(env)?,
     };
+    let lasting =
+        |given: &Path| lasting(args.owner(), places.project(), &env.working_directory().join(given));
     let mut words: Vec<String> = vec!["serve".to_owned(), "--stdio".to_owned()];
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
     for root in &globals.root {
-        option("--root", text(&lasting(env, places, args.owner(), root))?);
+        option("--root", text(&lasting(root))?);
     }
     if let Some(config) = &globals.config {
-        option("--config", text(&lasting(env, places, args.owner(), config))?);
+        option("--config", text(&lasting(config))?);
     }
     if let Some(profile) = &globals.profile {
         option("--profile", profile.clone());
@@ -60,17 +62,20 @@ pub(super) fn server(
     Ok(Server::Stdio { command: text(&command)?, args: words })
 }
 
-/// Returns `given` as it is right wherever the client starts the server. What lies in a project stays relative in that
+/// Returns `path` as it is right wherever the client starts the server. What lies in a project stays relative in that
 /// project's own files, which others share.
-fn lasting(env: &Env, places: &Places, owner: Owner, given: &Path) -> PathBuf {
-    let path = env.working_directory().join(given);
-    let path = canonicalize(&path).unwrap_or(path);
-    match owner {
-        Owner::Project => path.strip_prefix(places.project()).map_or(path.clone(), |inner| match inner {
-            inner if inner.as_os_str().is_empty() => PathBuf::from("."),
-            inner => inner.to_owned(),
-        }),
-        Owner::User => path,
+fn lasting(owner: Owner, project: &Path, path: &Path) -> PathBuf {
+    let real = canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if owner == Owner::User {
+        return real;
+    }
+    // A checkout may lie behind a link, and what is not there yet has no real path.
+    let real_project = canonicalize(project).unwrap_or_else(|_| project.to_owned());
+    let inner = real.strip_prefix(real_project).or_else(|_| real.strip_prefix(project));
+    match inner {
+        Ok(inner) if inner.as_os_str().is_empty() => PathBuf::from("."),
+        Ok(inner) => inner.to_owned(),
+        Err(_) => real,
     }
 }
 
@@ -108,6 +113,43 @@ pub(super) fn is_ours(client: &Client, entry: &Value, wanted: Option<&Server>) -
     }
 }
 
+/// The keys that clients have for addresses.
+const ADDRESSES: [&str; 4] = ["url", "httpUrl", "serverUrl", "uri"];
+
 fn is_address(key: &str) -> bool {
-    matches!(key, "url" | "httpUrl" | "serverUrl" | "uri")
+    ADDRESSES.contains(&key)
+}
+
+/// Returns the address that `entry` has, where it has one.
+pub(super) fn address(entry: &Value) -> Option<&str> {
+    ADDRESSES.iter().find_map(|key| entry.get(key)?.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn what_lies_in_a_project_behind_a_link_stays_relative() {
+        let directory = tempfile::tempdir().unwrap();
+        let base = canonicalize(directory.path()).unwrap();
+        let (real, link) = (base.join("real"), base.join("link"));
+        std::fs::create_dir_all(real.join("skills")).unwrap();
+        std::fs::create_dir_all(base.join("other")).unwrap();
+        std::os::unix::fs::symlink("real", &link).unwrap();
+        let other = base.join("other");
+        for project in [&real, &link] {
+            for (path, expect) in [
+                (real.join("skills"), Path::new("skills")),
+                (link.join("skills"), Path::new("skills")),
+                (link.clone(), Path::new(".")),
+                (project.join("not-yet"), Path::new("not-yet")),
+                (other.clone(), other.as_path()),
+            ] {
+                assert_eq!(lasting(Owner::Project, project, &path), expect, "{}", path.display());
+            }
+            assert_eq!(lasting(Owner::User, project, &link.join("skills")), real.join("skills"));
+        }
+    }
 }

@@ -41,12 +41,13 @@ impl Checks {
             }
             let message =
                 format!("{title} is connected ({path}) and also reads {} by itself", overlap.told());
-            let undo = connection.undo_command();
+            let undo = match connection.undo_command() {
+                Some(undo) => format!("run `{undo}`"),
+                None => format!("remove its entry from {path} by hand"),
+            };
             let hint = match link::undo_command(&places, connection.client) {
-                Some(unlink) => format!("a skill is best offered one way: run `{undo}`, or `{unlink}`"),
-                None => {
-                    format!("a skill is best offered one way: run `{undo}`, or move the skills elsewhere")
-                }
+                Some(unlink) => format!("a skill is best offered one way: {undo}, or `{unlink}`"),
+                None => format!("a skill is best offered one way: {undo}, or move the skills elsewhere"),
             };
             self.add(Status::Warn, "client", message, Some(&hint));
         }

@@ -63,7 +63,8 @@ pub(super) fn run(
         lines.push(line);
     }
     // What was made is noted down whatever happened then, so that it can be undone.
-    let saved = if args.print { Ok(()) } else { plan.record.save(base) };
+    let is_silent = args.print || consent != Consent::Given;
+    let saved = if is_silent { Ok(()) } else { plan.record.save(base) };
     report::write(ui, args, base, &lines, skipped, left_out, plan.reached)?;
     if let Some(error) = failure {
         return Err(error);

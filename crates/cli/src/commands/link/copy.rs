@@ -5,32 +5,54 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use repertoire::Entry;
-use repertoire_model::LineRange;
+use repertoire_model::{Bundle, BundleFile, Digest, FileEntry, LineRange};
 
 use super::paths;
 use crate::error::CliError;
 use crate::wire::{Context, Library, Place, Reason};
 
-/// Copies the files of `entry` to `path`, where nothing is yet, and returns their digest.
+/// Copies the files of `entry` to `path`, where nothing is yet, and returns the digest of what was written.
+///
+/// The copy is there as a whole or not at all: it is written beside, under a name that no skill has.
 pub(super) fn copy(library: &Library, entry: &Entry, path: &Path) -> Result<String, CliError> {
-    let digest = pollster::block_on(library.registry.bundle(entry))?.digest().to_string();
-    let listing = pollster::block_on(library.registry.files(entry))?;
     let failed = |error| CliError::io("write", path, error);
-    fs::create_dir(path).map_err(failed)?;
-    for file in &listing.files {
-        let content = pollster::block_on(library.registry.read(entry, &file.path, LineRange::default()))?;
-        let target = path.join(file.path.as_str());
-        if let Some(parent) = target.parent() {
-            fs::create_dir_all(parent).map_err(failed)?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
+    fs::create_dir(&temporary).map_err(failed)?;
+    let outcome = write(library, entry, &temporary).and_then(|bundle| {
+        // An empty directory would give way to the new one without a word.
+        match fs::symlink_metadata(path) {
+            Ok(_) => Err(failed(io::ErrorKind::AlreadyExists.into())),
+            Err(_) => fs::rename(&temporary, path).map(|()| bundle.digest().to_string()).map_err(failed),
         }
-        let mut written =
-            fs::OpenOptions::new().write(true).create_new(true).open(&target).map_err(failed)?;
-        written.write_all(&content.bytes).map_err(failed)?;
-        if file.executable {
-            make_executable(&target).map_err(failed)?;
-        }
+    });
+    if outcome.is_err() {
+        // Half a copy is of no use to anyone; that it cannot be removed is not worth a second error.
+        let _ = fs::remove_dir_all(&temporary);
     }
-    Ok(digest)
+    outcome
+}
+
+/// Writes the files of `entry` into the directory `directory`, and returns what was written.
+fn write(library: &Library, entry: &Entry, directory: &Path) -> Result<Bundle, CliError> {
+    let listing = pollster::block_on(library.registry.files(entry))?;
+    let mut written = Vec::new();
+    for FileEntry { path, executable, .. } in listing.files {
+        let bytes = pollster::block_on(library.registry.read(entry, &path, LineRange::default()))?.bytes;
+        let target = directory.join(path.as_str());
+        write_file(&target, &bytes, executable).map_err(|error| CliError::io("write", &target, error))?;
+        written.push(BundleFile { size: bytes.len() as u64, digest: Digest::of(&bytes), path, executable });
+    }
+    Ok(Bundle::new(written))
+}
+
+fn write_file(path: &Path, bytes: &[u8], executable: bool) -> io::Result<()> {
+    if let Some(parent) = path.parent() {
+        fs::create_dir_all(parent)?;
+    }
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(bytes)?;
+    if executable { make_executable(path) } else { Ok(()) }
 }
 
 #[cfg(unix)]

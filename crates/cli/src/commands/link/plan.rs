@@ -10,7 +10,6 @@ use repertoire_model::SkillPath;
 use super::record::Record;
 use super::{LinkArgs, Skipped, paths};
 use crate::clients::{CANONICAL, Client, Owner, Places};
-use crate::config::Trust;
 use crate::error::CliError;
 use crate::wire::Library;
 
@@ -59,8 +58,8 @@ pub(super) fn plan<'l>(
     clients: &[&'static Client],
     skills: &[&'l Entry],
 ) -> Result<Plan<'l>, CliError> {
-    let record = Record::load(base)?;
     let canonical = Folder::at(places, args.owner(), base.join(CANONICAL))?;
+    let record = Record::load(places, args.owner(), base)?;
     let (mut shared, mut own) = (BTreeMap::new(), BTreeMap::new());
     let (mut reached, mut refused) = (0, Vec::new());
     for client in clients {
@@ -141,11 +140,9 @@ struct Folder {
 }
 
 impl Folder {
-    /// Returns the directory at `path`. A user's may lie behind a link, as those who manage dot files have it; a
-    /// project's may not lead out of the project, because links come with a clone.
+    /// Returns the directory at `path`.
     fn at(places: &Places, owner: Owner, path: PathBuf) -> Result<Self, CliError> {
-        let trust = Trust::Within(places.project().to_owned());
-        if owner == Owner::Project && trust.objection_to_path("", &path).is_some() {
+        if paths::leads_out(places, owner, &path) {
             return Err(CliError::no(format!("{} leads out of the project", path.display()))
                 .hint("nothing is linked there; replace the link by a directory"));
         }

@@ -1,6 +1,7 @@
 //! What `rep link` made, so that it can be undone: `.agents/.repertoire-links.json` in the project or the home directory.
 //!
-//! A project's comes with a clone, so it is only believed about links in directories that skills are linked in.
+//! A project's comes with a clone, so it is only believed about links in directories that skills are linked in and that do
+//! not lead out of the project, and it is neither read nor written where it leads out itself.
 
 use std::fs;
 use std::io;
@@ -66,9 +67,13 @@ impl Made {
 }
 
 impl Record {
-    /// Reads the record of `base`; nothing was made where there is none.
-    pub(super) fn load(base: &Path) -> Result<Self, CliError> {
+    /// Reads the record of `base`, which is `owner`'s; nothing was made where there is none.
+    pub(super) fn load(places: &Places, owner: Owner, base: &Path) -> Result<Self, CliError> {
         let path = base.join(FILE);
+        if paths::leads_out(places, owner, &path) {
+            return Err(CliError::no(format!("{} leads out of the project", path.display()))
+                .hint("it is left alone; replace the link by a directory or a file"));
+        }
         let bytes = match regular_file::read(&path, MAX_BYTES) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
@@ -92,13 +97,14 @@ impl Record {
         self.made.iter().find(|made| made.path == shown)
     }
 
-    /// Notes down that `made` was made, or that it is for more clients now.
-    pub(super) fn add(&mut self, made: Made) {
+    /// Notes down that `made` was made. Whom something was made for at the same place before, it is for too.
+    pub(super) fn add(&mut self, mut made: Made) {
         match self.made.iter_mut().find(|earlier| earlier.path == made.path) {
             Some(earlier) => {
-                let new = made.clients.iter().filter(|client| !earlier.clients.contains(client));
-                let new: Vec<String> = new.cloned().collect();
-                earlier.clients.extend(new);
+                let mut clients = std::mem::take(&mut earlier.clients);
+                made.clients.retain(|client| !clients.contains(client));
+                clients.append(&mut made.clients);
+                *earlier = Made { clients, ..made };
             }
             None => self.made.push(made),
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::record::{Made, Record};
 use super::report::{self, Line, State};
-use super::{LinkArgs, copy};
+use super::{LinkArgs, copy, paths};
 use crate::clients::{Client, Places};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -21,7 +21,7 @@ pub(super) fn run(
     base: &Path,
     named: &[&'static Client],
 ) -> Result<Exit, CliError> {
-    let mut record = Record::load(base)?;
+    let mut record = Record::load(places, args.owner(), base)?;
     let is_named = |client: &String| named.is_empty() || named.iter().any(|named| named.id == *client);
     let (mut kept, mut lines) = (Vec::new(), Vec::new());
     for made in record.made {
@@ -54,8 +54,8 @@ pub(super) fn run(
     }
     ui.flush()?;
     let consent = match planned {
-        0 => Consent::Given,
         _ if args.print => Consent::Refused,
+        0 => Consent::Given,
         number => ui.consent(&format!("remove {number}?"), args.yes)?,
     };
     let mut failure = None;
@@ -65,12 +65,18 @@ pub(super) fn run(
             if line.state != State::Planned {
                 continue;
             }
-            match remove(context, &base.join(&made.path), made) {
-                Ok(()) => line.state = State::Removed,
-                Err(error) => {
-                    kept.push(made.clone());
-                    failure = Some(error);
-                }
+            // Much may have happened while the question stood.
+            match standing(context, places, args, base, made) {
+                Standing::Ours => match remove(context, &base.join(&made.path), made) {
+                    Ok(()) => line.state = State::Removed,
+                    Err(error) => {
+                        kept.push(made.clone());
+                        failure = Some(error);
+                    }
+                },
+                // Somebody else did it, and it is done.
+                Standing::Gone => line.state = State::Removed,
+                Standing::Changed(reason) => (line.state, line.reason) = (State::Changed, Some(reason)),
             }
         }
         record.made = kept;
@@ -101,6 +107,10 @@ fn standing(context: &Context, places: &Places, args: &LinkArgs, base: &Path, ma
     let Some(path) = made.place(places, args.owner(), base) else {
         return Standing::Changed("is no place that links are made in".to_owned());
     };
+    // What was made in the project lay in it.
+    if path.parent().is_none_or(|parent| paths::leads_out(places, args.owner(), parent)) {
+        return Standing::Changed("leads out of the project".to_owned());
+    }
     let Ok(metadata) = fs::symlink_metadata(&path) else { return Standing::Gone };
     let is_ours = match (&made.to, &made.digest) {
         (Some(to), _) => fs::read_link(&path).is_ok_and(|found| found == Path::new(to)),
