@@ -364,7 +364,7 @@ fn projects_have_files_of_their_own() {
     }
     "#);
     assert_run!(connect(&sandbox, &["--scope", "project", "goose"]), @r#"
-    exit 2
+    exit 1
     --- stdout
     --- stderr
     error: Goose has no configuration of a project
@@ -719,7 +719,7 @@ fn a_server_that_runs_already() {
     --- stderr
     "#);
     assert_run!(connect(&sandbox, &[&http[..], &["pi"]].concat()), @r#"
-    exit 2
+    exit 1
     --- stdout
     --- stderr
     error: it is not known how pi is told of a server that runs already

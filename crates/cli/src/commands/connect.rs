@@ -92,6 +92,14 @@ pub(crate) fn client(word: &str) -> Option<&'static Client> {
     CLIENTS.iter().find(|client| client.id == word || client.aliases.contains(&word))
 }
 
+/// Returns what to exit with, where it was `exit` so far and a client failed with `code`.
+///
+/// Others may have been done, so it is never said that the command line was wrong and nothing was.
+fn after_failure(exit: Exit, code: Exit) -> Exit {
+    let code = if code == Exit::Usage { Exit::No } else { code };
+    if code.code() > exit.code() { code } else { exit }
+}
+
 /// The most characters of a server's name.
 const MAX_NAME_CHARS: usize = 64;
 

@@ -91,7 +91,7 @@ impl Registry {
         policy: Policy,
         equipment: Equipment,
     ) -> Self {
-        let snapshot = Arc::new(Snapshot::merge(0, &[], &policy));
+        let snapshot = Arc::new(Snapshot::merge(&[], &policy));
         let current = RwLock::new(Current { snapshot, as_of: 0 });
         let listings = Listings::new(providers.len());
         let pace = Mutex::new(None);
@@ -181,7 +181,7 @@ impl Registry {
         }
         let labels = self.providers().iter().map(|provider| Arc::from(provider.label()));
         let listings: Vec<(Arc<str>, Arc<Listing>)> = labels.zip(version.listings).collect();
-        let snapshot = Arc::new(Snapshot::merge(version.number, &listings, self.policy()));
+        let mut snapshot = Snapshot::merge(&listings, self.policy());
         // Readers wait while the lock is held, so whatever takes time is done before and after.
         let before = self.snapshot();
         let is_same_as_before = snapshot.is_same_as(&before);
@@ -193,7 +193,8 @@ impl Registry {
                 false => snapshot.is_same_as(&current.snapshot),
             };
             if current.as_of == 0 || !is_same {
-                replaced = Some(std::mem::replace(&mut current.snapshot, snapshot));
+                snapshot.number = current.snapshot.number + 1;
+                replaced = Some(std::mem::replace(&mut current.snapshot, Arc::new(snapshot)));
             }
             current.as_of = version.number;
         }

@@ -118,7 +118,7 @@ pub enum Lookup<'a> {
 /// ```
 #[derive(Debug)]
 pub struct Snapshot {
-    number: u64,
+    pub(super) number: u64,
     /// Sorted by name, then by state, then by precedence.
     entries: Vec<Entry>,
     problems: Vec<Problem>,
@@ -128,8 +128,8 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// Merges listings, one per provider in order of precedence, into a snapshot.
-    pub(crate) fn merge(number: u64, listings: &[(Arc<str>, Arc<Listing>)], policy: &Policy) -> Self {
+    /// Merges listings, one per provider in order of precedence, into a snapshot that has no number yet.
+    pub(crate) fn merge(listings: &[(Arc<str>, Arc<Listing>)], policy: &Policy) -> Self {
         let candidates: Vec<Candidate<'_>> = listings
             .iter()
             .flat_map(|(source, listing)| listing.skills.iter().map(|skill| candidate(source, skill)))
@@ -155,10 +155,10 @@ impl Snapshot {
         }
         let problems = listings.iter().flat_map(|(_, listing)| listing.problems.iter().cloned()).collect();
         let refusals: Vec<usize> = resolution.refusals.iter().map(|index| positions[*index]).collect();
-        Self::sorted(number, entries, problems, &refusals)
+        Self::sorted(entries, problems, &refusals)
     }
 
-    fn sorted(number: u64, mut entries: Vec<Entry>, problems: Vec<Problem>, refusals: &[usize]) -> Self {
+    fn sorted(mut entries: Vec<Entry>, problems: Vec<Problem>, refusals: &[usize]) -> Self {
         let refused: HashSet<(usize, Locator)> = refusals
             .iter()
             .map(|index| (entries[*index].provider, entries[*index].locator.clone()))
@@ -168,7 +168,7 @@ impl Snapshot {
         let is_refused =
             |entry: &Entry| !refused.is_empty() && refused.contains(&(entry.provider, entry.locator.clone()));
         let refusals = (0..entries.len()).filter(|index| is_refused(&entries[*index])).collect();
-        Self { number, entries, problems, refusals, index: OnceLock::new() }
+        Self { number: 0, entries, problems, refusals, index: OnceLock::new() }
     }
 
     /// Returns the snapshot's number; a later one is higher.

@@ -47,7 +47,7 @@ pub(super) fn run(
             Ok(state) => (state, None),
             Err(error) => {
                 let code = error.report(ui);
-                exit = if code.code() > exit.code() { code } else { exit };
+                exit = super::after_failure(exit, code);
                 (State::Failed, Some(error.message().to_owned()))
             }
         };

@@ -145,7 +145,7 @@ pub(super) fn print(
             }
             Err(error) => {
                 let code = error.report(ui);
-                exit = if code.code() > exit.code() { code } else { exit };
+                exit = super::after_failure(exit, code);
                 let (path, entry, state) = (PathBuf::new(), Map::new(), State::Failed);
                 let error = Some(error.message().to_owned());
                 (Outcome { client, path, entry, state, error, warnings: Vec::new() }, String::new())

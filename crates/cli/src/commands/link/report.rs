@@ -109,7 +109,13 @@ pub(super) fn write(
         writeln!(ui.out(), "there is nothing to undo")?;
     } else if nothing_new && skipped.is_empty() && count(State::Taken) == 0 {
         let right = reached + count(State::Right);
-        let told = if right == 0 { "there are no skills to link" } else { "everything is linked already" };
+        let told = match right {
+            0 if args.clients.is_empty() => {
+                "there is nothing to link for the clients that were found; name others, as in `rep link claude-code`"
+            }
+            0 => "there are no skills to link",
+            _ => "everything is linked already",
+        };
         writeln!(ui.out(), "{told}")?;
     }
     ui.flush()?;

@@ -44,7 +44,10 @@ pub(super) fn in_force(good: &Document, broken: &Document, policy: &Policy) -> D
         .diagnostics
         .iter()
         .filter(|found| found.severity == Severity::Error)
-        .map(|found| text::shorten(&found.message, MAX_REASON_CHARS))
+        .map(|found| {
+            let line = found.span.map(|span| format!("line {}: ", span.line)).unwrap_or_default();
+            line + &text::shorten(&found.message, MAX_REASON_CHARS)
+        })
         .take(MAX_REASONS)
         .collect();
     if reasons.is_empty() {
@@ -52,8 +55,11 @@ pub(super) fn in_force(good: &Document, broken: &Document, policy: &Policy) -> D
     }
     let mut reporter = Reporter::new(policy);
     reporter
-        .report(RuleId::LastGood, "the file on disk is broken; the last good version is in force")
-        .help(format!("mend or remove it: {}", reasons.join("; ")));
+        .report(
+            RuleId::LastGood,
+            format!("the file on disk is broken ({}); the last good version is in force", reasons.join("; ")),
+        )
+        .help("mend or remove it");
     let mut document = good.clone();
     document.diagnostics.extend(reporter.finish());
     document
@@ -188,13 +194,15 @@ mod tests {
                 let document = in_force(&good, &broken, &Policy::default());
                 let found = document.diagnostics.last().unwrap();
                 assert_eq!((found.rule, found.severity), (RuleId::LastGood, Severity::Warning));
-                assert_eq!(found.help.as_deref(), Some(expected));
+                let expected =
+                    format!("the file on disk is broken ({expected}); the last good version is in force");
+                assert_eq!(found.message, expected);
                 assert_eq!(document.standing, Standing::Sound);
             }
         };
-        check("---\nname: a\n", Some("mend or remove it: the frontmatter is never closed"));
-        check("", Some("mend or remove it: the file is empty"));
-        check(" \n", Some("mend or remove it: the file is empty"));
+        check("---\nname: a\n", Some("line 1: the frontmatter is never closed"));
+        check("", Some("the file is empty"));
+        check(" \n", Some("the file is empty"));
         check("# A\n", None);
     }
 }
