@@ -62,24 +62,25 @@ impl Room {
         }
     }
 
-    /// Counts `response` as a stream if it is one, for as long as it lasts, and holds `busy` as long.
-    pub(super) fn stream(&self, response: Response, busy: Option<OwnedSemaphorePermit>) -> Response {
-        let kind = response.headers().get(axum::http::header::CONTENT_TYPE);
-        let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
-        if !is_stream {
-            return response;
-        }
-        let Ok(permit) = Arc::clone(&self.streams).try_acquire_owned() else {
-            return busy_answer("there are too many streams");
-        };
-        response.map(|body| {
-            Body::from_stream(body.into_data_stream().map(move |chunk| {
-                // Both are given back when the stream is dropped.
-                let _ = (&permit, &busy);
-                chunk
-            }))
-        })
+    /// Returns what is held by a stream that waits for changes; none where there are too many.
+    pub(super) fn stream(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.streams).try_acquire_owned().ok()
     }
+}
+
+/// Returns `response`; where it is a stream of events, `held` is given back when that ends.
+pub(super) fn hold(response: Response, held: impl Send + 'static) -> Response {
+    let kind = response.headers().get(axum::http::header::CONTENT_TYPE);
+    let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
+    if !is_stream {
+        return response;
+    }
+    response.map(|body| {
+        Body::from_stream(body.into_data_stream().map(move |chunk| {
+            let _ = &held;
+            chunk
+        }))
+    })
 }
 
 fn is_too_large(error: &axum::Error) -> bool {
