@@ -110,7 +110,10 @@ impl Audience {
 
     /// Tells those who listen that resources are not what they were.
     pub(crate) fn resources_changed(&self) {
-        self.epochs.send_modify(|epochs| epochs.resources += 1);
+        // Without the extension nobody was told that there are any.
+        if self.options().extension.is_on() {
+            self.epochs.send_modify(|epochs| epochs.resources += 1);
+        }
     }
 
     /// Returns the catalog for `instructions`, the same bytes for the same snapshot; empty where there is none.
