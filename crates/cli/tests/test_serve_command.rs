@@ -88,7 +88,12 @@ fn what_is_not_published_is_told_on_standard_error() {
     drop(input);
     let output = child.wait_with_output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("`sloppy` is not on skills/list") && told.contains("[metadata-values]"), "{told}");
+    let start = "rep: `sloppy` is not on skills/list: ";
+    assert!(
+        told.starts_with(start) && told.ends_with(" [metadata-values]; tools still reach it\n"),
+        "{told}"
+    );
+    assert_eq!(told.lines().count(), 1, "{told}");
 }
 
 #[test]
