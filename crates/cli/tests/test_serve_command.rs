@@ -97,6 +97,24 @@ fn what_is_not_published_is_told_on_standard_error() {
 }
 
 #[test]
+fn a_library_that_cannot_be_watched_is_told_of() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("repertoire.toml", "reload.max_watches = 0\n");
+    let mut child = sandbox
+        .command(&["serve", "--stdio"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut told).unwrap();
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    assert!(told.starts_with("rep: source `") && told.ends_with(" [watch-limited]\n"), "{told}");
+}
+
+#[test]
 fn what_cannot_be_served_is_told_at_once() {
     let sandbox = Sandbox::with_skills();
     assert_run!(sandbox.run(&["serve", "--http", "0.0.0.0:0"]), @r#"

@@ -1,5 +1,7 @@
 //! The Skills extension.
 
+use repertoire_model::{Policy, RuleId, Severity};
+use repertoire_server::ServerOptions;
 use serde_json::{Value, json};
 
 use crate::world::{Client, World};
@@ -213,4 +215,21 @@ async fn a_skill_is_served_as_soon_as_it_may_be_and_no_longer() {
         outcomes.push(is_served(&mut client).await);
     }
     assert_eq!(outcomes, [true, false, true], "{:?}", world.notices.lock().unwrap());
+}
+
+#[tokio::test]
+async fn no_choice_of_ones_own_publishes_what_strict_clients_drop() {
+    let world = World::new();
+    world.skill("float", "metadata:\n  version: 1.0\n", "# Float\n");
+    let mut policy = Policy::default();
+    policy.rule_severities.insert(RuleId::MetadataValues, None);
+    policy.rule_severities.insert(RuleId::BodyEmpty, Some(Severity::Error));
+    world.skill("hollow", "", "");
+    let server = world.server_under(ServerOptions::default(), Vec::new(), policy);
+    let mut client = Client::start(&server, None);
+    client.initialize("2025-11-25").await;
+    let listed = client.request("skills/list", json!({})).await;
+    let uris: Vec<&Value> =
+        listed["result"]["skills"].as_array().unwrap().iter().map(|skill| &skill["uri"]).collect();
+    assert_eq!(uris, ["skill://alpha/SKILL.md", "skill://beta/SKILL.md"]);
 }
