@@ -337,3 +337,22 @@ fn a_token_belongs_to_one_agent() {
     let error = world.server().bind_http(options).err().unwrap();
     assert_eq!((error.kind(), error.subject()), (ErrorKind::TokenTwice, Some("narrow")));
 }
+
+#[test]
+fn whoever_does_not_read_is_disconnected() {
+    let world = World::new();
+    world.write("alpha/assets/big.txt", "x".repeat(12 * 1024 * 1024));
+    let limits = Limits { connections: 1, write_time: Duration::from_millis(200), ..Limits::default() };
+    let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
+    let mut deaf = http.connect();
+    let path = "/.well-known/agent-skills/alpha/assets/big.txt";
+    deaf.write_all(format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", http.address).as_bytes()).unwrap();
+    let mut start = [0; 12];
+    deaf.read_exact(&mut start).unwrap();
+    assert_eq!(&start, b"HTTP/1.1 200");
+    let is_served = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        http.get("/healthz").0 == 200
+    });
+    assert!(is_served, "its place is given back");
+}
