@@ -356,3 +356,22 @@ fn whoever_does_not_read_is_disconnected() {
     });
     assert!(is_served, "its place is given back");
 }
+
+#[test]
+fn a_stopped_server_finishes_what_is_being_fetched() {
+    let world = World::new();
+    world.write("alpha/assets/big.txt", "x".repeat(12 * 1024 * 1024));
+    let http = Http::start(&world.server(), HttpOptions::default());
+    let mut slow = http.connect();
+    let path = "/.well-known/agent-skills/alpha/assets/big.txt";
+    slow.write_all(format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", http.address).as_bytes()).unwrap();
+    let mut answer = vec![0; 12];
+    slow.read_exact(&mut answer).unwrap();
+    http.stop.stop();
+    // Longer than connections may take to close that nobody waits for.
+    std::thread::sleep(Duration::from_millis(2_500));
+    slow.read_to_end(&mut answer).unwrap();
+    let start = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
+    assert_eq!(answer.len() - start, 12 * 1024 * 1024);
+    assert!(String::from_utf8_lossy(&answer[..start]).contains("content-length: 12582912"));
+}

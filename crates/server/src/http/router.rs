@@ -96,9 +96,9 @@ async fn admit(State(app): State<Arc<App>>, mut request: Request, next: Next) ->
 
 /// Waits until a request may be worked on, which a stopped server still finishes.
 async fn take_turn(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let _busy = app.room.busy();
+    let busy = app.room.busy();
     match app.room.request().await {
-        Some(_turn) => next.run(request).await,
+        Some(_turn) => hold(next.run(request).await, busy),
         None => busy_answer("there are too many requests"),
     }
 }
