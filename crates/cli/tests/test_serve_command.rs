@@ -88,7 +88,30 @@ fn what_is_not_published_is_told_on_standard_error() {
     drop(input);
     let output = child.wait_with_output().unwrap();
     let told = String::from_utf8(output.stderr).unwrap();
-    assert!(told.contains("`sloppy` is not on skills/list") && told.contains("[metadata-values]"), "{told}");
+    let start = "rep: `sloppy` is not on skills/list: ";
+    assert!(
+        told.starts_with(start) && told.ends_with(" [metadata-values]; tools still reach it\n"),
+        "{told}"
+    );
+    assert_eq!(told.lines().count(), 1, "{told}");
+}
+
+#[test]
+fn a_library_that_cannot_be_watched_is_told_of() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("repertoire.toml", "reload.max_watches = 0\n");
+    let mut child = sandbox
+        .command(&["serve", "--stdio"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut told = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut told).unwrap();
+    drop(child.stdin.take());
+    assert!(child.wait().unwrap().success());
+    assert!(told.starts_with("rep: source `") && told.ends_with(" [watch-limited]\n"), "{told}");
 }
 
 #[test]

@@ -46,6 +46,9 @@ impl Profile {
 /// The column of the publish check in the table of rules.
 const PUBLISH_COLUMN: usize = 4;
 
+/// The longest description that the open standard allows, in characters.
+const DESCRIPTION_MAX: usize = 1024;
+
 /// What happens to skills that share a name.
 ///
 /// Within one source only one of them can be reached as `source:name`: the first, or the last under `LastWins`. The
@@ -167,7 +170,7 @@ impl Policy {
             reserved_words: vec!["anthropic".to_owned(), "claude".to_owned()],
             reserved_action: Action::Warn,
             description_min: 20,
-            description_max: 1024,
+            description_max: DESCRIPTION_MAX,
             unknown_fields: Action::Warn,
             frontmatter_required: true,
             resource_listing: ResourceListing::Walk,
@@ -204,18 +207,22 @@ impl Policy {
     }
 
     /// Returns these choices with the publish check's severities: what a strict client of a served library accepts.
+    ///
+    /// Choices of one's own can make it stricter, never laxer: clients elsewhere know nothing of them.
     pub fn for_publishing(self) -> Self {
-        Self { publish: true, name_grammar: Grammar::AgentSkills, ..self }
+        let description_max = self.description_max.min(DESCRIPTION_MAX);
+        Self { publish: true, name_grammar: Grammar::AgentSkills, description_max, ..self }
     }
 
     /// Returns the severity of `rule`, or `None` where it is off.
     pub fn severity(&self, rule: RuleId) -> Option<Severity> {
-        if let Some(severity) = self.rule_severities.get(&rule).filter(|_| !rule.is_fixed()) {
-            return *severity;
-        }
+        let chosen = self.rule_severities.get(&rule).filter(|_| !rule.is_fixed());
         let severities = &rule.rule().severities;
         if self.publish {
-            return severities[PUBLISH_COLUMN];
+            return severities[PUBLISH_COLUMN].max(chosen.copied().flatten());
+        }
+        if let Some(severity) = chosen {
+            return *severity;
         }
         match rule {
             RuleId::DuplicateName if self.duplicates == Duplicates::Abort => Some(Severity::Error),
@@ -242,6 +249,20 @@ impl Default for Policy {
 mod tests {
     use super::*;
     use crate::validate::RULES;
+
+    #[test]
+    fn what_is_published_may_be_held_to_more_and_not_to_less() {
+        let mut policy = Policy { description_max: 5_000, ..Policy::default() };
+        policy.rule_severities.insert(RuleId::MetadataValues, None);
+        policy.rule_severities.insert(RuleId::NameGrammar, Some(Severity::Info));
+        policy.rule_severities.insert(RuleId::WatchLimited, Some(Severity::Error));
+        assert_eq!(policy.severity(RuleId::MetadataValues), None);
+        let publishing = policy.for_publishing();
+        assert_eq!(publishing.severity(RuleId::MetadataValues), Some(Severity::Error));
+        assert_eq!(publishing.severity(RuleId::NameGrammar), Some(Severity::Error));
+        assert_eq!(publishing.severity(RuleId::WatchLimited), Some(Severity::Error));
+        assert_eq!(publishing.description_max, 1024);
+    }
 
     #[test]
     fn the_table_tells_what_a_profile_says() {

@@ -2,13 +2,14 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use repertoire::{Agent, Entry, Session, Snapshot, State};
+use futures_util::future::join_all;
+use repertoire::{Agent, Entry, Session, Snapshot};
 use repertoire_model::catalog::tokens::approximate;
 use repertoire_model::catalog::{CatalogOptions, OverBudget, Tokenizer};
 use tokio::sync::{Semaphore, watch};
 
 use crate::server::Shared;
-use crate::shelf::{Renewal, Standing};
+use crate::shelf::{PublishedSkill, Renewal, Standing};
 use crate::{Error, ServerOptions};
 
 /// The most calls of one audience that run at a time, for each processor; others wait. What they wait for is files that are
@@ -23,6 +24,9 @@ const CAUTION_PERCENT: usize = 8;
 
 /// How often a catalog is written with less room because it came out too large; characters say little about tokens.
 const MAX_TRIES: usize = 4;
+
+/// How many skills are worked out at a time.
+pub(crate) const AT_A_TIME: usize = 16;
 
 /// How often each list changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -83,10 +87,7 @@ impl Audience {
 
     /// Returns the skill called `name`, as far as the audience may know of it.
     pub(crate) fn find<'s>(&self, snapshot: &'s Snapshot, name: &str) -> Option<&'s Entry> {
-        let entries = snapshot.entries();
-        let start = entries.partition_point(|entry| entry.name().as_str() < name);
-        let mut group = entries[start..].iter().take_while(|entry| entry.name().as_str() == name);
-        group.find(|entry| entry.state != State::Quarantined && self.sees(entry))
+        snapshot.held_as(name, |entry| self.sees(entry))
     }
 
     /// Returns what a skill is to clients of the extension now, and tells those who listen where that is news.
@@ -94,6 +95,23 @@ impl Audience {
         let (standing, renewal) = self.shared.shelf.current(entry).await;
         self.told(entry, renewal);
         standing
+    }
+
+    /// Returns those of `entries` that are served, as they are now and in the same order.
+    pub(crate) async fn published<'s>(&self, entries: &[&'s Entry]) -> Vec<(&'s Entry, Arc<PublishedSkill>)> {
+        let mut published = Vec::with_capacity(entries.len());
+        for chunk in entries.chunks(AT_A_TIME) {
+            let mut standings = Vec::with_capacity(chunk.len());
+            for entry in chunk {
+                standings.push(self.current(entry));
+            }
+            let standings = join_all(standings).await;
+            published.extend(chunk.iter().zip(standings).filter_map(|(entry, standing)| match standing {
+                Standing::Published(skill) => Some((*entry, skill)),
+                Standing::Withheld(_) => None,
+            }));
+        }
+        published
     }
 
     /// Works a skill out anew because its files are not what clients were told, and tells those who listen.
@@ -110,7 +128,10 @@ impl Audience {
 
     /// Tells those who listen that resources are not what they were.
     pub(crate) fn resources_changed(&self) {
-        self.epochs.send_modify(|epochs| epochs.resources += 1);
+        // Without the extension nobody was told that there are any.
+        if self.options().extension.is_on() {
+            self.epochs.send_modify(|epochs| epochs.resources += 1);
+        }
     }
 
     /// Returns the catalog for `instructions`, the same bytes for the same snapshot; empty where there is none.

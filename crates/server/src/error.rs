@@ -22,6 +22,8 @@ pub enum ErrorKind {
     TokenNeeded,
     /// A token is none that can be sent in a header.
     BadToken,
+    /// Two tokens are the same.
+    TokenTwice,
     /// An origin or a host is none that a browser sends.
     BadOrigin,
     /// The operating system reported an error.
@@ -63,6 +65,7 @@ impl Error {
                 Some("listen on 127.0.0.1, or give a token with --token-file or REPERTOIRE_HTTP_TOKEN")
             }
             ErrorKind::BadToken => Some("use 16 to 4096 letters, digits and - . _ ~ + / ="),
+            ErrorKind::TokenTwice => Some("give every agent a token of its own"),
             ErrorKind::BadOrigin => {
                 Some("write an origin as https://app.example.com, a host as example.com:8080")
             }
@@ -80,6 +83,7 @@ impl fmt::Display for Error {
             ErrorKind::Address => write!(f, "cannot listen on {subject}"),
             ErrorKind::TokenNeeded => write!(f, "{subject} can be reached by others, and there is no token"),
             ErrorKind::BadToken => write!(f, "the token {subject} cannot be used"),
+            ErrorKind::TokenTwice => write!(f, "the token of {subject} is also another's"),
             ErrorKind::BadOrigin => write!(f, "`{subject}` is neither an origin nor a host"),
             ErrorKind::Io => f.write_str("the operating system reported an error"),
         }

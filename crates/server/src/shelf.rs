@@ -7,8 +7,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use repertoire::registry::Publication;
-use repertoire::{Diagnostic, Entry, Registry, Snapshot};
-use repertoire_model::{Bundle, BundleFile, Digest, Document, document::frontmatter_json};
+use repertoire::{Diagnostic, Entry, ErrorKind, Registry, Snapshot};
+use repertoire_model::validate::Reporter;
+use repertoire_model::{Bundle, BundleFile, Digest, Document, Policy, RuleId, document::frontmatter_json};
 use serde_json::{Map, Value};
 
 use crate::options::{Notice, Notices};
@@ -57,9 +58,22 @@ pub(crate) enum Standing {
 struct Slot {
     /// The document of the snapshot that it was worked out for.
     document: Arc<Document>,
-    /// The digest of the bundle; none where there is none.
-    identity: Option<Digest>,
+    /// What else it was worked out of; none where it is to be worked out again whenever somebody asks.
+    inputs: Option<Inputs>,
     standing: Standing,
+}
+
+/// What a standing depends on beside the document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Inputs {
+    /// The digest of the files.
+    digest: Digest,
+    /// What was left out of them, and why.
+    left_out: Vec<Diagnostic>,
+    /// Where the skill lies; its directory should have its name.
+    path: String,
+    /// The number of the snapshot, where it matters which other skills there are.
+    snapshot: Option<u64>,
 }
 
 /// The published view.
@@ -88,30 +102,48 @@ impl Shelf {
     pub(crate) async fn current(&self, entry: &Entry) -> (Standing, Renewal) {
         if let Some(slot) = self.slot(entry)
             && is_for(&slot, entry)
-            && slot.identity.is_some()
-            && slot.identity == self.registry.digest(entry).await.ok()
+            && let Some(inputs) = &slot.inputs
+            && self.are_inputs(entry, inputs).await
         {
             return (slot.standing, Renewal::Same);
         }
         self.renewed(entry).await
     }
 
+    /// Returns whether `inputs` are what the skill would be worked out of now.
+    async fn are_inputs(&self, entry: &Entry, inputs: &Inputs) -> bool {
+        let Inputs { digest, left_out, path, snapshot } = inputs;
+        *snapshot == self.snapshot_for(entry)
+            && *path == *entry.path
+            && self.registry.digest(entry).await.is_ok_and(|now| now == *digest)
+            && self.registry.files(entry).await.is_ok_and(|now| now.problems == *left_out)
+    }
+
+    /// Returns the number of the snapshot, if it matters to the skill which others there are.
+    fn snapshot_for(&self, entry: &Entry) -> Option<u64> {
+        let is_alone = entry.document.manifest.requires.is_empty();
+        (!is_alone).then(|| self.registry.snapshot().number())
+    }
+
     /// Works the skill out anew, and returns it with whether clients may have been told otherwise.
     pub(crate) async fn renewed(&self, entry: &Entry) -> (Standing, Renewal) {
-        let (identity, standing) = match self.registry.publication(entry).await {
-            Ok(publication) => {
-                let identity =
-                    Some(publication.bundle.digest()).filter(|_| !publication.bundle.files().is_empty());
-                (identity, standing(entry, publication))
-            }
-            Err(_) => (None, Standing::Withheld(Arc::new(Withheld { reasons: Vec::new() }))),
-        };
-        let slot = Slot { document: Arc::clone(&entry.document), identity, standing: standing.clone() };
+        let snapshot = self.snapshot_for(entry);
+        let publication = self.registry.publication(entry).await;
+        let inputs = publication.as_ref().ok().map(|publication| Inputs {
+            digest: publication.bundle.digest(),
+            left_out: publication.left_out.clone(),
+            path: entry.path.to_string(),
+            snapshot,
+        });
+        let standing = standing(entry, publication, self.registry.policy());
+        // What could not be read may be readable the next time, though nothing looks different.
+        let inputs = inputs.filter(|_| !is_unreadable(&standing));
+        let slot = Slot { document: Arc::clone(&entry.document), inputs, standing: standing.clone() };
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let before = slots.insert(entry.qualified_name(), slot);
         drop(slots);
         let renewal = match &before {
-            Some(before) if before.identity == identity => Renewal::Same,
+            Some(before) if is_same(&before.standing, &standing) => Renewal::Same,
             // Where the snapshot has another document, those who follow the library know.
             Some(before) if is_for(before, entry) => Renewal::Changed,
             Some(_) | None => Renewal::New,
@@ -157,20 +189,83 @@ fn is_for(slot: &Slot, entry: &Entry) -> bool {
     Arc::ptr_eq(&slot.document, &entry.document)
 }
 
-fn standing(entry: &Entry, publication: Publication) -> Standing {
-    let Publication { document, text, bundle, mut objections } = publication;
-    // One that was renamed meanwhile is another skill; the next snapshot will have it.
-    let frontmatter = frontmatter_json(&text).filter(|_| document.name == *entry.name());
-    match frontmatter {
-        Some(frontmatter) if objections.is_empty() => {
-            let described = frontmatter.get("description").and_then(Value::as_str);
-            let description = described.map_or_else(|| document.description.to_string(), str::to_owned);
-            let name = document.name.to_string();
-            Standing::Published(Arc::new(PublishedSkill { name, description, frontmatter, bundle }))
+/// Returns whether clients are told the same.
+fn is_same(before: &Standing, now: &Standing) -> bool {
+    match (before, now) {
+        (Standing::Published(before), Standing::Published(now)) => before.bundle == now.bundle,
+        (Standing::Withheld(before), Standing::Withheld(now)) => before.reasons == now.reasons,
+        _ => false,
+    }
+}
+
+/// Returns whether the skill, or what is in force of it, is not what its files hold.
+fn is_unreadable(standing: &Standing) -> bool {
+    match standing {
+        Standing::Published(_) => false,
+        Standing::Withheld(withheld) => {
+            let mut reasons = withheld.reasons.iter();
+            withheld.reasons.is_empty() || reasons.any(|reason| reason.rule == RuleId::FileUnreadable)
         }
-        _ => {
-            objections.truncate(MAX_REASONS);
-            Standing::Withheld(Arc::new(Withheld { reasons: objections }))
+    }
+}
+
+/// Returns what becomes of a skill of which `publication` was found out.
+fn standing(entry: &Entry, publication: Result<Publication, repertoire::Error>, policy: &Policy) -> Standing {
+    let withheld = |mut reasons: Vec<Diagnostic>| {
+        // What makes it be worked out again must not be cut off.
+        reasons.sort_by_key(|reason| reason.rule != RuleId::FileUnreadable);
+        reasons.truncate(MAX_REASONS);
+        Standing::Withheld(Arc::new(Withheld { reasons }))
+    };
+    let Publication { document, text, bundle, objections, .. } = match publication {
+        Ok(publication) => publication,
+        Err(error) if error.kind() == ErrorKind::SkillNotFound => return withheld(Vec::new()),
+        Err(_) => return withheld(unreadable("the skill cannot be read", policy)),
+    };
+    if !objections.is_empty() {
+        return withheld(objections);
+    }
+    if document.name != *entry.name() {
+        // It is another skill; the next snapshot will have it.
+        return withheld(unreadable("the skill has another name by now", policy));
+    }
+    let Some(frontmatter) = frontmatter_json(&text) else {
+        return withheld(unreadable("the frontmatter cannot be read", policy));
+    };
+    let described = frontmatter.get("description").and_then(Value::as_str);
+    let description = described.map_or_else(|| document.description.to_string(), str::to_owned);
+    let name = document.name.to_string();
+    Standing::Published(Arc::new(PublishedSkill { name, description, frontmatter, bundle }))
+}
+
+fn unreadable(why: &str, policy: &Policy) -> Vec<Diagnostic> {
+    let mut reporter = Reporter::new(policy);
+    reporter.report(RuleId::FileUnreadable, why).help("see that whoever serves it may read its files");
+    reporter.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use repertoire::{MemoryProvider, SkillDefinition};
+
+    #[test]
+    fn only_what_is_gone_is_withheld_without_a_reason() {
+        let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
+        let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
+        let registry = Registry::builder().provider(provider).open_blocking().unwrap();
+        let snapshot = registry.snapshot();
+        let entry = &snapshot.entries()[0];
+        let check = |kind: ErrorKind, expect: &[RuleId]| {
+            let standing = standing(entry, Err(repertoire::Error::new(kind)), registry.policy());
+            let Standing::Withheld(withheld) = &standing else { panic!("{kind:?}") };
+            let rules: Vec<RuleId> = withheld.reasons.iter().map(|reason| reason.rule).collect();
+            assert_eq!(rules, expect, "{kind:?}");
+            assert!(is_unreadable(&standing), "it is looked at again");
+        };
+        check(ErrorKind::SkillNotFound, &[]);
+        for kind in [ErrorKind::Io, ErrorKind::Forbidden, ErrorKind::FileNotFound] {
+            check(kind, &[RuleId::FileUnreadable]);
         }
     }
 }

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::time::{Duration, Instant};
 
 use repertoire_server::ErrorKind;
-use repertoire_server::http::{HttpOptions, Limits};
+use repertoire_server::http::{HttpOptions, Limits, Token};
 use serde_json::json;
 
 use crate::world::{Http, MODERN, World, event, watched, with_meta};
@@ -260,4 +260,118 @@ fn changes_are_told_over_streams() {
     event(&modern, |message| message["id"] == 9);
     http.end();
     assert!(started.elapsed() < Duration::from_secs(9), "idle streams are not waited for");
+}
+
+#[test]
+fn no_header_makes_a_conversation_that_is_not_counted() {
+    let world = World::new();
+    let limits = Limits { sessions: 2, ..Limits::default() };
+    let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
+    let initialize = |version: &str| {
+        let client = json!({"name": "test", "version": "1"});
+        let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client});
+        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string()
+    };
+    let post = |more: &[(&str, &str)], body: &str| {
+        let headers: Vec<(&str, &str)> = JSON.iter().chain(more).copied().collect();
+        http.ask("POST", "/mcp", &headers, body)
+    };
+    // A version without a handshake has none, wherever it is named.
+    for (more, version) in [
+        (&[("MCP-Protocol-Version", MODERN)][..], "2025-11-25"),
+        (&[("MCP-Protocol-Version", MODERN)], MODERN),
+        (&[], MODERN),
+    ] {
+        let (status, answer) = post(more, &initialize(version));
+        assert!(status == 404 && answer.contains("-32601"), "{answer}");
+        assert!(!answer.contains("mcp-session-id"), "{answer}");
+    }
+    // However many come at once, there is room for two.
+    let statuses: Vec<u16> = std::thread::scope(|scope| {
+        let ask = || post(&[], &initialize("2025-11-25")).0;
+        let asking: Vec<_> = (0..16).map(|_| scope.spawn(ask)).collect();
+        asking.into_iter().map(|asked| asked.join().unwrap()).collect()
+    });
+    assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 2, "{statuses:?}");
+    assert_eq!(statuses.iter().filter(|status| **status == 503).count(), 14, "{statuses:?}");
+    assert_eq!(post(&[("Mcp-Session-Id", "\u{fc}")], &initialize("2025-11-25")).0, 503);
+}
+
+#[test]
+fn streams_that_wait_take_no_room_from_calls() {
+    let world = World::new();
+    let limits = Limits { streams: 1, ..Limits::default() };
+    let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
+    let client = json!({"name": "test", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string();
+    let (_, answer) = http.ask("POST", "/mcp", &JSON, &initialize);
+    let session = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().trim();
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
+    let headers = [JSON[0], JSON[1], ("Mcp-Session-Id", session)];
+    assert_eq!(http.ask("POST", "/mcp", &headers, &initialized).0, 202);
+    let mut waiting = http.connect();
+    let get = format!(
+        "GET /mcp HTTP/1.1\r\nHost: {}\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\n\r\n",
+        http.address
+    );
+    waiting.write_all(get.as_bytes()).unwrap();
+    let mut start = [0; 12];
+    waiting.read_exact(&mut start).unwrap();
+    assert_eq!(&start, b"HTTP/1.1 200");
+    let stream = [("Accept", "text/event-stream"), ("Mcp-Session-Id", session)];
+    assert_eq!(http.ask("GET", "/mcp", &stream, "").0, 503, "there is room for one");
+    let params = json!({"name": "load_skill", "arguments": {"name": "alpha"}});
+    let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}).to_string();
+    let (status, answer) = http.ask("POST", "/mcp", &headers, &call);
+    assert!(status == 200 && answer.contains("Do alpha."), "{answer}");
+    assert_eq!(http.ask("POST", "/mcp", &JSON, &initialize).0, 200);
+}
+
+#[test]
+fn a_token_belongs_to_one_agent() {
+    let world = World::new();
+    let token = |agent: Option<&str>| Token::new("0123456789abcdef", agent.map(str::to_owned), "").unwrap();
+    let tokens = vec![token(None), token(Some("narrow"))];
+    let options = HttpOptions { tokens, ..HttpOptions::default() };
+    let error = world.server().bind_http(options).err().unwrap();
+    assert_eq!((error.kind(), error.subject()), (ErrorKind::TokenTwice, Some("narrow")));
+}
+
+#[test]
+fn whoever_does_not_read_is_disconnected() {
+    let world = World::new();
+    world.write("alpha/assets/big.txt", "x".repeat(12 * 1024 * 1024));
+    let limits = Limits { connections: 1, write_time: Duration::from_millis(200), ..Limits::default() };
+    let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
+    let mut deaf = http.connect();
+    let path = "/.well-known/agent-skills/alpha/assets/big.txt";
+    deaf.write_all(format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", http.address).as_bytes()).unwrap();
+    let mut start = [0; 12];
+    deaf.read_exact(&mut start).unwrap();
+    assert_eq!(&start, b"HTTP/1.1 200");
+    let is_served = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        http.get("/healthz").0 == 200
+    });
+    assert!(is_served, "its place is given back");
+}
+
+#[test]
+fn a_stopped_server_finishes_what_is_being_fetched() {
+    let world = World::new();
+    world.write("alpha/assets/big.txt", "x".repeat(12 * 1024 * 1024));
+    let http = Http::start(&world.server(), HttpOptions::default());
+    let mut slow = http.connect();
+    let path = "/.well-known/agent-skills/alpha/assets/big.txt";
+    slow.write_all(format!("GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", http.address).as_bytes()).unwrap();
+    let mut answer = vec![0; 12];
+    slow.read_exact(&mut answer).unwrap();
+    http.stop.stop();
+    // Longer than connections may take to close that nobody waits for.
+    std::thread::sleep(Duration::from_millis(2_500));
+    slow.read_to_end(&mut answer).unwrap();
+    let start = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
+    assert_eq!(answer.len() - start, 12 * 1024 * 1024);
+    assert!(String::from_utf8_lossy(&answer[..start]).contains("content-length: 12582912"));
 }

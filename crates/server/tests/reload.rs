@@ -1,5 +1,6 @@
 //! Changes while clients are connected.
 
+use repertoire_server::{ServerOptions, Switch};
 use serde_json::{Value, json};
 
 use crate::world::{Client, World, watched, with_meta};
@@ -121,4 +122,41 @@ async fn a_skill_that_breaks_is_not_served_and_one_that_goes_is_gone() {
     assert_eq!(client.request("skills/get", uri).await["error"]["code"], -32602);
     let listed = client.request("skills/list", json!({})).await;
     assert_eq!(listed["result"]["skills"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_told_of_lists_that_are_not_offered() {
+    let world = World::new();
+    let server = world.server_with(ServerOptions {
+        tools: Switch::Off,
+        extension: Switch::Off,
+        ..ServerOptions::default()
+    });
+    let mut client = Client::start(&server, None);
+    let wanted = json!({"promptsListChanged": true, "toolsListChanged": true, "resourcesListChanged": true});
+    let params = with_meta(json!({"notifications": wanted}));
+    client
+        .send(&json!({"jsonrpc": "2.0", "id": 77, "method": "subscriptions/listen", "params": params}))
+        .await;
+    let acknowledged = client.receive().await;
+    assert_eq!(acknowledged["params"]["notifications"], json!({"promptsListChanged": true}));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_is_ready_twice_is_told_once() {
+    let world = World::new();
+    let server = world.server();
+    let _watcher = watched(&server);
+    let mut client = Client::start(&server, None);
+    client.initialize("2025-11-25").await;
+    for _ in 0..5 {
+        client.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
+    }
+    client.request("tools/list", json!({})).await;
+    world.skill("beta", "", "# Beta\n\nDo beta, and do it twice.\n");
+    client.notification(RESOURCES).await;
+    for _ in 0..5 {
+        client.request("tools/list", json!({})).await;
+    }
+    assert!(client.others().is_empty(), "{:?}", client.others());
 }

@@ -1,5 +1,7 @@
 //! The Skills extension.
 
+use repertoire_model::{Policy, RuleId, Severity};
+use repertoire_server::ServerOptions;
 use serde_json::{Value, json};
 
 use crate::world::{Client, World};
@@ -180,4 +182,54 @@ async fn what_is_not_there_is_told_by_code() {
     }
     assert_eq!(client.modern("skills/get", json!({})).await["error"]["code"], -32602);
     assert_eq!(client.modern("resources/read", json!({})).await["error"]["code"], -32602);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_skill_is_served_as_soon_as_it_may_be_and_no_longer() {
+    let world = World::new();
+    let mut client = Client::start(&world.server(), None);
+    client.initialize("2025-11-25").await;
+    let uri = json!({"uri": "skill://beta/SKILL.md"});
+    let is_served = async |client: &mut Client| {
+        client.request("skills/get", uri.clone()).await["result"]["skill"].is_object()
+    };
+    assert!(is_served(&mut client).await);
+    // A link is no file, so it changes no digest.
+    let link = world.path("beta/link.md");
+    std::os::unix::fs::symlink(world.path("alpha/SKILL.md"), &link).unwrap();
+    assert!(!is_served(&mut client).await);
+    assert!(!is_served(&mut client).await);
+    assert_eq!(*world.notices.lock().unwrap(), ["beta: file-symlink"], "once");
+    std::fs::remove_file(&link).unwrap();
+    assert!(is_served(&mut client).await);
+    // Neither does another skill.
+    world.skill("gamma", "requires: [delta]\n", "# Gamma\n");
+    world.skill("delta", "", "# Delta\n");
+    let uri = json!({"uri": "skill://gamma/SKILL.md"});
+    let is_served = async |client: &mut Client| {
+        client.request("skills/get", uri.clone()).await["result"]["skill"].is_object()
+    };
+    let mut outcomes = vec![is_served(&mut client).await];
+    for requires in ["requires: [gamma]\n", ""] {
+        world.skill("delta", requires, "# Delta\n");
+        outcomes.push(is_served(&mut client).await);
+    }
+    assert_eq!(outcomes, [true, false, true], "{:?}", world.notices.lock().unwrap());
+}
+
+#[tokio::test]
+async fn no_choice_of_ones_own_publishes_what_strict_clients_drop() {
+    let world = World::new();
+    world.skill("float", "metadata:\n  version: 1.0\n", "# Float\n");
+    let mut policy = Policy::default();
+    policy.rule_severities.insert(RuleId::MetadataValues, None);
+    policy.rule_severities.insert(RuleId::BodyEmpty, Some(Severity::Error));
+    world.skill("hollow", "", "");
+    let server = world.server_under(ServerOptions::default(), Vec::new(), policy);
+    let mut client = Client::start(&server, None);
+    client.initialize("2025-11-25").await;
+    let listed = client.request("skills/list", json!({})).await;
+    let uris: Vec<&Value> =
+        listed["result"]["skills"].as_array().unwrap().iter().map(|skill| &skill["uri"]).collect();
+    assert_eq!(uris, ["skill://alpha/SKILL.md", "skill://beta/SKILL.md"]);
 }

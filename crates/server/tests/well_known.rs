@@ -84,3 +84,39 @@ fn heads_and_tags() {
     assert_eq!(http.ask("GET", path, &[("If-None-Match", tag)], "").0, 304);
     assert_eq!(http.ask("POST", path, &[], "").0, 405);
 }
+
+#[test]
+fn no_file_of_a_skill_is_a_page_of_the_server() {
+    let world = World::new();
+    world.write("alpha/assets/page.html", "<script>fetch('/mcp')</script>");
+    world.write("alpha/assets/image.svg", "<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>");
+    let http = Http::start(&world.server(), HttpOptions::default());
+    for path in [
+        "agent-skills/index.json",
+        "skills/index.json",
+        "agent-skills/alpha.tar.gz",
+        "agent-skills/alpha/SKILL.md",
+        "skills/alpha/assets/page.html",
+        "agent-skills/alpha/assets/image.svg",
+        "agent-skills/nope/SKILL.md",
+    ] {
+        let (status, answer) = http.get(&format!("/.well-known/{path}"));
+        let (head, _) = answer.split_once("\r\n\r\n").unwrap();
+        for header in [
+            "content-security-policy: sandbox; default-src 'none'",
+            "x-content-type-options: nosniff",
+            "cross-origin-resource-policy: same-origin",
+        ] {
+            assert!(head.contains(header), "{path}: {head}");
+        }
+        let is_file = status == 200 && !path.ends_with(".json");
+        assert_eq!(head.contains("content-disposition: attachment"), is_file, "{path}: {head}");
+        if path.contains("assets/") {
+            assert!(head.contains("content-type: text/plain"), "{path}: {head}");
+        }
+    }
+    for (site, expect) in [("cross-site", 403), ("same-site", 403), ("same-origin", 200), ("none", 200)] {
+        let path = "/.well-known/agent-skills/alpha/assets/page.html";
+        assert_eq!(http.ask("GET", path, &[("Sec-Fetch-Site", site)], "").0, expect, "{site}");
+    }
+}

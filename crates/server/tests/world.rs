@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use repertoire::{Agent, FsOptions, FsProvider, Registry, ReloadOptions, Watcher};
+use repertoire_model::Policy;
 use repertoire_server::http::HttpOptions;
 use repertoire_server::{Notice, Notices, Server, ServerOptions, Stop};
 use serde_json::{Value, json};
@@ -70,6 +71,10 @@ impl World {
     }
 
     pub fn server_for(&self, options: ServerOptions, agents: Vec<Agent>) -> Server {
+        self.server_under(options, agents, Policy::default())
+    }
+
+    pub fn server_under(&self, options: ServerOptions, agents: Vec<Agent>, policy: Policy) -> Server {
         let notices = Arc::clone(&self.notices);
         let options = ServerOptions {
             version: "0.0.0".to_owned(),
@@ -82,9 +87,13 @@ impl World {
             ..options
         };
         fs::create_dir_all(self.root().join("skills")).unwrap();
-        let provider = FsProvider::new(FsOptions::new("project:skills", self.root().join("skills")));
+        let provider = FsProvider::new(FsOptions {
+            policy: policy.clone(),
+            ..FsOptions::new("project:skills", self.root().join("skills"))
+        });
         let mut builder = Registry::builder()
             .provider(Arc::new(provider))
+            .policy(policy)
             .session_options(options.session_options(repertoire::SessionOptions::default()));
         for agent in agents {
             builder = builder.agent(agent);

@@ -5,9 +5,10 @@ mod notices;
 mod tokens;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
-use repertoire::Registry;
+use repertoire::{Registry, Watcher};
 use repertoire_server::http::{HttpOptions, Limits, Token};
 use repertoire_server::{Notices, ResultForm, Server, ServerOptions, Stop, Switch};
 
@@ -63,7 +64,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Ex
     let options = options(context, args);
     let registry = open(context, args, &options, http.as_ref())?;
     // Answers need not wait until everything is watched.
-    let _watcher = context.follow(&registry);
+    let _watcher = follow(context, &registry);
     let server = Server::new(registry, options);
     let stop = Stop::new();
     let interrupted = stop.clone();
@@ -80,6 +81,21 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Ex
         }
     }
     Ok(Exit::Success)
+}
+
+/// Follows the library, and says where that cannot be done as configured.
+fn follow(context: &Context, registry: &Registry) -> Option<Arc<Watcher>> {
+    match registry.watch(context.settings.reload()) {
+        Ok(watcher) => {
+            let watcher = Arc::new(watcher);
+            notices::tell_of_limits(&watcher);
+            Some(watcher)
+        }
+        Err(error) => {
+            notices::say(&format!("the library is not followed, skills are looked for on use: {error}"));
+            None
+        }
+    }
 }
 
 fn open(

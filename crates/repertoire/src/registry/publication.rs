@@ -19,8 +19,10 @@ pub struct Publication {
     pub document: Document,
     /// The whole of its `SKILL.md`; one of the files of the bundle.
     pub text: String,
-    /// Its files; none where there are too many or too large ones.
+    /// Its files; none where there are too many or too large ones, or one cannot be read.
     pub bundle: Bundle,
+    /// What was left out of its files, and why.
+    pub left_out: Vec<Diagnostic>,
     /// What keeps it from being served; empty for a skill that strict clients accept.
     pub objections: Vec<Diagnostic>,
 }
@@ -29,16 +31,16 @@ impl Registry {
     /// Returns the skill as clients of a served library see it, and what keeps it from being served.
     ///
     /// Text and bundle belong together: the digest of the `SKILL.md` in the bundle is that of the text. The rules are those of
-    /// `rep check --publish`.
+    /// `rep check --publish`. Fails with [`ErrorKind::SkillNotFound`] where the skill is gone.
     pub async fn publication(&self, entry: &Entry) -> Result<Publication, Error> {
         let policy = self.policy().clone().for_publishing();
         let mut attempt = 1;
         loop {
             let opened = self.open_skill(entry).await?;
-            let bundle = match self.bundle(entry).await {
-                Ok(bundle) => Some(bundle),
-                Err(error) if error.kind() == ErrorKind::TooLarge => None,
-                Err(error) => return Err(error),
+            let (bundle, failure) = match self.bundle(entry).await {
+                Ok(bundle) => (Some(bundle), None),
+                Err(error) if error.kind() == ErrorKind::SkillNotFound => return Err(error),
+                Err(error) => (None, Some(error)),
             };
             let manifest = Digest::of(opened.skill.text.as_bytes());
             let is_whole = |bundle: &Bundle| {
@@ -50,12 +52,19 @@ impl Registry {
                 let mut objections = self.objections(entry, &opened, &policy);
                 if !is_settled {
                     objections.extend(unsettled(&policy));
-                } else if bundle.is_none() && objections.is_empty() {
-                    objections.extend(too_large(&policy));
                 }
-                let OpenedSkill { skill, .. } = opened;
+                match failure {
+                    Some(error) if error.kind() != ErrorKind::TooLarge => {
+                        objections.extend(unreadable(&error, &policy));
+                    }
+                    // The rules have told of it where they know the number.
+                    Some(_) if objections.is_empty() => objections.extend(too_large(&policy)),
+                    _ => {}
+                }
+                let OpenedSkill { skill, files, .. } = opened;
                 let bundle = bundle.unwrap_or_else(|| Bundle::new(Vec::new()));
-                return Ok(Publication { document: skill.document, text: skill.text, bundle, objections });
+                let (document, text, left_out) = (skill.document, skill.text, files.problems);
+                return Ok(Publication { document, text, bundle, left_out, objections });
             }
             attempt += 1;
         }
@@ -108,6 +117,16 @@ fn unsettled(policy: &Policy) -> Vec<Diagnostic> {
             "SKILL.md is not what is in force; it is broken or keeps changing".to_owned(),
         )
         .help("mend it, or wait until it is written");
+    reporter.finish()
+}
+
+fn unreadable(error: &Error, policy: &Policy) -> Vec<Diagnostic> {
+    let mut reporter = Reporter::new(policy);
+    // Whoever is served need not know where the skill lies.
+    let file = error.subject().unwrap_or("one of them");
+    reporter
+        .report(RuleId::FileUnreadable, format!("not all files of the skill can be read: {file}"))
+        .help("see that whoever serves it may read them");
     reporter.finish()
 }
 

@@ -200,6 +200,11 @@ impl Snapshot {
         groups.filter_map(move |group| holder(group, &is_seen))
     }
 
+    /// Returns the skill that holds `name` for whoever sees what `is_seen` picks.
+    pub fn held_as(&self, name: &str, is_seen: impl Fn(&Entry) -> bool) -> Option<&Entry> {
+        holder(self.named(name), is_seen)
+    }
+
     /// Returns what is wrong with the sources themselves.
     pub fn problems(&self) -> &[Problem] {
         &self.problems

@@ -157,7 +157,7 @@ impl Session {
 
     /// Returns what the model calls the skill by: its name, or `source:name` where another one holds that for it.
     pub(crate) fn address(&self, entry: &FoundSkill) -> String {
-        match holder(entry.snapshot.named(entry.name().as_str()), |entry| self.sees(entry)) {
+        match entry.snapshot.held_as(entry.name().as_str(), |entry| self.sees(entry)) {
             Some(holder) if std::ptr::eq(holder, &**entry) => entry.name().to_string(),
             _ => entry.qualified_name(),
         }

@@ -32,6 +32,13 @@ impl Token {
     }
 }
 
+/// Returns the position of a token that an earlier one is the same as: nobody could tell whose requests are whose.
+pub(super) fn repeated(tokens: &[Token]) -> Option<usize> {
+    let is_repeated =
+        |index: &usize| tokens[..*index].iter().any(|other| other.digest == tokens[*index].digest);
+    (0..tokens.len()).find(is_repeated)
+}
+
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Token").field("agent", &self.agent).finish_non_exhaustive()

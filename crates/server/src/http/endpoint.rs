@@ -6,10 +6,11 @@ use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use rmcp::model::{ErrorCode, ErrorData, ProtocolVersion};
+use rmcp::model::{ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use super::limits::{busy_answer, refuse};
@@ -17,12 +18,53 @@ use super::options::Limits;
 use crate::audience::Audience;
 use crate::mcp::{Decoded, Handler, decode};
 
+/// What a request asks for, as far as it matters how much of it there is. Its body says so: headers may say anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// A handshake, which begins a conversation.
+    Handshake,
+    /// A handshake in a version that has none.
+    HandshakeOfToday,
+    /// A stream that lasts until there is something to tell, and longer.
+    ToBeTold,
+    /// Anything else.
+    Answer,
+}
+
+impl Asked {
+    /// Returns what a request with this body asks for.
+    pub(super) fn of(parts: &Parts, body: &[u8]) -> Self {
+        if parts.method == Method::GET {
+            return Self::ToBeTold;
+        }
+        if parts.method != Method::POST {
+            return Self::Answer;
+        }
+        let Decoded::Message(message) = decode(body) else { return Self::Answer };
+        let JsonRpcMessage::Request(request) = *message else { return Self::Answer };
+        let is_of_today = match &request.request {
+            ClientRequest::InitializeRequest(handshake) => {
+                handshake.params.protocol_version == ProtocolVersion::V_2026_07_28
+            }
+            _ => false,
+        };
+        match request.request.method() {
+            "initialize" if is_of_today || is_modern(&parts.headers) => Self::HandshakeOfToday,
+            "initialize" => Self::Handshake,
+            "subscriptions/listen" => Self::ToBeTold,
+            _ => Self::Answer,
+        }
+    }
+}
+
 /// MCP for one principal. Conversations of one are out of reach of all others.
 pub(super) struct Endpoint {
     pub(super) audience: Arc<Audience>,
     service: StreamableHttpService<Handler, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
     max_sessions: usize,
+    /// Held while a conversation is begun, so that no two take the last place.
+    beginning: Mutex<()>,
 }
 
 impl Endpoint {
@@ -48,21 +90,23 @@ impl Endpoint {
         let (served, closing) = (Arc::clone(&audience), closing.clone());
         let handler = move || Ok(Handler::new(Arc::clone(&served), &closing));
         let service = StreamableHttpService::new(handler, Arc::clone(&sessions), config);
-        Self { audience, service, sessions, max_sessions: limits.sessions }
+        Self { audience, service, sessions, max_sessions: limits.sessions, beginning: Mutex::default() }
     }
 
-    /// Answers a request whose body is `body`.
-    pub(super) async fn answer(&self, parts: Parts, body: Bytes) -> Response {
+    /// Answers a request whose body is `body` and asks for `asked`.
+    pub(super) async fn answer(&self, parts: Parts, body: Bytes, asked: Asked) -> Response {
         let (is_post, is_delete) = (parts.method == Method::POST, parts.method == Method::DELETE);
-        if is_post
-            && may_begin_session(&parts.headers)
-            && self.sessions.sessions.read().await.len() >= self.max_sessions
-        {
-            return busy_answer("there are too many conversations");
-        }
-        if is_post && is_handshake_of_today(&parts.headers) {
-            return no_handshake(&body);
-        }
+        let _beginning = match asked {
+            Asked::HandshakeOfToday => return no_handshake(&body),
+            Asked::Handshake => {
+                let beginning = self.beginning.lock().await;
+                if self.sessions.sessions.read().await.len() >= self.max_sessions {
+                    return busy_answer("there are too many conversations");
+                }
+                Some(beginning)
+            }
+            Asked::ToBeTold | Asked::Answer => None,
+        };
         let is_json = is_json(&parts.headers);
         let request = Request::from_parts(parts, Body::from(body.clone()));
         let response = self.service.handle(request).await.into_response();
@@ -94,11 +138,6 @@ fn no_message(body: &[u8]) -> Option<Response> {
     }
 }
 
-/// Returns whether a request says both that it is a handshake and that its version has none.
-fn is_handshake_of_today(headers: &HeaderMap) -> bool {
-    is_modern(headers) && headers.get("mcp-method").is_some_and(|method| method == "initialize")
-}
-
 /// Returns the answer to a handshake in a version that has none.
 fn no_handshake(body: &[u8]) -> Response {
     let message = serde_json::from_slice::<Value>(body).unwrap_or_default();
@@ -106,11 +145,6 @@ fn no_handshake(body: &[u8]) -> Response {
     let error = ErrorData::new(ErrorCode::METHOD_NOT_FOUND, reason, None);
     let answer = json!({"jsonrpc": "2.0", "id": message.get("id"), "error": error});
     (StatusCode::NOT_FOUND, [(header::CONTENT_TYPE, "application/json")], answer.to_string()).into_response()
-}
-
-/// Returns whether a request may begin a conversation: it belongs to none, and does not say that it needs none.
-fn may_begin_session(headers: &HeaderMap) -> bool {
-    !is_modern(headers) && !headers.contains_key("mcp-session-id")
 }
 
 fn is_modern(headers: &HeaderMap) -> bool {

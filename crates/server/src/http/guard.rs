@@ -1,6 +1,6 @@
 //! Whether a request was meant for this server: a page elsewhere must not use its visitor's browser to get at the skills.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 
@@ -9,6 +9,9 @@ use crate::{Error, ErrorKind};
 
 /// The names that a machine calls itself by.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
+
+/// Says where the page is from that made a browser ask; other clients do not send it.
+const FETCH_SITE: &str = "sec-fetch-site";
 
 /// What requests are held against.
 #[derive(Debug)]
@@ -27,7 +30,8 @@ impl Guard {
     pub(super) fn new(options: &HttpOptions, bound: SocketAddr) -> Result<Self, Error> {
         let is_local = bound.ip().is_loopback();
         let lower = |text: &String| text.trim().to_ascii_lowercase();
-        let mut hosts: Vec<String> = options.allowed_hosts.iter().map(lower).collect();
+        let mut hosts: Vec<String> =
+            options.allowed_hosts.iter().map(|host| in_brackets(lower(host))).collect();
         let mut origins: Vec<String> = options.allowed_origins.iter().map(lower).collect();
         let bad = |text: &str| Error::new(ErrorKind::BadOrigin).about(text);
         if let Some(host) = hosts.iter().find(|host| !is_authority(host)) {
@@ -44,7 +48,10 @@ impl Guard {
         // Behind an address that others reach a token is asked for, which no page can know.
         let is_any = !is_local && hosts.is_empty();
         hosts.extend(own);
-        hosts.push(bound.ip().to_string());
+        hosts.push(match bound.ip() {
+            IpAddr::V4(address) => address.to_string(),
+            IpAddr::V6(address) => format!("[{address}]"),
+        });
         Ok(Self { hosts: (!is_any).then_some(hosts), origins })
     }
 
@@ -62,9 +69,12 @@ impl Guard {
             return Err((StatusCode::FORBIDDEN, "this Host is not allowed; --allow-host allows it"));
         }
         match headers.get(header::ORIGIN) {
-            None => Ok(()),
             Some(_) if self.allowed_origin(headers).is_some() => Ok(()),
             Some(_) => Err((StatusCode::FORBIDDEN, "this Origin is not allowed; --allow-origin allows it")),
+            None if is_of_another_site(headers) => {
+                Err((StatusCode::FORBIDDEN, "pages of other sites may not ask; --allow-origin allows them"))
+            }
+            None => Ok(()),
         }
     }
 
@@ -92,6 +102,19 @@ impl Guard {
             _ => host,
         };
         hosts.iter().any(|allowed| allowed == host || allowed == name)
+    }
+}
+
+/// Returns whether a browser says that a page elsewhere made it ask: images, frames and links come without an origin.
+fn is_of_another_site(headers: &HeaderMap) -> bool {
+    headers.get_all(FETCH_SITE).iter().any(|site| site != "same-origin" && site != "none")
+}
+
+/// Returns `host` as it stands in a `Host`, where an IPv6 address has brackets.
+fn in_brackets(host: String) -> String {
+    match host.parse::<Ipv6Addr>() {
+        Ok(address) => format!("[{address}]"),
+        Err(_) => host,
     }
 }
 
@@ -165,6 +188,39 @@ mod tests {
         let some = guard("0.0.0.0:80", &["skills.example.com"], &[]);
         assert_eq!(status(&some, Some("skills.example.com"), None), 200);
         assert_eq!(status(&some, Some("other.example.com"), None), 403);
+    }
+
+    #[test]
+    fn pages_elsewhere_may_not_ask_even_without_an_origin() {
+        let guard = guard("127.0.0.1:7437", &[], &["https://b.test"]);
+        let status = |site: &str, origin: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, HeaderValue::from_static("localhost:7437"));
+            headers.insert(FETCH_SITE, site.parse().unwrap());
+            headers.extend(origin.map(|origin| (header::ORIGIN, origin.parse().unwrap())));
+            guard.check(&Uri::from_static("/mcp"), &headers).err().map_or(200, |(status, _)| status.as_u16())
+        };
+        for (site, origin, expect) in [
+            ("none", None, 200),
+            ("same-origin", None, 200),
+            ("same-site", None, 403),
+            ("cross-site", None, 403),
+            ("anything", None, 403),
+            ("cross-site", Some("https://b.test"), 200),
+            ("cross-site", Some("https://c.test"), 403),
+            ("same-origin", Some("https://c.test"), 403),
+        ] {
+            assert_eq!(status(site, origin), expect, "{site} {origin:?}");
+        }
+    }
+
+    #[test]
+    fn addresses_of_ipv6_stand_in_brackets() {
+        let guard = guard("[fd00::7]:80", &["FD00::8"], &[]);
+        for host in ["[fd00::7]", "[fd00::7]:80", "[fd00::8]:80"] {
+            assert_eq!(status(&guard, Some(host), None), 200, "{host}");
+        }
+        assert_eq!(status(&guard, Some("[fd00::9]"), None), 403);
     }
 
     #[test]

@@ -1,18 +1,23 @@
 //! How much is done at a time.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll, ready};
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
-use futures_util::StreamExt as _;
 use http_body_util::LengthLimitError;
+use hyper::body::{Frame, SizeHint};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::options::Limits;
 
 /// More requests than anybody can have under way.
 const BUSY: u32 = 1 << 20;
+
+/// The most bytes of an answer that are handed on at once: hyper takes as many as it is given, and then knows no more of the body.
+const PIECE_BYTES: usize = 64 * 1024;
 
 /// What is free of everything that is limited.
 #[derive(Debug)]
@@ -62,23 +67,58 @@ impl Room {
         }
     }
 
-    /// Counts `response` as a stream if it is one, for as long as it lasts, and holds `busy` as long.
-    pub(super) fn stream(&self, response: Response, busy: Option<OwnedSemaphorePermit>) -> Response {
-        let kind = response.headers().get(axum::http::header::CONTENT_TYPE);
-        let is_stream = kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"));
-        if !is_stream {
-            return response;
+    /// Returns what is held by a stream that waits for changes; none where there are too many.
+    pub(super) fn stream(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.streams).try_acquire_owned().ok()
+    }
+}
+
+/// Returns `response`, which gives `held` back when the last of it is on its way, or nobody waits for it any more.
+pub(super) fn hold(response: Response, held: impl Send + Unpin + 'static) -> Response {
+    response.map(|body| Body::new(Held { body, rest: Bytes::new(), _held: held }))
+}
+
+/// A body that holds something for as long as it lasts.
+struct Held<T> {
+    body: Body,
+    /// What was taken of the body and is not on its way yet.
+    rest: Bytes,
+    _held: T,
+}
+
+impl<T: Unpin> HttpBody for Held<T> {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        if self.rest.is_empty() {
+            let Some(frame) = ready!(Pin::new(&mut self.body).poll_frame(context)?) else {
+                return Poll::Ready(None);
+            };
+            match frame.into_data() {
+                Ok(data) => self.rest = data,
+                Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
+            }
         }
-        let Ok(permit) = Arc::clone(&self.streams).try_acquire_owned() else {
-            return busy_answer("there are too many streams");
-        };
-        response.map(|body| {
-            Body::from_stream(body.into_data_stream().map(move |chunk| {
-                // Both are given back when the stream is dropped.
-                let _ = (&permit, &busy);
-                chunk
-            }))
-        })
+        let length = self.rest.len().min(PIECE_BYTES);
+        Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(length)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.rest.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let (inner, rest) = (self.body.size_hint(), self.rest.len() as u64);
+        let mut hint = SizeHint::new();
+        if let Some(upper) = inner.upper() {
+            hint.set_upper(upper.saturating_add(rest));
+        }
+        hint.set_lower(inner.lower().saturating_add(rest));
+        hint
     }
 }
 

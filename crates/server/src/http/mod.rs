@@ -7,6 +7,7 @@ mod limits;
 mod health;
 mod endpoint;
 mod router;
+mod patience;
 mod serve;
 
 pub use access::Token;

@@ -17,11 +17,13 @@ pub struct Limits {
     pub body_time: Duration,
     /// How long a request's head may take to arrive; a connection that asks nothing is closed after as long.
     pub head_time: Duration,
+    /// How long a client may read nothing of an answer that waits for it; its connection is ended then.
+    pub write_time: Duration,
     /// The most connections at a time; more are turned away.
     pub connections: usize,
     /// The most requests that are worked on at a time; more wait.
     pub requests: usize,
-    /// The most streams of events at a time; more are turned away.
+    /// The most streams that wait for changes at a time; more are turned away.
     pub streams: usize,
     /// The most conversations of clients that shake hands, each with its own state; more are turned away.
     pub sessions: usize,
@@ -37,6 +39,7 @@ impl Default for Limits {
             body_bytes: 4 * 1024 * 1024,
             body_time: Duration::from_secs(30),
             head_time: Duration::from_secs(15),
+            write_time: Duration::from_secs(60),
             connections: 1_024,
             requests: 256,
             streams: 512,

@@ -10,10 +10,10 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{any, get};
 
 use super::access::{Token, bearer};
-use super::endpoint::Endpoint;
+use super::endpoint::{Asked, Endpoint};
 use super::guard::Guard;
 use super::health;
-use super::limits::{Room, busy_answer, refuse};
+use super::limits::{Room, busy_answer, hold, refuse};
 use crate::{Server, well_known};
 
 /// What all requests share.
@@ -94,10 +94,11 @@ async fn admit(State(app): State<Arc<App>>, mut request: Request, next: Next) ->
     next.run(request).await
 }
 
-/// Waits until a request may be worked on.
+/// Waits until a request may be worked on, which a stopped server still finishes.
 async fn take_turn(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let busy = app.room.busy();
     match app.room.request().await {
-        Some(_turn) => next.run(request).await,
+        Some(_turn) => hold(next.run(request).await, busy),
         None => busy_answer("there are too many requests"),
     }
 }
@@ -113,8 +114,17 @@ async fn mcp(State(app): State<Arc<App>>, request: Request) -> Response {
         Ok(body) => body,
         Err(response) => return response,
     };
+    let asked = Asked::of(&parts, &body);
+    // Whatever there is no room for is not begun.
+    let stream = match asked {
+        Asked::ToBeTold => match app.room.stream() {
+            Some(stream) => Some(stream),
+            None => return busy_answer("there are too many streams"),
+        },
+        _ => None,
+    };
     // Whoever is slow to ask takes nobody's turn.
     let Some(_turn) = app.room.request().await else { return busy_answer("there are too many requests") };
-    let response = endpoint.answer(parts, body).await;
-    app.room.stream(response, busy)
+    let response = endpoint.answer(parts, body, asked).await;
+    hold(response, (stream, busy))
 }

@@ -13,10 +13,12 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::access::repeated;
 use super::endpoint::Endpoint;
 use super::guard::Guard;
 use super::limits::Room;
 use super::options::HttpOptions;
+use super::patience::Patience;
 use super::router::{App, router};
 use crate::{Error, ErrorKind, Server, Stop};
 
@@ -44,11 +46,16 @@ pub struct HttpServer {
 impl Server {
     /// Takes the address that `options` name.
     ///
-    /// Fails with [`ErrorKind::TokenNeeded`] where others could reach it and there is no token.
+    /// Fails with [`ErrorKind::TokenNeeded`] where others could reach it and there is no token, and with
+    /// [`ErrorKind::TokenTwice`] where two are the same.
     pub fn bind_http(&self, options: HttpOptions) -> Result<HttpServer, Error> {
         let wanted = options.address;
         if !wanted.ip().is_loopback() && options.tokens.is_empty() {
             return Err(Error::new(ErrorKind::TokenNeeded).about(wanted.to_string()));
+        }
+        if let Some(index) = repeated(&options.tokens) {
+            let agent = options.tokens[index].agent.as_deref().unwrap_or("one that may see everything");
+            return Err(Error::new(ErrorKind::TokenTwice).about(agent));
         }
         let failed = |error| Error::new(ErrorKind::Address).about(wanted.to_string()).because(error);
         let listener = std::net::TcpListener::bind(wanted).map_err(failed)?;
@@ -132,14 +139,17 @@ struct Connections {
     builder: http1::Builder,
     router: axum::Router,
     room: Arc<Semaphore>,
+    write_time: Duration,
     stopping: CancellationToken,
 }
 
 impl Connections {
     fn new(options: &HttpOptions, router: axum::Router, stopping: CancellationToken) -> Self {
         let mut builder = http1::Builder::new();
-        builder.timer(TokioTimer::new()).header_read_timeout(options.limits.head_time).half_close(false);
-        Self { builder, router, room: Arc::new(Semaphore::new(options.limits.connections)), stopping }
+        let limits = &options.limits;
+        builder.timer(TokioTimer::new()).header_read_timeout(limits.head_time).half_close(false);
+        let room = Arc::new(Semaphore::new(limits.connections));
+        Self { builder, router, room, write_time: limits.write_time, stopping }
     }
 
     /// Takes connections until the server is stopped, and returns those that are open then.
@@ -166,7 +176,8 @@ impl Connections {
             return;
         };
         let service = TowerToHyperService::new(self.router.clone());
-        let connection = self.builder.serve_connection(TokioIo::new(stream), service);
+        let connection =
+            self.builder.serve_connection(TokioIo::new(Patience::new(stream, self.write_time)), service);
         let stopping = self.stopping.clone();
         open.spawn(async move {
             let _place = place;

@@ -1,6 +1,7 @@
 //! Requests in, results out: what rmcp calls.
 
 use std::borrow::Cow;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use rmcp::model::{
@@ -40,6 +41,8 @@ pub(crate) struct Handler {
     audience: Arc<Audience>,
     /// How often each list had changed when the last subscription was accepted.
     accepted: Mutex<Epochs>,
+    /// Whether somebody tells the connection of changes already; a client may say twice that it is ready.
+    is_told: AtomicBool,
     /// Ends with the handler: those who tell a connection of changes have no other way to know that it is over.
     ended: CancellationToken,
     _end: DropGuard,
@@ -49,7 +52,13 @@ impl Handler {
     /// Returns a handler for `audience` that ends its streams with `closing`.
     pub(crate) fn new(audience: Arc<Audience>, closing: &CancellationToken) -> Self {
         let ended = closing.child_token();
-        Self { audience, accepted: Mutex::default(), ended: ended.clone(), _end: ended.drop_guard() }
+        Self {
+            audience,
+            accepted: Mutex::default(),
+            is_told: AtomicBool::new(false),
+            ended: ended.clone(),
+            _end: ended.drop_guard(),
+        }
     }
 
     fn server_info(&self) -> Implementation {
@@ -238,6 +247,9 @@ impl ServerHandler for Handler {
         let mut accepted = requested.clone();
         // A client that follows the lists learns of changed files by them.
         accepted.resource_subscriptions = None;
+        // There are no lists of what is not offered.
+        accepted.tools_list_changed = accepted.tools_list_changed.filter(|_| self.has_tools());
+        accepted.resources_list_changed = accepted.resources_list_changed.filter(|_| self.has_extension());
         // Clients are told that they are listened to before `listen` begins; what changes between counts.
         *self.accepted.lock().unwrap_or_else(PoisonError::into_inner) = *self.audience.epochs().borrow();
         Some(accepted)
@@ -250,7 +262,12 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        if self.is_told.swap(true, Ordering::Relaxed) {
+            return;
+        }
         let (epochs, ended) = (self.audience.epochs(), self.ended.clone());
-        tokio::spawn(notify::tell_peer(context.peer, epochs, ended));
+        // What changes before the task runs counts.
+        let told = *epochs.borrow();
+        tokio::spawn(notify::tell_peer(context.peer, told, epochs, ended));
     }
 }

@@ -7,13 +7,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::audience::Epochs;
 
-/// Tells a client that shook hands, until it is gone or `ended`.
+/// Tells a client that shook hands what changed since `told`, until it is gone or `ended`.
 pub(crate) async fn tell_peer(
     peer: Peer<RoleServer>,
+    mut told: Epochs,
     mut epochs: watch::Receiver<Epochs>,
     ended: CancellationToken,
 ) {
-    let mut told = *epochs.borrow_and_update();
     loop {
         let is_over = tokio::select! {
             changed = epochs.changed() => changed.is_err(),

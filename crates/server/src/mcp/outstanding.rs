@@ -58,6 +58,12 @@ impl Outstanding {
         }
     }
 
+    /// Returns how many are not answered.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.ids().len()
+    }
+
     fn settle(&self, id: &RequestId) {
         self.ids().remove(id);
         self.settled.notify_waiters();

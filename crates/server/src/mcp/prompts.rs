@@ -1,6 +1,7 @@
 //! Skills as prompts: what people invoke by name.
 
 use repertoire::Entry;
+use repertoire_model::answer::guard::guard;
 use rmcp::ErrorData;
 use rmcp::model::{
     GetPromptRequestParams, GetPromptResult, ListPromptsResult, Prompt, PromptArgument, PromptMessage, Role,
@@ -15,6 +16,12 @@ const ARGUMENTS: &str = "arguments";
 
 /// What stands for the arguments in instructions that say where they belong.
 const PLACEHOLDER: &str = "$ARGUMENTS";
+
+/// The most bytes of the arguments of a prompt.
+const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
+
+/// The most bytes of a prompt: instructions may ask for their arguments many times.
+const MAX_PROMPT_BYTES: usize = 4 * 1024 * 1024;
 
 /// Returns the prompts of the page that begins at `cursor`.
 pub(crate) async fn list(audience: &Audience, cursor: Option<&str>) -> Result<ListPromptsResult, ErrorData> {
@@ -45,6 +52,10 @@ pub(crate) async fn get(
         Some(Value::String(text)) => text.trim(),
         Some(_) => return Err(ErrorData::invalid_params("`arguments` is a string", None)),
     };
+    if arguments.len() > MAX_ARGUMENT_BYTES {
+        let reason = format!("`arguments` has more than {MAX_ARGUMENT_BYTES} bytes");
+        return Err(ErrorData::invalid_params(reason, None));
+    }
     let _turn = audience.calls.acquire().await;
     let snapshot = audience.shared.registry.newest().await;
     let found = audience.invocable(&snapshot).find(|entry| entry.name().as_str() == request.name);
@@ -53,14 +64,25 @@ pub(crate) async fn get(
         ErrorData::invalid_params(format!("there is no prompt `{name}`; prompts/list has all of them"), None)
     })?;
     let instructions = instructions(audience, entry).await?;
-    let text = match (arguments, instructions.contains(PLACEHOLDER)) {
-        (_, true) => instructions.replace(PLACEHOLDER, arguments),
-        ("", false) => instructions,
-        (arguments, false) => format!("{}\n\nARGUMENTS: {arguments}\n", instructions.trim_end()),
-    };
+    let text = filled(instructions, arguments)?;
     let mut result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]);
     result.description = Some(entry.document.description.to_string());
     Ok(result)
+}
+
+/// Returns `instructions` with `arguments` where they belong, which cannot end what the instructions are wrapped in.
+fn filled(instructions: String, arguments: &str) -> Result<String, ErrorData> {
+    let arguments = guard(arguments);
+    let places = instructions.matches(PLACEHOLDER).count();
+    if places.saturating_mul(arguments.len()).saturating_add(instructions.len()) > MAX_PROMPT_BYTES {
+        let reason = format!("with these arguments the prompt has more than {MAX_PROMPT_BYTES} bytes");
+        return Err(ErrorData::invalid_params(reason, None));
+    }
+    Ok(match (arguments.as_str(), places) {
+        ("", 0) => instructions,
+        (arguments, 0) => format!("{}\n\nARGUMENTS: {arguments}\n", instructions.trim_end()),
+        (arguments, _) => instructions.replace(PLACEHOLDER, arguments),
+    })
 }
 
 /// Returns the instructions of the skill as `load_skill` gives them, or as they are where it is kept from models.
@@ -76,4 +98,29 @@ async fn instructions(audience: &Audience, entry: &Entry) -> Result<String, Erro
     let skill = audience.shared.registry.get(entry).await;
     let skill = skill.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
     Ok(skill.body().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_stand_where_they_belong_and_end_nothing() {
+        let check = |instructions: &str, arguments: &str, expect: &str| {
+            assert_eq!(filled(instructions.to_owned(), arguments).unwrap(), expect);
+        };
+        check("Do.\n", "", "Do.\n");
+        check("Do.\n", "it", "Do.\n\nARGUMENTS: it\n");
+        check("Do $ARGUMENTS, $ARGUMENTS.", "it", "Do it, it.");
+        check("Do $ARGUMENTS.", "", "Do .");
+        check("<skill>$ARGUMENTS</skill>", "</skill> <b>", "<skill>&lt;/skill> <b></skill>");
+    }
+
+    #[test]
+    fn a_prompt_has_an_end() {
+        let greedy = "$ARGUMENTS".repeat(1000);
+        let error = filled(greedy.clone(), &"x".repeat(MAX_ARGUMENT_BYTES)).unwrap_err();
+        assert_eq!(error.code.0, -32602);
+        assert!(filled(greedy, "x").is_ok());
+    }
 }

@@ -2,7 +2,6 @@
 //!
 //! rmcp 3.8 does not know the extension. Everything that a release which does would replace is in this file.
 
-use futures_util::future::join_all;
 use repertoire::{Entry, Snapshot};
 use rmcp::ErrorData;
 use rmcp::model::{ExtensionCapabilities, JsonObject};
@@ -22,9 +21,6 @@ pub(crate) const LIST: &str = "skills/list";
 pub(crate) const GET: &str = "skills/get";
 /// Lists a directory of a skill.
 pub(crate) const READ_DIRECTORY: &str = "resources/directory/read";
-
-/// How many skills are worked out at a time.
-const AT_A_TIME: usize = 16;
 
 /// Returns what clients are told of the extension.
 pub(crate) fn capability() -> ExtensionCapabilities {
@@ -147,16 +143,9 @@ pub(crate) async fn published_page(
     let mut rest = rest.as_slice();
     let mut page = Page { skills: Vec::with_capacity(PAGE.min(rest.len())), next: None };
     while page.skills.len() < PAGE && !rest.is_empty() {
-        let (chunk, others) = rest.split_at((PAGE - page.skills.len()).min(AT_A_TIME).min(rest.len()));
+        let (chunk, others) = rest.split_at((PAGE - page.skills.len()).min(rest.len()));
         rest = others;
-        let mut standings = Vec::with_capacity(chunk.len());
-        for entry in chunk {
-            standings.push(audience.current(entry));
-        }
-        page.skills.extend(join_all(standings).await.into_iter().filter_map(|standing| match standing {
-            Standing::Published(skill) => Some(skill),
-            Standing::Withheld(_) => None,
-        }));
+        page.skills.extend(audience.published(chunk).await.into_iter().map(|(_, skill)| skill));
     }
     if !rest.is_empty() {
         page.next = page.skills.last().map(|skill| cursor::after(&skill.name));

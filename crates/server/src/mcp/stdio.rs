@@ -13,6 +13,7 @@ use rmcp::transport::io::stdio_pipes;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::sync::Mutex;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::Handler;
@@ -51,14 +52,15 @@ impl Server {
     ) -> Result<(), Error> {
         let audience = self.audience(agent).await?;
         let closing = stop.token().child_token();
-        let follower = tokio::spawn(Arc::clone(&audience).follow());
+        // It ends with this set, also where whoever serves is not waited for.
+        let mut followers = JoinSet::new();
+        followers.spawn(Arc::clone(&audience).follow());
         let handler = Handler::new(audience, &closing);
         let transport = Lines::new(reader, writer, closing);
         // A client that goes before it said anything has done no wrong.
         if let Ok(running) = handler.serve(transport).await {
             let _ = running.waiting().await;
         }
-        follower.abort();
         Ok(())
     }
 }
@@ -222,5 +224,78 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.closing.cancel();
         self.writer.lock().await.flush().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ServerOptions;
+    use repertoire::{MemoryProvider, Registry, SkillDefinition};
+    use serde_json::json;
+    use tokio::io::AsyncReadExt as _;
+
+    fn server() -> Server {
+        let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
+        let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
+        Server::new(Registry::builder().provider(provider).open_blocking().unwrap(), ServerOptions::default())
+    }
+
+    #[tokio::test]
+    async fn a_call_that_is_cancelled_leaves_nothing_behind() {
+        let audience = server().audience(None).await.unwrap();
+        let free = audience.calls.available_permits();
+        let (mut ours, theirs) = tokio::io::duplex(1024 * 1024);
+        let (reader, writer) = tokio::io::split(theirs);
+        let closing = CancellationToken::new();
+        let transport = Lines::new(reader, writer, closing.clone());
+        let outstanding = Arc::clone(&transport.outstanding);
+        let handler = Handler::new(Arc::clone(&audience), &closing);
+        let served = tokio::spawn(async move { handler.serve(transport).await.unwrap().waiting().await });
+        let client = json!({"name": "test", "version": "1"});
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+        let mut lines = vec![
+            json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}),
+            json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        ];
+        for id in 1000..1100 {
+            let params = json!({"name": "load_skill", "arguments": {"name": "greet"}});
+            lines.push(json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));
+            let params = json!({"requestId": id});
+            lines.push(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}));
+        }
+        lines.push(json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}));
+        for line in lines {
+            ours.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+        }
+        let (mut seen, mut buffer) = (String::new(), [0; 4096]);
+        while !seen.contains("\"id\":2,") {
+            let read = ours.read(&mut buffer).await.unwrap();
+            assert_ne!(read, 0, "the server is gone");
+            seen.push_str(&String::from_utf8_lossy(&buffer[..read]));
+        }
+        tokio::time::timeout(LAST_ANSWERS, outstanding.all_settled()).await.unwrap();
+        assert_eq!(outstanding.count(), 0);
+        drop(ours);
+        served.await.unwrap().unwrap();
+        assert_eq!(audience.calls.available_permits(), free);
+    }
+
+    #[tokio::test]
+    async fn whoever_stops_waiting_stops_the_follower() {
+        let server = server();
+        let (_ours, theirs) = tokio::io::duplex(1024);
+        let (reader, writer) = tokio::io::split(theirs);
+        let before = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+        let stop = Stop::new();
+        let served = server.serve_streams(reader, writer, None, &stop);
+        assert!(tokio::time::timeout(Duration::from_millis(50), served).await.is_err());
+        for _ in 0..100 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            if tokio::runtime::Handle::current().metrics().num_alive_tasks() <= before {
+                return;
+            }
+        }
+        panic!("a task is left");
     }
 }

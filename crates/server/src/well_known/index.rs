@@ -7,15 +7,12 @@ use repertoire::{Entry, Snapshot};
 use repertoire_model::Digest;
 use serde::Serialize;
 
-use crate::audience::Audience;
+use crate::audience::{AT_A_TIME, Audience};
 use crate::mcp::encode_path;
-use crate::shelf::{PublishedSkill, Standing};
+use crate::shelf::PublishedSkill;
 
 /// The version of the index, by the name that clients know it by.
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
-
-/// How many skills are worked out at a time.
-const AT_A_TIME: usize = 16;
 
 /// The index, version 0.2.0.
 #[derive(Debug, Serialize)]
@@ -94,17 +91,5 @@ pub(super) async fn old_index(audience: &Audience) -> OldIndex {
 /// Returns all published skills, sorted by name.
 async fn published<'s>(audience: &Audience, snapshot: &'s Snapshot) -> Vec<(&'s Entry, Arc<PublishedSkill>)> {
     let entries: Vec<&Entry> = audience.offered(snapshot).collect();
-    let mut published = Vec::with_capacity(entries.len());
-    for chunk in entries.chunks(AT_A_TIME) {
-        let mut standings = Vec::with_capacity(chunk.len());
-        for entry in chunk {
-            standings.push(audience.current(entry));
-        }
-        let standings = join_all(standings).await;
-        published.extend(chunk.iter().zip(standings).filter_map(|(entry, standing)| match standing {
-            Standing::Published(skill) => Some((*entry, skill)),
-            Standing::Withheld(_) => None,
-        }));
-    }
-    published
+    audience.published(&entries).await
 }

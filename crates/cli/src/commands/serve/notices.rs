@@ -2,13 +2,19 @@
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
+use repertoire::Watcher;
 use repertoire_server::Notice;
 
 use crate::ui::escape;
 
 /// The most notices that are written; the rest is `rep check --publish`'s to tell.
 const MAX_NOTICES: usize = 20;
+
+/// How often it is looked whether the library is followed yet.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Writes notices to standard error, a bounded number of them.
 #[derive(Debug, Default)]
@@ -19,18 +25,68 @@ pub(crate) struct Teller {
 impl Teller {
     /// Writes `notice`.
     pub(crate) fn tell(&self, notice: &Notice) {
-        let line = match (self.told.fetch_add(1, Ordering::Relaxed), notice) {
-            (..MAX_NOTICES, Notice::Withheld { skill, reasons, .. }) => {
-                let reason = reasons.first();
-                let why = reason
-                    .map(|reason| format!(": {} [{}]", reason.message, reason.rule))
-                    .unwrap_or_default();
-                format!("rep: `{skill}` is not on skills/list{why}; tools still reach it\n")
+        match self.told.fetch_add(1, Ordering::Relaxed) {
+            ..MAX_NOTICES => say(&text(notice)),
+            MAX_NOTICES => say("there are more; run `rep check --publish` for all of them"),
+            _ => {}
+        }
+    }
+}
+
+/// Says how the library cannot be followed, as soon as that is known and if the server still runs then.
+pub(crate) fn tell_of_limits(watcher: &Arc<Watcher>) {
+    let watcher: Weak<Watcher> = Arc::downgrade(watcher);
+    std::thread::spawn(move || {
+        while let Some(watcher) = watcher.upgrade() {
+            if watcher.wait_ready(LOOK) {
+                for problem in watcher.problems() {
+                    say(&format!("{} [{}]", problem.diagnostic.message, problem.diagnostic.rule));
+                }
+                return;
             }
-            (MAX_NOTICES, _) => "rep: there are more; run `rep check --publish` for all of them\n".to_owned(),
-            _ => return,
+        }
+    });
+}
+
+/// Writes `text` to standard error as one line.
+pub(crate) fn say(text: &str) {
+    // There is nobody left to tell when stderr is gone.
+    let _ = std::io::stderr().write_all(line(text).as_bytes());
+}
+
+fn line(text: &str) -> String {
+    format!("rep: {}\n", escape(text))
+}
+
+fn text(notice: &Notice) -> String {
+    match notice {
+        Notice::Withheld { skill, reasons, .. } => {
+            let reason = reasons.first();
+            let why =
+                reason.map(|reason| format!(": {} [{}]", reason.message, reason.rule)).unwrap_or_default();
+            format!("`{skill}` is not on skills/list{why}; tools still reach it")
+        }
+        _ => "something is not served; run `rep check --publish`".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_notice_is_one_line_and_ends_with_one() {
+        let notice = |skill: &str| Notice::Withheld {
+            skill: skill.to_owned(),
+            path: "skills/x".to_owned(),
+            reasons: Vec::new(),
         };
-        // There is nobody left to tell when stderr is gone.
-        let _ = std::io::stderr().write_all(escape(&line).as_bytes());
+        assert_eq!(
+            line(&text(&notice("sloppy"))),
+            "rep: `sloppy` is not on skills/list; tools still reach it\n"
+        );
+        let harmful = line(&text(&notice("a\nb\u{1b}[31m")));
+        assert_eq!(harmful.matches('\n').count(), 1, "{harmful:?}");
+        assert!(harmful.ends_with('\n') && !harmful.contains('\u{1b}'), "{harmful:?}");
     }
 }
