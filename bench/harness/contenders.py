@@ -20,6 +20,7 @@ BARE = "bare walk and read"
 REP = "rep"
 REP_LIST_COLD = "rep list --json --no-cache"
 REP_LIST_WARM = "rep list --json"
+REP_LIST_FIRST = "rep list --json, first run"
 REP_TABLE_COLD = "rep list --no-cache"
 REP_TABLE_WARM = "rep list"
 AGENT_SKILLS = "agent-skills"
@@ -57,6 +58,8 @@ class Contender:
     # How many runs are not counted, because they fill a cache.
     warm_ups: int = 0
     environment: dict = field(default_factory=dict, compare=False)
+    # Whether each run finds a cache directory with nothing in it.
+    is_first: bool = False
 
 
 def contenders(installed, size, repeat):
@@ -72,8 +75,8 @@ def contenders(installed, size, repeat):
     def inside(name, threads, *command):
         everyone.append(Contender(name, INSIDE, command, threads, environment=rayon(threads)))
 
-    def whole(name, *command, threads=cores(), warm_ups=0):
-        everyone.append(Contender(name, WHOLE, command, threads, warm_ups, rayon(threads)))
+    def whole(name, *command, threads=cores(), warm_ups=0, is_first=False):
+        everyone.append(Contender(name, WHOLE, command, threads, warm_ups, rayon(threads), is_first))
 
     for threads in sorted({1, cores()}):
         inside(BARE, threads, programs["bare"], library, str(repeat))
@@ -83,6 +86,7 @@ def contenders(installed, size, repeat):
 
     whole(BARE, programs["bare"], library, "1")
     whole(REP_LIST_COLD, programs["rep"], "list", "--json", "--no-cache", "--root", library)
+    whole(REP_LIST_FIRST, programs["rep"], "list", "--json", "--root", library, is_first=True)
     whole(REP_LIST_WARM, programs["rep"], "list", "--json", "--root", library, warm_ups=1)
     whole(REP_TABLE_COLD, programs["rep"], "list", "--no-cache", "--root", library)
     whole(REP_TABLE_WARM, programs["rep"], "list", "--root", library, warm_ups=1)

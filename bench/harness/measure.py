@@ -158,13 +158,20 @@ class Outcome:
 
 def run(contender, size, keep_output=True):
     """Runs a contender to its end, in a project of the size and with an empty home."""
+    if not contender.is_first:
+        return run_with(install.WORK / "cache", contender, size, keep_output)
+    with tempfile.TemporaryDirectory(dir=install.WORK) as cache:
+        return run_with(cache, contender, size, keep_output)
+
+
+def run_with(cache, contender, size, keep_output):
     environment = {
         "PATH": os.environ["PATH"],
         "HOME": str(install.home()),
         "LANG": "C.UTF-8",
         "NO_COLOR": "1",
         "DO_NOT_TRACK": "1",
-        "REPERTOIRE_CACHE_DIR": str(install.WORK / "cache"),
+        "REPERTOIRE_CACHE_DIR": str(cache),
         "REPERTOIRE_STATE_DIR": str(install.WORK / "state"),
         **contender.environment,
     }
