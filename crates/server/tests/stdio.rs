@@ -98,7 +98,7 @@ async fn what_is_wrong_with_a_call_is_told_to_the_model_and_what_is_no_tool_to_t
 }
 
 #[tokio::test]
-async fn results_as_json_have_both_forms() {
+async fn results_as_json_have_both_forms_and_prompts_stay_text() {
     let world = World::new();
     let options = ServerOptions { result: ResultForm::Json, ..ServerOptions::default() };
     let mut client = Client::start(&world.server_with(options), None);
@@ -109,6 +109,9 @@ async fn results_as_json_have_both_forms() {
     assert_eq!(structured["name"], "alpha");
     assert!(structured["body"].as_str().unwrap().contains("Do alpha."));
     assert_eq!(serde_json::from_str::<Value>(text(&answer)).unwrap(), *structured);
+    let prompt = client.request("prompts/get", json!({"name": "alpha"})).await;
+    let message = prompt["result"]["messages"][0]["content"]["text"].as_str().unwrap();
+    assert!(message.contains("Do alpha.") && !message.starts_with('{'), "{message}");
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use repertoire_model::answer::{Answer, Fault, FaultKind, Injection};
+use repertoire_model::answer::{Answer, Fault, FaultKind, Injection, Render};
 use serde_json::{Map, Value};
 
 use super::open::Session;
@@ -83,6 +83,11 @@ impl Session {
     /// Returns the answer as a program reads it, whatever the model reads.
     pub fn data(&self, reply: &Reply) -> Value {
         reply.answer.data(&self.wording)
+    }
+
+    /// Returns the answer written in another way than the model reads it in.
+    pub fn text_as(&self, reply: &Reply, render: Render) -> String {
+        reply.answer.render(render, &self.wording)
     }
 
     async fn answer(&self, tool: &str, found: Option<Found<'_>>, arguments: &Value) -> Answered {

@@ -1,6 +1,7 @@
 //! Skills as prompts: what people invoke by name.
 
 use repertoire::Entry;
+use repertoire_model::answer::Render;
 use repertoire_model::answer::guard::guard;
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -92,7 +93,8 @@ async fn instructions(audience: &Audience, entry: &Entry) -> Result<String, Erro
         let name = audience.session.options().arguments.name.clone();
         let reply = audience.session.call(&load, &json!({name: entry.name().as_str()})).await;
         if !reply.is_error() {
-            return Ok(reply.text().to_owned());
+            // A person invoked it, so it is text, whatever results of tools are.
+            return Ok(audience.session.text_as(&reply, Render::Markdown));
         }
     }
     let skill = audience.shared.registry.get(entry).await;
