@@ -48,7 +48,7 @@ pub(crate) struct ServeArgs {
     /// Ask HTTP clients for the token in this file; an address that others can reach needs one
     #[arg(long, value_name = "FILE", conflicts_with = "stdio", value_hint = clap::ValueHint::FilePath)]
     token_file: Option<PathBuf>,
-    /// Let pages of this origin talk to the HTTP server, as in https://app.example.com
+    /// Let pages of this origin talk to the HTTP server, as in `https://app.example.com`
     #[arg(long, value_name = "ORIGIN", conflicts_with = "stdio")]
     allow_origin: Vec<String>,
     /// Let the HTTP server go by this name, as in skills.example.com
