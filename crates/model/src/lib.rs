@@ -31,6 +31,7 @@ pub mod ledger;
 pub mod reattach;
 pub mod transcript;
 pub mod delta;
+pub mod search;
 pub mod compat;
 
 pub use bundle::{Bundle, BundleFile, Digest, FileEntry, FileKind};

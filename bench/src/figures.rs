@@ -1,0 +1,103 @@
+//! How good a ranking is, and how long it took.
+
+use serde::Serialize;
+
+/// What is said of a ranker.
+#[derive(Debug, Clone, Serialize)]
+pub struct Figures {
+    /// Which one it is.
+    pub ranker: String,
+    /// The share of queries whose first skill is a right one.
+    pub hit1: f64,
+    /// The share of right skills among the first five.
+    pub r5: f64,
+    /// The share of right skills among the first ten.
+    pub r10: f64,
+    /// The gain of the first ten, discounted by their places, of what it could be.
+    pub ndcg10: f64,
+    /// How long half of the queries took at most, in microseconds.
+    pub p50_us: f64,
+    /// How long 99 of 100 queries took at most, in microseconds.
+    pub p99_us: f64,
+    /// How long it took to index all documents, in seconds.
+    pub index_s: f64,
+    /// How many documents there are.
+    pub documents: usize,
+    /// How many queries there are.
+    pub queries: usize,
+}
+
+/// How good one ranking is.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Quality {
+    /// Whether the first one is right.
+    pub hit1: f64,
+    /// The share of right ones among the first five.
+    pub r5: f64,
+    /// The share of right ones among the first ten.
+    pub r10: f64,
+    /// The discounted gain of the first ten, of what it could be.
+    pub ndcg10: f64,
+}
+
+impl Quality {
+    /// Returns how good `ranking` is where `gold` is right.
+    pub fn of(ranking: &[usize], gold: &[usize]) -> Self {
+        let right = |place: &usize| gold.contains(place);
+        let share = |count: usize| {
+            ranking.iter().take(count).filter(|place| right(place)).count() as f64 / gold.len().max(1) as f64
+        };
+        let gain = |place: usize| 1.0 / (place as f64 + 2.0).log2();
+        let found = ranking.iter().take(10).enumerate().filter(|(_, skill)| right(skill));
+        let ideal: f64 = (0..gold.len().min(10)).map(gain).sum();
+        Self {
+            hit1: f64::from(u8::from(ranking.first().is_some_and(|first| right(first)))),
+            r5: share(5),
+            r10: share(10),
+            ndcg10: if ideal > 0.0 { found.map(|(place, _)| gain(place)).sum::<f64>() / ideal } else { 0.0 },
+        }
+    }
+
+    /// Returns the mean of `all`.
+    pub fn mean(all: &[Self]) -> Self {
+        let mean = |of: fn(&Self) -> f64| all.iter().map(of).sum::<f64>() / all.len().max(1) as f64;
+        Self {
+            hit1: mean(|one| one.hit1),
+            r5: mean(|one| one.r5),
+            r10: mean(|one| one.r10),
+            ndcg10: mean(|one| one.ndcg10),
+        }
+    }
+}
+
+/// Returns the value below which `share` of `sorted` lies.
+pub fn quantile(sorted: &[f64], share: f64) -> f64 {
+    let place = ((sorted.len() as f64 * share).ceil() as usize).clamp(1, sorted.len().max(1)) - 1;
+    sorted.get(place).copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ranking_is_as_good_as_the_places_of_what_is_right() {
+        let check = |ranking: &[usize], gold: &[usize], expected: [f64; 4]| {
+            let Quality { hit1, r5, r10, ndcg10 } = Quality::of(ranking, gold);
+            let found = [hit1, r5, r10, (ndcg10 * 1000.0).round() / 1000.0];
+            assert_eq!(found, expected, "{ranking:?} {gold:?}");
+        };
+        check(&[7, 1, 2], &[7], [1.0, 1.0, 1.0, 1.0]);
+        check(&[1, 7, 2], &[7], [0.0, 1.0, 1.0, 0.631]);
+        check(&[1, 7, 2], &[7, 9], [0.0, 0.5, 0.5, 0.387]);
+        check(&[0, 1, 2, 3, 4, 7], &[7], [0.0, 0.0, 1.0, 0.356]);
+        check(&[], &[7], [0.0; 4]);
+    }
+
+    #[test]
+    fn quantiles_are_values_that_were_measured() {
+        let sorted: Vec<f64> = (1..=100).map(f64::from).collect();
+        assert_eq!((quantile(&sorted, 0.5), quantile(&sorted, 0.99)), (50.0, 99.0));
+        assert_eq!(quantile(&[], 0.5), 0.0);
+    }
+}

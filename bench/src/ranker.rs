@@ -1,0 +1,143 @@
+//! The ways to find skills that are compared.
+
+use std::time::Instant;
+
+use repertoire_model::search::{Index, Key, Query, Record, SkillText, SlotSet, Weights};
+
+use crate::figures::{Figures, Quality, quantile};
+use crate::pool::{Labelled, Skill};
+
+/// How many skills are asked for.
+const WANTED: usize = 10;
+
+/// A way to find skills.
+pub trait Ranker {
+    /// Returns what it is called.
+    fn name(&self) -> String;
+
+    /// Makes the skills known, one after the other on one core.
+    fn index(&mut self, skills: &[Skill]);
+
+    /// Returns the places of the ten best skills.
+    fn rank(&mut self, query: &str) -> Vec<usize>;
+}
+
+/// What of a skill is indexed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parts {
+    /// Its name and its description.
+    NameAndDescription,
+    /// All of it.
+    Everything,
+}
+
+/// The product's ranker, with any weights.
+pub struct Product {
+    name: &'static str,
+    parts: Parts,
+    index: Index,
+    seen: SlotSet,
+}
+
+impl Product {
+    /// Returns the ranker as it is shipped.
+    pub fn shipped() -> Self {
+        Self::new("repertoire", Parts::Everything, Weights::default())
+    }
+
+    /// Returns BM25 with the usual constants over `parts`.
+    pub fn plain(name: &'static str, parts: Parts) -> Self {
+        Self::new(name, parts, plain_weights())
+    }
+
+    /// Returns a ranker with these weights.
+    pub fn new(name: &'static str, parts: Parts, weights: Weights) -> Self {
+        Self { name, parts, index: Index::new(weights), seen: SlotSet::default() }
+    }
+}
+
+/// Returns the weights that make the ranking that of BM25: every word counts the same wherever it stands.
+fn plain_weights() -> Weights {
+    Weights {
+        name: 1.0,
+        description: 1.0,
+        keywords: 0.0,
+        headings: 1.0,
+        prose: 1.0,
+        code: 1.0,
+        files: 0.0,
+        length: 0.75,
+        saturation: 1.2,
+        rarity: 1.0,
+        common: 1.0,
+        pair: 0.0,
+        name_share: 0.0,
+        excluded: 0.0,
+        meaning: 0.0,
+    }
+}
+
+impl Ranker for Product {
+    fn name(&self) -> String {
+        self.name.to_owned()
+    }
+
+    fn index(&mut self, skills: &[Skill]) {
+        for (place, skill) in skills.iter().enumerate() {
+            let manifest = &skill.document.manifest;
+            let keywords: Vec<&str> =
+                manifest.tags.iter().chain(&manifest.trigger_keywords).map(String::as_str).collect();
+            let body = if self.parts == Parts::Everything { skill.body.as_str() } else { "" };
+            let text = SkillText {
+                name: skill.document.name.as_str(),
+                description: &skill.document.description,
+                keywords: &keywords,
+                body,
+                files: &[],
+            };
+            self.index.add(Key { identity: place as u64, version: 0 }, Record::of(&text), None);
+        }
+        self.index.pack();
+        self.seen = SlotSet::all(self.index.slots());
+    }
+
+    fn rank(&mut self, query: &str) -> Vec<usize> {
+        let query = Query::new(query);
+        self.index.search(&query, &self.seen, WANTED).into_iter().map(|hit| hit.slot as usize).collect()
+    }
+}
+
+/// Returns how good and how fast `ranker` is, and how good for each query.
+pub fn measure(ranker: &mut dyn Ranker, skills: &[Skill], queries: &[Labelled]) -> (Figures, Vec<Quality>) {
+    let started = Instant::now();
+    ranker.index(skills);
+    let index_s = started.elapsed().as_secs_f64();
+    let place = |path: &String| skills.binary_search_by(|skill| skill.path.as_str().cmp(path)).ok();
+    let (mut times, mut qualities) = (Vec::new(), Vec::new());
+    // What is asked first pays for what is made on the way.
+    queries.iter().take(100).for_each(|labelled| {
+        ranker.rank(&labelled.query);
+    });
+    for labelled in queries {
+        let gold: Vec<usize> = labelled.gold.iter().filter_map(place).collect();
+        let started = Instant::now();
+        let ranking = ranker.rank(&labelled.query);
+        times.push(started.elapsed().as_secs_f64() * 1e6);
+        qualities.push(Quality::of(&ranking, &gold));
+    }
+    times.sort_by(f64::total_cmp);
+    let Quality { hit1, r5, r10, ndcg10 } = Quality::mean(&qualities);
+    let figures = Figures {
+        ranker: ranker.name(),
+        hit1,
+        r5,
+        r10,
+        ndcg10,
+        p50_us: quantile(&times, 0.5),
+        p99_us: quantile(&times, 0.99),
+        index_s,
+        documents: skills.len(),
+        queries: queries.len(),
+    };
+    (figures, qualities)
+}

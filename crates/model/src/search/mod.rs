@@ -1,0 +1,28 @@
+//! Finds the skills that a task needs, by words and by meaning.
+//!
+//! Everything here is a function of the skills in an [`Index`] and of the query: the same ones rank the same, in whatever order
+//! they were added, in whatever process. There is no syntax of queries, so no query is wrong.
+
+mod words;
+mod stem;
+mod vocabulary;
+mod exclusion;
+mod weights;
+mod posting;
+mod record;
+mod segment;
+mod vector;
+mod columns;
+mod slots;
+mod index;
+mod query;
+mod rank;
+
+pub use index::{Index, Key, Slot};
+pub use posting::Field;
+pub use query::Query;
+pub use rank::Hit;
+pub use record::{Record, SkillText};
+pub use slots::SlotSet;
+pub use vector::Vector;
+pub use weights::Weights;

@@ -1,0 +1,297 @@
+//! Finds the skills that a query is about, best first.
+//!
+//! In three steps. The words pick candidates, rare ones first: once no other skill can come among the best, the lists of
+//! frequent words are only looked into. The meaning picks more. What is left is weighed in full: words, words side by side, the
+//! share of the name that was said, and the meaning.
+
+use super::index::{Index, Slot};
+use super::posting::{Field, Posting};
+use super::query::Query;
+use super::record::Term;
+use super::segment::{Cursor, List};
+use super::slots::SlotSet;
+
+/// How many skills the words pick at least.
+const CANDIDATES: usize = 200;
+/// How many skills the meaning picks at least.
+const NEAREST: usize = 64;
+/// How many times as much as all words that are left can add the last candidate must have for them to be left out: the less they
+/// can add, the fewer skills they could bring up.
+const MARGIN: f32 = 4.0;
+/// How often the bound of the best scores is brought nearer.
+const MAX_HALVINGS: usize = 16;
+/// The most words that are looked up: the rarest ones.
+const MAX_TERMS: usize = 64;
+/// What a word that says little counts where a share of a name is weighed.
+const COMMON_SHARE: f32 = 0.2;
+
+/// A skill that a query is about.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit {
+    /// Where it stands in the index.
+    pub slot: Slot,
+    /// How well it fits, from 0; better ones are rarely above 1.
+    pub score: f32,
+}
+
+/// A word of the query, as the index knows it.
+struct Weighed<'a> {
+    /// Its place in the query.
+    place: usize,
+    term: Term,
+    list: Option<List<'a>>,
+    /// How much it tells skills apart.
+    rarity: f32,
+    /// What it can add to a score at most.
+    weight: f32,
+}
+
+impl Index {
+    /// Returns the `limit` skills of `seen` that `query` is most about, best first.
+    pub fn search(&self, query: &Query, seen: &SlotSet, limit: usize) -> Vec<Hit> {
+        let terms = self.weighed(query);
+        let wanted = CANDIDATES.max(limit);
+        // Whatever is added to it, a skill that is not seen stays below all others.
+        let unseen = |slot| if seen.contains(slot) { 0.0 } else { f32::NEG_INFINITY };
+        let mut scores: Vec<f32> = (0..self.slots() as Slot).map(unseen).collect();
+        self.dropped.iter().for_each(|slot| scores[*slot as usize] = f32::NEG_INFINITY);
+        let (done, least) = self.accumulate(&terms, wanted, &mut scores);
+        let nearest = self.nearest(query, &scores);
+        let open: f32 = terms[done..].iter().map(|term| term.weight).sum();
+        let mut candidates: Vec<Slot> = at_least(&scores, least - open);
+        candidates.extend(&nearest);
+        candidates.sort_unstable();
+        candidates.dedup();
+        for term in &terms[done..] {
+            self.probe(term, &candidates, &mut scores);
+        }
+        if candidates.len() > wanted {
+            let by_words =
+                |a: &Slot, b: &Slot| scores[*b as usize].total_cmp(&scores[*a as usize]).then(a.cmp(b));
+            candidates.select_nth_unstable_by(wanted, by_words);
+            candidates.truncate(wanted);
+            candidates.extend(nearest);
+            candidates.sort_unstable();
+            candidates.dedup();
+        }
+        let mut hits = self.weighed_in_full(query, &terms, &candidates, &scores);
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.slot.cmp(&b.slot)));
+        hits.truncate(limit);
+        hits
+    }
+
+    /// Returns which words of `query` the skill at `slot` has, and where.
+    pub fn matches<'q>(&self, query: &'q Query, slot: Slot) -> Vec<(&'q str, Vec<Field>)> {
+        let mut found: Vec<(&Weighed<'_>, Posting)> = Vec::new();
+        let terms = self.weighed(query);
+        for term in &terms {
+            let loose = self.loose().find(|(other, _)| *other == slot);
+            let posting = match loose {
+                Some((_, terms)) => find(terms, term.term),
+                None => term.list.and_then(|list| list.cursor().seek(slot)),
+            };
+            found.extend(posting.map(|posting| (term, posting)));
+        }
+        let fields = |posting: Posting| Field::ALL.into_iter().filter(move |field| posting.count(*field) > 0);
+        let words = found
+            .iter()
+            .map(|(term, posting)| (query.words[term.place].word.as_str(), fields(*posting).collect()));
+        words.collect()
+    }
+
+    /// Returns the words of `query` that some skill has, those that tell most first.
+    fn weighed(&self, query: &Query) -> Vec<Weighed<'_>> {
+        let count = self.len() as f32;
+        let mut terms: Vec<Weighed<'_>> = Vec::with_capacity(query.words.len());
+        for (place, asked) in query.words.iter().enumerate() {
+            let list = self.packed.list(asked.term);
+            let loose = self
+                .loose()
+                .filter(|(slot, terms)| find(terms, asked.term).is_some() && !self.is_dropped(*slot));
+            let holders = list.map_or(0, |list| list.count - self.dropped_from(list)) + loose.count();
+            if holders == 0 {
+                continue;
+            }
+            let holders = holders as f32;
+            let rarity = ((count - holders + 0.5) / (holders + 0.5)).ln_1p();
+            let common = if asked.is_common { self.weights.common } else { 1.0 };
+            let weight = rarity.powf(self.weights.rarity) * common;
+            let rarity = if asked.is_common { rarity * COMMON_SHARE } else { rarity };
+            terms.push(Weighed { place, term: asked.term, list, rarity, weight });
+        }
+        terms.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.term.cmp(&b.term)));
+        terms.truncate(MAX_TERMS);
+        terms
+    }
+
+    /// Returns how many skills of `list` are gone.
+    fn dropped_from(&self, list: List<'_>) -> usize {
+        if self.dropped.is_empty() {
+            return 0;
+        }
+        let mut cursor = list.cursor();
+        self.dropped.iter().filter(|slot| cursor.seek(**slot).is_some()).count()
+    }
+
+    /// Adds up what the first of `terms` are worth to each skill, until the rest cannot bring another skill among the `wanted`
+    /// best. Returns how many were added up, and a score that at least `wanted` skills have then, if so many have any.
+    fn accumulate(&self, terms: &[Weighed<'_>], wanted: usize, scores: &mut [f32]) -> (usize, f32) {
+        let (table, brevities, saturation) = (self.table(), self.brevities(), self.weights.saturation);
+        let mut postings: usize = terms.iter().filter_map(|term| term.list).map(|list| list.count).sum();
+        let mut open: f32 = terms.iter().map(|term| term.weight).sum();
+        // What the least of the best can have by now: what it had, and all that was added since.
+        let mut least = 0.0;
+        for (index, term) in terms.iter().enumerate() {
+            // Finding out is worth it only where it can be so, and where much is saved.
+            if least > open * MARGIN && postings > scores.len() / 4 {
+                least = reached_by(wanted, scores);
+                if least > open * MARGIN {
+                    return (index, least);
+                }
+            }
+            open -= term.weight;
+            least += term.weight;
+            postings -= term.list.map_or(0, |list| list.count);
+            let mut add = |slot: Slot, posting: Posting| {
+                if let (Some(score), Some(brevity)) =
+                    (scores.get_mut(slot as usize), brevities.get(slot as usize))
+                {
+                    let value = table.weigh(posting, *brevity);
+                    *score += term.weight * value / (saturation + value);
+                }
+            };
+            if let Some(list) = term.list {
+                list.iter().for_each(|(slot, posting)| add(slot, posting));
+            }
+            for (slot, terms) in self.loose() {
+                if let Some(posting) = find(terms, term.term) {
+                    add(slot, posting);
+                }
+            }
+        }
+        (terms.len(), reached_by(wanted, scores))
+    }
+
+    /// Adds up what `term` is worth to each of `slots`, which are sorted.
+    fn probe(&self, term: &Weighed<'_>, slots: &[Slot], scores: &mut [f32]) {
+        let (table, brevities, saturation) = (self.table(), self.brevities(), self.weights.saturation);
+        let mut cursor: Option<Cursor<'_>> = term.list.map(List::cursor);
+        let first_loose = (self.slots() - self.loose.len()) as Slot;
+        for slot in slots {
+            let posting = match slot.checked_sub(first_loose).and_then(|index| self.loose.get(index as usize))
+            {
+                Some(terms) => find(terms, term.term),
+                None => cursor.as_mut().and_then(|cursor| cursor.seek(*slot)),
+            };
+            if let Some(posting) = posting
+                && let Some(score) = scores.get_mut(*slot as usize)
+            {
+                let value = table.weigh(posting, brevities[*slot as usize]);
+                *score += term.weight * value / (saturation + value);
+            }
+        }
+    }
+
+    /// Returns the skills that are nearest to what `query` means.
+    fn nearest(&self, query: &Query, scores: &[f32]) -> Vec<Slot> {
+        let Some(vector) = query.vector.as_ref().filter(|_| self.weights.meaning > 0.0) else {
+            return Vec::new();
+        };
+        let mut nearest: Vec<(f32, Slot)> = Vec::with_capacity(self.slots());
+        self.columns.vectors.each_cosine(vector, |slot, cosine| {
+            if cosine > 0.0 && scores[slot as usize].is_finite() {
+                nearest.push((cosine, slot));
+            }
+        });
+        if nearest.len() > NEAREST {
+            nearest.select_nth_unstable_by(NEAREST - 1, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            nearest.truncate(NEAREST);
+        }
+        nearest.into_iter().map(|(_, slot)| slot).collect()
+    }
+
+    fn weighed_in_full(
+        &self,
+        query: &Query,
+        terms: &[Weighed<'_>],
+        candidates: &[Slot],
+        scores: &[f32],
+    ) -> Vec<Hit> {
+        let weights = &self.weights;
+        let mut rarities = vec![0.0f32; query.words.len()];
+        terms.iter().for_each(|term| rarities[term.place] = term.rarity);
+        let total: f32 = rarities.iter().sum();
+        let pairs: Vec<(u16, f32)> = query
+            .pairs
+            .iter()
+            .map(|(pair, a, b)| (pair.0, (rarities[*a] * rarities[*b]).sqrt()))
+            .filter(|(_, worth)| *worth > 0.0)
+            .collect();
+        let best = terms.iter().map(|term| term.weight).sum::<f32>()
+            + weights.pair * pairs.iter().map(|(_, worth)| worth).sum::<f32>()
+            + (weights.name_share + weights.meaning) * total.sqrt().max(1.0);
+        let hit = |slot: &Slot| {
+            let index = *slot as usize;
+            let held = self.columns.pairs.get(index);
+            let side_by_side = pairs.iter().filter(|(pair, _)| held.binary_search(pair).is_ok());
+            let side_by_side: f32 = side_by_side.map(|(_, worth)| worth).sum();
+            let meaning =
+                query.vector.as_ref().map_or(0.0, |vector| self.columns.vectors.cosine(index, vector));
+            let score = scores[index]
+                + weights.pair * side_by_side
+                + weights.name_share * self.name_share(index, query, &rarities) * total.sqrt()
+                + weights.meaning * meaning * total.sqrt().max(1.0);
+            Hit { slot: *slot, score: score / best }
+        };
+        candidates.iter().map(hit).filter(|hit| hit.score > 0.0).collect()
+    }
+
+    /// Returns how much of the skill's name the query says, from 0 to 1.
+    fn name_share(&self, index: usize, query: &Query, rarities: &[f32]) -> f32 {
+        let (mut said, mut all) = (0.0, 0.0);
+        for term in self.columns.names.get(index) {
+            match query.words.iter().position(|asked| asked.term.0 == *term) {
+                Some(place) => {
+                    said += rarities[place];
+                    all += rarities[place];
+                }
+                // How rare the others are would have to be looked up; they are about as rare as words of names are.
+                None => all += UNSAID_RARITY,
+            }
+        }
+        if all > 0.0 { said / all } else { 0.0 }
+    }
+}
+
+/// How rare the words of names are, about.
+const UNSAID_RARITY: f32 = 4.0;
+
+/// Returns the posting of `term` among `terms`, which are sorted.
+fn find(terms: &[(Term, Posting)], term: Term) -> Option<Posting> {
+    terms.binary_search_by_key(&term, |(other, _)| *other).ok().map(|index| terms[index].1)
+}
+
+/// Returns a score that at least `wanted` of `scores` reach, about the highest one; 0 where fewer have any.
+fn reached_by(wanted: usize, scores: &[f32]) -> f32 {
+    let (mut low, mut high) = (0.0f32, scores.iter().copied().fold(0.0, f32::max));
+    for _ in 0..MAX_HALVINGS {
+        let middle = (low + high) / 2.0;
+        let count = scores.iter().filter(|score| **score >= middle).count();
+        if count < wanted {
+            high = middle;
+        } else {
+            low = middle;
+            // As good as it gets: there is room for a few more.
+            if count < wanted + wanted / 4 {
+                break;
+            }
+        }
+    }
+    low
+}
+
+/// Returns the skills whose score is above 0 and at least `least`.
+fn at_least(scores: &[f32], least: f32) -> Vec<Slot> {
+    let scores = (0..).zip(scores);
+    scores.filter(|(_, score)| **score > 0.0 && **score >= least).map(|(slot, _)| slot).collect()
+}

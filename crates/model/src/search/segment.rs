@@ -1,0 +1,346 @@
+//! Which skills have which terms, packed.
+
+use super::posting::Posting;
+use super::record::Term;
+
+/// How many postings of a term stand between two places to jump to.
+const STRIDE: usize = 64;
+
+/// Which skills have which terms.
+///
+/// A list of postings is the number of skills, for long lists a table of places to jump to, and then for each skill how far it is
+/// from the one before, with how often the term stands where. Most postings take two bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Segment {
+    /// The terms, sorted.
+    pub(super) terms: Vec<u64>,
+    /// Where the list of each term starts.
+    pub(super) starts: Vec<u32>,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Segment {
+    /// Returns the list of `term`.
+    pub(super) fn list(&self, term: Term) -> Option<List<'_>> {
+        let index = self.terms.binary_search(&term.0).ok()?;
+        self.list_at(index)
+    }
+
+    fn list_at(&self, index: usize) -> Option<List<'_>> {
+        let bytes = self.bytes.get(*self.starts.get(index)? as usize..)?;
+        let (count, bytes) = read_number(bytes)?;
+        let count = count as usize;
+        let jumps = if count > STRIDE { count.div_ceil(STRIDE) * 8 } else { 0 };
+        let (jumps, postings) = bytes.split_at_checked(jumps)?;
+        Some(List { count, jumps, postings })
+    }
+
+    /// Returns the postings of these skills and those of skills with the terms `records`, whose places follow.
+    ///
+    /// `places` says where each skill of this segment goes; those that go nowhere are dropped, and the order stays.
+    pub(super) fn merged(
+        &self,
+        places: &[Option<u32>],
+        first: u32,
+        records: &[Vec<(Term, Posting)>],
+    ) -> Self {
+        let mut added: Vec<(Term, u32, Posting)> = records
+            .iter()
+            .zip(first..)
+            .flat_map(|(terms, slot)| terms.iter().map(move |(term, posting)| (*term, slot, *posting)))
+            .collect();
+        added.sort_unstable_by_key(|(term, slot, _)| (*term, *slot));
+        let mut added = added.as_slice();
+        let mut writer = Writer::default();
+        for (index, term) in self.terms.iter().enumerate() {
+            // Terms that only the records have come in between.
+            while let Some((next, ..)) = added.first().filter(|(next, ..)| next.0 < *term) {
+                let (own, rest) = split(added, *next);
+                writer.extend(own.iter().map(|(_, slot, posting)| (*slot, *posting)));
+                writer.finish(*next);
+                added = rest;
+            }
+            let (own, rest) = split(added, Term(*term));
+            added = rest;
+            if let Some(list) = self.list_at(index) {
+                let moved = |(slot, posting)| Some((*places.get(slot as usize)?.as_ref()?, posting));
+                writer.extend(list.iter().filter_map(moved));
+            }
+            writer.extend(own.iter().map(|(_, slot, posting)| (*slot, *posting)));
+            writer.finish(Term(*term));
+        }
+        while let Some((next, ..)) = added.first() {
+            let (own, rest) = split(added, *next);
+            writer.extend(own.iter().map(|(_, slot, posting)| (*slot, *posting)));
+            writer.finish(*next);
+            added = rest;
+        }
+        writer.segment
+    }
+}
+
+/// Returns the postings of `term`, which are the first ones if there are any, and the rest.
+fn split(added: &[(Term, u32, Posting)], term: Term) -> (&[(Term, u32, Posting)], &[(Term, u32, Posting)]) {
+    let count = added.iter().take_while(|(other, ..)| *other == term).count();
+    added.split_at(count)
+}
+
+/// The postings of a term.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct List<'a> {
+    /// How many skills have the term.
+    pub(super) count: usize,
+    jumps: &'a [u8],
+    postings: &'a [u8],
+}
+
+impl<'a> List<'a> {
+    /// Returns the skills that have the term, in order.
+    pub(super) fn iter(self) -> Postings<'a> {
+        Postings { bytes: self.postings, slot: 0, left: self.count, index: 0 }
+    }
+
+    /// Returns what looks skills up that come in order.
+    pub(super) fn cursor(self) -> Cursor<'a> {
+        let mut postings = self.iter();
+        let next = postings.next();
+        Cursor { list: self, postings, next }
+    }
+
+    /// Returns the first skill of the stride `index` and where its postings start.
+    fn jump(&self, index: usize) -> Option<(u32, usize)> {
+        let entry = self.jumps.get(index * 8..index * 8 + 8)?;
+        let (slot, offset) = entry.split_at_checked(4)?;
+        let number = |bytes: &[u8]| bytes.try_into().ok().map(u32::from_le_bytes);
+        Some((number(slot)?, number(offset)? as usize))
+    }
+}
+
+/// The skills that have a term, in order.
+#[derive(Debug, Clone)]
+pub(super) struct Postings<'a> {
+    bytes: &'a [u8],
+    slot: u32,
+    left: usize,
+    /// How many were read.
+    index: usize,
+}
+
+impl Iterator for Postings<'_> {
+    type Item = (u32, Posting);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.left = self.left.checked_sub(1)?;
+        let (number, bytes) = read_number(self.bytes)?;
+        self.slot = self.slot.checked_add(number >> 1)?;
+        self.index += 1;
+        // Most terms stand in bodies only, so the other half of the posting is left out.
+        let (bits, bytes) = match (number & 1, bytes) {
+            (0, [body, rest @ ..]) => (u16::from(*body), rest),
+            (1, [body, short, rest @ ..]) => (u16::from_le_bytes([*body, *short]), rest),
+            _ => return None,
+        };
+        self.bytes = bytes;
+        Some((self.slot, Posting::from_bits(bits)))
+    }
+}
+
+/// Looks skills up in the postings of a term, in order.
+#[derive(Debug)]
+pub(super) struct Cursor<'a> {
+    list: List<'a>,
+    postings: Postings<'a>,
+    next: Option<(u32, Posting)>,
+}
+
+impl Cursor<'_> {
+    /// Returns the posting of the skill `slot`; each is at or after the one looked up before.
+    pub(super) fn seek(&mut self, slot: u32) -> Option<Posting> {
+        self.jump(slot);
+        loop {
+            match self.next {
+                Some((found, _)) if found < slot => self.next = self.postings.next(),
+                Some((found, posting)) if found == slot => return Some(posting),
+                _ => return None,
+            }
+        }
+    }
+
+    /// Goes to the last stride that starts at or before `slot`, if that is ahead.
+    fn jump(&mut self, slot: u32) {
+        let stride = self.postings.index.saturating_sub(1) / STRIDE;
+        let is_at_or_before = |index: usize| self.list.jump(index).is_some_and(|(first, _)| first <= slot);
+        if !is_at_or_before(stride + 1) {
+            return;
+        }
+        // Ahead by ever larger steps, then back by halves.
+        let (mut low, mut step) = (stride + 1, 1);
+        while is_at_or_before(low + step) {
+            low += step;
+            step *= 2;
+        }
+        while step > 0 {
+            if is_at_or_before(low + step) {
+                low += step;
+            }
+            step /= 2;
+        }
+        if let Some((first, offset)) = self.list.jump(low)
+            && let Some(bytes) = self.list.postings.get(offset..)
+        {
+            let index = low * STRIDE;
+            // The first posting of a stride tells how far it is from the one before, which nobody knows here.
+            let Some((number, _)) = read_number(bytes) else { return };
+            let before = first.saturating_sub(number >> 1);
+            self.postings = Postings { bytes, slot: before, left: self.list.count - index, index };
+            self.next = self.postings.next();
+        }
+    }
+}
+
+/// Writes lists one after the other.
+#[derive(Default)]
+struct Writer {
+    segment: Segment,
+    /// The list being written.
+    postings: Vec<u8>,
+    jumps: Vec<u8>,
+    count: usize,
+    last: u32,
+}
+
+impl Writer {
+    fn extend(&mut self, postings: impl Iterator<Item = (u32, Posting)>) {
+        for (slot, posting) in postings {
+            if self.count.is_multiple_of(STRIDE) {
+                self.jumps.extend(slot.to_le_bytes());
+                self.jumps.extend((self.postings.len() as u32).to_le_bytes());
+            }
+            let [body, short] = posting.bits().to_le_bytes();
+            write_number(&mut self.postings, (slot - self.last) << 1 | u32::from(short != 0));
+            self.postings.push(body);
+            if short != 0 {
+                self.postings.push(short);
+            }
+            self.last = slot;
+            self.count += 1;
+        }
+    }
+
+    /// Ends the list of `term`; terms come in order.
+    fn finish(&mut self, term: Term) {
+        if self.count > 0 {
+            self.segment.terms.push(term.0);
+            self.segment.starts.push(self.segment.bytes.len() as u32);
+            write_number(&mut self.segment.bytes, self.count as u32);
+            if self.count > STRIDE {
+                self.segment.bytes.append(&mut self.jumps);
+            }
+            self.segment.bytes.append(&mut self.postings);
+        }
+        self.jumps.clear();
+        self.postings.clear();
+        (self.count, self.last) = (0, 0);
+    }
+}
+
+/// Appends `number`, seven bits a byte, low ones first.
+fn write_number(bytes: &mut Vec<u8>, mut number: u32) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+/// Reads what [`write_number`] wrote, and returns the rest.
+#[inline]
+fn read_number(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    match bytes {
+        [byte, rest @ ..] if *byte < 0x80 => Some((u32::from(*byte), rest)),
+        _ => read_long_number(bytes),
+    }
+}
+
+fn read_long_number(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let mut number = 0u32;
+    for (index, byte) in bytes.iter().enumerate().take(5) {
+        number |= u32::from(byte & 0x7f) << (7 * index);
+        if *byte < 0x80 {
+            return Some((number, &bytes[index + 1..]));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn record(terms: &BTreeMap<u8, u16>) -> Vec<(Term, Posting)> {
+        let terms = terms.iter().map(|(term, bits)| (Term(u64::from(*term)), Posting::from_bits(*bits)));
+        terms.collect()
+    }
+
+    fn check(segment: &Segment, kept: &[&BTreeMap<u8, u16>]) {
+        for term in 0..=u8::MAX {
+            let expected: Vec<(u32, u16)> = (0u32..)
+                .zip(kept)
+                .filter_map(|(slot, terms)| terms.get(&term).map(|bits| (slot, *bits)))
+                .collect();
+            let list = segment.list(Term(u64::from(term)));
+            let found: Vec<(u32, u16)> =
+                list.into_iter().flat_map(List::iter).map(|(slot, posting)| (slot, posting.bits())).collect();
+            assert_eq!(found, expected);
+            if let Some(list) = list {
+                assert_eq!(list.count, expected.len());
+                for step in [1, 3, 70] {
+                    let mut cursor = list.cursor();
+                    for slot in (0..kept.len() as u32).step_by(step) {
+                        let expected = kept[slot as usize].get(&term).copied();
+                        assert_eq!(cursor.seek(slot).map(Posting::bits), expected);
+                    }
+                }
+            }
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn lists_hold_what_was_put_in(
+            first in proptest::collection::vec(proptest::collection::btree_map(0u8..6, 1u16.., 0..6), 0..300),
+            second in proptest::collection::vec(proptest::collection::btree_map(0u8..9, 1u16.., 0..6), 0..100),
+            dropped in proptest::collection::vec(any::<bool>(), 300),
+        ) {
+            let records: Vec<_> = first.iter().map(record).collect();
+            let segment = Segment::default().merged(&[], 0, &records);
+            check(&segment, &first.iter().collect::<Vec<_>>());
+
+            let mut next = 0;
+            let places: Vec<Option<u32>> = (0..first.len())
+                .map(|index| (!dropped[index]).then(|| { next += 1; next - 1 }))
+                .collect();
+            let records: Vec<_> = second.iter().map(record).collect();
+            let merged = segment.merged(&places, next, &records);
+            let kept = first.iter().zip(&dropped).filter(|(_, dropped)| !**dropped).map(|(terms, _)| terms);
+            check(&merged, &kept.chain(&second).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn damage_is_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400), slots in proptest::collection::vec(any::<u32>(), 0..20)) {
+            let segment = Segment { terms: vec![1], starts: vec![0], bytes };
+            if let Some(list) = segment.list(Term(1)) {
+                let _ = list.iter().count();
+                let mut cursor = list.cursor();
+                for slot in slots { cursor.seek(slot); }
+            }
+        }
+    }
+}

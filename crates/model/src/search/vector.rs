@@ -1,0 +1,127 @@
+//! Meanings as directions: how near two of them are is the cosine of the angle between them.
+
+/// A direction, in steps of a hundredth or so.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Vector {
+    steps: Vec<i8>,
+    /// What a step is worth, so that the whole is of length 1.
+    scale: f32,
+}
+
+impl Vector {
+    /// Returns the direction of `values`; `None` where they have none.
+    pub fn of(values: &[f32]) -> Option<Self> {
+        let largest = values.iter().fold(0.0f32, |largest, value| largest.max(value.abs()));
+        if !largest.is_finite() || largest == 0.0 {
+            return None;
+        }
+        let steps: Vec<i8> = values.iter().map(|value| (value / largest * 127.0).round() as i8).collect();
+        let length = steps.iter().map(|step| f64::from(*step) * f64::from(*step)).sum::<f64>().sqrt();
+        Some(Self { steps, scale: (1.0 / length) as f32 })
+    }
+
+    /// Returns of how many dimensions it is.
+    pub fn dimensions(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Returns how near it is to `other`, from -1 to 1; 0 where they are not of one kind.
+    pub fn cosine(&self, other: &Self) -> f32 {
+        if self.steps.len() != other.steps.len() {
+            return 0.0;
+        }
+        dot(&self.steps, &other.steps) as f32 * self.scale * other.scale
+    }
+}
+
+/// The directions of all skills, by their slots; those without one are near to nothing.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Vectors {
+    /// Of how many dimensions they are; 0 while there are none.
+    pub(super) dimensions: usize,
+    pub(super) steps: Vec<i8>,
+    pub(super) scales: Vec<f32>,
+}
+
+impl Vectors {
+    pub(super) fn push(&mut self, vector: Option<&Vector>) {
+        if let Some(vector) = vector
+            && self.dimensions == 0
+        {
+            self.dimensions = vector.dimensions();
+            self.steps.resize(self.scales.len() * self.dimensions, 0);
+        }
+        match vector.filter(|vector| vector.dimensions() == self.dimensions) {
+            Some(vector) => {
+                self.steps.extend(&vector.steps);
+                self.scales.push(vector.scale);
+            }
+            None => {
+                self.steps.resize(self.steps.len() + self.dimensions, 0);
+                self.scales.push(0.0);
+            }
+        }
+    }
+
+    /// Returns how near `vector` is to that of the skill at `index`.
+    pub(super) fn cosine(&self, index: usize, vector: &Vector) -> f32 {
+        let start = index * self.dimensions;
+        let steps =
+            self.steps.get(start..start + self.dimensions).filter(|steps| steps.len() == vector.steps.len());
+        let scale = self.scales.get(index).copied().unwrap_or_default();
+        steps.map_or(0.0, |steps| dot(steps, &vector.steps) as f32 * scale * vector.scale)
+    }
+
+    /// Calls `take` with how near `vector` is to each skill, in order of their slots.
+    pub(super) fn each_cosine(&self, vector: &Vector, mut take: impl FnMut(u32, f32)) {
+        if self.dimensions == 0 || vector.dimensions() != self.dimensions {
+            return;
+        }
+        let all = self.steps.chunks_exact(self.dimensions).zip(&self.scales).zip(0..);
+        for ((steps, scale), slot) in all {
+            take(slot, dot(steps, &vector.steps) as f32 * scale * vector.scale);
+        }
+    }
+
+    pub(super) fn picked(&self, indices: &[usize]) -> Self {
+        let rows = indices.iter().flat_map(|index| {
+            self.steps.get(index * self.dimensions..(index + 1) * self.dimensions).unwrap_or_default()
+        });
+        let scales = indices.iter().map(|index| self.scales.get(*index).copied().unwrap_or_default());
+        Self { dimensions: self.dimensions, steps: rows.copied().collect(), scales: scales.collect() }
+    }
+}
+
+fn dot(a: &[i8], b: &[i8]) -> i32 {
+    a.iter().zip(b).map(|(a, b)| i32::from(i16::from(*a) * i16::from(*b))).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_points_the_same_way_is_near() {
+        let vector = |values: &[f32]| Vector::of(values).unwrap();
+        assert!((vector(&[1.0, 2.0]).cosine(&vector(&[10.0, 20.0])) - 1.0).abs() < 0.01);
+        assert!(vector(&[1.0, 0.0]).cosine(&vector(&[0.0, 1.0])).abs() < 0.01);
+        assert!((vector(&[1.0, 0.0]).cosine(&vector(&[-3.0, 0.0])) + 1.0).abs() < 0.01);
+        assert_eq!(vector(&[1.0]).cosine(&vector(&[1.0, 0.0])), 0.0, "another kind");
+        assert_eq!(Vector::of(&[0.0, 0.0]), None);
+        assert_eq!(Vector::of(&[]), None);
+        assert_eq!(Vector::of(&[f32::NAN, f32::INFINITY]), None);
+    }
+
+    #[test]
+    fn skills_without_a_direction_are_near_to_nothing() {
+        let vector = Vector::of(&[1.0, 1.0]).unwrap();
+        let mut vectors = Vectors::default();
+        vectors.push(None);
+        vectors.push(Some(&vector));
+        vectors.push(Some(&Vector::of(&[1.0]).unwrap()));
+        let mut found = Vec::new();
+        vectors.each_cosine(&vector, |_, cosine| found.push((cosine * 100.0).round()));
+        assert_eq!(found, [0.0, 100.0, 0.0]);
+        assert_eq!(vectors.picked(&[1]).scales.len(), 1);
+    }
+}

@@ -1,0 +1,76 @@
+//! What counts how much. Every figure was chosen by measurement (`bench/README.md`).
+
+use super::posting::Field;
+
+/// What counts how much in the ranking.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Weights {
+    /// A word in the name.
+    pub name: f32,
+    /// A word in the description.
+    pub description: f32,
+    /// A word among tags and trigger keywords.
+    pub keywords: f32,
+    /// A word in a heading.
+    pub headings: f32,
+    /// A word in the prose of the body.
+    pub prose: f32,
+    /// A word in the code of the body.
+    pub code: f32,
+    /// A word in the files beside it.
+    pub files: f32,
+    /// How much a long body counts against its words, from 0 to 1.
+    pub length: f32,
+    /// How much it takes for a word to count half of what it can.
+    pub saturation: f32,
+    /// How much more rare words count than frequent ones: 1 as in BM25, less for less.
+    pub rarity: f32,
+    /// What a word that holds sentences together counts, of what another would.
+    pub common: f32,
+    /// Two words that stand side by side, as they do in the query.
+    pub pair: f32,
+    /// How much of the name the query says.
+    pub name_share: f32,
+    /// What a word counts against a skill whose description says it is not for that.
+    pub excluded: f32,
+    /// How near the meanings are.
+    pub meaning: f32,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self {
+            name: 14.0,
+            description: 3.0,
+            keywords: 1.5,
+            headings: 1.8,
+            prose: 0.9,
+            code: 0.7,
+            files: 0.5,
+            length: 0.28,
+            saturation: 4.7,
+            rarity: 0.67,
+            common: 0.4,
+            pair: 0.2,
+            name_share: 0.3,
+            excluded: 0.3,
+            meaning: 0.0,
+        }
+    }
+}
+
+impl Weights {
+    /// Returns what a word in `field` counts; what a skill is not for is another matter.
+    pub(super) fn of(&self, field: Field) -> f32 {
+        match field {
+            Field::Name => self.name,
+            Field::Description => self.description,
+            Field::Keywords => self.keywords,
+            Field::Headings => self.headings,
+            Field::Prose => self.prose,
+            Field::Code => self.code,
+            Field::Files => self.files,
+            Field::Excluded => 0.0,
+        }
+    }
+}
