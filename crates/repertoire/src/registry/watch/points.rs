@@ -2,13 +2,14 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::OsStr;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::batch::Batch;
-use super::notice::{Happening, WatchId, Weight, weigh};
+use super::notice::{Happening, Notice, WatchId, Weight, is_manifest, weigh};
 use super::state::PollReason;
 use super::system::{Doorbell, Events, Refusal};
 use crate::provider::{Changes, Subject, WatchPoint};
@@ -226,7 +227,7 @@ impl Points {
                 if weight != Weight::None {
                     meant = true;
                     let now = *time.get_or_insert_with(Instant::now);
-                    told.batch.add(used.provider, changes_of(&used.subject), weight, now);
+                    told.batch.add(used.provider, changes_told(&notice, &used.subject), weight, now);
                 }
                 if is_gone {
                     told.stale.insert(used.provider);
@@ -265,11 +266,22 @@ fn compare(
     (both, ended, added)
 }
 
-/// Returns what may have changed where something happened to what is watched as `subject`.
+/// Returns what may have changed by what `notice` tells of what is watched as `subject`.
+fn changes_told(notice: &Notice<'_>, subject: &Subject) -> Changes {
+    match (subject, notice.name.and_then(OsStr::to_str)) {
+        // A source that has a `SKILL.md` of its own is another as a whole.
+        (Subject::Root, Some(name)) if !is_manifest(OsStr::new(name)) => {
+            Changes { entries: [name.to_owned()].into(), ..Changes::default() }
+        }
+        _ => changes_of(subject),
+    }
+}
+
+/// Returns what may have changed where anything happened to what is watched as `subject`.
 fn changes_of(subject: &Subject) -> Changes {
     match subject {
         Subject::Root | Subject::Above => Changes { root: true, ..Changes::default() },
-        Subject::Skill(locator) => Changes { root: false, skills: [locator.clone()].into() },
+        Subject::Skill(locator) => Changes { skills: [locator.clone()].into(), ..Changes::default() },
     }
 }
 

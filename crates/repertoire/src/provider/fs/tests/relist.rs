@@ -15,7 +15,7 @@ fn relist(provider: &FsProvider, changes: &Changes) -> Listing {
 }
 
 fn touched(skills: &[&str]) -> Changes {
-    Changes { root: false, skills: skills.iter().copied().map(Locator::new).collect() }
+    Changes { skills: skills.iter().copied().map(Locator::new).collect(), ..Changes::default() }
 }
 
 fn root_changed() -> Changes {
@@ -390,7 +390,12 @@ fn told(root: &Path, names: &BTreeSet<&str>) -> Changes {
     let is_touched =
         |name: &&&str| names.contains(**name) || target(name).is_none_or(|target| touched.contains(&target));
     let skills = NAMES.iter().filter(is_touched).map(|name| Locator::new(*name)).collect();
-    Changes { root: true, skills }
+    Changes { root: true, skills, ..Changes::default() }
+}
+
+/// Returns what a watcher would tell that knows which entries of the root are meant.
+fn named(names: &BTreeSet<&str>) -> Changes {
+    Changes { entries: names.iter().map(|name| (*name).to_owned()).collect(), ..Changes::default() }
 }
 
 proptest! {
@@ -400,17 +405,20 @@ proptest! {
     fn a_listing_of_what_changed_is_the_listing_of_everything(
         rounds in prop::collection::vec(prop::collection::vec(step(), 1..4), 1..8),
         max_depth in 1..3usize,
+        max_directories in prop::sample::select(vec![2, 4, 100]),
+        max_entries in prop::sample::select(vec![2, 4, 1_000]),
     ) {
         let root = tempfile::tempdir().unwrap();
         let new = || {
             let mut options = FsOptions::new("test", root.path());
-            options.limits.max_depth = max_depth;
+            options.limits = ScanLimits { max_depth, max_directories, max_entries, ..options.limits };
             FsProvider::new(options)
         };
-        let (whole, partial) = (new(), new());
+        let (whole, partial, pointed) = (new(), new(), new());
         prop_assert_eq!(list(&whole), list(&partial));
+        prop_assert_eq!(list(&whole), list(&pointed));
         let open = || block_on(Registry::open_for_inspection(vec![Arc::new(new())], Policy::default()));
-        let (reloaded, changed) = (open(), open());
+        let (reloaded, changed, amended) = (open(), open(), open());
         for steps in rounds {
             let names = steps.iter().flat_map(|step| step.take(root.path())).collect();
             let listing = list(&whole);
@@ -418,6 +426,9 @@ proptest! {
             prop_assert_eq!(&relist(&partial, &changes), &listing, "{:?}", steps);
             let snapshot = block_on(reloaded.reload());
             prop_assert!(block_on(changed.reload_changed(&[(0, changes)])).is_same_as(&snapshot));
+            prop_assert_eq!(&relist(&pointed, &named(&names)), &listing, "{:?}", steps);
+            prop_assert!(block_on(amended.reload_changed(&[(0, named(&names))])).is_same_as(&snapshot));
+            prop_assert_eq!(&relist(&pointed, &Changes::default()), &listing);
             // Nothing changed since.
             prop_assert_eq!(block_on(reloaded.reload()).number(), snapshot.number());
             prop_assert_eq!(&relist(&partial, &Changes::default()), &listing);
