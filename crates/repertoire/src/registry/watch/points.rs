@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap, HashSet};
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -80,8 +80,9 @@ impl Points {
             return Err(reason.clone());
         }
         let mut points = points;
-        points.sort_unstable_by(in_order);
-        points.dedup();
+        // A stable sort takes what is in order already as it is, and most of it is.
+        points.sort_by(in_order);
+        points.dedup_by(|a, b| in_order(a, b).is_eq());
         let held = self.held.remove(&provider).unwrap_or_default();
         let (kept, ended, added) = compare(held, points);
         self.held.insert(provider, kept);
@@ -147,7 +148,7 @@ impl Points {
         }
         let held = self.held.entry(provider).or_default();
         held.extend(added);
-        held.sort_unstable_by(in_order);
+        held.sort_by(in_order);
         outcome.map(|()| new)
     }
 
@@ -172,17 +173,17 @@ impl Points {
 
     /// Forgets watches that ended, or whose directories are somewhere else by now.
     fn forget(&mut self, gone: &[WatchId]) {
-        let mut lost: HashMap<usize, HashSet<Arc<Path>>> = HashMap::new();
+        let mut lost: HashMap<usize, BTreeSet<OsString>> = HashMap::new();
         for watch in gone {
             for used in self.uses.remove(watch).into_iter().flatten() {
                 self.numbers.remove(&used.directory);
-                lost.entry(used.provider).or_default().insert(used.directory);
+                lost.entry(used.provider).or_default().insert(used.directory.as_os_str().to_owned());
             }
             self.events.remove(*watch);
         }
         for (provider, directories) in lost {
             if let Some(held) = self.held.get_mut(&provider) {
-                held.retain(|point| !directories.contains(point.directory.as_path()));
+                held.retain(|point| !directories.contains(point.directory.as_os_str()));
             }
         }
     }
