@@ -153,12 +153,15 @@ impl Sourced<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use proptest::prelude::*;
     use repertoire_model::policy::Duplicates;
     use repertoire_model::{Document, Profile, Source, Standing};
 
     use super::*;
     use crate::provider::Locator;
+    use crate::registry::Change;
 
     const LOCATORS: [&str; 5] = ["a", "b", "c", "d", "e"];
     const NAMES: [&str; 3] = ["x", "y", "z"];
@@ -204,7 +207,28 @@ mod tests {
         let amended = snapshot.amended(&before, &after, policy)?;
         let merged = Snapshot::merge(&after, policy);
         assert!(amended.is_same_as(&merged), "{amended:?} is not {merged:?}");
+        check_change(snapshot, amended);
         Some(())
+    }
+
+    /// Holds what is told of a change against a look at all names.
+    fn check_change(before: Snapshot, after: Snapshot) {
+        let change = Change::between(Arc::new(before), Arc::new(after), Duration::ZERO);
+        let (mut added, mut removed, mut changed) = (Vec::new(), Vec::new(), Vec::new());
+        for name in NAMES.map(|name| SkillName::new(name).unwrap()) {
+            let held =
+                |snapshot: &'_ Snapshot| snapshot.active().find(|entry| *entry.name() == name).cloned();
+            match (held(&change.before), held(&change.after)) {
+                (None, Some(_)) => added.push(name),
+                (Some(_), None) => removed.push(name),
+                (Some(old), Some(new)) if old.path != new.path || old.source != new.source => {
+                    changed.push(name)
+                }
+                _ => {}
+            }
+        }
+        let told: Vec<SkillName> = change.changed.into_iter().map(|(name, _)| name).collect();
+        assert_eq!((change.added, change.removed, told), (added, removed, changed));
     }
 
     proptest! {

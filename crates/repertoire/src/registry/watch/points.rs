@@ -289,6 +289,9 @@ fn changes_of(subject: &Subject) -> Changes {
 #[cfg(all(test, target_os = "linux"))]
 #[allow(clippy::disallowed_methods, reason = "tests make the directories that are watched")]
 mod tests {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use super::super::notice::EntryKind;
     use super::*;
     use crate::provider::Locator;
 
@@ -299,6 +302,25 @@ mod tests {
             WatchPoint { directory, subject: Subject::Skill(Locator::new(*name)) }
         };
         names.iter().map(point).collect()
+    }
+
+    #[test]
+    fn what_came_or_went_is_told_by_name_where_that_says_all() {
+        let check = |subject: &Subject, name: Option<&OsStr>, expect: Changes| {
+            let (happening, kind) = (Happening::Appeared, EntryKind::Directory);
+            let notice = Notice { watch: 1, happening, name, kind };
+            assert_eq!(changes_told(&notice, subject), expect, "{notice:?} {subject:?}");
+        };
+        let root = || Changes { root: true, ..Changes::default() };
+        let skill = Subject::Skill(Locator::new("a"));
+        let entries = Changes { entries: ["new".to_owned()].into(), ..Changes::default() };
+        check(&Subject::Root, Some(OsStr::new("new")), entries);
+        check(&Subject::Root, Some(OsStr::new("Skill.md")), root());
+        check(&Subject::Root, Some(OsStr::from_bytes(b"\xff")), root());
+        check(&Subject::Root, None, root());
+        check(&Subject::Above, Some(OsStr::new("new")), root());
+        let skills = Changes { skills: [Locator::new("a")].into(), ..Changes::default() };
+        check(&skill, Some(OsStr::new("scripts")), skills);
     }
 
     /// Making and ending them would fill the queue of events, and then everything was looked at again, without end.

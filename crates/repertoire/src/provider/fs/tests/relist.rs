@@ -86,6 +86,48 @@ fn skills_come_and_go() {
 }
 
 #[test]
+fn entries_that_are_told_by_name_are_looked_at_and_no_others() {
+    let root = tempfile::tempdir().unwrap();
+    for skill in ["a", "b", "c"] {
+        write_skill(root.path(), skill);
+    }
+    let provider = provider(root.path());
+    list(&provider);
+    write_skill(root.path(), "new");
+    write_skill(root.path(), "untold");
+    edit(root.path(), "a", "DOES");
+    fs::remove_dir_all(root.path().join("b")).unwrap();
+    let told = named(&["b", "new", "README.md", ".git"].into());
+    let listing = relist(&provider, &told);
+    assert_eq!(
+        descriptions(&listing),
+        ["Does a", "Does c", "Does new"],
+        "proof that the root was not listed"
+    );
+    assert_eq!(relist(&provider, &Changes::default()), listing);
+    // A link may lead there by way of what came, though nobody tells of the link.
+    std::os::unix::fs::symlink("later", root.path().join("link")).unwrap();
+    assert_eq!(relist(&provider, &named(&["link"].into())).problems.len(), 1, "it leads nowhere");
+    write_skill(root.path(), "later");
+    let listing = relist(&provider, &named(&["later"].into()));
+    assert_eq!((locators(&listing), listing.problems.len()), (vec!["a", "c", "later", "link", "new"], 0));
+    // A listing looks at everything.
+    assert_eq!(locators(&list(&provider)), ["a", "c", "later", "link", "new", "untold"]);
+}
+
+#[test]
+fn a_source_that_becomes_a_skill_is_looked_at_as_a_whole() {
+    let root = tempfile::tempdir().unwrap();
+    write_skill(root.path(), "a");
+    let provider = provider(root.path());
+    list(&provider);
+    write(root.path().join("SKILL.md"), skill_md("whole"));
+    assert_eq!(locators(&relist(&provider, &named(&["SKILL.md"].into()))), ["."]);
+    fs::remove_file(root.path().join("SKILL.md")).unwrap();
+    assert_eq!(locators(&relist(&provider, &named(&["SKILL.md"].into()))), ["a"]);
+}
+
+#[test]
 fn another_root_under_the_same_path_is_looked_at_as_a_whole() {
     let home = tempfile::tempdir().unwrap();
     for release in ["one", "two"] {
