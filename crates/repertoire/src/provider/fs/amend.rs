@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use super::known::{Known, Recollection, Rest, RootChange, Trust};
 use super::limits::MAX_DEPTH;
 use super::root_entries::{RootEntries, RootManifest, position};
-use super::scan::{SEQUENTIAL_BELOW, Scan, Scanner, Task, Visit};
+use super::scan::{SEQUENTIAL_BELOW, Scan, Scanner, Targets, Task, Visit};
 use crate::provider::{Changes, Locator};
 
 /// Returns what a scan would find, where `known` is what the one before found and nothing but `changes` happened since; `None`
@@ -37,7 +37,7 @@ pub(super) fn amend(task: &Task<'_>, known: &Known, changes: &Changes, change: R
     }
 
     let scanner = Scanner::new(task);
-    let targets = scanner.targets();
+    let targets = if entries.links.is_empty() { Targets::default() } else { scanner.targets() };
     let mut scan = Scan { found: known.skills.clone(), rests: known.rests.clone(), ..Scan::default() };
     let mut buffer = Vec::new();
     for relative in looked_at {

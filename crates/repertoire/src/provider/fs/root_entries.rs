@@ -98,7 +98,7 @@ impl RootEntries<'static> {
         }
         let (mut amended, mut changed) = (Arc::clone(self), 0);
         for name in names {
-            if *name == ROOT_LOCATOR || manifest::is_spelling(name) {
+            if *name == ROOT_LOCATOR || manifest::is_spelling(name) || !is_plain(name) {
                 return None;
             }
             let now = match root.handle.stat(name) {
@@ -112,7 +112,8 @@ impl RootEntries<'static> {
             let is_same = known.zip(now).is_some_and(|(known, now)| known == (now.0, 0));
             if known != now && !is_same {
                 changed += 1;
-                if changed > MAX_AMENDED {
+                // Where letters of either case are the same, what is there may be there under another name.
+                if changed > MAX_AMENDED || known.is_none() && self.has_spelling(name) {
                     return None;
                 }
                 Arc::make_mut(&mut amended).put(name, now);
@@ -127,6 +128,11 @@ impl RootEntries<'static> {
             return Some((Kind::Directory, self.inodes.get(index).copied().unwrap_or_default()));
         }
         position(&self.links, name).ok().map(|_| (Kind::Link, 0))
+    }
+
+    /// Returns whether there is an entry whose name differs from `name` in the case of letters at most.
+    fn has_spelling(&self, name: &str) -> bool {
+        self.directories.iter().chain(&self.links).any(|other| other.eq_ignore_ascii_case(name))
     }
 
     /// Makes the entry `name` what it is `now`.
@@ -169,6 +175,13 @@ impl RootEntries<'_> {
         let shows = self.stamp.is_some_and(|stamp| stamp.inode != 0 && is_settled(&stamp, now));
         shows && !self.more && self.undecoded.is_empty()
     }
+}
+
+/// Returns whether `name` is that of an entry, and in all likelihood the one that a listing gives it: systems that write letters in
+/// several ways, or have short names for long ones, may tell of it by another.
+fn is_plain(name: &str) -> bool {
+    let is_written_once = cfg!(target_os = "linux") || name.is_ascii() && !name.contains('~');
+    is_written_once && !name.is_empty() && !name.contains(['/', '\\'])
 }
 
 /// Returns where `name` stands in `sorted`, or where it would.

@@ -111,8 +111,11 @@ fn entries_that_are_told_by_name_are_looked_at_and_no_others() {
     write_skill(root.path(), "later");
     let listing = relist(&provider, &named(&["later"].into()));
     assert_eq!((locators(&listing), listing.problems.len()), (vec!["a", "c", "later", "link", "new"], 0));
-    // A listing looks at everything.
-    assert_eq!(locators(&list(&provider)), ["a", "c", "later", "link", "new", "untold"]);
+    // A name that may stand for another, or for nothing below the root, makes it a listing.
+    write_skill(root.path(), "A");
+    let listing = relist(&provider, &named(&["A"].into()));
+    assert_eq!(locators(&listing), ["A", "a", "c", "later", "link", "new", "untold"]);
+    assert_eq!(relist(&provider, &named(&["../a", ""].into())), listing);
 }
 
 #[test]
