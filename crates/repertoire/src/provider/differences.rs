@@ -34,7 +34,8 @@ pub(crate) fn differences<'a, T: Located>(
             let order = match (before.peek(), now.peek()) {
                 (None, None) => return None,
                 (Some(old), Some(new)) if Arc::ptr_eq(old, new) => {
-                    (before.next(), now.next());
+                    before.next();
+                    now.next();
                     continue;
                 }
                 (Some(old), Some(new)) => old.locator().cmp(new.locator()),
