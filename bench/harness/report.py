@@ -115,6 +115,19 @@ def print_reloads(figures, size):
     percentiles = tuple(f"{operation} p{percent} ms" for operation in operations for percent in (50, 99))
     header = ("contender", *percentiles, "cpu ms", "idle cpu %", "descriptors", "watches", "resident MB")
     print_table(f"Following, {size:,} skills; the best of all rounds", header, table)
+    print_kinds(figures, size, names)
+
+
+def print_kinds(figures, size, names):
+    table = []
+    for name in names:
+        kinds = [(kind, percent) for kind in who.KINDS for percent in (50, 99)]
+        found = [figures.reload(size, name, f"{who.ONE_CHANGE}, {kind}", percent) for kind, percent in kinds]
+        if any(found):
+            table.append((name, *(f"{figure.min:.1f}" if figure else "-" for figure in found)))
+    header = ("contender", *(f"{kind} p{percent} ms" for kind in who.KINDS for percent in (50, 99)))
+    if table:
+        print_table(f"One change of each kind, {size:,} skills; the best of all rounds", header, table)
 
 
 def print_targets(rows):

@@ -122,6 +122,23 @@ impl Context {
         (distinct(places), problems)
     }
 
+    /// Returns an error if something was given as a root that is there and is no directory.
+    ///
+    /// It is for commands that go on until they are interrupted: a complaint in passing would be no answer.
+    pub(crate) fn expect_directories(&self) -> Result<(), CliError> {
+        let is_other = |root: &&PathBuf| {
+            let path = self.env.working_directory().join(root);
+            Place::at(String::new(), path, Reason::Given).presence == Presence::NotDirectory
+        };
+        match self.globals.root.iter().find(is_other) {
+            Some(root) => {
+                let message = format!("{} is not a directory that can be read", root.display());
+                Err(CliError::usage(message).hint("`--root` takes a directory of skills"))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Returns the places that projects and users have by habit.
     fn discovered(&self) -> Vec<Place> {
         let found = discovery::discover(&DiscoveryInput {

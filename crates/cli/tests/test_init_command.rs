@@ -179,8 +179,8 @@ fn a_commented_file_is_written_once() {
     # not at all; see docs/guides/hot-reload.md. Takes: watch, poll, lazy, off.
     # mode = "watch"
 
-    # The least milliseconds between two polls; more where polling would take over 0.1 % of a core. Takes:
-    # a whole number, 100 to 3600000.
+    # The least milliseconds between two polls; more where polling would take over 0.17 % of a core.
+    # Takes: a whole number, 100 to 3600000.
     # poll_ms = 5000
 
     # The least milliseconds between two looks at a library that is followed on use. Takes: a whole

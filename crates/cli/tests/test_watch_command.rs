@@ -143,6 +143,43 @@ fn what_has_no_room_is_polled_and_that_is_said() {
     assert_eq!(watching.change()[0], "+ gamma");
 }
 
+#[test]
+fn whoever_asks_for_changes_gets_them_and_is_told_where_others_do_not() {
+    for (mode, others) in
+        [("off", Some("do not")), ("lazy", Some("look when they are used")), ("watch", None)]
+    {
+        let mut sandbox = Sandbox::with_skills();
+        sandbox.set("REPERTOIRE_RELOAD_MODE", mode);
+        let mut watching = Watching::start(&sandbox, &["watch", "--json"]);
+        watching.json();
+        sandbox.write(".agents/skills/gamma/SKILL.md", skill("gamma", "# Gamma\n"));
+        assert_eq!(watching.json()["added"], serde_json::json!(["gamma"]));
+        watching.child.kill().unwrap();
+        let errors = std::io::read_to_string(watching.child.stderr.take().unwrap()).unwrap();
+        let hint = |others| {
+            let this = format!("`reload.mode` is \"{mode}\": this command watches all the same");
+            format!("hint: {this}; sessions and servers {others}\n")
+        };
+        assert_eq!(errors, others.map(hint).unwrap_or_default());
+    }
+}
+
+#[test]
+fn what_is_no_directory_cannot_be_watched() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("notes.md", "x");
+    let output = sandbox.command(&["watch", "--root", "notes.md"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(
+        String::from_utf8_lossy(&output.stderr),
+        "error: notes.md is not a directory that can be read\nhint: `--root` takes a directory of skills\n"
+    );
+    // One that is not there yet may come, and one that was configured is no reason not to watch the others.
+    sandbox.write("repertoire.toml", "roots = [\"notes.md\"]\n");
+    let watching = Watching::start(&sandbox, &["watch", "--json"]);
+    assert_eq!(watching.json()["diagnostics"][0]["rule"], "source-broken");
+}
+
 #[cfg(unix)]
 #[test]
 fn an_interruption_is_a_good_end() {

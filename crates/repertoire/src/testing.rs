@@ -145,9 +145,10 @@ async fn listing_again_is_the_same(provider: &dyn Provider) {
     for changes in [
         Changes::default(),
         Changes { root: true, ..Changes::default() },
-        Changes { root: false, skills: skills.clone() },
-        Changes { root: true, skills },
-        Changes { root: false, skills: BTreeSet::from([Locator::new("no-such-skill")]) },
+        Changes { skills: skills.clone(), ..Changes::default() },
+        Changes { root: true, skills, ..Changes::default() },
+        Changes { skills: BTreeSet::from([Locator::new("no-such-skill")]), ..Changes::default() },
+        Changes { entries: BTreeSet::from(["no-such-skill".to_owned()]), ..Changes::default() },
     ] {
         assert_eq!(ok("relist", provider.relist(&changes).await), listing, "{changes:?}");
     }

@@ -16,6 +16,21 @@ pub enum Kind {
     Remove,
 }
 
+impl Kind {
+    /// Every kind, in the order of their turns.
+    pub const ALL: [Self; 4] = [Self::Body, Self::Description, Self::Add, Self::Remove];
+
+    /// Returns the kind's word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Body => "body",
+            Self::Description => "description",
+            Self::Add => "add",
+            Self::Remove => "remove",
+        }
+    }
+}
+
 /// A change that is about to be made.
 pub struct Change {
     pub kind: Kind,
@@ -51,7 +66,7 @@ impl Changes {
         let model = &self.names[number * STRIDE % self.names.len()];
         let path = self.library.join(model).join("SKILL.md");
         let text = fs::read_to_string(&path).expect("a skill has text");
-        let kind = [Kind::Body, Kind::Description, Kind::Add, Kind::Remove][number % 4];
+        let kind = Kind::ALL[number % Kind::ALL.len()];
         let added = format!("added-skill-{:05}", number / 4);
         let (name, text) = match kind {
             Kind::Body => (model.clone(), format!("{text}\nOne more line, the {number}th of all.\n")),

@@ -43,13 +43,20 @@ pub fn measure(library: &Path, count: usize, seconds: usize, watches: usize) {
         let change = changes.next();
         let start = Instant::now();
         change.make();
-        costs.push(wait(&mut subscription, &change));
+        costs.push((change.kind, wait(&mut subscription, &change)));
         waits.push(start.elapsed().as_secs_f64() * 1e3);
         std::thread::sleep(PAUSE);
     }
     let cpu = (process::cpu_ms("self") - cpu) / waits.len() as f64;
     stopwatch::print_percentiles("visible", waits, cpu);
-    stopwatch::print_percentiles("one change", costs, cpu);
+    stopwatch::print_percentiles("one change", costs.iter().map(|(_, cost)| *cost).collect(), cpu);
+    for kind in Kind::ALL {
+        let costs: Vec<f64> = costs.iter().filter(|(of, _)| *of == kind).map(|(_, cost)| *cost).collect();
+        // Where each has to wait for a poll there may not be one of every kind.
+        if !costs.is_empty() {
+            stopwatch::print_percentiles(&format!("one change, {}", kind.as_str()), costs, cpu);
+        }
+    }
 
     let asked: Vec<Change> = (0..count.min(200) / 4 * 4).map(|_| changes.next()).collect();
     stopwatch::measure_calls("asked", &asked, |change| {

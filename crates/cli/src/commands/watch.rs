@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use clap::Args;
 use repertoire::event::jsonl::rfc3339;
 use repertoire::registry::watch::{Following, SourceState};
-use repertoire::{Change, Registry, Snapshot, Subscription, Watcher};
+use repertoire::{Change, Registry, ReloadMode, Snapshot, Subscription, Watcher};
 use repertoire_model::SkillName;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -34,8 +34,8 @@ const LISTEN: Duration = Duration::from_secs(3_600);
 /// Prints changes of the library as they are seen
 ///
 /// For every change the skills that came (+), went (-) or are different (~), what that did to the catalog's tokens, and the
-/// diagnostics that are new or resolved. It ends when it is interrupted. With --json, one object per line; see
-/// docs/reference/json.md.
+/// diagnostics that are new or resolved. It ends when it is interrupted, and watches whatever `reload.mode` says. With --json, one
+/// object per line; see docs/reference/json.md.
 #[derive(Debug, Args)]
 pub(crate) struct WatchArgs {}
 
@@ -47,6 +47,7 @@ enum Wake {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, _args: &WatchArgs) -> Result<Exit, CliError> {
+    context.expect_directories()?;
     let (sender, wakes) = wakes();
     let interrupted = sender.clone();
     ctrlc::set_handler(move || {
@@ -58,6 +59,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, _args: &WatchArgs) -> Result<E
     watcher.wait_ready(READY);
     let (snapshot, changes) = subscribe(&registry);
     let mut tokens = tokens(context, &snapshot);
+    complain(ui, context, &snapshot)?;
     begin(ui, &snapshot, &watcher, tokens)?;
     drop(snapshot);
     listen(changes, sender);
@@ -117,6 +119,30 @@ fn tokens(context: &Context, snapshot: &Snapshot) -> usize {
     catalog.map_or(0, |catalog| catalog::exact_tokens(context, &catalog, &options))
 }
 
+/// Says what is wrong with the sources, and where following them is not what is configured.
+fn complain(ui: &mut Ui, context: &Context, snapshot: &Snapshot) -> Result<(), CliError> {
+    // Programs find them among the diagnostics of the first line.
+    let told = if ui.is_json() { 0 } else { MAX_LINES };
+    for problem in snapshot.problems().iter().take(told) {
+        let found = &problem.diagnostic;
+        let word = ui.paint_err(found.severity.into(), &format!("{}:", found.severity));
+        writeln!(ui.err(), "{word} {} ({})", escape(&found.message), escape(&problem.path))?;
+    }
+    let mode = context.settings.reload_mode;
+    let others = match mode {
+        ReloadMode::Watch | ReloadMode::Poll => return Ok(()),
+        ReloadMode::Lazy => "look when they are used",
+        ReloadMode::Off => "do not",
+    };
+    let word = ui.paint_err(Style::Hint, "hint:");
+    let mode = mode.as_str();
+    writeln!(
+        ui.err(),
+        "{word} `reload.mode` is \"{mode}\": this command watches all the same; sessions and servers {others}"
+    )?;
+    Ok(())
+}
+
 fn begin(ui: &mut Ui, snapshot: &Snapshot, watcher: &Watcher, tokens: usize) -> Result<(), CliError> {
     let state = watcher.state();
     if ui.is_json() {
@@ -129,7 +155,7 @@ fn begin(ui: &mut Ui, snapshot: &Snapshot, watcher: &Watcher, tokens: usize) -> 
             json!({"source": &*state.source, "watches": watches, "polled_because": reason})
         };
         let problems: Vec<DiagnosticJson> =
-            watcher.problems().iter().map(DiagnosticJson::of_source).collect();
+            watcher.problems().iter().chain(snapshot.problems()).map(DiagnosticJson::of_source).collect();
         let value = json!({
             "time": time(),
             "snapshot": snapshot.number(),

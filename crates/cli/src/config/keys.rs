@@ -252,7 +252,7 @@ pub(crate) const KEYS: &[Key] = &[
     key!("events.max_bytes" Kind::Number(MIN_EVENT_BYTES, LARGE), Number events_max_bytes, number, None, "The bytes at which that file is moved aside."),
     key!("events.keep" Kind::Number(1, MAX_EVENT_FILES), Number events_keep, number, None, "How many files that were moved aside are kept."),
     key!("reload.mode" words of ReloadMode by as_str, reload_mode, None, "How sessions and servers follow the library: by events of the file system, by polling, on use, or not at all; see docs/guides/hot-reload.md."),
-    key!("reload.poll_ms" Kind::Number(MIN_POLL_MS, MAX_INTERVAL_MS), Number reload_poll_ms, number, None, "The least milliseconds between two polls; more where polling would take over 0.1 % of a core."),
+    key!("reload.poll_ms" Kind::Number(MIN_POLL_MS, MAX_INTERVAL_MS), Number reload_poll_ms, number, None, "The least milliseconds between two polls; more where polling would take over 0.17 % of a core."),
     key!("reload.cooldown_ms" Kind::Number(0, MAX_INTERVAL_MS), Number reload_cooldown_ms, number, None, "The least milliseconds between two looks at a library that is followed on use."),
     key!("reload.debounce_ms" Kind::Number(0, MAX_DEBOUNCE_MS), Number reload_debounce_ms, number, None, "How many milliseconds it must be quiet before what happened is acted upon, so that a checkout is one change."),
     key!("reload.max_watches" Kind::Number(0, MAX_WATCHES), Number reload_max_watches, number, None, "The most directories that are watched, at most half of what the system allows a user; sources beyond that are polled."),

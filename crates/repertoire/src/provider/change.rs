@@ -8,9 +8,13 @@ use super::Locator;
 /// What a provider is told may have changed since its last listing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Changes {
-    /// Whether entries of the source itself came or went.
+    /// Whether entries of the source itself came or went, and nobody knows which; or whether the source as a whole is another.
     pub root: bool,
-    /// The skills in whose directories something was touched, and entries of the source that came or went, as far as known.
+    /// The names of the entries of the source itself that came, went or were replaced, where it is known which.
+    ///
+    /// What they are now is found out by looking at them and at no others.
+    pub entries: BTreeSet<String>,
+    /// The skills in whose directories something was touched.
     ///
     /// These are read again whatever their times say. What is no skill (any more) does no harm.
     pub skills: BTreeSet<Locator>,
@@ -19,12 +23,18 @@ pub struct Changes {
 impl Changes {
     /// Returns whether nothing may have changed.
     pub fn is_empty(&self) -> bool {
-        !self.root && self.skills.is_empty()
+        !self.root && self.entries.is_empty() && self.skills.is_empty()
+    }
+
+    /// Returns whether the skill or entry at `locator` is among what may have changed.
+    pub(crate) fn touch(&self, locator: &str) -> bool {
+        self.skills.contains(locator) || self.entries.contains(locator)
     }
 
     /// Adds what `other` tells of.
     pub fn merge(&mut self, other: Self) {
         self.root |= other.root;
+        self.entries.extend(other.entries);
         self.skills.extend(other.skills);
     }
 }

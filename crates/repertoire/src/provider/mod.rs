@@ -6,6 +6,7 @@
 
 mod listing;
 mod change;
+mod differences;
 pub mod content;
 mod memo;
 pub mod limits;
@@ -23,6 +24,7 @@ use crate::ErrorKind;
 
 pub use change::{Changes, Subject, WatchPoint};
 pub use content::{FileContent, Mark, OpenedSkill, Skill};
+pub(crate) use differences::{Located, differences};
 pub use limits::FileCaps;
 pub use listing::{FileListing, Listed, Listing, Locator, Problem};
 pub use memo::{Memo, TokenCounts};

@@ -1,12 +1,11 @@
 //! What one snapshot has that another has not, and those who want to know.
 
-use std::collections::BTreeMap;
 use std::future::poll_fn;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use repertoire_model::{Document, SkillName, State};
+use repertoire_model::{Document, SkillName};
 
 use super::{Entry, Registry, Snapshot};
 
@@ -61,19 +60,25 @@ impl Change {
     pub fn between(before: Arc<Snapshot>, after: Arc<Snapshot>, took: Duration) -> Self {
         let (mut added, mut removed, mut changed) = (Vec::new(), Vec::new(), Vec::new());
         {
-            let mut old: BTreeMap<&SkillName, &Entry> = active(&before).collect();
-            for (name, entry) in active(&after) {
-                match old.remove(name) {
-                    None => added.push(name.clone()),
-                    Some(earlier) => {
-                        let aspects = aspects(earlier, entry);
+            // Both are sorted by name, and no name is held twice.
+            let mut old = before.active().peekable();
+            for new in after.active() {
+                let is_earlier = |old: &&Entry| !is_same(old, new) && old.name() < new.name();
+                while let Some(old) = old.next_if(is_earlier) {
+                    removed.push(old.name().clone());
+                }
+                match old.next_if(|old| is_same(old, new) || old.name() == new.name()) {
+                    None => added.push(new.name().clone()),
+                    Some(old) if is_same(old, new) => {}
+                    Some(old) => {
+                        let aspects = aspects(old, new);
                         if !aspects.is_empty() {
-                            changed.push((name.clone(), aspects));
+                            changed.push((new.name().clone(), aspects));
                         }
                     }
                 }
             }
-            removed.extend(old.into_keys().cloned());
+            removed.extend(old.map(|old| old.name().clone()));
         }
         Self { before, after, added, removed, changed, took }
     }
@@ -85,8 +90,11 @@ impl Change {
     }
 }
 
-fn active(snapshot: &Snapshot) -> impl Iterator<Item = (&SkillName, &Entry)> {
-    snapshot.entries().iter().filter(|entry| entry.state == State::Active).map(|entry| (entry.name(), entry))
+/// Returns whether two entries share the skill and tell the same of it, which is seen without touching the skill.
+fn is_same(before: &Entry, after: &Entry) -> bool {
+    Arc::ptr_eq(&before.listed, &after.listed)
+        && before.collision == after.collision
+        && before.source == after.source
 }
 
 fn aspects(before: &Entry, after: &Entry) -> Vec<Aspect> {

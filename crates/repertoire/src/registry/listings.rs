@@ -26,6 +26,12 @@ struct Last {
     listing: Arc<Listing>,
 }
 
+impl Held {
+    fn listings(&self) -> Vec<Arc<Listing>> {
+        self.last.iter().map(|last| Arc::clone(&last.listing)).collect()
+    }
+}
+
 /// A listing on its way in.
 pub(super) struct Incoming {
     /// The position of its provider.
@@ -39,6 +45,8 @@ pub(super) struct Version {
     pub(super) number: u64,
     /// Whether it is the same as the version before.
     pub(super) is_same: bool,
+    /// The listings of the version before.
+    pub(super) before: Vec<Arc<Listing>>,
     pub(super) listings: Vec<Arc<Listing>>,
 }
 
@@ -59,9 +67,15 @@ impl Listings {
         (held.asked, ask())
     }
 
+    /// Returns the last listing of `provider` that came in.
+    pub(super) fn last(&self, provider: usize) -> Arc<Listing> {
+        self.held().last.get(provider).map(|last| Arc::clone(&last.listing)).unwrap_or_default()
+    }
+
     /// Takes in `listings` and returns what all providers listed last.
     pub(super) fn take_in(&self, listings: Vec<Incoming>) -> Version {
         let mut held = self.held();
+        let before = held.listings();
         let is_first = held.version == 0;
         let mut is_same = !is_first;
         for Incoming { provider, number, listing } in listings {
@@ -76,7 +90,6 @@ impl Listings {
             }
         }
         held.version += 1;
-        let listings = held.last.iter().map(|last| Arc::clone(&last.listing)).collect();
-        Version { number: held.version, is_same, listings }
+        Version { number: held.version, is_same, before, listings: held.listings() }
     }
 }

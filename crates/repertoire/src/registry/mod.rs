@@ -4,6 +4,7 @@ mod open;
 mod listings;
 mod builder;
 mod snapshot;
+mod amend;
 mod catalog;
 mod check;
 mod publication;

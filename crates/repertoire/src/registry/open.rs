@@ -12,6 +12,7 @@ use super::snapshot::{Entry, Snapshot};
 use super::watch::Attention;
 use crate::provider::{
     BoxFuture, Changes, FileContent, FileListing, Listed, Listing, OpenedSkill, Problem, Provider, Skill,
+    differences,
 };
 use crate::{Error, ErrorKind};
 
@@ -118,7 +119,13 @@ impl Registry {
 
     /// Returns the newest snapshot.
     pub fn snapshot(&self) -> Arc<Snapshot> {
-        Arc::clone(&self.shared.current.read().unwrap_or_else(PoisonError::into_inner).snapshot)
+        self.current().0
+    }
+
+    /// Returns the newest snapshot, and the version of the listings that was last found to be so.
+    fn current(&self) -> (Arc<Snapshot>, u64) {
+        let current = self.shared.current.read().unwrap_or_else(PoisonError::into_inner);
+        (Arc::clone(&current.snapshot), current.as_of)
     }
 
     /// Lists every provider again and publishes what it found as a new snapshot, if that differs from the newest one.
@@ -169,7 +176,7 @@ impl Registry {
         let (number, listing) = self.shared.listings.ask(ask);
         let label = self.providers().get(index).map(|provider| provider.label()).unwrap_or_default();
         let mut listing = listing.await.unwrap_or_else(|error| self.broken(label, &error));
-        self.refuse_tool_names(&mut listing);
+        self.refuse_tool_names(&mut listing, &self.shared.listings.last(index));
         Incoming { provider: index, number, listing }
     }
 
@@ -181,9 +188,13 @@ impl Registry {
         }
         let labels = self.providers().iter().map(|provider| Arc::from(provider.label()));
         let listings: Vec<(Arc<str>, Arc<Listing>)> = labels.zip(version.listings).collect();
-        let mut snapshot = Snapshot::merge(&listings, self.policy());
         // Readers wait while the lock is held, so whatever takes time is done before and after.
-        let before = self.snapshot();
+        let (before, as_of) = self.current();
+        let amended = match as_of + 1 == version.number {
+            true => before.amended(&version.before, &listings, self.policy()),
+            false => None,
+        };
+        let mut snapshot = amended.unwrap_or_else(|| Snapshot::merge(&listings, self.policy()));
         let is_same_as_before = snapshot.is_same_as(&before);
         let mut current = self.shared.current.write().unwrap_or_else(PoisonError::into_inner);
         let mut replaced = None;
@@ -243,12 +254,17 @@ impl Registry {
     }
 
     /// Sets aside skills that are called like a tool: whoever calls that name must not have to guess which is meant.
-    fn refuse_tool_names(&self, listing: &mut Listing) {
+    ///
+    /// `last` is a listing whose skills went through this: what is the same in both is none, or it would be set aside there.
+    fn refuse_tool_names(&self, listing: &mut Listing, last: &Listing) {
         let equipment = self.equipment();
-        let clashes = |skill: &&mut Arc<Listed>| {
+        let clashes = |skill: &Arc<Listed>| {
             skill.document.standing == Standing::Sound && equipment.has_tool(skill.document.name.as_str())
         };
-        for skill in listing.skills.iter_mut().filter(clashes) {
+        if !differences(&last.skills, &listing.skills).any(|(_, new)| new.is_some_and(clashes)) {
+            return;
+        }
+        for skill in listing.skills.iter_mut().filter(|skill| clashes(skill)) {
             let mut reporter = Reporter::new(self.policy());
             let message = format!("`{}` is the name of a tool that agents call", skill.document.name);
             reporter.report(RuleId::NameTool, message).help("give the skill another name");

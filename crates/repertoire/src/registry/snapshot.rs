@@ -120,9 +120,10 @@ pub enum Lookup<'a> {
 pub struct Snapshot {
     pub(super) number: u64,
     /// Sorted by name, then by state, then by precedence.
-    entries: Vec<Entry>,
+    pub(super) entries: Vec<Entry>,
     problems: Vec<Problem>,
-    refusals: Vec<usize>,
+    /// The places of those skills because of which the policy refuses the library.
+    pub(super) refusals: Vec<usize>,
     /// Where the skills of a name begin, once somebody looks up many.
     index: OnceLock<HashMap<Box<str>, usize>>,
 }
@@ -168,6 +169,11 @@ impl Snapshot {
         let is_refused =
             |entry: &Entry| !refused.is_empty() && refused.contains(&(entry.provider, entry.locator.clone()));
         let refusals = (0..entries.len()).filter(|index| is_refused(&entries[*index])).collect();
+        Self::of(entries, problems, refusals)
+    }
+
+    /// Returns a snapshot of `entries`, which are in order, that has no number yet.
+    pub(super) fn of(entries: Vec<Entry>, problems: Vec<Problem>, refusals: Vec<usize>) -> Self {
         Self { number: 0, entries, problems, refusals, index: OnceLock::new() }
     }
 
@@ -324,7 +330,7 @@ fn may_be_near(query: &str, name: &str) -> bool {
 }
 
 /// Returns a skill of the source `source` as resolution sees it.
-fn candidate<'a>(source: &'a str, skill: &'a Listed) -> Candidate<'a> {
+pub(super) fn candidate<'a>(source: &'a str, skill: &'a Listed) -> Candidate<'a> {
     Candidate {
         name: &skill.document.name,
         source,
@@ -335,7 +341,7 @@ fn candidate<'a>(source: &'a str, skill: &'a Listed) -> Candidate<'a> {
 }
 
 /// Returns `skill` of the source `source`, the one of `provider`, as it stands in a snapshot.
-fn entry(
+pub(super) fn entry(
     provider: usize,
     source: &Arc<str>,
     skill: &Arc<Listed>,

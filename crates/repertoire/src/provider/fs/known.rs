@@ -10,7 +10,7 @@ use repertoire_model::{Document, Standing};
 use super::place::{Home, ROOT_LOCATOR};
 use super::root_entries::RootEntries;
 use super::safe_dir::Stamp;
-use crate::provider::{Changes, Listed, Locator, Problem};
+use crate::provider::{Changes, Listed, Located, Locator, Problem};
 
 /// A skill that was found.
 #[derive(Debug, PartialEq, Eq)]
@@ -44,6 +44,12 @@ impl Found {
     }
 }
 
+impl Located for Found {
+    fn locator(&self) -> &Locator {
+        &self.listed.locator
+    }
+}
+
 /// What a directory holds besides a skill.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Rest {
@@ -69,6 +75,8 @@ pub(super) struct Known {
     pub(super) entries_stamp: Option<Stamp>,
     /// Sorted by locator.
     pub(super) skills: Vec<Arc<Found>>,
+    /// How many of these the next process may take over.
+    pub(super) to_remember: usize,
     /// The directories that are no skill or hold more than one, by their paths.
     pub(super) rests: BTreeMap<String, Rest>,
 }
@@ -80,13 +88,8 @@ impl Known {
         self.skills.get(found)
     }
 
-    /// Returns how many skills the next process may take over.
-    pub(super) fn to_remember(&self) -> usize {
-        self.skills.iter().filter(|skill| skill.may_be_remembered()).count()
-    }
-
     /// Returns whether the root is still the very same directory at `stamp`.
-    fn is_rooted_at(&self, stamp: Option<Stamp>) -> bool {
+    pub(super) fn is_rooted_at(&self, stamp: Option<Stamp>) -> bool {
         let identity = |stamp: Option<Stamp>| stamp.map(|stamp| (stamp.device, stamp.inode));
         identity(self.stamp) == identity(stamp)
     }
@@ -128,6 +131,8 @@ impl<'a> Told<'a> {
 pub(super) enum RootChange {
     /// All of them.
     None,
+    /// All but those that were told of.
+    Told,
     /// Those that cannot be told from what they were.
     Some,
 }
@@ -164,26 +169,21 @@ impl Recollection<'_> {
 }
 
 impl<'a> Memory<'a> {
-    /// Returns what of `known` a scan may take over, that was `told` what changed, of a root that now is like `stamp` and holds
-    /// `entries`, of which as many are new as `change` says.
+    /// Returns what of `known` a scan may take over, that was `told` what changed, of a root that holds `entries`, of which as
+    /// many are new as `change` says.
     pub(super) fn new(
         known: &'a Known,
         told: Told<'a>,
-        stamp: Option<Stamp>,
         entries: &'a RootEntries<'a>,
         change: RootChange,
     ) -> Self {
-        let told = match told {
-            Told::Exactly(changes) if !known.is_rooted_at(stamp) => Told::AtLeast(changes),
-            told => told,
-        };
         let is_exact = matches!(told, Told::Exactly(_));
         let mut skills = known.skills.iter().peekable();
         let mut before = known.entries.iter().flat_map(|e| e.directories.iter().zip(&e.inodes)).peekable();
         let slots = entries.directories.iter().enumerate().map(|(index, name)| {
             // All three are sorted, so that one walk beside the other finds what belongs together.
             let found = seek(&mut skills, |skill| skill.listed.locator.as_str().cmp(name));
-            let is_same = change == RootChange::None
+            let is_same = change != RootChange::Some
                 || is_exact && {
                     let inode = entries.inodes.get(index).copied().unwrap_or_default();
                     let known = seek(&mut before, |(known, _)| (***known).cmp(name));
@@ -212,6 +212,7 @@ impl<'a> Memory<'a> {
 
     /// Returns what is known of the link `relative` below the root.
     pub(super) fn of_link(&self, relative: &str) -> Recollection<'a> {
+        // It may lead there by way of another entry.
         let is_same = self.change == RootChange::None;
         Recollection { found: self.known.find(relative), trust: self.trust(relative, is_same) }
     }
@@ -223,7 +224,7 @@ impl<'a> Memory<'a> {
 
     /// Returns whether `relative` lies below an entry of the root that is the one it was.
     fn is_below_same(&self, relative: &str) -> bool {
-        self.change == RootChange::None || {
+        self.change != RootChange::Some || {
             let top = relative.split('/').next().unwrap_or_default();
             let slot = self.directories.binary_search_by(|name| (**name).cmp(top));
             slot.is_ok_and(|slot| self.slots.get(slot).is_some_and(|slot| slot.is_same))
@@ -233,12 +234,12 @@ impl<'a> Memory<'a> {
     fn trust(&self, relative: &str, is_same: bool) -> Trust {
         let Some(changes) = self.told.changes() else { return Trust::Stamp };
         let is_root = relative == ROOT_LOCATOR;
-        if changes.skills.contains(relative) || (is_root && self.change == RootChange::Some) {
+        if changes.touch(relative) || (is_root && self.change == RootChange::Some) {
             return Trust::Nothing;
         }
         let mut above = relative.match_indices('/').map(|(end, _)| &relative[..end]);
         match self.told {
-            Told::Exactly(_) if is_same && !above.any(|above| changes.skills.contains(above)) => Trust::Whole,
+            Told::Exactly(_) if is_same && !above.any(|above| changes.touch(above)) => Trust::Whole,
             _ => Trust::Stamp,
         }
     }
@@ -251,31 +252,4 @@ fn seek<I: Iterator>(
 ) -> Option<I::Item> {
     while sorted.next_if(|item| compare(item).is_lt()).is_some() {}
     sorted.next_if(|item| compare(item).is_eq())
-}
-
-/// Returns the skills of `before` and `now`, both sorted by locator, that are not the very same in both.
-pub(super) fn differences<'a>(
-    before: &'a [Arc<Found>],
-    now: &'a [Arc<Found>],
-) -> impl Iterator<Item = (&'a Locator, Option<&'a Arc<Found>>, Option<&'a Arc<Found>>)> {
-    let (mut before, mut now) = (before.iter().peekable(), now.iter().peekable());
-    std::iter::from_fn(move || {
-        loop {
-            let (old, new) = (before.peek().copied(), now.peek().copied());
-            let order = match (old, new) {
-                (None, None) => return None,
-                (Some(old), Some(new)) if Arc::ptr_eq(old, new) => std::cmp::Ordering::Equal,
-                (Some(old), Some(new)) => old.listed.locator.cmp(&new.listed.locator),
-                (Some(_), None) => std::cmp::Ordering::Less,
-                (None, Some(_)) => std::cmp::Ordering::Greater,
-            };
-            let old = if order.is_le() { before.next() } else { None };
-            let new = if order.is_ge() { now.next() } else { None };
-            match (old, new) {
-                (Some(old), Some(new)) if Arc::ptr_eq(old, new) => {}
-                (Some(skill), _) | (_, Some(skill)) => return Some((&skill.listed.locator, old, new)),
-                (None, None) => return None,
-            }
-        }
-    })
 }

@@ -6,22 +6,23 @@ use std::sync::Arc;
 use repertoire_model::RuleId;
 use repertoire_model::validate::Reporter;
 
+use super::amend::amend;
 use super::cache::{Cache, CacheFile, now};
-use super::known::{Known, Memory, RootChange, Told, differences};
+use super::known::{Known, Memory, RootChange, Told};
 use super::open::{Source, State};
 use super::place::{ROOT_LOCATOR, Root};
 use super::provider::display;
 use super::root_entries::{self, RootEntries};
-use super::safe_dir::{Fault, Kind, Stamp};
+use super::safe_dir::{Fault, Stamp};
 use super::scan::{Scan, Task, scan};
 use super::turn::Turn;
-use crate::provider::{Changes, Listing, Locator, Problem};
+use crate::provider::{Changes, Listing, Located as _, Problem, differences};
 
 /// What lies directly below a root.
 enum Entries<'a> {
     /// As the cache remembers it.
     Cached(RootEntries<'a>),
-    /// As it was listed for the listing before.
+    /// As it was listed for a listing before, with what changed since put in its place.
     Known(Arc<RootEntries<'static>>),
     /// As it was listed just now.
     Listed(Arc<RootEntries<'static>>),
@@ -68,31 +69,36 @@ impl Source {
             let state = self.state();
             state.known.clone().filter(|known| !state.is_stale && known.resolved == root.resolved)
         };
+        let told = match (told, &before) {
+            (Told::Exactly(changes), Some(known)) if !known.is_rooted_at(stamp) => Told::AtLeast(changes),
+            _ => told,
+        };
         let file = self.cache_file(&root);
         // It is read once: from then on more is known than it holds.
         let cache = file.as_ref().filter(|_| before.is_none()).and_then(CacheFile::load);
-        let change = match (told, &before) {
-            (Told::Exactly(changes), Some(known)) if are_as_known(&root, known, changes) => RootChange::None,
-            _ => RootChange::Some,
-        };
-        let entries = self.root_entries(&root, stamp, told, change, before.as_deref(), cache.as_ref());
-
-        let memory = before.as_deref().zip(entries.as_deref().ok());
-        let memory = memory.map(|(known, entries)| Memory::new(known, told, stamp, entries, change));
+        let (entries, change) = self.root_entries(&root, stamp, told, before.as_deref(), cache.as_ref());
         let task = Task {
             options: self.options(),
             root: &root,
             entries: entries.as_deref(),
             cache: cache.as_ref(),
-            memory,
+            memory: None,
             started,
         };
-        let Scan { found, mut problems, rests, facts, fresh } = scan(&task);
-        drop(task);
-
+        let amended = match (told, before.as_deref()) {
+            (Told::Exactly(changes), Some(known)) => amend(&task, known, changes, change),
+            _ => None,
+        };
+        let Scan { found, mut problems, rests, facts, fresh } = amended.unwrap_or_else(|| {
+            let memory = before.as_deref().zip(task.entries.ok());
+            let memory = memory.map(|(known, entries)| Memory::new(known, told, entries, change));
+            scan(&Task { memory, ..task })
+        });
         let entries_stamp = match &entries {
             Ok(Entries::Cached(entries)) => entries.stamp,
-            Ok(Entries::Known(_)) => before.as_ref().and_then(|before| before.entries_stamp),
+            Ok(Entries::Known(entries)) => {
+                before.as_ref().and_then(|before| before.entries_stamp).filter(|_| entries.stamp.is_some())
+            }
             Ok(Entries::Listed(entries)) if entries.may_be_remembered(started) => entries.stamp,
             _ => None,
         };
@@ -101,22 +107,31 @@ impl Source {
             _ => None,
         };
         let skills = found.iter().map(|found| Arc::clone(&found.listed)).collect();
+        let to_remember = found.iter().filter(|found| found.may_be_remembered()).count();
         let resolved = root.resolved;
-        let known =
-            Known { listing: turn.number, resolved, stamp, entries, entries_stamp, skills: found, rests };
+        let known = Known {
+            listing: turn.number,
+            resolved,
+            stamp,
+            entries,
+            entries_stamp,
+            skills: found,
+            to_remember,
+            rests,
+        };
         let is_behind = file.is_some()
             && match (&before, &cache) {
                 (Some(before), _) => {
                     fresh > 0
-                        || known.to_remember() != before.to_remember()
+                        || known.to_remember != before.to_remember
                         || known.entries_stamp.is_some() && known.entries_stamp != before.entries_stamp
                 }
                 (None, Some(cache)) => {
                     fresh > 0
-                        || known.to_remember() != cache.len()
+                        || known.to_remember != cache.len()
                         || known.entries_stamp.is_some() && known.entries_stamp != cache.root_stamp()
                 }
-                (None, None) => known.to_remember() > 0,
+                (None, None) => known.to_remember > 0,
             };
         if self.publish(known) {
             let mut state = self.state();
@@ -156,7 +171,8 @@ impl Source {
     fn forget(&self, state: &mut State, before: &Known, known: &Known) -> bool {
         let mut texts = self.texts();
         let mut has_moved = false;
-        for (locator, old, new) in differences(&before.skills, &known.skills) {
+        for (old, new) in differences(&before.skills, &known.skills) {
+            let Some(locator) = old.or(new).map(|found| found.locator()) else { continue };
             if !old.zip(new).is_some_and(|(old, new)| old.has_same_bytes(new)) {
                 state.facts.remove(locator);
                 state.dirty.remove(locator);
@@ -171,31 +187,39 @@ impl Source {
         has_moved
     }
 
-    /// Returns what lies directly below `root`: what is known or what the cache remembers, if the root did not change since.
+    /// Returns what lies directly below `root`, and which of it was there before: what is known or what the cache remembers, if the
+    /// root did not change since or it was `told` where.
     fn root_entries<'a>(
         &self,
         root: &Root,
         stamp: Option<Stamp>,
         told: Told<'_>,
-        change: RootChange,
         before: Option<&Known>,
         cache: Option<&'a Cache>,
-    ) -> Result<Entries<'a>, Fault> {
+    ) -> (Result<Entries<'a>, Fault>, RootChange) {
         let limit = self.options().limits.max_entries;
+        if let (Told::Exactly(changes), Some(known)) = (told, before)
+            && let Some((entries, change)) = amended(root, known, changes, limit)
+        {
+            return (Ok(Entries::Known(entries)), change);
+        }
         if let Some(known) = before
             && let Some(entries) = &known.entries
         {
-            let is_told = told.changes().is_some_and(|changes| changes.root);
-            let is_same = stamp.is_some() && known.entries_stamp == stamp && !is_told;
-            if is_same || change == RootChange::None {
-                return Ok(Entries::Known(Arc::clone(entries)));
+            let is_told = told.changes().is_some_and(|changes| changes.root || !changes.entries.is_empty());
+            if stamp.is_some() && known.entries_stamp == stamp && !is_told {
+                return (Ok(Entries::Known(Arc::clone(entries))), RootChange::Some);
             }
         }
+        // What is known without its entries is known from the cache.
+        let is_as_known = matches!((told, before), (Told::Exactly(Changes { root: false, entries, .. }), Some(known))
+            if entries.is_empty() && known.entries.is_none());
         let remembered = cache.and_then(Cache::root_entries);
-        match remembered.filter(|entries| entries.are_those_at(stamp, limit)) {
+        let entries = match remembered.filter(|entries| entries.are_those_at(stamp, limit)) {
             Some(entries) => Ok(Entries::Cached(entries)),
             None => RootEntries::list(root, limit).map(|entries| Entries::Listed(Arc::new(entries))),
-        }
+        };
+        (entries, if is_as_known { RootChange::None } else { RootChange::Some })
     }
 
     /// Returns the listing of a root that cannot be opened; one that is not there (yet) is merely empty.
@@ -211,21 +235,20 @@ impl Source {
     }
 }
 
-/// Returns whether the entries of `root` are those that are `known`, for all that `changes` tell.
-fn are_as_known(root: &Root, known: &Known, changes: &Changes) -> bool {
-    let Some(entries) = &known.entries else { return !changes.root };
-    let is_as_known = |locator: &Locator| {
-        let top = locator.as_str().split('/').next().unwrap_or_default();
-        let kind = root.handle.stat(top).ok().map(|(kind, _)| kind);
-        let is_among =
-            |names: &[std::borrow::Cow<'_, str>]| names.binary_search_by(|name| (**name).cmp(top)).is_ok();
-        match kind {
-            Some(Kind::Directory) => top != ROOT_LOCATOR && is_among(&entries.directories),
-            Some(Kind::Link) => is_among(&entries.links),
-            _ => false,
-        }
-    };
-    !changes.root && changes.skills.iter().all(is_as_known)
+/// Returns what lay below `root` as far as it is `known`, with `changes` put in their place, and which of it that leaves as it was;
+/// `None` where only a listing of at most `limit` entries can tell.
+fn amended(
+    root: &Root,
+    known: &Known,
+    changes: &Changes,
+    limit: usize,
+) -> Option<(Arc<RootEntries<'static>>, RootChange)> {
+    let entries = known.entries.as_ref().filter(|_| !changes.root)?;
+    let tops = changes.skills.iter().map(|locator| locator.as_str().split('/').next().unwrap_or_default());
+    let names = changes.entries.iter().map(String::as_str).chain(tops).collect();
+    let amended = entries.amended(root, &names, limit)?;
+    let is_as_known = changes.entries.is_empty() && Arc::ptr_eq(&amended, entries);
+    Some((amended, if is_as_known { RootChange::None } else { RootChange::Told }))
 }
 
 #[cfg(test)]

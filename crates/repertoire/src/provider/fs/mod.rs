@@ -9,6 +9,7 @@ pub mod limits;
 mod manifest;
 mod turn;
 mod known;
+mod amend;
 mod list;
 mod last_good;
 mod memo;

@@ -28,7 +28,7 @@ use crate::provider::{Listed, Locator, Problem};
 const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
 
 /// Below this many directories starting threads costs more than it saves.
-const SEQUENTIAL_BELOW: usize = 32;
+pub(super) const SEQUENTIAL_BELOW: usize = 32;
 
 /// What a scan found.
 #[derive(Debug, Default)]
@@ -46,9 +46,9 @@ pub(super) struct Scan {
 
 /// What came of one directory.
 #[derive(Debug, Default)]
-struct Visit {
-    found: Option<Arc<Found>>,
-    rest: Rest,
+pub(super) struct Visit {
+    pub(super) found: Option<Arc<Found>>,
+    pub(super) rest: Rest,
     origin: Origin,
 }
 
@@ -67,6 +67,12 @@ enum Origin {
 impl Visit {
     fn of(found: Arc<Found>, origin: Origin) -> Self {
         Self { found: Some(found), rest: Rest::default(), origin }
+    }
+
+    /// Returns whether it is about a skill that was read and need not be read the next time.
+    pub(super) fn is_fresh(&self) -> bool {
+        let is_read = matches!(self.origin, Origin::File);
+        is_read && self.found.as_ref().is_some_and(|found| found.may_be_remembered())
     }
 
     fn problems(problems: impl IntoIterator<Item = Problem>) -> Self {
@@ -91,11 +97,8 @@ pub(super) struct Task<'a> {
 
 /// Looks for skills below a root.
 pub(super) fn scan(task: &Task<'_>) -> Scan {
-    let Task { options, root, .. } = *task;
-    let (shown, resolved) = (Shown::new(&options.root), Shown::new(&root.resolved));
-    let scanner = Scanner { task, options, root, shown, resolved };
     let mut scan = Scan::default();
-    scanner.run(&mut scan);
+    Scanner::new(task).run(&mut scan);
     scan.found.sort_unstable_by(|a, b| a.listed.locator.cmp(&b.listed.locator));
     scan
 }
@@ -103,6 +106,7 @@ pub(super) fn scan(task: &Task<'_>) -> Scan {
 impl Scan {
     /// Adds what came of the directory `relative`, and returns the directories below it.
     fn add(&mut self, relative: &str, visit: Visit) -> Vec<String> {
+        self.fresh += usize::from(visit.is_fresh());
         let Visit { found, rest, origin } = visit;
         self.problems.extend(rest.problems.iter().cloned());
         let children = rest.children.clone();
@@ -110,10 +114,8 @@ impl Scan {
             self.rests.insert(relative.to_owned(), rest);
         }
         if let Some(found) = found {
-            match origin {
-                Origin::File => self.fresh += usize::from(found.may_be_remembered()),
-                Origin::Cache(Some(facts)) => self.facts.push((found.listed.locator.clone(), *facts)),
-                Origin::Cache(None) | Origin::Memory => {}
+            if let Origin::Cache(Some(facts)) = origin {
+                self.facts.push((found.listed.locator.clone(), *facts));
             }
             self.found.push(found);
         }
@@ -121,7 +123,8 @@ impl Scan {
     }
 }
 
-struct Scanner<'a> {
+/// A scan under way.
+pub(super) struct Scanner<'a> {
     task: &'a Task<'a>,
     options: &'a FsOptions,
     root: &'a Root,
@@ -131,7 +134,14 @@ struct Scanner<'a> {
     resolved: Shown,
 }
 
-impl Scanner<'_> {
+impl<'a> Scanner<'a> {
+    /// Returns what does `task`.
+    pub(super) fn new(task: &'a Task<'a>) -> Self {
+        let Task { options, root, .. } = *task;
+        let (shown, resolved) = (Shown::new(&options.root), Shown::new(&root.resolved));
+        Self { task, options, root, shown, resolved }
+    }
+
     fn run(&self, scan: &mut Scan) {
         let limits = &self.options.limits;
         let entries = match self.task.entries {
@@ -246,8 +256,13 @@ impl Scanner<'_> {
         visit
     }
 
+    /// Returns what comes of the directory `relative` itself, one below the root, of which `known` is known.
+    pub(super) fn look_at(&self, relative: &str, known: Recollection<'_>, buffer: &mut Vec<u8>) -> Visit {
+        self.look(&Place::beneath(self.root, relative), 0, known, buffer)
+    }
+
     /// Returns where links may lead.
-    fn targets(&self) -> Targets {
+    pub(super) fn targets(&self) -> Targets {
         match &self.options.links {
             LinkScope::Anywhere => Targets(None),
             // A directory that cannot be resolved holds nothing that a link could lead to.
@@ -260,9 +275,20 @@ impl Scanner<'_> {
 
     fn visit_link(&self, relative: &str, targets: &Targets, buffer: &mut Vec<u8>) -> Visit {
         let known = self.recollection(|memory| memory.of_link(relative));
-        if let Some(visit) = self.take_over(relative, known) {
-            return visit;
+        match self.take_over(relative, known) {
+            Some(visit) => visit,
+            None => self.follow(relative, known, targets, buffer),
         }
+    }
+
+    /// Returns what comes of the link `relative`, of which `known` is known.
+    pub(super) fn follow(
+        &self,
+        relative: &str,
+        known: Recollection<'_>,
+        targets: &Targets,
+        buffer: &mut Vec<u8>,
+    ) -> Visit {
         match Place::link(self.root, relative) {
             Ok(place) if targets.include(&place.resolved()) => self.look(&place, 0, known, buffer),
             Ok(_) => {
@@ -424,7 +450,8 @@ impl Scanner<'_> {
         links
     }
 
-    fn undecoded(&self, path: &str) -> Option<Problem> {
+    /// Returns what is wrong with a directory whose name is approximated by the end of `path`.
+    pub(super) fn undecoded(&self, path: &str) -> Option<Problem> {
         self.problem(path, RuleId::FileName, "the name of the directory is not UTF-8".to_owned())
     }
 
@@ -481,7 +508,7 @@ fn shared(mut found: Found, known: Option<&Arc<Found>>) -> Arc<Found> {
 
 /// The directories that links may lead into, without links themselves; `None` for all.
 #[derive(Default)]
-struct Targets(Option<Vec<PathBuf>>);
+pub(super) struct Targets(Option<Vec<PathBuf>>);
 
 impl Targets {
     fn include(&self, path: &Path) -> bool {

@@ -81,7 +81,7 @@ mod tests {
     const QUIET: Duration = Duration::from_millis(30);
 
     fn touched(name: &str) -> Changes {
-        Changes { root: false, skills: [Locator::new(name)].into() }
+        Changes { skills: [Locator::new(name)].into(), ..Changes::default() }
     }
 
     fn ms(milliseconds: u64) -> Duration {

@@ -97,7 +97,8 @@ pub(super) fn weigh(notice: &Notice<'_>, subject: &Subject) -> Weight {
     }
 }
 
-fn is_manifest(name: &OsStr) -> bool {
+/// Returns whether `name` is a spelling of `SKILL.md`.
+pub(super) fn is_manifest(name: &OsStr) -> bool {
     name.eq_ignore_ascii_case(MANIFEST_FILE)
 }
 

@@ -2,13 +2,14 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::batch::Batch;
-use super::notice::{Happening, WatchId, Weight, weigh};
+use super::notice::{Happening, Notice, WatchId, Weight, is_manifest, weigh};
 use super::state::PollReason;
 use super::system::{Doorbell, Events, Refusal};
 use crate::provider::{Changes, Subject, WatchPoint};
@@ -79,8 +80,9 @@ impl Points {
             return Err(reason.clone());
         }
         let mut points = points;
-        points.sort_unstable_by(in_order);
-        points.dedup();
+        // A stable sort takes what is in order already as it is, and most of it is.
+        points.sort_by(in_order);
+        points.dedup_by(|a, b| in_order(a, b).is_eq());
         let held = self.held.remove(&provider).unwrap_or_default();
         let (kept, ended, added) = compare(held, points);
         self.held.insert(provider, kept);
@@ -146,7 +148,7 @@ impl Points {
         }
         let held = self.held.entry(provider).or_default();
         held.extend(added);
-        held.sort_unstable_by(in_order);
+        held.sort_by(in_order);
         outcome.map(|()| new)
     }
 
@@ -171,17 +173,17 @@ impl Points {
 
     /// Forgets watches that ended, or whose directories are somewhere else by now.
     fn forget(&mut self, gone: &[WatchId]) {
-        let mut lost: HashMap<usize, HashSet<Arc<Path>>> = HashMap::new();
+        let mut lost: HashMap<usize, BTreeSet<OsString>> = HashMap::new();
         for watch in gone {
             for used in self.uses.remove(watch).into_iter().flatten() {
                 self.numbers.remove(&used.directory);
-                lost.entry(used.provider).or_default().insert(used.directory);
+                lost.entry(used.provider).or_default().insert(used.directory.as_os_str().to_owned());
             }
             self.events.remove(*watch);
         }
         for (provider, directories) in lost {
             if let Some(held) = self.held.get_mut(&provider) {
-                held.retain(|point| !directories.contains(point.directory.as_path()));
+                held.retain(|point| !directories.contains(point.directory.as_os_str()));
             }
         }
     }
@@ -226,7 +228,7 @@ impl Points {
                 if weight != Weight::None {
                     meant = true;
                     let now = *time.get_or_insert_with(Instant::now);
-                    told.batch.add(used.provider, changes_of(&used.subject), weight, now);
+                    told.batch.add(used.provider, changes_told(&notice, &used.subject), weight, now);
                 }
                 if is_gone {
                     told.stale.insert(used.provider);
@@ -265,17 +267,31 @@ fn compare(
     (both, ended, added)
 }
 
-/// Returns what may have changed where something happened to what is watched as `subject`.
+/// Returns what may have changed by what `notice` tells of what is watched as `subject`.
+fn changes_told(notice: &Notice<'_>, subject: &Subject) -> Changes {
+    match (subject, notice.name.and_then(OsStr::to_str)) {
+        // A source that has a `SKILL.md` of its own is another as a whole.
+        (Subject::Root, Some(name)) if !is_manifest(OsStr::new(name)) => {
+            Changes { entries: [name.to_owned()].into(), ..Changes::default() }
+        }
+        _ => changes_of(subject),
+    }
+}
+
+/// Returns what may have changed where anything happened to what is watched as `subject`.
 fn changes_of(subject: &Subject) -> Changes {
     match subject {
         Subject::Root | Subject::Above => Changes { root: true, ..Changes::default() },
-        Subject::Skill(locator) => Changes { root: false, skills: [locator.clone()].into() },
+        Subject::Skill(locator) => Changes { skills: [locator.clone()].into(), ..Changes::default() },
     }
 }
 
 #[cfg(all(test, target_os = "linux"))]
 #[allow(clippy::disallowed_methods, reason = "tests make the directories that are watched")]
 mod tests {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    use super::super::notice::EntryKind;
     use super::*;
     use crate::provider::Locator;
 
@@ -286,6 +302,25 @@ mod tests {
             WatchPoint { directory, subject: Subject::Skill(Locator::new(*name)) }
         };
         names.iter().map(point).collect()
+    }
+
+    #[test]
+    fn what_came_or_went_is_told_by_name_where_that_says_all() {
+        let check = |subject: &Subject, name: Option<&OsStr>, expect: Changes| {
+            let (happening, kind) = (Happening::Appeared, EntryKind::Directory);
+            let notice = Notice { watch: 1, happening, name, kind };
+            assert_eq!(changes_told(&notice, subject), expect, "{notice:?} {subject:?}");
+        };
+        let root = || Changes { root: true, ..Changes::default() };
+        let skill = Subject::Skill(Locator::new("a"));
+        let entries = Changes { entries: ["new".to_owned()].into(), ..Changes::default() };
+        check(&Subject::Root, Some(OsStr::new("new")), entries);
+        check(&Subject::Root, Some(OsStr::new("Skill.md")), root());
+        check(&Subject::Root, Some(OsStr::from_bytes(b"\xff")), root());
+        check(&Subject::Root, None, root());
+        check(&Subject::Above, Some(OsStr::new("new")), root());
+        let skills = Changes { skills: [Locator::new("a")].into(), ..Changes::default() };
+        check(&skill, Some(OsStr::new("scripts")), skills);
     }
 
     /// Making and ending them would fill the queue of events, and then everything was looked at again, without end.

@@ -15,7 +15,7 @@ fn relist(provider: &FsProvider, changes: &Changes) -> Listing {
 }
 
 fn touched(skills: &[&str]) -> Changes {
-    Changes { root: false, skills: skills.iter().copied().map(Locator::new).collect() }
+    Changes { skills: skills.iter().copied().map(Locator::new).collect(), ..Changes::default() }
 }
 
 fn root_changed() -> Changes {
@@ -83,6 +83,51 @@ fn skills_come_and_go() {
     let listing = relist(&provider, &touched(&["a"]));
     assert_eq!(listing, list(&provider));
     assert_eq!(listing.skills[0].identity, listing.skills[1].identity);
+}
+
+#[test]
+fn entries_that_are_told_by_name_are_looked_at_and_no_others() {
+    let root = tempfile::tempdir().unwrap();
+    for skill in ["a", "b", "c"] {
+        write_skill(root.path(), skill);
+    }
+    let provider = provider(root.path());
+    list(&provider);
+    write_skill(root.path(), "new");
+    write_skill(root.path(), "untold");
+    edit(root.path(), "a", "DOES");
+    fs::remove_dir_all(root.path().join("b")).unwrap();
+    let told = named(&["b", "new", "README.md", ".git"].into());
+    let listing = relist(&provider, &told);
+    assert_eq!(
+        descriptions(&listing),
+        ["Does a", "Does c", "Does new"],
+        "proof that the root was not listed"
+    );
+    assert_eq!(relist(&provider, &Changes::default()), listing);
+    // A link may lead there by way of what came, though nobody tells of the link.
+    std::os::unix::fs::symlink("later", root.path().join("link")).unwrap();
+    assert_eq!(relist(&provider, &named(&["link"].into())).problems.len(), 1, "it leads nowhere");
+    write_skill(root.path(), "later");
+    let listing = relist(&provider, &named(&["later"].into()));
+    assert_eq!((locators(&listing), listing.problems.len()), (vec!["a", "c", "later", "link", "new"], 0));
+    // A name that may stand for another, or for nothing below the root, makes it a listing.
+    write_skill(root.path(), "A");
+    let listing = relist(&provider, &named(&["A"].into()));
+    assert_eq!(locators(&listing), ["A", "a", "c", "later", "link", "new", "untold"]);
+    assert_eq!(relist(&provider, &named(&["../a", ""].into())), listing);
+}
+
+#[test]
+fn a_source_that_becomes_a_skill_is_looked_at_as_a_whole() {
+    let root = tempfile::tempdir().unwrap();
+    write_skill(root.path(), "a");
+    let provider = provider(root.path());
+    list(&provider);
+    write(root.path().join("SKILL.md"), skill_md("whole"));
+    assert_eq!(locators(&relist(&provider, &named(&["SKILL.md"].into()))), ["."]);
+    fs::remove_file(root.path().join("SKILL.md")).unwrap();
+    assert_eq!(locators(&relist(&provider, &named(&["SKILL.md"].into()))), ["a"]);
 }
 
 #[test]
@@ -390,7 +435,12 @@ fn told(root: &Path, names: &BTreeSet<&str>) -> Changes {
     let is_touched =
         |name: &&&str| names.contains(**name) || target(name).is_none_or(|target| touched.contains(&target));
     let skills = NAMES.iter().filter(is_touched).map(|name| Locator::new(*name)).collect();
-    Changes { root: true, skills }
+    Changes { root: true, skills, ..Changes::default() }
+}
+
+/// Returns what a watcher would tell that knows which entries of the root are meant.
+fn named(names: &BTreeSet<&str>) -> Changes {
+    Changes { entries: names.iter().map(|name| (*name).to_owned()).collect(), ..Changes::default() }
 }
 
 proptest! {
@@ -400,17 +450,20 @@ proptest! {
     fn a_listing_of_what_changed_is_the_listing_of_everything(
         rounds in prop::collection::vec(prop::collection::vec(step(), 1..4), 1..8),
         max_depth in 1..3usize,
+        max_directories in prop::sample::select(vec![2, 100, 100, 100]),
+        max_entries in prop::sample::select(vec![4, 1_000, 1_000, 1_000]),
     ) {
         let root = tempfile::tempdir().unwrap();
         let new = || {
             let mut options = FsOptions::new("test", root.path());
-            options.limits.max_depth = max_depth;
+            options.limits = ScanLimits { max_depth, max_directories, max_entries, ..options.limits };
             FsProvider::new(options)
         };
-        let (whole, partial) = (new(), new());
+        let (whole, partial, pointed) = (new(), new(), new());
         prop_assert_eq!(list(&whole), list(&partial));
+        prop_assert_eq!(list(&whole), list(&pointed));
         let open = || block_on(Registry::open_for_inspection(vec![Arc::new(new())], Policy::default()));
-        let (reloaded, changed) = (open(), open());
+        let (reloaded, changed, amended) = (open(), open(), open());
         for steps in rounds {
             let names = steps.iter().flat_map(|step| step.take(root.path())).collect();
             let listing = list(&whole);
@@ -418,6 +471,9 @@ proptest! {
             prop_assert_eq!(&relist(&partial, &changes), &listing, "{:?}", steps);
             let snapshot = block_on(reloaded.reload());
             prop_assert!(block_on(changed.reload_changed(&[(0, changes)])).is_same_as(&snapshot));
+            prop_assert_eq!(&relist(&pointed, &named(&names)), &listing, "{:?}", steps);
+            prop_assert!(block_on(amended.reload_changed(&[(0, named(&names))])).is_same_as(&snapshot));
+            prop_assert_eq!(&relist(&pointed, &Changes::default()), &listing);
             // Nothing changed since.
             prop_assert_eq!(block_on(reloaded.reload()).number(), snapshot.number());
             prop_assert_eq!(&relist(&partial, &Changes::default()), &listing);

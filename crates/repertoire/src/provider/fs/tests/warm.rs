@@ -4,6 +4,7 @@ use std::io::Read;
 use std::time::{Duration, SystemTime};
 
 use super::*;
+use crate::provider::Changes;
 
 struct Warm {
     root: tempfile::TempDir,
@@ -251,6 +252,22 @@ fn a_root_that_did_not_change_is_not_listed_again() {
     assert_eq!(warm.names(), ["b", "c", "d", "empty", "link", "z"]);
     fs::remove_file(warm.root.path().join("link")).unwrap();
     assert_eq!(warm.names(), ["b", "c", "d", "empty", "z"]);
+}
+
+/// What was not listed is not remembered as listed: somebody else may have come unnoticed.
+#[test]
+fn a_root_whose_entries_were_told_by_name_is_listed_by_the_next_process() {
+    let warm = Warm::new(&["a"]);
+    let running = warm.provider();
+    list(&running);
+    write_skill(warm.root.path(), "b");
+    write_skill(warm.root.path(), "untold");
+    settle();
+    let changes = Changes { entries: ["b".to_owned()].into(), ..Changes::default() };
+    assert_eq!(locators(&block_on(running.relist(&changes)).unwrap()), ["a", "b"]);
+    block_on(running.save());
+    assert!(warm.file().is_some());
+    assert_eq!(locators(&list(&warm.provider())), ["a", "b", "untold"]);
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender, TrySendError};
 use std::time::{Duration, Instant};
 
 use notify::event::{AccessKind, AccessMode, CreateKind, MetadataKind, ModifyKind, RemoveKind};
@@ -12,6 +14,8 @@ use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use super::super::notice::{EntryKind, Happening, Notice, WatchId};
 use super::refusal::Refusal;
 
+/// The most messages that wait to be heard. What comes then is lost, as with the system's own queues, so that everything is looked at.
+const QUEUE: usize = 4_096;
 /// How long a wait is where none is given.
 const LONG: Duration = Duration::from_secs(3_600);
 
@@ -26,6 +30,8 @@ enum Message {
 pub(in super::super) struct Events {
     watcher: Option<RecommendedWatcher>,
     messages: Receiver<Message>,
+    /// Whether there was no room for a message.
+    is_full: Arc<AtomicBool>,
     numbers: HashMap<PathBuf, WatchId>,
     directories: HashMap<WatchId, PathBuf>,
     last: WatchId,
@@ -33,20 +39,26 @@ pub(in super::super) struct Events {
 
 /// Wakes whoever waits for events.
 #[derive(Debug, Clone)]
-pub(in super::super) struct Doorbell(Sender<Message>);
+pub(in super::super) struct Doorbell(SyncSender<Message>);
 
 impl Doorbell {
     /// Wakes whoever waits.
     pub(in super::super) fn ring(&self) {
-        let _ = self.0.send(Message::Rung);
+        // Where there is no room for it there is enough to wake for.
+        let _ = self.0.try_send(Message::Rung);
     }
 }
 
 impl Events {
     /// Returns a source of events with nothing to watch yet, or of none at all where the system refuses.
     pub(in super::super) fn new() -> io::Result<(Self, Doorbell, Option<Refusal>)> {
-        let (mut events, bell) = Self::none()?;
-        let sender = bell.0.clone();
+        Self::queued(QUEUE)
+    }
+
+    /// Returns a source of events of which at most `queue` wait.
+    fn queued(queue: usize) -> io::Result<(Self, Doorbell, Option<Refusal>)> {
+        let (mut events, bell) = Self::silent(queue);
+        let (sender, is_full) = (bell.0.clone(), Arc::clone(&events.is_full));
         let watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
             let message = match event {
                 Ok(event) if event.need_rescan() => Message::Lost,
@@ -54,7 +66,11 @@ impl Events {
                 Ok(_) => return,
                 Err(_) => Message::Lost,
             };
-            let _ = sender.send(message);
+            if let Err(TrySendError::Full(_)) = sender.try_send(message) {
+                is_full.store(true, Ordering::SeqCst);
+                // There may be room by now; if not, what waits is still to be heard, and then this is seen too.
+                let _ = sender.try_send(Message::Rung);
+            }
         });
         match watcher {
             Ok(watcher) => {
@@ -66,10 +82,15 @@ impl Events {
     }
 
     /// Returns a source of no events, to wait with.
+    #[cfg_attr(target_os = "linux", allow(dead_code, reason = "only its tests run there"))]
     pub(in super::super) fn none() -> io::Result<(Self, Doorbell)> {
-        let (sender, messages) = mpsc::channel();
-        let (numbers, directories) = (HashMap::new(), HashMap::new());
-        Ok((Self { watcher: None, messages, numbers, directories, last: 0 }, Doorbell(sender)))
+        Ok(Self::silent(1))
+    }
+
+    fn silent(queue: usize) -> (Self, Doorbell) {
+        let (sender, messages) = mpsc::sync_channel(queue);
+        let (numbers, directories, is_full) = (HashMap::new(), HashMap::new(), Arc::default());
+        (Self { watcher: None, messages, is_full, numbers, directories, last: 0 }, Doorbell(sender))
     }
 
     /// Watches `directory`; the same directory has the same number.
@@ -128,6 +149,9 @@ impl Events {
                 Message::Happened(event) => self.pass_on(&event, &mut tell),
             }
             next = self.messages.try_recv().ok();
+        }
+        if self.is_full.swap(false, Ordering::SeqCst) {
+            tell(None);
         }
         true
     }
@@ -189,4 +213,38 @@ pub(in super::super) fn budget(asked: usize) -> usize {
 #[cfg_attr(target_os = "linux", allow(dead_code, reason = "only its tests run there"))]
 pub(in super::super) fn remote(_directory: &Path) -> Option<&'static str> {
     None
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests change what is watched")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_there_is_no_room_for_is_told_to_be_lost() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().canonicalize().unwrap();
+        let (mut events, bell, _) = Events::queued(1).unwrap();
+        events.add(&path).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        let mut is_lost = false;
+        while !is_lost {
+            assert!(Instant::now() < deadline);
+            for number in 0..100 {
+                std::fs::write(path.join(number.to_string()), "x").unwrap();
+                // A bell that finds no room keeps nobody waiting.
+                bell.ring();
+            }
+            events.wait(Some(Duration::from_millis(50)), |notice| is_lost |= notice.is_none());
+        }
+        // It goes on all the same.
+        let mut is_heard = false;
+        while !is_heard {
+            assert!(Instant::now() < deadline);
+            std::fs::write(path.join("more"), "x").unwrap();
+            events.wait(Some(Duration::from_millis(50)), |notice| {
+                is_heard |= notice.is_some_and(|notice| notice.name.is_some_and(|name| name == "more"));
+            });
+        }
+    }
 }
