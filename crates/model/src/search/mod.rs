@@ -12,6 +12,8 @@ mod posting;
 mod record;
 mod segment;
 mod vector;
+mod pieces;
+mod meaning;
 mod columns;
 mod slots;
 mod index;
@@ -19,6 +21,7 @@ mod query;
 mod rank;
 
 pub use index::{Index, Key, Slot};
+pub use meaning::Meanings;
 pub use posting::Field;
 pub use query::Query;
 pub use rank::Hit;
