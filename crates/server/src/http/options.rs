@@ -19,13 +19,13 @@ pub struct Limits {
     pub head_time: Duration,
     /// How long a client may read nothing of an answer that waits for it; its connection is ended then.
     pub write_time: Duration,
-    /// The most connections at a time; more are turned away.
+    /// The most connections at a time; more are turned away, unless they ask how the server is.
     pub connections: usize,
     /// The most requests that are worked on at a time; more wait.
     pub requests: usize,
     /// The most streams that wait for changes at a time; more are turned away.
     pub streams: usize,
-    /// The most conversations of clients that shake hands, each with its own state; more are turned away.
+    /// The most conversations of clients that shake hands, each with its own state; one more ends the longest idle.
     pub sessions: usize,
     /// How long a conversation is kept that nobody says anything in.
     pub session_time: Duration,
