@@ -104,12 +104,12 @@ impl Texts {
         &mut self,
         locator: &Locator,
         text: &str,
-        file_name: &Cow<'static, str>,
+        file_name: Cow<'static, str>,
         stamp: Option<Stamp>,
     ) {
         if let Some(kept) = self.kept.get_mut(locator)
             && *kept.text.text == *text
-            && kept.text.file_name == *file_name
+            && kept.text.file_name == file_name
         {
             kept.text.stamp = stamp;
             self.touch(locator);
@@ -128,7 +128,7 @@ impl Texts {
             self.forget(&oldest);
         }
         self.uses += 1;
-        let text = Text { text: text.into(), file_name: file_name.clone(), stamp };
+        let text = Text { text: text.into(), file_name, stamp };
         self.order.insert(self.uses, locator.clone());
         self.kept.insert(locator.clone(), Kept { text, used: self.uses });
     }
@@ -186,7 +186,7 @@ mod tests {
         let third = "x".repeat(MAX_TEXT_BYTES / 3);
         let mut texts = Texts::default();
         let keep = |texts: &mut Texts, locator: &Locator, text: &str| {
-            texts.keep(locator, text, &Cow::Borrowed("SKILL.md"), None);
+            texts.keep(locator, text, Cow::Borrowed("SKILL.md"), None);
         };
         keep(&mut texts, &a, &third);
         keep(&mut texts, &b, &third);

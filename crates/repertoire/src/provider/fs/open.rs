@@ -163,10 +163,11 @@ impl Source {
                 return Ok(Some((Skill { document, text: text.to_string() }, None)));
             }
         }
+        let is_exact = file_name == manifest::FILE_NAME;
         if skill.document.standing == Standing::Sound {
-            texts.keep(locator, &skill.text, &file_name, stamp);
+            texts.keep(locator, &skill.text, file_name, stamp);
         }
-        Ok(Some((skill, stamp.filter(|_| file_name == manifest::FILE_NAME))))
+        Ok(Some((skill, stamp.filter(|_| is_exact))))
     }
 
     /// Returns the skill at `locator` as it is on disk; one that is about to be written is waited for, though not for long.
