@@ -129,7 +129,9 @@ impl Session {
     fn among<'s>(&self, group: &'s [Entry]) -> Meant<'s> {
         let seen = |entry: &Entry| !self.options().enforce_scope || self.sees(entry);
         match holder(group, seen) {
-            Some(entry) if entry.is_offered() || self.is_invoked(entry.name()) => return Meant::Usable(entry),
+            Some(entry) if entry.is_offered() || self.is_invoked(entry.name()) => {
+                return Meant::Usable(entry);
+            }
             // What its author keeps for people is not there for a model, until one of them invokes it.
             Some(_) => return Meant::Nothing,
             None => {}

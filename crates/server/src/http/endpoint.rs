@@ -148,7 +148,9 @@ async fn in_own_words(response: Response, method: &Method) -> Response {
     }
     let (parts, body) = response.into_parts();
     let reason = match parts.status {
-        StatusCode::NOT_FOUND => "there is no such conversation, or no longer; begin one with initialize".into(),
+        StatusCode::NOT_FOUND => {
+            "there is no such conversation, or no longer; begin one with initialize".into()
+        }
         StatusCode::METHOD_NOT_ALLOWED => "this method is not allowed here; send requests with POST".into(),
         StatusCode::NOT_ACCEPTABLE if method == Method::GET => {
             "the client must accept text/event-stream".into()

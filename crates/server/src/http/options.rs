@@ -9,7 +9,7 @@ use super::access::Token;
 pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7437);
 
 /// The most requests that are worked on at a time, for each processor. More would be no quicker, and each takes about 150 KB.
-const REQUESTS_PER_PROCESSOR: usize = 8;
+const REQUESTS_PER_PROCESSOR: usize = 4;
 
 /// How much others may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,13 +8,13 @@ use axum::http::request::Parts;
 use repertoire::{Session, SkillName};
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, ConstString as _, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
-    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    CompleteRequestParams, CompleteResult, ConstString as _, CustomRequest, CustomResult, DiscoverResult,
+    ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
     ListResourcesResult, ListToolsRequestMethod, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
     ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, SetLevelRequestMethod, SubscribeRequestMethod, SubscribeRequestParams,
-    SubscriptionFilter, UnsubscribeRequestMethod, UnsubscribeRequestParams,
+    ServerConfig, SetLevelRequestMethod, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter,
+    UnsubscribeRequestMethod, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};

@@ -51,10 +51,7 @@ pub(crate) struct Invoked {
 }
 
 /// Returns the instructions of a skill as a message of the user.
-pub(crate) async fn get(
-    audience: &Audience,
-    request: GetPromptRequestParams,
-) -> Result<Invoked, ErrorData> {
+pub(crate) async fn get(audience: &Audience, request: GetPromptRequestParams) -> Result<Invoked, ErrorData> {
     let arguments = match request.arguments.as_ref().and_then(|arguments| arguments.get(ARGUMENTS)) {
         None | Some(Value::Null) => "",
         Some(Value::String(text)) => text.trim(),

@@ -212,7 +212,9 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
                             Ok(())
                         }
                         Decoded::Nothing => Ok(()),
-                        Decoded::Refused(answer) | Decoded::BadParams(answer) => refuse(&self.writer, &answer).await,
+                        Decoded::Refused(answer) | Decoded::BadParams(answer) => {
+                            refuse(&self.writer, &answer).await
+                        }
                     }
                 }
             };

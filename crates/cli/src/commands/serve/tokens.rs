@@ -43,7 +43,9 @@ fn from_file(path: &Path, agent: Option<String>) -> Result<Token, CliError> {
     let token = Token::new(&text, agent, &format!("in {}", path.display()))?;
     if is_readable_by_others(path) {
         let path = path.display();
-        notices::say(&format!("others on this machine can read the token in {path}; `chmod 600` keeps it to you"));
+        notices::say(&format!(
+            "others on this machine can read the token in {path}; `chmod 600` keeps it to you"
+        ));
     }
     Ok(token)
 }
