@@ -16,6 +16,8 @@ const MAX_BODY_PIECES: usize = 512;
 /// The most bytes of a text that are read for its pieces.
 const MAX_BYTES: usize = 16 * 1024;
 
+/// How long the direction of a word is that tells as much as most.
+const USUAL_LENGTH: f32 = 2.7;
 /// What neighbouring pieces are told apart by.
 const ODD: u32 = 0x9E37_79B1;
 
@@ -56,6 +58,17 @@ impl<'a> Meanings<'a> {
     /// Returns what `text` means to somebody who asks for it; `None` where it says nothing that is known.
     pub fn of_query(&self, text: &str) -> Option<Vector> {
         Vector::of(&self.sum(&[text], MAX_QUERY_PIECES))
+    }
+
+    /// Returns how much `word`, in lower case, tells of what is asked for, of what another word does: `please` little, `kubernetes` much.
+    ///
+    /// The longer the direction of a word, the more it turns the sum.
+    pub fn telling(&self, word: &str) -> f32 {
+        let Some(number) = self.pieces.whole(word) else { return 1.0 };
+        let mut row = vec![0.0f32; self.dimensions];
+        self.add(number as usize, 1.0, &mut row);
+        let length = row.iter().map(|value| value * value).sum::<f32>().sqrt();
+        length / USUAL_LENGTH
     }
 
     /// Returns what `skill` is about: what it says of itself and what it tells to do, in equal parts.

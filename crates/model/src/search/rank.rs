@@ -115,7 +115,9 @@ impl Index {
             let holders = holders as f32;
             let rarity = ((count - holders + 0.5) / (holders + 0.5)).ln_1p();
             let common = if asked.is_common { self.weights.common } else { 1.0 };
-            let weight = rarity.powf(self.weights.rarity) * common;
+            let telling = asked.telling.powf(self.weights.telling);
+            let weight = rarity.powf(self.weights.rarity) * common * telling;
+            let rarity = rarity * telling;
             let rarity = if asked.is_common { rarity * COMMON_SHARE } else { rarity };
             terms.push(Weighed { place, term: asked.term, list, rarity, weight });
         }
