@@ -68,7 +68,7 @@ impl<'a> Meanings<'a> {
     fn sum(&self, texts: &[&str], limit: usize) -> Vec<f32> {
         let mut numbers = Vec::new();
         for text in texts {
-            let text = &text[..text.floor_char_boundary(MAX_BYTES)];
+            let text = crate::text::start(text, MAX_BYTES);
             self.pieces.each(text, &mut |number| {
                 let has_room = numbers.len() < limit;
                 if has_room {
