@@ -11,6 +11,7 @@ mod weights;
 mod posting;
 mod record;
 mod segment;
+mod sketch;
 mod vector;
 mod pieces;
 mod meaning;
