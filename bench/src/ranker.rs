@@ -2,7 +2,8 @@
 
 use std::time::Instant;
 
-use repertoire_model::search::{Index, Key, Query, Record, SkillText, SlotSet, Weights};
+use repertoire::search::builtin;
+use repertoire_model::search::{Index, Key, Meanings, Query, Record, SkillText, SlotSet, Weights};
 
 use crate::figures::{Figures, Quality, quantile};
 use crate::pool::{Labelled, Skill};
@@ -37,12 +38,23 @@ pub struct Product {
     parts: Parts,
     index: Index,
     seen: SlotSet,
+    meanings: Option<&'static Meanings<'static>>,
 }
 
 impl Product {
     /// Returns the ranker as it is shipped.
     pub fn shipped() -> Self {
-        Self::new("repertoire", Parts::Everything, Weights::default())
+        Self::weighing("repertoire", Weights::default())
+    }
+
+    /// Returns the ranker as it is shipped, but with these weights.
+    pub fn weighing(name: &'static str, weights: Weights) -> Self {
+        Self { meanings: builtin(), ..Self::new(name, Parts::Everything, weights) }
+    }
+
+    /// Returns the ranker as it is shipped, without meanings.
+    pub fn words() -> Self {
+        Self::new("repertoire, words only", Parts::Everything, Weights::default())
     }
 
     /// Returns BM25 with the usual constants over `parts`.
@@ -52,7 +64,7 @@ impl Product {
 
     /// Returns a ranker with these weights.
     pub fn new(name: &'static str, parts: Parts, weights: Weights) -> Self {
-        Self { name, parts, index: Index::new(weights), seen: SlotSet::default() }
+        Self { name, parts, index: Index::new(weights), seen: SlotSet::default(), meanings: None }
     }
 }
 
@@ -95,14 +107,16 @@ impl Ranker for Product {
                 body,
                 files: &[],
             };
-            self.index.add(Key { identity: place as u64, version: 0 }, Record::of(&text), None);
+            let vector = self.meanings.and_then(|meanings| meanings.of_skill(&text));
+            self.index.add(Key { identity: place as u64, version: 0 }, Record::of(&text), vector.as_ref());
         }
         self.index.pack();
         self.seen = SlotSet::all(self.index.slots());
     }
 
     fn rank(&mut self, query: &str) -> Vec<usize> {
-        let query = Query::new(query);
+        let meaning = self.meanings.and_then(|meanings| meanings.of_query(query));
+        let query = Query::new(query).meaning(meaning);
         self.index.search(&query, &self.seen, WANTED).into_iter().map(|hit| hit.slot as usize).collect()
     }
 }

@@ -29,6 +29,7 @@ fn main() -> Result<()> {
     let queries = pool::queries(&arguments.queries)?;
     let mut rankers: Vec<Box<dyn Ranker>> = vec![
         Box::new(Product::shipped()),
+        Box::new(Product::words()),
         Box::new(Product::plain("bm25 name+description", Parts::NameAndDescription)),
         Box::new(Product::plain("bm25 everything", Parts::Everything)),
     ];

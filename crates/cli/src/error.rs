@@ -181,7 +181,8 @@ impl From<Error> for CliError {
 impl From<repertoire_server::Error> for CliError {
     fn from(error: repertoire_server::Error) -> Self {
         let kind = match error.kind() {
-            repertoire_server::ErrorKind::Io => CliErrorKind::Failure,
+            // The command line is right; the system is not as it would have to be.
+            repertoire_server::ErrorKind::Io | repertoire_server::ErrorKind::Address => CliErrorKind::Failure,
             _ => CliErrorKind::Usage,
         };
         let mut converted = Self::new(kind, error.to_string());

@@ -298,6 +298,14 @@ impl Context {
         Ok(agent)
     }
 
+    /// Fails if no agent of the configuration is called `name`.
+    pub(crate) fn expect_agent(&self, name: &str) -> Result<(), CliError> {
+        match self.settings.agents.contains_key(name) {
+            true => Ok(()),
+            false => Err(self.unknown_agent(name)),
+        }
+    }
+
     fn unknown_agent(&self, name: &str) -> CliError {
         let error = CliError::usage(format!("there is no agent `{name}`"));
         let names: Vec<&str> = self.settings.agents.keys().map(String::as_str).collect();

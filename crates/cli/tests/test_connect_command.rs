@@ -374,10 +374,44 @@ fn projects_have_files_of_their_own() {
 }
 
 #[test]
+fn what_is_missing_or_misspelt_is_told() {
+    let sandbox = sandbox();
+    sandbox.write("own.toml", "[agents.reviewer]\n[agents.writer]\n");
+    let run = sandbox.run(&["connect"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("no client is named") && run.stderr.contains("--all"), "{}", run.stderr);
+    assert_run!(sandbox.run(&["connect", "--config", "own.toml", "--agent", "reviewr", "cursor"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: there is no agent `reviewr`
+    hint: did you mean `reviewer`?
+    hint: there are: reviewer, writer
+    "#);
+    assert_eq!(files(&sandbox), "=== project/own.toml\n[agents.reviewer]\n[agents.writer]\n");
+    let run = sandbox.run(&["connect", "--print", "--http", "http://127.0.0.1:7437", "cursor"]);
+    assert!(run.stdout.contains("\"http://127.0.0.1:7437/mcp\""), "{}", run.stdout);
+    let run = sandbox.run(&["connect", "--print", "--http", "http://127.0.0.1:7437/sse", "cursor"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("ends with /mcp"), "{}", run.stderr);
+}
+
+#[test]
+fn a_second_name_for_the_same_server_is_warned_of() {
+    let sandbox = sandbox();
+    assert_eq!(sandbox.run(&["connect", "--yes", "cursor"]).code, 0);
+    let run = sandbox.run(&["connect", "--yes", "--name", "mine", "cursor"]);
+    assert_eq!(run.code, 0);
+    let warning = "Cursor has the server as `skills` already and will be offered every skill twice; \
+                   `rep connect --undo cursor` removes that";
+    assert!(run.stderr.contains(warning), "{}", run.stderr);
+}
+
+#[test]
 fn the_options_of_the_server_are_passed_on() {
     let sandbox = sandbox();
     sandbox.write("own/x/SKILL.md", skill("x", "x\n"));
-    sandbox.write("own.toml", "");
+    sandbox.write("own.toml", "[agents.reviewer]\n");
     let arguments =
         ["--root", "own", "--config", "own.toml", "--profile", "strict", "--agent", "reviewer", "cursor"];
     assert_run!(sandbox.run(&[&["connect", "--print"], &arguments[..]].concat()), @r#"

@@ -63,6 +63,10 @@ fn a_client_that_reads_another_directory_gets_links() {
     insta::assert_snapshot!(sandbox.read(".agents/.repertoire-links.json"), @r#"
     {
       "version": 1,
+      "directories": [
+        ".claude",
+        ".claude/skills"
+      ],
       "links": [
         {
           "path": ".claude/skills/alpha",
@@ -198,6 +202,45 @@ fn what_is_there_is_never_overwritten() {
     "#);
     // A link that was right before is not ours to remove.
     assert_eq!(link(&sandbox, &["--undo"]).stdout, "there is nothing to undo\n");
+}
+
+#[cfg(unix)]
+#[test]
+fn directories_that_were_made_go_when_they_are_empty() {
+    let sandbox = Sandbox::new();
+    let there = |path: &str| sandbox.project().join(path).is_dir();
+    sandbox.write("shared/alpha/SKILL.md", skill("alpha", "x\n"));
+    sandbox.write("repertoire.toml", "roots = [\"shared\"]\n");
+    assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
+    assert!(there(".claude/skills") && there(".agents/skills"));
+    assert_eq!(link(&sandbox, &["--undo"]).code, 0);
+    assert!(!there(".claude") && !there(".agents"), "{}", layout(&sandbox.project()));
+    // What holds something else stays, and so does what was there before.
+    fs::create_dir(sandbox.project().join(".agents")).unwrap();
+    assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
+    sandbox.write(".claude/settings.json", "{}");
+    assert_eq!(link(&sandbox, &["--undo"]).code, 0);
+    assert!(there(".claude") && !there(".claude/skills") && there(".agents") && !there(".agents/skills"));
+    // A record that came with a clone is believed about directories of skills alone.
+    fs::create_dir(sandbox.project().join("empty")).unwrap();
+    let directories = ["empty", "../home", ".", "..", ".claude/skills/../../empty"];
+    let record = serde_json::json!({"version": 1, "directories": directories, "links": []}).to_string();
+    sandbox.write(".agents/.repertoire-links.json", record);
+    link(&sandbox, &["--undo"]);
+    assert!(there("empty") && sandbox.home().is_dir());
+}
+
+#[cfg(unix)]
+#[test]
+fn links_to_skills_that_are_gone_are_told_of() {
+    let sandbox = Sandbox::with_skills();
+    assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
+    let told = || sandbox.run(&["doctor"]).stdout;
+    assert!(!told().contains("nowhere"));
+    fs::remove_dir_all(sandbox.project().join(".agents/skills/beta")).unwrap();
+    let told = told();
+    assert!(told.contains("a link leads nowhere: .claude/skills/beta\n"), "{told}");
+    assert!(told.contains("or all of them with `rep link --undo`"), "{told}");
 }
 
 #[cfg(unix)]

@@ -160,6 +160,12 @@ fn what_cannot_be_served_is_told_at_once() {
     error: `*` is neither an origin nor a host
     hint: write an origin as https://app.example.com, a host as example.com:8080
     "#);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let run = sandbox.run(&["serve", "--http", &taken.local_addr().unwrap().to_string()]);
+    assert_eq!(run.code, 3, "the command line is right");
+    assert!(run.stderr.contains("hint: something listens there already"), "{}", run.stderr);
+    let run = sandbox.run(&["serve", "--http", "192.0.2.1:1", "--token-file", "token"]);
+    assert_eq!(run.code, 2, "the token comes first");
     assert_eq!(sandbox.run(&["serve"]).code, 2);
     assert_eq!(sandbox.run(&["serve", "--stdio", "--http"]).code, 2);
     assert_eq!(sandbox.run(&["serve", "--stdio", "--token-file", "token"]).code, 2);
@@ -179,6 +185,8 @@ fn a_project_may_not_say_who_reaches_the_server() {
 struct Serving {
     child: Child,
     address: String,
+    /// What was told before it served.
+    before: String,
     _stderr: BufReader<ChildStderr>,
 }
 
@@ -188,10 +196,14 @@ impl Serving {
         let mut child =
             sandbox.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut stderr = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        stderr.read_line(&mut line).unwrap();
+        let (mut line, mut before) = (String::new(), String::new());
+        while !line.starts_with("rep: serving") {
+            before.push_str(&line);
+            line.clear();
+            assert_ne!(stderr.read_line(&mut line).unwrap(), 0, "{before}");
+        }
         let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next()).unwrap();
-        Self { child, address: address.to_owned(), _stderr: stderr }
+        Self { child, address: address.to_owned(), before, _stderr: stderr }
     }
 
     fn get(&self, path: &str, headers: &str) -> String {
@@ -212,6 +224,14 @@ impl Drop for Serving {
     }
 }
 
+/// Makes `path` a file that those may read whom `mode` lets.
+fn readable_by(path: &std::path::Path, mode: u32) {
+    #[cfg(unix)]
+    std::fs::set_permissions(path, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+    #[cfg(not(unix))]
+    let _ = (path, mode);
+}
+
 #[test]
 fn a_server_that_many_clients_reach() {
     let mut sandbox = Sandbox::with_skills();
@@ -221,7 +241,15 @@ fn a_server_that_many_clients_reach() {
         "../home/.config/repertoire/config.toml",
         "[agents.narrow]\nskills.allow = [\"beta\"]\ntoken_file = \"../../secret\"\n",
     );
+    let secret = sandbox.home().join("secret");
+    readable_by(&secret, 0o644);
     let serving = Serving::start(&sandbox, &[]);
+    let warning = "rep: others on this machine can read the token in ";
+    assert_eq!(serving.before.contains(warning), cfg!(unix), "{}", serving.before);
+    drop(serving);
+    readable_by(&secret, 0o600);
+    let serving = Serving::start(&sandbox, &[]);
+    assert_eq!(serving.before, "");
     assert!(serving.get("/readyz", "").starts_with("HTTP/1.1 200"));
     let index = "/.well-known/agent-skills/index.json";
     assert!(serving.get(index, "").starts_with("HTTP/1.1 401"));

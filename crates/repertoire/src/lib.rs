@@ -8,6 +8,7 @@ pub mod discovery;
 pub mod error;
 pub mod provider;
 pub mod registry;
+pub mod search;
 pub mod session;
 pub mod tool;
 pub mod agent;

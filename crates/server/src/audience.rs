@@ -40,7 +40,7 @@ pub(crate) struct Epochs {
 pub(crate) struct Audience {
     pub(crate) shared: Arc<Shared>,
     /// Answers the calls. It is one for all connections: a server sees no transcript to keep account of.
-    pub(crate) session: Session,
+    pub(crate) session: Arc<Session>,
     agent: Option<Agent>,
     /// The library as it was when clients could first be told of it.
     opened: Arc<Snapshot>,
@@ -53,7 +53,7 @@ impl Audience {
     pub(crate) async fn open(shared: Arc<Shared>, agent: Option<&str>) -> Result<Arc<Self>, Error> {
         let opened = shared.registry.snapshot();
         // Whoever is served first must not wait until everything is watched. `follow` catches up.
-        let session = shared.registry.session_at_once(agent).await?;
+        let session = Arc::new(shared.registry.session_at_once(agent).await?);
         let agent = session.agent().cloned();
         Ok(Arc::new(Self {
             shared,
@@ -78,6 +78,12 @@ impl Audience {
     /// Returns whether the skill is one that the audience may know of.
     pub(crate) fn sees(&self, entry: &Entry) -> bool {
         self.agent.as_ref().is_none_or(|agent| agent.sees(entry))
+    }
+
+    /// Opens a session of its own for one conversation.
+    pub(crate) async fn own_session(&self) -> Result<Arc<Session>, Error> {
+        let agent = self.agent.as_ref().map(|agent| agent.name.as_str());
+        Ok(Arc::new(self.shared.registry.session_at_once(agent).await?))
     }
 
     /// Returns the skills that models are offered, sorted by name.

@@ -1,6 +1,7 @@
 //! The one error of this crate.
 
 use std::fmt;
+use std::io;
 
 /// Something about serving that could not be done.
 #[derive(Debug)]
@@ -69,9 +70,23 @@ impl Error {
             ErrorKind::BadOrigin => {
                 Some("write an origin as https://app.example.com, a host as example.com:8080")
             }
-            ErrorKind::Address => Some("choose another port, or 0 for any that is free"),
+            ErrorKind::Address => Some(match self.system() {
+                Some(io::ErrorKind::AddrInUse) => {
+                    "something listens there already; choose another port, or 0 for any that is free"
+                }
+                Some(io::ErrorKind::AddrNotAvailable) => "name an address of this machine, such as 127.0.0.1",
+                Some(io::ErrorKind::PermissionDenied) => {
+                    "the system keeps low ports for itself; choose one above 1023, or 0 for any that is free"
+                }
+                _ => "choose another port, or 0 for any that is free",
+            }),
             ErrorKind::Library | ErrorKind::Io => None,
         }
+    }
+
+    /// Returns what the system says is wrong.
+    fn system(&self) -> Option<io::ErrorKind> {
+        self.source.as_ref()?.downcast_ref().map(io::Error::kind)
     }
 }
 

@@ -28,7 +28,16 @@ async fn lines_that_are_no_messages() {
     refused(&vec![b'x'; MAX_LINE_BYTES + 1], -32600).await;
     client.write(b"\n  \r\n").await;
     client.initialize("2025-11-25").await;
-    assert_eq!(client.request("nope", json!({})).await["error"]["code"], -32601);
+    for method in ["nope", "completion/complete", "resources/subscribe", "logging/setLevel"] {
+        let params = json!({"uri": "x", "level": "info", "ref": {"type": "ref/prompt", "name": "a"}, "argument": {"name": "a", "value": "b"}});
+        let error = client.request(method, params).await["error"].clone();
+        assert_eq!(error, json!({"code": -32601, "message": format!("method not found: {method}")}));
+    }
+    let error = client.request("tools/call", json!({"name": "nope"})).await["error"].clone();
+    assert_eq!(error["code"], -32602);
+    assert!(!error.to_string().contains('*'), "{error}");
+    assert_eq!(client.request("tools/call", json!(["load_skill"])).await["error"]["code"], -32602);
+    assert_eq!(client.request("resources/list", json!({"cursor": 5})).await["error"]["code"], -32602);
     assert_eq!(client.request("tools/call", json!({"arguments": 7})).await["error"]["code"], -32602);
     assert_eq!(client.request("resources/read", json!({"uri": 7})).await["error"]["code"], -32602);
     assert_eq!(client.request("completion/complete", json!({})).await["error"]["code"], -32601);
@@ -94,9 +103,12 @@ async fn what_was_asked_before_the_end_is_answered() {
     for line in lines {
         ours.write_all(format!("{line}\n").as_bytes()).await.unwrap();
     }
+    // The last line need not be ended.
+    let last = json!({"jsonrpc": "2.0", "id": 3, "method": "tools/list", "params": meta}).to_string();
+    ours.write_all(last.as_bytes()).await.unwrap();
     ours.shutdown().await.unwrap();
     let mut answers = String::new();
     tokio::time::timeout(crate::world::PATIENCE, ours.read_to_string(&mut answers)).await.unwrap().unwrap();
     task.await.unwrap();
-    assert_eq!(answers.lines().count(), 3, "an answer, an acknowledgement and its end: {answers}");
+    assert_eq!(answers.lines().count(), 4, "two answers, an acknowledgement and its end: {answers}");
 }

@@ -9,6 +9,8 @@ use serde_json::json;
 
 use crate::world::{Http, MODERN, World, event, watched, with_meta};
 
+const INDEX: &str = "/.well-known/agent-skills/index.json";
+
 const JSON: [(&str, &str); 2] =
     [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
 
@@ -40,6 +42,18 @@ fn requests_are_answered_without_a_handshake() {
     }
     let (status, answer) = http.post("nope", json!({}));
     assert_eq!((status, answer["error"]["code"].as_i64()), (404, Some(-32601)));
+}
+
+#[test]
+fn what_a_person_invoked_is_there_for_the_audience_where_there_are_no_conversations() {
+    let world = World::new();
+    world.skill("own", "disable-model-invocation: true\n", "# Own\n");
+    world.write("own/references/more.md", "more\n");
+    let http = Http::start(&world.server(), HttpOptions::default());
+    let read = || http.post("resources/read", json!({"uri": "skill://own/references/more.md"})).1;
+    assert!(read()["error"].is_object());
+    assert!(http.post("prompts/get", json!({"name": "own"})).1["result"].is_object());
+    assert_eq!(read()["result"]["contents"][0]["text"], "more\n");
 }
 
 #[test]
@@ -86,6 +100,30 @@ fn bodies_that_are_no_messages() {
 }
 
 #[test]
+fn whatever_is_refused_says_what_to_do_in_one_line() {
+    let world = World::new();
+    let http = Http::start(&world.server(), HttpOptions::default());
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
+    let check = |method: &str, headers: &[(&str, &str)], body: &str, expect: (u16, &str)| {
+        let (status, answer) = http.ask(method, "/mcp", headers, body);
+        let text = answer.split_once("\r\n\r\n").map(|(_, text)| text).unwrap_or_default();
+        assert_eq!((status, text), (expect.0, format!("{}\n", expect.1).as_str()), "{method} {headers:?}");
+        assert!(answer.contains("content-type: text/plain"), "{answer}");
+        assert!(status != 405 || answer.contains("allow: "), "{answer}");
+    };
+    check("PUT", &JSON, "", (405, "this method is not allowed here; send requests with POST"));
+    check("GET", &[], "", (406, "the client must accept text/event-stream"));
+    let both = "the client must accept both application/json and text/event-stream";
+    check("POST", &[JSON[0]], &ping, (406, both));
+    let plain = [JSON[1], ("Content-Type", "text/plain")];
+    check("POST", &plain, &ping, (415, "the body must be of the type application/json"));
+    let gone = [JSON[0], JSON[1], ("Mcp-Session-Id", "gone")];
+    let none = "there is no such conversation, or no longer; begin one with initialize";
+    check("POST", &gone, &ping, (404, none));
+    check("GET", &[("Accept", "text/event-stream")], "", (400, "Session ID is required"));
+}
+
+#[test]
 fn pages_and_names_from_elsewhere_are_turned_away() {
     let world = World::new();
     let origins = vec!["https://app.test".to_owned()];
@@ -98,14 +136,13 @@ fn pages_and_names_from_elsewhere_are_turned_away() {
         assert_eq!(http.ask("OPTIONS", path, &[("Origin", "http://evil.test")], "").0, 403, "{path}");
     }
     let own = format!("http://127.0.0.1:{}", http.address.port());
-    let index = "/.well-known/agent-skills/index.json";
     for origin in [own.as_str(), "https://app.test"] {
-        let (status, answer) = http.ask("GET", index, &[("Origin", origin)], "");
+        let (status, answer) = http.ask("GET", INDEX, &[("Origin", origin)], "");
         assert_eq!(status, 200);
         assert!(answer.contains(&format!("access-control-allow-origin: {origin}")), "{answer}");
         assert_eq!(http.ask("OPTIONS", "/mcp", &[("Origin", origin)], "").0, 204);
     }
-    let (_, answer) = http.get(index);
+    let (_, answer) = http.get(INDEX);
     assert!(!answer.contains("access-control-allow-origin"), "nobody asked");
 }
 
@@ -151,15 +188,31 @@ fn there_is_only_so_much_room() {
     // The server may not have taken all of them yet.
     let turned_away = (0..50).any(|_| {
         std::thread::sleep(Duration::from_millis(10));
-        http.get("/healthz").0 == 503
+        http.get(INDEX).0 == 503
     });
     assert!(turned_away);
+    assert!(http.get(INDEX).1.contains("retry-after: 1\r\n"));
+    assert_eq!(http.get("/healthz").0, 200, "whoever watches over the server is told that it is well");
+    assert_eq!(http.get("/readyz").0, 200);
     drop(idle);
     let is_served = (0..200).any(|_| {
         std::thread::sleep(Duration::from_millis(10));
-        http.get("/healthz").0 == 200
+        http.get(INDEX).0 == 200
     });
     assert!(is_served, "room is given back");
+}
+
+#[test]
+fn a_crowd_that_asks_nothing_hides_nothing() {
+    let world = World::new();
+    let limits = Limits { connections: 2, head_time: Duration::from_secs(15), ..Limits::default() };
+    let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
+    let _idle: Vec<_> = (0..64).map(|_| http.connect()).collect();
+    let is_told = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        http.get("/healthz").0 == 200
+    });
+    assert!(is_told);
 }
 
 #[test]
@@ -195,8 +248,23 @@ fn streams_and_conversations_are_counted() {
     let client = json!({"name": "test", "version": "1"});
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
     let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string();
-    let statuses: Vec<u16> = (0..3).map(|_| http.ask("POST", "/mcp", &JSON, &initialize).0).collect();
-    assert_eq!(statuses, [200, 200, 503]);
+    let begin = || {
+        let (status, answer) = http.ask("POST", "/mcp", &JSON, &initialize);
+        assert_eq!(status, 200);
+        let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+        id.unwrap().trim().to_owned()
+    };
+    let ping = |id: &str| {
+        let body = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}).to_string();
+        http.ask("POST", "/mcp", &[JSON[0], JSON[1], ("Mcp-Session-Id", id)], &body)
+    };
+    let (one, two) = (begin(), begin());
+    assert_eq!(ping(&one).0, 200);
+    let three = begin();
+    let (status, answer) = ping(&two);
+    assert_eq!(status, 404, "the longest idle one made room");
+    assert!(answer.ends_with("there is no such conversation, or no longer; begin one with initialize\n"));
+    assert_eq!((ping(&one).0, ping(&three).0), (200, 200));
     assert_eq!(http.post("tools/list", json!({})).0, 200, "what needs no conversation is served");
 }
 
@@ -287,14 +355,20 @@ fn no_header_makes_a_conversation_that_is_not_counted() {
         assert!(!answer.contains("mcp-session-id"), "{answer}");
     }
     // However many come at once, there is room for two.
-    let statuses: Vec<u16> = std::thread::scope(|scope| {
-        let ask = || post(&[], &initialize("2025-11-25")).0;
+    let ids: Vec<String> = std::thread::scope(|scope| {
+        let ask = || {
+            let (status, answer) = post(&[], &initialize("2025-11-25"));
+            assert_eq!(status, 200, "{answer}");
+            let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
+            id.unwrap().trim().to_owned()
+        };
         let asking: Vec<_> = (0..16).map(|_| scope.spawn(ask)).collect();
         asking.into_iter().map(|asked| asked.join().unwrap()).collect()
     });
+    let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}).to_string();
+    let statuses: Vec<u16> = ids.iter().map(|id| post(&[("Mcp-Session-Id", id)], &ping).0).collect();
     assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 2, "{statuses:?}");
-    assert_eq!(statuses.iter().filter(|status| **status == 503).count(), 14, "{statuses:?}");
-    assert_eq!(post(&[("Mcp-Session-Id", "\u{fc}")], &initialize("2025-11-25")).0, 503);
+    assert_eq!(statuses.iter().filter(|status| **status == 404).count(), 14, "{statuses:?}");
 }
 
 #[test]
@@ -352,9 +426,27 @@ fn whoever_does_not_read_is_disconnected() {
     assert_eq!(&start, b"HTTP/1.1 200");
     let is_served = (0..500).any(|_| {
         std::thread::sleep(Duration::from_millis(20));
-        http.get("/healthz").0 == 200
+        http.get(INDEX).0 == 200
     });
     assert!(is_served, "its place is given back");
+}
+
+#[test]
+fn a_stopped_server_does_not_wait_for_half_a_body() {
+    let world = World::new();
+    let http = Http::start(&world.server(), HttpOptions::default());
+    let mut half = http.connect();
+    let host = http.address;
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
+    );
+    half.write_all(head.as_bytes()).unwrap();
+    assert_eq!(http.get("/healthz").0, 200);
+    std::thread::sleep(Duration::from_millis(100));
+    let started = Instant::now();
+    http.stop.stop();
+    http.end();
+    assert!(started.elapsed() < Duration::from_secs(8), "no longer than connections may take to close");
 }
 
 #[test]

@@ -60,6 +60,12 @@ fn a_token_makes_a_client_an_agent() {
     };
     assert_eq!(listed(Some(all)), (200, "skill://alpha/SKILL.md skill://beta/SKILL.md".to_owned()));
     assert_eq!(listed(Some(narrow)), (200, "skill://beta/SKILL.md".to_owned()));
+    let texts = [None, Some("Bearer wrong-0123456789abcdef")].map(|bearer| {
+        let headers: Vec<(&str, &str)> = bearer.map(|bearer| ("Authorization", bearer)).into_iter().collect();
+        http.ask("POST", "/mcp", &headers, "").1
+    });
+    assert!(texts[0].ends_with("a token is needed: Authorization: Bearer TOKEN\n"), "{texts:?}");
+    assert!(texts[1].ends_with("this token is none of this server's\n"), "{texts:?}");
     assert_eq!(listed(None).0, 401);
     assert_eq!(listed(Some("wrong-0123456789abcdef")).0, 401);
     let bearer = format!("Bearer {narrow}");

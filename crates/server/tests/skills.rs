@@ -60,6 +60,8 @@ async fn fastmcp_finds_the_manifest_that_it_looks_for() {
 #[tokio::test]
 async fn directories_are_listed_one_level_at_a_time() {
     let world = World::new();
+    std::fs::create_dir(world.path("alpha/drafts")).unwrap();
+    std::fs::create_dir(world.path("alpha/.hidden")).unwrap();
     let mut client = Client::start(&world.server(), None);
     client.initialize("2025-11-25").await;
     let mut children = async |uri: &str| {
@@ -88,7 +90,10 @@ async fn directories_are_listed_one_level_at_a_time() {
         "deep inode/directory, guide one.md text/markdown"
     );
     assert_eq!(children("skill://alpha/assets").await, "logo.bin -");
-    for uri in ["skill://alpha/SKILL.md", "skill://alpha/nope", "skill://nope", "skill://", "file:///", ""] {
+    assert_eq!(children("skill://alpha/drafts").await, "", "there is nothing in it");
+    let hidden = "skill://alpha/.hidden";
+    let file = "skill://alpha/SKILL.md";
+    for uri in [file, hidden, "skill://alpha/nope", "skill://nope", "skill://", "file:///", ""] {
         assert_eq!(children(uri).await, "-32602", "{uri}");
     }
 }

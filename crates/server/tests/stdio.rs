@@ -156,6 +156,43 @@ async fn without_skills_there_are_no_tools_and_no_instructions() {
     }
 }
 
+/// What a model may reach of the skill `own`, which is kept for people: its instructions, a file by a tool, and as a resource.
+async fn reach(client: &mut Client) -> [bool; 4] {
+    let call = |name: &str, arguments: Value| json!({"name": name, "arguments": arguments});
+    let requests = [
+        ("tools/call", call("load_skill", json!({"name": "own"}))),
+        ("tools/call", call("read_skill_file", json!({"skill": "own", "path": "references/more.md"}))),
+        ("resources/read", json!({"uri": "skill://own/references/more.md"})),
+        ("resources/directory/read", json!({"uri": "skill://own/references"})),
+    ];
+    let mut reached = [false; 4];
+    for (reached, (method, params)) in reached.iter_mut().zip(requests) {
+        let answer = client.request(method, params).await;
+        *reached = answer["result"].is_object() && answer["result"]["isError"] != json!(true);
+    }
+    reached
+}
+
+#[tokio::test]
+async fn what_a_person_invoked_is_there_for_the_rest_of_the_conversation() {
+    let world = World::new();
+    world.skill("own", "disable-model-invocation: true\n", "# Own\n\nRead references/more.md.\n");
+    world.write("own/references/more.md", "more\n");
+    let server = world.server();
+    let mut client = Client::start(&server, None);
+    client.initialize("2025-11-25").await;
+    assert_eq!(reach(&mut client).await, [false; 4]);
+    assert!(client.request("prompts/get", json!({"name": "own"})).await["result"].is_object());
+    assert_eq!(reach(&mut client).await, [true; 4]);
+    for method in ["skills/list", "resources/list", "tools/list"] {
+        let listed = client.request(method, json!({})).await.to_string();
+        assert!(!listed.contains("//own/") && !listed.contains("\"own\""), "no list has it: {listed}");
+    }
+    let mut other = Client::start(&server, None);
+    other.initialize("2025-11-25").await;
+    assert_eq!(reach(&mut other).await, [false; 4], "other conversations are others");
+}
+
 #[tokio::test]
 async fn prompts_are_what_people_may_invoke() {
     let world = World::new();

@@ -25,13 +25,18 @@ pub(crate) use overlap::{offered_names, overlap};
 
 use crate::cli::Globals;
 use crate::clients::{CLIENTS, Client, Owner, Places};
+use crate::config;
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
+use crate::wire::Context;
 
 /// The name that the server has in the configuration of clients.
 const DEFAULT_NAME: &str = "skills";
+
+/// Where servers have MCP.
+const MCP_PATH: &str = "/mcp";
 
 /// Registers the MCP server with clients
 ///
@@ -41,7 +46,7 @@ const DEFAULT_NAME: &str = "skills";
 #[derive(Debug, Args)]
 pub(crate) struct ConnectArgs {
     /// The clients
-    #[arg(value_name = "CLIENT", value_parser = clients(), required_unless_present = "all")]
+    #[arg(value_name = "CLIENT", value_parser = clients())]
     clients: Vec<String>,
     /// All clients whose directory is there; with --undo, all that are connected
     #[arg(long, conflicts_with = "clients")]
@@ -61,7 +66,7 @@ pub(crate) struct ConnectArgs {
     /// The program to start; by default `rep` where that is this program, and else its path
     #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::ExecutablePath)]
     command: Option<PathBuf>,
-    /// Register a server that runs already, at this address, instead of one to start
+    /// Register a server that runs already, at this address, instead of one to start; /mcp may be left out
     #[arg(long, value_name = "URL", conflicts_with_all = ["command", "agent"], value_parser = http_url)]
     http: Option<String>,
     /// Remove the entry, if it is Repertoire's
@@ -118,7 +123,14 @@ fn http_url(word: &str) -> Result<String, String> {
     let rest = word.strip_prefix("http://").or_else(|| word.strip_prefix("https://"));
     let is_sound = rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
         && word.chars().all(|c| c.is_ascii_graphic());
-    if is_sound { Ok(word.to_owned()) } else { Err("an address starts with http:// or https://".to_owned()) }
+    let Some(rest) = rest.filter(|_| is_sound) else {
+        return Err("an address starts with http:// or https://".to_owned());
+    };
+    match rest.split_once('/') {
+        Some((_, path)) if format!("/{path}").ends_with(MCP_PATH) => Ok(word.to_owned()),
+        None | Some((_, "")) => Ok(format!("{}{MCP_PATH}", word.trim_end_matches('/'))),
+        Some(_) => Err(format!("the path of an address ends with {MCP_PATH}, as that of the server does")),
+    }
 }
 
 /// Runs the command.
@@ -126,18 +138,33 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
     let places = Places::new(&env);
     let chosen = chosen(&places, args)?;
     let server = server::server(&env, &globals, &places, args)?;
+    // What is wrong with the configuration is told by the commands that need it.
+    let settings = config::load(&env, &globals, false);
+    let context = settings.ok().map(|settings| Context { env, globals, settings });
+    if let (Some(context), Some(agent), false) = (&context, &args.agent, args.undo) {
+        context.expect_agent(agent)?;
+    }
     if args.print {
         return report::print(ui, &places, &chosen, &server, args);
     }
     let mut plans = plan::plan(&places, &chosen, &server, args);
-    if !args.undo && server.is_stdio() {
-        overlap::warn(&env, &globals, &places, args.agent.as_deref(), &mut plans);
+    if !args.undo {
+        overlap::warn_of_second(&places, &args.name, &mut plans);
+    }
+    if let Some(context) = context.filter(|_| !args.undo && server.is_stdio()) {
+        overlap::warn(&context, &places, &mut plans);
     }
     apply::run(ui, &server, args, plans)
 }
 
 /// Returns the clients that are meant.
 fn chosen(places: &Places, args: &ConnectArgs) -> Result<Vec<&'static Client>, CliError> {
+    if !args.all && args.clients.is_empty() {
+        let ids: Vec<&str> = CLIENTS.iter().map(|client| client.id).collect();
+        return Err(CliError::usage("no client is named")
+            .hint("`--all` connects all that are found")
+            .hint(format!("or name some: {}", ids.join(", "))));
+    }
     if !args.all {
         let mut chosen: Vec<&'static Client> = Vec::new();
         for client in args.clients.iter().filter_map(|word| client(word)) {
@@ -156,4 +183,26 @@ fn chosen(places: &Places, args: &ConnectArgs) -> Result<Vec<&'static Client>, C
             .hint(format!("name one: {}", ids.join(", "))));
     }
     Ok(chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_servers() {
+        for (word, expect) in [
+            ("http://127.0.0.1:7437/mcp", Some("http://127.0.0.1:7437/mcp")),
+            ("http://127.0.0.1:7437", Some("http://127.0.0.1:7437/mcp")),
+            ("https://skills.example.com/", Some("https://skills.example.com/mcp")),
+            ("https://example.com/skills/mcp", Some("https://example.com/skills/mcp")),
+            ("https://example.com/xmcp", None),
+            ("http://127.0.0.1:7437/sse", None),
+            ("http://", None),
+            ("http:///mcp", None),
+            ("127.0.0.1:7437", None),
+        ] {
+            assert_eq!(http_url(word).ok().as_deref(), expect, "{word}");
+        }
+    }
 }

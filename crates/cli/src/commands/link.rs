@@ -8,6 +8,8 @@ mod record;
 mod report;
 mod undo;
 
+use std::path::Path;
+
 use clap::Args;
 use repertoire::Entry;
 
@@ -74,6 +76,25 @@ pub(crate) fn undo_command(places: &Places, client: &Client) -> Option<String> {
     let owner = [Owner::Project, Owner::User].into_iter().find(has_links)?;
     let user = if owner == Owner::User { " --user" } else { "" };
     Some(format!("rep link --undo{user} {}", client.id))
+}
+
+/// Returns the links that were made and lead nowhere by now, as they are shown, with the command that removes all links.
+pub(crate) fn dangling(places: &Places) -> Vec<(Vec<String>, &'static str)> {
+    let of_owner = |owner: Owner| {
+        let base = places.base(owner)?;
+        let record = record::Record::load(places, owner, &base).ok()?;
+        let leads_nowhere = |made: &&record::Made| {
+            let path = made.place(places, owner, &base).filter(|_| made.to.is_some());
+            let leads_out = |path: &Path| path.parent().is_none_or(|it| paths::leads_out(places, owner, it));
+            let path = path.filter(|path| path.is_symlink() && !leads_out(path));
+            path.is_some_and(|path| matches!(path.try_exists(), Ok(false)))
+        };
+        let links: Vec<String> =
+            record.made.iter().filter(leads_nowhere).map(|made| made.path.clone()).collect();
+        let command = if owner == Owner::User { "rep link --undo --user" } else { "rep link --undo" };
+        (!links.is_empty()).then_some((links, command))
+    };
+    [Owner::Project, Owner::User].into_iter().filter_map(of_owner).collect()
 }
 
 /// A client that is left out, and why.

@@ -2,6 +2,7 @@
 
 mod address;
 mod notices;
+mod open_files;
 mod tokens;
 
 use std::path::PathBuf;
@@ -30,7 +31,7 @@ pub(crate) struct ServeArgs {
     /// Serve standard input and output, as clients that start the server themselves expect
     #[arg(long, group = "transport")]
     stdio: bool,
-    /// Serve HTTP at this address, MCP at /mcp; port 0 for any that is free
+    /// Serve HTTP at this address, MCP at /mcp; 127.0.0.1:7437 where none is given, port 0 for any that is free
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = DEFAULT, group = "transport")]
     http: Option<String>,
     /// Serve what this agent of the configuration may see
@@ -73,6 +74,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Ex
     match http {
         None => server.serve_stdio_blocking(args.agent.as_deref(), &stop)?,
         Some(http) => {
+            open_files::make_room(http.limits.connections);
             let bound = server.bind_http(http)?;
             let skills = server.registry().snapshot().active().count();
             writeln!(ui.err(), "rep: serving {skills} skills at http://{}/mcp", bound.address())?;
@@ -113,10 +115,11 @@ fn open(
 /// Returns what the flags and the configuration say about MCP.
 fn options(context: &Context, args: &ServeArgs) -> ServerOptions {
     let settings = &context.settings;
-    let teller = Teller::default();
     let switch = |is_on: bool| if is_on { Switch::On } else { Switch::Off };
+    let tools = switch(settings.mcp_tools && !args.no_tools);
+    let teller = Teller::new(tools);
     ServerOptions {
-        tools: switch(settings.mcp_tools && !args.no_tools),
+        tools,
         extension: switch(settings.mcp_extension && !args.no_extension),
         result: args.result.as_deref().and_then(ResultForm::parse).unwrap_or(settings.mcp_result),
         instructions_tokens: settings.mcp_instructions,

@@ -54,6 +54,11 @@ impl Index {
         Self { weights, brevities: OnceLock::new(), table: OnceLock::new(), ..self }
     }
 
+    /// Returns an index of skills that are packed.
+    pub(super) fn of_parts(columns: Columns, packed: Segment) -> Self {
+        Self { columns, packed, ..Self::default() }
+    }
+
     /// Returns how many skills there are.
     pub fn len(&self) -> usize {
         self.columns.len() - self.dropped.len()
@@ -125,6 +130,11 @@ impl Index {
         let dropped = std::mem::take(&mut self.dropped);
         self.columns.retain(|slot| dropped.binary_search(&slot).is_err());
         self.brevities = OnceLock::new();
+    }
+
+    /// Returns whether no skill is loose or dropped.
+    pub(super) fn is_packed(&self) -> bool {
+        self.loose.is_empty() && self.dropped.is_empty()
     }
 
     /// Returns whether the skill at `slot` is gone.

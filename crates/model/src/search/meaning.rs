@@ -16,9 +16,14 @@ const MAX_BODY_PIECES: usize = 512;
 /// The most bytes of a text that are read for its pieces.
 const MAX_BYTES: usize = 16 * 1024;
 
-/// A table of what pieces of words mean.
+/// What neighbouring pieces are told apart by.
+const ODD: u32 = 0x9E37_79B1;
+
+/// A table of what pieces of words mean, alone and side by side.
 pub struct Meanings<'a> {
     pieces: Pieces<'a>,
+    /// How many rows there are for pieces side by side; those of different pairs may be one.
+    pairs: usize,
     dimensions: usize,
     scales: &'a [u8],
     rows: &'a [u8],
@@ -33,15 +38,14 @@ impl<'a> Meanings<'a> {
             let bytes = numbers.get(index * 4..index * 4 + 4)?.try_into().ok()?;
             Some(u32::from_le_bytes(bytes) as usize)
         };
-        let (count, dimensions) = (number(0)?, number(2)?);
+        let (words, pairs, dimensions) = (number(0)?, number(1)?, number(2)?);
         let (vocabulary, rest) = rest.split_at_checked(number(3)?)?;
+        let count = words.checked_add(pairs)?;
         let (scales, rows) = rest.split_at_checked(count.checked_mul(4)?)?;
         let pieces = Pieces::new(std::str::from_utf8(vocabulary).ok()?);
-        let is_whole = number(1)? == 0
-            && pieces.len() == count
-            && dimensions > 0
-            && rows.len() == count.checked_mul(dimensions)?;
-        is_whole.then_some(Self { pieces, dimensions, scales, rows })
+        let is_whole =
+            pieces.len() == words && dimensions > 0 && rows.len() == count.checked_mul(dimensions)?;
+        is_whole.then_some(Self { pieces, pairs, dimensions, scales, rows })
     }
 
     /// Returns of how many dimensions its directions are.
@@ -66,23 +70,33 @@ impl<'a> Meanings<'a> {
 
     /// Returns the sum of what the first `limit` pieces of `texts` mean. One that comes often counts more, but not as many times more.
     fn sum(&self, texts: &[&str], limit: usize) -> Vec<f32> {
-        let mut numbers = Vec::new();
+        let mut numbers: Vec<u32> = Vec::new();
         for text in texts {
             let text = &text[..text.floor_char_boundary(MAX_BYTES)];
             self.pieces.each(text, &mut |number| {
-                let has_room = numbers.len() < limit;
-                if has_room {
-                    numbers.push(number);
-                }
-                has_room
+                numbers.push(number);
+                numbers.len() < limit
             });
+            if numbers.len() >= limit {
+                break;
+            }
         }
+        let side_by_side: Vec<u32> =
+            numbers.windows(2).filter_map(|pair| self.pair(pair[0], pair[1])).collect();
+        numbers.extend(side_by_side);
         numbers.sort_unstable();
         let mut sum = vec![0.0f32; self.dimensions];
         for same in numbers.chunk_by(|a, b| a == b) {
             self.add(same[0] as usize, (same.len() as f32).sqrt(), &mut sum);
         }
         sum
+    }
+
+    /// Returns the row of two neighbouring pieces.
+    fn pair(&self, first: u32, second: u32) -> Option<u32> {
+        let hash = first.wrapping_mul(ODD).wrapping_add(second).wrapping_mul(ODD) >> 7;
+        let row = (hash as usize).checked_rem(self.pairs)?;
+        u32::try_from(self.pieces.len() + row).ok()
     }
 
     fn add(&self, number: usize, times: f32, sum: &mut [f32]) {

@@ -17,6 +17,7 @@ mod meaning;
 mod columns;
 mod slots;
 mod index;
+mod codec;
 mod query;
 mod rank;
 

@@ -25,6 +25,11 @@ impl Vector {
         self.steps.len()
     }
 
+    /// Returns its values, those of a direction of length 1.
+    pub fn values(&self) -> Vec<f32> {
+        self.steps.iter().map(|step| f32::from(*step) * self.scale).collect()
+    }
+
     /// Returns how near it is to `other`, from -1 to 1; 0 where they are not of one kind.
     pub fn cosine(&self, other: &Self) -> f32 {
         if self.steps.len() != other.steps.len() {

@@ -54,7 +54,7 @@ impl Default for Weights {
             pair: 0.2,
             name_share: 0.3,
             excluded: 0.3,
-            meaning: 0.0,
+            meaning: 1.0,
         }
     }
 }

@@ -9,6 +9,7 @@ use super::open::Registry;
 use crate::agent::{Agent, Inherit};
 use crate::event::{EventSink, Sinks};
 use crate::provider::Provider;
+use crate::search::SearchOptions;
 use crate::session::SessionOptions;
 use crate::tool::{Tool, is_reserved};
 use crate::{Error, ErrorKind};
@@ -26,6 +27,8 @@ pub(crate) struct Equipment {
     pub(crate) tools: Vec<Arc<dyn Tool>>,
     /// Whoever is told of calls.
     pub(crate) sinks: Sinks,
+    /// How skills are found.
+    pub(crate) search: SearchOptions,
 }
 
 impl Equipment {
@@ -102,6 +105,13 @@ impl RegistryBuilder {
     #[must_use]
     pub fn inherit(mut self, inherit: Inherit) -> Self {
         self.equipment.inherit = inherit;
+        self
+    }
+
+    /// Sets how skills are found.
+    #[must_use]
+    pub fn search_options(mut self, options: SearchOptions) -> Self {
+        self.equipment.search = options;
         self
     }
 

@@ -14,6 +14,7 @@ use crate::provider::{
     BoxFuture, Changes, FileContent, FileListing, Listed, Listing, OpenedSkill, Problem, Provider, Skill,
     differences,
 };
+use crate::search::Shelf;
 use crate::{Error, ErrorKind};
 
 /// Merges providers by precedence under a policy, and publishes snapshots.
@@ -55,6 +56,8 @@ struct Shared {
     pace: Mutex<Option<(Instant, Duration)>>,
     /// How it is followed, and who wants to know of changes.
     attention: Attention,
+    /// What finds skills by what they are about.
+    shelf: Shelf,
 }
 
 /// How many times as long as the last look at the library took the next one waits at least, where nobody insists on it.
@@ -96,8 +99,17 @@ impl Registry {
         let current = RwLock::new(Current { snapshot, as_of: 0 });
         let listings = Listings::new(providers.len());
         let pace = Mutex::new(None);
-        let shared =
-            Shared { providers, policy, equipment, listings, current, pace, attention: Attention::default() };
+        let shelf = Shelf::new(equipment.search.clone());
+        let shared = Shared {
+            providers,
+            policy,
+            equipment,
+            listings,
+            current,
+            pace,
+            attention: Attention::default(),
+            shelf,
+        };
         let registry = Self { shared: Arc::new(shared) };
         registry.reload().await;
         registry
@@ -111,6 +123,11 @@ impl Registry {
     /// Returns the providers, in order of precedence.
     pub(crate) fn providers(&self) -> &[Arc<dyn Provider>] {
         &self.shared.providers
+    }
+
+    /// Returns the index of its skills.
+    pub(crate) fn shelf(&self) -> &Shelf {
+        &self.shared.shelf
     }
 
     pub(super) fn attention(&self) -> &Attention {

@@ -129,8 +129,10 @@ impl Session {
     fn among<'s>(&self, group: &'s [Entry]) -> Meant<'s> {
         let seen = |entry: &Entry| !self.options().enforce_scope || self.sees(entry);
         match holder(group, seen) {
-            Some(entry) if entry.is_offered() => return Meant::Usable(entry),
-            // What its author keeps for people is not there for a model.
+            Some(entry) if entry.is_offered() || self.is_invoked(entry.name()) => {
+                return Meant::Usable(entry);
+            }
+            // What its author keeps for people is not there for a model, until one of them invokes it.
             Some(_) => return Meant::Nothing,
             None => {}
         }
@@ -139,6 +141,18 @@ impl Session {
             None if group.is_empty() => Meant::Nothing,
             None => Meant::Denied,
         }
+    }
+
+    /// Notes that a person invoked the skill: tools reach it from now on, even if its author keeps it for people.
+    ///
+    /// No catalog and no list names it for that.
+    pub fn invoke(&self, name: &SkillName) {
+        self.state().invoked.insert(name.clone());
+    }
+
+    /// Returns whether a person invoked the skill in this session.
+    pub fn is_invoked(&self, name: &SkillName) -> bool {
+        self.state().invoked.contains(name)
     }
 
     /// Returns whether the catalog before the model names the skill.

@@ -1,6 +1,6 @@
 //! What changes in the course of a session.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use repertoire_model::answer::LoadedSkill;
@@ -31,6 +31,8 @@ pub(super) struct State {
     pub(super) told: HashMap<SkillName, Digest>,
     /// The system prompt, once it was asked for.
     pub(super) prompt: Option<Arc<str>>,
+    /// The skills that a person invoked.
+    pub(super) invoked: BTreeSet<SkillName>,
 }
 
 impl State {
@@ -45,6 +47,7 @@ impl State {
             on_disk: HashMap::new(),
             told: HashMap::new(),
             prompt: None,
+            invoked: BTreeSet::new(),
         }
     }
 

@@ -203,9 +203,8 @@ pub(crate) async fn open(session: &Session, entry: &Entry) -> Result<OpenedSkill
         .map_err(|error| session.kind_of(&error, &entry.manifest_file))?;
     let document = &opened.skill.document;
     // What has another name by now, or is kept for people, is not what was asked for.
-    if document.standing == Standing::Sound
-        && (document.name != *entry.name() || document.manifest.disable_model_invocation)
-    {
+    let is_kept = document.manifest.disable_model_invocation && !session.is_invoked(entry.name());
+    if document.standing == Standing::Sound && (document.name != *entry.name() || is_kept) {
         return Err(FaultKind::Gone);
     }
     if document.standing != Standing::Sound {

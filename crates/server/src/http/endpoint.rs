@@ -10,16 +10,22 @@ use rmcp::model::{ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, ProtocolV
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
-use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::limits::{busy_answer, refuse};
+use super::conversations::Conversations;
+use super::limits::refuse;
 use super::options::Limits;
 use crate::audience::Audience;
 use crate::mcp::{Decoded, Handler, decode};
 
+/// Names the conversation that a request belongs to.
+const SESSION_ID: &str = "mcp-session-id";
+
+/// The most bytes of a reason of rmcp's that are passed on.
+const MAX_REASON_BYTES: usize = 4096;
+
 /// What a request asks for, as far as it matters how much of it there is. Its body says so: headers may say anything.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Asked {
     /// A handshake, which begins a conversation.
     Handshake,
@@ -27,6 +33,8 @@ pub(super) enum Asked {
     HandshakeOfToday,
     /// A stream that lasts until there is something to tell, and longer.
     ToBeTold,
+    /// Something whose parameters are none, with the answer to it.
+    Nonsense(Value),
     /// Anything else.
     Answer,
 }
@@ -40,7 +48,11 @@ impl Asked {
         if parts.method != Method::POST {
             return Self::Answer;
         }
-        let Decoded::Message(message) = decode(body) else { return Self::Answer };
+        let message = match decode(body) {
+            Decoded::Message(message) => message,
+            Decoded::BadParams(answer) => return Self::Nonsense(answer),
+            Decoded::Nothing | Decoded::Refused(_) => return Self::Answer,
+        };
         let JsonRpcMessage::Request(request) = *message else { return Self::Answer };
         let is_of_today = match &request.request {
             ClientRequest::InitializeRequest(handshake) => {
@@ -61,10 +73,7 @@ impl Asked {
 pub(super) struct Endpoint {
     pub(super) audience: Arc<Audience>,
     service: StreamableHttpService<Handler, LocalSessionManager>,
-    sessions: Arc<LocalSessionManager>,
-    max_sessions: usize,
-    /// Held while a conversation is begun, so that no two take the last place.
-    beginning: Mutex<()>,
+    conversations: Conversations,
 }
 
 impl Endpoint {
@@ -90,36 +99,78 @@ impl Endpoint {
         let (served, closing) = (Arc::clone(&audience), closing.clone());
         let handler = move || Ok(Handler::new(Arc::clone(&served), &closing));
         let service = StreamableHttpService::new(handler, Arc::clone(&sessions), config);
-        Self { audience, service, sessions, max_sessions: limits.sessions, beginning: Mutex::default() }
+        Self { audience, service, conversations: Conversations::new(sessions, limits.sessions) }
     }
 
     /// Answers a request whose body is `body` and asks for `asked`.
     pub(super) async fn answer(&self, parts: Parts, body: Bytes, asked: Asked) -> Response {
-        let (is_post, is_delete) = (parts.method == Method::POST, parts.method == Method::DELETE);
-        let _beginning = match asked {
+        let method = parts.method.clone();
+        let beginning = match asked {
             Asked::HandshakeOfToday => return no_handshake(&body),
-            Asked::Handshake => {
-                let beginning = self.beginning.lock().await;
-                if self.sessions.sessions.read().await.len() >= self.max_sessions {
-                    return busy_answer("there are too many conversations");
-                }
-                Some(beginning)
-            }
+            Asked::Nonsense(answer) => return json_answer(StatusCode::OK, &answer),
+            Asked::Handshake => Some(self.conversations.make_room().await),
             Asked::ToBeTold | Asked::Answer => None,
         };
+        if let Some(id) = conversation(&parts.headers) {
+            self.conversations.used_now(id);
+        }
         let is_json = is_json(&parts.headers);
         let request = Request::from_parts(parts, Body::from(body.clone()));
         let response = self.service.handle(request).await.into_response();
-        // A conversation that was ended is over. The official Python client takes rmcp's 202 for a failure.
-        if is_delete && response.status() == StatusCode::ACCEPTED {
-            return StatusCode::NO_CONTENT.into_response();
+        if beginning.is_some()
+            && let Some(id) = conversation(response.headers())
+        {
+            self.conversations.begun(id);
         }
-        // rmcp says of a body that is no message that its type is wrong, though it is the right one.
         match response.status() {
-            StatusCode::UNSUPPORTED_MEDIA_TYPE if is_post && is_json => no_message(&body).unwrap_or(response),
-            _ => response,
+            // A conversation that was ended is over. The official Python client takes rmcp's 202 for a failure.
+            StatusCode::ACCEPTED if method == Method::DELETE => StatusCode::NO_CONTENT.into_response(),
+            // rmcp says of a body that is no message that its type is wrong, though it is the right one.
+            StatusCode::UNSUPPORTED_MEDIA_TYPE if method == Method::POST && is_json => {
+                no_message(&body).unwrap_or(response)
+            }
+            _ => in_own_words(response, &method).await,
         }
     }
+}
+
+/// Returns the conversation that headers name.
+fn conversation(headers: &HeaderMap) -> Option<&str> {
+    headers.get(SESSION_ID)?.to_str().ok()
+}
+
+/// Returns what rmcp refuses with a word or two as everything else is refused: with one line that says what to do.
+async fn in_own_words(response: Response, method: &Method) -> Response {
+    let is_refused = response.status().is_client_error();
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    if !is_refused || kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json")) {
+        return response;
+    }
+    let (parts, body) = response.into_parts();
+    let reason = match parts.status {
+        StatusCode::NOT_FOUND => {
+            "there is no such conversation, or no longer; begin one with initialize".into()
+        }
+        StatusCode::METHOD_NOT_ALLOWED => "this method is not allowed here; send requests with POST".into(),
+        StatusCode::NOT_ACCEPTABLE if method == Method::GET => {
+            "the client must accept text/event-stream".into()
+        }
+        StatusCode::NOT_ACCEPTABLE => {
+            "the client must accept both application/json and text/event-stream".into()
+        }
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => "the body must be of the type application/json".into(),
+        _ => {
+            let said = axum::body::to_bytes(body, MAX_REASON_BYTES).await.unwrap_or_default();
+            let said = String::from_utf8_lossy(&said);
+            let said = said.trim().strip_prefix("Bad Request: ").unwrap_or(said.trim());
+            if said.is_empty() { "the request is not as it should be".into() } else { said.to_owned() }
+        }
+    };
+    let mut refused = refuse(parts.status, &reason);
+    if let Some(allowed) = parts.headers.get(header::ALLOW) {
+        refused.headers_mut().insert(header::ALLOW, allowed.clone());
+    }
+    refused
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -131,11 +182,14 @@ fn no_message(body: &[u8]) -> Option<Response> {
     match decode(body) {
         Decoded::Message(_) => None,
         Decoded::Nothing => Some(refuse(StatusCode::BAD_REQUEST, "the body holds no request")),
-        Decoded::Refused(answer) => {
-            let kind = [(header::CONTENT_TYPE, "application/json")];
-            Some((StatusCode::BAD_REQUEST, kind, answer.to_string()).into_response())
+        Decoded::Refused(answer) | Decoded::BadParams(answer) => {
+            Some(json_answer(StatusCode::BAD_REQUEST, &answer))
         }
     }
+}
+
+fn json_answer(status: StatusCode, answer: &Value) -> Response {
+    (status, [(header::CONTENT_TYPE, "application/json")], answer.to_string()).into_response()
 }
 
 /// Returns the answer to a handshake in a version that has none.
@@ -144,7 +198,7 @@ fn no_handshake(body: &[u8]) -> Response {
     let reason = "this version has no handshake; ask server/discover";
     let error = ErrorData::new(ErrorCode::METHOD_NOT_FOUND, reason, None);
     let answer = json!({"jsonrpc": "2.0", "id": message.get("id"), "error": error});
-    (StatusCode::NOT_FOUND, [(header::CONTENT_TYPE, "application/json")], answer.to_string()).into_response()
+    json_answer(StatusCode::NOT_FOUND, &answer)
 }
 
 fn is_modern(headers: &HeaderMap) -> bool {

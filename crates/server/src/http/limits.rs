@@ -3,18 +3,23 @@
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use http_body_util::LengthLimitError;
 use hyper::body::{Frame, SizeHint};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 
 use super::options::Limits;
 
 /// More requests than anybody can have under way.
 const BUSY: u32 = 1 << 20;
+
+/// How long the rest of a body is waited for when the server is stopped.
+const LAST_BYTES: Duration = Duration::from_millis(500);
 
 /// The most bytes of an answer that are handed on at once: hyper takes as many as it is given, and then knows no more of the body.
 const PIECE_BYTES: usize = 64 * 1024;
@@ -23,15 +28,18 @@ const PIECE_BYTES: usize = 64 * 1024;
 #[derive(Debug)]
 pub(super) struct Room {
     limits: Limits,
+    stopping: CancellationToken,
     requests: Arc<Semaphore>,
     streams: Arc<Semaphore>,
     busy: Arc<Semaphore>,
 }
 
 impl Room {
-    pub(super) fn new(limits: Limits) -> Self {
+    /// Returns all the room that `limits` leave, for a server that is stopped with `stopping`.
+    pub(super) fn new(limits: Limits, stopping: CancellationToken) -> Self {
         Self {
             limits,
+            stopping,
             requests: Arc::new(Semaphore::new(limits.requests)),
             streams: Arc::new(Semaphore::new(limits.streams)),
             busy: Arc::new(Semaphore::new(BUSY as usize)),
@@ -57,7 +65,16 @@ impl Room {
     /// Returns the bytes of `body`, or the answer to one that is too large or too slow.
     pub(super) async fn read(&self, body: Body) -> Result<Bytes, Response> {
         let bytes = axum::body::to_bytes(body, self.limits.body_bytes);
-        match tokio::time::timeout(self.limits.body_time, bytes).await {
+        // What was not asked by then is not under way.
+        let cut_off = async {
+            self.stopping.cancelled().await;
+            tokio::time::sleep(LAST_BYTES).await;
+        };
+        let read = tokio::select! {
+            read = tokio::time::timeout(self.limits.body_time, bytes) => read,
+            () = cut_off => return Err(refuse(StatusCode::SERVICE_UNAVAILABLE, "the server is being stopped")),
+        };
+        match read {
             Ok(Ok(bytes)) => Ok(bytes),
             Ok(Err(error)) if is_too_large(&error) => {
                 Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large"))
@@ -133,14 +150,14 @@ fn is_too_large(error: &axum::Error) -> bool {
     false
 }
 
-/// Returns the answer that there is no room just now.
-pub(super) fn busy_answer(reason: &'static str) -> Response {
+/// Returns the answer that there is no room just now, and may be in `seconds`.
+pub(super) fn busy_answer(reason: &str, seconds: u32) -> Response {
     let mut response = refuse(StatusCode::SERVICE_UNAVAILABLE, reason);
-    response.headers_mut().insert(axum::http::header::RETRY_AFTER, axum::http::HeaderValue::from_static("1"));
+    response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     response
 }
 
 /// Returns the answer that a request is refused.
-pub(super) fn refuse(status: StatusCode, reason: &'static str) -> Response {
+pub(super) fn refuse(status: StatusCode, reason: &str) -> Response {
     (status, format!("{reason}\n")).into_response()
 }

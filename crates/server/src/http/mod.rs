@@ -5,6 +5,7 @@ mod access;
 mod guard;
 mod limits;
 mod health;
+mod conversations;
 mod endpoint;
 mod router;
 mod patience;

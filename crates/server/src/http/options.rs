@@ -8,6 +8,9 @@ use super::access::Token;
 /// Where a server listens unless somebody says otherwise.
 pub const DEFAULT_ADDRESS: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 7437);
 
+/// The most requests that are worked on at a time, for each processor. More would be no quicker, and each takes about 150 KB.
+const REQUESTS_PER_PROCESSOR: usize = 4;
+
 /// How much others may ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -19,13 +22,13 @@ pub struct Limits {
     pub head_time: Duration,
     /// How long a client may read nothing of an answer that waits for it; its connection is ended then.
     pub write_time: Duration,
-    /// The most connections at a time; more are turned away.
+    /// The most connections at a time; more are turned away, unless they ask how the server is.
     pub connections: usize,
     /// The most requests that are worked on at a time; more wait.
     pub requests: usize,
     /// The most streams that wait for changes at a time; more are turned away.
     pub streams: usize,
-    /// The most conversations of clients that shake hands, each with its own state; more are turned away.
+    /// The most conversations of clients that shake hands, each with its own state; one more ends the longest idle.
     pub sessions: usize,
     /// How long a conversation is kept that nobody says anything in.
     pub session_time: Duration,
@@ -41,7 +44,7 @@ impl Default for Limits {
             head_time: Duration::from_secs(15),
             write_time: Duration::from_secs(60),
             connections: 1_024,
-            requests: 256,
+            requests: REQUESTS_PER_PROCESSOR * std::thread::available_parallelism().map_or(1, usize::from),
             streams: 512,
             sessions: 1_024,
             session_time: Duration::from_secs(30 * 60),

@@ -16,6 +16,12 @@ use super::health;
 use super::limits::{Room, busy_answer, hold, refuse};
 use crate::{Server, well_known};
 
+/// In how many seconds there may be room for a request again.
+const SOON: u32 = 1;
+
+/// In how many seconds there may be room for a stream again; they last.
+const LATER: u32 = 30;
+
 /// What all requests share.
 pub(super) struct App {
     pub(super) server: Server,
@@ -39,6 +45,15 @@ pub(super) fn router(app: Arc<App>) -> Router {
         .route("/readyz", get(health::ready))
         .merge(served)
         .fallback(nothing)
+        .with_state(app)
+}
+
+/// Returns the routes for connections that there is no room for: whoever watches over the server is told how it is.
+pub(super) fn crowded_router(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .fallback(async || busy_answer("there are too many connections", SOON))
         .with_state(app)
 }
 
@@ -85,8 +100,12 @@ async fn admit(State(app): State<Arc<App>>, mut request: Request, next: Next) ->
         false => bearer(request.headers(), &app.tokens),
     };
     let Some(endpoint) = index.and_then(|index| app.endpoints.get(index)) else {
-        let mut response = refuse(StatusCode::UNAUTHORIZED, "a token is needed: Authorization: Bearer TOKEN");
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        let (reason, challenge) = match request.headers().contains_key(header::AUTHORIZATION) {
+            true => ("this token is none of this server's", "Bearer error=\"invalid_token\""),
+            false => ("a token is needed: Authorization: Bearer TOKEN", "Bearer"),
+        };
+        let mut response = refuse(StatusCode::UNAUTHORIZED, reason);
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
         return response;
     };
     request.extensions_mut().insert(Arc::clone(endpoint));
@@ -99,7 +118,7 @@ async fn take_turn(State(app): State<Arc<App>>, request: Request, next: Next) ->
     let busy = app.room.busy();
     match app.room.request().await {
         Some(_turn) => hold(next.run(request).await, busy),
-        None => busy_answer("there are too many requests"),
+        None => busy_answer("there are too many requests", SOON),
     }
 }
 
@@ -119,12 +138,14 @@ async fn mcp(State(app): State<Arc<App>>, request: Request) -> Response {
     let stream = match asked {
         Asked::ToBeTold => match app.room.stream() {
             Some(stream) => Some(stream),
-            None => return busy_answer("there are too many streams"),
+            None => return busy_answer("there are too many streams", LATER),
         },
         _ => None,
     };
     // Whoever is slow to ask takes nobody's turn.
-    let Some(_turn) = app.room.request().await else { return busy_answer("there are too many requests") };
+    let Some(_turn) = app.room.request().await else {
+        return busy_answer("there are too many requests", SOON);
+    };
     let response = endpoint.answer(parts, body, asked).await;
     hold(response, (stream, busy))
 }

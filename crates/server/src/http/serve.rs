@@ -16,15 +16,19 @@ use tokio_util::sync::CancellationToken;
 use super::access::repeated;
 use super::endpoint::Endpoint;
 use super::guard::Guard;
-use super::limits::Room;
+use super::limits;
 use super::options::HttpOptions;
 use super::patience::Patience;
-use super::router::{App, router};
+use super::router::{App, crowded_router, router};
 use crate::{Error, ErrorKind, Server, Stop};
 
 /// What a connection is told that there is no room for.
 const FULL: &[u8] =
     b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+
+/// How many connections that there is no room for are heard out at a time, and how long they may take to ask.
+const CROWDED: usize = 32;
+const CROWDED_HEAD_TIME: Duration = Duration::from_secs(2);
 
 /// How long it waits after the system had no room for a connection.
 const BREATH: Duration = Duration::from_millis(50);
@@ -84,7 +88,7 @@ impl HttpServer {
     pub async fn serve(self, stop: &Stop) -> Result<(), Error> {
         let closed = CancellationToken::new();
         let (app, followers) = self.app(stop.token(), &closed).await?;
-        let connections = Connections::new(&self.options, router(Arc::clone(&app)), stop.token().clone());
+        let connections = Connections::new(&self.options, &app, stop.token().clone());
         let listener = TcpListener::from_std(self.listener)?;
         let mut open = connections.take(&listener).await;
         drop(listener);
@@ -128,7 +132,7 @@ impl HttpServer {
             guard: Guard::new(options, self.address)?,
             tokens: options.tokens.clone(),
             endpoints,
-            room: Room::new(options.limits),
+            room: limits::Room::new(options.limits, closing.clone()),
         };
         Ok((Arc::new(app), followers))
     }
@@ -136,20 +140,36 @@ impl HttpServer {
 
 /// Takes connections.
 struct Connections {
-    builder: http1::Builder,
-    router: axum::Router,
-    room: Arc<Semaphore>,
+    served: Hall,
+    /// Those that there is no room for are still told whether the server is well.
+    crowded: Hall,
     write_time: Duration,
     stopping: CancellationToken,
 }
 
-impl Connections {
-    fn new(options: &HttpOptions, router: axum::Router, stopping: CancellationToken) -> Self {
+/// Room for connections, and what they are served.
+struct Hall {
+    builder: http1::Builder,
+    router: axum::Router,
+    places: Arc<Semaphore>,
+}
+
+impl Hall {
+    fn new(router: axum::Router, connections: usize, head_time: Duration) -> Self {
         let mut builder = http1::Builder::new();
+        builder.timer(TokioTimer::new()).header_read_timeout(head_time).half_close(false);
+        Self { builder, router, places: Arc::new(Semaphore::new(connections)) }
+    }
+}
+
+impl Connections {
+    fn new(options: &HttpOptions, app: &Arc<App>, stopping: CancellationToken) -> Self {
         let limits = &options.limits;
-        builder.timer(TokioTimer::new()).header_read_timeout(limits.head_time).half_close(false);
-        let room = Arc::new(Semaphore::new(limits.connections));
-        Self { builder, router, room, write_time: limits.write_time, stopping }
+        let served = Hall::new(router(Arc::clone(app)), limits.connections, limits.head_time);
+        let head_time = limits.head_time.min(CROWDED_HEAD_TIME);
+        let mut crowded = Hall::new(crowded_router(Arc::clone(app)), CROWDED, head_time);
+        crowded.builder.keep_alive(false);
+        Self { served, crowded, write_time: limits.write_time, stopping }
     }
 
     /// Takes connections until the server is stopped, and returns those that are open then.
@@ -171,13 +191,15 @@ impl Connections {
 
     fn begin(&self, stream: TcpStream, open: &mut JoinSet<()>) {
         let _ = stream.set_nodelay(true);
-        let Ok(place) = Arc::clone(&self.room).try_acquire_owned() else {
+        let place = |hall: &Hall| Arc::clone(&hall.places).try_acquire_owned().ok();
+        let halls = [&self.served, &self.crowded];
+        let Some((hall, place)) = halls.into_iter().find_map(|hall| Some((hall, place(hall)?))) else {
             turn_away(stream);
             return;
         };
-        let service = TowerToHyperService::new(self.router.clone());
-        let connection =
-            self.builder.serve_connection(TokioIo::new(Patience::new(stream, self.write_time)), service);
+        let service = TowerToHyperService::new(hall.router.clone());
+        let stream = TokioIo::new(Patience::new(stream, self.write_time));
+        let connection = hall.builder.serve_connection(stream, service);
         let stopping = self.stopping.clone();
         open.spawn(async move {
             let _place = place;

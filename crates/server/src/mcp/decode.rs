@@ -1,7 +1,15 @@
 //! From bytes to a message, and the right error for everything else.
 
-use rmcp::model::{ClientJsonRpcMessage, ErrorData};
+use std::borrow::Cow;
+use std::fmt;
+
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, JsonRpcMessage};
+use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
+
+/// What is told of parameters that have no names.
+const POSITIONAL: &str = "`params` is an object";
 
 /// What bytes hold.
 pub(crate) enum Decoded {
@@ -11,6 +19,8 @@ pub(crate) enum Decoded {
     Nothing,
     /// What is no message, with the answer to it.
     Refused(Value),
+    /// A request whose parameters are none, with the answer to it.
+    BadParams(Value),
 }
 
 /// Returns what `bytes` hold.
@@ -20,8 +30,69 @@ pub(crate) fn decode(bytes: &[u8]) -> Decoded {
         return Decoded::Nothing;
     }
     match serde_json::from_slice::<ClientJsonRpcMessage>(bytes) {
-        Ok(message) => Decoded::Message(Box::new(message)),
+        Ok(message) => match bad_params(&message, bytes) {
+            Some(answer) => Decoded::BadParams(answer),
+            None => Decoded::Message(Box::new(message)),
+        },
         Err(_) => refused(bytes),
+    }
+}
+
+/// Returns the answer to a request whose parameters rmcp would make something of that they are not: a list for an object, in
+/// the order of its own fields; or no cursor for one that is no text.
+fn bad_params(message: &ClientJsonRpcMessage, bytes: &[u8]) -> Option<Value> {
+    let JsonRpcMessage::Request(request) = message else { return None };
+    let reason = match serde_json::from_slice::<Envelope>(bytes).ok()?.params? {
+        Params::Positional => POSITIONAL,
+        Params::Named { has_bad_cursor: true } => "`cursor` is a string",
+        Params::Named { has_bad_cursor: false } => return None,
+    };
+    let id = serde_json::to_value(&request.id).unwrap_or_default();
+    Some(error(&id, ErrorData::invalid_params(reason, None)))
+}
+
+/// As much of a request as tells how its parameters are written.
+#[derive(Deserialize)]
+struct Envelope {
+    params: Option<Params>,
+}
+
+/// How parameters are written.
+enum Params {
+    Positional,
+    Named { has_bad_cursor: bool },
+}
+
+impl<'de> Deserialize<'de> for Params {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Looker;
+
+        impl<'de> Visitor<'de> for Looker {
+            type Value = Params;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("parameters")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Params, A::Error> {
+                while items.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(Params::Positional)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Params, A::Error> {
+                let mut has_bad_cursor = false;
+                while let Some(key) = fields.next_key::<Cow<'de, str>>()? {
+                    if key == "cursor" {
+                        has_bad_cursor |= !matches!(fields.next_value()?, Value::Null | Value::String(_));
+                    } else {
+                        fields.next_value::<IgnoredAny>()?;
+                    }
+                }
+                Ok(Params::Named { has_bad_cursor })
+            }
+        }
+
+        deserializer.deserialize_any(Looker)
     }
 }
 
@@ -30,12 +101,16 @@ fn refused(bytes: &[u8]) -> Decoded {
     let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
         return Decoded::Refused(error(&Value::Null, ErrorData::parse_error("this is not JSON", None)));
     };
+    let is_call =
+        value.get("method").is_some_and(Value::is_string) && value.get("jsonrpc") == Some(&json!("2.0"));
     // Notifications are never answered, not even those that nobody understands.
-    let is_notification = value.get("method").is_some_and(Value::is_string) && value.get("id").is_none();
-    if is_notification && value.get("jsonrpc") == Some(&json!("2.0")) {
+    if is_call && value.get("id").is_none() {
         return Decoded::Nothing;
     }
     let id = value.get("id").filter(|id| id.is_string() || id.is_number()).cloned().unwrap_or(Value::Null);
+    if is_call && !id.is_null() && value.get("params").is_some_and(Value::is_array) {
+        return Decoded::BadParams(error(&id, ErrorData::invalid_params(POSITIONAL, None)));
+    }
     let reason = match &value {
         Value::Array(_) => "batches are not supported; send one message at a time",
         _ => "this is no JSON-RPC 2.0 message",
@@ -74,6 +149,29 @@ mod tests {
             decode(b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r\n"),
             Decoded::Message(_)
         ));
+    }
+
+    #[test]
+    fn parameters_are_an_object_and_cursors_are_texts() {
+        let check = |method: &str, params: Value, expect: Option<&str>| {
+            let text = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}).to_string();
+            match (decode(text.as_bytes()), expect) {
+                (Decoded::BadParams(answer), Some(message)) => {
+                    let error = &answer["error"];
+                    assert_eq!((&answer["id"], &error["code"]), (&json!(7), &json!(-32602)), "{text}");
+                    assert_eq!(error["message"], message, "{text}");
+                }
+                (Decoded::Message(_), None) => {}
+                _ => panic!("{text}"),
+            }
+        };
+        check("tools/call", json!(["load_skill", {"name": "a"}]), Some("`params` is an object"));
+        check("skills/list", json!([]), Some("`params` is an object"));
+        check("resources/list", json!({"cursor": 5}), Some("`cursor` is a string"));
+        check("resources/list", json!({"cursor": null}), None);
+        check("resources/list", json!({"cursor": "x"}), None);
+        check("tools/call", json!({"name": "load_skill", "arguments": {"cursor": 5}}), None);
+        check("ping", Value::Null, None);
     }
 
     #[test]

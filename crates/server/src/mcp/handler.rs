@@ -4,20 +4,24 @@ use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use axum::http::request::Parts;
+use repertoire::{Session, SkillName};
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
-    CompleteRequestParams, CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
-    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+    CompleteRequestParams, CompleteResult, ConstString as _, CustomRequest, CustomResult, DiscoverResult,
+    ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
     ListResourcesResult, ListToolsRequestMethod, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
     ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, SubscriptionFilter,
+    ServerConfig, SetLevelRequestMethod, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter,
+    UnsubscribeRequestMethod, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::era::Era;
+use super::prompts::Invoked;
 use super::{notify, prompts, resources, skills, tools};
 use crate::audience::{Audience, Epochs};
 
@@ -46,6 +50,8 @@ pub(crate) struct Handler {
     /// Ends with the handler: those who tell a connection of changes have no other way to know that it is over.
     ended: CancellationToken,
     _end: DropGuard,
+    /// The session of this conversation alone, once a person invoked a skill in it that is kept from models.
+    own: Mutex<Option<Arc<Session>>>,
 }
 
 impl Handler {
@@ -58,7 +64,29 @@ impl Handler {
             is_told: AtomicBool::new(false),
             ended: ended.clone(),
             _end: ended.drop_guard(),
+            own: Mutex::default(),
         }
+    }
+
+    /// Returns what answers calls.
+    fn session(&self) -> Arc<Session> {
+        let own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(own.as_ref().unwrap_or(&self.audience.session))
+    }
+
+    /// Lets the model read the files of a skill that a person invoked, though it is kept from models otherwise: for the rest
+    /// of the conversation. Requests over HTTP that belong to none have nothing in common but whose they are, so there it
+    /// holds for the audience.
+    async fn invoked(&self, name: &SkillName, context: &RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        let is_alone = Era::of(context) == Era::Modern && context.extensions.get::<Parts>().is_some();
+        let has_own = self.own.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        if !is_alone && !has_own {
+            let session = self.audience.own_session().await;
+            let session = session.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+            self.own.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(session);
+        }
+        self.session().invoke(name);
+        Ok(())
     }
 
     fn server_info(&self) -> Implementation {
@@ -89,6 +117,12 @@ impl Handler {
         }
         capabilities
     }
+}
+
+/// Returns the error that there is no `method`, or none that is offered.
+fn method_not_found(method: &str) -> ErrorData {
+    let method = repertoire_model::text::shorten(method, 100);
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("method not found: {method}"), None)
 }
 
 /// Puts into a list what the peer's way to speak asks for.
@@ -126,7 +160,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         if !self.has_tools() {
-            return Err(ErrorData::method_not_found::<ListToolsRequestMethod>());
+            return Err(method_not_found(ListToolsRequestMethod::VALUE));
         }
         // They always fit on one page.
         super::cursor::parse(request.as_ref().and_then(|request| request.cursor.as_deref()))?;
@@ -140,12 +174,12 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if !self.has_tools() {
-            return Err(ErrorData::method_not_found::<CallToolRequestMethod>());
+            return Err(method_not_found(CallToolRequestMethod::VALUE));
         }
-        let era = Era::of(&context);
+        let (era, session) = (Era::of(&context), self.session());
         // Nobody waits for the answer to a call that was cancelled.
         let mut result = tokio::select! {
-            result = tools::call(&self.audience, request) => result?,
+            result = tools::call(&self.audience, &session, request) => result?,
             () = context.ct.cancelled() => return Err(ErrorData::internal_error("the call was cancelled", None)),
         };
         result.meta = era.meta(&self.server_info());
@@ -167,7 +201,10 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let mut result = prompts::get(&self.audience, request).await?;
+        let Invoked { mut result, kept } = prompts::get(&self.audience, request).await?;
+        if let Some(name) = kept {
+            self.invoked(&name, &context).await?;
+        }
         result.meta = Era::of(&context).meta(&self.server_info());
         Ok(result.into())
     }
@@ -178,7 +215,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         if !self.has_extension() {
-            return Err(ErrorData::method_not_found::<ListResourcesRequestMethod>());
+            return Err(method_not_found(ListResourcesRequestMethod::VALUE));
         }
         let cursor = request.and_then(|request| request.cursor);
         let result = resources::list(&self.audience, cursor.as_deref()).await?;
@@ -191,7 +228,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         if !self.has_extension() {
-            return Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>());
+            return Err(method_not_found(ListResourceTemplatesRequestMethod::VALUE));
         }
         super::cursor::parse(request.as_ref().and_then(|request| request.cursor.as_deref()))?;
         let result = ListResourceTemplatesResult::with_all_items(vec![resources::template()]);
@@ -204,9 +241,9 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         if !self.has_extension() {
-            return Err(ErrorData::method_not_found::<ReadResourceRequestMethod>());
+            return Err(method_not_found(ReadResourceRequestMethod::VALUE));
         }
-        let result = resources::read(&self.audience, &request.uri).await?;
+        let result = resources::read(&self.audience, &self.session(), &request.uri).await?;
         Ok(stamped!(self, Era::of(&context), result).into())
     }
 
@@ -215,7 +252,32 @@ impl ServerHandler for Handler {
         _: CompleteRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+        Err(method_not_found(CompleteRequestMethod::VALUE))
+    }
+
+    #[expect(deprecated, reason = "clients of before may call it")]
+    async fn set_level(
+        &self,
+        _: rmcp::model::SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Err(method_not_found(SetLevelRequestMethod::VALUE))
+    }
+
+    async fn subscribe(
+        &self,
+        _: SubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Err(method_not_found(SubscribeRequestMethod::VALUE))
+    }
+
+    async fn unsubscribe(
+        &self,
+        _: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        Err(method_not_found(UnsubscribeRequestMethod::VALUE))
     }
 
     async fn on_custom_request(
@@ -229,14 +291,13 @@ impl ServerHandler for Handler {
             skills::LIST if self.has_extension() => skills::list(&self.audience, params).await?,
             skills::GET if self.has_extension() => skills::get(&self.audience, params).await?,
             skills::READ_DIRECTORY if self.has_extension() => {
-                resources::read_directory(&self.audience, params).await?
+                resources::read_directory(&self.audience, &self.session(), params).await?
             }
             known if KNOWN_METHODS.contains(&known) => {
                 return Err(ErrorData::invalid_params(format!("bad parameters for {known}"), None));
             }
             _ => {
-                let method = repertoire_model::text::shorten(&method, 100);
-                return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
+                return Err(method_not_found(&method));
             }
         };
         era.complete(&mut result, &self.server_info());

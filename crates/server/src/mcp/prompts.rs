@@ -1,6 +1,6 @@
 //! Skills as prompts: what people invoke by name.
 
-use repertoire::Entry;
+use repertoire::{Entry, SkillName};
 use repertoire_model::answer::Render;
 use repertoire_model::answer::guard::guard;
 use rmcp::ErrorData;
@@ -43,11 +43,15 @@ fn prompt(entry: &Entry) -> Prompt {
     Prompt::new(entry.name().as_str(), Some(&*entry.document.description), Some(vec![argument]))
 }
 
+/// What came of invoking a skill.
+pub(crate) struct Invoked {
+    pub(crate) result: GetPromptResult,
+    /// The skill, where its author keeps it for people.
+    pub(crate) kept: Option<SkillName>,
+}
+
 /// Returns the instructions of a skill as a message of the user.
-pub(crate) async fn get(
-    audience: &Audience,
-    request: GetPromptRequestParams,
-) -> Result<GetPromptResult, ErrorData> {
+pub(crate) async fn get(audience: &Audience, request: GetPromptRequestParams) -> Result<Invoked, ErrorData> {
     let arguments = match request.arguments.as_ref().and_then(|arguments| arguments.get(ARGUMENTS)) {
         None | Some(Value::Null) => "",
         Some(Value::String(text)) => text.trim(),
@@ -68,7 +72,8 @@ pub(crate) async fn get(
     let text = filled(instructions, arguments)?;
     let mut result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]);
     result.description = Some(entry.document.description.to_string());
-    Ok(result)
+    let kept = (!entry.is_offered()).then(|| entry.name().clone());
+    Ok(Invoked { result, kept })
 }
 
 /// Returns `instructions` with `arguments` where they belong, which cannot end what the instructions are wrapped in.

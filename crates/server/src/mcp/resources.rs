@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use repertoire::{LineRange, SkillPath};
+use repertoire::{Entry, ErrorKind, LineRange, Session, SkillPath};
 use repertoire_model::{BundleFile, Digest};
 use rmcp::ErrorData;
 use rmcp::model::{ListResourcesResult, ReadResourceResult, Resource, ResourceContents, ResourceTemplate};
@@ -55,7 +55,11 @@ fn resource(skill: &PublishedSkill, file: &BundleFile) -> Resource {
 }
 
 /// Returns the bytes of a file: those that its digest names, or none.
-pub(crate) async fn read(audience: &Audience, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+pub(crate) async fn read(
+    audience: &Audience,
+    session: &Session,
+    uri: &str,
+) -> Result<ReadResourceResult, ErrorData> {
     let not_found = || {
         let uri = repertoire_model::text::shorten(uri, 200);
         let data = json!({"uri": uri});
@@ -69,10 +73,10 @@ pub(crate) async fn read(audience: &Audience, uri: &str) -> Result<ReadResourceR
     let shelf = &audience.shared.shelf;
     let registry = &audience.shared.registry;
     let mut snapshot = registry.touch().await;
-    if served(audience, &snapshot, name.as_str()).is_none() {
+    if served(audience, session, &snapshot, name.as_str()).is_none() {
         snapshot = registry.reload_if_due().await;
     }
-    let entry = served(audience, &snapshot, name.as_str()).ok_or_else(not_found)?;
+    let entry = served(audience, session, &snapshot, name.as_str()).ok_or_else(not_found)?;
     let mut standing = shelf.known(entry).await;
     let has_file = |standing: &Standing| matches!(standing, Standing::Published(skill) if skill.file(path.as_str()).is_some());
     if !has_file(&standing) {
@@ -131,6 +135,7 @@ fn contents(uri: &str, path: &str, bytes: Vec<u8>) -> ResourceContents {
 /// Answers `resources/directory/read`: what stands directly in a directory of a skill.
 pub(crate) async fn read_directory(
     audience: &Audience,
+    session: &Session,
     params: Option<Value>,
 ) -> Result<Map<String, Value>, ErrorData> {
     let DirectoryParams { uri, cursor } = params_of(params)?;
@@ -141,14 +146,18 @@ pub(crate) async fn read_directory(
     let SkillUri { name, path } = SkillUri::parse(&uri).ok_or_else(no_directory)?;
     let after = cursor::parse(cursor.as_deref())?;
     let snapshot = audience.shared.registry.newest().await;
-    let entry = served(audience, &snapshot, name.as_str()).ok_or_else(|| skills::unknown(&uri))?;
+    let entry = served(audience, session, &snapshot, name.as_str()).ok_or_else(|| skills::unknown(&uri))?;
     let skill = match audience.current(entry).await {
         Standing::Published(skill) => skill,
         Standing::Withheld(withheld) => {
             return Err(ErrorData::invalid_params(why_not(&uri, &withheld.reasons), None));
         }
     };
-    let children = children(&skill, path.as_ref().map(SkillPath::as_str)).ok_or_else(no_directory)?;
+    let children = match (children(&skill, path.as_ref().map(SkillPath::as_str)), &path) {
+        (Some(children), _) => children,
+        (None, Some(path)) if is_empty_directory(audience, entry, &skill, path).await => BTreeMap::new(),
+        (None, _) => return Err(no_directory()),
+    };
     let mut rest = children.into_iter().filter(|(child, _)| child.as_str() > after.as_str()).peekable();
     let (mut resources, mut last) = (Vec::new(), None);
     for (child, resource) in rest.by_ref().take(PAGE) {
@@ -162,6 +171,21 @@ pub(crate) async fn read_directory(
     let mut result = Map::from_iter([("resources".to_owned(), Value::Array(resources))]);
     result.extend(next.map(|next| ("nextCursor".to_owned(), Value::String(next))));
     Ok(result)
+}
+
+/// Returns whether `path`, which no file of the skill lies below, is a directory nevertheless. Whoever wants to read it as a
+/// file is told so.
+async fn is_empty_directory(
+    audience: &Audience,
+    entry: &Entry,
+    skill: &PublishedSkill,
+    path: &SkillPath,
+) -> bool {
+    let read = match skill.file(path.as_str()) {
+        Some(_) => return false,
+        None => audience.shared.registry.read(entry, path, LineRange::default()).await,
+    };
+    read.is_err_and(|error| error.kind() == ErrorKind::IsDirectory)
 }
 
 /// Returns what stands directly in `directory`, sorted by name; none where there is no such directory.

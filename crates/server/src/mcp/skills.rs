@@ -2,7 +2,7 @@
 //!
 //! rmcp 3.8 does not know the extension. Everything that a release which does would replace is in this file.
 
-use repertoire::{Entry, Snapshot};
+use repertoire::{Entry, Session, Snapshot};
 use rmcp::ErrorData;
 use rmcp::model::{ExtensionCapabilities, JsonObject};
 use serde::{Deserialize, Serialize};
@@ -107,7 +107,8 @@ pub(crate) async fn get(audience: &Audience, params: Option<Value>) -> Result<Ma
         .map(|parsed| parsed.name)
         .ok_or_else(|| unknown(&uri))?;
     let snapshot = audience.shared.registry.newest().await;
-    let entry = served(audience, &snapshot, name.as_str()).ok_or_else(|| unknown(&uri))?;
+    let entry = audience.find(&snapshot, name.as_str()).filter(|entry| entry.is_offered());
+    let entry = entry.ok_or_else(|| unknown(&uri))?;
     match audience.current(entry).await {
         Standing::Published(skill) => {
             let skill = SkillWire::of(&skill).into_json()?;
@@ -119,9 +120,15 @@ pub(crate) async fn get(audience: &Audience, params: Option<Value>) -> Result<Ma
     }
 }
 
-/// Returns the skill called `name` that the extension may serve.
-pub(crate) fn served<'s>(audience: &Audience, snapshot: &'s Snapshot, name: &str) -> Option<&'s Entry> {
-    audience.find(snapshot, name).filter(|entry| entry.is_offered())
+/// Returns the skill called `name` whose files may be read: one that models are offered, or that a person invoked.
+pub(crate) fn served<'s>(
+    audience: &Audience,
+    session: &Session,
+    snapshot: &'s Snapshot,
+    name: &str,
+) -> Option<&'s Entry> {
+    let entry = audience.find(snapshot, name)?;
+    (entry.is_offered() || session.is_invoked(entry.name())).then_some(entry)
 }
 
 /// Published skills in order of their names.

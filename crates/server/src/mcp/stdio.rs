@@ -102,7 +102,9 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<
         loop {
             let Ok(available) = self.reader.fill_buf().await else { return Line::End };
             if available.is_empty() {
-                return Line::End;
+                // The last line need not be ended.
+                let is_line = !self.is_skipping && !self.line.is_empty();
+                return if is_line { Line::Whole } else { Line::End };
             }
             let end = available.iter().position(|byte| *byte == b'\n');
             let taken = end.map_or(available.len(), |end| end + 1);
@@ -210,7 +212,9 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
                             Ok(())
                         }
                         Decoded::Nothing => Ok(()),
-                        Decoded::Refused(answer) => refuse(&self.writer, &answer).await,
+                        Decoded::Refused(answer) | Decoded::BadParams(answer) => {
+                            refuse(&self.writer, &answer).await
+                        }
                     }
                 }
             };

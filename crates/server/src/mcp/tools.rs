@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use repertoire::Session;
 use repertoire::tool::Definition;
-use repertoire_model::answer::{Answer, FaultKind};
+use repertoire_model::answer::{Answer, FaultKind, Render};
 use rmcp::ErrorData;
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ContentBlock, JsonObject, MetaObject, Tool, ToolAnnotations,
@@ -43,15 +44,19 @@ fn tool(definition: &Definition, load: &str) -> Tool {
 /// Answers a call. What is wrong with it is told to the model, unless there is no such tool.
 pub(crate) async fn call(
     audience: &Audience,
+    session: &Session,
     request: CallToolRequestParams,
 ) -> Result<CallToolResult, ErrorData> {
     let _turn = audience.calls.acquire().await;
     let arguments = request.arguments.map_or(Value::Null, Value::Object);
-    let reply = audience.session.call(&request.name, &arguments).await;
+    let reply = session.call(&request.name, &arguments).await;
     if let Answer::Fault(fault) = reply.answer()
         && matches!(fault.kind, FaultKind::UnknownTool { .. } | FaultKind::SkillAsTool)
     {
-        return Err(ErrorData::invalid_params(reply.text().to_owned(), None));
+        // Models read the answers of tools; errors of the protocol are for programs and people.
+        let message = session.text_as(&reply, Render::Text);
+        let message = message.strip_prefix("Error: ").unwrap_or(&message).to_owned();
+        return Err(ErrorData::invalid_params(message, None));
     }
     let content = vec![ContentBlock::text(reply.text())];
     let mut result =

@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
+use super::connections::connections;
 use super::plan::{Plan, Step};
-use crate::cli::Globals;
 use crate::clients::{Client, Owner, Places};
-use crate::config;
-use crate::env::Env;
+use crate::ui::escape;
 use crate::wire::{Context, Library};
 
 /// The skills that a client reads from files.
@@ -59,17 +58,26 @@ pub(crate) fn overlap(places: &Places, client: &Client, names: &BTreeSet<String>
     overlap
 }
 
-/// Adds to each of `plans` the warning that its client has skills by files already, and to the first that `agent` is not
-/// known.
-pub(super) fn warn(env: &Env, globals: &Globals, places: &Places, agent: Option<&str>, plans: &mut [Plan]) {
-    // What is wrong with the configuration is told by the commands that need it.
-    let Ok(settings) = config::load(env, globals, false) else { return };
-    let context = Context { env: env.clone(), globals: globals.clone(), settings };
-    if let (Some(agent), Some(plan)) = (agent, plans.first_mut())
-        && !context.settings.agents.contains_key(agent)
-    {
-        plan.warnings.push(format!("there is no agent `{agent}` in the configuration here"));
+/// Adds to each of `plans` the warning that its client has the server under another name than `name` already.
+pub(super) fn warn_of_second(places: &Places, name: &str, plans: &mut [Plan]) {
+    let connections = connections(places);
+    for plan in plans.iter_mut().filter(|plan| matches!(plan.step, Ok(Step::Write { .. }))) {
+        let mut others = connections.iter().filter(|other| other.client.id == plan.client.id);
+        let Some(other) = others.find(|other| other.name != name) else { continue };
+        let way = match other.undo_command() {
+            Some(command) => format!("`{command}` removes that"),
+            None => format!("remove that from {} by hand", other.path.display()),
+        };
+        plan.warnings.push(format!(
+            "{} has the server as `{}` already and will be offered every skill twice; {way}",
+            plan.client.title,
+            escape(&other.name)
+        ));
     }
+}
+
+/// Adds to each of `plans` the warning that its client has skills by files already.
+pub(super) fn warn(context: &Context, places: &Places, plans: &mut [Plan]) {
     let names = offered_names(&context.inspect(context.settings.policy.clone()));
     for plan in plans.iter_mut().filter(|plan| matches!(plan.step, Ok(Step::Already | Step::Write { .. }))) {
         let overlap = overlap(places, plan.client, &names);

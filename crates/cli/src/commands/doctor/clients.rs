@@ -12,7 +12,26 @@ use crate::commands::link;
 use crate::config::Trust;
 use crate::wire::{Context, Library};
 
+/// The most links that are named one by one.
+const MAX_NAMED: usize = 5;
+
 impl Checks {
+    /// Warns of links that were made to skills which are no longer there.
+    pub(super) fn links(&mut self, context: &Context) {
+        for (links, undo) in link::dangling(&Places::new(&context.env)) {
+            let mut named: Vec<&str> = links.iter().take(MAX_NAMED).map(String::as_str).collect();
+            if links.len() > MAX_NAMED {
+                named.push("and more");
+            }
+            let message = match links.len() {
+                1 => format!("a link leads nowhere: {}", named.join(", ")),
+                number => format!("{number} links lead nowhere: {}", named.join(", ")),
+            };
+            let hint = format!("their skills are gone; remove the links, or all of them with `{undo}`");
+            self.add(Status::Warn, "link", message, Some(&hint));
+        }
+    }
+
     /// Tells of every client that is connected, and warns where it reads the same skills from files.
     pub(super) fn clients(&mut self, context: &Context, library: &Library) {
         let places = Places::new(&context.env);

@@ -1,11 +1,10 @@
 //! Shows the plan, asks, and makes the links.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
 use super::plan::{Plan, Standing, Step};
-use super::record::Made;
+use super::record::{Made, Record};
 use super::report::{self, Line, State};
 use super::{LinkArgs, Skipped, copy, paths};
 use crate::error::CliError;
@@ -52,7 +51,7 @@ pub(super) fn run(
             }
             Standing::Taken(_) => {}
             Standing::Free if consent != Consent::Given || failure.is_some() => {}
-            Standing::Free => match make(library, args, base, step) {
+            Standing::Free => match make(library, args, base, step, &mut plan.record) {
                 Ok(made) => {
                     line.state = if made.to.is_some() { State::Linked } else { State::Copied };
                     plan.record.add(made);
@@ -80,10 +79,16 @@ pub(super) fn run(
 }
 
 /// Makes the link of `step`, or a copy where that is wanted or no link can be made.
-fn make(library: &Library, args: &LinkArgs, base: &Path, step: &Step<'_>) -> Result<Made, CliError> {
+fn make(
+    library: &Library,
+    args: &LinkArgs,
+    base: &Path,
+    step: &Step<'_>,
+    record: &mut Record,
+) -> Result<Made, CliError> {
     let path = &step.path;
     if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).map_err(|error| CliError::io("make", parent, error))?;
+        record.make_directory(base, parent)?;
     }
     let made = |to: Option<String>, digest: Option<String>| Made {
         path: paths::shown(base, path),

@@ -82,6 +82,10 @@ pub(super) fn run(
         record.made = kept;
         record.made.sort_by(|a, b| a.path.cmp(&b.path));
         record.save(base)?;
+        record.remove_directories(places, args.owner(), base);
+        if !record.made.is_empty() {
+            record.save(base)?;
+        }
     }
     let lines: Vec<Line> = lines.into_iter().map(|(_, line)| line).collect();
     report::write(ui, args, base, &lines, &[], 0, 0)?;

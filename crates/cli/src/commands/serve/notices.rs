@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use repertoire::Watcher;
-use repertoire_server::Notice;
+use repertoire_server::{Notice, Switch};
 
 use crate::ui::escape;
 
@@ -17,16 +17,23 @@ const MAX_NOTICES: usize = 20;
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Writes notices to standard error, a bounded number of them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Teller {
     told: AtomicUsize,
+    /// Whether there are tools that reach what is not on a list.
+    tools: Switch,
 }
 
 impl Teller {
+    /// Returns one that tells of a server with `tools`, or without.
+    pub(crate) fn new(tools: Switch) -> Self {
+        Self { told: AtomicUsize::new(0), tools }
+    }
+
     /// Writes `notice`.
     pub(crate) fn tell(&self, notice: &Notice) {
         match self.told.fetch_add(1, Ordering::Relaxed) {
-            ..MAX_NOTICES => say(&text(notice)),
+            ..MAX_NOTICES => say(&text(notice, self.tools)),
             MAX_NOTICES => say("there are more; run `rep check --publish` for all of them"),
             _ => {}
         }
@@ -58,13 +65,14 @@ fn line(text: &str) -> String {
     format!("rep: {}\n", escape(text))
 }
 
-fn text(notice: &Notice) -> String {
+fn text(notice: &Notice, tools: Switch) -> String {
     match notice {
         Notice::Withheld { skill, reasons, .. } => {
             let reason = reasons.first();
             let why =
                 reason.map(|reason| format!(": {} [{}]", reason.message, reason.rule)).unwrap_or_default();
-            format!("`{skill}` is not on skills/list{why}; tools still reach it")
+            let rest = if tools.is_on() { "; tools still reach it" } else { "" };
+            format!("`{skill}` is not on skills/list{why}{rest}")
         }
         _ => "something is not served; run `rep check --publish`".to_owned(),
     }
@@ -82,10 +90,15 @@ mod tests {
             reasons: Vec::new(),
         };
         assert_eq!(
-            line(&text(&notice("sloppy"))),
+            line(&text(&notice("sloppy"), Switch::On)),
             "rep: `sloppy` is not on skills/list; tools still reach it\n"
         );
-        let harmful = line(&text(&notice("a\nb\u{1b}[31m")));
+        assert_eq!(
+            line(&text(&notice("sloppy"), Switch::Off)),
+            "rep: `sloppy` is not on skills/list\n",
+            "no tools reach anything"
+        );
+        let harmful = line(&text(&notice("a\nb\u{1b}[31m"), Switch::On));
         assert_eq!(harmful.matches('\n').count(), 1, "{harmful:?}");
         assert!(harmful.ends_with('\n') && !harmful.contains('\u{1b}'), "{harmful:?}");
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use repertoire_server::http::Token;
 
+use super::notices;
 use crate::env::HTTP_TOKEN;
 use crate::error::CliError;
 use crate::regular_file;
@@ -39,5 +40,23 @@ fn from_file(path: &Path, agent: Option<String>) -> Result<Token, CliError> {
     let bytes =
         regular_file::read(path, MAX_BYTES).map_err(|error| CliError::usage(about()).because(error))?;
     let text = String::from_utf8(bytes).map_err(|error| CliError::usage(about()).because(error))?;
-    Ok(Token::new(&text, agent, &format!("in {}", path.display()))?)
+    let token = Token::new(&text, agent, &format!("in {}", path.display()))?;
+    if is_readable_by_others(path) {
+        let path = path.display();
+        notices::say(&format!(
+            "others on this machine can read the token in {path}; `chmod 600` keeps it to you"
+        ));
+    }
+    Ok(token)
+}
+
+#[cfg(unix)]
+fn is_readable_by_others(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o044 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_readable_by_others(_: &Path) -> bool {
+    false
 }

@@ -4,6 +4,7 @@
 //! process therefore goes on with what it had and says so, until the file is mended or removed. It holds documents in
 //! its listing and, of skills that were opened, a bounded amount of text; a new process knows nothing of either.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -11,10 +12,10 @@ use repertoire_model::validate::Reporter;
 use repertoire_model::{Document, Policy, RuleId, Severity, Standing, text};
 
 use super::safe_dir::Stamp;
-use crate::provider::{Locator, Skill};
+use crate::provider::Locator;
 
-/// The most bytes of text of opened skills that are kept.
-pub(super) const MAX_TEXT_BYTES: usize = 8 * 1024 * 1024;
+/// The most bytes of text of opened skills that are kept: those of the last few hundred.
+pub(super) const MAX_TEXT_BYTES: usize = 1024 * 1024;
 
 /// What a text counts for at least, because keeping it costs more than its bytes.
 const LEAST_TEXT_BYTES: usize = 512;
@@ -30,7 +31,12 @@ const MAX_REASON_CHARS: usize = 160;
 /// A file that is empty is one that is about to be written, unless it always was.
 pub(super) fn is_broken(document: &Document, length: usize, good: &Document) -> bool {
     let was_empty = good.body.offset == 0 && good.description.is_empty();
-    document.standing != Standing::Sound || (length == 0 && !was_empty)
+    may_be_broken(document, length) && (document.standing != Standing::Sound || !was_empty)
+}
+
+/// Returns whether `document`, made of a file of `length` bytes without blanks, is one that not every version could follow.
+pub(super) fn may_be_broken(document: &Document, length: usize) -> bool {
+    document.standing != Standing::Sound || length == 0
 }
 
 /// Returns how many bytes of `file` are left without blanks at its ends.
@@ -75,28 +81,45 @@ pub(super) struct Texts {
     uses: u64,
 }
 
+/// The text of a skill, of which its document can be made again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Text {
+    /// The whole of its `SKILL.md`.
+    pub(super) text: Arc<str>,
+    /// How that is spelled.
+    pub(super) file_name: Cow<'static, str>,
+    /// What the file was like, where it is one of the directory itself.
+    pub(super) stamp: Option<Stamp>,
+}
+
 #[derive(Debug)]
 struct Kept {
-    skill: Arc<Skill>,
-    stamp: Option<Stamp>,
+    text: Text,
     used: u64,
 }
 
 impl Texts {
-    /// Keeps `skill`, whose file had `stamp`; those that were not used for longest make room.
-    pub(super) fn keep(&mut self, locator: &Locator, skill: &Skill, stamp: Option<Stamp>) {
+    /// Keeps `text`, read from `file_name` as it was at `stamp`; those that were not used for longest make room.
+    pub(super) fn keep(
+        &mut self,
+        locator: &Locator,
+        text: &str,
+        file_name: Cow<'static, str>,
+        stamp: Option<Stamp>,
+    ) {
         if let Some(kept) = self.kept.get_mut(locator)
-            && *kept.skill == *skill
+            && *kept.text.text == *text
+            && kept.text.file_name == file_name
         {
-            kept.stamp = stamp;
+            kept.text.stamp = stamp;
             self.touch(locator);
             return;
         }
         self.forget(locator);
-        if weight(skill) > MAX_TEXT_BYTES {
+        if weight(text) > MAX_TEXT_BYTES {
             return;
         }
-        self.bytes += weight(skill);
+        self.bytes += weight(text);
         while self.bytes > MAX_TEXT_BYTES
             && let Some((_, oldest)) = self.order.first_key_value()
         {
@@ -105,29 +128,29 @@ impl Texts {
             self.forget(&oldest);
         }
         self.uses += 1;
-        let kept = Kept { skill: Arc::new(skill.clone()), stamp, used: self.uses };
+        let text = Text { text: text.into(), file_name, stamp };
         self.order.insert(self.uses, locator.clone());
-        self.kept.insert(locator.clone(), kept);
+        self.kept.insert(locator.clone(), Kept { text, used: self.uses });
     }
 
     /// Returns what was kept of the skill at `locator`.
-    pub(super) fn find(&mut self, locator: &Locator) -> Option<Arc<Skill>> {
-        let skill = Arc::clone(&self.kept.get(locator)?.skill);
+    pub(super) fn find(&mut self, locator: &Locator) -> Option<Text> {
+        let text = self.kept.get(locator)?.text.clone();
         self.touch(locator);
-        Some(skill)
+        Some(text)
     }
 
     /// Forgets the skill at `locator`.
     pub(super) fn forget(&mut self, locator: &Locator) {
         if let Some(kept) = self.kept.remove(locator) {
             self.order.remove(&kept.used);
-            self.bytes -= weight(&kept.skill);
+            self.bytes -= weight(&kept.text.text);
         }
     }
 
     /// Forgets the skill at `locator` unless what is kept of it is its file as it is at `stamp`.
     pub(super) fn forget_unless(&mut self, locator: &Locator, stamp: Option<Stamp>) {
-        if self.kept.get(locator).is_some_and(|kept| kept.stamp != stamp) {
+        if self.kept.get(locator).is_some_and(|kept| kept.text.stamp != stamp) {
             self.forget(locator);
         }
     }
@@ -142,8 +165,8 @@ impl Texts {
     }
 }
 
-fn weight(skill: &Skill) -> usize {
-    skill.text.len().max(LEAST_TEXT_BYTES)
+fn weight(text: &str) -> usize {
+    text.len().max(LEAST_TEXT_BYTES)
 }
 
 #[cfg(test)]
@@ -152,26 +175,29 @@ mod tests {
 
     use super::*;
 
-    fn skill(text: &str) -> Skill {
+    fn document(text: &str) -> Document {
         let source = Source { bytes: text.as_bytes(), directory: Some("a"), file_name: "SKILL.md" };
-        Skill { document: Document::parse(source, &Policy::default()), text: text.to_owned() }
+        Document::parse(source, &Policy::default())
     }
 
     #[test]
     fn texts_that_were_not_used_for_longest_make_room() {
         let (a, b, c) = (Locator::new("a"), Locator::new("b"), Locator::new("c"));
-        let third = skill(&"x".repeat(MAX_TEXT_BYTES / 3));
+        let third = "x".repeat(MAX_TEXT_BYTES / 3);
         let mut texts = Texts::default();
-        texts.keep(&a, &third, None);
-        texts.keep(&b, &third, None);
-        texts.keep(&c, &third, None);
-        texts.keep(&a, &third, None);
-        assert_eq!(texts.bytes, 3 * third.text.len());
+        let keep = |texts: &mut Texts, locator: &Locator, text: &str| {
+            texts.keep(locator, text, Cow::Borrowed("SKILL.md"), None);
+        };
+        keep(&mut texts, &a, &third);
+        keep(&mut texts, &b, &third);
+        keep(&mut texts, &c, &third);
+        keep(&mut texts, &a, &third);
+        assert_eq!(texts.bytes, 3 * third.len());
         assert!(texts.find(&b).is_some());
-        texts.keep(&Locator::new("d"), &skill("# D\n"), None);
+        keep(&mut texts, &Locator::new("d"), "# D\n");
         assert!(texts.find(&c).is_none());
         assert!(texts.find(&a).is_some() && texts.find(&b).is_some());
-        texts.keep(&a, &skill(&"x".repeat(MAX_TEXT_BYTES + 1)), None);
+        keep(&mut texts, &a, &"x".repeat(MAX_TEXT_BYTES + 1));
         assert!(
             texts.find(&a).is_none(),
             "a text that is too large is not kept, and not what it was before either"
@@ -185,9 +211,9 @@ mod tests {
 
     #[test]
     fn the_word_about_it_gives_the_reasons() {
-        let good = skill("---\nname: a\ndescription: Does a. Use when a is to be done.\n---\n# A\n").document;
+        let good = document("---\nname: a\ndescription: Does a. Use when a is to be done.\n---\n# A\n");
         let check = |text: &str, expected: Option<&str>| {
-            let broken = skill(text).document;
+            let broken = document(text);
             let is_broken = is_broken(&broken, length_without_blanks(text.as_bytes()), &good);
             assert_eq!(is_broken, expected.is_some(), "{text}");
             if let Some(expected) = expected {

@@ -1,5 +1,6 @@
 //! What a [`super::FsProvider`] does, without the waiting.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,7 +9,7 @@ use repertoire_model::{Bundle, BundleFile, Digest, RuleId, SkillPath, Standing};
 
 use super::cache::{Facts, is_settled, now};
 use super::known::Known;
-use super::last_good::{self, Texts};
+use super::last_good::{self, Text, Texts};
 use super::manifest::{self, Care, Manifest};
 use super::memo::CacheState;
 use super::place::{Place, Root};
@@ -52,10 +53,10 @@ pub(super) struct State {
 /// A skill as it is on disk.
 struct OnDisk {
     skill: Skill,
-    /// What its `SKILL.md` is like, where that is a file of its own.
+    /// How its `SKILL.md` is spelled.
+    file_name: Cow<'static, str>,
+    /// What that is like, where it is a file of its own.
     stamp: Option<Stamp>,
-    /// Whether that is spelled so.
-    is_exact: bool,
 }
 
 impl Source {
@@ -147,19 +148,24 @@ impl Source {
     ///
     /// Of one that broke since it was opened it is the last good version.
     fn skill(&self, locator: &Locator, place: &Place<'_>) -> Result<Option<(Skill, Option<Stamp>)>, Error> {
-        let Some(OnDisk { skill, stamp, is_exact }) = self.skill_when_written(locator, place)? else {
+        let Some(OnDisk { skill, file_name, stamp }) = self.skill_when_written(locator, place)? else {
             return Ok(None);
         };
         let mut texts = self.texts();
         let length = last_good::length_without_blanks(skill.text.as_bytes());
-        if let Some(good) = texts.find(locator)
-            && last_good::is_broken(&skill.document, length, &good.document)
+        if last_good::may_be_broken(&skill.document, length)
+            && let Some(Text { text, file_name, stamp }) = texts.find(locator)
         {
-            let document = last_good::in_force(&good.document, &skill.document, &self.options.policy);
-            return Ok(Some((Skill { document, text: good.text.clone() }, None)));
+            let policy = &self.options.policy;
+            let good = manifest::parse(place, &file_name, text.as_bytes(), stamp, policy);
+            if last_good::is_broken(&skill.document, length, &good) {
+                let document = last_good::in_force(&good, &skill.document, policy);
+                return Ok(Some((Skill { document, text: text.to_string() }, None)));
+            }
         }
+        let is_exact = file_name == manifest::FILE_NAME;
         if skill.document.standing == Standing::Sound {
-            texts.keep(locator, &skill, stamp);
+            texts.keep(locator, &skill.text, file_name, stamp);
         }
         Ok(Some((skill, stamp.filter(|_| is_exact))))
     }
@@ -196,13 +202,12 @@ impl Source {
                 let document = manifest::parse(place, &file_name, &bytes, stamp, policy);
                 let text = String::from_utf8(bytes)
                     .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-                let is_exact = file_name == manifest::FILE_NAME;
-                Ok(Some(OnDisk { skill: Skill { document, text }, stamp, is_exact }))
+                Ok(Some(OnDisk { skill: Skill { document, text }, file_name, stamp }))
             }
-            Manifest::Refused { rule, message, help, .. } => {
+            Manifest::Refused { file_name, rule, message, help } => {
                 let document = manifest::unreadable(place, rule, &message, help, policy);
                 let skill = Skill { document, text: String::new() };
-                Ok(Some(OnDisk { skill, stamp: None, is_exact: false }))
+                Ok(Some(OnDisk { skill, file_name, stamp: None }))
             }
             Manifest::Absent(_) => Ok(None),
             Manifest::Unreachable(fault) => Err(self.error(place, manifest::FILE_NAME, fault)),

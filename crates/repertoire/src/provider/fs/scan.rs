@@ -27,8 +27,12 @@ use crate::provider::{Listed, Locator, Problem};
 /// Directories that hold no skills but may hold very many files.
 const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
 
-/// Below this many directories starting threads costs more than it saves.
+/// Below this many directories that have to be read starting threads costs more than it saves.
 pub(super) const SEQUENTIAL_BELOW: usize = 32;
+
+/// Below this many that are remembered one look at each takes a few milliseconds. Threads would save some of these, and keep
+/// their memory for as long as the process lasts.
+const SEQUENTIAL_LOOKS_BELOW: usize = 1_024;
 
 /// What a scan found.
 #[derive(Debug, Default)]
@@ -174,7 +178,7 @@ impl<'a> Scanner<'a> {
                 level.to_mut().truncate(if read > limits.max_entries { 0 } else { room });
             }
             room -= level.len();
-            let visits = each(&level, |visited, buffer| self.visit(visited, depth, buffer));
+            let visits = self.each(&level, |visited, buffer| self.visit(visited, depth, buffer));
             let mut children = Vec::new();
             for (relative, visit) in level.iter().zip(visits) {
                 read += visit.rest.entries;
@@ -189,7 +193,7 @@ impl<'a> Scanner<'a> {
         }
         let links = &entries.links[..entries.links.len().min(room)];
         let targets = if links.is_empty() { Targets::default() } else { self.targets() };
-        let visits = each(links, |visited, buffer| self.visit_link(visited.relative, &targets, buffer));
+        let visits = self.each(links, |visited, buffer| self.visit_link(visited.relative, &targets, buffer));
         for (relative, visit) in links.iter().zip(visits) {
             scan.add(relative, visit);
         }
@@ -197,6 +201,18 @@ impl<'a> Scanner<'a> {
         if scan.found.is_empty() && entries.manifest != RootManifest::None {
             self.visit_root(scan);
         }
+    }
+
+    /// Applies `visit` to every path, in order, on as many cores as are worth it.
+    fn each(
+        &self,
+        paths: &[Cow<'_, str>],
+        visit: impl Fn(Visited<'_>, &mut Vec<u8>) -> Visit + Sync,
+    ) -> Vec<Visit> {
+        let is_remembered =
+            self.task.memory.is_some() || self.task.cache.is_some_and(|cache| cache.len() >= paths.len());
+        let few = if is_remembered { SEQUENTIAL_LOOKS_BELOW } else { SEQUENTIAL_BELOW };
+        if paths.len() < few { one_by_one(paths, visit) } else { on_all_cores(paths, visit) }
     }
 
     fn visit_root(&self, scan: &mut Scan) {
@@ -534,14 +550,19 @@ struct Visited<'a> {
     relative: &'a str,
 }
 
+/// Applies `visit` to every path, in order.
+fn one_by_one(paths: &[Cow<'_, str>], visit: impl Fn(Visited<'_>, &mut Vec<u8>) -> Visit) -> Vec<Visit> {
+    let mut buffer = Vec::new();
+    let visited =
+        |(position, relative): (usize, &Cow<'_, str>)| visit(Visited { position, relative }, &mut buffer);
+    paths.iter().enumerate().map(visited).collect()
+}
+
 /// Applies `visit` to every path, in order, on all cores; the buffer is one per core.
-fn each(paths: &[Cow<'_, str>], visit: impl Fn(Visited<'_>, &mut Vec<u8>) -> Visit + Sync) -> Vec<Visit> {
-    if paths.len() < SEQUENTIAL_BELOW {
-        let mut buffer = Vec::new();
-        let visited =
-            |(position, relative): (usize, &Cow<'_, str>)| visit(Visited { position, relative }, &mut buffer);
-        return paths.iter().enumerate().map(visited).collect();
-    }
+fn on_all_cores(
+    paths: &[Cow<'_, str>],
+    visit: impl Fn(Visited<'_>, &mut Vec<u8>) -> Visit + Sync,
+) -> Vec<Visit> {
     let visited = |buffer: &mut Vec<u8>, (position, relative): (usize, &Cow<'_, str>)| {
         visit(Visited { position, relative }, buffer)
     };

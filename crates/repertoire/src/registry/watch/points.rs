@@ -143,7 +143,9 @@ impl Points {
             new.merge(changes_of(&point.subject));
             self.numbers.insert(Arc::clone(&directory), watch);
             let subject = point.subject.clone();
-            self.uses.entry(watch).or_default().push(Use { provider, subject, directory });
+            // Hardly ever more than one.
+            let uses = self.uses.entry(watch).or_insert_with(|| Vec::with_capacity(1));
+            uses.push(Use { provider, subject, directory });
             added.push(point);
         }
         let held = self.held.entry(provider).or_default();

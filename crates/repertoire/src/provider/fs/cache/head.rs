@@ -10,8 +10,9 @@ const MAGIC: &[u8; 8] = b"REPCACHE";
 /// The version of everything after the magic.
 pub(super) const FORMAT: u32 = 3;
 
-/// From this size on, in bytes, reading the blocks takes longer than it takes to start a thread for it.
-const LARGE_BYTES: u64 = 256 * 1024;
+/// From this size on, in bytes, reading the blocks takes so much longer than it takes to start a thread for it that the thread is
+/// worth its memory.
+const LARGE_BYTES: u64 = 1024 * 1024;
 
 /// The head of a cache file. Behind it stands an index of all skills, and then what is remembered of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

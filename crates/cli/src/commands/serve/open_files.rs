@@ -1,0 +1,22 @@
+//! Room for connections: each is an open file, and a process that does not ask for more may have few of these.
+
+/// How many files a server has open beside its connections, and some to spare.
+#[cfg(unix)]
+const OTHERS: u64 = 512;
+
+/// Asks the system for as many open files as `connections` take, or as many as it gives.
+#[cfg(unix)]
+pub(super) fn make_room(connections: usize) {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let wanted = OTHERS + connections as u64;
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let given = maximum.map_or(wanted, |maximum| maximum.min(wanted));
+    if current.is_some_and(|current| current < given) {
+        // Where it is refused, connections that there is no room for wait.
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(given), maximum });
+    }
+}
+
+/// Elsewhere there is room.
+#[cfg(not(unix))]
+pub(super) fn make_room(_: usize) {}

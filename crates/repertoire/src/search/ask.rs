@@ -1,0 +1,72 @@
+//! Searching a registry.
+
+use std::sync::Arc;
+
+use repertoire_model::search::Query;
+
+use super::request::{Found, SearchRequest, Seen};
+use crate::registry::{Registry, Snapshot};
+
+impl Registry {
+    /// Returns the skills of `snapshot` that `request` is about, best first.
+    ///
+    /// The first search of a library reads every skill that was not indexed by an earlier run; later ones read what changed. The same
+    /// skills and request give the same answer, in whatever process.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// use repertoire::search::{SearchRequest, Seen};
+    /// use repertoire::{MemoryProvider, Registry, SkillDefinition};
+    /// let skills = vec![
+    ///     SkillDefinition::new("pdf-forms", "Fills PDF forms.", "# Forms\nFill every field.\n"),
+    ///     SkillDefinition::new("deploy", "Deploys services to Kubernetes.", "# Deploy\n"),
+    /// ];
+    /// let registry = Registry::builder().provider(Arc::new(MemoryProvider::new("builtin", skills))).open_blocking()?;
+    /// let snapshot = registry.snapshot();
+    /// let request = SearchRequest::new("fill in this form", 5);
+    /// let found = registry.search_blocking(&snapshot, &request, Seen::Offered);
+    /// assert_eq!(snapshot.entries()[found[0].entry].name().as_str(), "pdf-forms");
+    /// # Ok::<(), repertoire::Error>(())
+    /// ```
+    pub async fn search(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        request: &SearchRequest,
+        seen: Seen<'_>,
+    ) -> Vec<Found> {
+        if request.limit == 0 {
+            return Vec::new();
+        }
+        let meaning = match self.shelf().embedder() {
+            Some(embedder) => embedder.query(&request.query).await.ok().flatten(),
+            None => None,
+        };
+        let query = Query::new(&request.query).meaning(meaning);
+        if query.is_empty() {
+            return Vec::new();
+        }
+        loop {
+            if let Some(found) = self.shelf().search(snapshot, request, &query, seen) {
+                return found;
+            }
+            let (registry, snapshot) = (self.clone(), Arc::clone(snapshot));
+            blocking::unblock(move || registry.prepare_search(&snapshot, &|_, _| ())).await;
+        }
+    }
+
+    /// Searches as [`Registry::search`] does, and waits for it.
+    pub fn search_blocking(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        request: &SearchRequest,
+        seen: Seen<'_>,
+    ) -> Vec<Found> {
+        pollster::block_on(self.search(snapshot, request, seen))
+    }
+
+    /// Brings the index up to date with `snapshot`, so that searches need not; `progress` is told how many skills were read, and of how
+    /// many.
+    pub fn prepare_search(&self, snapshot: &Snapshot, progress: &dyn Fn(usize, usize)) {
+        self.shelf().update(self, snapshot, progress);
+    }
+}

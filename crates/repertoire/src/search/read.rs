@@ -1,0 +1,84 @@
+//! Reads what is indexed of a skill.
+
+use repertoire_model::search::{Record, SkillText, Vector};
+use repertoire_model::{FileKind, LineRange};
+
+use super::embedder::Embedder;
+use crate::registry::{Entry, Registry};
+
+/// The most files beside a skill whose names are indexed.
+const MAX_FILE_NAMES: usize = 64;
+/// The most references whose beginnings are indexed.
+const MAX_REFERENCES: usize = 4;
+/// The most bytes of a reference that is indexed.
+const MAX_REFERENCE_BYTES: u64 = 256 * 1024;
+/// The lines of a reference that are indexed.
+const REFERENCE_LINES: usize = 80;
+
+/// What was read of a skill.
+#[derive(Default)]
+struct Texts {
+    body: String,
+    files: Vec<String>,
+}
+
+/// Returns what the index keeps of each of `entries`, in their order.
+///
+/// A skill that cannot be read is indexed by what its listing says. Where meanings cannot be had, words must do.
+pub(super) fn records(
+    registry: &Registry,
+    embedder: Option<&dyn Embedder>,
+    entries: &[&Entry],
+) -> Vec<(Record, Option<Vector>)> {
+    use rayon::prelude::*;
+    let texts: Vec<Texts> =
+        entries.par_iter().map(|entry| pollster::block_on(texts(registry, entry))).collect();
+    let all: Vec<(Vec<&str>, Vec<&str>)> = entries
+        .iter()
+        .zip(&texts)
+        .map(|(entry, texts)| {
+            let manifest = &entry.document.manifest;
+            let keywords =
+                manifest.tags.iter().chain(&manifest.trigger_keywords).map(String::as_str).collect();
+            (keywords, texts.files.iter().map(String::as_str).collect())
+        })
+        .collect();
+    let skills: Vec<SkillText<'_>> = entries
+        .iter()
+        .zip(&texts)
+        .zip(&all)
+        .map(|((entry, texts), (keywords, files))| SkillText {
+            name: entry.name().as_str(),
+            description: &entry.document.description,
+            keywords,
+            body: &texts.body,
+            files,
+        })
+        .collect();
+    let vectors = embedder.and_then(|embedder| pollster::block_on(embedder.skills(&skills)).ok());
+    let mut vectors = vectors.unwrap_or_default().into_iter();
+    let records: Vec<Record> = skills.par_iter().map(Record::of).collect();
+    records.into_iter().map(|record| (record, vectors.next().flatten())).collect()
+}
+
+async fn texts(registry: &Registry, entry: &Entry) -> Texts {
+    let Ok(opened) = registry.open_skill(entry).await else { return Texts::default() };
+    let body = opened.skill.body().to_owned();
+    let listed = &opened.files.files;
+    let mut files: Vec<String> =
+        listed.iter().take(MAX_FILE_NAMES).map(|file| file.path.to_string()).collect();
+    let references = listed.iter().filter(|file| {
+        file.kind == FileKind::Reference
+            && file.size <= MAX_REFERENCE_BYTES
+            && file.path.as_str().ends_with(".md")
+    });
+    for file in references.take(MAX_REFERENCES) {
+        let lines = LineRange { start: None, end: Some(REFERENCE_LINES) };
+        if let Ok(content) = registry.read(entry, &file.path, lines).await
+            && content.binary.is_none()
+        {
+            files.push(String::from_utf8_lossy(&content.bytes).into_owned());
+        }
+    }
+    Texts { body, files }
+}

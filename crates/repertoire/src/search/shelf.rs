@@ -1,0 +1,273 @@
+//! The index of a registry, brought up to date with its snapshots.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use repertoire_model::search::{Index, Key, Query, Slot, SlotSet};
+use repertoire_model::{State, checksum};
+
+use super::embedder::Embedder;
+use super::options::SearchOptions;
+use super::read::records;
+use super::request::{Found, Match, SearchRequest, Seen};
+use crate::registry::{Entry, Registry, Snapshot};
+use crate::stored;
+
+/// How many skills are read before they are put on the shelf, so that they do not pile up.
+const BATCH: usize = 2048;
+/// The largest file that an index is read from.
+const MAX_FILE_BYTES: usize = 2 << 30;
+/// The version of what is indexed of a skill, and of how: whatever was kept under another is made anew.
+const EDITION: u64 = 1;
+
+/// The index of a registry.
+#[derive(Default)]
+pub(crate) struct Shelf {
+    options: SearchOptions,
+    /// Held by whoever brings the index up to date, so that nobody does it twice.
+    updating: Mutex<Updating>,
+    held: RwLock<Held>,
+}
+
+/// What only whoever brings the index up to date needs.
+#[derive(Default)]
+struct Updating {
+    /// Whether what was kept of the last run was looked for.
+    is_loaded: bool,
+    /// Whether there is something that was not kept.
+    is_behind: bool,
+}
+
+#[derive(Default)]
+struct Held {
+    index: Index,
+    /// Where each skill stands, by its identity.
+    slots: HashMap<u64, (Slot, u64)>,
+    view: View,
+}
+
+/// How the skills of a snapshot lie in the index.
+#[derive(Default)]
+struct View {
+    /// The number of the snapshot; 0 before the first.
+    snapshot: u64,
+    /// The entry of each slot.
+    entries: Vec<Option<usize>>,
+    /// The skills that everybody is offered.
+    offered: SlotSet,
+}
+
+impl Shelf {
+    /// Returns an empty shelf.
+    pub(crate) fn new(options: SearchOptions) -> Self {
+        let held = Held { index: Index::new(options.weights.clone()), ..Held::default() };
+        Self { options, updating: Mutex::default(), held: RwLock::new(held) }
+    }
+
+    /// Returns what says what texts mean.
+    pub(super) fn embedder(&self) -> Option<&dyn Embedder> {
+        self.options.embedder.as_deref()
+    }
+
+    fn held(&self) -> RwLockReadGuard<'_, Held> {
+        self.held.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn held_mut(&self) -> RwLockWriteGuard<'_, Held> {
+        self.held.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn updating(&self) -> MutexGuard<'_, Updating> {
+        self.updating.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns whether the index is that of `snapshot`, or of a later one.
+    fn is_of(&self, snapshot: &Snapshot) -> bool {
+        self.held().view.snapshot >= snapshot.number()
+    }
+
+    /// Brings the index up to date with `snapshot`, one of `registry`: only what changed is read. `progress` is told how many skills
+    /// were read, and of how many.
+    pub(super) fn update(&self, registry: &Registry, snapshot: &Snapshot, progress: &dyn Fn(usize, usize)) {
+        let mut updating = self.updating();
+        if self.is_of(snapshot) {
+            return;
+        }
+        if !std::mem::replace(&mut updating.is_loaded, true) {
+            self.load();
+        }
+        let wanted = wanted(snapshot);
+        let missing: Vec<(Key, &Entry)> = {
+            let held = self.held();
+            let is_missing = |(key, _): &(Key, usize)| {
+                held.slots.get(&key.identity).is_none_or(|(_, version)| *version != key.version)
+            };
+            let missing = wanted.iter().filter(|wanted| is_missing(wanted));
+            missing.map(|(key, index)| (*key, &snapshot.entries()[*index])).collect()
+        };
+        let mut done = 0;
+        for batch in missing.chunks(BATCH) {
+            progress(done, missing.len());
+            let entries: Vec<&Entry> = batch.iter().map(|(_, entry)| *entry).collect();
+            let records = records(registry, self.embedder(), &entries);
+            let mut held = self.held_mut();
+            for ((key, _), (record, vector)) in batch.iter().zip(records) {
+                if let Some((slot, _)) = held.slots.remove(&key.identity) {
+                    held.index.drop(slot);
+                }
+                held.index.add(*key, record, vector.as_ref());
+            }
+            held.renumber();
+            done += batch.len();
+        }
+        progress(done, missing.len());
+        let gone = self.held_mut().settle(snapshot, &wanted);
+        updating.is_behind |= gone > 0 || !missing.is_empty();
+    }
+
+    /// Takes what was kept of the last run, if it is of the same kind.
+    fn load(&self) {
+        let file = self.options.file.as_ref();
+        let index = file.and_then(|file| stored::read(file, MAX_FILE_BYTES)).and_then(|bytes| {
+            let index = Index::from_bytes(&bytes, self.stamp())?;
+            Some(index.with_weights(self.options.weights.clone()))
+        });
+        if let Some(index) = index {
+            let mut held = self.held_mut();
+            held.index = index;
+            held.renumber();
+        }
+    }
+
+    /// Keeps the index for the next run, if it has changed.
+    pub(crate) fn save(&self) {
+        let Some(file) = &self.options.file else { return };
+        let mut updating = self.updating();
+        if !std::mem::take(&mut updating.is_behind) {
+            return;
+        }
+        let bytes = {
+            let mut held = self.held_mut();
+            held.index.pack();
+            held.renumber();
+            // Slots are others now, so the next search lays them out again.
+            held.view = View::default();
+            held.index.to_bytes(self.stamp())
+        };
+        if let (Some(directory), Some(name)) =
+            (file.parent(), file.file_name().and_then(|name| name.to_str()))
+        {
+            // An index that cannot be kept costs time, nothing else.
+            let _ = stored::replace(directory, name, &bytes);
+        }
+    }
+
+    /// Returns what tells an index that can be used from others.
+    fn stamp(&self) -> u64 {
+        let id = self.embedder().map(Embedder::id).unwrap_or_default();
+        checksum(format!("{EDITION} {} {id}", repertoire_model::FINGERPRINT).as_bytes())
+    }
+
+    /// Returns the skills that `query` is about, best first; no answer while the index is that of an earlier snapshot.
+    pub(super) fn search(
+        &self,
+        snapshot: &Snapshot,
+        request: &SearchRequest,
+        query: &Query,
+        seen: Seen<'_>,
+    ) -> Option<Vec<Found>> {
+        let held = self.held();
+        let earlier;
+        let view = match held.view.snapshot {
+            number if number == snapshot.number() => &held.view,
+            number if number < snapshot.number() => return None,
+            // Whoever holds an earlier snapshot finds what there still is of it.
+            _ => {
+                earlier = held.laid_out(snapshot, &wanted(snapshot));
+                &earlier
+            }
+        };
+        let narrowed;
+        let slots = match seen {
+            Seen::Offered if request.is_open() => &view.offered,
+            _ => {
+                let is_seen = |entry: &Entry| match seen {
+                    Seen::Offered => true,
+                    Seen::Of(is_seen) => is_seen(entry),
+                };
+                let offered =
+                    snapshot.held(is_seen).filter(|entry| entry.is_offered() && request.admits(entry));
+                let offered: HashSet<usize> = offered.map(|entry| snapshot.index_of(entry)).collect();
+                let slots = (0..).zip(&view.entries);
+                narrowed = slots
+                    .filter(|(_, entry)| entry.is_some_and(|entry| offered.contains(&entry)))
+                    .map(|(slot, _)| slot)
+                    .collect();
+                &narrowed
+            }
+        };
+        let mut hits = held.index.search(query, slots, request.limit);
+        // Slots depend on what was indexed when; names do not.
+        let place = |slot: Slot| view.entries.get(slot as usize).copied().flatten();
+        let name = |slot: Slot| place(slot).map(|entry| snapshot.entries()[entry].name());
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| name(a.slot).cmp(&name(b.slot))));
+        let found = |slot: Slot, score: f32| {
+            let why = held.index.matches(query, slot).into_iter();
+            let why = why.map(|(word, fields)| Match { word: word.to_owned(), fields }).collect();
+            Some(Found { entry: place(slot)?, score, why })
+        };
+        Some(hits.into_iter().filter_map(|hit| found(hit.slot, hit.score)).collect())
+    }
+}
+
+impl Held {
+    fn renumber(&mut self) {
+        self.slots = self.index.keys().map(|(slot, key)| (key.identity, (slot, key.version))).collect();
+    }
+
+    /// Drops what `snapshot` has no longer, and lays out the rest as it lies there. Returns how many were dropped.
+    fn settle(&mut self, snapshot: &Snapshot, wanted: &[(Key, usize)]) -> usize {
+        let entries: HashSet<u64> = wanted.iter().map(|(key, _)| key.identity).collect();
+        let gone: Vec<Slot> = self
+            .slots
+            .iter()
+            .filter(|(identity, _)| !entries.contains(identity))
+            .map(|(_, (slot, _))| *slot)
+            .collect();
+        gone.iter().for_each(|slot| self.index.drop(*slot));
+        self.index.settle();
+        self.renumber();
+        self.view = self.laid_out(snapshot, wanted);
+        gone.len()
+    }
+
+    /// Returns how the skills of `snapshot` lie in the index.
+    fn laid_out(&self, snapshot: &Snapshot, wanted: &[(Key, usize)]) -> View {
+        let mut view = View { snapshot: snapshot.number(), ..View::default() };
+        view.entries = vec![None; self.index.slots()];
+        for (key, entry) in wanted {
+            let Some((slot, _)) = self.slots.get(&key.identity) else { continue };
+            view.entries[*slot as usize] = Some(*entry);
+            if snapshot.entries()[*entry].is_in_catalog() {
+                view.offered.insert(*slot);
+            }
+        }
+        view
+    }
+}
+
+/// Returns the skills of `snapshot` that can be found, each with what tells it and its version from others.
+fn wanted(snapshot: &Snapshot) -> Vec<(Key, usize)> {
+    let entries = snapshot.entries().iter().enumerate();
+    let usable = entries.filter(|(_, entry)| entry.state != State::Quarantined);
+    usable.map(|(index, entry)| (key(entry), index)).collect()
+}
+
+fn key(entry: &Entry) -> Key {
+    let document = &entry.document;
+    let identity = checksum(format!("{}\0{}", entry.source, entry.locator.as_str()).as_bytes());
+    let body = &document.body;
+    let version = [document.head_checksum, body.checksum, body.length as u64];
+    let version: Vec<u8> = version.iter().flat_map(|part| part.to_le_bytes()).collect();
+    Key { identity, version: checksum(&version) }
+}
