@@ -164,7 +164,7 @@ impl<'a> Purse<'a> {
         let kept = self.left - self.left / 2;
         self.left -= kept;
         for index in &turn.now {
-            self.buy_most(*index, Reason::FairShare);
+            self.buy(*index, Tier::Full, self.price(*index, Tier::Full), Reason::FairShare);
         }
         self.left += kept;
         turn
