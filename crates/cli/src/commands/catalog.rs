@@ -324,13 +324,10 @@ fn report_task(ui: &mut Ui, report: &Report, needed: Option<&TaskRanking>) -> Re
     if let Some(turns) = report.turns {
         let is_turn = |skill: &&SkillTier| skill.reason == Reason::FairShare;
         let names: Vec<&str> = report.tiers.iter().filter(is_turn).map(|skill| skill.name.as_str()).collect();
-        let epoch = ranking.task().epoch;
-        writeln!(
-            ui.err(),
-            "by turns ({}, epoch {epoch} of {turns}): {}",
-            names.len(),
-            escape(&names.join(", "))
-        )?;
+        let (count, epoch) = (names.len(), ranking.task().epoch);
+        // Where there are none, those whose turn it is are shown for the task.
+        let names = if names.is_empty() { String::new() } else { format!(": {}", escape(&names.join(", "))) };
+        writeln!(ui.err(), "by turns ({count}, epoch {epoch}, all within {turns}){names}")?;
     }
     Ok(())
 }
