@@ -1,5 +1,8 @@
 //! Tests of `rep catalog`.
 
+use std::io::Write as _;
+use std::process::Stdio;
+
 use crate::sandbox::{Sandbox, assert_run};
 
 #[test]
@@ -51,6 +54,80 @@ fn a_budget_shortens_and_reports() {
         assert_eq!(catalog["tokens"].as_i64() > Some(budget), over_budget, "{catalog}");
         assert_eq!(catalog["over_budget"], over_budget, "{catalog}");
     }
+}
+
+/// Returns a project of forty skills of three kinds.
+fn shelves() -> Sandbox {
+    let sandbox = Sandbox::new();
+    for (number, about) in (0..40).zip(["poems", "invoices", "bird songs"].iter().cycle()) {
+        let text = format!(
+            "---\nname: shelf-{number:02}\ndescription: Handles {about} of shelf {number}. Use when {about} are at hand.\n---\nDo.\n"
+        );
+        sandbox.write(&format!(".agents/skills/shelf-{number:02}/SKILL.md"), text);
+    }
+    sandbox
+}
+
+#[test]
+fn a_task_is_shown_what_it_needs_and_told_why() {
+    let sandbox = shelves();
+    let command = ["catalog", "--format", "list", "--budget", "160", "--report", "--task", "write poems"];
+    let run = sandbox.run(&command);
+    let (first, report) = (run.stdout, run.stderr);
+    assert!(first.matches("Handles poems of shelf").count() > 3, "{first}");
+    assert!(first.contains("of 40 skills are not listed"), "{first}");
+    let names: Vec<&str> = first.lines().filter_map(|line| line.strip_prefix("- ")).collect();
+    assert!(names.is_sorted(), "the order of the text is that of the names: {first}");
+    for told in [
+        "for the task (",
+        " of 40 found):",
+        "    1. shelf-",
+        ", by poems: in full",
+        "by turns (",
+        "left out (",
+    ] {
+        assert!(report.contains(told), "{told}: {report}");
+    }
+    assert_eq!(sandbox.run(&command).stdout, first, "the same bytes");
+    let next = sandbox.run(&[&command[..], &["--epoch", "1"]].concat()).stdout;
+    assert_ne!(first, next);
+    let mut child = sandbox
+        .command(&["catalog", "--format", "list", "--budget", "160", "--task", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"write poems").unwrap();
+    assert_eq!(String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap(), first);
+    let plain = sandbox.run(&["catalog", "--format", "list", "--budget", "160"]).stdout;
+    assert_eq!(sandbox.run(&["catalog", "--format", "list", "--budget", "160", "--task", " "]).stdout, plain);
+    assert_eq!(plain.matches("\n- ").count(), 40);
+    assert_eq!(sandbox.run(&["catalog", "--epoch", "1"]).code, 2);
+}
+
+#[test]
+fn json_tells_for_each_skill_what_it_got_and_why() {
+    let sandbox = shelves();
+    let plain = sandbox.json(&["catalog", "--json", "--format", "list", "--budget", "400"]);
+    assert_eq!((&plain["omitted"], &plain["skills"][0]["reason"]), (&0.into(), &"tier".into()));
+    assert!(plain.get("turns").is_none() && plain["skills"][0].get("task").is_none());
+    let args =
+        ["catalog", "--json", "--format", "list", "--budget", "160", "--task", "write poems", "--epoch"];
+    // The first skill whose turn it is may be one that the task needs anyhow.
+    let is_turn = |json: &serde_json::Value| json["skills"].to_string().contains("fair_share");
+    let mut turns =
+        ["0", "1", "2", "3", "4", "5"].iter().map(|epoch| sandbox.json(&[&args[..], &[epoch]].concat()));
+    let json = turns.find(is_turn).expect("one of six skills is not needed");
+    let skills = json["skills"].as_array().unwrap();
+    let with = |reason: &str| skills.iter().filter(|skill| skill["reason"] == reason).collect::<Vec<_>>();
+    assert_eq!(with("omitted").len() as u64, json["omitted"].as_u64().unwrap());
+    assert!(!with("fair_share").is_empty() && with("task").len() > 2, "{json}");
+    assert!(
+        with("task").iter().all(|skill| skill["task"]["rank"].is_u64() && skill["task"]["score"].is_f64())
+    );
+    let first = skills.iter().find(|skill| skill["task"]["rank"] == 1).unwrap();
+    assert_eq!((&first["shown"], &first["task"]["words"][0]), (&"full".into(), &"poems".into()));
+    assert!(json["turns"].as_u64() > Some(10), "{}", json["turns"]);
 }
 
 #[test]

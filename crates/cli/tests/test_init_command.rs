@@ -224,7 +224,7 @@ fn a_commented_file_is_written_once() {
     # result = "markdown"
 
     # The most tokens of the catalog in the instructions of the MCP server; where not even the names fit,
-    # they say how to list the skills; 0 for no instructions. Takes: a whole number, at least 0.
+    # they name those that do; 0 for no instructions. Takes: a whole number, at least 0.
     # instructions_budget = 2000
 
     [agents]

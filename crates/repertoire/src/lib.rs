@@ -9,6 +9,7 @@ pub mod error;
 pub mod provider;
 pub mod registry;
 pub mod search;
+pub mod task;
 pub mod session;
 pub mod tool;
 pub mod agent;
@@ -39,6 +40,7 @@ pub use repertoire_model::{
 };
 pub use role::{RoleBinding, RoleOptions, RoleOrigin, RolePrompt, RoleResolver};
 pub use session::{Reply, Session, SessionOptions};
+pub use task::{RankedSkill, Task, TaskRanking};
 pub use template::{Jinja, Renderer};
 pub use tool::Tool;
 

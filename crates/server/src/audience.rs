@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::future::join_all;
 use repertoire::{Agent, Entry, Session, Snapshot};
 use repertoire_model::catalog::tokens::approximate;
-use repertoire_model::catalog::{CatalogOptions, OverBudget, Tokenizer};
+use repertoire_model::catalog::{CatalogOptions, OverBudget, Ranking, Tokenizer};
 use tokio::sync::{Semaphore, watch};
 
 use crate::server::Shared;
@@ -15,9 +15,6 @@ use crate::{Error, ServerOptions};
 /// The most calls of one audience that run at a time, for each processor; others wait. What they wait for is files that are
 /// mostly in memory, so more of them would be no quicker, and each takes a thread.
 const CALLS_PER_PROCESSOR: usize = 4;
-
-/// Where a catalog has more than half a skill per token, not even the names fit.
-const LEAST_TOKENS_PER_SKILL: usize = 2;
 
 /// By how much the approximate count of a catalog's tokens is taken to be too low: it errs to both sides.
 const CAUTION_PERCENT: usize = 8;
@@ -165,6 +162,8 @@ impl Audience {
                 budget_tokens: Some(budget),
                 highlight: None,
                 over_budget,
+                // A server knows no task. But where not all names fit, those that do are better than none.
+                ranking: Some(Ranking::default()),
                 // An exact count would take most of the time to the first answer, and most of the memory.
                 tokenizer: Tokenizer::Chars4,
                 ..self.session.options().catalog_options()
@@ -177,15 +176,12 @@ impl Audience {
         };
         let mut rough = budget;
         for _ in 0..MAX_TRIES {
-            if self.offered(snapshot).count() > rough / LEAST_TOKENS_PER_SKILL {
-                break;
-            }
             let Some(catalog) = write(OverBudget::Tiers, rough) else { break };
             let price = approximate(&catalog.text) * (100 + CAUTION_PERCENT) / 100;
             if price <= budget {
                 return catalog.text;
             }
-            // It is nothing but names by now.
+            // There is nothing more to leave out.
             if catalog.report.over_budget {
                 break;
             }

@@ -256,7 +256,14 @@ async fn instructions_keep_to_their_budget() {
     );
     assert!(full.matches("skill-number-").count() >= 300 && full.contains("Does skill-number-299"));
     assert!(names.contains("skill-number-299") && names.len() < full.len());
-    assert!(!few.contains("skill-number-299") && few.contains("300") && few.contains("list_skills"), "{few}");
+    let listed = few.matches("<name>skill-number-").count();
+    assert!((10..60).contains(&listed), "{few}");
+    let unlisted = 300 - listed;
+    assert!(few.contains(&format!("To save space, {unlisted} of 300 skills are not listed")), "{few}");
+    assert!(few.contains("list_skills"), "{few}");
+    assert_eq!(few, instructions(600).await, "the same bytes");
+    let least = instructions(150).await;
+    assert!(least.contains("300") && !least.contains("<name>") && least.contains("list_skills"), "{least}");
     assert_eq!(none, "");
     assert_eq!(full, instructions(100_000).await, "the same bytes");
 }

@@ -1,12 +1,17 @@
 //! `rep catalog`.
 
+use std::collections::HashMap;
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use repertoire::search::Seen;
 use repertoire::tokens::TokenMemory;
-use repertoire::{Agent, binding};
-use repertoire_model::catalog::{Catalog, CatalogError, CatalogOptions, Format, Report, Tier};
+use repertoire::{Agent, Entry, RankedSkill, Task, TaskRanking, binding};
+use repertoire_model::catalog::{
+    Catalog, CatalogError, CatalogOptions, Format, Reason, Report, SkillTier, Tier,
+};
 use serde::Serialize;
 
 use crate::cli::{agent_names, skill_names};
@@ -14,6 +19,9 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Progress, Style, Ui, escape};
 use crate::wire::{Context, Library};
+
+/// The most bytes of a task that are read.
+const MAX_TASK_BYTES: u64 = 1024 * 1024;
 
 /// Prints the catalog to put before an agent
 ///
@@ -26,9 +34,19 @@ pub(crate) struct CatalogArgs {
     format: Option<String>,
     /// The most tokens the catalog may have; 0 for any number
     ///
-    /// Over it, descriptions are cut to their first sentence, then to the name; no name is ever left out.
+    /// Over it, descriptions are cut to their first sentence, then to the name; no name is left out, unless there is a task.
     #[arg(long, value_name = "TOKENS")]
     budget: Option<usize>,
+    /// Show in full what this task needs, where the budget does not do for all; `-` reads it from the input
+    ///
+    /// Where not even the names fit, those of skills that it does not need are left out, and the catalog says how many.
+    #[arg(long, value_name = "TEXT")]
+    task: Option<String>,
+    /// Whose turn it is among the skills that the task does not need: any number, the next one for the next skills
+    ///
+    /// A share of the budget goes to all skills by turns, so that none is never seen. The catalog is the same for the same number.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "task")]
+    epoch: u64,
     /// Put this skill first and mark it as the primary one
     #[arg(long, value_name = "NAME", add = skill_names())]
     highlight: Option<String>,
@@ -40,7 +58,7 @@ pub(crate) struct CatalogArgs {
     /// A catalog that changes defeats prompt caching, so this needs `catalog.show_loaded = true`.
     #[arg(long, value_name = "NAME", add = skill_names())]
     loaded: Vec<String>,
-    /// Tell what the budget did, beside the catalog
+    /// Tell what the budget did, and why, beside the catalog
     #[arg(long)]
     report: bool,
     /// Write the catalog to this file; with --json, the JSON
@@ -57,7 +75,10 @@ struct CatalogJson<'a> {
     budget: Option<usize>,
     over_budget: bool,
     shortened: usize,
+    omitted: usize,
     clipped: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    turns: Option<usize>,
     skills: Vec<TierJson<'a>>,
 }
 
@@ -65,14 +86,29 @@ struct CatalogJson<'a> {
 struct TierJson<'a> {
     name: &'a str,
     shown: &'static str,
+    reason: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task: Option<NeedJson<'a>>,
+}
+
+/// What a task has to do with a skill.
+#[derive(Serialize)]
+struct NeedJson<'a> {
+    rank: usize,
+    score: f32,
+    words: &'a [String],
 }
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<Exit, CliError> {
-    let options = options(context, args)?;
+    let mut options = options(context, args)?;
+    let task = Task { text: task_text(args)?, epoch: args.epoch };
     let library = context.open()?;
-    let catalog = match &args.agent {
-        Some(name) => render_for(&library, &context.agent(name)?, &options)?,
+    let agent = args.agent.as_deref().map(|name| context.agent(name)).transpose()?;
+    let needed = (!task.is_blank()).then(|| rank(context, &library, agent.as_ref(), &task));
+    options.ranking = needed.as_ref().map(TaskRanking::to_catalog);
+    let catalog = match &agent {
+        Some(agent) => render_for(&library, agent, &options)?,
         None => render(&library, &options)?,
     };
     if ui.is_json() {
@@ -85,13 +121,10 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
             budget: options.budget_tokens,
             over_budget: catalog.report.over_budget,
             shortened: catalog.report.shortened(),
+            omitted: catalog.report.count(Tier::Omitted),
             clipped: catalog.report.clipped,
-            skills: catalog
-                .report
-                .tiers
-                .iter()
-                .map(|skill| TierJson { name: &skill.name, shown: skill.tier.as_str() })
-                .collect(),
+            turns: catalog.report.turns,
+            skills: tiers_json(&catalog.report, needed.as_ref()),
         };
         match &args.output {
             Some(path) => write(path, &(serde_json::to_string_pretty(&answer)? + "\n"))?,
@@ -108,9 +141,48 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
         warn_over_budget(ui)?;
     }
     if args.report {
-        report(ui, context, &catalog, &options)?;
+        report(ui, context, &catalog, &options, needed.as_ref())?;
     }
     Ok(Exit::Success)
+}
+
+/// Returns the text of the task; nothing where there is none.
+fn task_text(args: &CatalogArgs) -> Result<String, CliError> {
+    let mut text = args.task.clone().unwrap_or_default();
+    if text == "-" {
+        text.clear();
+        let read = std::io::stdin().lock().take(MAX_TASK_BYTES).read_to_string(&mut text);
+        read.map_err(|error| CliError::usage("cannot read the task from standard input").because(error))?;
+    }
+    Ok(text)
+}
+
+/// Returns the skills that `task` needs, of those that the agent may see.
+fn rank(context: &Context, library: &Library, agent: Option<&Agent>, task: &Task) -> TaskRanking {
+    let _progress = Progress::start(&context.env, "searching skills");
+    let sees = |entry: &Entry| agent.is_none_or(|agent| agent.sees(entry));
+    let seen = if agent.is_some() { Seen::Of(&sees) } else { Seen::Offered };
+    library.registry.rank_for_task_blocking(&library.snapshot, task, seen)
+}
+
+fn tiers_json<'a>(report: &'a Report, needed: Option<&'a TaskRanking>) -> Vec<TierJson<'a>> {
+    let mut needs: HashMap<&str, NeedJson<'a>> = ranked(needed)
+        .map(|(rank, skill)| {
+            (skill.name.as_str(), NeedJson { rank, score: skill.score, words: &skill.words })
+        })
+        .collect();
+    let json = |skill: &'a SkillTier| TierJson {
+        name: &skill.name,
+        shown: skill.tier.as_str(),
+        reason: skill.reason.as_str(),
+        task: needs.remove(skill.name.as_str()),
+    };
+    report.tiers.iter().map(json).collect()
+}
+
+/// Returns the skills that a task needs, with their places.
+fn ranked(needed: Option<&TaskRanking>) -> impl Iterator<Item = (usize, &RankedSkill)> {
+    (1..).zip(needed.map(TaskRanking::skills).unwrap_or_default())
 }
 
 fn write(path: &Path, text: &str) -> Result<(), CliError> {
@@ -202,6 +274,7 @@ fn report(
     context: &Context,
     catalog: &Catalog,
     options: &CatalogOptions,
+    needed: Option<&TaskRanking>,
 ) -> Result<(), CliError> {
     let Report { tiers, over_budget, clipped, .. } = &catalog.report;
     let tokens = exact_tokens(context, catalog, options);
@@ -210,15 +283,12 @@ fn report(
     let line = format!("{skills} skills, {tokens}{of} tokens ({})", options.tokenizer.name());
     let line = ui.paint_err(Style::Heading, &line);
     writeln!(ui.err(), "{line}")?;
+    report_task(ui, &catalog.report, needed)?;
     for tier in [Tier::FirstSentence, Tier::NameOnly, Tier::Omitted] {
         let names: Vec<&str> =
             tiers.iter().filter(|skill| skill.tier == tier).map(|skill| skill.name.as_str()).collect();
         if !names.is_empty() {
-            let what = match tier {
-                Tier::FirstSentence => "first sentence only",
-                Tier::NameOnly => "name only",
-                _ => "left out",
-            };
+            let what = tier_words(tier);
             writeln!(ui.err(), "{what} ({}): {}", names.len(), escape(&names.join(", ")))?;
         }
     }
@@ -229,6 +299,46 @@ fn report(
         warn_over_budget(ui)?;
     }
     Ok(())
+}
+
+/// Tells what the task and the turns gave to whom.
+fn report_task(ui: &mut Ui, report: &Report, needed: Option<&TaskRanking>) -> Result<(), CliError> {
+    let Some(ranking) = needed else { return Ok(()) };
+    let shown: HashMap<&str, &SkillTier> =
+        report.tiers.iter().map(|skill| (skill.name.as_str(), skill)).collect();
+    let gained = |skill: &SkillTier| matches!(skill.reason, Reason::Task { .. });
+    let of_task = ranked(needed).filter_map(|(rank, skill)| {
+        let tier = shown.get(skill.name.as_str()).filter(|tier| gained(tier) || report.turns.is_none())?;
+        Some((rank, skill, tier.tier))
+    });
+    let of_task: Vec<(usize, &RankedSkill, Tier)> = of_task.collect();
+    writeln!(ui.err(), "for the task ({} of {} found):", of_task.len(), ranking.skills().len())?;
+    for (rank, skill, tier) in of_task {
+        let why = match skill.words.as_slice() {
+            [] => "near in meaning".to_owned(),
+            words => format!("by {}", words.join(", ")),
+        };
+        let (name, score, tier) = (escape(skill.name.as_str()), skill.score, tier_words(tier));
+        writeln!(ui.err(), "{rank:>5}. {name}, {score:.3}, {}: {tier}", escape(&why))?;
+    }
+    if let Some(turns) = report.turns {
+        let is_turn = |skill: &&SkillTier| skill.reason == Reason::FairShare;
+        let names: Vec<&str> = report.tiers.iter().filter(is_turn).map(|skill| skill.name.as_str()).collect();
+        let (count, epoch) = (names.len(), ranking.task().epoch);
+        // Where there are none, those whose turn it is are shown for the task.
+        let names = if names.is_empty() { String::new() } else { format!(": {}", escape(&names.join(", "))) };
+        writeln!(ui.err(), "by turns ({count}, epoch {epoch}, all within {turns}){names}")?;
+    }
+    Ok(())
+}
+
+fn tier_words(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Full => "in full",
+        Tier::FirstSentence => "first sentence only",
+        Tier::NameOnly => "name only",
+        Tier::Omitted => "left out",
+    }
 }
 
 fn warn_over_budget(ui: &mut Ui) -> Result<(), CliError> {

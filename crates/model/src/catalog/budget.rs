@@ -2,35 +2,43 @@
 
 use std::collections::HashMap;
 
+use super::options::CatalogOptions;
+use super::ranking::FAIR_PERCENT;
 use super::render::Page;
-use super::report::Tier;
+use super::report::{Reason, Tier};
+use super::rotation::{self, Turn};
+use super::tokens::{Tokenizer, approximate};
 
 /// A text that is as near to the budget as the rule brings it.
 pub(super) struct Fit {
     pub(super) text: String,
     pub(super) tokens: usize,
     pub(super) tiers: Vec<Tier>,
+    pub(super) reasons: Vec<Reason>,
+    pub(super) turns: Option<usize>,
 }
 
-/// Returns the text with every name and as many descriptions as `budget` pays for.
+/// Returns the text with as many descriptions as `budget` pays for, and with every name unless there is a ranking.
 pub(super) fn fit(page: &Page<'_>, budget: usize) -> Fit {
     let mut purse = Purse::new(page, budget);
-    purse.spend();
+    let turns = purse.spend();
     loop {
         let text = page.tiered(&purse.tiers);
         let tokens = page.options.tokenizer.count(&text);
         if tokens <= budget || !purse.give_back(tokens - budget) {
-            return Fit { text, tokens, tiers: purse.tiers };
+            return Fit { text, tokens, reasons: purse.reasons(), tiers: purse.tiers, turns };
         }
     }
 }
 
-/// A description that was bought.
+/// Something of a skill that was bought.
 struct Purchase {
     index: usize,
     price: usize,
     /// What was shown before.
     before: Tier,
+    /// What it is bought for.
+    reason: Reason,
 }
 
 /// What is bought, and what is left to buy with.
@@ -41,48 +49,81 @@ struct Purse<'a> {
     page: &'a Page<'a>,
     left: usize,
     tiers: Vec<Tier>,
-    name_costs: Vec<usize>,
+    /// What each item costs as it is shown.
+    paid: Vec<usize>,
     purchases: Vec<Purchase>,
 }
 
 impl<'a> Purse<'a> {
-    /// Returns a purse that has paid for the frame and for every name.
+    /// Returns a purse that has paid for the frame and, unless there is a ranking and they do not fit, for every name.
     fn new(page: &'a Page<'a>, budget: usize) -> Self {
-        let indices = 0..page.items.len();
-        let name_costs: Vec<usize> = indices.map(|index| cost(page, index, Tier::NameOnly)).collect();
-        let frame = page.options.tokenizer.count(&page.frame());
-        // Where there is no description, the name is all there is.
-        let tier = |bare| if bare { Tier::Full } else { Tier::NameOnly };
-        Self {
-            page,
-            left: budget.saturating_sub(frame + name_costs.iter().sum::<usize>()),
-            tiers: page.items.iter().map(|item| tier(item.description.is_empty())).collect(),
-            name_costs,
-            purchases: Vec::new(),
+        let CatalogOptions { tokenizer, ranking, .. } = page.options;
+        // No name is shorter than a token, so they need not be counted where there are more of them than tokens.
+        if ranking.is_some() && page.items.len() > budget {
+            return Self::of_some(page, budget);
         }
+        let paid: Vec<usize> = (0..page.items.len()).map(|index| cost(page, index, Tier::NameOnly)).collect();
+        let names = tokenizer.count(&page.frame()) + paid.iter().sum::<usize>();
+        if ranking.is_some() && names > budget {
+            return Self::of_some(page, budget);
+        }
+        let tiers = (0..page.items.len()).map(|index| named(page, index)).collect();
+        Self { page, left: budget.saturating_sub(names), tiers, paid, purchases: Vec::new() }
     }
 
-    /// Buys in the order of the rule until nothing more fits.
-    fn spend(&mut self) {
-        for index in self.ranked() {
-            if !self.buy(index, Tier::Full, self.price(index, Tier::Full)) {
-                self.buy(index, Tier::FirstSentence, self.price(index, Tier::FirstSentence));
-            }
+    /// Returns a purse that has paid for the frame, and for the name of the highlighted skill.
+    fn of_some(page: &'a Page<'a>, budget: usize) -> Self {
+        let total = page.items.len();
+        let frame = page.options.tokenizer.count(&page.frame_of_some());
+        let (mut tiers, mut paid) = (vec![Tier::Omitted; total], vec![0; total]);
+        if page.items.first().is_some_and(|item| item.primary) {
+            tiers[0] = named(page, 0);
+            paid[0] = cost(page, 0, Tier::NameOnly);
         }
+        let left = budget.saturating_sub(frame + paid.iter().sum::<usize>());
+        Self { page, left, tiers, paid, purchases: Vec::new() }
+    }
+
+    /// Buys in the order of the rule until nothing more fits, and returns how many turns there are, where there are any.
+    fn spend(&mut self) -> Option<usize> {
+        let indices = self.indices_by_name();
+        for index in self.chosen(&indices) {
+            self.buy_most(index, Reason::Host);
+        }
+        let Some(ranking) = &self.page.options.ranking else {
+            self.spend_by_price();
+            return None;
+        };
+        let turn = self.spend_by_turns(ranking.epoch);
+        let ranked: Vec<(usize, usize)> = (1..)
+            .zip(&ranking.names)
+            .filter_map(|(rank, name)| Some((rank, *indices.get(name.as_str())?)))
+            .collect();
+        self.spend_by_rank(&ranked);
+        if self.tiers.contains(&Tier::Omitted) {
+            self.spend_on_names(&ranked, &turn);
+        } else {
+            self.spend_by_price();
+        }
+        Some(turn.turns)
+    }
+
+    /// Buys the cheapest first, ties by name.
+    fn spend_by_price(&mut self) {
         if self.left == 0 {
             return;
         }
         let sentences = self.cheapest_first(Tier::FirstSentence);
         if sentences.iter().map(|(price, _)| price).sum::<usize>() <= self.left {
             for (price, index) in sentences {
-                self.buy(index, Tier::FirstSentence, price);
+                self.buy(index, Tier::FirstSentence, price, Reason::Tier);
             }
             self.complete();
             return;
         }
         for tier in [Tier::Full, Tier::FirstSentence] {
             for (price, index) in self.cheapest_first(tier) {
-                if !self.buy(index, tier, price) {
+                if !self.buy(index, tier, price, Reason::Tier) {
                     break;
                 }
             }
@@ -92,28 +133,86 @@ impl<'a> Purse<'a> {
     /// Buys the rest of descriptions that show their first sentence, cheapest first, ties by name.
     fn complete(&mut self) {
         let begun = (0..self.tiers.len()).filter(|index| self.tiers[*index] == Tier::FirstSentence);
-        let rest =
-            |index| self.price(index, Tier::Full).saturating_sub(self.price(index, Tier::FirstSentence));
-        let mut prices: Vec<(usize, usize)> = begun.map(|index| (rest(index), index)).collect();
+        let mut prices: Vec<(usize, usize)> =
+            begun.map(|index| (self.price(index, Tier::Full), index)).collect();
         prices.sort_unstable();
         for (price, index) in prices {
-            if price > self.left {
+            if !self.buy(index, Tier::Full, price, Reason::Tier) {
                 break;
             }
-            self.take(index, Tier::Full, price);
         }
     }
 
-    /// Returns the highlighted item and those the host gave priority to, in this order.
-    fn ranked(&self) -> Vec<usize> {
-        let (items, priority) = (self.page.items, &self.page.options.priority);
-        let mut ranked: Vec<usize> = items.iter().take(1).filter(|item| item.primary).map(|_| 0).collect();
-        if !priority.is_empty() {
-            let indices: HashMap<&str, usize> =
-                items.iter().enumerate().map(|(index, item)| (&*item.name, index)).collect();
-            ranked.extend(priority.iter().filter_map(|name| indices.get(name.as_str())));
+    /// Buys the descriptions of those whose turn it is.
+    ///
+    /// Turns are told by prices that are quickly found, so that ten thousand skills need not be counted for the few of one turn;
+    /// these few may cost more than the share, but never more than half of what is left.
+    fn spend_by_turns(&mut self, epoch: u64) -> Turn {
+        let mut entry = String::new();
+        let last = self.page.items.len().saturating_sub(1);
+        let waiting = (0..self.tiers.len()).filter(|index| self.tiers[*index] != Tier::Full);
+        let skills = waiting.map(|index| {
+            entry.clear();
+            self.page.entry(&mut entry, index, Tier::Full, last);
+            let price = match self.page.options.tokenizer {
+                Tokenizer::Chars4 => Tokenizer::Chars4.count(&entry),
+                Tokenizer::O200kBase | Tokenizer::Cl100kBase => approximate(&entry),
+            };
+            (index, &*self.page.items[index].name, price.saturating_sub(self.paid[index]))
+        });
+        let turn = rotation::turn(skills, self.left * FAIR_PERCENT / 100, epoch);
+        let kept = self.left - self.left / 2;
+        self.left -= kept;
+        for index in &turn.now {
+            self.buy(*index, Tier::Full, self.price(*index, Tier::Full), Reason::FairShare);
         }
-        ranked
+        self.left += kept;
+        turn
+    }
+
+    /// Buys the most that still fits of those that the task needs, best first.
+    fn spend_by_rank(&mut self, ranked: &[(usize, usize)]) {
+        let mut fits_so_far = true;
+        for (rank, index) in ranked {
+            let reason = Reason::Task { rank: *rank };
+            if self.tiers[*index] == Tier::Full {
+                // It would have been shown without its turn, too.
+                self.explain(*index, reason, fits_so_far);
+                continue;
+            }
+            fits_so_far &= self.buy_most(*index, reason);
+        }
+    }
+
+    /// Lists names: those that the task may need, then those whose turn is next, until one does not fit.
+    fn spend_on_names(&mut self, ranked: &[(usize, usize)], turn: &Turn) {
+        let ranked = ranked.iter().map(|(rank, index)| (Reason::Task { rank: *rank }, index));
+        let waiting = turn.now.iter().chain(&turn.next).map(|index| (Reason::Tier, index));
+        for (reason, index) in ranked.chain(waiting) {
+            if self.tiers[*index] != Tier::Omitted {
+                continue;
+            }
+            let price = self.price(*index, Tier::NameOnly);
+            if !self.buy(*index, named(self.page, *index), price, reason) {
+                break;
+            }
+        }
+    }
+
+    fn indices_by_name(&self) -> HashMap<&'a str, usize> {
+        let CatalogOptions { priority, ranking, .. } = self.page.options;
+        let is_asked_for =
+            !priority.is_empty() || ranking.as_ref().is_some_and(|ranking| !ranking.names.is_empty());
+        let items: &'a [_] = if is_asked_for { self.page.items } else { &[] };
+        items.iter().enumerate().map(|(index, item)| (&*item.name, index)).collect()
+    }
+
+    /// Returns the highlighted item and those the host gave priority to, in this order.
+    fn chosen(&self, indices: &HashMap<&str, usize>) -> Vec<usize> {
+        let (items, priority) = (self.page.items, &self.page.options.priority);
+        let mut chosen: Vec<usize> = items.iter().take(1).filter(|item| item.primary).map(|_| 0).collect();
+        chosen.extend(priority.iter().filter_map(|name| indices.get(name.as_str())));
+        chosen
     }
 
     /// Returns the items that still show their name only, with the price of `tier`.
@@ -124,28 +223,44 @@ impl<'a> Purse<'a> {
         prices
     }
 
-    /// Returns what showing an item as `tier` costs more than its name alone.
+    /// Returns what showing an item as `tier` costs more than what is shown of it.
     fn price(&self, index: usize, tier: Tier) -> usize {
-        cost(self.page, index, tier).saturating_sub(self.name_costs[index])
+        cost(self.page, index, tier).saturating_sub(self.paid[index])
     }
 
-    /// Shows an item as `tier` if there is enough left, and returns whether it is shown as more than its name.
-    fn buy(&mut self, index: usize, tier: Tier, price: usize) -> bool {
-        if self.tiers[index] != Tier::NameOnly {
+    /// Shows an item's description, or else its first sentence, if there is enough left; returns whether it is shown in full.
+    fn buy_most(&mut self, index: usize, reason: Reason) -> bool {
+        if self.tiers[index] == Tier::Full
+            || self.buy(index, Tier::Full, self.price(index, Tier::Full), reason)
+        {
+            return true;
+        }
+        self.buy(index, Tier::FirstSentence, self.price(index, Tier::FirstSentence), reason);
+        false
+    }
+
+    /// Shows an item as `tier` if there is enough left, and returns whether it is shown as that or more.
+    fn buy(&mut self, index: usize, tier: Tier, price: usize, reason: Reason) -> bool {
+        if self.tiers[index] >= tier {
             return true;
         }
         if price > self.left {
             return false;
         }
-        self.take(index, tier, price);
+        self.left -= price;
+        self.paid[index] += price;
+        let before = std::mem::replace(&mut self.tiers[index], tier);
+        self.purchases.push(Purchase { index, price, before, reason });
         true
     }
 
-    /// Pays for showing an item as `tier`.
-    fn take(&mut self, index: usize, tier: Tier, price: usize) {
-        self.left -= price;
-        let before = std::mem::replace(&mut self.tiers[index], tier);
-        self.purchases.push(Purchase { index, price, before });
+    /// Gives another reason for what was bought because it was its turn.
+    fn explain(&mut self, index: usize, reason: Reason, is_so: bool) {
+        let is_turn =
+            |purchase: &&mut Purchase| purchase.index == index && purchase.reason == Reason::FairShare;
+        if is_so && let Some(purchase) = self.purchases.iter_mut().find(is_turn) {
+            purchase.reason = reason;
+        }
     }
 
     /// Returns the latest purchases until `tokens` are saved; `false` if there was none.
@@ -156,16 +271,32 @@ impl<'a> Purse<'a> {
             && let Some(purchase) = self.purchases.pop()
         {
             self.tiers[purchase.index] = purchase.before;
+            self.paid[purchase.index] -= purchase.price;
             saved += purchase.price;
         }
         self.purchases.len() < before
     }
+
+    /// Returns why so much of each item is shown.
+    fn reasons(&self) -> Vec<Reason> {
+        let reason = |tier: &Tier| if *tier == Tier::Omitted { Reason::Omitted } else { Reason::Tier };
+        let mut reasons: Vec<Reason> = self.tiers.iter().map(reason).collect();
+        for purchase in &self.purchases {
+            reasons[purchase.index] = purchase.reason;
+        }
+        reasons
+    }
+}
+
+/// Returns what an item shows that shows its name: where there is no description, that is all there is.
+fn named(page: &Page<'_>, index: usize) -> Tier {
+    if page.items[index].description.is_empty() { Tier::Full } else { Tier::NameOnly }
 }
 
 /// Returns the tokens of one entry.
 fn cost(page: &Page<'_>, index: usize, tier: Tier) -> usize {
     let mut entry = String::new();
-    page.entry(&mut entry, index, tier);
+    page.entry(&mut entry, index, tier, page.items.len().saturating_sub(1));
     page.options.tokenizer.count(&entry)
 }
 

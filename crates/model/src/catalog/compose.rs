@@ -1,10 +1,10 @@
 //! From entries to text and report.
 
-use super::budget;
+use super::budget::{self, Fit};
 use super::entry::{CatalogEntry, Item, prepare};
 use super::options::{CatalogError, CatalogOptions, OverBudget};
 use super::render::Page;
-use super::report::{Report, SkillTier, Tier};
+use super::report::{Reason, Report, SkillTier, Tier};
 
 /// The text for the system prompt, and what became of the skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,8 +42,13 @@ pub fn render(entries: &[CatalogEntry<'_>], options: &CatalogOptions) -> Result<
     }
     Ok(match options.over_budget {
         OverBudget::Tiers => {
-            let fit = budget::fit(&page, budget);
-            catalog(&items, options, fit.text, Some(fit.tokens), &fit.tiers)
+            let Fit { text, tokens, tiers, reasons, turns } = budget::fit(&page, budget);
+            let mut catalog = catalog(&items, options, text, Some(tokens), &tiers);
+            for (skill, reason) in catalog.report.tiers.iter_mut().zip(reasons) {
+                skill.reason = reason;
+            }
+            catalog.report.turns = turns;
+            catalog
         }
         OverBudget::SearchOnly => {
             let text = page.search_only();
@@ -64,8 +69,12 @@ fn catalog(
     tokens: Option<usize>,
     tiers: &[Tier],
 ) -> Catalog {
-    let tiers =
-        items.iter().zip(tiers).map(|(item, tier)| SkillTier { name: item.name.to_string(), tier: *tier });
+    let reason = |tier| if tier == Tier::Omitted { Reason::Omitted } else { Reason::Tier };
+    let tiers = items.iter().zip(tiers).map(|(item, tier)| SkillTier {
+        name: item.name.to_string(),
+        tier: *tier,
+        reason: reason(*tier),
+    });
     let report = Report {
         tokenizer: options.tokenizer,
         budget_tokens: options.budget_tokens,
@@ -73,6 +82,7 @@ fn catalog(
         over_budget: tokens.zip(options.budget_tokens).is_some_and(|(tokens, budget)| tokens > budget),
         tiers: tiers.collect(),
         clipped: items.iter().filter(|item| item.clipped).count(),
+        turns: None,
     };
     Catalog { text, report }
 }

@@ -9,7 +9,8 @@
 //!   characters, bounded by [`MAX_DESCRIPTION_CHARS`], and escaped so that it cannot close its wrapper or open
 //!   another entry.
 //! - **Every name stays.** Over a budget descriptions give way, by the rule below; names do not, unless the host
-//!   chose [`OverBudget::SearchOnly`]. What was left out is announced in the text, with the tool that finds it.
+//!   chose [`OverBudget::SearchOnly`] or gave a [`Ranking`] of what is needed. What was left out is announced in the text,
+//!   with the tool that finds it.
 //!
 //! No format ends with a line break: the host joins its sections as it likes.
 //!
@@ -21,7 +22,7 @@
 //!
 //! 1. Every name is paid for first, with the frame around the entries and the footer.
 //! 2. The highlighted skill and then those of [`CatalogOptions::priority`], in that order, take the most that still
-//!    fits: their full description or else its first sentence. A search fills `priority` with what is relevant.
+//!    fits: their full description or else its first sentence.
 //! 3. If the first sentence of every other skill fits, each has it, and the rest of the budget completes descriptions,
 //!    cheapest first, ties by name.
 //! 4. Otherwise the cheapest descriptions are taken in full first, ties by name, until none fits any more, and what is
@@ -31,6 +32,21 @@
 //! descriptions are favoured, which is the incentive their authors should have.
 //!
 //! The text is counted again as a whole at the end, and the last purchases are returned if it should be over.
+//!
+//! # With a ranking
+//!
+//! Where the host knows the task, [`CatalogOptions::ranking`] says which skills it needs, best first. A skill that no task
+//! ever brings to the top would then never be seen, so a share of what descriptions may cost, [`FAIR_PERCENT`], goes to all
+//! skills by turns: in an order that only their names decide, each [epoch](Ranking::epoch) shows the next few. After
+//! [`Report::turns`] epochs each skill has been shown in full once, whatever the tasks were, unless its description takes more than
+//! half of the budget. Between the second and the third step:
+//!
+//! - Those whose turn it is have their full description.
+//! - Those that the task needs take the most that still fits, best first.
+//!
+//! Where not even the names fit, these two come first, and the rest of the budget buys names: those that the task may need,
+//! then those whose turn comes next. The footer tells how many skills are not listed. Whoever knows no task gives an empty ranking
+//! to have that much. The text stays sorted by name; the ranking decides only who gets what, which [`Report`] tells for each skill.
 //!
 //! ```
 //! use repertoire_model::catalog::{CatalogEntry, CatalogOptions, Format, render};
@@ -51,8 +67,10 @@ mod compose;
 mod entry;
 mod notice;
 mod options;
+mod ranking;
 pub(crate) mod render;
 mod report;
+mod rotation;
 mod sentence;
 pub mod tokens;
 
@@ -62,7 +80,8 @@ pub(crate) use entry::{flatten, shown_name};
 pub use options::{
     CatalogError, CatalogOptions, Format, LIST_TOOL, LOAD_TOOL, OverBudget, READ_TOOL, SEARCH_TOOL,
 };
-pub use report::{Report, SkillTier, Tier};
+pub use ranking::{FAIR_PERCENT, Ranking};
+pub use report::{Reason, Report, SkillTier, Tier};
 pub use sentence::MAX_SENTENCE_CHARS;
 pub use tokens::Tokenizer;
 

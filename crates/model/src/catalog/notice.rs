@@ -2,23 +2,37 @@
 
 use super::options::{CatalogOptions, LIST_TOOL};
 
+/// How many skills are shown with less than their description.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shortened {
+    pub(super) total: usize,
+    pub(super) sentences: usize,
+    pub(super) names: usize,
+    pub(super) omitted: usize,
+}
+
 /// Returns the footer of a shortened catalog.
-pub(super) fn shortened(
-    options: &CatalogOptions,
-    total: usize,
-    sentences: usize,
-    names: usize,
-) -> Option<String> {
-    let what = match (sentences, names) {
-        (0, 0) => return None,
-        (_, 0) => format!("descriptions are cut to their first sentence for {sentences} of {total} skills"),
-        (0, _) => format!("descriptions are left out for {names} of {total} skills"),
+pub(super) fn shortened(options: &CatalogOptions, shortened: Shortened) -> Option<String> {
+    let Shortened { total, sentences, names, omitted } = shortened;
+    // The first number says what it is a part of.
+    let of = if omitted == 0 { format!(" of {total} skills") } else { String::new() };
+    let descriptions = match (sentences, names) {
+        (0, 0) if omitted == 0 => return None,
+        (0, 0) => String::new(),
+        (_, 0) => format!("descriptions are cut to their first sentence for {sentences}{of}"),
+        (0, _) => format!("descriptions are left out for {names}{of}"),
         _ => format!(
-            "descriptions are cut to their first sentence for {sentences} of {total} skills and left out for {names}"
+            "descriptions are cut to their first sentence for {sentences}{of} and left out for {names}"
         ),
+    };
+    let what = match omitted {
+        0 => descriptions,
+        _ if descriptions.is_empty() => format!("{omitted} of {total} skills are not listed"),
+        _ => format!("{omitted} of {total} skills are not listed and {descriptions}"),
     };
     let pointer = match &options.search_tool {
         Some(tool) => format!("call `{tool}` to find skills by what they do"),
+        None if omitted > 0 => format!("call `{LIST_TOOL}` to see them all"),
         None => format!("call `{LIST_TOOL}` to read them in full"),
     };
     Some(format!("To save space, {what}; {pointer}."))

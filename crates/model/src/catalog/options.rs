@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Tokenizer;
+use super::ranking::Ranking;
 
 /// The tool that loads a skill, unless the host says otherwise.
 pub const LOAD_TOOL: &str = "load_skill";
@@ -63,7 +64,7 @@ impl Format {
 /// What happens when the full text is over the budget.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum OverBudget {
-    /// Descriptions give way, names stay; the default.
+    /// Descriptions give way, names stay, unless there is a [`Ranking`]; the default.
     #[default]
     Tiers,
     /// Nothing is listed; the text says how many skills there are and how to search them.
@@ -106,6 +107,8 @@ pub struct CatalogOptions {
     pub highlight: Option<String>,
     /// Skills that keep their description before others do, most important first; unknown names are passed over.
     pub priority: Vec<String>,
+    /// What the task needs, and whose turn it is. Without it every name is listed, however small the budget.
+    pub ranking: Option<Ranking>,
     /// Skills marked ` [loaded]`. Only [`Format::Menu`] does so, and no host that caches prompts should ask for it.
     pub loaded: Vec<String>,
     /// Skills whose instructions are in the prompt already, and so never the example of one to load.
@@ -130,6 +133,7 @@ impl Default for CatalogOptions {
             over_budget: OverBudget::default(),
             highlight: None,
             priority: Vec::new(),
+            ranking: None,
             loaded: Vec::new(),
             bound: Vec::new(),
             tokenizer: Tokenizer::default(),

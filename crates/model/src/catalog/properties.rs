@@ -216,4 +216,49 @@ proptest! {
             prop_assert!(is_something || more.count(Tier::Full) >= report.count(Tier::Full));
         }
     }
+
+    #[test]
+    fn with_a_ranking_the_budget_is_kept_whatever_it_takes(
+        skills in skills(),
+        format in formats(),
+        tokenizer in tokenizers(),
+        budget in 0usize..500,
+        wanted in prop::collection::vec(0usize..14, 0..5),
+        epoch in any::<u64>(),
+        rotation in 0usize..14,
+    ) {
+        let names: Vec<String> = wanted.iter().filter_map(|index| skills.keys().nth(*index)).cloned().collect();
+        let options = CatalogOptions {
+            format,
+            tokenizer,
+            budget_tokens: Some(budget),
+            ranking: Some(Ranking { names: names.clone(), epoch }),
+            ..CatalogOptions::default()
+        };
+        let catalog = render(&entries(&skills), &options).unwrap();
+        let mut turned = entries(&skills);
+        turned.rotate_left(rotation % skills.len());
+        prop_assert_eq!(&render(&turned, &options).unwrap(), &catalog);
+        let Catalog { text, report } = catalog;
+        prop_assert_eq!(report.tokens, Some(tokenizer.count(&text)));
+        prop_assert!(report.over_budget == (tokenizer.count(&text) > budget));
+        prop_assert!(!report.over_budget || report.count(Tier::Omitted) == skills.len());
+        let listed: Vec<&str> =
+            report.tiers.iter().filter(|skill| skill.tier != Tier::Omitted).map(|skill| skill.name.as_str()).collect();
+        let read_back = match format {
+            Format::Json => listed_in_json(&text),
+            Format::Xml | Format::Compat if !listed.is_empty() => listed_in_xml(&text).unwrap(),
+            _ => listed.iter().map(|name| ((*name).to_owned(), String::new())).collect(),
+        };
+        prop_assert!(read_back.iter().map(|(name, _)| name).eq(listed.iter()));
+        for skill in &report.tiers {
+            let rank = names.iter().position(|name| *name == skill.name);
+            match skill.reason {
+                Reason::Task { rank: told } => prop_assert_eq!(names.get(told - 1), Some(&skill.name)),
+                Reason::FairShare => prop_assert!(rank.is_none() || report.shortened() > 0),
+                Reason::Omitted => prop_assert_eq!(skill.tier, Tier::Omitted),
+                Reason::Tier | Reason::Host => prop_assert!(skill.reason == Reason::Tier),
+            }
+        }
+    }
 }

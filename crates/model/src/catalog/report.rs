@@ -5,7 +5,7 @@ use super::Tokenizer;
 /// How much of a skill the catalog shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
-    /// Nothing, by the host's choice.
+    /// Nothing: the host chose so, or not even all names fit.
     Omitted,
     /// Its name.
     NameOnly,
@@ -27,6 +27,38 @@ impl Tier {
     }
 }
 
+/// Why so much of a skill is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Reason {
+    /// The host highlighted it or gave it priority.
+    Host,
+    /// The task needs it.
+    Task {
+        /// Its place among those that the task needs, from 1.
+        rank: usize,
+    },
+    /// It was its turn.
+    FairShare,
+    /// The rule for all skills gave it that much.
+    Tier,
+    /// Nothing of it is shown.
+    Omitted,
+}
+
+impl Reason {
+    /// Returns the word used on every surface.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Host => "host",
+            Self::Task { .. } => "task",
+            Self::FairShare => "fair_share",
+            Self::Tier => "tier",
+            Self::Omitted => "omitted",
+        }
+    }
+}
+
 /// A skill and how much of it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillTier {
@@ -34,6 +66,8 @@ pub struct SkillTier {
     pub name: String,
     /// How much of it is shown.
     pub tier: Tier,
+    /// Why that much.
+    pub reason: Reason,
 }
 
 /// What became of the skills.
@@ -51,6 +85,8 @@ pub struct Report {
     pub tiers: Vec<SkillTier>,
     /// How many descriptions were cut at [`MAX_DESCRIPTION_CHARS`](super::MAX_DESCRIPTION_CHARS).
     pub clipped: usize,
+    /// After how many epochs every skill has had its turn; `None` where there are no turns, or all fits.
+    pub turns: Option<usize>,
 }
 
 impl Report {

@@ -63,6 +63,9 @@ fn golden_files() {
         let budget = |share: usize| Some(Tokenizer::O200kBase.count(&whole) * share / 100);
         let search_tool = Some("search_skills".to_owned());
         let highlight = Some("git".to_owned());
+        let names = text(SEVEN, &CatalogOptions { budget_tokens: Some(1), ..options.clone() });
+        let less = |tokens: usize| Some(Tokenizer::O200kBase.count(&names) - tokens);
+        let ranking = Some(Ranking { names: vec!["mcp".to_owned(), "docx".to_owned()], epoch: 1 });
         let sections = [
             ("hostile", text(HOSTILE, &options)),
             ("one skill", text(&SEVEN[3..4], &options)),
@@ -90,7 +93,34 @@ fn golden_files() {
                     &CatalogOptions {
                         budget_tokens: budget(99),
                         over_budget: OverBudget::SearchOnly,
-                        search_tool,
+                        search_tool: search_tool.clone(),
+                        ..options.clone()
+                    },
+                ),
+            ),
+            (
+                "for a task, 85 % of the tokens",
+                text(
+                    SEVEN,
+                    &CatalogOptions {
+                        budget_tokens: budget(85),
+                        ranking: ranking.clone(),
+                        ..options.clone()
+                    },
+                ),
+            ),
+            (
+                "for a task, less than the names",
+                text(SEVEN, &CatalogOptions { budget_tokens: less(2), ranking, ..options.clone() }),
+            ),
+            (
+                "without a task, less than the names",
+                text(
+                    SEVEN,
+                    &CatalogOptions {
+                        budget_tokens: less(1),
+                        ranking: Some(Ranking::default()),
+                        search_tool: None,
                         ..options.clone()
                     },
                 ),
@@ -253,4 +283,105 @@ fn words_parse_back() {
         assert_eq!(OverBudget::parse(choice.as_str()), Some(choice));
     }
     assert_eq!((Format::parse("yaml"), OverBudget::parse("")), (None, None));
+}
+
+/// Returns a library whose names alone have several times the tokens of the budget that tests have for it.
+fn large() -> Vec<(String, String)> {
+    let skill = |number: usize| {
+        let about = ["reports", "invoices", "photographs of birds"][number % 3];
+        (
+            format!("skill-{number:04}"),
+            format!("Sorts {about}. Use for shelf {number}{}.", " and on".repeat(number % 7)),
+        )
+    };
+    (0..900).map(skill).collect()
+}
+
+fn large_catalog(names: &[&str], epoch: u64, options: CatalogOptions) -> Catalog {
+    let skills = large();
+    let entries: Vec<CatalogEntry<'_>> = skills
+        .iter()
+        .map(|(name, description)| CatalogEntry { name, description, location: Some("/s") })
+        .collect();
+    let names = names.iter().map(|name| (*name).to_owned()).collect();
+    let budget_tokens = options.budget_tokens.or(Some(1_000));
+    render(&entries, &CatalogOptions { budget_tokens, ranking: Some(Ranking { names, epoch }), ..options })
+        .unwrap()
+}
+
+#[test]
+fn what_a_task_needs_is_shown_where_not_even_the_names_fit() {
+    let task = ["skill-0777", "unknown", "skill-0003"];
+    for format in Format::ALL {
+        let Catalog { text, report } = large_catalog(&task, 0, options(format));
+        assert!(!report.over_budget, "{format:?}");
+        let of = |name: &str| report.tiers.iter().find(|skill| skill.name == name).unwrap();
+        assert_eq!((of(task[0]).tier, of(task[0]).reason), (Tier::Full, Reason::Task { rank: 1 }));
+        assert_eq!((of(task[2]).tier, of(task[2]).reason), (Tier::Full, Reason::Task { rank: 3 }));
+        let turn = report.tiers.iter().filter(|skill| skill.reason == Reason::FairShare);
+        assert!(turn.clone().count() > 1 && turn.clone().all(|skill| skill.tier == Tier::Full));
+        let omitted = report.count(Tier::Omitted);
+        assert!(omitted > 300 && report.count(Tier::NameOnly) > 15, "{format:?}: {omitted}");
+        assert!(
+            text.contains(&format!("To save space, {omitted} of 900 skills are not listed and ")),
+            "{text}"
+        );
+        for skill in &report.tiers {
+            assert_eq!(text.contains(&skill.name), skill.tier != Tier::Omitted, "{}", skill.name);
+            assert_eq!(skill.reason == Reason::Omitted, skill.tier == Tier::Omitted);
+        }
+        assert_eq!(text, large_catalog(&task, 0, options(format)).text);
+        assert_ne!(text, large_catalog(&task, 1, options(format)).text);
+    }
+}
+
+#[test]
+fn every_skill_has_its_turn_whatever_the_tasks() {
+    let turns = large_catalog(&[], 0, options(Format::Menu)).report.turns.unwrap();
+    let mut shown = std::collections::BTreeSet::new();
+    for epoch in 5..5 + turns {
+        let task = format!("skill-{:04}", epoch * 7 % 900);
+        let report = large_catalog(&[&task], epoch as u64, options(Format::Menu)).report;
+        let full = report.tiers.into_iter().filter(|skill| skill.tier == Tier::Full);
+        shown.extend(full.map(|skill| skill.name));
+    }
+    assert_eq!(shown.len(), 900, "in {turns} turns");
+}
+
+#[test]
+fn what_the_host_chose_comes_before_turns_and_tasks() {
+    let (highlight, priority) = (Some("skill-0500".to_owned()), vec!["skill-0501".to_owned()]);
+    let options = CatalogOptions { highlight, priority, budget_tokens: Some(330), ..options(Format::Xml) };
+    let report = large_catalog(&["skill-0001"], 0, options.clone()).report;
+    let reasons: Vec<(&str, Reason)> =
+        report.tiers.iter().map(|skill| (&*skill.name, skill.reason)).collect();
+    assert_eq!(reasons[0], ("skill-0500", Reason::Host));
+    assert!(reasons.contains(&("skill-0501", Reason::Host)) && !report.over_budget, "{:?}", report.tokens);
+    // Even where there is no room for anything, the highlighted skill is named.
+    let Catalog { text, report } =
+        large_catalog(&[], 0, CatalogOptions { budget_tokens: Some(1), ..options });
+    assert!(report.over_budget && text.contains("To save space, 899 of 900 skills are not listed"), "{text}");
+    assert_eq!(report.tiers[0].tier, Tier::NameOnly);
+}
+
+#[test]
+fn without_room_for_a_single_name_a_ranking_sends_to_search() {
+    let options = CatalogOptions { budget_tokens: Some(10), ..options(Format::Xml) };
+    let Catalog { text, report } = large_catalog(&["skill-0001"], 0, options);
+    assert!(text.contains("Skills available but not listed here, to save space: 900;"), "{text}");
+    assert_eq!((report.count(Tier::Omitted), report.over_budget), (900, true));
+}
+
+#[test]
+fn a_ranking_changes_nothing_where_everything_fits() {
+    for format in Format::ALL {
+        let ranking = Some(Ranking { names: vec!["pdf".to_owned()], epoch: 3 });
+        for budget_tokens in [None, Some(100_000)] {
+            let plain = CatalogOptions { budget_tokens, ..options(format) };
+            assert_eq!(
+                text(SEVEN, &CatalogOptions { ranking: ranking.clone(), ..plain.clone() }),
+                text(SEVEN, &plain)
+            );
+        }
+    }
 }

@@ -50,6 +50,10 @@ pub struct Event {
     pub error: Option<String>,
     /// When the call began.
     pub time: SystemTime,
+    /// The place of the loaded skill among those that the last task of the session needs, from 1, where it is among them.
+    pub rank: Option<u64>,
+    /// How many skills the last task of the session was taken to need; nothing where there is no task.
+    pub ranked: Option<u64>,
 }
 
 impl Event {
@@ -75,6 +79,8 @@ impl Event {
             digest: None,
             error: None,
             time,
+            rank: None,
+            ranked: None,
         }
     }
 }

@@ -183,6 +183,7 @@ impl Session {
         if let Answer::Fault(fault) = &answered.answer {
             event.error = Some(fault.kind.as_str().to_owned());
         }
+        self.measure(event);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Level 1 of a session: its pinned catalog, its tools, and the note about what changed since.
 
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 use repertoire_model::catalog::{CatalogOptions, Format};
 use repertoire_model::delta::Delta;
@@ -8,6 +8,7 @@ use repertoire_model::{CatalogError, SkillName};
 
 use super::open::Session;
 use super::options::Refresh;
+use super::state::State;
 use crate::registry::{Entry, Snapshot};
 use crate::tool::{BUILTINS, Definition, View};
 
@@ -30,29 +31,43 @@ pub struct Note {
 }
 
 impl Session {
-    /// Returns the catalog, the same bytes until it is refreshed.
+    /// Returns the catalog, the same bytes until it is refreshed or [for another task](Session::catalog_for_task).
     ///
     /// Where the host asked for marks on loaded skills it is written anew each time.
     pub fn catalog(&self) -> PinnedCatalog {
         self.follow();
-        let mut state = self.state();
+        let mut state = self.ranked_state();
+        let ranking = state.ranking.as_ref().map(|ranking| ranking.to_catalog());
+        let options = CatalogOptions { ranking, ..self.catalog_options() };
         let snapshot = state.pinned.number();
         if self.options().show_loaded {
             let loaded = state.ledger.active().map(SkillName::to_string).collect();
             let pinned = Arc::clone(&state.pinned);
             drop(state);
-            let text = self.written(&pinned, CatalogOptions { loaded, ..self.catalog_options() });
+            let text = self.written(&pinned, CatalogOptions { loaded, ..options });
             return PinnedCatalog { text: text.into(), snapshot };
         }
         let text = match &state.text {
             Some(text) => Arc::clone(text),
             None => {
-                let text: Arc<str> = self.written(&state.pinned, self.catalog_options()).into();
+                let text: Arc<str> = self.written(&state.pinned, options).into();
                 state.text = Some(Arc::clone(&text));
                 text
             }
         };
         PinnedCatalog { text, snapshot }
+    }
+
+    /// Returns the state with what the catalog's task needs, where it has one.
+    fn ranked_state(&self) -> MutexGuard<'_, State> {
+        loop {
+            let state = self.state();
+            if state.task.is_none() || state.ranking.is_some() {
+                return state;
+            }
+            drop(state);
+            pollster::block_on(self.rank_catalog());
+        }
     }
 
     /// Returns the number of the snapshot that catalog and tools are written from.
@@ -159,6 +174,7 @@ impl Session {
         let newest = self.registry().newest().await;
         self.look().await;
         self.state().pin(&newest);
+        self.rank_catalog().await;
         self.catalog()
     }
 

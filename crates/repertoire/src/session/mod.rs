@@ -6,6 +6,7 @@ mod state;
 mod find;
 mod presence;
 mod catalog;
+mod task;
 mod call;
 mod context;
 #[cfg(test)]

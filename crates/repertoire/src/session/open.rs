@@ -144,6 +144,7 @@ impl Session {
             self.prompt_shown(&prompt.bound);
             fragments = prompt.fragments;
         }
+        self.rank_catalog().await;
         fragments.push(Fragment::new("skills", prompt::SKILLS, self.catalog().text.to_string()));
         let text = prompt::compose(&fragments);
         self.state().prompt = Some(text.as_str().into());

@@ -9,6 +9,7 @@ use repertoire_model::{Digest, SkillName};
 
 use crate::provider::{Locator, Mark};
 use crate::registry::{Entry, Resources, Snapshot};
+use crate::task::{Task, TaskRanking};
 use crate::tool::Definition;
 
 /// What changes in the course of a session.
@@ -33,6 +34,12 @@ pub(super) struct State {
     pub(super) prompt: Option<Arc<str>>,
     /// The skills that a person invoked.
     pub(super) invoked: BTreeSet<SkillName>,
+    /// The task that the catalog is written for.
+    pub(super) task: Option<Task>,
+    /// What that task needs, once it is known for the pinned snapshot.
+    pub(super) ranking: Option<Arc<TaskRanking>>,
+    /// What the last task that the session was told of needs.
+    pub(super) foreseen: Option<Arc<TaskRanking>>,
 }
 
 impl State {
@@ -48,7 +55,19 @@ impl State {
             told: HashMap::new(),
             prompt: None,
             invoked: BTreeSet::new(),
+            task: None,
+            ranking: None,
+            foreseen: None,
         }
+    }
+
+    /// Makes the task of `ranking` the one that the catalog is written for.
+    pub(super) fn take_task(&mut self, ranking: Option<Arc<TaskRanking>>) {
+        self.task = ranking.as_ref().map(|ranking| ranking.task().clone());
+        self.foreseen.clone_from(&ranking);
+        self.ranking = ranking;
+        self.text = None;
+        self.prompt = None;
     }
 
     /// Makes `snapshot` the one that catalog, tools and prompt are written from, unless a newer one is.
@@ -57,6 +76,7 @@ impl State {
             self.announced = Arc::clone(snapshot);
             self.pinned = Arc::clone(snapshot);
             self.text = None;
+            self.ranking = None;
             self.definitions = None;
             self.prompt = None;
         }

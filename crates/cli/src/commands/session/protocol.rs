@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use repertoire::session::Kept;
-use repertoire::{Error, ErrorKind, Session};
+use repertoire::session::{Kept, PinnedCatalog};
+use repertoire::{Error, ErrorKind, Session, Task};
 use repertoire_model::SkillName;
 use repertoire_model::ledger::Presence;
 use repertoire_model::reattach::Level;
@@ -26,6 +26,7 @@ const OPERATIONS: &[&str] = &[
     "delta",
     "refresh",
     "state",
+    "task",
     "prompt",
     "subagent",
 ];
@@ -124,7 +125,7 @@ impl<'a> Conversation<'a> {
         };
         match operation {
             "catalog" => {
-                let catalog = session.catalog();
+                let catalog = catalog(session, request)?;
                 Ok(fields(json!({"text": &*catalog.text, "snapshot": catalog.snapshot})))
             }
             "tools" => Ok(tools(session)),
@@ -154,6 +155,10 @@ impl<'a> Conversation<'a> {
                 Ok(fields(json!({"text": &*catalog.text, "snapshot": catalog.snapshot})))
             }
             "state" => Ok(state(session)),
+            "task" => {
+                session.working_on_blocking(text(request, "task")?.unwrap_or_default());
+                Ok(Map::new())
+            }
             "prompt" => prompt(session),
             unknown => Err(unknown_operation(unknown)),
         }
@@ -192,6 +197,17 @@ impl<'a> Conversation<'a> {
 /// Returns the answer to a line that is longer than any that is read.
 pub(super) fn too_long() -> Value {
     refused(None, malformed(format!("the line is longer than {MAX_LINE_BYTES} bytes")))
+}
+
+/// Returns the catalog: for the task that the request names, else for the one that there is.
+fn catalog(session: &Session, request: &Map<String, Value>) -> Result<PinnedCatalog, Refusal> {
+    let Some(text) = text(request, "task")? else { return Ok(session.catalog()) };
+    let epoch = match request.get("epoch") {
+        None | Some(Value::Null) => Some(0),
+        Some(number) => number.as_u64(),
+    };
+    let epoch = epoch.ok_or_else(|| bad("`epoch` is a whole number"))?;
+    Ok(session.catalog_for_task_blocking(&Task { text: text.to_owned(), epoch }))
 }
 
 fn tools(session: &Session) -> Map<String, Value> {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::layout::{Frame, Layout, layout};
 use crate::catalog::entry::Item;
-use crate::catalog::notice;
+use crate::catalog::notice::{self, Shortened};
 use crate::catalog::options::CatalogOptions;
 use crate::catalog::report::Tier;
 use crate::catalog::sentence::first_sentence;
@@ -34,16 +34,33 @@ impl<'a> Page<'a> {
     /// Returns the text with as much of each item as `tiers` says, and the footer that goes with it.
     pub(in crate::catalog) fn tiered(&self, tiers: &[Tier]) -> String {
         let count = |tier| tiers.iter().filter(|other| **other == tier).count();
-        let note =
-            notice::shortened(self.options, tiers.len(), count(Tier::FirstSentence), count(Tier::NameOnly));
-        self.write(|index| tiers[index], note.as_deref())
+        let shortened = Shortened {
+            total: tiers.len(),
+            sentences: count(Tier::FirstSentence),
+            names: count(Tier::NameOnly),
+            omitted: count(Tier::Omitted),
+        };
+        if shortened.omitted == shortened.total {
+            return self.search_only();
+        }
+        self.write(|index| tiers[index], notice::shortened(self.options, shortened).as_deref())
     }
 
-    /// Returns the text without entries, around the longest footer that `tiered` may need.
+    /// Returns the text without entries, around the longest footer that `tiered` may need where every name is listed.
     pub(in crate::catalog) fn frame(&self) -> String {
+        self.frame_around(0)
+    }
+
+    /// Returns the text without entries, around the longest footer that `tiered` may need where names are left out.
+    pub(in crate::catalog) fn frame_of_some(&self) -> String {
+        self.frame_around(self.items.len())
+    }
+
+    fn frame_around(&self, omitted: usize) -> String {
         let total = self.items.len();
-        let note = notice::shortened(self.options, total, total, total);
-        self.bare(self.example(), note.as_deref())
+        let shortened = Shortened { total, sentences: total, names: total, omitted };
+        let note = notice::shortened(self.options, shortened);
+        self.bare(self.example(|_| true), note.as_deref())
     }
 
     /// Returns the text that sends the model to search.
@@ -51,8 +68,8 @@ impl<'a> Page<'a> {
         self.bare(None, Some(&notice::search_only(self.options, self.items.len())))
     }
 
-    /// Writes the item at `index`, with the line break after it.
-    pub(in crate::catalog) fn entry(&self, out: &mut String, index: usize, tier: Tier) {
+    /// Writes the item at `index`, with the line break after it, where the item at `last` is the last one that is listed.
+    pub(in crate::catalog) fn entry(&self, out: &mut String, index: usize, tier: Tier, last: usize) {
         let item = &self.items[index];
         let description = match tier {
             Tier::Full => Cow::Borrowed(&*item.description),
@@ -60,19 +77,25 @@ impl<'a> Page<'a> {
             Tier::NameOnly | Tier::Omitted => Cow::Borrowed(""),
         };
         self.layout.entry(out, item, Some(&*description).filter(|description| !description.is_empty()));
-        if index + 1 < self.items.len() {
+        if index < last {
             out.push_str(self.layout.separator());
         }
         out.push('\n');
     }
 
     fn write(&self, tier: impl Fn(usize) -> Tier, note: Option<&str>) -> String {
-        let entries = |item: &Item<'_>| item.name.len() + item.description.len() + MARKUP_BYTES;
-        let mut out = String::with_capacity(FRAME_BYTES + self.items.iter().map(entries).sum::<usize>());
-        let frame = Frame { options: self.options, example: self.example() };
+        let is_listed = |index: &usize| tier(*index) != Tier::Omitted;
+        let bytes = |index| match tier(index) {
+            Tier::Omitted => 0,
+            _ => self.items[index].name.len() + self.items[index].description.len() + MARKUP_BYTES,
+        };
+        let indices = 0..self.items.len();
+        let mut out = String::with_capacity(FRAME_BYTES + indices.clone().map(bytes).sum::<usize>());
+        let frame = Frame { options: self.options, example: self.example(|index| is_listed(&index)) };
         self.layout.open(&mut out, &frame);
-        for index in 0..self.items.len() {
-            self.entry(&mut out, index, tier(index));
+        let last = indices.clone().rfind(is_listed).unwrap_or_default();
+        for index in indices.filter(is_listed) {
+            self.entry(&mut out, index, tier(index), last);
         }
         self.layout.close(&mut out, &frame, note);
         trimmed(out)
@@ -86,9 +109,11 @@ impl<'a> Page<'a> {
         trimmed(out)
     }
 
-    fn example(&self) -> Option<&'a str> {
-        let is_bound = |item: &&Item<'_>| self.options.bound.iter().any(|name| *name == item.name);
-        self.items.iter().find(|item| !is_bound(item)).map(|item| &*item.name)
+    /// Returns the first skill that is listed and whose instructions are not in the prompt already.
+    fn example(&self, is_listed: impl Fn(usize) -> bool) -> Option<&'a str> {
+        let is_bound = |item: &Item<'_>| self.options.bound.iter().any(|name| *name == item.name);
+        let mut items = self.items.iter().enumerate();
+        items.find(|(index, item)| is_listed(*index) && !is_bound(item)).map(|(_, item)| &*item.name)
     }
 }
 

@@ -41,6 +41,13 @@ pub(crate) fn write_line(buffer: &mut Vec<u8>, event: &Event) {
     line.key("duration").seconds(event.duration);
     line.key("digest").digest(event.digest.as_ref());
     line.key("error").optional(event.error.as_deref(), MAX_ERROR_BYTES);
+    if let Some(ranked) = event.ranked {
+        match event.rank {
+            Some(rank) => line.key("rank").number(rank),
+            None => line.key("rank").null(),
+        }
+        line.key("ranked").number(ranked);
+    }
     line.buffer.extend_from_slice(b"}\n");
 }
 
@@ -195,6 +202,17 @@ mod tests {
                 "a5".repeat(32)
             )
         );
+    }
+
+    #[test]
+    fn the_rank_is_there_where_there_was_a_task() {
+        let end = |rank, ranked| {
+            let line = line(&Event { rank, ranked, ..event() });
+            line[line.find(",\"error\"").unwrap()..].to_owned()
+        };
+        assert_eq!(end(None, None), ",\"error\":null}\n");
+        assert_eq!(end(Some(3), Some(100)), ",\"error\":null,\"rank\":3,\"ranked\":100}\n");
+        assert_eq!(end(None, Some(7)), ",\"error\":null,\"rank\":null,\"ranked\":7}\n");
     }
 
     #[test]

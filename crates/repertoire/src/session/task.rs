@@ -1,0 +1,93 @@
+//! The task of a session: what its catalog shows in full, and what loads are held against.
+
+use std::sync::Arc;
+
+use super::catalog::PinnedCatalog;
+use super::open::Session;
+use crate::event::{Event, EventKind, Outcome};
+use crate::registry::Entry;
+use crate::search::Seen;
+use crate::task::{Task, TaskRanking};
+
+impl Session {
+    /// Returns the catalog for `task`: full descriptions for what it needs, where they do not all fit into the budget.
+    ///
+    /// It is pinned as [`Session::catalog`] is, which returns the same bytes from then on: until it is refreshed, or until
+    /// this is called with another task. A blank task has the plain catalog.
+    ///
+    /// Another task means another text before everything else that the model reads, so a prompt cache has to start over. When
+    /// that is worth it only the host can tell: at the start of a conversation it costs nothing.
+    pub async fn catalog_for_task(&self, task: &Task) -> PinnedCatalog {
+        let task = Some(task).filter(|task| !task.is_blank());
+        if self.state().task.as_ref() != task {
+            let ranking = match task {
+                Some(task) => Some(Arc::new(self.rank(task).await)),
+                None => None,
+            };
+            self.state().take_task(ranking);
+        }
+        self.rank_catalog().await;
+        self.catalog()
+    }
+
+    /// Returns the catalog as [`Session::catalog_for_task`] does, and waits for it.
+    pub fn catalog_for_task_blocking(&self, task: &Task) -> PinnedCatalog {
+        pollster::block_on(self.catalog_for_task(task))
+    }
+
+    /// Tells the session what its agent is doing by now; nothing that the model reads changes.
+    ///
+    /// Events of skills that are loaded from then on tell how well a ranking by this text would have foreseen it. The text
+    /// itself is in no event. A blank one says that there is no task.
+    pub async fn working_on(&self, text: &str) {
+        let task = Task::new(text);
+        // Without anybody who is told, there is nothing to be foreseen.
+        let is_of_use = !task.is_blank() && !self.registry().equipment().sinks.is_empty();
+        let foreseen = match is_of_use {
+            true => Some(Arc::new(self.rank(&task).await)),
+            false => None,
+        };
+        self.state().foreseen = foreseen;
+    }
+
+    /// Tells the session as [`Session::working_on`] does, and waits for it.
+    pub fn working_on_blocking(&self, text: &str) {
+        pollster::block_on(self.working_on(text));
+    }
+
+    /// Ranks the skills for the catalog's task, where that was not done since the library was last looked at for the catalog.
+    pub(super) async fn rank_catalog(&self) {
+        let (task, pinned) = {
+            let state = self.state();
+            match (&state.task, &state.ranking) {
+                (Some(task), None) => (task.clone(), Arc::clone(&state.pinned)),
+                _ => return,
+            }
+        };
+        let ranking = Arc::new(self.rank(&task).await);
+        let mut state = self.state();
+        if state.task.as_ref() == Some(&task) && Arc::ptr_eq(&state.pinned, &pinned) {
+            if state.foreseen.as_ref().is_some_and(|foreseen| *foreseen.task() == task) {
+                state.foreseen = Some(Arc::clone(&ranking));
+            }
+            state.ranking = Some(ranking);
+        }
+    }
+
+    async fn rank(&self, task: &Task) -> TaskRanking {
+        // The index is of the newest snapshot. What the catalog does not have is passed over.
+        let newest = self.registry().snapshot();
+        let sees = |entry: &Entry| self.sees(entry);
+        self.registry().rank_for_task(&newest, task, Seen::Of(&sees)).await
+    }
+
+    /// Writes into `event`, where it is of a skill that was loaded, how well that could be foreseen.
+    pub(super) fn measure(&self, event: &mut Event) {
+        if event.kind != EventKind::SkillLoaded || event.outcome != Outcome::Ok {
+            return;
+        }
+        let Some(foreseen) = self.state().foreseen.clone() else { return };
+        event.ranked = Some(foreseen.skills().len() as u64);
+        event.rank = event.skill.as_deref().and_then(|name| foreseen.rank(name)).map(|rank| rank as u64);
+    }
+}

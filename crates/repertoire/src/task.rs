@@ -1,0 +1,116 @@
+//! Tasks: what an agent is about to do, and the skills that it needs for it.
+
+use std::sync::Arc;
+
+use repertoire_model::SkillName;
+use repertoire_model::catalog::Ranking;
+
+use crate::registry::{Registry, Snapshot};
+use crate::search::{SearchRequest, Seen};
+
+/// The most skills that a task is taken to need.
+pub const RANKED_SKILLS: usize = 100;
+
+/// What an agent is about to do, as far as its host knows.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Task {
+    /// What the user asked for, or what the host makes of it: any text. Blank where there is no task.
+    pub text: String,
+    /// Whose turn it is among the skills that the task does not need; see [`Ranking::epoch`].
+    pub epoch: u64,
+}
+
+impl Task {
+    /// Returns the task to do what `text` says.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), epoch: 0 }
+    }
+
+    /// Returns whether it says nothing.
+    pub fn is_blank(&self) -> bool {
+        self.text.trim().is_empty()
+    }
+}
+
+/// The skills that a task needs, best first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TaskRanking {
+    task: Task,
+    skills: Vec<RankedSkill>,
+}
+
+/// A skill that a task needs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RankedSkill {
+    /// The skill.
+    pub name: SkillName,
+    /// How well it fits, from 0 to about 1.
+    pub score: f32,
+    /// The words of the task that it was found by, those that tell most first; none where only the meaning is near.
+    pub words: Vec<String>,
+}
+
+impl TaskRanking {
+    /// Returns the task.
+    pub fn task(&self) -> &Task {
+        &self.task
+    }
+
+    /// Returns the skills, best first, at most [`RANKED_SKILLS`].
+    pub fn skills(&self) -> &[RankedSkill] {
+        &self.skills
+    }
+
+    /// Returns the place of the skill called `name`, from 1.
+    pub fn rank(&self, name: &str) -> Option<usize> {
+        self.skills.iter().position(|skill| skill.name.as_str() == name).map(|place| place + 1)
+    }
+
+    /// Returns what a catalog takes of it.
+    pub fn to_catalog(&self) -> Ranking {
+        let names = self.skills.iter().map(|skill| skill.name.to_string()).collect();
+        Ranking { names, epoch: self.task.epoch }
+    }
+}
+
+impl Registry {
+    /// Returns the skills of `snapshot` that `task` needs: those that a search for its text finds.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// use repertoire::search::Seen;
+    /// use repertoire::{CatalogOptions, MemoryProvider, Registry, SkillDefinition, Task};
+    /// let skills = vec![
+    ///     SkillDefinition::new("pdf-forms", "Fills PDF forms.", "# Forms\nFill every field.\n"),
+    ///     SkillDefinition::new("deploy", "Deploys services to Kubernetes.", "# Deploy\n"),
+    /// ];
+    /// let registry = Registry::builder().provider(Arc::new(MemoryProvider::new("builtin", skills))).open_blocking()?;
+    /// let snapshot = registry.snapshot();
+    /// let task = Task::new("fill in this form");
+    /// let ranking = registry.rank_for_task_blocking(&snapshot, &task, Seen::Offered);
+    /// assert_eq!(ranking.rank("pdf-forms"), Some(1));
+    /// let options = CatalogOptions { ranking: Some(ranking.to_catalog()), ..CatalogOptions::default() };
+    /// assert!(snapshot.catalog(&options).unwrap().text.contains("pdf-forms"));
+    /// # Ok::<(), repertoire::Error>(())
+    /// ```
+    pub async fn rank_for_task(&self, snapshot: &Arc<Snapshot>, task: &Task, seen: Seen<'_>) -> TaskRanking {
+        let request = SearchRequest::new(&*task.text, RANKED_SKILLS);
+        let found = self.search(snapshot, &request, seen).await;
+        let skills = found.into_iter().filter_map(|found| {
+            let entry = snapshot.entries().get(found.entry)?;
+            let words = found.why.into_iter().map(|matched| matched.word).collect();
+            Some(RankedSkill { name: entry.name().clone(), score: found.score, words })
+        });
+        TaskRanking { task: task.clone(), skills: skills.collect() }
+    }
+
+    /// Ranks as [`Registry::rank_for_task`] does, and waits for it.
+    pub fn rank_for_task_blocking(
+        &self,
+        snapshot: &Arc<Snapshot>,
+        task: &Task,
+        seen: Seen<'_>,
+    ) -> TaskRanking {
+        pollster::block_on(self.rank_for_task(snapshot, task, seen))
+    }
+}
