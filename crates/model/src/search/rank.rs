@@ -1,8 +1,8 @@
 //! Finds the skills that a query is about, best first.
 //!
-//! In three steps. The words pick candidates, rare ones first: once no other skill can come among the best, the lists of
-//! frequent words are only looked into. The meaning picks more. What is left is weighed in full: words, words side by side, the
-//! share of the name that was said, and the meaning.
+//! In three steps. The words pick candidates, those that tell most first; the lists of the most frequent ones are only looked into.
+//! The meaning picks more. What is picked is weighed in full: words, words side by side, the share of the name that was said, and the
+//! meaning.
 
 use super::index::{Index, Slot};
 use super::posting::{Field, Posting};
@@ -15,9 +15,11 @@ use super::slots::SlotSet;
 const CANDIDATES: usize = 200;
 /// How many skills the meaning picks at least.
 const NEAREST: usize = 64;
-/// How many times as much as all words that are left can add the last candidate must have for them to be left out: the less they
-/// can add, the fewer skills they could bring up.
-const MARGIN: f32 = 4.0;
+/// The share of all weight that the most frequent words may have together and yet pick no candidates: their lists are the longest by far,
+/// and whom they alone bring up is seldom what is meant.
+const LEFT_OUT: f32 = 0.4;
+/// How many times as many candidates are looked into where words were left out.
+const RESERVE: usize = 2;
 /// How often the bound of the best scores is brought nearer.
 const MAX_HALVINGS: usize = 16;
 /// The most words that are looked up: the rarest ones.
@@ -55,10 +57,10 @@ impl Index {
         let unseen = |slot| if seen.contains(slot) { 0.0 } else { f32::NEG_INFINITY };
         let mut scores: Vec<f32> = (0..self.slots() as Slot).map(unseen).collect();
         self.dropped.iter().for_each(|slot| scores[*slot as usize] = f32::NEG_INFINITY);
-        let (done, least) = self.accumulate(&terms, wanted, &mut scores);
+        let done = self.accumulate(&terms, &mut scores);
         let nearest = self.nearest(query, &scores);
-        let open: f32 = terms[done..].iter().map(|term| term.weight).sum();
-        let mut candidates: Vec<Slot> = at_least(&scores, least - open);
+        let picked = if done < terms.len() { wanted * RESERVE } else { wanted };
+        let mut candidates: Vec<Slot> = at_least(&scores, reached_by(picked, &scores));
         candidates.extend(&nearest);
         candidates.sort_unstable();
         candidates.dedup();
@@ -135,24 +137,18 @@ impl Index {
         self.dropped.iter().filter(|slot| cursor.seek(**slot).is_some()).count()
     }
 
-    /// Adds up what the first of `terms` are worth to each skill, until the rest cannot bring another skill among the `wanted`
-    /// best. Returns how many were added up, and a score that at least `wanted` skills have then, if so many have any.
-    fn accumulate(&self, terms: &[Weighed<'_>], wanted: usize, scores: &mut [f32]) -> (usize, f32) {
+    /// Adds up what the first of `terms` are worth to each skill, and returns how many those are: all, or those before the most frequent
+    /// ones where these have long lists and little weight.
+    fn accumulate(&self, terms: &[Weighed<'_>], scores: &mut [f32]) -> usize {
         let (table, brevities, saturation) = (self.table(), self.brevities(), self.weights.saturation);
         let mut postings: usize = terms.iter().filter_map(|term| term.list).map(|list| list.count).sum();
         let mut open: f32 = terms.iter().map(|term| term.weight).sum();
-        // What the least of the best can have by now: what it had, and all that was added since.
-        let mut least = 0.0;
+        let least = open * LEFT_OUT;
         for (index, term) in terms.iter().enumerate() {
-            // Finding out is worth it only where it can be so, and where much is saved.
-            if least > open * MARGIN && postings > scores.len() / 4 {
-                least = reached_by(wanted, scores);
-                if least > open * MARGIN {
-                    return (index, least);
-                }
+            if open < least && postings > scores.len() / 4 {
+                return index;
             }
             open -= term.weight;
-            least += term.weight;
             postings -= term.list.map_or(0, |list| list.count);
             let mut add = |slot: Slot, posting: Posting| {
                 if let (Some(score), Some(brevity)) =
@@ -171,7 +167,7 @@ impl Index {
                 }
             }
         }
-        (terms.len(), reached_by(wanted, scores))
+        terms.len()
     }
 
     /// Adds up what `term` is worth to each of `slots`, which are sorted.
