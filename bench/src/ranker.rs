@@ -82,6 +82,7 @@ fn plain_weights() -> Weights {
         saturation: 1.2,
         rarity: 1.0,
         common: 1.0,
+        telling: 0.0,
         pair: 0.0,
         name_share: 0.0,
         excluded: 0.0,
@@ -116,7 +117,8 @@ impl Ranker for Product {
 
     fn rank(&mut self, query: &str) -> Vec<usize> {
         let meaning = self.meanings.and_then(|meanings| meanings.of_query(query));
-        let query = Query::new(query).meaning(meaning);
+        let telling = |word: &str| self.meanings.map_or(1.0, |meanings| meanings.telling(word));
+        let query = Query::new(query).meaning(meaning).telling(telling);
         self.index.search(&query, &self.seen, WANTED).into_iter().map(|hit| hit.slot as usize).collect()
     }
 }

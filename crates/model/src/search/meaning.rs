@@ -16,6 +16,8 @@ const MAX_BODY_PIECES: usize = 512;
 /// The most bytes of a text that are read for its pieces.
 const MAX_BYTES: usize = 16 * 1024;
 
+/// How long the direction of a word is that tells as much as most.
+const USUAL_LENGTH: f32 = 2.7;
 /// What neighbouring pieces are told apart by.
 const ODD: u32 = 0x9E37_79B1;
 
@@ -58,6 +60,17 @@ impl<'a> Meanings<'a> {
         Vector::of(&self.sum(&[text], MAX_QUERY_PIECES))
     }
 
+    /// Returns how much `word`, in lower case, tells of what is asked for, of what another word does: `please` little, `kubernetes` much.
+    ///
+    /// The longer the direction of a word, the more it turns the sum.
+    pub fn telling(&self, word: &str) -> f32 {
+        let Some(number) = self.pieces.whole(word) else { return 1.0 };
+        let mut row = vec![0.0f32; self.dimensions];
+        self.add(number as usize, 1.0, &mut row);
+        let length = row.iter().map(|value| value * value).sum::<f32>().sqrt();
+        length / USUAL_LENGTH
+    }
+
     /// Returns what `skill` is about: what it says of itself and what it tells to do, in equal parts.
     pub fn of_skill(&self, skill: &SkillText<'_>) -> Option<Vector> {
         let mut head = vec![skill.name, skill.description];
@@ -72,7 +85,7 @@ impl<'a> Meanings<'a> {
     fn sum(&self, texts: &[&str], limit: usize) -> Vec<f32> {
         let mut numbers: Vec<u32> = Vec::new();
         for text in texts {
-            let text = &text[..text.floor_char_boundary(MAX_BYTES)];
+            let text = crate::text::start(text, MAX_BYTES);
             self.pieces.each(text, &mut |number| {
                 numbers.push(number);
                 numbers.len() < limit

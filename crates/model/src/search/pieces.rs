@@ -26,6 +26,11 @@ impl<'a> Pieces<'a> {
         self.0.len()
     }
 
+    /// Returns the number of the piece that is the whole of `word`.
+    pub(super) fn whole(&self, word: &str) -> Option<u32> {
+        self.0.get(word).copied()
+    }
+
     /// Calls `take` with the number of each piece of `text`, in order, until it returns false.
     pub(super) fn each(&self, text: &str, take: &mut impl FnMut(u32) -> bool) {
         let mut cutter = Cutter { pieces: self, folded: String::new(), key: String::new(), take };

@@ -19,19 +19,21 @@ pub struct Query {
 }
 
 /// A word that is looked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Asked {
     /// The first of the words that were typed for it.
     pub(super) word: String,
     pub(super) term: Term,
     /// Whether it says little.
     pub(super) is_common: bool,
+    /// How much it tells, of what another word does.
+    pub(super) telling: f32,
 }
 
 impl Query {
     /// Returns the query `text`. Any text is one: there is no syntax.
     pub fn new(text: &str) -> Self {
-        let text = &text[..text.floor_char_boundary(MAX_QUERY_BYTES)];
+        let text = crate::text::start(text, MAX_QUERY_BYTES);
         let mut query = Self::default();
         let mut before = None;
         Cutter::default().each(text, Side::Asked, |word| {
@@ -53,6 +55,12 @@ impl Query {
         Self { vector, ..self }
     }
 
+    /// Returns the same query, whose words tell as much as `telling` says of each, of what another word does.
+    pub fn telling(mut self, telling: impl Fn(&str) -> f32) -> Self {
+        self.words.iter_mut().for_each(|asked| asked.telling = telling(&asked.word));
+        self
+    }
+
     /// Returns whether there is nothing to look for.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty() && self.vector.is_none()
@@ -66,7 +74,7 @@ impl Query {
         }
         let place = self.words.len();
         (place < MAX_WORDS).then(|| {
-            self.words.push(Asked { word: word.to_owned(), term, is_common });
+            self.words.push(Asked { word: word.to_owned(), term, is_common, telling: 1.0 });
             place
         })
     }

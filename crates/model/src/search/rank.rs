@@ -115,7 +115,9 @@ impl Index {
             let holders = holders as f32;
             let rarity = ((count - holders + 0.5) / (holders + 0.5)).ln_1p();
             let common = if asked.is_common { self.weights.common } else { 1.0 };
-            let weight = rarity.powf(self.weights.rarity) * common;
+            let telling = asked.telling.powf(self.weights.telling);
+            let weight = rarity.powf(self.weights.rarity) * common * telling;
+            let rarity = rarity * telling;
             let rarity = if asked.is_common { rarity * COMMON_SHARE } else { rarity };
             terms.push(Weighed { place, term: asked.term, list, rarity, weight });
         }
@@ -197,16 +199,8 @@ impl Index {
         let Some(vector) = query.vector.as_ref().filter(|_| self.weights.meaning > 0.0) else {
             return Vec::new();
         };
-        let mut nearest: Vec<(f32, Slot)> = Vec::with_capacity(self.slots());
-        self.columns.vectors.each_cosine(vector, |slot, cosine| {
-            if cosine > 0.0 && scores[slot as usize].is_finite() {
-                nearest.push((cosine, slot));
-            }
-        });
-        if nearest.len() > NEAREST {
-            nearest.select_nth_unstable_by(NEAREST - 1, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            nearest.truncate(NEAREST);
-        }
+        let is_seen = |slot: Slot| scores[slot as usize].is_finite();
+        let nearest = self.columns.vectors.nearest(vector, NEAREST, is_seen);
         nearest.into_iter().map(|(_, slot)| slot).collect()
     }
 

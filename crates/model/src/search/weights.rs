@@ -27,6 +27,8 @@ pub struct Weights {
     pub rarity: f32,
     /// What a word that holds sentences together counts, of what another would.
     pub common: f32,
+    /// How much more words that tell much count than words that tell little: 0 for not at all.
+    pub telling: f32,
     /// Two words that stand side by side, as they do in the query.
     pub pair: f32,
     /// How much of the name the query says.
@@ -41,20 +43,21 @@ impl Default for Weights {
     fn default() -> Self {
         Self {
             name: 14.0,
-            description: 3.0,
-            keywords: 1.5,
+            description: 3.5,
+            keywords: 1.0,
             headings: 1.8,
             prose: 0.9,
             code: 0.7,
             files: 0.5,
-            length: 0.28,
-            saturation: 4.7,
-            rarity: 0.67,
-            common: 0.4,
+            length: 0.3,
+            saturation: 5.5,
+            rarity: 0.5,
+            common: 0.43,
+            telling: 0.45,
             pair: 0.2,
-            name_share: 0.3,
-            excluded: 0.3,
-            meaning: 1.0,
+            name_share: 0.28,
+            excluded: 0.2,
+            meaning: 1.15,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use repertoire_model::search::Query;
 
+use super::builtin::builtin;
 use super::request::{Found, SearchRequest, Seen};
 use crate::registry::{Registry, Snapshot};
 
@@ -41,7 +42,8 @@ impl Registry {
             Some(embedder) => embedder.query(&request.query).await.ok().flatten(),
             None => None,
         };
-        let query = Query::new(&request.query).meaning(meaning);
+        let telling = |word: &str| builtin().map_or(1.0, |meanings| meanings.telling(word));
+        let query = Query::new(&request.query).meaning(meaning).telling(telling);
         if query.is_empty() {
             return Vec::new();
         }
