@@ -22,6 +22,9 @@ const CAUTION_PERCENT: usize = 8;
 /// How often a catalog is written with less room because it came out too large; characters say little about tokens.
 const MAX_TRIES: usize = 4;
 
+/// The part of the room that a catalog which came out too large has less the next time, at least: less than an entry changes nothing.
+const STEPS: usize = 16;
+
 /// How many skills are worked out at a time.
 pub(crate) const AT_A_TIME: usize = 16;
 
@@ -185,7 +188,7 @@ impl Audience {
             if catalog.report.over_budget {
                 break;
             }
-            rough = (rough * budget / price).min(rough - 1);
+            rough = (rough * budget / price).min(rough - rough.div_ceil(STEPS));
         }
         write(OverBudget::SearchOnly, budget).map(|catalog| catalog.text).unwrap_or_default()
     }

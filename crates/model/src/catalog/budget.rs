@@ -7,7 +7,10 @@ use super::ranking::FAIR_PERCENT;
 use super::render::Page;
 use super::report::{Reason, Tier};
 use super::rotation::{self, Turn};
-use super::tokens::{Tokenizer, approximate};
+
+/// About how many bytes a token has, and how many tokens the markup of an entry: enough to tell turns by.
+const TOKEN_BYTES: usize = 4;
+const MARKUP_TOKENS: usize = 8;
 
 /// A text that is as near to the budget as the rule brings it.
 pub(super) struct Fit {
@@ -145,20 +148,13 @@ impl<'a> Purse<'a> {
 
     /// Buys the descriptions of those whose turn it is.
     ///
-    /// Turns are told by prices that are quickly found, so that ten thousand skills need not be counted for the few of one turn;
-    /// these few may cost more than the share, but never more than half of what is left.
+    /// Turns are told by lengths, so that ten thousand skills need not be counted for the few of one turn; these few may cost
+    /// more than the share, but never more than half of what is left.
     fn spend_by_turns(&mut self, epoch: u64) -> Turn {
-        let mut entry = String::new();
-        let last = self.page.items.len().saturating_sub(1);
         let waiting = (0..self.tiers.len()).filter(|index| self.tiers[*index] != Tier::Full);
         let skills = waiting.map(|index| {
-            entry.clear();
-            self.page.entry(&mut entry, index, Tier::Full, last);
-            let price = match self.page.options.tokenizer {
-                Tokenizer::Chars4 => Tokenizer::Chars4.count(&entry),
-                Tokenizer::O200kBase | Tokenizer::Cl100kBase => approximate(&entry),
-            };
-            (index, &*self.page.items[index].name, price.saturating_sub(self.paid[index]))
+            let item = &self.page.items[index];
+            (index, &*item.name, MARKUP_TOKENS + (item.name.len() + item.description.len()) / TOKEN_BYTES)
         });
         let turn = rotation::turn(skills, self.left * FAIR_PERCENT / 100, epoch);
         let kept = self.left - self.left / 2;

@@ -32,6 +32,13 @@ impl Catalog {
 pub fn render(entries: &[CatalogEntry<'_>], options: &CatalogOptions) -> Result<Catalog, CatalogError> {
     let items = if entries.is_empty() { Vec::new() } else { prepare(entries, options)? };
     let page = Page::new(&items, options);
+    // No skill is shorter than a token, so many of them need not be written to know that they do not fit.
+    if options.over_budget == OverBudget::Tiers
+        && let Some(budget) = options.budget_tokens
+        && items.len() > budget
+    {
+        return Ok(tiered(&page, budget));
+    }
     let full = if items.is_empty() { String::new() } else { page.full() };
     let every = |tier| vec![tier; items.len()];
     let Some(budget) = options.budget_tokens else {
@@ -41,15 +48,7 @@ pub fn render(entries: &[CatalogEntry<'_>], options: &CatalogOptions) -> Result<
         return Ok(catalog(&items, options, full, Some(tokens), &every(Tier::Full)));
     }
     Ok(match options.over_budget {
-        OverBudget::Tiers => {
-            let Fit { text, tokens, tiers, reasons, turns } = budget::fit(&page, budget);
-            let mut catalog = catalog(&items, options, text, Some(tokens), &tiers);
-            for (skill, reason) in catalog.report.tiers.iter_mut().zip(reasons) {
-                skill.reason = reason;
-            }
-            catalog.report.turns = turns;
-            catalog
-        }
+        OverBudget::Tiers => tiered(&page, budget),
         OverBudget::SearchOnly => {
             let text = page.search_only();
             let tokens = options.tokenizer.count(&text);
@@ -60,6 +59,16 @@ pub fn render(entries: &[CatalogEntry<'_>], options: &CatalogOptions) -> Result<
             catalog(&items, options, full, Some(tokens), &every(Tier::Full))
         }
     })
+}
+
+fn tiered(page: &Page<'_>, budget: usize) -> Catalog {
+    let Fit { text, tokens, tiers, reasons, turns } = budget::fit(page, budget);
+    let mut catalog = catalog(page.items, page.options, text, Some(tokens), &tiers);
+    for (skill, reason) in catalog.report.tiers.iter_mut().zip(reasons) {
+        skill.reason = reason;
+    }
+    catalog.report.turns = turns;
+    catalog
 }
 
 fn catalog(
