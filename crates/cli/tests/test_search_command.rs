@@ -30,7 +30,15 @@ fn names(answer: &Value) -> Vec<&str> {
 fn what_is_found_is_shown_with_why_and_where() {
     let sandbox = library();
     let run = sandbox.run(&["search", "fill", "in", "a", "form", "-n", "1"]);
-    assert_run!(run, @"");
+    assert_run!(run, @r"
+    exit 0
+    --- stdout
+    0.556  pdf-forms  Fills PDF forms. Use when a form is to be filled in.
+           path     .agents/skills/pdf-forms
+           why      name: form; description: fill
+           section  Fill forms, lines 10-11 of SKILL.md, ~12 tokens
+    --- stderr
+    ");
     let answer = sandbox.json(&["search", "fill in a form", "-n", "1", "--json"]);
     assert_eq!(answer["query"], "fill in a form");
     assert_eq!(names(&answer), ["pdf-forms"]);
@@ -88,15 +96,12 @@ fn no_query_is_an_error() {
     let run = sandbox.run(&["search", "🙂"]);
     assert_eq!((run.code, run.stdout.as_str()), (0, ""));
     assert!(run.stderr.starts_with("no skill was found\n"), "{}", run.stderr);
-    for query in [
-        "kubernetes",
-        "\"kubernetes\" OR NEAR(*",
-        "kubernetes*",
-        "'; DROP TABLE skills; -- kubernetes",
-        "-kubernetes",
-    ] {
+    for query in
+        ["kubernetes", "\"kubernetes\" OR NEAR(*", "kubernetes*", "'; DROP TABLE skills; -- kubernetes"]
+    {
         assert_eq!(names(&sandbox.json(&["search", query, "--json"]))[0], "deploy", "{query}");
     }
+    assert_eq!(names(&sandbox.json(&["search", "--json", "--", "-kubernetes"]))[0], "deploy");
     assert_eq!(names(&sandbox.json(&["search", "翻译", "--json"]))[0], "fanyi");
     let run = sandbox.run(&["search", "take", "notes"]);
     assert!(run.stdout.contains("notes") && !run.stdout.contains('\u{1b}'), "{}", run.stdout);

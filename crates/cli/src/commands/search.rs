@@ -28,7 +28,7 @@ const MAX_RESULTS: i64 = 100;
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
     /// The task in any words, which need no quotes; - reads it from standard input
-    #[arg(value_name = "QUERY", required = true, num_args = 1.., allow_hyphen_values = true)]
+    #[arg(value_name = "QUERY", required = true, num_args = 1..)]
     query: Vec<String>,
     /// How many skills at most, 1 to 100
     #[arg(short = 'n', long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=MAX_RESULTS))]
@@ -145,8 +145,8 @@ fn search<'l>(
 ) -> Vec<(&'l Entry, SearchResult)> {
     let Library { registry, snapshot, .. } = library;
     {
-        let _progress = Progress::start(&context.env, "indexing skills");
-        registry.prepare_search(snapshot, &|_, _| ());
+        let progress = Progress::start(&context.env, "indexing skills");
+        registry.prepare_search(snapshot, &|done, of| progress.advance(done, of));
     }
     let sees = |entry: &Entry| agent.is_none_or(|agent| agent.sees(entry));
     let seen = if agent.is_some() { Seen::Of(&sees) } else { Seen::Offered };

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Section;
-use crate::search::Field;
+use crate::search::{Field, Query};
 use crate::{SkillName, text};
 
 /// The most characters of a description beside a result.
@@ -53,11 +53,14 @@ impl SearchResult {
         text::shorten(&text::visible_line(&self.description), MAX_SUMMARY_CHARS)
     }
 
-    /// Returns why the skill was found as one bounded line, as in `name: pdf; description: fill, form`: each word where it counts most.
+    /// Returns why the skill was found as one bounded line, as in `name: pdf; description: fill, form`: each word where it counts
+    /// most. Words that say little are left out where there are others.
     pub fn reasons(&self) -> String {
+        let is_telling = |reason: &&Reason| !Query::is_common(&reason.word);
+        let is_vague = !self.why.iter().any(|reason| is_telling(&reason));
         let mut parts: Vec<String> = Vec::new();
         for field in Field::ALL {
-            let reasons = self.why.iter().take(MAX_REASONS);
+            let reasons = self.why.iter().filter(|reason| is_vague || is_telling(reason)).take(MAX_REASONS);
             let words: Vec<String> = reasons
                 .filter(|reason| reason.fields.first() == Some(&field))
                 .map(|reason| text::shorten(&text::visible_line(&reason.word), MAX_WORD_CHARS))

@@ -46,7 +46,7 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Ans
     })
 }
 
-/// Lists the skills that hold `query`, by name, and behind them those that are about it, best first.
+/// Lists the skills that hold `query`, by name, and behind them those that are about it, best first, unless it is one word that some hold.
 async fn list(session: &Session, query: Option<&str>) -> Answer {
     let folded = query.map(str::to_lowercase);
     let snapshot = session.registry().snapshot();
@@ -54,7 +54,9 @@ async fn list(session: &Session, query: Option<&str>) -> Answer {
     let mut entries: Vec<&Entry> = session.offered(&snapshot).filter(holds).collect();
     let more = entries.len().saturating_sub(MAX_LISTED);
     entries.truncate(MAX_LISTED);
-    if let Some(query) = query.filter(|_| entries.len() < MAX_LISTED) {
+    // One word that stands somewhere is a filter; more say what is wanted.
+    let is_filter = |query: &str| !entries.is_empty() && query.split_whitespace().nth(1).is_none();
+    if let Some(query) = query.filter(|query| entries.len() < MAX_LISTED && !is_filter(query)) {
         entries.extend(about(session, &snapshot, query, &entries).await);
     }
     let active = session.active();

@@ -142,7 +142,8 @@ fn a_list_holds_what_has_the_query_and_then_what_is_about_it() {
         let skills = data["skills"].as_array().unwrap().iter();
         skills.map(|skill| skill["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(listed("PDF")[..2], ["pdf-forms", "pdf-merge"], "by name");
+    assert_eq!(listed("PDF"), ["pdf-forms", "pdf-merge"], "a filter, by name");
+    assert_eq!(listed("pdf files"), ["pdf-merge", "pdf-forms"], "one holds it, the other is about it");
     assert_eq!(listed("rolling out clusters"), ["deploy"], "only the instructions say so");
     assert_eq!(listed("merges"), ["pdf-merge"]);
     assert!(listed("xyzzy").is_empty());
