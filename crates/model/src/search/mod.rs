@@ -11,6 +11,7 @@ mod weights;
 mod posting;
 mod record;
 mod segment;
+mod sketch;
 mod vector;
 mod pieces;
 mod meaning;
@@ -20,13 +21,19 @@ mod index;
 mod codec;
 mod query;
 mod rank;
+mod section;
+mod confusable;
+#[cfg(test)]
+mod tests;
 
+pub use confusable::{Confusable, Confusion, confusable};
 pub use index::{Index, Key, Slot};
 pub use meaning::Meanings;
 pub use posting::Field;
 pub use query::Query;
 pub use rank::Hit;
 pub use record::{Record, SkillText};
+pub use section::best_section;
 pub use slots::SlotSet;
 pub use vector::Vector;
 pub use weights::Weights;
