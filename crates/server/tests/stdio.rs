@@ -306,7 +306,7 @@ async fn what_one_client_loads_no_other_is_told_of() {
 
 #[tokio::test]
 async fn any_query_is_answered() {
-    let world = World::new(&["alpha", "beta"]);
+    let world = World::new();
     let server = world.server();
     let mut client = Client::start(&server, None);
     client.initialize("2025-11-25").await;

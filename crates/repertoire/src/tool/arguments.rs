@@ -74,7 +74,7 @@ impl<'a> Arguments<'a> {
     pub(super) fn query(&self, parameter: &Parameter<'_>) -> Result<Option<&'a str>, FaultKind> {
         match self.find(parameter) {
             None => Ok(None),
-            Some((_, Value::String(text))) => Ok(Some(&text[..text.floor_char_boundary(MAX_QUERY_BYTES)])),
+            Some((_, Value::String(query))) => Ok(Some(text::start(query, MAX_QUERY_BYTES))),
             Some((name, _)) => Err(bad(name, "a string")),
         }
     }
