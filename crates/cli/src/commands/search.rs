@@ -23,8 +23,8 @@ const MAX_RESULTS: i64 = 100;
 
 /// Finds the skills that a task needs
 ///
-/// Ranks the skills that agents are offered by what the words say, by words and by meaning, and tells why each was found and which
-/// section of its instructions to read. Any text will do; there is no syntax. docs/guides/searching.md tells more.
+/// Ranks the skills that agents are offered by the words and the meaning of the query, and tells why each was found and which section of
+/// its instructions to read. Any text will do; there is no syntax. docs/guides/searching.md tells more.
 #[derive(Debug, Args)]
 pub(crate) struct SearchArgs {
     /// The task in any words, which need no quotes; - reads it from standard input
