@@ -12,7 +12,7 @@ use repertoire_model::Profile;
 
 use crate::commands::{
     call, catalog, check, completions, connect, doctor, explain, files, init, link, list, migrate, new,
-    prompt, serve, session, show, watch,
+    prompt, search, serve, session, show, watch,
 };
 use crate::env::{self, Env};
 use crate::{exit::Exit, wire};
@@ -87,6 +87,7 @@ impl ColorChoice {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     List(list::ListArgs),
+    Search(search::SearchArgs),
     Show(show::ShowArgs),
     Files(files::FilesArgs),
     Check(check::CheckArgs),

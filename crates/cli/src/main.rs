@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use crate::cli::{Cli, Command};
 use crate::commands::{
     call, catalog, check, check_compat, completions, connect, doctor, explain, files, init, link, list,
-    migrate, new, prompt, serve, session, show, watch,
+    migrate, new, prompt, search, serve, session, show, watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -57,6 +57,7 @@ fn run(ui: &mut Ui, env: Env, globals: cli::Globals, command: &Command) -> Resul
     let load = |ui: &Ui, env, globals| Context::load(ui, env, globals);
     match command {
         Command::List(args) => list::run(ui, &load(ui, env, globals)?, args),
+        Command::Search(args) => search::run(ui, &load(ui, env, globals)?, args),
         Command::Show(args) => show::run(ui, &load(ui, env, globals)?, args),
         Command::Files(args) => files::run(ui, &load(ui, env, globals)?, args),
         Command::Check(args) => check::run(ui, &load(ui, env, globals)?, args),

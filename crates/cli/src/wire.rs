@@ -7,15 +7,16 @@ use repertoire::discovery::{self, DiscoveryInput, Presence, Tier};
 use repertoire::event::{JsonlOptions, JsonlSink, Sinks};
 use repertoire::provider::Problem;
 use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope};
+use repertoire::search::SearchOptions;
 use repertoire::{
     Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Session, SessionOptions, Snapshot, Watcher,
 };
 use repertoire_model::answer::Render;
-use repertoire_model::{CatalogOptions, Policy, Severity};
+use repertoire_model::{Policy, Severity};
 
 use crate::cli::Globals;
 use crate::commands::catalog;
-use crate::config::{self, LinkTargets, Settings, Trust};
+use crate::config::{self, Embeddings, LinkTargets, Settings, Trust};
 use crate::env::{self, Env};
 use crate::error::CliError;
 use crate::regular_file;
@@ -181,7 +182,8 @@ impl Context {
         let links = self.link_scope(&places, &policy);
         let providers = self.providers(places.iter().filter(is_there), &links, &policy);
         let _progress = Progress::start(&self.env, "reading skills");
-        let registry = pollster::block_on(Registry::open_for_inspection(providers, policy));
+        let search = self.search_options(&places, &policy);
+        let registry = pollster::block_on(Registry::open_for_search(providers, policy, search));
         let snapshot = registry.snapshot();
         problems.extend(snapshot.problems().iter().cloned());
         Library { registry, snapshot, places, problems }
@@ -194,7 +196,8 @@ impl Context {
         let links = self.link_scope(&places, &policy);
         let providers = self.providers(places.iter(), &links, &policy);
         let _progress = Progress::start(&self.env, "reading skills");
-        pollster::block_on(Registry::open_for_inspection(providers, policy))
+        let search = self.search_options(&places, &policy);
+        pollster::block_on(Registry::open_for_search(providers, policy, search))
     }
 
     /// Follows `registry` as configured, for as long as the watcher is kept.
@@ -236,12 +239,25 @@ impl Context {
         .collect()
     }
 
+    /// Returns how the skills of `places` are found: as configured, with an index that is kept beside the cache.
+    pub(crate) fn search_options(&self, places: &[Place], policy: &Policy) -> SearchOptions {
+        let usual = SearchOptions::default();
+        let sources = places.iter().map(|place| (place.label.as_str(), place.path.as_path()));
+        let file =
+            self.cache_directory().map(|directory| SearchOptions::file_in(&directory, policy, sources));
+        let embedder = match self.settings.search_embeddings {
+            Embeddings::Builtin => usual.embedder,
+            Embeddings::Off => None,
+        };
+        SearchOptions { embedder, file, ..usual }
+    }
+
     /// Returns what sessions are given; answers are written as `render` says where it says anything.
     pub(crate) fn session_options(&self, render: Option<&str>) -> SessionOptions {
         let settings = &self.settings;
         SessionOptions {
             render: render.and_then(Render::parse).unwrap_or(settings.session.render),
-            catalog: CatalogOptions { search_tool: None, ..catalog::configured(self) },
+            catalog: catalog::configured(self),
             show_loaded: settings.catalog_show_loaded,
             include_frontmatter: settings.include_frontmatter,
             ..settings.session.clone()
@@ -266,6 +282,7 @@ impl Context {
         let providers = self.providers(places.iter(), &links, &policy);
         let mut builder = Registry::builder()
             .providers(providers)
+            .search_options(self.search_options(&places, &policy))
             .policy(policy)
             .session_options(options)
             .inherit(self.settings.subagent_inherit)

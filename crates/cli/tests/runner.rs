@@ -25,6 +25,7 @@ mod test_list_command;
 mod test_migrate_command;
 mod test_new_command;
 mod test_prompt_command;
+mod test_search_command;
 mod test_serve_command;
 mod test_show_command;
 mod test_watch_command;

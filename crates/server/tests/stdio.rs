@@ -26,7 +26,10 @@ async fn a_client_that_shakes_hands() {
             .iter()
             .map(|tool| tool["name"].as_str().unwrap())
             .collect();
-        assert_eq!(names, ["list_skill_files", "list_skills", "load_skill", "read_skill_file"]);
+        assert_eq!(
+            names,
+            ["list_skill_files", "list_skills", "load_skill", "read_skill_file", "search_skills"]
+        );
         assert_eq!(
             tools["result"].as_object().unwrap().keys().collect::<Vec<_>>(),
             ["tools"],
@@ -260,10 +263,10 @@ async fn instructions_keep_to_their_budget() {
     assert!((10..60).contains(&listed), "{few}");
     let unlisted = 300 - listed;
     assert!(few.contains(&format!("To save space, {unlisted} of 300 skills are not listed")), "{few}");
-    assert!(few.contains("list_skills"), "{few}");
+    assert!(few.contains("search_skills"), "{few}");
     assert_eq!(few, instructions(600).await, "the same bytes");
     let least = instructions(150).await;
-    assert!(least.contains("300") && !least.contains("<name>") && least.contains("list_skills"), "{least}");
+    assert!(least.contains("300") && !least.contains("<name>") && least.contains("search_skills"), "{least}");
     assert_eq!(none, "");
     assert_eq!(full, instructions(100_000).await, "the same bytes");
 }
@@ -303,4 +306,25 @@ async fn what_one_client_loads_no_other_is_told_of() {
         assert!(loaded.contains("Do alpha."), "{loaded}");
     }
     assert_eq!(other.request("tools/call", list).await["result"], before);
+}
+
+#[tokio::test]
+async fn any_query_is_answered() {
+    let world = World::new();
+    let server = world.server();
+    let mut client = Client::start(&server, None);
+    client.initialize("2025-11-25").await;
+    let long: String = (0..10_000).map(|number| format!("word{number} ")).collect();
+    for query in ["", "alpha", &long, "🙂", "翻译文档", "\"a\" OR NEAR(b*) -c", "'; DROP TABLE skills; --"]
+    {
+        for tool in ["search_skills", "list_skills"] {
+            let call = json!({"name": tool, "arguments": {"query": query}});
+            let result = client.request("tools/call", call).await["result"].clone();
+            assert_ne!(result["isError"], true, "{tool} {result}");
+            assert_eq!(result["content"][0]["type"], "text", "{tool} {result}");
+        }
+    }
+    let call = json!({"name": "search_skills", "arguments": {"query": "alpha things", "limit": 1}});
+    let text = client.request("tools/call", call).await["result"]["content"][0]["text"].to_string();
+    assert!(text.contains("**alpha**") && !text.contains("**beta**"), "{text}");
 }

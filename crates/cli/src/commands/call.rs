@@ -17,8 +17,8 @@ const MAX_ARGUMENT_BYTES: u64 = 1024 * 1024;
 
 /// Calls one tool as a model would, and prints what the model would read
 ///
-/// The tools are load_skill, unload_skill, read_skill_file, list_skill_files and list_skills, or what the configuration calls
-/// them. Nothing is remembered from call to call, so load_skill always returns the instructions; `rep session` remembers.
+/// The tools are load_skill, unload_skill, read_skill_file, list_skill_files, list_skills and search_skills, or what the
+/// configuration calls them. Nothing is remembered from call to call, so load_skill always returns the instructions; `rep session` remembers.
 #[derive(Debug, Args)]
 pub(crate) struct CallArgs {
     /// The tool
@@ -51,6 +51,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CallArgs) -> Result<Exi
     options.reload = Reload::AlwaysBody;
     let session = context.session(options, args.agent.as_deref())?;
     let reply = session.call_blocking(&args.tool, &arguments);
+    // Whoever searched may have made the index that the next one needs.
+    pollster::block_on(session.registry().save());
     if ui.is_json() {
         let data = session.data(&reply);
         ui.write_json(&json!({"is_error": reply.is_error(), "text": reply.text(), "data": data}))?;

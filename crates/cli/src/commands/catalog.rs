@@ -242,6 +242,7 @@ pub(crate) fn configured(context: &Context) -> CatalogOptions {
         tool_name: settings.session.names.load.clone(),
         name_argument: settings.session.arguments.name.clone(),
         file_tool: Some(settings.session.names.read_file.clone()),
+        search_tool: Some(settings.session.names.search.clone()),
         ..CatalogOptions::default()
     }
 }

@@ -15,6 +15,7 @@ pub(crate) mod list;
 pub(crate) mod migrate;
 pub(crate) mod new;
 pub(crate) mod prompt;
+pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod show;

@@ -82,6 +82,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Ex
             bound.serve_blocking(&stop)?;
         }
     }
+    pollster::block_on(server.registry().save());
     Ok(Exit::Success)
 }
 

@@ -42,7 +42,10 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SessionArgs) -> Result<
     let mut lines = Lines::new(std::io::stdin().lock());
     loop {
         let answer = match lines.next_line()? {
-            Line::End => return Ok(Exit::Success),
+            Line::End => {
+                pollster::block_on(conversation.registry().save());
+                return Ok(Exit::Success);
+            }
             Line::Text(line) if line.trim_ascii().is_empty() => continue,
             Line::Text(line) => conversation.answer(line),
             Line::TooLong => protocol::too_long(),

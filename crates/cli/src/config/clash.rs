@@ -43,9 +43,16 @@ pub(super) fn clash(options: &SessionOptions) -> Option<CliError> {
     Some(CliError::usage(message).hint("choose another name"))
 }
 
-fn tools(names: &ToolNames) -> [(&'static str, &str); 5] {
-    let ToolNames { load, unload, read_file, list_files, list } = names;
-    [("load", load), ("unload", unload), ("read_file", read_file), ("list_files", list_files), ("list", list)]
+fn tools(names: &ToolNames) -> [(&'static str, &str); 6] {
+    let ToolNames { load, unload, read_file, list_files, list, search } = names;
+    [
+        ("load", load),
+        ("unload", unload),
+        ("read_file", read_file),
+        ("list_files", list_files),
+        ("list", list),
+        ("search", search),
+    ]
 }
 
 fn twice(table: &str, one: &str, other: &str, name: &str) -> CliError {

@@ -13,7 +13,7 @@ use repertoire_model::{Profile, RuleId, Severity};
 use repertoire_server::ResultForm;
 
 use super::agents::ConfiguredAgent;
-use super::settings::{ConfiguredRoot, LinkTargets, Settings};
+use super::settings::{ConfiguredRoot, Embeddings, LinkTargets, Settings};
 
 /// A key of the configuration.
 pub(crate) struct Key {
@@ -101,6 +101,7 @@ const LISTING: Words<ResourceListing> = &[
 const RELOAD: Words<Reload> =
     &[("auto", Reload::Auto), ("always_body", Reload::AlwaysBody), ("short_ack", Reload::ShortAck)];
 const ERRORS: Words<ErrorStyle> = &[("names", ErrorStyle::Names), ("menu", ErrorStyle::Menu)];
+const EMBEDDINGS: Words<Embeddings> = &[("builtin", Embeddings::Builtin), ("off", Embeddings::Off)];
 const LINKS: Words<LinkTargets> = &[("anywhere", LinkTargets::Anywhere), ("roots", LinkTargets::Roots)];
 /// The words for the severity of a rule.
 pub(crate) const SEVERITIES: Words<Option<Severity>> = &[
@@ -217,6 +218,7 @@ pub(crate) const KEYS: &[Key] = &[
     key!("tools.names.read_file" Kind::Name, Word session.names.read_file, quoted, None, "What the tool that reads a file of a skill is called."),
     key!("tools.names.list_files" Kind::Name, Word session.names.list_files, quoted, None, "What the tool that lists the files of a skill is called."),
     key!("tools.names.list" Kind::Name, Word session.names.list, quoted, None, "What the tool that lists skills is called."),
+    key!("tools.names.search" Kind::Name, Word session.names.search, quoted, None, "What the tool that searches skills is called."),
     key!("tools.args.name" Kind::Name, Word session.arguments.name, quoted, None, "What the argument for the skill to load or unload is called."),
     key!("tools.args.skill" Kind::Name, Word session.arguments.skill, quoted, None, "What the argument for the skill of a file is called."),
     key!("tools.args.path" Kind::Name, Word session.arguments.path, quoted, None, "What the argument for the path of a file is called."),
@@ -229,6 +231,7 @@ pub(crate) const KEYS: &[Key] = &[
     key!("scope.enforce" Kind::Switch, Switch session.enforce_scope, switch, None, "Whether what an agent may not see is kept from its tools too, not only from its catalog."),
     key!("scope.deny_style" words of DenyStyle by as_str, session.deny_style, None, "How an agent is told that a skill is not for it: as if there were none, or that it is not permitted."),
     key!("tokens.estimator" words of Tokenizer by name, estimator, None, "What tokens are counted with."),
+    key!("search.embeddings" word EMBEDDINGS search_embeddings, None, "What says what skills and queries mean: the table inside the program, or nothing, so that skills are found by their words alone."),
     key!("scan.max_depth" Kind::Number(1, 6), Number scan.max_depth, number, None, "How many levels below a root skills are looked for."),
     key!("scan.max_directories" Kind::Number(1, LARGE), Number scan.max_directories, number, None, "The most directories of a root that are looked at."),
     key!("scan.max_entries" Kind::Number(1, LARGE), Number scan.max_entries, number, None, "The most directory entries of a root that are read."),

@@ -38,6 +38,15 @@ pub(crate) enum LinkTargets {
     Roots,
 }
 
+/// What says what skills and queries mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Embeddings {
+    /// The table inside the program.
+    Builtin,
+    /// Nothing: skills are found by their words alone.
+    Off,
+}
+
 /// The settings in force.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
@@ -89,6 +98,8 @@ pub(crate) struct Settings {
     pub role_binding: RoleBinding,
     /// Directories of role prompts, first ones first; relative ones lie below the project's root.
     pub role_directories: Vec<ConfiguredRoot>,
+    /// What says what skills and queries mean.
+    pub search_embeddings: Embeddings,
     /// What agents have from those that start them, unless these say otherwise.
     pub subagent_inherit: Inherit,
     /// Whether MCP clients are offered tools.
@@ -152,6 +163,7 @@ impl Settings {
             role_directories: ROLE_DIRECTORIES
                 .map(|path| ConfiguredRoot { given: path.into(), path: path.into() })
                 .to_vec(),
+            search_embeddings: Embeddings::Builtin,
             subagent_inherit: Inherit::default(),
             mcp_tools: true,
             mcp_extension: true,

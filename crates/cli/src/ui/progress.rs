@@ -1,6 +1,8 @@
 //! A sign of life on terminals while something takes long.
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -18,6 +20,15 @@ const WIDTH: usize = 12;
 pub(crate) struct Progress {
     end: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
+    amount: Arc<Amount>,
+}
+
+/// How much is done, where somebody knows.
+#[derive(Default)]
+struct Amount {
+    done: AtomicUsize,
+    /// 0 where nobody knows.
+    of: AtomicUsize,
 }
 
 impl Progress {
@@ -26,22 +37,30 @@ impl Progress {
         let is_dumb = env.get(env::TERM).is_some_and(|term| term == "dumb");
         // A shell that asks for completions has the terminal to itself.
         if is_dumb || env.get(env::COMPLETE).is_some() || !io::stderr().is_terminal() {
-            return Self { end: None, thread: None };
+            return Self { end: None, thread: None, amount: Arc::default() };
         }
         let (end, ended) = mpsc::channel();
+        let amount = Arc::new(Amount::default());
+        let known = Arc::clone(&amount);
         let thread = std::thread::Builder::new().spawn(move || {
             let started = Instant::now();
             let mut wait = PATIENCE;
             while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
                 // A terminal that cannot be written to shows nothing, and that is all.
-                let _ = write!(io::stderr(), "\r{}", frame(what, started.elapsed()));
+                let _ = write!(io::stderr(), "\r{}", known.frame(what, started.elapsed()));
                 wait = BEAT;
             }
             if wait == BEAT {
                 let _ = write!(io::stderr(), "\r\x1b[K");
             }
         });
-        Self { end: Some(end), thread: thread.ok() }
+        Self { end: Some(end), thread: thread.ok(), amount }
+    }
+
+    /// Notes that `done` of `of` are done.
+    pub(crate) fn advance(&self, done: usize, of: usize) {
+        self.amount.done.store(done, Ordering::Relaxed);
+        self.amount.of.store(of, Ordering::Relaxed);
     }
 }
 
@@ -51,6 +70,19 @@ impl Drop for Progress {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+impl Amount {
+    /// Returns what is shown after `elapsed`: a bar that fills, as far as it is known how much is left.
+    fn frame(&self, what: &str, elapsed: Duration) -> String {
+        let (done, of) = (self.done.load(Ordering::Relaxed), self.of.load(Ordering::Relaxed));
+        if of == 0 {
+            return frame(what, elapsed);
+        }
+        let full = WIDTH * done.min(of) / of;
+        let bar: String = (0..WIDTH).map(|cell| if cell < full { '#' } else { '.' }).collect();
+        format!("[{bar}] {what}, {done} of {of}, {:.1} s", elapsed.as_secs_f64())
     }
 }
 
@@ -72,6 +104,9 @@ mod tests {
         assert_eq!(shown(0), "[#...........] reading skills, 0.0 s");
         assert_eq!(shown(11), "[...........#] reading skills, 1.1 s");
         assert_eq!(shown(12), "[..........#.] reading skills, 1.2 s");
+        let amount = Amount { done: 512.into(), of: 1024.into() };
+        let shown_half = amount.frame("indexing skills", BEAT * 5);
+        assert_eq!(shown_half, "[######......] indexing skills, 512 of 1024, 0.5 s");
         assert_eq!(shown(22), "[#...........] reading skills, 2.2 s");
     }
 }

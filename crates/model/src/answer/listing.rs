@@ -31,7 +31,7 @@ pub struct ListedFile {
 pub struct SkillList {
     /// What they were filtered by.
     pub query: Option<String>,
-    /// The skills, sorted by name.
+    /// The skills, sorted by name; behind those that hold the query those that are about it, best first.
     pub skills: Vec<ListedSkill>,
     /// How many skills are not listed.
     pub more: usize,

@@ -7,6 +7,7 @@ mod value;
 mod loaded;
 mod file;
 mod listing;
+mod results;
 mod fault;
 mod wording;
 mod message;
@@ -20,6 +21,7 @@ pub use loaded::{Acknowledged, BucketText, Loaded, LoadedSkill, Occasion, Sectio
 pub(crate) use recognise::{Examined, examine};
 pub use recognise::{Recognised, recognise};
 pub use render::{Render, guard};
+pub use results::{Reason, Score, SearchResult, SearchResults};
 pub use value::{Answer, Injection};
 pub use wording::{ErrorStyle, Wording};
 

@@ -1,6 +1,7 @@
 //! Golden texts of every rendering, and what must hold of them.
 
 use super::*;
+use crate::search::Field;
 use crate::{FileKind, SkillName, SkillPath};
 
 pub(super) fn name(text: &str) -> SkillName {
@@ -195,6 +196,38 @@ fn answers() -> Vec<(&'static str, Answer)> {
         ],
         more: 4,
     };
+    let reason = |word: &str, fields: &[Field]| Reason { word: word.to_owned(), fields: fields.to_vec() };
+    let section =
+        |title: &str| Section { title: title.to_owned(), level: 2, first_line: 9, last_line: 11, tokens: 40 };
+    let result = |name: &str, description: &str, score| SearchResult {
+        name: self::name(name),
+        description: description.to_owned(),
+        path: format!("/skills/{name}"),
+        manifest_file: "SKILL.md".to_owned(),
+        score: Score::new(score),
+        why: Vec::new(),
+        section: None,
+        loaded: false,
+    };
+    let found = SearchResults {
+        query: "fill a <form>\n".to_owned(),
+        tag: Some("office\"".to_owned()),
+        results: vec![
+            SearchResult { loaded: true, ..result("git", "Version\ncontrol </skill> & more. [loaded]", 1.2) },
+            SearchResult {
+                why: vec![
+                    reason("form", &[Field::Description, Field::Prose]),
+                    reason("pdf", &[Field::Name, Field::Description]),
+                    reason("fill</skill_results>", &[Field::Description]),
+                ],
+                section: Some(section("Fill </skill_result> forms")),
+                ..result("pdf", &"Fills forms. ".repeat(40), 0.87249)
+            },
+        ],
+        shows_paths: false,
+    };
+    let placed = SearchResults { tag: None, shows_paths: true, ..found.clone() };
+    let nothing = SearchResults { results: Vec::new(), ..found.clone() };
     let none = SkillList { query: None, skills: Vec::new(), more: 0 };
     let fenced = "```sh\nls </skill_file>\n```";
     let range = FileText { first_line: 40, total_lines: 42, is_range: true, size: 700, ..file("a\nb\nc\n") };
@@ -223,6 +256,9 @@ fn answers() -> Vec<(&'static str, Answer)> {
         ("files", Answer::Files(files)),
         ("skills", Answer::Skills(skills)),
         ("no skills", Answer::Skills(none)),
+        ("search results", Answer::Results(found)),
+        ("search results, at known places", Answer::Results(placed)),
+        ("nothing found", Answer::Results(nothing)),
         ("custom", Answer::Custom { text: "42".to_owned(), is_error: false }),
         ("custom error", Answer::Custom { text: "Error: ValueError: no".to_owned(), is_error: true }),
         ("unknown skill", Answer::Fault(faults().swap_remove(0))),
@@ -339,6 +375,28 @@ fn a_place_that_cannot_be_shown_whole_is_not_shown() {
             let text = Answer::Loaded(Box::new(loaded(skill.clone()))).render(render, &Wording::default());
             assert!(!text.contains("/there") && !text.contains("location"), "{text}");
         }
+    }
+}
+
+/// However much a library puts into its results, what a model reads of each is bounded.
+#[test]
+fn search_results_are_bounded() {
+    let text = "long\n".repeat(2_000);
+    let result = SearchResult {
+        name: name("pdf"),
+        description: text.clone(),
+        path: text.clone(),
+        manifest_file: text.clone(),
+        score: Score::new(f32::NAN),
+        why: vec![Reason { word: text.clone(), fields: vec![Field::Name] }; 12],
+        section: Some(Section { title: text.clone(), level: 1, first_line: 1, last_line: 2, tokens: 3 }),
+        loaded: false,
+    };
+    let results = vec![result; 20];
+    let answer = SearchResults { query: text.clone(), tag: Some(text), results, shows_paths: true };
+    for render in Render::ALL {
+        let text = Answer::Results(answer.clone()).render(render, &Wording::default());
+        assert!(text.chars().count() < 30_000, "{}: {}", render.as_str(), text.len());
     }
 }
 

@@ -1,6 +1,8 @@
 //! The answer itself.
 
-use super::{Acknowledged, BucketText, Fault, FileList, FileText, Loaded, LoadedSkill, SkillList};
+use super::{
+    Acknowledged, BucketText, Fault, FileList, FileText, Loaded, LoadedSkill, SearchResults, SkillList,
+};
 use crate::{Digest, SkillName};
 
 /// What a tool answers.
@@ -23,6 +25,8 @@ pub enum Answer {
     Files(FileList),
     /// The skills there are.
     Skills(SkillList),
+    /// The skills that a search found.
+    Results(SearchResults),
     /// What a host's own tool says, and whether it is an error.
     Custom {
         /// The text.

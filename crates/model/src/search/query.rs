@@ -61,6 +61,11 @@ impl Query {
         self
     }
 
+    /// Returns whether `word` says little, as `the` does.
+    pub fn is_common(word: &str) -> bool {
+        Term::known(word).1
+    }
+
     /// Returns whether there is nothing to look for.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty() && self.vector.is_none()

@@ -48,6 +48,10 @@ pub struct Event {
     pub digest: Option<Digest>,
     /// What went wrong, in one line.
     pub error: Option<String>,
+    /// What was looked for, shortened.
+    pub query: Option<String>,
+    /// How many skills were found.
+    pub results: Option<u64>,
     /// When the call began.
     pub time: SystemTime,
     /// The place of the loaded skill among those that the last task of the session needs, from 1, where it is among them.
@@ -78,6 +82,8 @@ impl Event {
             duration: Duration::ZERO,
             digest: None,
             error: None,
+            query: None,
+            results: None,
             time,
             rank: None,
             ranked: None,
@@ -99,18 +105,21 @@ pub enum EventKind {
     FilesListed,
     /// The skills themselves were asked for.
     SkillsListed,
+    /// Skills were looked for.
+    SkillsSearched,
     /// Some other tool was called.
     ToolCalled,
 }
 
 impl EventKind {
     /// Every kind there is.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::SkillLoaded,
         Self::SkillUnloaded,
         Self::FileRead,
         Self::FilesListed,
         Self::SkillsListed,
+        Self::SkillsSearched,
         Self::ToolCalled,
     ];
 
@@ -122,6 +131,7 @@ impl EventKind {
             Self::FileRead => "file_read",
             Self::FilesListed => "files_listed",
             Self::SkillsListed => "skills_listed",
+            Self::SkillsSearched => "skills_searched",
             Self::ToolCalled => "tool_called",
         }
     }

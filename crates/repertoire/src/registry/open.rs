@@ -14,7 +14,7 @@ use crate::provider::{
     BoxFuture, Changes, FileContent, FileListing, Listed, Listing, OpenedSkill, Problem, Provider, Skill,
     differences,
 };
-use crate::search::Shelf;
+use crate::search::{SearchOptions, Shelf};
 use crate::{Error, ErrorKind};
 
 /// Merges providers by precedence under a policy, and publishes snapshots.
@@ -87,6 +87,15 @@ impl Registry {
     /// It is for tools that tell a person what is wrong and must not go blind at the first fault.
     pub async fn open_for_inspection(providers: Vec<Arc<dyn Provider>>, policy: Policy) -> Self {
         Self::equipped(providers, policy, Equipment::default()).await
+    }
+
+    /// Opens a registry like [`Registry::open_for_inspection`], whose skills are found as `search` says.
+    pub async fn open_for_search(
+        providers: Vec<Arc<dyn Provider>>,
+        policy: Policy,
+        search: SearchOptions,
+    ) -> Self {
+        Self::equipped(providers, policy, Equipment { search, ..Equipment::default() }).await
     }
 
     /// Opens a registry over `providers` that gives sessions `equipment`.

@@ -1,5 +1,6 @@
 //! Searching a registry.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use repertoire_model::search::Query;
@@ -52,7 +53,11 @@ impl Registry {
                 return found;
             }
             let (registry, snapshot) = (self.clone(), Arc::clone(snapshot));
-            blocking::unblock(move || registry.prepare_search(&snapshot, &|_, _| ())).await;
+            let prepare = move || {
+                registry.prepare_search(&snapshot, &|_, _| ());
+                registry.shelf().save_if_far_behind();
+            };
+            blocking::unblock(prepare).await;
         }
     }
 
@@ -64,6 +69,11 @@ impl Registry {
         seen: Seen<'_>,
     ) -> Vec<Found> {
         pollster::block_on(self.search(snapshot, request, seen))
+    }
+
+    /// Returns the file that the index is kept in between runs, and how many skills are in it; none where there is none to use.
+    pub fn kept_index(&self) -> Option<(&Path, usize)> {
+        self.shelf().kept()
     }
 
     /// Brings the index up to date with `snapshot`, so that searches need not; `progress` is told how many skills were read, and of how

@@ -11,6 +11,7 @@ mod request;
 mod shelf;
 mod read;
 mod ask;
+mod result;
 
 pub use builtin::{BuiltinEmbedder, builtin};
 pub use embedder::Embedder;

@@ -1,13 +1,20 @@
 //! What a host may choose about search.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use repertoire_model::search::Weights;
+use repertoire_model::{Digest, Policy};
 
 use super::builtin::BuiltinEmbedder;
 use super::embedder::Embedder;
+
+/// How the names of files end in which an index is kept.
+pub(super) const SUFFIX: &str = ".index";
+
+/// How many hexadecimal digits of a digest name such a file.
+const NAME_DIGITS: usize = 32;
 
 /// What a host may choose about search.
 #[derive(Clone)]
@@ -23,6 +30,26 @@ pub struct SearchOptions {
 impl Default for SearchOptions {
     fn default() -> Self {
         Self { embedder: Some(Arc::new(BuiltinEmbedder)), weights: Weights::default(), file: None }
+    }
+}
+
+impl SearchOptions {
+    /// Returns the file in `directory` for the index of a library of these sources, by label and place, as `policy` judges them.
+    ///
+    /// Indices of other libraries lie beside it; those that were written last are kept.
+    pub fn file_in<'a>(
+        directory: &Path,
+        policy: &Policy,
+        sources: impl IntoIterator<Item = (&'a str, &'a Path)>,
+    ) -> PathBuf {
+        // Names and descriptions depend on the policy.
+        let mut key = format!("{policy:?}");
+        for (label, path) in sources {
+            key.push_str(&format!("\0{label}\0{}", path.display()));
+        }
+        let mut name = Digest::of(key.as_bytes()).to_hex();
+        name.truncate(NAME_DIGITS);
+        directory.join(name + SUFFIX)
     }
 }
 

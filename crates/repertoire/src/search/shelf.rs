@@ -1,13 +1,15 @@
 //! The index of a registry, brought up to date with its snapshots.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
 
 use repertoire_model::search::{Index, Key, Query, Slot, SlotSet};
 use repertoire_model::{State, checksum};
 
 use super::embedder::Embedder;
-use super::options::SearchOptions;
+use super::options::{SUFFIX, SearchOptions};
 use super::read::records;
 use super::request::{Found, Match, SearchRequest, Seen};
 use crate::registry::{Entry, Registry, Snapshot};
@@ -17,6 +19,12 @@ use crate::stored;
 const BATCH: usize = 2048;
 /// The largest file that an index is read from.
 const MAX_FILE_BYTES: usize = 2 << 30;
+/// The most indices that are kept beside each other; those written last are.
+const MAX_FILES: usize = 16;
+/// How old a file must be to have been left behind by a process that ended while writing it.
+const STALE: Duration = Duration::from_secs(24 * 60 * 60);
+/// How many skills must have come or gone for the index to be kept at once, not only when the process ends.
+const FAR_BEHIND: usize = 256;
 /// The version of what is indexed of a skill, and of how: whatever was kept under another is made anew.
 const EDITION: u64 = 1;
 
@@ -34,8 +42,8 @@ pub(crate) struct Shelf {
 struct Updating {
     /// Whether what was kept of the last run was looked for.
     is_loaded: bool,
-    /// Whether there is something that was not kept.
-    is_behind: bool,
+    /// How many skills came or went since the index was last kept.
+    behind: usize,
 }
 
 #[derive(Default)]
@@ -122,7 +130,7 @@ impl Shelf {
         }
         progress(done, missing.len());
         let gone = self.held_mut().settle(snapshot, &wanted);
-        updating.is_behind |= gone > 0 || !missing.is_empty();
+        updating.behind += gone + missing.len();
     }
 
     /// Takes what was kept of the last run, if it is of the same kind.
@@ -139,13 +147,30 @@ impl Shelf {
         }
     }
 
+    /// Returns the file that the index is kept in, and how many skills are in it; none where it is of no use.
+    pub(super) fn kept(&self) -> Option<(&Path, usize)> {
+        let file = self.options.file.as_deref()?;
+        let index = Index::from_bytes(&stored::read(file, MAX_FILE_BYTES)?, self.stamp())?;
+        Some((file, index.len()))
+    }
+
     /// Keeps the index for the next run, if it has changed.
     pub(crate) fn save(&self) {
+        self.save_if_behind(1);
+    }
+
+    /// Keeps the index now, if so much of it is new that it would be a pity to lose it with the process.
+    pub(super) fn save_if_far_behind(&self) {
+        self.save_if_behind(FAR_BEHIND);
+    }
+
+    fn save_if_behind(&self, least: usize) {
         let Some(file) = &self.options.file else { return };
         let mut updating = self.updating();
-        if !std::mem::take(&mut updating.is_behind) {
+        if updating.behind < least {
             return;
         }
+        updating.behind = 0;
         let bytes = {
             let mut held = self.held_mut();
             held.index.pack();
@@ -159,6 +184,7 @@ impl Shelf {
         {
             // An index that cannot be kept costs time, nothing else.
             let _ = stored::replace(directory, name, &bytes);
+            stored::prune(directory, SUFFIX, MAX_FILES, STALE);
         }
     }
 

@@ -172,13 +172,15 @@ impl Session {
 
     /// Writes into `event` what the call came to.
     fn describe(&self, event: &mut Event, answered: &Answered) {
-        let About { skill, file, source, digest, tokens, is_denied } = &answered.about;
+        let About { skill, file, source, digest, tokens, query, results, is_denied } = &answered.about;
         event.skill.clone_from(skill);
         event.file.clone_from(file);
         event.source = source.as_deref().map(str::to_owned);
         event.agent = self.agent().map(|agent| agent.name.clone());
         event.digest = *digest;
         event.tokens = *tokens as u64;
+        event.query.clone_from(query);
+        event.results = *results;
         event.outcome = if *is_denied { Outcome::Denied } else { outcome(&answered.answer) };
         if let Answer::Fault(fault) = &answered.answer {
             event.error = Some(fault.kind.as_str().to_owned());

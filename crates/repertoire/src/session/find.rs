@@ -8,6 +8,7 @@ use repertoire_model::{Severity, SkillName, State};
 use super::open::Session;
 use super::options::DenyStyle;
 use crate::registry::{Entry, Snapshot, holder, nearest_among};
+use crate::search::{Found, SearchRequest, Seen};
 use crate::tool::{About, Answered, BUILTINS, quoted};
 use crate::{Error, ErrorKind};
 
@@ -180,6 +181,13 @@ impl Session {
     /// Returns the skills that this session's catalog offers of `snapshot`, sorted by name.
     pub(crate) fn offered<'s>(&self, snapshot: &'s Snapshot) -> impl Iterator<Item = &'s Entry> {
         snapshot.held(|entry| self.sees(entry)).filter(|entry| entry.is_offered())
+    }
+
+    /// Returns the skills of `snapshot` that `request` is about, best first, of those that this session's catalog offers.
+    pub(crate) async fn search(&self, snapshot: &Arc<Snapshot>, request: &SearchRequest) -> Vec<Found> {
+        let sees = |entry: &Entry| self.sees(entry);
+        let seen = if self.is_scoped() { Seen::Of(&sees) } else { Seen::Offered };
+        self.registry().search(snapshot, request, seen).await
     }
 
     /// Returns what to say of a name that no skill has; nothing that the agent may not know of is in it.

@@ -198,6 +198,11 @@ impl Session {
         self.agent.iter().chain(&self.ceilings).all(|agent| agent.sees(entry))
     }
 
+    /// Returns whether there may be skills that this session's agent does not see.
+    pub(super) fn is_scoped(&self) -> bool {
+        self.agent.is_some() || !self.ceilings.is_empty()
+    }
+
     /// Returns about how many tokens `text` has.
     pub(crate) fn price(&self, text: &str) -> usize {
         match self.options().catalog.tokenizer {

@@ -144,7 +144,7 @@ impl Default for SessionOptions {
     fn default() -> Self {
         Self {
             render: Render::default(),
-            catalog: CatalogOptions { search_tool: None, ..CatalogOptions::default() },
+            catalog: CatalogOptions::default(),
             show_loaded: false,
             refresh: Refresh::default(),
             account: Account::default(),
@@ -192,6 +192,7 @@ impl SessionOptions {
             tool_name: self.names.load.clone(),
             name_argument: self.arguments.name.clone(),
             file_tool: Some(self.names.read_file.clone()),
+            search_tool: Some(self.names.search.clone()),
             ..self.catalog.clone()
         }
     }

@@ -10,6 +10,9 @@ const MAX_QUOTED_CHARS: usize = 100;
 /// The longest text that an argument may be, in bytes; no name or path is longer.
 const MAX_TEXT_BYTES: usize = 4 * 1024;
 
+/// How much of what somebody looks for is looked at, in bytes; thousands of words.
+const MAX_QUERY_BYTES: usize = 32 * 1024;
+
 /// An argument that a tool takes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parameter<'a> {
@@ -67,15 +70,34 @@ impl<'a> Arguments<'a> {
         }
     }
 
+    /// Returns what somebody looks for, if it is given. It may be of any length; no more than its start is ever looked at.
+    pub(super) fn query(&self, parameter: &Parameter<'_>) -> Result<Option<&'a str>, FaultKind> {
+        match self.find(parameter) {
+            None => Ok(None),
+            Some((_, Value::String(query))) => Ok(Some(text::start(query, MAX_QUERY_BYTES))),
+            Some((name, _)) => Err(bad(name, "a string")),
+        }
+    }
+
+    /// Returns the number `parameter`, at least 1, if it is given.
+    pub(super) fn count(&self, parameter: &Parameter<'_>) -> Result<Option<usize>, FaultKind> {
+        self.positive(parameter, "a whole number, at least 1")
+    }
+
     /// Returns the line number `parameter`, if it is given.
     pub(super) fn line(&self, parameter: &Parameter<'_>) -> Result<Option<usize>, FaultKind> {
+        self.positive(parameter, "a line number, counted from 1")
+    }
+
+    /// Returns the number `parameter`, at least 1, if it is given; what is not one should be as `expected` says.
+    fn positive(&self, parameter: &Parameter<'_>, expected: &str) -> Result<Option<usize>, FaultKind> {
         let Some((name, value)) = self.find(parameter) else { return Ok(None) };
         // Some models write whole numbers as 3.0.
         let whole = |number: f64| (number.fract() == 0.0 && number >= 0.0).then_some(number as u64);
         let number = value.as_u64().or_else(|| value.as_f64().and_then(whole));
         match number {
             Some(number) if number > 0 => Ok(Some(usize::try_from(number).unwrap_or(usize::MAX))),
-            _ => Err(bad(name, "a line number, counted from 1")),
+            _ => Err(bad(name, expected)),
         }
     }
 

@@ -39,6 +39,10 @@ pub struct About {
     pub digest: Option<Digest>,
     /// How many tokens were given, as far as they were counted.
     pub tokens: usize,
+    /// What was looked for, shortened.
+    pub query: Option<String>,
+    /// How many skills were found.
+    pub results: Option<u64>,
     /// Whether the skill is there but not for this agent, whatever the model is told.
     pub is_denied: bool,
 }

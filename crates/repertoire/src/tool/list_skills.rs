@@ -1,5 +1,8 @@
 //! `list_skills`: the skills there are, and which of them are loaded.
 
+use std::collections::HashSet;
+use std::sync::Arc;
+
 use repertoire_model::answer::{Answer, ListedSkill, SkillList};
 use serde_json::Value;
 
@@ -8,11 +11,16 @@ use super::definition::Answered;
 use super::table::{Builtin, View, object, text};
 use crate::event::EventKind;
 use crate::provider::BoxFuture;
-use crate::registry::Entry;
+use crate::registry::{Entry, Snapshot};
+use crate::search::SearchRequest;
 use crate::session::Session;
 
 /// The most skills that one answer lists.
 const MAX_LISTED: usize = 100;
+/// The most skills that are listed because they are about the query, though none of their lines holds it.
+const MAX_RANKED: usize = 10;
+/// How well such a skill must fit, of what the best one does.
+const LEAST_SHARE: f32 = 0.5;
 
 const QUERY: Parameter<'static> = Parameter { name: "query", aliases: &[] };
 
@@ -25,41 +33,59 @@ pub(super) const TOOL: Builtin = Builtin {
 };
 
 fn define(_: &View<'_>) -> (String, Value) {
-    let query = text("Only skills with this in their name, tags or description");
+    let query = text("Only skills with this in their name, tags or description, or that are about it");
     ("List the available skills with their descriptions.".to_owned(), object(vec![("query", query)], &[]))
 }
 
 fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Answered> {
     Box::pin(async move {
-        match arguments.only(&[QUERY]).and_then(|()| arguments.text(&QUERY)) {
-            Ok(query) => list(session, query.map(str::trim).filter(|query| !query.is_empty())).into(),
+        match arguments.only(&[QUERY]).and_then(|()| arguments.query(&QUERY)) {
+            Ok(query) => list(session, query.map(str::trim).filter(|query| !query.is_empty())).await.into(),
             Err(kind) => session.fault(TOOL.canonical, None, kind).into(),
         }
     })
 }
 
-fn list(session: &Session, query: Option<&str>) -> Answer {
+/// Lists the skills that hold `query`, by name, and behind them those that are about it, best first, unless it is one word that some hold.
+async fn list(session: &Session, query: Option<&str>) -> Answer {
     let folded = query.map(str::to_lowercase);
     let snapshot = session.registry().snapshot();
-    let active = session.active();
-    let mut skills = Vec::new();
-    let mut more = 0;
-    for entry in session.offered(&snapshot) {
-        if !folded.as_deref().is_none_or(|query| matches(entry, query)) {
-            continue;
-        }
-        if skills.len() == MAX_LISTED {
-            more += 1;
-            continue;
-        }
-        skills.push(ListedSkill {
-            name: entry.name().clone(),
-            description: entry.document.description.to_string(),
-            tags: entry.document.manifest.tags.clone(),
-            loaded: active.contains(entry.name()),
-        });
+    let holds = |entry: &&Entry| folded.as_deref().is_none_or(|query| matches(entry, query));
+    let mut entries: Vec<&Entry> = session.offered(&snapshot).filter(holds).collect();
+    let more = entries.len().saturating_sub(MAX_LISTED);
+    entries.truncate(MAX_LISTED);
+    // One word that stands somewhere is a filter; more say what is wanted.
+    let is_filter = |query: &str| !entries.is_empty() && query.split_whitespace().nth(1).is_none();
+    if let Some(query) = query.filter(|query| entries.len() < MAX_LISTED && !is_filter(query)) {
+        entries.extend(about(session, &snapshot, query, &entries).await);
     }
+    let active = session.active();
+    let listed = |entry: &&Entry| ListedSkill {
+        name: entry.name().clone(),
+        description: entry.document.description.to_string(),
+        tags: entry.document.manifest.tags.clone(),
+        loaded: active.contains(entry.name()),
+    };
+    let skills = entries.iter().map(listed).collect();
     Answer::Skills(SkillList { query: query.map(super::quoted), skills, more })
+}
+
+/// Returns the skills that are about `query` and none of `listed`, best first, as many as there is room for.
+async fn about<'s>(
+    session: &Session,
+    snapshot: &'s Arc<Snapshot>,
+    query: &str,
+    listed: &[&Entry],
+) -> Vec<&'s Entry> {
+    let known: HashSet<usize> = listed.iter().map(|entry| snapshot.index_of(entry)).collect();
+    let request = SearchRequest::new(query, known.len() + MAX_RANKED);
+    let found = session.search(snapshot, &request).await;
+    let least = found.first().map_or(0.0, |best| best.score * LEAST_SHARE);
+    // Of skills that share no word with it, some are always the nearest; a list is no place for them.
+    let is_about = |found: &&crate::search::Found| !found.why.is_empty() && found.score >= least;
+    let new = found.iter().filter(|found| is_about(found) && !known.contains(&found.entry));
+    let room = MAX_RANKED.min(MAX_LISTED - listed.len());
+    new.take(room).map(|found| &snapshot.entries()[found.entry]).collect()
 }
 
 /// Returns whether the name, a tag, a keyword or the description of the skill holds `query`, which is in lower case.

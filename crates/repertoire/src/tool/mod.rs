@@ -14,6 +14,7 @@ mod unload_skill;
 mod read_skill_file;
 mod list_skill_files;
 mod list_skills;
+mod search_skills;
 
 use serde_json::{Map, Value};
 

@@ -13,6 +13,8 @@ pub struct ToolNames {
     pub list_files: String,
     /// Lists skills.
     pub list: String,
+    /// Searches skills.
+    pub search: String,
 }
 
 impl Default for ToolNames {
@@ -23,14 +25,15 @@ impl Default for ToolNames {
             read_file: "read_skill_file".to_owned(),
             list_files: "list_skill_files".to_owned(),
             list: "list_skills".to_owned(),
+            search: "search_skills".to_owned(),
         }
     }
 }
 
 impl ToolNames {
     /// Returns all names, in a fixed order.
-    pub(crate) fn all(&self) -> [&str; 5] {
-        [&self.load, &self.unload, &self.read_file, &self.list_files, &self.list]
+    pub(crate) fn all(&self) -> [&str; 6] {
+        [&self.load, &self.unload, &self.read_file, &self.list_files, &self.list, &self.search]
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::arguments::Arguments;
 use super::definition::{Answered, Definition};
 use super::names::ToolNames;
-use super::{list_skill_files, list_skills, load_skill, read_skill_file, unload_skill};
+use super::{list_skill_files, list_skills, load_skill, read_skill_file, search_skills, unload_skill};
 use crate::event::EventKind;
 use crate::provider::BoxFuture;
 use crate::session::{Session, SessionOptions};
@@ -46,8 +46,14 @@ pub(crate) struct Builtin {
 }
 
 /// The tools, sorted by their usual names.
-pub(crate) const BUILTINS: &[Builtin] =
-    &[list_skill_files::TOOL, list_skills::TOOL, load_skill::TOOL, read_skill_file::TOOL, unload_skill::TOOL];
+pub(crate) const BUILTINS: &[Builtin] = &[
+    list_skill_files::TOOL,
+    list_skills::TOOL,
+    load_skill::TOOL,
+    read_skill_file::TOOL,
+    search_skills::TOOL,
+    unload_skill::TOOL,
+];
 
 impl Builtin {
     /// Returns what a model is told.

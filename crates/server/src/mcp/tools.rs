@@ -19,11 +19,13 @@ const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
 
 /// Returns the tools, sorted by name.
 pub(crate) fn list(audience: &Audience) -> Vec<Tool> {
-    let load = &audience.session.options().names.load;
-    audience.session.tools().iter().map(|definition| tool(definition, load)).collect()
+    let names = &audience.session.options().names;
+    // Without these two a model could not get at any skill, or not at one that the catalog had no room for.
+    let always = [names.load.as_str(), names.search.as_str()];
+    audience.session.tools().iter().map(|definition| tool(definition, &always)).collect()
 }
 
-fn tool(definition: &Definition, load: &str) -> Tool {
+fn tool(definition: &Definition, always: &[&str]) -> Tool {
     let Definition { name, description, input_schema } = definition;
     let schema: JsonObject = match input_schema {
         Value::Object(schema) => schema.clone(),
@@ -35,7 +37,7 @@ fn tool(definition: &Definition, load: &str) -> Tool {
     annotations.read_only_hint = Some(true);
     annotations.open_world_hint = Some(false);
     tool.annotations = Some(annotations);
-    if name == load {
+    if always.contains(&name.as_str()) {
         tool.meta = Some(MetaObject(Map::from_iter([(ALWAYS_LOAD.to_owned(), Value::Bool(true))])));
     }
     tool

@@ -38,6 +38,7 @@ pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
         );
     }
     checks.cache(&context);
+    checks.index(&context, &library);
     checks.events(&context);
     checks.ok("reading", READING);
     checks.following(&context);
@@ -168,6 +169,25 @@ impl Checks {
                 format!("{shown} cannot be written: {error}"),
                 Some("set REPERTOIRE_CACHE_DIR, or REPERTOIRE_NO_CACHE=1; it only costs time"),
             ),
+        }
+    }
+
+    /// Tells of the index that skills are searched by.
+    fn index(&mut self, context: &Context, library: &Library) {
+        let options = context.search_options(&library.places, &context.settings.policy);
+        let Some(file) = options.file else {
+            return self.ok("index", "off; every run that searches makes its own");
+        };
+        let (shown, size) = (file.display(), fs::metadata(&file).map(|metadata| metadata.len()));
+        match (library.registry.kept_index(), size) {
+            (Some((_, 1)), Ok(size)) => self.ok("index", format!("{shown}: 1 skill, {}", bytes(size))),
+            (Some((_, skills)), Ok(size)) => {
+                self.ok("index", format!("{shown}: {skills} skills, {}", bytes(size)))
+            }
+            (None, Ok(_)) => {
+                self.ok("index", format!("{shown} is of no use here; the next search makes it anew"))
+            }
+            (_, Err(_)) => self.ok("index", format!("{shown}: none yet, the first search makes it")),
         }
     }
 

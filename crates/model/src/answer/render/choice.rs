@@ -60,12 +60,18 @@ impl Answer {
     }
 
     /// Returns the answer as a program reads it, whatever the model reads: the object of [`Render::Json`], a word for its
-    /// `kind`, for a fault a word for which `fault` it is, and the [`metadata`](Self::metadata) where there is some.
+    /// `kind`, for a fault a word for which `fault` it is, the `path` of every skill that a search found, and the
+    /// [`metadata`](Self::metadata) where there is some.
     pub fn data(&self, wording: &Wording) -> Value {
         let mut data = json::shape(self, wording);
         data["kind"] = self.kind().into();
         if let Self::Fault(fault) = self {
             data["fault"] = fault.kind.as_str().into();
+        }
+        if let Self::Results(results) = self {
+            for (index, result) in results.results.iter().enumerate() {
+                data["results"][index]["path"] = result.path.as_str().into();
+            }
         }
         if let Some(metadata) = self.metadata() {
             data["metadata"] = metadata;
@@ -91,6 +97,7 @@ impl Answer {
             Self::File(_) => "file",
             Self::Files(_) => "files",
             Self::Skills(_) => "skills",
+            Self::Results(_) => "results",
             Self::Custom { .. } => "custom",
             Self::Fault(_) => "error",
         }

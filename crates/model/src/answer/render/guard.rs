@@ -6,7 +6,7 @@
 use crate::text;
 
 /// The elements that answers, catalogs and notes are wrapped in, the longest name last.
-const ELEMENTS: [&str; 12] = [
+const ELEMENTS: [&str; 14] = [
     "skill",
     "skill_active",
     "skill_digest",
@@ -15,6 +15,8 @@ const ELEMENTS: [&str; 12] = [
     "skill_files",
     "skill_outline",
     "skill_resources",
+    "skill_result",
+    "skill_results",
     "skills",
     "skills_changed",
     "available_skills",

@@ -10,17 +10,18 @@
 //! | a file | `skill`, `path`, `content`, `first_line`, `lines`, `total_lines`, `size`, `truncated`, `next_line`, `note`, `error`, `untrusted` |
 //! | files | `skill`, `directory`, `files` (each `path`, `size`, `kind`), `more`, `error` |
 //! | skills | `query`, `skills` (each `name`, `description`, `tags`, `loaded`), `more`, `note`, `error` |
+//! | search results | `query`, `tag`, `results` (each `name`, `description`, `path`, `score`, `why`, `section`, `lines`, `tokens`, `loaded`), `note`, `error` |
 //! | an unload | `name`, `unloaded`, `error` |
 //! | a host's own tool | `result`, `error` |
 //! | any other fault | `error`, `kind`, and the three `available_…` where the files of the skill are known |
 
 use serde_json::{Map, Value, json};
 
-use super::sentence;
+use super::{found, sentence};
 use crate::FileKind;
 use crate::answer::{
-    Acknowledged, Answer, Available, BucketText, Fault, FileList, FileText, Loaded, LoadedSkill, SkillList,
-    Wording,
+    Acknowledged, Answer, Available, BucketText, Fault, FileList, FileText, Loaded, LoadedSkill,
+    SearchResult, SearchResults, SkillList, Wording,
 };
 
 /// Returns the object.
@@ -34,6 +35,7 @@ pub(super) fn shape(answer: &Answer, wording: &Wording) -> Value {
         Answer::File(file) => self::file(file, wording),
         Answer::Files(files) => self::files(files),
         Answer::Skills(skills) => self::skills(skills),
+        Answer::Results(results) => self::results(results, wording),
         Answer::Custom { text, is_error: false } => json!({ "result": text, "error": null }),
         Answer::Custom { text, is_error: true } => json!({ "result": null, "error": text }),
         Answer::Fault(fault) => self::fault(fault, wording),
@@ -187,6 +189,34 @@ fn skills(list: &SkillList) -> Value {
         .collect::<Value>();
     let note = sentence::more_skills(list);
     json!({ "query": list.query, "skills": skills, "more": list.more, "note": note, "error": null })
+}
+
+fn results(results: &SearchResults, wording: &Wording) -> Value {
+    let result = |result: &SearchResult| {
+        let section = result.section.as_ref();
+        json!({
+            "name": result.name.as_str(),
+            "description": result.summary(),
+            "path": found::path(results, result),
+            "score": result.score.value(),
+            "why": result.reasons(),
+            "section": section.map(|section| sentence::line(&section.title)),
+            "lines": section.map(|section| [section.first_line, section.last_line]),
+            "tokens": section.map(|section| section.tokens),
+            "loaded": result.loaded,
+        })
+    };
+    let note = match results.results.is_empty() {
+        true => Some(found::nothing(results, wording)),
+        false => found::how_to_go_on(results, wording),
+    };
+    json!({
+        "query": sentence::line(&results.query),
+        "tag": results.tag.as_deref().map(sentence::line),
+        "results": results.results.iter().map(result).collect::<Value>(),
+        "note": note,
+        "error": null,
+    })
 }
 
 fn fault(fault: &Fault, wording: &Wording) -> Value {

@@ -1,7 +1,7 @@
 //! `markdown`: instructions below a line with their price and a comment with their digest, lists, and fenced files.
 
-use super::sentence;
-use crate::answer::{Answer, FileList, FileText, Loaded, LoadedSkill, SkillList, Wording};
+use super::{found, sentence};
+use crate::answer::{Answer, FileList, FileText, Loaded, LoadedSkill, SearchResults, SkillList, Wording};
 use crate::text;
 
 pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
@@ -19,6 +19,7 @@ pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
         Answer::File(file) => self::file(file, wording),
         Answer::Files(files) => self::files(files),
         Answer::Skills(skills) => self::skills(skills),
+        Answer::Results(results) => self::results(results, wording),
         Answer::Custom { text, .. } => text.clone(),
         Answer::Fault(fault) => format!("**Error:** {}", fault.message(wording)),
     }
@@ -126,6 +127,28 @@ fn skills(list: &SkillList) -> String {
         lines.push(sentence::no_skills(list));
     }
     lines.extend(sentence::more_skills(list).map(|more| format!("- {more}")));
+    lines.join("\n")
+}
+
+fn results(results: &SearchResults, wording: &Wording) -> String {
+    if results.results.is_empty() {
+        return found::nothing(results, wording);
+    }
+    let mut lines =
+        vec![format!("Skills for {}, best first:", code(&sentence::line(&results.query))), String::new()];
+    for result in &results.results {
+        let loaded = if result.loaded { ", loaded" } else { "" };
+        lines.push(format!("- **{}** ({}{loaded}): {}", result.name, result.score, result.summary()));
+        lines.push(format!("  - why: {}", result.reasons()));
+        if let Some(section) = &result.section {
+            let (file, title) =
+                (code(&sentence::line(&result.manifest_file)), sentence::line(&section.title));
+            let (range, tokens) = (found::lines(section), section.tokens);
+            lines.push(format!("  - section: lines {range} of {file}, ~{tokens} tokens: {title}"));
+        }
+        lines.extend(found::path(results, result).map(|path| format!("  - location: {}", code(path))));
+    }
+    lines.extend(found::how_to_go_on(results, wording).map(|advice| format!("\n{advice}")));
     lines.join("\n")
 }
 

@@ -3,6 +3,7 @@
 mod choice;
 pub mod guard;
 pub(super) mod sentence;
+mod found;
 mod xml;
 mod json;
 mod text;

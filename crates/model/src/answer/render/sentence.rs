@@ -30,9 +30,13 @@ pub(super) fn address(skill: &LoadedSkill) -> String {
 
 /// Returns where the skill lies, where that is known and can be written down as it is.
 pub(super) fn location(skill: &LoadedSkill) -> Option<&str> {
-    let is_shown =
-        |place: &&str| text::visible_line(place) == *place && place.chars().count() <= MAX_LOCATION_CHARS;
-    skill.location.as_deref().filter(is_shown)
+    skill.location.as_deref().and_then(whole_place)
+}
+
+/// Returns `place`, where it can be written down as it is.
+pub(super) fn whole_place(place: &str) -> Option<&str> {
+    let is_shown = text::visible_line(place) == place && place.chars().count() <= MAX_LOCATION_CHARS;
+    is_shown.then_some(place)
 }
 
 /// Returns the description of a skill in a list, as one bounded line.
@@ -126,7 +130,7 @@ pub(super) fn more_listed_files(more: usize) -> Option<String> {
 /// Returns the sentence for a list without skills.
 pub(super) fn no_skills(list: &SkillList) -> String {
     match &list.query {
-        Some(query) => format!("No skill has `{query}` in its name, tags or description."),
+        Some(query) => format!("No skill matches `{query}`."),
         None => "No skills.".to_owned(),
     }
 }

@@ -6,8 +6,10 @@
 //! There are no elements here. A file stands behind a line that says that it is untrusted and how many bytes are its own, so
 //! that nothing in it passes for a line of ours.
 
-use super::sentence;
-use crate::answer::{Acknowledged, Answer, Fault, FaultKind, FileList, FileText, Loaded, SkillList, Wording};
+use super::{found, sentence};
+use crate::answer::{
+    Acknowledged, Answer, Fault, FaultKind, FileList, FileText, Loaded, SearchResults, SkillList, Wording,
+};
 use crate::text;
 
 pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
@@ -20,6 +22,7 @@ pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
         Answer::File(file) => self::file(file, wording),
         Answer::Files(files) => self::files(files),
         Answer::Skills(skills) => self::skills(skills),
+        Answer::Results(results) => self::results(results, wording),
         Answer::Custom { text, .. } => text.clone(),
         Answer::Fault(fault) => self::fault(fault, wording),
     }
@@ -91,6 +94,27 @@ fn skills(list: &SkillList) -> String {
         lines.push(sentence::no_skills(list));
     }
     lines.extend(sentence::more_skills(list));
+    lines.join("\n")
+}
+
+fn results(results: &SearchResults, wording: &Wording) -> String {
+    if results.results.is_empty() {
+        return found::nothing(results, wording);
+    }
+    let mut lines = vec![format!("Skills for `{}`, best first:", sentence::line(&results.query))];
+    for result in &results.results {
+        let summary = result.summary();
+        let status = if result.loaded { LOADED } else { "" };
+        lines.push(format!("- {} ({}): {}{status}", result.name, result.score, unmarked(&summary)));
+        lines.push(format!("  why: {}", result.reasons()));
+        if let Some(section) = &result.section {
+            let (file, title) = (sentence::line(&result.manifest_file), sentence::line(&section.title));
+            let (range, tokens) = (found::lines(section), section.tokens);
+            lines.push(format!("  section: lines {range} of {file}, ~{tokens} tokens: {title}"));
+        }
+        lines.extend(found::path(results, result).map(|path| format!("  location: {path}")));
+    }
+    lines.extend(found::how_to_go_on(results, wording));
     lines.join("\n")
 }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::guard::guard;
-use super::sentence;
+use super::{found, sentence};
 use crate::answer::{
-    Acknowledged, Answer, Fault, FileList, FileText, Loaded, LoadedSkill, SkillList, Wording,
+    Acknowledged, Answer, Fault, FileList, FileText, Loaded, LoadedSkill, SearchResults, SkillList, Wording,
 };
 use crate::catalog::render::escape::{push_html, push_xml};
 use crate::text;
@@ -20,6 +20,7 @@ pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
         Answer::File(file) => self::file(file, wording),
         Answer::Files(files) => self::files(files),
         Answer::Skills(skills) => self::skills(skills),
+        Answer::Results(results) => self::results(results, wording),
         Answer::Custom { text, .. } => text.clone(),
         Answer::Fault(fault) => self::fault(fault, wording),
     }
@@ -161,6 +162,36 @@ fn skills(list: &SkillList) -> String {
     }
     push_line(&mut content, sentence::more_skills(list));
     tag.around(&content)
+}
+
+fn results(results: &SearchResults, wording: &Wording) -> String {
+    if results.results.is_empty() {
+        return escaped(&found::nothing(results, wording));
+    }
+    let mut tag = Tag::open("skill_results");
+    tag.attribute("query", &results.query);
+    tag.optional("tag", results.tag.as_deref());
+    let mut content = "\n".to_owned();
+    for result in &results.results {
+        let mut tag = Tag::open("skill_result");
+        tag.attribute("name", result.name.as_str());
+        tag.attribute("score", &result.score.to_string());
+        tag.optional("loaded", result.loaded.then_some("true"));
+        if let Some(path) = found::path(results, result) {
+            tag.whole_attribute("location", path);
+        }
+        let mut lines = vec![escaped(&result.summary()), escaped(&format!("why: {}", result.reasons()))];
+        if let Some(section) = &result.section {
+            let (file, title) = (sentence::line(&result.manifest_file), sentence::line(&section.title));
+            let (range, tokens) = (found::lines(section), section.tokens);
+            lines.push(escaped(&format!("section: lines {range} of {file}, ~{tokens} tokens: {title}")));
+        }
+        content.push_str(&tag.around(&format!("\n{}\n", lines.join("\n"))));
+        content.push('\n');
+    }
+    let mut parts = vec![tag.around(&content)];
+    parts.extend(found::how_to_go_on(results, wording).map(|advice| guard(&advice)));
+    parts.join("\n")
 }
 
 fn fault(fault: &Fault, wording: &Wording) -> String {

@@ -12,7 +12,7 @@ use repertoire_model::text::is_control_or_invisible;
 use super::super::Event;
 use super::timestamp::rfc3339;
 
-/// The most bytes that are kept of the name of a skill, a tool, an agent or a session.
+/// The most bytes that are kept of the name of a skill, a tool, an agent or a session, and of what was looked for.
 pub const MAX_NAME_BYTES: usize = 256;
 
 /// The most bytes that are kept of the path of a file and of the name of a source, which often is a path.
@@ -48,6 +48,8 @@ pub(crate) fn write_line(buffer: &mut Vec<u8>, event: &Event) {
         }
         line.key("ranked").number(ranked);
     }
+    line.key("query").optional(event.query.as_deref(), MAX_NAME_BYTES);
+    line.key("results").optional_number(event.results);
     line.buffer.extend_from_slice(b"}\n");
 }
 
@@ -79,6 +81,13 @@ impl Line<'_> {
     fn number(&mut self, number: u64) {
         // Writing to a vector does not fail.
         let _ = write!(self.buffer, "{number}");
+    }
+
+    fn optional_number(&mut self, number: Option<u64>) {
+        match number {
+            Some(number) => self.number(number),
+            None => self.null(),
+        }
     }
 
     fn seconds(&mut self, duration: Duration) {
@@ -176,7 +185,7 @@ mod tests {
             line(&event()),
             "{\"time\":\"2024-02-29T12:34:56.789Z\",\"kind\":\"skill_loaded\",\"tool\":\"load_skill\",\
              \"skill\":null,\"file\":null,\"source\":null,\"agent\":null,\"session\":\"s1\",\"outcome\":\"ok\",\
-             \"bytes\":0,\"tokens\":0,\"duration\":0.000000,\"digest\":null,\"error\":null}\n"
+             \"bytes\":0,\"tokens\":0,\"duration\":0.000000,\"digest\":null,\"error\":null,\"query\":null,\"results\":null}\n"
         );
         let full = Event {
             skill: Some("pdf".into()),
@@ -189,6 +198,8 @@ mod tests {
             duration: Duration::from_nanos(3_000_042_999),
             digest: Some(Digest::from_bytes([0xa5; 32])),
             error: Some("no".into()),
+            query: Some("fill a form".into()),
+            results: Some(3),
             ..event()
         };
         assert_eq!(
@@ -198,7 +209,8 @@ mod tests {
                  \"skill\":\"pdf\",\"file\":\"references/a.md\",\"source\":\"project:.agents/skills\",\
                  \"agent\":\"reviewer\",\"session\":\"s1\",\"outcome\":\"denied\",\
                  \"bytes\":18446744073709551615,\"tokens\":12,\"duration\":3.000042,\
-                 \"digest\":\"sha256:{}\",\"error\":\"no\"}}\n",
+                 \"digest\":\"sha256:{}\",\"error\":\"no\",\
+                 \"query\":\"fill a form\",\"results\":3}}\n",
                 "a5".repeat(32)
             )
         );

@@ -3,6 +3,7 @@
 mod agents;
 mod context;
 mod loading;
+mod search;
 mod task;
 mod tools;
 

@@ -86,7 +86,15 @@ fn a_host_adds_tools_but_not_under_the_names_of_the_house() {
     let names: Vec<String> = session.tools().iter().map(|tool| tool.name.clone()).collect();
     assert_eq!(
         names,
-        ["clock", "list_skill_files", "list_skills", "load_skill", "read_skill_file", "unload_skill"]
+        [
+            "clock",
+            "list_skill_files",
+            "list_skills",
+            "load_skill",
+            "read_skill_file",
+            "search_skills",
+            "unload_skill"
+        ]
     );
     assert_eq!(session.call_blocking("clock", &json!({})).text(), "noon");
     assert!(!session.catalog().text.contains("<name>clock</name>"), "a skill named like a tool is set aside");

@@ -1,0 +1,208 @@
+//! `rep search`.
+
+use std::io::Read as _;
+
+use clap::Args;
+use repertoire::Entry;
+use repertoire::search::{SearchRequest, Seen};
+use repertoire_model::answer::SearchResult;
+use repertoire_model::catalog::Tokenizer;
+use repertoire_model::catalog::tokens::approximate;
+use serde::Serialize;
+
+use crate::cli::agent_names;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Progress, Style, Ui, escape};
+use crate::wire::{Context, Library};
+
+/// The most bytes of a query that are read from standard input.
+const MAX_QUERY_BYTES: u64 = 1024 * 1024;
+/// The most results that can be asked for.
+const MAX_RESULTS: i64 = 100;
+
+/// Finds the skills that a task needs
+///
+/// Ranks the skills that agents are offered by the words and the meaning of the query, and tells why each was found and which section of
+/// its instructions to read. Any text will do; there is no syntax. docs/guides/searching.md tells more.
+#[derive(Debug, Args)]
+pub(crate) struct SearchArgs {
+    /// The task in any words, which need no quotes; - reads it from standard input
+    #[arg(value_name = "QUERY", required = true, num_args = 1..)]
+    query: Vec<String>,
+    /// How many skills at most, 1 to 100
+    #[arg(short = 'n', long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=MAX_RESULTS))]
+    limit: u16,
+    /// Only skills with this tag
+    #[arg(long, value_name = "TAG")]
+    tag: Option<String>,
+    /// Only skills of this source, as `rep list` names it
+    #[arg(long, value_name = "SOURCE")]
+    source: Option<String>,
+    /// Only what this agent of the configuration may see
+    #[arg(long, value_name = "NAME", add = agent_names())]
+    agent: Option<String>,
+}
+
+#[derive(Serialize)]
+struct SearchJson<'a> {
+    query: &'a str,
+    results: Vec<ResultJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct ResultJson<'a> {
+    name: &'a str,
+    source: &'a str,
+    path: &'a str,
+    description: &'a str,
+    score: f64,
+    why: Vec<ReasonJson<'a>>,
+    section: Option<SectionJson<'a>>,
+    /// No command has a session that anything could be loaded in.
+    loaded: bool,
+}
+
+#[derive(Serialize)]
+struct ReasonJson<'a> {
+    word: &'a str,
+    fields: Vec<&'static str>,
+}
+
+#[derive(Serialize)]
+struct SectionJson<'a> {
+    title: &'a str,
+    lines: [usize; 2],
+    tokens: usize,
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
+    let request = SearchRequest {
+        query: query(args)?,
+        limit: usize::from(args.limit),
+        tag: args.tag.clone(),
+        source: args.source.clone(),
+    };
+    let agent = args.agent.as_deref().map(|name| context.agent(name)).transpose()?;
+    let library = context.open()?;
+    if let Some(source) = &request.source {
+        expect_source(&library, source)?;
+    }
+    let results = search(context, &library, &request, agent.as_ref());
+    if ui.is_json() {
+        let results = results.iter().map(|(entry, result)| result_json(entry, result)).collect();
+        ui.write_json(&SearchJson { query: &request.query, results })?;
+    } else {
+        for (index, (_, result)) in results.iter().enumerate() {
+            if index > 0 {
+                writeln!(ui.out())?;
+            }
+            write(ui, context, result)?;
+        }
+        if results.is_empty() {
+            ui.flush()?;
+            writeln!(ui.err(), "no skill was found")?;
+            let word = ui.paint_err(Style::Hint, "hint:");
+            writeln!(ui.err(), "{word} say it in other words, or run `rep list` to see what there is")?;
+        }
+    }
+    ui.flush()?;
+    // The process ends here; freeing a large library piece by piece would only take time.
+    std::mem::forget(library);
+    Ok(Exit::Success)
+}
+
+/// Returns what is looked for: the words, or what standard input says.
+fn query(args: &SearchArgs) -> Result<String, CliError> {
+    if args.query != ["-"] {
+        return Ok(args.query.join(" "));
+    }
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(MAX_QUERY_BYTES).read_to_end(&mut bytes);
+    read.map_err(|error| CliError::usage("cannot read the query from standard input").because(error))?;
+    Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
+}
+
+fn expect_source(library: &Library, source: &str) -> Result<(), CliError> {
+    let labels = || library.places.iter().map(|place| place.label.as_str());
+    if labels().any(|label| label == source) {
+        return Ok(());
+    }
+    let mut there: Vec<&str> = library.snapshot.entries().iter().map(|entry| &*entry.source).collect();
+    there.sort_unstable();
+    there.dedup();
+    let error = CliError::no(format!("there is no source `{source}`"));
+    Err(if there.is_empty() { error } else { error.hint(format!("there are: {}", there.join(", "))) })
+}
+
+/// Returns the skills that were found, best first, and keeps the index for the next run.
+fn search<'l>(
+    context: &Context,
+    library: &'l Library,
+    request: &SearchRequest,
+    agent: Option<&repertoire::Agent>,
+) -> Vec<(&'l Entry, SearchResult)> {
+    let Library { registry, snapshot, .. } = library;
+    {
+        let progress = Progress::start(&context.env, "indexing skills");
+        registry.prepare_search(snapshot, &|done, of| progress.advance(done, of));
+    }
+    let sees = |entry: &Entry| agent.is_none_or(|agent| agent.sees(entry));
+    let seen = if agent.is_some() { Seen::Of(&sees) } else { Seen::Offered };
+    let found = registry.search_blocking(snapshot, request, seen);
+    let price = |text: &str| match context.settings.estimator {
+        Tokenizer::Chars4 => Tokenizer::Chars4.count(text),
+        // As in sessions: about how many is enough, and takes no time.
+        _ => approximate(text),
+    };
+    let results = found.into_iter().map(|found| {
+        let entry = &snapshot.entries()[found.entry];
+        (entry, pollster::block_on(registry.search_result(snapshot, request, found, &price)))
+    });
+    let results = results.collect();
+    pollster::block_on(registry.save());
+    results
+}
+
+fn result_json<'a>(entry: &'a Entry, result: &'a SearchResult) -> ResultJson<'a> {
+    let why = result.why.iter().map(|reason| ReasonJson {
+        word: &reason.word,
+        fields: reason.fields.iter().map(|field| field.as_str()).collect(),
+    });
+    ResultJson {
+        name: result.name.as_str(),
+        source: &entry.source,
+        path: &result.path,
+        description: &result.description,
+        score: result.score.value(),
+        why: why.collect(),
+        section: result.section.as_ref().map(|section| SectionJson {
+            title: &section.title,
+            lines: [section.first_line, section.last_line],
+            tokens: section.tokens,
+        }),
+        loaded: result.loaded,
+    }
+}
+
+/// Writes a result for people: a line with its name, and below it where it is, why it was found and what to read.
+fn write(ui: &mut Ui, context: &Context, result: &SearchResult) -> Result<(), CliError> {
+    let name = ui.paint(Style::Name, &escape(result.name.as_str()));
+    let summary = result.summary();
+    writeln!(ui.out(), "{}  {name}  {}", result.score, escape(&summary))?;
+    let mut lines = vec![("path", context.shown(&result.path)), ("why", result.reasons())];
+    if let Some(section) = &result.section {
+        let (first, last, tokens) = (section.first_line, section.last_line, section.tokens);
+        let file = &result.manifest_file;
+        lines.push((
+            "section",
+            format!("{}, lines {first}-{last} of {file}, ~{tokens} tokens", section.title),
+        ));
+    }
+    for (label, text) in lines {
+        let label = ui.paint(Style::Faint, &format!("{label:<7}"));
+        writeln!(ui.out(), "       {label}  {}", escape(&text))?;
+    }
+    Ok(())
+}

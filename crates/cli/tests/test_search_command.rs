@@ -1,0 +1,182 @@
+//! Tests of `rep search`.
+
+use std::fs;
+use std::io::Write as _;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Run, Sandbox};
+
+fn library() -> Sandbox {
+    let sandbox = Sandbox::new();
+    let write = |name: &str, description: &str, fields: &str, body: &str| {
+        let text = format!("---\nname: {name}\ndescription: {description}\n{fields}---\n{body}");
+        sandbox.write(&format!(".agents/skills/{name}/SKILL.md"), text);
+    };
+    let forms = "# PDF\n\nAbout files.\n\n## Fill forms\nPut a value into every form field.\n";
+    write("pdf-forms", "Fills PDF forms. Use when a form is to be filled in.", "tags: [office]\n", forms);
+    write("deploy", "Deploys services to Kubernetes. Use for rollouts.", "", "# Deploy\n\nRoll it out.\n");
+    write("notes", "\"Takes\\e[31m notes. Use in meetings.\"", "", "# Notes \u{1b}[31m\n\nWrite minutes.\n");
+    write("fanyi", "翻译文件。", "", "# 翻译\n\n翻译文档。\n");
+    sandbox
+}
+
+fn names(answer: &Value) -> Vec<&str> {
+    answer["results"].as_array().unwrap().iter().map(|result| result["name"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn what_is_found_is_shown_with_why_and_where() {
+    let sandbox = library();
+    let run = sandbox.run(&["search", "fill", "in", "a", "form", "-n", "1"]);
+    // Scores change with the weights.
+    let score = run.stdout.split(' ').next().unwrap();
+    assert!(score.len() == 5 && score.parse::<f32>().is_ok(), "{score}");
+    insta::assert_snapshot!(run.transcript().replace(score, "[SCORE]"), @r"
+    exit 0
+    --- stdout
+    [SCORE]  pdf-forms  Fills PDF forms. Use when a form is to be filled in.
+           path     .agents/skills/pdf-forms
+           why      name: form; description: fill
+           section  Fill forms, lines 10-11 of SKILL.md, ~12 tokens
+    --- stderr
+    ");
+    let answer = sandbox.json(&["search", "fill in a form", "-n", "1", "--json"]);
+    assert_eq!(answer["query"], "fill in a form");
+    assert_eq!(names(&answer), ["pdf-forms"]);
+    let result = &answer["results"][0];
+    let keys: Vec<&String> = result.as_object().unwrap().keys().collect();
+    assert_eq!(
+        keys,
+        ["name", "source", "path", "description", "score", "why", "section", "loaded"],
+        "in this order"
+    );
+    assert_eq!(result["source"], "project:.agents/skills");
+    assert_eq!(
+        (&result["section"]["title"], &result["section"]["lines"], &result["loaded"]),
+        (&json!("Fill forms"), &json!([10, 11]), &json!(false))
+    );
+    let form = result["why"].as_array().unwrap().iter().find(|reason| reason["word"] == "form").unwrap();
+    assert!(form["fields"].as_array().unwrap().contains(&json!("name")), "{form}");
+}
+
+#[test]
+fn filters_and_agents_narrow_the_search() {
+    let sandbox = library();
+    sandbox.write(
+        "../home/.claude/skills/pdf-merge/SKILL.md",
+        "---\nname: pdf-merge\ndescription: Merges PDF files.\n---\n",
+    );
+    sandbox.write("repertoire.toml", "[agents.clerk.skills]\ndeny = [\"pdf-forms\"]\n");
+    let found = |arguments: &[&str]| {
+        let answer = sandbox.json(&[&["search", "pdf", "--json"], arguments].concat());
+        names(&answer).into_iter().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let all = found(&[]);
+    assert!(all.contains(&"pdf-forms".to_owned()) && all.contains(&"pdf-merge".to_owned()), "{all:?}");
+    assert_eq!(found(&["--tag", "OFFICE"]), ["pdf-forms"]);
+    assert_eq!(found(&["--tag", "none"]), [""; 0]);
+    assert_eq!(found(&["--source", "user:.claude/skills"]), ["pdf-merge"]);
+    assert!(!found(&["--agent", "clerk"]).contains(&"pdf-forms".to_owned()));
+    assert_eq!(sandbox.run(&["search", "pdf", "--source", "nowhere"]).code, 1);
+    assert_eq!(sandbox.run(&["search", "pdf", "--agent", "nobody"]).code, 2);
+    for limit in ["0", "101", "x"] {
+        assert_eq!(sandbox.run(&["search", "pdf", "-n", limit]).code, 2, "{limit}");
+    }
+    assert_eq!(sandbox.run(&["search"]).code, 2);
+}
+
+#[test]
+fn no_query_is_an_error() {
+    let sandbox = library();
+    let long: String = (0..10_000).map(|number| format!("word{number} ")).collect();
+    for query in ["", "  ", "🙂🎉", &long] {
+        let answer = sandbox.json(&["search", query, "--json"]);
+        assert!(answer["results"].is_array(), "{query}");
+    }
+    assert!(names(&sandbox.json(&["search", "🙂", "--json"])).is_empty());
+    let run = sandbox.run(&["search", "🙂"]);
+    assert_eq!((run.code, run.stdout.as_str()), (0, ""));
+    assert!(run.stderr.starts_with("no skill was found\n"), "{}", run.stderr);
+    for query in
+        ["kubernetes", "\"kubernetes\" OR NEAR(*", "kubernetes*", "'; DROP TABLE skills; -- kubernetes"]
+    {
+        assert_eq!(names(&sandbox.json(&["search", query, "--json"]))[0], "deploy", "{query}");
+    }
+    assert_eq!(names(&sandbox.json(&["search", "--json", "--", "-kubernetes"]))[0], "deploy");
+    assert_eq!(names(&sandbox.json(&["search", "翻译", "--json"]))[0], "fanyi");
+    let run = sandbox.run(&["search", "take", "notes"]);
+    assert!(run.stdout.contains("notes") && !run.stdout.contains('\u{1b}'), "{}", run.stdout);
+}
+
+fn from_input(sandbox: &Sandbox, input: &[u8]) -> Run {
+    let mut child = sandbox
+        .command(&["search", "-", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(input).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let stdout = String::from_utf8(output.stdout.clone()).unwrap();
+    Run { code: output.status.code().unwrap(), stdout, stderr: String::new(), bytes: output.stdout }
+}
+
+#[test]
+fn the_query_comes_from_standard_input_too() {
+    let sandbox = library();
+    let run = from_input(&sandbox, b"deploy to\nkubernetes\xff\n");
+    let answer: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((run.code, names(&answer)[0]), (0, "deploy"));
+    assert_eq!(answer["query"], "deploy to\nkubernetes\u{fffd}");
+    let run = from_input(&sandbox, b"");
+    assert_eq!((run.code, names(&serde_json::from_str(&run.stdout).unwrap()).len()), (0, 0));
+}
+
+#[test]
+fn the_index_is_kept_and_follows_the_library() {
+    let sandbox = library();
+    let indices = || {
+        let files = fs::read_dir(sandbox.home().join(".cache/repertoire")).into_iter().flatten().flatten();
+        files.filter(|file| file.file_name().to_string_lossy().ends_with(".index")).count()
+    };
+    let row = || {
+        let run = sandbox.run(&["doctor"]);
+        run.stdout.lines().find(|line| line.contains(" index ")).unwrap_or_default().to_owned()
+    };
+    assert!(row().contains("none yet"), "{}", row());
+    sandbox.run(&["search", "pdf", "--no-cache"]);
+    assert_eq!(indices(), 0);
+    sandbox.run(&["search", "pdf"]);
+    assert_eq!(indices(), 1);
+    assert!(row().contains(": 4 skills, "), "{}", row());
+    sandbox.write(".agents/skills/new/SKILL.md", "---\nname: new\ndescription: Brews coffee.\n---\n");
+    assert_eq!(names(&sandbox.json(&["search", "brew coffee", "--json"]))[0], "new");
+    assert!(row().contains(": 5 skills, "), "{}", row());
+    // Sessions and servers share it.
+    sandbox.run(&["call", "search_skills", r#"{"query": "pdf"}"#]);
+    assert_eq!(indices(), 1);
+    let words = sandbox.json(&["search", "fill a form", "--json"]);
+    let mut off = library();
+    off.set("REPERTOIRE_SEARCH_EMBEDDINGS", "off");
+    assert_eq!(names(&off.json(&["search", "fill a form", "--json"]))[0], names(&words)[0]);
+    off.set("REPERTOIRE_SEARCH_EMBEDDINGS", "nonsense");
+    assert_eq!(off.run(&["search", "pdf"]).code, 2);
+}
+
+#[test]
+fn sessions_answer_with_data() {
+    let sandbox = library();
+    let answer =
+        sandbox.json(&["--json", "call", "search_skills", r#"{"query":"fill in a form","limit":1}"#]);
+    let result = &answer["data"]["results"][0];
+    assert_eq!((&result["name"], &result["lines"]), (&json!("pdf-forms"), &json!([10, 11])));
+    assert!(result["path"].as_str().unwrap().ends_with("/.agents/skills/pdf-forms"), "{result}");
+    let (mut bad, queries) = (Vec::new(), ["", "🙂", "a\" OR b*", "翻译"]);
+    for query in queries {
+        let run = sandbox.run(&["call", "search_skills", &json!({ "query": query }).to_string()]);
+        bad.extend((run.code != 0).then_some(run.stdout));
+    }
+    assert!(bad.is_empty(), "{bad:?}");
+}

@@ -1,0 +1,111 @@
+//! Answers of `search_skills`.
+
+use std::fmt;
+
+use super::Section;
+use crate::search::{Field, Query};
+use crate::{SkillName, text};
+
+/// The most characters of a description beside a result.
+const MAX_SUMMARY_CHARS: usize = 240;
+/// The most words that a result is said to be found by.
+const MAX_REASONS: usize = 8;
+/// The most characters of one of them.
+const MAX_WORD_CHARS: usize = 40;
+
+/// The skills that a search found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchResults {
+    /// What was looked for, as it was given and shortened.
+    pub query: String,
+    /// The tag that the skills had to have.
+    pub tag: Option<String>,
+    /// The skills, best first.
+    pub results: Vec<SearchResult>,
+    /// Whether the model may know where they lie; programs always do.
+    pub shows_paths: bool,
+}
+
+/// A skill that a search found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchResult {
+    /// Its name.
+    pub name: SkillName,
+    /// What it does and when to use it.
+    pub description: String,
+    /// Where it lies.
+    pub path: String,
+    /// How its `SKILL.md` is spelled.
+    pub manifest_file: String,
+    /// How well it fits.
+    pub score: Score,
+    /// The words that it was found by, those that tell most first; none where only the meaning is near.
+    pub why: Vec<Reason>,
+    /// The section of its instructions that the query is most about.
+    pub section: Option<Section>,
+    /// Whether it is active.
+    pub loaded: bool,
+}
+
+impl SearchResult {
+    /// Returns the description as one bounded line.
+    pub fn summary(&self) -> String {
+        text::shorten(&text::visible_line(&self.description), MAX_SUMMARY_CHARS)
+    }
+
+    /// Returns why the skill was found as one bounded line, as in `name: pdf; description: fill, form`: each word where it counts
+    /// most. Words that say little are left out where there are others.
+    pub fn reasons(&self) -> String {
+        let is_telling = |reason: &&Reason| !Query::is_common(&reason.word);
+        let is_vague = !self.why.iter().any(|reason| is_telling(&reason));
+        let mut parts: Vec<String> = Vec::new();
+        for field in Field::ALL {
+            let reasons = self.why.iter().filter(|reason| is_vague || is_telling(reason)).take(MAX_REASONS);
+            let words: Vec<String> = reasons
+                .filter(|reason| reason.fields.first() == Some(&field))
+                .map(|reason| text::shorten(&text::visible_line(&reason.word), MAX_WORD_CHARS))
+                .collect();
+            if !words.is_empty() {
+                parts.push(format!("{}: {}", field.as_str(), words.join(", ")));
+            }
+        }
+        if parts.is_empty() { "meaning".to_owned() } else { parts.join("; ") }
+    }
+}
+
+/// A word that a skill was found by, and where the skill has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    /// The word, as it was typed.
+    pub word: String,
+    /// The parts of the skill that have it, those that count most first.
+    pub fields: Vec<Field>,
+}
+
+/// How well a skill fits a query, from 0 to about 1, to the thousandth.
+///
+/// ```
+/// use repertoire_model::answer::Score;
+/// assert_eq!(Score::new(0.87249).to_string(), "0.872");
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Score(u32);
+
+impl Score {
+    /// Returns `score`, rounded; what is no number, or less than nothing, is 0.
+    pub fn new(score: f32) -> Self {
+        // A cast of what is too large or too small ends at the nearest number there is.
+        Self((f64::from(score) * 1_000.0).round() as u32)
+    }
+
+    /// Returns it as a number.
+    pub fn value(self) -> f64 {
+        f64::from(self.0) / 1_000.0
+    }
+}
+
+impl fmt::Display for Score {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:03}", self.0 / 1_000, self.0 % 1_000)
+    }
+}

@@ -1,0 +1,81 @@
+//! `search_skills`: the skills that a task needs, best first.
+
+use repertoire_model::answer::{Answer, FaultKind, SearchResult, SearchResults};
+use serde_json::{Value, json};
+
+use super::arguments::{Arguments, Parameter, quoted};
+use super::definition::{About, Answered};
+use super::table::{Builtin, View, object, text};
+use crate::event::EventKind;
+use crate::provider::BoxFuture;
+use crate::search::SearchRequest;
+use crate::session::Session;
+
+/// The most skills of an answer, unless the model says otherwise.
+const DEFAULT_LIMIT: usize = 5;
+/// The most skills of an answer, whatever the model says.
+const MAX_LIMIT: usize = 20;
+
+const QUERY: Parameter<'static> = Parameter { name: "query", aliases: &[] };
+const LIMIT: Parameter<'static> = Parameter { name: "limit", aliases: &[] };
+const TAG: Parameter<'static> = Parameter { name: "tag", aliases: &[] };
+
+pub(super) const TOOL: Builtin = Builtin {
+    canonical: "search_skills",
+    name: |names| &names.search,
+    kind: EventKind::SkillsSearched,
+    define,
+    call,
+};
+
+fn define(_: &View<'_>) -> (String, Value) {
+    let limit = json!({
+        "type": "integer",
+        "description": "How many skills at most",
+        "minimum": 1,
+        "maximum": MAX_LIMIT,
+        "default": DEFAULT_LIMIT,
+    });
+    let properties = vec![
+        (QUERY.name, text("The task in your own words; there is no syntax")),
+        (LIMIT.name, limit),
+        (TAG.name, text("Only skills with this tag")),
+    ];
+    let description = "Find the skills that a task needs, best first, by words and by meaning.";
+    (description.to_owned(), object(properties, &[QUERY.name]))
+}
+
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Answered> {
+    Box::pin(async move {
+        match request(&arguments) {
+            Ok(request) => search(session, request).await,
+            Err(kind) => session.fault(TOOL.canonical, None, kind).into(),
+        }
+    })
+}
+
+fn request(arguments: &Arguments<'_>) -> Result<SearchRequest, FaultKind> {
+    arguments.only(&[QUERY, LIMIT, TAG])?;
+    let query = arguments.query(&QUERY)?;
+    let query = query.ok_or_else(|| FaultKind::MissingArgument { name: QUERY.name.to_owned() })?;
+    let limit = arguments.count(&LIMIT)?.unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT);
+    let tag = arguments.text(&TAG)?.map(str::trim).filter(|tag| !tag.is_empty());
+    Ok(SearchRequest { tag: tag.map(str::to_owned), ..SearchRequest::new(query, limit) })
+}
+
+async fn search(session: &Session, request: SearchRequest) -> Answered {
+    let snapshot = session.registry().snapshot();
+    let found = session.search(&snapshot, &request).await;
+    let active = session.active();
+    let price = |text: &str| session.price(text);
+    let mut results = Vec::with_capacity(found.len());
+    for found in found {
+        let result = session.registry().search_result(&snapshot, &request, found, &price).await;
+        results.push(SearchResult { loaded: active.contains(&result.name), ..result });
+    }
+    let query = quoted(request.query.trim());
+    let about = About { query: Some(query.clone()), results: Some(results.len() as u64), ..About::default() };
+    let tag = request.tag.as_deref().map(quoted);
+    let shows_paths = session.options().show_location;
+    Answered { answer: Answer::Results(SearchResults { query, tag, results, shows_paths }), about }
+}
