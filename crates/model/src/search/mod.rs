@@ -20,6 +20,8 @@ mod index;
 mod codec;
 mod query;
 mod rank;
+mod statistics;
+mod trigger;
 
 pub use index::{Index, Key, Slot};
 pub use meaning::Meanings;
@@ -28,5 +30,7 @@ pub use query::Query;
 pub use rank::Hit;
 pub use record::{Record, SkillText};
 pub use slots::SlotSet;
+pub use statistics::Share;
+pub use trigger::{MAX_EVAL_BYTES, MAX_EVAL_QUERIES, TriggerFile, TriggerQuery};
 pub use vector::Vector;
 pub use weights::Weights;

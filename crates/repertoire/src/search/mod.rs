@@ -11,9 +11,11 @@ mod request;
 mod shelf;
 mod read;
 mod ask;
+mod evals;
 
 pub use builtin::{BuiltinEmbedder, builtin};
 pub use embedder::Embedder;
+pub use evals::{MAX_EVAL_FILES, SkillEvals, SkillTriggers, TriggerOutcome, TriggerReport};
 pub use options::SearchOptions;
 pub use request::{Found, Match, SearchRequest, Seen};
 pub(crate) use shelf::Shelf;
