@@ -1,5 +1,7 @@
 //! The composition root: configuration and flags in, providers and a registry out.
 
+mod embedder;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -7,6 +9,7 @@ use repertoire::discovery::{self, DiscoveryInput, Presence, Tier};
 use repertoire::event::{JsonlOptions, JsonlSink, Sinks};
 use repertoire::provider::Problem;
 use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope};
+use repertoire::search::SearchOptions;
 use repertoire::{
     Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Session, SessionOptions, Snapshot, Watcher,
 };
@@ -269,6 +272,7 @@ impl Context {
             .policy(policy)
             .session_options(options)
             .inherit(self.settings.subagent_inherit)
+            .search_options(self.search_options()?)
             .sinks(self.sinks());
         for name in self.settings.agents.keys() {
             match self.agent(name) {
@@ -370,6 +374,11 @@ impl Context {
             max_bytes: self.settings.events_max_bytes as u64,
             keep: self.settings.events_keep,
         })
+    }
+
+    /// Returns how skills are found.
+    pub(crate) fn search_options(&self) -> Result<SearchOptions, CliError> {
+        Ok(SearchOptions { embedder: embedder::embedder(self)?, ..SearchOptions::default() })
     }
 
     /// Returns what takes the events of a session.

@@ -13,7 +13,7 @@ use repertoire_model::{Profile, RuleId, Severity};
 use repertoire_server::ResultForm;
 
 use super::agents::ConfiguredAgent;
-use super::settings::{ConfiguredRoot, LinkTargets, Settings};
+use super::settings::{ConfiguredRoot, Embeddings, LinkTargets, Settings};
 
 /// A key of the configuration.
 pub(crate) struct Key {
@@ -42,6 +42,8 @@ pub(crate) enum Kind {
     Switch,
     /// A name that a tool or an argument can have.
     Name,
+    /// Any text of one line.
+    Text,
     /// A list of strings.
     Words,
     /// A list of directories, relative to the file they stand in.
@@ -55,7 +57,7 @@ pub(crate) enum Kind {
 /// A value that some layer gives to a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// For [`Kind::Word`] and [`Kind::Name`].
+    /// For [`Kind::Word`], [`Kind::Name`] and [`Kind::Text`].
     Word(String),
     /// For [`Kind::Number`].
     Number(usize),
@@ -278,6 +280,10 @@ pub(crate) const KEYS: &[Key] = &[
     key!("http.allow_hosts" Kind::Words, Words http_hosts, strings, Some("serve --allow-host"), "Names that the HTTP server goes by in `Host`, beside those of the machine itself."),
     key!("http.allow_origins" Kind::Words, Words http_origins, strings, Some("serve --allow-origin"), "Pages that may talk to the HTTP server, as in `https://app.example.com` or `http://localhost:*`."),
     key!("http.max_connections" Kind::Number(1, LARGE), Number http_connections, number, None, "The most connections to the HTTP server at a time; more are turned away."),
+    key!("search.embeddings" words of Embeddings by as_str, search.embeddings, None, "What says what texts mean: the table inside the program, nothing, so that skills are found by their words alone, or a server; see docs/guides/embeddings.md."),
+    key!("search.url" Kind::Text, Word search.url, quoted, None, "The server that says what texts mean, before `/embeddings`, as in `https://api.openai.com/v1`. It is sent the texts of skills and queries."),
+    key!("search.model" Kind::Text, Word search.model, quoted, None, "The model of that server."),
+    key!("search.key_env" Kind::Text, Word search.key_env, quoted, None, "The environment variable that holds the key of that server; without it no key is sent."),
     Key {
         name: AGENTS_KEY,
         kind: Kind::Agent,
@@ -343,6 +349,7 @@ impl Kind {
             Self::Number(least, most) => format!("a whole number, {least} to {most}"),
             Self::Switch => "`true`, `false`".to_owned(),
             Self::Name => "a name of letters, digits, `_` and `-`".to_owned(),
+            Self::Text => "a text of one line".to_owned(),
             Self::Words => "a list of strings".to_owned(),
             Self::Paths => "a list of directories".to_owned(),
             Self::Severity => "`off`, `info`, `warning`, `error`".to_owned(),

@@ -6,6 +6,8 @@
 
 mod embedder;
 mod builtin;
+#[cfg(feature = "http-embedder")]
+pub mod http;
 mod options;
 mod request;
 mod shelf;

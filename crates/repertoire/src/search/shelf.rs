@@ -8,7 +8,7 @@ use repertoire_model::{State, checksum};
 
 use super::embedder::Embedder;
 use super::options::SearchOptions;
-use super::read::records;
+use super::read::{Records, records};
 use super::request::{Found, Match, SearchRequest, Seen};
 use crate::registry::{Entry, Registry, Snapshot};
 use crate::stored;
@@ -36,6 +36,8 @@ struct Updating {
     is_loaded: bool,
     /// Whether there is something that was not kept.
     is_behind: bool,
+    /// Whether meanings could not be had, so that what there is must not be kept: the next run has to ask again.
+    lacks_meanings: bool,
 }
 
 #[derive(Default)]
@@ -109,7 +111,8 @@ impl Shelf {
         for batch in missing.chunks(BATCH) {
             progress(done, missing.len());
             let entries: Vec<&Entry> = batch.iter().map(|(_, entry)| *entry).collect();
-            let records = records(registry, self.embedder(), &entries);
+            let Records { records, has_meanings } = records(registry, self.embedder(), &entries);
+            updating.lacks_meanings |= !has_meanings;
             let mut held = self.held_mut();
             for ((key, _), (record, vector)) in batch.iter().zip(records) {
                 if let Some((slot, _)) = held.slots.remove(&key.identity) {
@@ -143,7 +146,7 @@ impl Shelf {
     pub(crate) fn save(&self) {
         let Some(file) = &self.options.file else { return };
         let mut updating = self.updating();
-        if !std::mem::take(&mut updating.is_behind) {
+        if updating.lacks_meanings || !std::mem::take(&mut updating.is_behind) {
             return;
         }
         let bytes = {
