@@ -103,6 +103,17 @@ pub fn escape_xml(text: &str) -> String {
     escaped
 }
 
+/// Returns the longest beginning of `text` of at most `limit` bytes.
+///
+/// ```
+/// use repertoire_model::text::start;
+/// assert_eq!((start("añb", 2), start("añb", 3), start("añb", 9)), ("a", "añ", "añb"));
+/// ```
+pub fn start(text: &str, limit: usize) -> &str {
+    let end = (0..=limit.min(text.len())).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+    &text[..end]
+}
+
 /// Returns at most `limit` characters of `text`, with an ellipsis in place of what was cut.
 pub fn shorten(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {

@@ -4,9 +4,10 @@
 //! checksum of it all. Whatever is damaged, cut off, of another format or made of something else is refused as a whole: an index
 //! is quickly made anew.
 
-use super::columns::{Columns, Lists};
+use super::columns::{Columns, Lists, roomy};
 use super::index::{Index, Key};
 use super::segment::Segment;
+use super::sketch::{self, Sketches};
 use super::vector::Vectors;
 use crate::checksum;
 
@@ -101,8 +102,9 @@ fn written(columns: &Columns, packed: &Segment, stamp: u64) -> Vec<u8> {
     let Columns { keys, lengths, names, pairs, vectors } = columns;
     let Segment { terms, starts, bytes: postings } = packed;
     // Their dimensions are in the header.
-    let Vectors { dimensions: _, steps, scales } = vectors;
-    let mut bytes = Vec::new();
+    let Vectors { dimensions: _, steps, scales, sketches } = vectors;
+    // About as much as it takes in memory.
+    let mut bytes = Vec::with_capacity(columns.bytes() + packed.bytes() + 8 * (NUMBERS + 4));
     bytes.extend_from_slice(MAGIC);
     write(&mut bytes, &[stamp], u64::to_le_bytes);
     write(&mut bytes, &Header::of(columns, packed).numbers(), u64::to_le_bytes);
@@ -122,6 +124,7 @@ fn written(columns: &Columns, packed: &Segment, stamp: u64) -> Vec<u8> {
     write(&mut bytes, &pairs.items, u16::to_le_bytes);
     write(&mut bytes, scales, f32::to_le_bytes);
     write(&mut bytes, steps, i8::to_le_bytes);
+    sketches.columns().for_each(|column| write(&mut bytes, column, u64::to_le_bytes));
     let sum = checksum(&bytes);
     bytes.extend_from_slice(&sum.to_le_bytes());
     bytes
@@ -130,6 +133,9 @@ fn written(columns: &Columns, packed: &Segment, stamp: u64) -> Vec<u8> {
 /// Returns the index that `reader` is at the header of.
 fn read(reader: &mut Reader<'_>) -> Option<Index> {
     let Header { skills, terms, postings, names, pairs, dimensions } = Header::read(reader)?;
+    if skills == 0 && dimensions > 0 {
+        return None;
+    }
     let lists = skills.checked_add(1)?;
     let packed = Segment {
         terms: reader.column(terms, u64::from_le_bytes)?,
@@ -155,14 +161,27 @@ fn read(reader: &mut Reader<'_>) -> Option<Index> {
             dimensions,
             scales: reader.column(skills, f32::from_le_bytes)?,
             steps: reader.column(skills.checked_mul(dimensions)?, i8::from_le_bytes)?,
+            sketches: sketches(reader, skills, dimensions)?,
         },
     };
     reader.0.is_empty().then(|| Index::of_parts(columns, packed))
 }
 
+/// Reads the sketches of the directions of so many skills, if they have any.
+fn sketches(reader: &mut Reader<'_>, skills: usize, dimensions: usize) -> Option<Sketches> {
+    if dimensions == 0 {
+        return Some(Sketches::default());
+    }
+    let planes = (0..sketch::planes_of(dimensions)).map(|_| reader.column(skills, u64::from_le_bytes));
+    let planes = planes.collect::<Option<_>>()?;
+    Some(Sketches { planes, trailers: reader.column(skills, u64::from_le_bytes)? })
+}
+
 fn write<T: Copy, const N: usize>(bytes: &mut Vec<u8>, column: &[T], to_bytes: impl Fn(T) -> [u8; N]) {
-    bytes.reserve(column.len() * N);
-    bytes.extend(column.iter().flat_map(|item| to_bytes(*item)));
+    let start = bytes.len();
+    bytes.resize(start + column.len() * N, 0);
+    let (places, _) = bytes[start..].as_chunks_mut::<N>();
+    places.iter_mut().zip(column).for_each(|(place, item)| *place = to_bytes(*item));
 }
 
 /// What was not read yet.
@@ -183,7 +202,9 @@ impl<'a> Reader<'a> {
     ) -> Option<Vec<T>> {
         let bytes = self.take(count.checked_mul(N)?)?;
         let (items, _) = bytes.as_chunks::<N>();
-        Some(items.iter().map(|item| from_bytes(*item)).collect())
+        let mut column = Vec::with_capacity(roomy(count));
+        column.extend(items.iter().map(|item| from_bytes(*item)));
+        Some(column)
     }
 }
 

@@ -49,8 +49,18 @@ impl Columns {
             self.pairs = self.pairs.picked(&kept);
             self.vectors = self.vectors.picked(&kept);
         }
-        self.keys.shrink_to_fit();
-        self.lengths.shrink_to_fit();
+        let Self { keys, lengths, names, pairs, vectors } = self;
+        fit(keys);
+        fit(lengths);
+        names.fit();
+        pairs.fit();
+        vectors.fit();
+    }
+
+    /// Returns how many bytes it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let Self { keys, lengths, names, pairs, vectors } = self;
+        bytes_of(keys) + bytes_of(lengths) + names.bytes() + pairs.bytes() + vectors.bytes()
     }
 }
 
@@ -85,4 +95,28 @@ impl<T: Copy> Lists<T> {
         indices.iter().for_each(|index| picked.push(self.get(*index).iter().copied()));
         picked
     }
+
+    fn fit(&mut self) {
+        fit(&mut self.ends);
+        fit(&mut self.items);
+    }
+
+    fn bytes(&self) -> usize {
+        bytes_of(&self.ends) + bytes_of(&self.items)
+    }
+}
+
+/// Returns how many items a column of `count` has room for: a few more, so that one skill more does not move them all.
+pub(super) fn roomy(count: usize) -> usize {
+    count + count / 64
+}
+
+/// Gives back room in `column` that is not needed soon.
+pub(super) fn fit<T>(column: &mut Vec<T>) {
+    column.shrink_to(roomy(column.len()));
+}
+
+/// Returns how many bytes `column` takes.
+pub(super) fn bytes_of<T>(column: &Vec<T>) -> usize {
+    column.capacity() * size_of::<T>()
 }

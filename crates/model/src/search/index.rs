@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::columns::Columns;
+use super::columns::{Columns, bytes_of};
 use super::posting::{Posting, WeightTable};
 use super::record::{Record, Term};
 use super::segment::Segment;
@@ -72,6 +72,15 @@ impl Index {
     /// Returns how many slots there are, those of dropped skills included.
     pub fn slots(&self) -> usize {
         self.columns.len()
+    }
+
+    /// Returns about how many bytes of memory it takes.
+    pub fn bytes(&self) -> usize {
+        let loose: usize = self.loose.iter().map(bytes_of).sum();
+        let brevities = self.brevities.get().map_or(0, bytes_of);
+        let table = self.table.get().map_or(0, |table| size_of_val(&**table));
+        let own = bytes_of(&self.loose) + bytes_of(&self.dropped) + brevities + table;
+        size_of::<Self>() + own + loose + self.columns.bytes() + self.packed.bytes()
     }
 
     /// Returns the skills with their slots.
@@ -163,5 +172,51 @@ impl Index {
             let share = self.weights.length;
             lengths.iter().map(|length| 1.0 / (1.0 - share + share * *length as f32 / average)).collect()
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::search::SkillText;
+
+    fn filled(count: u64) -> Index {
+        let mut index = Index::default();
+        for identity in 0..count {
+            let name = format!("skill-{identity}");
+            let skill = SkillText { name: &name, body: "Some words of a body.", ..SkillText::default() };
+            let vector = Vector::of(&[identity as f32, 1.0]);
+            index.add(Key { identity, version: 1 }, Record::of(&skill), vector.as_ref());
+        }
+        index
+    }
+
+    #[test]
+    fn skills_are_packed_when_many_are_loose_or_dropped() {
+        let mut index = filled(MAX_LOOSE as u64);
+        assert!(!index.settle());
+        index.drop(0);
+        index.add(Key { identity: 999, version: 1 }, Record::default(), None);
+        assert!(index.settle() && index.is_packed());
+        assert_eq!((index.len(), index.slots()), (MAX_LOOSE, MAX_LOOSE));
+        index.drop(7);
+        index.drop(7);
+        index.drop(9999);
+        assert_eq!(index.len(), MAX_LOOSE - 1);
+        assert!(index.keys().all(|(slot, _)| slot != 7));
+    }
+
+    #[test]
+    fn packed_skills_take_less_memory() {
+        let mut index = filled(500);
+        let loose = index.bytes();
+        index.pack();
+        assert!(index.bytes() < loose, "{} {loose}", index.bytes());
+        let packed = index.bytes();
+        let read = Index::from_bytes(&index.to_bytes(1), 1).unwrap();
+        assert!(read.bytes() < packed * 11 / 10, "{} {packed}", read.bytes());
+        (0..500).for_each(|slot| index.drop(slot));
+        index.pack();
+        assert!(index.is_empty() && index.bytes() < packed / 10);
     }
 }

@@ -72,7 +72,7 @@ impl<'a> Meanings<'a> {
     fn sum(&self, texts: &[&str], limit: usize) -> Vec<f32> {
         let mut numbers: Vec<u32> = Vec::new();
         for text in texts {
-            let text = &text[..text.floor_char_boundary(MAX_BYTES)];
+            let text = crate::text::start(text, MAX_BYTES);
             self.pieces.each(text, &mut |number| {
                 numbers.push(number);
                 numbers.len() < limit

@@ -11,6 +11,7 @@ mod weights;
 mod posting;
 mod record;
 mod segment;
+mod sketch;
 mod vector;
 mod pieces;
 mod meaning;
@@ -22,13 +23,19 @@ mod query;
 mod rank;
 mod statistics;
 mod trigger;
+mod section;
+mod confusable;
+#[cfg(test)]
+mod tests;
 
+pub use confusable::{Confusable, Confusion, confusable};
 pub use index::{Index, Key, Slot};
 pub use meaning::Meanings;
 pub use posting::Field;
 pub use query::Query;
 pub use rank::Hit;
 pub use record::{Record, SkillText};
+pub use section::best_section;
 pub use slots::SlotSet;
 pub use statistics::Share;
 pub use trigger::{MAX_EVAL_BYTES, MAX_EVAL_QUERIES, TriggerFile, TriggerQuery};

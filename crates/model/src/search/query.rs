@@ -31,7 +31,7 @@ pub(super) struct Asked {
 impl Query {
     /// Returns the query `text`. Any text is one: there is no syntax.
     pub fn new(text: &str) -> Self {
-        let text = &text[..text.floor_char_boundary(MAX_QUERY_BYTES)];
+        let text = crate::text::start(text, MAX_QUERY_BYTES);
         let mut query = Self::default();
         let mut before = None;
         Cutter::default().each(text, Side::Asked, |word| {

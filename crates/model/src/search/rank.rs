@@ -197,16 +197,8 @@ impl Index {
         let Some(vector) = query.vector.as_ref().filter(|_| self.weights.meaning > 0.0) else {
             return Vec::new();
         };
-        let mut nearest: Vec<(f32, Slot)> = Vec::with_capacity(self.slots());
-        self.columns.vectors.each_cosine(vector, |slot, cosine| {
-            if cosine > 0.0 && scores[slot as usize].is_finite() {
-                nearest.push((cosine, slot));
-            }
-        });
-        if nearest.len() > NEAREST {
-            nearest.select_nth_unstable_by(NEAREST - 1, |a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-            nearest.truncate(NEAREST);
-        }
+        let is_seen = |slot: Slot| scores[slot as usize].is_finite();
+        let nearest = self.columns.vectors.nearest(vector, NEAREST, is_seen);
         nearest.into_iter().map(|(_, slot)| slot).collect()
     }
 

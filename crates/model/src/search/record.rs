@@ -135,7 +135,7 @@ impl Record {
 
 /// Returns the longest beginning of `text` of at most `limit` bytes.
 fn start(text: &str, limit: usize) -> &str {
-    &text[..text.floor_char_boundary(limit)]
+    crate::text::start(text, limit)
 }
 
 /// Reads the parts of a skill.

@@ -1,5 +1,6 @@
 //! Which skills have which terms, packed.
 
+use super::columns::bytes_of;
 use super::posting::Posting;
 use super::record::Term;
 
@@ -44,7 +45,7 @@ impl Segment {
         first: u32,
         records: &[Vec<(Term, Posting)>],
     ) -> Self {
-        let mut added: Vec<(Term, u32, Posting)> = records
+        let mut added: Vec<Added> = records
             .iter()
             .zip(first..)
             .flat_map(|(terms, slot)| terms.iter().map(move |(term, posting)| (*term, slot, *posting)))
@@ -75,12 +76,25 @@ impl Segment {
             writer.finish(*next);
             added = rest;
         }
-        writer.segment
+        let Segment { mut terms, mut starts, mut bytes } = writer.segment;
+        terms.shrink_to_fit();
+        starts.shrink_to_fit();
+        bytes.shrink_to_fit();
+        Self { terms, starts, bytes }
+    }
+
+    /// Returns how many bytes it takes.
+    pub(super) fn bytes(&self) -> usize {
+        let Self { terms, starts, bytes } = self;
+        bytes_of(terms) + bytes_of(starts) + bytes_of(bytes)
     }
 }
 
+/// A term that a skill has.
+type Added = (Term, u32, Posting);
+
 /// Returns the postings of `term`, which are the first ones if there are any, and the rest.
-fn split(added: &[(Term, u32, Posting)], term: Term) -> (&[(Term, u32, Posting)], &[(Term, u32, Posting)]) {
+fn split(added: &[Added], term: Term) -> (&[Added], &[Added]) {
     let count = added.iter().take_while(|(other, ..)| *other == term).count();
     added.split_at(count)
 }

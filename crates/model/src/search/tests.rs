@@ -1,0 +1,216 @@
+//! What holds for every index, however it came about, and for every query.
+
+use std::collections::BTreeMap;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample;
+
+use super::{Index, Key, Query, Record, SkillText, SlotSet, Vector, Weights};
+
+/// How far two scores of one skill may be apart: what is added up in another order is rounded in another way.
+const ROUNDING: f32 = 1e-5;
+
+const WORDS: &[&str] = &[
+    "pdf",
+    "forms",
+    "fill",
+    "image",
+    "resize",
+    "the",
+    "for",
+    "deploy",
+    "cluster",
+    "BlobClient",
+    "翻译",
+    "café",
+    "k8s",
+    "# Steps",
+    "```",
+    "Do not use for",
+    ".",
+    "\n",
+];
+
+#[derive(Debug, Clone)]
+struct Skill {
+    name: String,
+    description: String,
+    body: String,
+    vector: Option<Vector>,
+}
+
+impl Skill {
+    fn record(&self) -> Record {
+        let Self { name, description, body, .. } = self;
+        Record::of(&SkillText { name, description, body, ..SkillText::default() })
+    }
+}
+
+/// What is done to an index.
+#[derive(Debug, Clone)]
+enum Step {
+    Add(Skill),
+    Drop(sample::Index),
+    Pack,
+    Settle,
+    Reload,
+}
+
+fn text(words: std::ops::Range<usize>) -> impl Strategy<Value = String> {
+    vec(sample::select(WORDS), words).prop_map(|words| words.join(" "))
+}
+
+fn vector() -> impl Strategy<Value = Option<Vector>> {
+    prop::option::of(vec(-1.0f32..1.0, 4).prop_map(|values| Vector::of(&values))).prop_map(Option::flatten)
+}
+
+fn skill() -> impl Strategy<Value = Skill> {
+    (text(1..4), text(0..12), text(0..40), vector()).prop_map(|(name, description, body, vector)| Skill {
+        name,
+        description,
+        body,
+        vector,
+    })
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        8 => skill().prop_map(Step::Add),
+        3 => any::<sample::Index>().prop_map(Step::Drop),
+        1 => Just(Step::Pack),
+        1 => Just(Step::Settle),
+        1 => Just(Step::Reload),
+    ]
+}
+
+fn weights() -> Weights {
+    Weights { meaning: 0.5, ..Weights::default() }
+}
+
+/// Returns the index that `steps` lead to, and the skills that are left in it.
+fn after(steps: Vec<Step>) -> (Index, BTreeMap<u64, Skill>) {
+    let (mut index, mut skills) = (Index::new(weights()), BTreeMap::new());
+    for (identity, step) in (0..).zip(steps) {
+        match step {
+            Step::Add(skill) => {
+                index.add(Key { identity, version: 1 }, skill.record(), skill.vector.as_ref());
+                skills.insert(identity, skill);
+            }
+            Step::Drop(which) => {
+                let keys: Vec<_> = index.keys().collect();
+                if let Some((slot, key)) = (!keys.is_empty()).then(|| keys[which.index(keys.len())]) {
+                    index.drop(slot);
+                    index.drop(slot);
+                    skills.remove(&key.identity);
+                }
+            }
+            Step::Pack => index.pack(),
+            Step::Settle => {
+                index.settle();
+            }
+            Step::Reload => {
+                index = Index::from_bytes(&index.to_bytes(1), 1).unwrap().with_weights(weights());
+            }
+        }
+    }
+    (index, skills)
+}
+
+/// Returns what `index` finds, as the scores of skills by their keys.
+fn found(index: &Index, query: &Query) -> BTreeMap<u64, f32> {
+    let keys: BTreeMap<_, _> = index.keys().collect();
+    let hits = index.search(query, &SlotSet::all(index.slots()), 1000);
+    assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score), "best first");
+    hits.iter().map(|hit| (keys[&hit.slot].identity, hit.score)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    #[test]
+    fn how_an_index_came_about_does_not_matter(
+        steps in vec(step(), 0..40), asked in text(0..8), meaning in vector(),
+    ) {
+        let (index, skills) = after(steps);
+        let mut fresh = Index::new(weights());
+        for (identity, skill) in skills.iter().rev() {
+            fresh.add(Key { identity: *identity, version: 1 }, skill.record(), skill.vector.as_ref());
+        }
+        prop_assert_eq!(index.len(), skills.len());
+        let query = Query::new(&asked).meaning(meaning);
+        let (one, other) = (found(&index, &query), found(&fresh, &query));
+        prop_assert!(one.keys().eq(other.keys()), "{:?} {:?}", one, other);
+        for (identity, score) in &one {
+            prop_assert!((score - other[identity]).abs() < ROUNDING, "{:?} {:?}", one, other);
+        }
+    }
+
+    #[test]
+    fn a_hidden_skill_is_never_found(steps in vec(step(), 0..40), asked in text(0..8), meaning in vector(), seen in vec(any::<bool>(), 40)) {
+        let (index, _) = after(steps);
+        let seen: SlotSet = (0..).zip(&seen).filter(|(_, seen)| **seen).map(|(slot, _)| slot).collect();
+        let live: Vec<_> = index.keys().map(|(slot, _)| slot).collect();
+        for hit in index.search(&Query::new(&asked).meaning(meaning), &seen, 10) {
+            prop_assert!(seen.contains(hit.slot) && live.contains(&hit.slot));
+            prop_assert!(hit.score.is_finite() && hit.score > 0.0);
+        }
+    }
+
+    #[test]
+    fn any_text_is_a_query(steps in vec(step(), 0..20), asked in any::<String>(), limit in 0usize..5) {
+        let (index, _) = after(steps);
+        let query = Query::new(&asked);
+        let hits = index.search(&query, &SlotSet::all(index.slots()), limit);
+        prop_assert!(hits.len() <= limit);
+        for hit in hits {
+            prop_assert!(hit.score.is_finite());
+            index.matches(&query, hit.slot);
+        }
+    }
+
+    #[test]
+    fn any_text_is_a_skill(name in any::<String>(), description in any::<String>(), body in any::<String>()) {
+        let mut index = Index::default();
+        let record = Record::of(&SkillText { name: &name, description: &description, body: &body, ..SkillText::default() });
+        index.add(Key { identity: 1, version: 1 }, record, None);
+        index.search(&Query::new(&body), &SlotSet::all(1), 1);
+        index.pack();
+        index.search(&Query::new(&description), &SlotSet::all(1), 1);
+    }
+}
+
+/// Returns the scores of skills with these descriptions, in a library with some others.
+fn scores(descriptions: &[&str], asked: &str) -> Vec<f32> {
+    let mut index = Index::default();
+    let others = ["Writes release notes.", "Paints walls.", "Cooks soup.", "Tunes pianos."];
+    for (identity, description) in (0..).zip(descriptions.iter().chain(&others)) {
+        let record = Record::of(&SkillText { name: "skill", description, ..SkillText::default() });
+        index.add(Key { identity, version: 1 }, record, None);
+    }
+    let found = found(&index, &Query::new(asked));
+    (0..descriptions.len() as u64).map(|identity| found.get(&identity).copied().unwrap_or_default()).collect()
+}
+
+#[test]
+fn saying_a_word_often_gains_little() {
+    let rest = "Handles documents of any kind.";
+    let stuffed = |times: usize| "invoices ".repeat(times) + rest;
+    let scores = scores(&[&stuffed(1), &stuffed(3), &stuffed(50)], "invoices");
+    assert!(scores[0] > 0.0);
+    assert!((scores[2] - scores[1]).abs() < ROUNDING, "no more than by saying it three times: {scores:?}");
+    assert!(scores[2] < scores[0] * 2.0, "{scores:?}");
+}
+
+#[test]
+fn what_a_skill_is_not_for_counts_against_it() {
+    let texts = [
+        "Resizes pictures in bulk. Do not use for invoices.",
+        "Writes invoices.",
+        "Resizes pictures in bulk.",
+    ];
+    let about_it = scores(&texts, "invoices");
+    assert!(about_it[0] < about_it[1], "{about_it:?}");
+    let about_both = scores(&texts, "invoices in bulk");
+    assert!(about_both[0] < about_both[2], "{about_both:?}");
+}
