@@ -246,3 +246,25 @@ fn the_reference_does_not_wait_for_a_pipe() {
         assert!(run.stderr.contains("PermissionError: [Errno 13] Permission denied:"), "{}", run.stderr);
     }
 }
+
+#[test]
+fn skills_that_could_be_mixed_up_are_found_when_asked_for() {
+    let sandbox = Sandbox::new();
+    let skill = |name: &str, from: &str| {
+        let when = "Use when a PDF form is to be filled.";
+        format!("---\nname: {name}\ndescription: Fills PDF forms from {from} data. {when}\n---\n# Fill\n")
+    };
+    sandbox.write(".agents/skills/pdf-fill/SKILL.md", skill("pdf-fill", "JSON"));
+    sandbox.write(".agents/skills/pdf-forms/SKILL.md", skill("pdf-forms", "CSV"));
+    assert_eq!(sandbox.run(&["check"]).stdout, "2 skills, nothing to report\n");
+    assert_run!(sandbox.run(&["check", "--confusable"]), @"");
+    let json = sandbox.json(&["check", "--confusable", "--json"]);
+    assert_eq!(json["summary"]["warnings"], 1);
+    assert_eq!(json["confusable"][0]["kind"], "alike");
+    assert_eq!(json["confusable"][0]["first"]["name"], "pdf-fill");
+    assert_eq!(json["confusable"][0]["first"]["only"], serde_json::json!(["json"]));
+    assert_eq!(json["confusable"][0]["first"]["missing"], "Not for csv: use pdf-forms instead.");
+    sandbox.write("repertoire.toml", "[rules]\nconfusable = \"error\"\n");
+    assert_eq!(sandbox.run(&["check", "--confusable"]).code, 1);
+    assert_eq!(sandbox.run(&["check"]).code, 0);
+}

@@ -14,8 +14,10 @@ mod shelf;
 mod read;
 mod ask;
 mod evals;
+mod confusable;
 
 pub use builtin::{BuiltinEmbedder, builtin};
+pub use confusable::MixUp;
 pub use embedder::Embedder;
 pub use evals::{MAX_EVAL_FILES, SkillEvals, SkillTriggers, TriggerOutcome, TriggerReport};
 pub use options::SearchOptions;

@@ -137,7 +137,7 @@ impl Shared {
         }
         missing.sort_unstable();
         missing.dedup();
-        let outcome = batches(&missing).try_for_each(|batch| {
+        let outcome: Result<(), Error> = batches(&missing).try_for_each(|batch| {
             for (text, vector) in batch.iter().zip(self.ask_patiently(batch)?) {
                 if let Some(vector) = vector {
                     self.state().cache(whose).put(text, &vector);
