@@ -257,7 +257,19 @@ fn skills_that_could_be_mixed_up_are_found_when_asked_for() {
     sandbox.write(".agents/skills/pdf-fill/SKILL.md", skill("pdf-fill", "JSON"));
     sandbox.write(".agents/skills/pdf-forms/SKILL.md", skill("pdf-forms", "CSV"));
     assert_eq!(sandbox.run(&["check"]).stdout, "2 skills, nothing to report\n");
-    assert_run!(sandbox.run(&["check", "--confusable"]), @"");
+    assert_run!(sandbox.run(&["check", "--confusable"]), @r#"
+    exit 0
+    --- stdout
+    pdf-fill (.agents/skills/pdf-fill)
+
+    warning[confusable]: `pdf-fill` and `pdf-forms` could be mixed up: 79 % alike, and neither says when to use the other; both say pdf, fill, forms, data
+     --> .agents/skills/pdf-fill/SKILL.md
+      |
+      = help: say in `pdf-fill`: "Not for csv: use pdf-forms instead."; say in `pdf-forms`: "Not for json: use pdf-fill instead."
+
+    1 warning in 2 skills, no errors
+    --- stderr
+    "#);
     let json = sandbox.json(&["check", "--confusable", "--json"]);
     assert_eq!(json["summary"]["warnings"], 1);
     assert_eq!(json["confusable"][0]["kind"], "alike");
