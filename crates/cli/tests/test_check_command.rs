@@ -263,9 +263,8 @@ fn skills_that_could_be_mixed_up_are_found_when_asked_for() {
     pdf-fill (.agents/skills/pdf-fill)
 
     warning[confusable]: `pdf-fill` and `pdf-forms` could be mixed up: 79 % alike, and neither says when to use the other; both say pdf, fill, forms, data
-     --> .agents/skills/pdf-fill/SKILL.md
-      |
-      = help: say in `pdf-fill`: "Not for csv: use pdf-forms instead."; say in `pdf-forms`: "Not for json: use pdf-fill instead."
+    --> .agents/skills/pdf-fill/SKILL.md
+     = help: say in `pdf-fill`: "Not for csv: use pdf-forms instead."; say in `pdf-forms`: "Not for json: use pdf-fill instead."
 
     1 warning in 2 skills, no errors
     --- stderr
