@@ -91,7 +91,7 @@ impl Cache {
         }
         self.take_in(&file);
         let room = self.limit.saturating_sub(HEAD_BYTES) / (KEY_BYTES + self.dimensions).max(1);
-        let mut entries: Vec<(&[u8; KEY_BYTES], &(Box<[i8]>, u64))> = self.entries.iter().collect();
+        let mut entries: Vec<_> = self.entries.iter().collect();
         entries.sort_unstable_by_key(|(key, (_, used))| (*used, **key));
         let surplus = entries.len().saturating_sub(room);
         let mut bytes =

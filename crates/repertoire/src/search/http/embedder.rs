@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use repertoire_model::Digest;
 use repertoire_model::search::{SkillText, Vector};
+use repertoire_model::text::start;
 
 use super::cache::Cache;
 use super::options::{HttpOptions, HttpRefusal};
@@ -238,7 +239,7 @@ fn error(options: &HttpOptions, message: &str) -> Error {
 
 /// Returns the beginning of `text` that is asked for.
 fn bounded(text: &str) -> String {
-    text[..text.floor_char_boundary(MAX_TEXT_BYTES)].trim().to_owned()
+    start(text, MAX_TEXT_BYTES).trim().to_owned()
 }
 
 /// Returns what is asked for of a skill.

@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+/// Is told of a failure, in words.
+pub type Notice = Arc<dyn Fn(&str) + Send + Sync>;
+
 /// Which server says what texts mean, and how it is asked.
 #[derive(Clone)]
 pub struct HttpOptions {
@@ -26,7 +29,7 @@ pub struct HttpOptions {
     /// How long a server that failed is left alone.
     pub rest: Duration,
     /// Is told of a failure, once for the whole process.
-    pub notice: Option<Arc<dyn Fn(&str) + Send + Sync>>,
+    pub notice: Option<Notice>,
 }
 
 impl HttpOptions {
