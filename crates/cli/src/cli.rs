@@ -11,7 +11,7 @@ use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use repertoire_model::Profile;
 
 use crate::commands::{
-    call, catalog, check, completions, connect, doctor, explain, files, init, link, list, migrate, new,
+    call, catalog, check, completions, connect, doctor, eval, explain, files, init, link, list, migrate, new,
     prompt, search, serve, session, show, watch,
 };
 use crate::env::{self, Env};
@@ -98,6 +98,7 @@ pub(crate) enum Command {
     Watch(watch::WatchArgs),
     Prompt(prompt::PromptArgs),
     Explain(explain::ExplainArgs),
+    Eval(eval::EvalArgs),
     Doctor(doctor::DoctorArgs),
     Connect(connect::ConnectArgs),
     Link(link::LinkArgs),
@@ -114,15 +115,26 @@ pub(crate) const ROOT: &str = "root";
 pub(crate) fn command() -> clap::Command {
     let command = Cli::command();
     let root = command.get_arguments().find(|argument| argument.get_id() == ROOT).cloned();
-    command.mut_subcommands(|subcommand| subcommand.args(root.clone()))
+    command.mut_subcommands(|subcommand| {
+        let subcommand = subcommand.args(root.clone());
+        // What a command measures stands behind it, and its options behind that.
+        match subcommand.get_name() {
+            "eval" => subcommand.mut_subcommands(|below| below.args(root.clone())),
+            _ => subcommand,
+        }
+    })
 }
 
 /// Returns what was typed, or ends the process with help or a usage error.
 pub(crate) fn parse(env: &Env) -> Cli {
     let matches = command().get_matches_from(env.arguments());
     let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let behind = matches.subcommand().and_then(|(_, matches)| matches.get_many::<PathBuf>(ROOT));
-    cli.globals.root.extend(behind.into_iter().flatten().cloned());
+    let mut behind = matches.subcommand();
+    while let Some((_, matches)) = behind {
+        let roots = matches.try_get_many::<PathBuf>(ROOT).ok().flatten();
+        cli.globals.root.extend(roots.into_iter().flatten().cloned());
+        behind = matches.subcommand();
+    }
     cli
 }
 

@@ -120,6 +120,11 @@ impl Env {
         self.variables.get(name).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
+    /// Returns the value of a variable that the user named; an empty value counts as none.
+    pub(crate) fn named(name: &str) -> Option<String> {
+        std::env::var(name).ok().filter(|value| !value.is_empty())
+    }
+
     /// Returns the names of Repertoire's own variables that are set.
     pub(crate) fn own(&self) -> impl Iterator<Item = &str> {
         self.variables.keys().map(String::as_str).filter(|name| name.starts_with(PREFIX))

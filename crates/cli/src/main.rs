@@ -25,7 +25,7 @@ use std::process::ExitCode;
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    call, catalog, check, check_compat, completions, connect, doctor, explain, files, init, link, list,
+    call, catalog, check, check_compat, completions, connect, doctor, eval, explain, files, init, link, list,
     migrate, new, prompt, search, serve, session, show, watch,
 };
 use crate::env::Env;
@@ -68,6 +68,7 @@ fn run(ui: &mut Ui, env: Env, globals: cli::Globals, command: &Command) -> Resul
         Command::Watch(args) => watch::run(ui, &load(ui, env, globals)?, args),
         Command::Prompt(args) => prompt::run(ui, &load(ui, env, globals)?, args),
         Command::Explain(args) => explain::run(ui, &load(ui, env, globals)?, args),
+        Command::Eval(args) => eval::run(ui, &load(ui, env, globals)?, args),
         Command::Link(args) => link::run(ui, &load(ui, env, globals)?, args),
         // These work where the configuration does not, or need none.
         Command::Doctor(args) => doctor::run(ui, env, globals, args),

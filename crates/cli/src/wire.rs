@@ -1,5 +1,7 @@
 //! The composition root: configuration and flags in, providers and a registry out.
 
+mod embedder;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,7 +18,7 @@ use repertoire_model::{Policy, Severity};
 
 use crate::cli::Globals;
 use crate::commands::catalog;
-use crate::config::{self, Embeddings, LinkTargets, Settings, Trust};
+use crate::config::{self, LinkTargets, Settings, Trust};
 use crate::env::{self, Env};
 use crate::error::CliError;
 use crate::regular_file;
@@ -240,16 +242,19 @@ impl Context {
     }
 
     /// Returns how the skills of `places` are found: as configured, with an index that is kept beside the cache.
+    ///
+    /// Where the configuration says nothing that works, by their words; see [`Context::expect_search`].
     pub(crate) fn search_options(&self, places: &[Place], policy: &Policy) -> SearchOptions {
-        let usual = SearchOptions::default();
         let sources = places.iter().map(|place| (place.label.as_str(), place.path.as_path()));
         let file =
             self.cache_directory().map(|directory| SearchOptions::file_in(&directory, policy, sources));
-        let embedder = match self.settings.search_embeddings {
-            Embeddings::Builtin => usual.embedder,
-            Embeddings::Off => None,
-        };
-        SearchOptions { embedder, file, ..usual }
+        let embedder = embedder::embedder(self).ok().flatten();
+        SearchOptions { embedder, file, ..SearchOptions::default() }
+    }
+
+    /// Returns an error if skills cannot be found as configured, for commands that do so.
+    pub(crate) fn expect_search(&self) -> Result<(), CliError> {
+        embedder::embedder(self).map(|_| ())
     }
 
     /// Returns what sessions are given; answers are written as `render` says where it says anything.
@@ -275,6 +280,7 @@ impl Context {
         if let Some(name) = needed.iter().find(|name| !self.settings.agents.contains_key(**name)) {
             return Err(self.unknown_agent(name));
         }
+        self.expect_search()?;
         let policy = self.settings.policy.clone();
         let (places, _) = self.places(&policy);
         // A directory that is not there yet may be by the time the session looks again.

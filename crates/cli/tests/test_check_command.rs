@@ -246,3 +246,36 @@ fn the_reference_does_not_wait_for_a_pipe() {
         assert!(run.stderr.contains("PermissionError: [Errno 13] Permission denied:"), "{}", run.stderr);
     }
 }
+
+#[test]
+fn skills_that_could_be_mixed_up_are_found_when_asked_for() {
+    let sandbox = Sandbox::new();
+    let skill = |name: &str, from: &str| {
+        let when = "Use when a PDF form is to be filled.";
+        format!("---\nname: {name}\ndescription: Fills PDF forms from {from} data. {when}\n---\n# Fill\n")
+    };
+    sandbox.write(".agents/skills/pdf-fill/SKILL.md", skill("pdf-fill", "JSON"));
+    sandbox.write(".agents/skills/pdf-forms/SKILL.md", skill("pdf-forms", "CSV"));
+    assert_eq!(sandbox.run(&["check"]).stdout, "2 skills, nothing to report\n");
+    assert_run!(sandbox.run(&["check", "--confusable"]), @r#"
+    exit 0
+    --- stdout
+    pdf-fill (.agents/skills/pdf-fill)
+
+    warning[confusable]: `pdf-fill` and `pdf-forms` could be mixed up: 79 % alike, and neither says when to use the other; both say pdf, fill, forms, data
+    --> .agents/skills/pdf-fill/SKILL.md
+     = help: say in `pdf-fill`: "Not for csv: use pdf-forms instead."; say in `pdf-forms`: "Not for json: use pdf-fill instead."
+
+    1 warning in 2 skills, no errors
+    --- stderr
+    "#);
+    let json = sandbox.json(&["check", "--confusable", "--json"]);
+    assert_eq!(json["summary"]["warnings"], 1);
+    assert_eq!(json["confusable"][0]["kind"], "alike");
+    assert_eq!(json["confusable"][0]["first"]["name"], "pdf-fill");
+    assert_eq!(json["confusable"][0]["first"]["only"], serde_json::json!(["json"]));
+    assert_eq!(json["confusable"][0]["first"]["missing"], "Not for csv: use pdf-forms instead.");
+    sandbox.write("repertoire.toml", "[rules]\nconfusable = \"error\"\n");
+    assert_eq!(sandbox.run(&["check", "--confusable"]).code, 1);
+    assert_eq!(sandbox.run(&["check"]).code, 0);
+}

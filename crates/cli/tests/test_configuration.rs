@@ -225,6 +225,9 @@ fn a_project_file_does_not_weaken_a_session() {
         ("scope.enforce = true", "a project's file may not have `scope.enforce`"),
         ("tools.args.name = \"id\"", "a project's file may not have `tools.args.name`"),
         ("load.reload = \"short_ack\"", "a project's file may not have `load.reload`"),
+        ("search.embeddings = \"http\"", "a project's file may not have `search.embeddings`"),
+        ("search.url = \"https://x\"", "a project's file may not have `search.url`"),
+        ("search.key_env = \"HOME\"", "a project's file may not have `search.key_env`"),
         ("read.max_bytes = 65537", "`read.max_bytes` of a project's file may be at most 65536"),
     ] {
         sandbox.write("repertoire.toml", line);

@@ -1,5 +1,6 @@
 //! `rep check`.
 
+mod confusable;
 mod fix;
 mod report;
 
@@ -36,11 +37,14 @@ pub(crate) struct CheckArgs {
     /// Check what clients of a published library demand
     #[arg(long)]
     publish: bool,
+    /// Find skills that an agent could mix up, and the sentences that would tell them apart
+    #[arg(long)]
+    confusable: bool,
     /// Answer exactly as another tool does; everything behind it is that tool's command line
     ///
     /// As in `rep check --compat skills-ref validate PATH`, `... read-properties PATH` and `... to-prompt PATH...`.
     // It never gets here: `cli::reference_arguments` sees it first.
-    #[arg(long, value_name = "TOOL", conflicts_with_all = ["fix", "publish"])]
+    #[arg(long, value_name = "TOOL", conflicts_with_all = ["fix", "publish", "confusable"])]
     compat: Option<Compat>,
 }
 
@@ -80,9 +84,10 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CheckArgs) -> Result<Ex
     for library in &libraries {
         checked.extend(check_all(library)?);
     }
+    let mix_ups = args.confusable.then(|| confusable::find(&libraries, &mut checked, &policy));
     drop(progress);
     let worst = if ui.is_json() {
-        report::write_json(ui, &libraries, &checked, &fixed)?
+        report::write_json(ui, &libraries, &checked, &fixed, mix_ups)?
     } else {
         report::write(ui, context, &libraries, &checked)?
     };

@@ -7,6 +7,7 @@ pub(crate) mod check_compat;
 pub(crate) mod completions;
 pub(crate) mod connect;
 pub(crate) mod doctor;
+pub(crate) mod eval;
 pub(crate) mod explain;
 pub(crate) mod files;
 pub(crate) mod init;

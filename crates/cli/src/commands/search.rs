@@ -85,6 +85,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SearchArgs) -> Result<E
         source: args.source.clone(),
     };
     let agent = args.agent.as_deref().map(|name| context.agent(name)).transpose()?;
+    context.expect_search()?;
     let library = context.open()?;
     if let Some(source) = &request.source {
         expect_source(&library, source)?;

@@ -42,6 +42,8 @@ pub(crate) enum Kind {
     Switch,
     /// A name that a tool or an argument can have.
     Name,
+    /// Any text of one line.
+    Text,
     /// A list of strings.
     Words,
     /// A list of directories, relative to the file they stand in.
@@ -55,7 +57,7 @@ pub(crate) enum Kind {
 /// A value that some layer gives to a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// For [`Kind::Word`] and [`Kind::Name`].
+    /// For [`Kind::Word`], [`Kind::Name`] and [`Kind::Text`].
     Word(String),
     /// For [`Kind::Number`].
     Number(usize),
@@ -101,7 +103,6 @@ const LISTING: Words<ResourceListing> = &[
 const RELOAD: Words<Reload> =
     &[("auto", Reload::Auto), ("always_body", Reload::AlwaysBody), ("short_ack", Reload::ShortAck)];
 const ERRORS: Words<ErrorStyle> = &[("names", ErrorStyle::Names), ("menu", ErrorStyle::Menu)];
-const EMBEDDINGS: Words<Embeddings> = &[("builtin", Embeddings::Builtin), ("off", Embeddings::Off)];
 const LINKS: Words<LinkTargets> = &[("anywhere", LinkTargets::Anywhere), ("roots", LinkTargets::Roots)];
 /// The words for the severity of a rule.
 pub(crate) const SEVERITIES: Words<Option<Severity>> = &[
@@ -231,7 +232,6 @@ pub(crate) const KEYS: &[Key] = &[
     key!("scope.enforce" Kind::Switch, Switch session.enforce_scope, switch, None, "Whether what an agent may not see is kept from its tools too, not only from its catalog."),
     key!("scope.deny_style" words of DenyStyle by as_str, session.deny_style, None, "How an agent is told that a skill is not for it: as if there were none, or that it is not permitted."),
     key!("tokens.estimator" words of Tokenizer by name, estimator, None, "What tokens are counted with."),
-    key!("search.embeddings" word EMBEDDINGS search_embeddings, None, "What says what skills and queries mean: the table inside the program, or nothing, so that skills are found by their words alone."),
     key!("scan.max_depth" Kind::Number(1, 6), Number scan.max_depth, number, None, "How many levels below a root skills are looked for."),
     key!("scan.max_directories" Kind::Number(1, LARGE), Number scan.max_directories, number, None, "The most directories of a root that are looked at."),
     key!("scan.max_entries" Kind::Number(1, LARGE), Number scan.max_entries, number, None, "The most directory entries of a root that are read."),
@@ -281,6 +281,10 @@ pub(crate) const KEYS: &[Key] = &[
     key!("http.allow_hosts" Kind::Words, Words http_hosts, strings, Some("serve --allow-host"), "Names that the HTTP server goes by in `Host`, beside those of the machine itself."),
     key!("http.allow_origins" Kind::Words, Words http_origins, strings, Some("serve --allow-origin"), "Pages that may talk to the HTTP server, as in `https://app.example.com` or `http://localhost:*`."),
     key!("http.max_connections" Kind::Number(1, LARGE), Number http_connections, number, None, "The most connections to the HTTP server at a time; more are turned away."),
+    key!("search.embeddings" words of Embeddings by as_str, search.embeddings, None, "What says what texts mean: the table inside the program, nothing, so that skills are found by their words alone, or a server; see docs/guides/embeddings.md."),
+    key!("search.url" Kind::Text, Word search.url, quoted, None, "The server that says what texts mean, before `/embeddings`, as in `https://api.openai.com/v1`. It is sent the texts of skills and queries."),
+    key!("search.model" Kind::Text, Word search.model, quoted, None, "The model of that server."),
+    key!("search.key_env" Kind::Text, Word search.key_env, quoted, None, "The environment variable that holds the key of that server; without it no key is sent."),
     Key {
         name: AGENTS_KEY,
         kind: Kind::Agent,
@@ -346,6 +350,7 @@ impl Kind {
             Self::Number(least, most) => format!("a whole number, {least} to {most}"),
             Self::Switch => "`true`, `false`".to_owned(),
             Self::Name => "a name of letters, digits, `_` and `-`".to_owned(),
+            Self::Text => "a text of one line".to_owned(),
             Self::Words => "a list of strings".to_owned(),
             Self::Paths => "a list of directories".to_owned(),
             Self::Severity => "`off`, `info`, `warning`, `error`".to_owned(),

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use repertoire_model::RuleId;
-use repertoire_model::text::nearest;
+use repertoire_model::text::{is_control_or_invisible, nearest};
 use repertoire_model::validate::RULES;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -43,7 +43,7 @@ pub(crate) fn parse(text: &str, directory: &Path, trust: &Trust) -> (Vec<Assignm
 /// Returns the value that `word`, from the environment or a flag, gives to `key`, or what it should have been.
 pub(crate) fn parse_word(key: &'static Key, word: &str) -> Result<Value, String> {
     let value = match key.kind {
-        Kind::Word(_) | Kind::Name => DeValue::String(word.into()),
+        Kind::Word(_) | Kind::Name | Kind::Text => DeValue::String(word.into()),
         Kind::Switch => match word {
             "true" | "1" => DeValue::Boolean(true),
             "false" | "0" => DeValue::Boolean(false),
@@ -214,6 +214,14 @@ fn is_name(name: &str) -> bool {
     (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(is_allowed)
 }
 
+/// The longest text of one line, in bytes.
+const MAX_LINE_BYTES: usize = 1024;
+
+/// Returns whether `text` is one line of reasonable length.
+fn is_line(text: &str) -> bool {
+    text.len() <= MAX_LINE_BYTES && !text.chars().any(is_control_or_invisible)
+}
+
 /// Returns `value` as what `key` takes, or what it takes.
 fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<Value, String> {
     let expected = || key.kind.describe();
@@ -222,6 +230,7 @@ fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<Value, St
             Ok(Value::Word(word.to_string()))
         }
         (Kind::Name, DeValue::String(name)) if is_name(name) => Ok(Value::Word(name.to_string())),
+        (Kind::Text, DeValue::String(text)) if is_line(text) => Ok(Value::Word(text.to_string())),
         (Kind::Switch, DeValue::Boolean(switch)) => Ok(Value::Switch(*switch)),
         (Kind::Number(..), DeValue::Integer(integer)) => {
             let number = usize::from_str_radix(integer.as_str(), integer.radix()).map_err(|_| expected())?;

@@ -38,13 +38,43 @@ pub(crate) enum LinkTargets {
     Roots,
 }
 
-/// What says what skills and queries mean.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What says what texts mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Embeddings {
     /// The table inside the program.
+    #[default]
     Builtin,
     /// Nothing: skills are found by their words alone.
     Off,
+    /// A server.
+    Http,
+}
+
+impl Embeddings {
+    /// Every choice, the default first.
+    pub(crate) const ALL: [Self; 3] = [Self::Builtin, Self::Off, Self::Http];
+
+    /// Returns its word.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Builtin => "builtin",
+            Self::Off => "off",
+            Self::Http => "http",
+        }
+    }
+}
+
+/// How skills are found.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct SearchSettings {
+    /// What says what texts mean.
+    pub embeddings: Embeddings,
+    /// The server that does, before `/embeddings`.
+    pub url: String,
+    /// Its model.
+    pub model: String,
+    /// The variable that holds its key; none where it is empty.
+    pub key_env: String,
 }
 
 /// The settings in force.
@@ -98,8 +128,6 @@ pub(crate) struct Settings {
     pub role_binding: RoleBinding,
     /// Directories of role prompts, first ones first; relative ones lie below the project's root.
     pub role_directories: Vec<ConfiguredRoot>,
-    /// What says what skills and queries mean.
-    pub search_embeddings: Embeddings,
     /// What agents have from those that start them, unless these say otherwise.
     pub subagent_inherit: Inherit,
     /// Whether MCP clients are offered tools.
@@ -116,6 +144,8 @@ pub(crate) struct Settings {
     pub http_origins: Vec<String>,
     /// The most connections of the HTTP server.
     pub http_connections: usize,
+    /// How skills are found.
+    pub search: SearchSettings,
     /// The agents, by name.
     pub agents: BTreeMap<String, ConfiguredAgent>,
 }
@@ -163,7 +193,6 @@ impl Settings {
             role_directories: ROLE_DIRECTORIES
                 .map(|path| ConfiguredRoot { given: path.into(), path: path.into() })
                 .to_vec(),
-            search_embeddings: Embeddings::Builtin,
             subagent_inherit: Inherit::default(),
             mcp_tools: true,
             mcp_extension: true,
@@ -172,6 +201,7 @@ impl Settings {
             http_hosts: Vec::new(),
             http_origins: Vec::new(),
             http_connections: Limits::default().connections,
+            search: SearchSettings::default(),
             agents: BTreeMap::new(),
         };
         match profile {

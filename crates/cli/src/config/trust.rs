@@ -24,8 +24,10 @@ const GUARDED_RULES: [RuleId; 5] = [
 /// user's own programs call the tools, and who may reach the user's server.
 const USERS_TABLES: [&str; 5] = ["events.", "scope.", "tools.names.", "tools.args.", "http."];
 
-/// The single keys that are the user's alone: whether a model is told that it has instructions which it may have lost.
-const USERS_KEYS: [&str; 1] = ["load.reload"];
+/// The single keys that are the user's alone: whether a model is told that it has instructions which it may have lost, and
+/// to whom the texts of the user's skills and the user's key are sent.
+const USERS_KEYS: [&str; 5] =
+    ["load.reload", "search.embeddings", "search.url", "search.model", "search.key_env"];
 
 /// Returns whether only the user's configuration may have the key `name`.
 pub(crate) fn is_users_alone(name: &str) -> bool {
@@ -134,6 +136,10 @@ mod tests {
             ("tools.names.load", true),
             ("tools.args.path", true),
             ("load.reload", true),
+            ("search.embeddings", true),
+            ("search.url", true),
+            ("search.model", true),
+            ("search.key_env", true),
             ("http.allow_origins", true),
             ("agents.a.token_file", true),
             ("mcp.tools", false),

@@ -21,6 +21,8 @@ mod index;
 mod codec;
 mod query;
 mod rank;
+mod statistics;
+mod trigger;
 mod section;
 mod confusable;
 #[cfg(test)]
@@ -35,5 +37,7 @@ pub use rank::Hit;
 pub use record::{Record, SkillText};
 pub use section::best_section;
 pub use slots::SlotSet;
+pub use statistics::Share;
+pub use trigger::{MAX_EVAL_BYTES, MAX_EVAL_QUERIES, TriggerFile, TriggerQuery};
 pub use vector::Vector;
 pub use weights::Weights;

@@ -108,6 +108,7 @@ rules! {
     WatchLimited "watch-limited" [W W W W -] "a source is polled because there is no room to watch it";
     RequiresUnknown "requires-unknown" [E E W W W] "a required skill does not exist";
     RequiresCycle "requires-cycle" [E E W W E] "skills require each other";
+    Confusable "confusable" [W W I I W] "an agent could mix up two skills; found by `rep check --confusable` alone";
     DuplicateName "duplicate-name" [W E W W W] "another skill has the same name and comes first";
 }
 

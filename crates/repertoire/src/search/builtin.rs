@@ -47,6 +47,11 @@ mod tests {
     const GOLDEN: &str = include_str!("../../../../models/golden.json");
 
     #[test]
+    fn the_embedder_suite_holds() {
+        pollster::block_on(crate::testing::embedder_suite(&BuiltinEmbedder));
+    }
+
+    #[test]
     fn texts_mean_what_they_meant_when_the_table_was_made() {
         let golden: serde_json::Value = serde_json::from_str(GOLDEN).unwrap();
         for case in golden.as_array().unwrap() {

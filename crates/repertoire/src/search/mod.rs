@@ -6,15 +6,21 @@
 
 mod embedder;
 mod builtin;
+#[cfg(feature = "http-embedder")]
+pub mod http;
 mod options;
 mod request;
 mod shelf;
 mod read;
 mod ask;
 mod result;
+mod evals;
+mod confusable;
 
 pub use builtin::{BuiltinEmbedder, builtin};
+pub use confusable::MixUp;
 pub use embedder::Embedder;
+pub use evals::{MAX_EVAL_FILES, SkillEvals, SkillTriggers, TriggerOutcome, TriggerReport};
 pub use options::SearchOptions;
 pub use request::{Found, Match, SearchRequest, Seen};
 pub(crate) use shelf::Shelf;

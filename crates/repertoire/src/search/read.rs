@@ -15,6 +15,14 @@ const MAX_REFERENCE_BYTES: u64 = 256 * 1024;
 /// The lines of a reference that are indexed.
 const REFERENCE_LINES: usize = 80;
 
+/// What the index keeps of some skills.
+pub(super) struct Records {
+    /// What it keeps of each, in their order.
+    pub(super) records: Vec<(Record, Option<Vector>)>,
+    /// Whether what they mean could be had; where it could not, words must do.
+    pub(super) has_meanings: bool,
+}
+
 /// What was read of a skill.
 #[derive(Default)]
 struct Texts {
@@ -24,12 +32,8 @@ struct Texts {
 
 /// Returns what the index keeps of each of `entries`, in their order.
 ///
-/// A skill that cannot be read is indexed by what its listing says. Where meanings cannot be had, words must do.
-pub(super) fn records(
-    registry: &Registry,
-    embedder: Option<&dyn Embedder>,
-    entries: &[&Entry],
-) -> Vec<(Record, Option<Vector>)> {
+/// A skill that cannot be read is indexed by what its listing says.
+pub(super) fn records(registry: &Registry, embedder: Option<&dyn Embedder>, entries: &[&Entry]) -> Records {
     use rayon::prelude::*;
     let texts: Vec<Texts> =
         entries.par_iter().map(|entry| pollster::block_on(texts(registry, entry))).collect();
@@ -55,10 +59,12 @@ pub(super) fn records(
             files,
         })
         .collect();
-    let vectors = embedder.and_then(|embedder| pollster::block_on(embedder.skills(&skills)).ok());
-    let mut vectors = vectors.unwrap_or_default().into_iter();
+    let vectors = embedder.map(|embedder| pollster::block_on(embedder.skills(&skills)));
+    let has_meanings = !matches!(vectors, Some(Err(_)));
+    let mut vectors = vectors.and_then(Result::ok).unwrap_or_default().into_iter();
     let records: Vec<Record> = skills.par_iter().map(Record::of).collect();
-    records.into_iter().map(|record| (record, vectors.next().flatten())).collect()
+    let records = records.into_iter().map(|record| (record, vectors.next().flatten())).collect();
+    Records { records, has_meanings }
 }
 
 async fn texts(registry: &Registry, entry: &Entry) -> Texts {

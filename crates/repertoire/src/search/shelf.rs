@@ -10,7 +10,7 @@ use repertoire_model::{State, checksum};
 
 use super::embedder::Embedder;
 use super::options::{SUFFIX, SearchOptions};
-use super::read::records;
+use super::read::{Records, records};
 use super::request::{Found, Match, SearchRequest, Seen};
 use crate::registry::{Entry, Registry, Snapshot};
 use crate::stored;
@@ -44,6 +44,8 @@ struct Updating {
     is_loaded: bool,
     /// How many skills came or went since the index was last kept.
     behind: usize,
+    /// Whether meanings could not be had, so that what there is must not be kept: the next run has to ask again.
+    lacks_meanings: bool,
 }
 
 #[derive(Default)]
@@ -117,7 +119,8 @@ impl Shelf {
         for batch in missing.chunks(BATCH) {
             progress(done, missing.len());
             let entries: Vec<&Entry> = batch.iter().map(|(_, entry)| *entry).collect();
-            let records = records(registry, self.embedder(), &entries);
+            let Records { records, has_meanings } = records(registry, self.embedder(), &entries);
+            updating.lacks_meanings |= !has_meanings;
             let mut held = self.held_mut();
             for ((key, _), (record, vector)) in batch.iter().zip(records) {
                 if let Some((slot, _)) = held.slots.remove(&key.identity) {
@@ -167,7 +170,7 @@ impl Shelf {
     fn save_if_behind(&self, least: usize) {
         let Some(file) = &self.options.file else { return };
         let mut updating = self.updating();
-        if updating.behind < least {
+        if updating.lacks_meanings || updating.behind < least {
             return;
         }
         updating.behind = 0;

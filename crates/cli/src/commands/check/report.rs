@@ -6,6 +6,7 @@ use repertoire_model::{Diagnostic, LineRange, Severity, SkillPath, State};
 use serde::Serialize;
 
 use super::Checked;
+use super::confusable::MixUpJson;
 use crate::error::CliError;
 use crate::json::{DiagnosticJson, path_of};
 use crate::ui::{Note, Style, Ui, escape, render_note};
@@ -19,6 +20,8 @@ struct CheckJson {
     skills: Vec<SkillJson>,
     problems: Vec<DiagnosticJson>,
     fixed: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confusable: Option<Vec<MixUpJson>>,
     summary: Summary,
 }
 
@@ -76,6 +79,7 @@ pub(crate) fn write_json(
     libraries: &[Library],
     checked: &[Checked<'_>],
     fixed: &[String],
+    confusable: Option<Vec<MixUpJson>>,
 ) -> Result<Option<Severity>, CliError> {
     let summary = Summary::of(libraries, checked);
     let skills = checked
@@ -97,7 +101,7 @@ pub(crate) fn write_json(
         .collect();
     let problems = libraries.iter().flat_map(|library| &library.problems);
     let problems = problems.map(DiagnosticJson::of_source).collect();
-    ui.write_json(&CheckJson { skills, problems, fixed: fixed.to_vec(), summary })?;
+    ui.write_json(&CheckJson { skills, problems, fixed: fixed.to_vec(), confusable, summary })?;
     Ok(summary.worst())
 }
 

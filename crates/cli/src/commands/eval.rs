@@ -1,0 +1,41 @@
+//! `rep eval`.
+
+mod report;
+mod triggers;
+
+use clap::{Args, Subcommand};
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::Ui;
+use crate::wire::Context;
+
+/// Measures how well skills do
+#[derive(Debug, Args)]
+#[command(disable_help_subcommand = true)]
+pub(crate) struct EvalArgs {
+    /// What is measured.
+    #[command(subcommand)]
+    measure: Measure,
+}
+
+/// What can be measured.
+#[derive(Debug, Subcommand)]
+enum Measure {
+    /// Measures whether what people ask finds the skill that is for it
+    ///
+    /// Reads the trigger evals beside skills: eval_queries.json, a list of {"query", "should_trigger"}, and the JSON files
+    /// in evals/, whose prompts should all find the skill unless they say otherwise. Each query is asked of the library
+    /// as search_skills would ask it. One that should trigger is a hit when its skill comes first, and shown when it is
+    /// among the first K; one that should not is a false trigger when the skill comes first.
+    ///
+    /// Exits with 1 when a rate over all queries is worse than asked for, or when there is nothing to tell it by.
+    Triggers(triggers::TriggersArgs),
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &EvalArgs) -> Result<Exit, CliError> {
+    match &args.measure {
+        Measure::Triggers(args) => triggers::run(ui, context, args),
+    }
+}

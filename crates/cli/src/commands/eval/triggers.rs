@@ -1,0 +1,202 @@
+//! `rep eval triggers`.
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use rayon::prelude::*;
+use repertoire::provider::fs::limits::MAX_DEPTH;
+use repertoire::provider::fs::{FsOptions, FsProvider, ScanLimits};
+use repertoire::search::{SkillEvals, TriggerReport};
+use repertoire::{Entry, Registry, State};
+use repertoire_model::search::{MAX_EVAL_BYTES, Share, TriggerQuery};
+
+use super::report;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::regular_file;
+use crate::ui::{Progress, Ui};
+use crate::wire::{Context, skill_directory};
+
+/// The most queries that are asked in one run.
+const MAX_QUERIES: usize = 100_000;
+/// How many directories above a file of evals its skill may lie.
+const MAX_LEVELS: usize = 4;
+
+/// What `rep eval triggers` takes.
+#[derive(Debug, Args)]
+pub(crate) struct TriggersArgs {
+    /// A file of evals, a skill, or a directory of skills at any depth; by default, every skill of the library
+    ///
+    /// The skills themselves must be in the library: it is what they are found among.
+    #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
+    path: Option<PathBuf>,
+    /// How many skills an agent is shown
+    #[arg(short = 'k', value_name = "K", default_value = "5")]
+    shown: NonZeroUsize,
+    /// Fail unless this share of the queries that should trigger finds its skill first, from 0 to 1
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    min_hit: Option<f64>,
+    /// Fail unless this share of the queries that should trigger finds its skill among the first K
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    min_shown: Option<f64>,
+    /// Fail if more than this share of the queries that should not trigger finds the skill first
+    #[arg(long, value_name = "RATE", value_parser = rate)]
+    max_false: Option<f64>,
+}
+
+/// A rate that was asked for, and what it came to.
+pub(super) struct Threshold {
+    /// The option.
+    pub(super) option: &'static str,
+    /// What was asked for.
+    pub(super) asked: f64,
+    /// What it came to.
+    pub(super) found: Share,
+    /// Whether that is good enough; what cannot be told is not.
+    pub(super) is_met: bool,
+}
+
+/// What was found out.
+pub(super) struct Evaluation<'a> {
+    /// The skills that were asked for are entries of these.
+    pub(super) entries: &'a [Entry],
+    /// How many skills an agent is shown.
+    pub(super) shown: usize,
+    /// What the queries found.
+    pub(super) report: TriggerReport,
+    /// What was not understood, each with its file.
+    pub(super) problems: Vec<(String, String)>,
+    /// The rates that were asked for.
+    pub(super) thresholds: Vec<Threshold>,
+}
+
+/// Runs the command.
+pub(super) fn run(ui: &mut Ui, context: &Context, args: &TriggersArgs) -> Result<Exit, CliError> {
+    let registry = context.registry(context.session_options(None), &[])?;
+    let snapshot = registry.snapshot();
+    let progress = Progress::start(&context.env, "asking");
+    let evals = match &args.path {
+        Some(path) => at(context, path)?,
+        None => beside(&registry, snapshot.entries()),
+    };
+    if evals.queries.len() > MAX_QUERIES {
+        let message = format!("there are {} queries, more than {MAX_QUERIES}", evals.queries.len());
+        return Err(CliError::no(message).hint("name a PATH with fewer of them"));
+    }
+    let report = registry.evaluate_triggers(&snapshot, &evals.queries, args.shown.get());
+    drop(progress);
+    pollster::block_on(registry.save());
+    let thresholds = thresholds(args, &report);
+    let is_met = thresholds.iter().all(|threshold| threshold.is_met);
+    let evaluation = Evaluation {
+        entries: snapshot.entries(),
+        shown: args.shown.get(),
+        report,
+        problems: evals.problems,
+        thresholds,
+    };
+    if ui.is_json() {
+        report::write_json(ui, &evaluation)?;
+    } else {
+        report::write(ui, context, &evaluation)?;
+    }
+    Ok(if is_met { Exit::Success } else { Exit::No })
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse::<f64>().ok().filter(|rate| (0.0..=1.0).contains(rate));
+    rate.ok_or_else(|| "it takes a share from 0 to 1, as in 0.8".to_owned())
+}
+
+fn thresholds(args: &TriggersArgs, report: &TriggerReport) -> Vec<Threshold> {
+    let least = |option, asked: Option<f64>, found: Share| {
+        asked.map(|asked| {
+            let is_met = found.value().is_some_and(|value| value >= asked);
+            Threshold { option, asked, found, is_met }
+        })
+    };
+    let most = |option, asked: Option<f64>, found: Share| {
+        asked.map(|asked| {
+            let is_met = found.value().is_some_and(|value| value <= asked);
+            Threshold { option, asked, found, is_met }
+        })
+    };
+    let thresholds = [
+        least("--min-hit", args.min_hit, report.total(|skill| skill.hits)),
+        least("--min-shown", args.min_shown, report.total(|skill| skill.shown)),
+        most("--max-false", args.max_false, report.total(|skill| skill.false_triggers)),
+    ];
+    thresholds.into_iter().flatten().collect()
+}
+
+/// Returns the evals beside `entries`, skills of `registry`.
+fn beside(registry: &Registry, entries: &[Entry]) -> SkillEvals {
+    let is_sound = |entry: &&Entry| entry.state == State::Active;
+    let entries: Vec<&Entry> = entries.iter().filter(is_sound).collect();
+    let evals = |entry: &&Entry| {
+        let SkillEvals { queries, problems } = pollster::block_on(registry.skill_evals(entry));
+        let whole = |file: String| format!("{}/{file}", entry.path.trim_end_matches('/'));
+        let problems = problems.into_iter().map(|(file, problem)| (whole(file), problem)).collect();
+        SkillEvals { queries, problems }
+    };
+    let all: Vec<SkillEvals> = entries.par_iter().map(evals).collect();
+    all.into_iter().fold(SkillEvals::default(), |mut all, evals| {
+        all.queries.extend(evals.queries);
+        all.problems.extend(evals.problems);
+        all
+    })
+}
+
+/// Returns the evals at the path that was given.
+fn at(context: &Context, given: &Path) -> Result<SkillEvals, CliError> {
+    let path = context.env.working_directory().join(given);
+    let metadata = path.metadata().map_err(|error| {
+        CliError::usage(format!("cannot read evals from {}", given.display())).because(error)
+    })?;
+    let directory = skill_directory(&path);
+    if !metadata.is_dir() && directory == path {
+        return of_file(context, &path);
+    }
+    let registry = open(context, directory);
+    let snapshot = registry.snapshot();
+    if snapshot.entries().is_empty() {
+        return Err(CliError::no(format!("there is no skill at {}", given.display()))
+            .hint("a skill is a directory with a SKILL.md; its evals lie beside it or in evals/"));
+    }
+    Ok(beside(&registry, snapshot.entries()))
+}
+
+/// Returns the evals in the file at `path`.
+fn of_file(context: &Context, path: &Path) -> Result<SkillEvals, CliError> {
+    let bytes = regular_file::read(path, MAX_EVAL_BYTES).map_err(|error| {
+        CliError::usage(format!("cannot read evals from {}", path.display())).because(error)
+    })?;
+    let mut evals = SkillEvals::default();
+    evals.add(&path.display().to_string(), &bytes, skill_of(context, path).as_deref());
+    if evals.queries.iter().any(|TriggerQuery { skill, .. }| skill.is_none()) {
+        let message = format!("{} does not say which skill it is about, and lies in none", path.display());
+        return Err(CliError::no(message).hint("add `\"skill_name\": \"NAME\"` to it"));
+    }
+    Ok(evals)
+}
+
+/// Returns the name of the skill that the file at `path` lies in.
+fn skill_of(context: &Context, path: &Path) -> Option<String> {
+    let is_skill = |directory: &&Path| directory.join("SKILL.md").is_file();
+    let directory = path.ancestors().skip(1).take(MAX_LEVELS).find(is_skill)?;
+    let snapshot = open(context, directory).snapshot();
+    snapshot.entries().first().map(|entry| entry.name().to_string())
+}
+
+/// Opens the skills below `directory`, however deep they lie.
+fn open(context: &Context, directory: &Path) -> Registry {
+    let policy = context.settings.policy.clone();
+    let provider = FsProvider::new(FsOptions {
+        limits: ScanLimits { max_depth: MAX_DEPTH, ..context.settings.scan },
+        policy: policy.clone(),
+        ..FsOptions::new("path", directory)
+    });
+    pollster::block_on(Registry::open_for_inspection(vec![Arc::new(provider)], policy))
+}

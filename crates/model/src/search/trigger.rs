@@ -1,0 +1,174 @@
+//! Trigger evals: what people ask, and whether a skill should answer to it.
+//!
+//! The open guide has a list of `{"query", "should_trigger"}` in `eval_queries.json`. In `evals/` there are more shapes, most of them
+//! lists of tasks that the skill is for. All are read here; what is none of them is said to be none.
+
+use serde_json::{Map, Value};
+
+/// The most bytes of a file of evals.
+pub const MAX_EVAL_BYTES: u64 = 1024 * 1024;
+/// The most queries of a file that are read.
+pub const MAX_EVAL_QUERIES: usize = 2_000;
+/// The most bytes of a query.
+const MAX_QUERY_BYTES: usize = 32 * 1024;
+
+/// The keys under which an eval has what is asked, first ones first.
+const TEXT_KEYS: [&str; 4] = ["query", "prompt", "question", "input"];
+/// The keys under which a file has its evals, first ones first.
+const LIST_KEYS: [&str; 3] = ["evals", "queries", "cases"];
+/// The keys under which a file names the skill it is about.
+const SKILL_KEYS: [&str; 2] = ["skill_name", "skill"];
+
+/// What somebody asks, and whether a skill should answer to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TriggerQuery {
+    /// The name of the skill, where the file says which; otherwise it is the one beside which the file lies.
+    pub skill: Option<String>,
+    /// What is asked.
+    pub query: String,
+    /// Whether the skill should answer to it.
+    pub should_trigger: bool,
+}
+
+/// What a file of evals says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TriggerFile {
+    /// The queries, in order.
+    pub queries: Vec<TriggerQuery>,
+    /// What was not understood: lower case, no final period.
+    pub problems: Vec<String>,
+}
+
+impl TriggerFile {
+    /// Returns what `text` says; any text is fine, and what is not understood is among the problems.
+    ///
+    /// ```
+    /// use repertoire_model::search::TriggerFile;
+    /// let file = TriggerFile::parse(r#"[{"query": "fill in this form", "should_trigger": true}]"#);
+    /// assert_eq!(file.queries[0].query, "fill in this form");
+    /// ```
+    pub fn parse(text: &str) -> Self {
+        let mut file = Self::default();
+        match serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}')) {
+            Ok(Value::Array(items)) => file.read(&items, None),
+            Ok(Value::Object(object)) => file.read_object(&object),
+            Ok(_) => file.problems.push("it is neither a list of evals nor an object with one".to_owned()),
+            Err(error) => file.problems.push(format!("it is not JSON: {error}")),
+        }
+        file
+    }
+
+    fn read_object(&mut self, object: &Map<String, Value>) {
+        let skill = SKILL_KEYS.iter().find_map(|key| object.get(*key)?.as_str());
+        match LIST_KEYS.iter().find_map(|key| object.get(*key)) {
+            Some(Value::Array(items)) => self.read(items, skill),
+            // A scenario in a file of its own.
+            _ if text_of(object).is_some() => self.read(&[Value::Object(object.clone())], skill),
+            _ => self.problems.push("it has no `evals`, and no `query` or `prompt`".to_owned()),
+        }
+    }
+
+    fn read(&mut self, items: &[Value], skill: Option<&str>) {
+        let mut skipped = 0;
+        for item in items.iter().take(MAX_EVAL_QUERIES) {
+            match query_of(item, skill) {
+                Some(query) => self.queries.push(query),
+                None => skipped += 1,
+            }
+        }
+        if skipped > 0 {
+            self.problems
+                .push(format!("{skipped} of its evals have no `query` or `prompt` of reasonable length"));
+        }
+        let more = items.len().saturating_sub(MAX_EVAL_QUERIES);
+        if more > 0 {
+            self.problems.push(format!("{more} evals beyond the first {MAX_EVAL_QUERIES} are left out"));
+        }
+    }
+}
+
+/// Returns what is asked in an eval.
+fn text_of(object: &Map<String, Value>) -> Option<&str> {
+    let text = TEXT_KEYS.iter().find_map(|key| object.get(*key)?.as_str())?.trim();
+    (!text.is_empty() && text.len() <= MAX_QUERY_BYTES).then_some(text)
+}
+
+/// Returns the eval `item` of a file about `skill`.
+fn query_of(item: &Value, skill: Option<&str>) -> Option<TriggerQuery> {
+    let object = item.as_object()?;
+    let expected = object.get("expected_skill");
+    // Where an eval names the skill it expects, none is a word too: nobody should answer.
+    let is_expected = !matches!(expected, Some(Value::Null));
+    let should_trigger = match object.get("should_trigger") {
+        None => is_expected,
+        Some(value) => value.as_bool()?,
+    };
+    let skill = expected.and_then(Value::as_str).or(skill).map(str::to_owned);
+    Some(TriggerQuery { skill, query: text_of(object)?.to_owned(), should_trigger })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &[(Option<&str>, &str, bool)], problems: &[&str]) {
+        let file = TriggerFile::parse(text);
+        let found: Vec<(Option<&str>, &str, bool)> = file
+            .queries
+            .iter()
+            .map(|query| (query.skill.as_deref(), query.query.as_str(), query.should_trigger))
+            .collect();
+        assert_eq!(found, expected, "{text}");
+        assert_eq!(file.problems, problems, "{text}");
+    }
+
+    #[test]
+    fn the_shapes_that_are_found_are_read() {
+        check(
+            r#"[{"query": "a", "should_trigger": true}, {"query": " b ", "should_trigger": false}]"#,
+            &[(None, "a", true), (None, "b", false)],
+            &[],
+        );
+        check(
+            r#"{"skill_name": "x", "evals": [{"id": 1, "prompt": "a", "expected_output": "y"}]}"#,
+            &[(Some("x"), "a", true)],
+            &[],
+        );
+        check(
+            r#"[{"question": "a", "expected_skill": "y"}, {"question": "b", "expected_skill": null}]"#,
+            &[(Some("y"), "a", true), (None, "b", false)],
+            &[],
+        );
+        check(
+            r#"{"skill": "x", "cases": [{"question": "a", "expected_skill": "x", "should_trigger": false}]}"#,
+            &[(Some("x"), "a", false)],
+            &[],
+        );
+        check(r#"{"name": "n", "prompt": "a", "judge": []}"#, &[(None, "a", true)], &[]);
+        check("[]", &[], &[]);
+        check("\u{feff}[]", &[], &[]);
+    }
+
+    #[test]
+    fn what_is_not_understood_is_said_and_left_out() {
+        let skipped = "1 of its evals have no `query` or `prompt` of reasonable length";
+        check(r#"[{"query": "a"}, {"q": "b"}]"#, &[(None, "a", true)], &[skipped]);
+        check(r#"[{"query": "a", "should_trigger": "yes"}]"#, &[], &[skipped]);
+        check(r#"[{"query": "  "}]"#, &[], &[skipped]);
+        check(r#"{"agents": []}"#, &[], &["it has no `evals`, and no `query` or `prompt`"]);
+        check("1", &[], &["it is neither a list of evals nor an object with one"]);
+        check("", &[], &["it is not JSON: EOF while parsing a value at line 1 column 0"]);
+        let deep = "[".repeat(100_000);
+        assert_eq!(TriggerFile::parse(&deep).problems.len(), 1);
+    }
+
+    #[test]
+    fn what_is_read_is_bounded() {
+        let long = format!("[{{\"query\": \"{}\"}}]", "x".repeat(MAX_QUERY_BYTES + 1));
+        assert!(TriggerFile::parse(&long).queries.is_empty());
+        let many = format!("[{}]", vec!["{\"query\": \"a\"}"; MAX_EVAL_QUERIES + 3].join(","));
+        let file = TriggerFile::parse(&many);
+        assert_eq!(file.queries.len(), MAX_EVAL_QUERIES);
+        assert_eq!(file.problems, ["3 evals beyond the first 2000 are left out"]);
+    }
+}
