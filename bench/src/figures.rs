@@ -51,7 +51,7 @@ impl Quality {
         let found = ranking.iter().take(10).enumerate().filter(|(_, skill)| right(skill));
         let ideal: f64 = (0..gold.len().min(10)).map(gain).sum();
         Self {
-            hit1: f64::from(u8::from(ranking.first().is_some_and(|first| right(first)))),
+            hit1: f64::from(u8::from(ranking.first().is_some_and(right))),
             r5: share(5),
             r10: share(10),
             ndcg10: if ideal > 0.0 { found.map(|(place, _)| gain(place)).sum::<f64>() / ideal } else { 0.0 },

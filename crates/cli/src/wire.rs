@@ -254,7 +254,7 @@ impl Context {
 
     /// Returns an error if skills cannot be found as configured, for commands that do so.
     pub(crate) fn expect_search(&self) -> Result<(), CliError> {
-        embedder::embedder(self).map(|_| ())
+        embedder::expect(self)
     }
 
     /// Returns what sessions are given; answers are written as `render` says where it says anything.

@@ -145,11 +145,6 @@ fn a_commented_file_is_written_once() {
     # What tokens are counted with. Takes: o200k_base, cl100k_base, chars4.
     # estimator = "o200k_base"
 
-    [search]
-    # What says what skills and queries mean: the table inside the program, or nothing, so that skills are
-    # found by their words alone. Takes: builtin, off.
-    # embeddings = "builtin"
-
     [scan]
     # How many levels below a root skills are looked for. Takes: a whole number, 1 to 6.
     # max_depth = 1

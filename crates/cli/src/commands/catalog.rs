@@ -103,6 +103,9 @@ struct NeedJson<'a> {
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<Exit, CliError> {
     let mut options = options(context, args)?;
     let task = Task { text: task_text(args)?, epoch: args.epoch };
+    if args.task.is_some() {
+        context.expect_search()?;
+    }
     let library = context.open()?;
     let agent = args.agent.as_deref().map(|name| context.agent(name)).transpose()?;
     let needed = (!task.is_blank()).then(|| rank(context, &library, agent.as_ref(), &task));

@@ -24,18 +24,26 @@ pub(super) fn embedder(context: &Context) -> Result<Option<Arc<dyn Embedder>>, C
     }
 }
 
+/// Returns an error if texts cannot mean what the configuration says, and tells where they merely do not.
+pub(super) fn expect(context: &Context) -> Result<(), CliError> {
+    let search = &context.settings.search;
+    if search.embeddings == Embeddings::Http && key(context).is_none() {
+        notice(&format!("the variable {} of `search.key_env` is not set", search.key_env));
+    }
+    embedder(context).map(|_| ())
+}
+
+/// Returns the key of the server, where it wants one; `None` where that is not set.
+fn key(context: &Context) -> Option<Option<String>> {
+    match context.settings.search.key_env.as_str() {
+        "" => Some(None),
+        name => Env::named(name).map(Some),
+    }
+}
+
 fn http(context: &Context) -> Result<Option<Arc<dyn Embedder>>, CliError> {
     let search = &context.settings.search;
-    let key = match search.key_env.as_str() {
-        "" => None,
-        name => match Env::named(name) {
-            Some(key) => Some(key),
-            None => {
-                notice(&format!("the variable {name} of `search.key_env` is not set"));
-                return Ok(None);
-            }
-        },
-    };
+    let Some(key) = key(context) else { return Ok(None) };
     let options = HttpOptions {
         key,
         cache: context.cache_directory().map(|cache| cache.join(DIRECTORY)),

@@ -18,6 +18,8 @@ const NEAREST: usize = 64;
 /// The share of all weight that the most frequent words may have together and yet pick no candidates: their lists are the longest by far,
 /// and whom they alone bring up is seldom what is meant.
 const LEFT_OUT: f32 = 0.4;
+/// How many skills there must be for that: in fewer, all lists are short.
+const LARGE: usize = 2048;
 /// How many times as many candidates are looked into where words were left out.
 const RESERVE: usize = 2;
 /// How often the bound of the best scores is brought nearer.
@@ -42,6 +44,8 @@ struct Weighed<'a> {
     place: usize,
     term: Term,
     list: Option<List<'a>>,
+    /// How many skills have it.
+    holders: usize,
     /// How much it tells skills apart.
     rarity: f32,
     /// What it can add to a score at most.
@@ -114,14 +118,14 @@ impl Index {
             if holders == 0 {
                 continue;
             }
-            let holders = holders as f32;
-            let rarity = ((count - holders + 0.5) / (holders + 0.5)).ln_1p();
+            let held = holders as f32;
+            let rarity = ((count - held + 0.5) / (held + 0.5)).ln_1p();
             let common = if asked.is_common { self.weights.common } else { 1.0 };
             let telling = asked.telling.powf(self.weights.telling);
             let weight = rarity.powf(self.weights.rarity) * common * telling;
             let rarity = rarity * telling;
             let rarity = if asked.is_common { rarity * COMMON_SHARE } else { rarity };
-            terms.push(Weighed { place, term: asked.term, list, rarity, weight });
+            terms.push(Weighed { place, term: asked.term, list, holders, rarity, weight });
         }
         terms.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.term.cmp(&b.term)));
         terms.truncate(MAX_TERMS);
@@ -141,15 +145,16 @@ impl Index {
     /// ones where these have long lists and little weight.
     fn accumulate(&self, terms: &[Weighed<'_>], scores: &mut [f32]) -> usize {
         let (table, brevities, saturation) = (self.table(), self.brevities(), self.weights.saturation);
-        let mut postings: usize = terms.iter().filter_map(|term| term.list).map(|list| list.count).sum();
+        // By what the skills are, not by how they are packed: the same ones rank the same.
+        let mut postings: usize = terms.iter().map(|term| term.holders).sum();
         let mut open: f32 = terms.iter().map(|term| term.weight).sum();
         let least = open * LEFT_OUT;
         for (index, term) in terms.iter().enumerate() {
-            if open < least && postings > scores.len() / 4 {
+            if open < least && self.len() > LARGE && postings > self.len() / 4 {
                 return index;
             }
             open -= term.weight;
-            postings -= term.list.map_or(0, |list| list.count);
+            postings -= term.holders;
             let mut add = |slot: Slot, posting: Posting| {
                 if let (Some(score), Some(brevity)) =
                     (scores.get_mut(slot as usize), brevities.get(slot as usize))

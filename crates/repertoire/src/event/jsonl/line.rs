@@ -41,6 +41,8 @@ pub(crate) fn write_line(buffer: &mut Vec<u8>, event: &Event) {
     line.key("duration").seconds(event.duration);
     line.key("digest").digest(event.digest.as_ref());
     line.key("error").optional(event.error.as_deref(), MAX_ERROR_BYTES);
+    line.key("query").optional(event.query.as_deref(), MAX_NAME_BYTES);
+    line.key("results").optional_number(event.results);
     if let Some(ranked) = event.ranked {
         match event.rank {
             Some(rank) => line.key("rank").number(rank),
@@ -48,8 +50,6 @@ pub(crate) fn write_line(buffer: &mut Vec<u8>, event: &Event) {
         }
         line.key("ranked").number(ranked);
     }
-    line.key("query").optional(event.query.as_deref(), MAX_NAME_BYTES);
-    line.key("results").optional_number(event.results);
     line.buffer.extend_from_slice(b"}\n");
 }
 
@@ -220,11 +220,11 @@ mod tests {
     fn the_rank_is_there_where_there_was_a_task() {
         let end = |rank, ranked| {
             let line = line(&Event { rank, ranked, ..event() });
-            line[line.find(",\"error\"").unwrap()..].to_owned()
+            line[line.find(",\"results\"").unwrap()..].to_owned()
         };
-        assert_eq!(end(None, None), ",\"error\":null}\n");
-        assert_eq!(end(Some(3), Some(100)), ",\"error\":null,\"rank\":3,\"ranked\":100}\n");
-        assert_eq!(end(None, Some(7)), ",\"error\":null,\"rank\":null,\"ranked\":7}\n");
+        assert_eq!(end(None, None), ",\"results\":null}\n");
+        assert_eq!(end(Some(3), Some(100)), ",\"results\":null,\"rank\":3,\"ranked\":100}\n");
+        assert_eq!(end(None, Some(7)), ",\"results\":null,\"rank\":null,\"ranked\":7}\n");
     }
 
     #[test]
