@@ -80,7 +80,7 @@ fn a_task_is_shown_what_it_needs_and_told_why() {
     assert!(names.is_sorted(), "the order of the text is that of the names: {first}");
     for told in [
         "for the task (",
-        " of 40 found):",
+        " of 14 found):",
         "    1. shelf-",
         ", by poems: in full",
         "by turns (",

@@ -15,6 +15,8 @@ use super::slots::SlotSet;
 const CANDIDATES: usize = 200;
 /// How many skills the meaning picks at least.
 const NEAREST: usize = 64;
+/// How near in meaning a skill must be to be found by that alone: something is always nearest, and mostly it is not meant.
+const NEAR: f32 = 0.25;
 /// The share of all weight that the most frequent words may have together and yet pick no candidates: their lists are the longest by far,
 /// and whom they alone bring up is seldom what is meant.
 const LEFT_OUT: f32 = 0.4;
@@ -202,7 +204,7 @@ impl Index {
         };
         let is_seen = |slot: Slot| scores[slot as usize].is_finite();
         let nearest = self.columns.vectors.nearest(vector, NEAREST, is_seen);
-        nearest.into_iter().map(|(_, slot)| slot).collect()
+        nearest.into_iter().filter(|(cosine, _)| *cosine >= NEAR).map(|(_, slot)| slot).collect()
     }
 
     fn weighed_in_full(

@@ -82,3 +82,39 @@ impl Registry {
         self.shelf().update(self, snapshot, progress);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::provider::memory::{MemoryProvider, SkillDefinition};
+
+    fn found(query: &str) -> Vec<String> {
+        let skills = vec![
+            SkillDefinition::new(
+                "pdf-forms",
+                "Fills PDF forms. Use when a form must be filled.",
+                "# Forms\n",
+            ),
+            SkillDefinition::new("deploy", "Deploys services to Kubernetes clusters.", "# Deploy\n"),
+        ];
+        let provider = Arc::new(MemoryProvider::new("builtin", skills));
+        let registry = Registry::builder().provider(provider).open_blocking().unwrap();
+        let snapshot = registry.snapshot();
+        let found = registry.search_blocking(&snapshot, &SearchRequest::new(query, 5), Seen::Offered);
+        found.iter().map(|found| snapshot.entries()[found.entry].name().to_string()).collect()
+    }
+
+    #[test]
+    fn skills_are_found_by_words_and_by_what_is_meant() {
+        assert_eq!(found("fill in a form"), ["pdf-forms"]);
+        assert_eq!(found("roll out helm charts on k8s"), ["deploy"]);
+    }
+
+    #[test]
+    fn what_no_skill_is_about_finds_none() {
+        let nothing: [String; 0] = [];
+        assert_eq!(found("cook pasta"), nothing);
+        assert_eq!(found("翻译"), nothing);
+        assert_eq!(found(""), nothing);
+    }
+}
