@@ -1,5 +1,7 @@
 //! Skills of a library that an agent could mix up, and the sentences that would tell them apart.
 
+use std::ops::Deref;
+
 use repertoire_model::search::{Confusable, Confusion, SkillText, confusable};
 use repertoire_model::validate::Reporter;
 use repertoire_model::{Diagnostic, Policy, RuleId};
@@ -7,23 +9,16 @@ use repertoire_model::{Diagnostic, Policy, RuleId};
 use super::builtin::builtin;
 use crate::registry::{Entry, Snapshot};
 
-/// Two skills that an agent could mix up.
+/// Two skills that an agent could mix up, by their places among the entries of a snapshot.
 #[derive(Debug, Clone, PartialEq)]
-pub struct MixUp {
-    /// The place of the first among the entries of the snapshot.
-    pub first: usize,
-    /// The place of the second.
-    pub second: usize,
-    /// Why they could be.
-    pub kind: Confusion,
-    /// How alike they are, from 0 to 1.
-    pub likeness: f32,
-    /// Words that both say of themselves, those that tell most first.
-    pub shared: Vec<String>,
-    /// Words that only the first says.
-    pub only_first: Vec<String>,
-    /// Words that only the second says.
-    pub only_second: Vec<String>,
+pub struct MixUp(pub Confusable);
+
+impl Deref for MixUp {
+    type Target = Confusable;
+
+    fn deref(&self) -> &Confusable {
+        &self.0
+    }
 }
 
 impl Snapshot {
@@ -54,9 +49,7 @@ impl Snapshot {
             })
             .collect();
         let mix_up = |pair: Confusable| {
-            let Confusable { first, second, kind, likeness, shared, only_first, only_second } = pair;
-            let (first, second) = (entries[first].0, entries[second].0);
-            MixUp { first, second, kind, likeness, shared, only_first, only_second }
+            MixUp(Confusable { first: entries[pair.first].0, second: entries[pair.second].0, ..pair })
         };
         confusable(&skills, builtin()).into_iter().map(mix_up).collect()
     }

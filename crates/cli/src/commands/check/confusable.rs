@@ -54,6 +54,7 @@ fn json(library: &Library, mix_up: MixUp) -> MixUpJson {
         let entry = &library.snapshot.entries()[entry];
         MixedUpJson { name: entry.name().to_string(), path: entry.path.to_string(), only, missing }
     };
+    let MixUp(mix_up) = mix_up;
     MixUpJson {
         first: skill(mix_up.first, mix_up.only_first, of_first),
         second: skill(mix_up.second, mix_up.only_second, of_second),
