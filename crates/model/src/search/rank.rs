@@ -57,6 +57,7 @@ struct Weighed<'a> {
 impl Index {
     /// Returns the `limit` skills of `seen` that `query` is most about, best first.
     pub fn search(&self, query: &Query, seen: &SlotSet, limit: usize) -> Vec<Hit> {
+        let limit = limit.min(self.slots());
         let terms = self.weighed(query);
         let wanted = CANDIDATES.max(limit);
         // Whatever is added to it, a skill that is not seen stays below all others.

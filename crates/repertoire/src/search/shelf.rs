@@ -40,6 +40,8 @@ pub(crate) struct Shelf {
 /// What only whoever brings the index up to date needs.
 #[derive(Default)]
 struct Updating {
+    /// The number of the latest snapshot that the index was brought up to date with.
+    latest: u64,
     /// Whether what was kept of the last run was looked for.
     is_loaded: bool,
     /// How many skills came or went since the index was last kept.
@@ -107,6 +109,13 @@ impl Shelf {
             self.load();
         }
         let wanted = wanted(snapshot);
+        if snapshot.number() < updating.latest {
+            // An earlier snapshot takes nothing back.
+            let mut held = self.held_mut();
+            held.view = held.laid_out(snapshot, &wanted);
+            return;
+        }
+        updating.latest = snapshot.number();
         let missing: Vec<(Key, &Entry)> = {
             let held = self.held();
             let is_missing = |(key, _): &(Key, usize)| {
@@ -122,13 +131,18 @@ impl Shelf {
             let Records { records, has_meanings } = records(registry, self.embedder(), &entries);
             updating.lacks_meanings |= !has_meanings;
             let mut held = self.held_mut();
-            for ((key, _), (record, vector)) in batch.iter().zip(records) {
+            // All of them before the first is added: skills may be packed on the way, which moves the slots of those that are left.
+            for (key, _) in batch {
                 if let Some((slot, _)) = held.slots.remove(&key.identity) {
                     held.index.drop(slot);
                 }
+            }
+            for ((key, _), (record, vector)) in batch.iter().zip(records) {
                 held.index.add(*key, record, vector.as_ref());
             }
             held.renumber();
+            // Slots may be others now, so nobody may read them by the layout before.
+            held.view = View::default();
             done += batch.len();
         }
         progress(done, missing.len());
@@ -299,4 +313,39 @@ fn key(entry: &Entry) -> Key {
     let version = [document.head_checksum, body.checksum, body.length as u64];
     let version: Vec<u8> = version.iter().flat_map(|part| part.to_le_bytes()).collect();
     Key { identity, version: checksum(&version) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::provider::fs::{FsOptions, FsProvider};
+
+    #[test]
+    fn thousands_of_changes_at_once_lose_no_skill() {
+        const COUNT: usize = 5_000;
+        let directory = tempfile::tempdir().unwrap();
+        let write = |number: usize, text: &str| {
+            let skill = directory.path().join(format!("skill-{number}"));
+            fs::create_dir_all(&skill).unwrap();
+            let text = format!("---\nname: skill-{number}\ndescription: Does {text}{number}x.\n---\n");
+            fs::write(skill.join("SKILL.md"), text).unwrap();
+        };
+        (0..COUNT).for_each(|number| write(number, "old"));
+        let provider = Arc::new(FsProvider::new(FsOptions::new("test", directory.path())));
+        let registry = Registry::builder().provider(provider).open_blocking().unwrap();
+        registry.prepare_search(&registry.snapshot(), &|_, _| ());
+        (0..COUNT).for_each(|number| write(number, "young"));
+        let snapshot = registry.reload_blocking();
+        registry.prepare_search(&snapshot, &|_, _| ());
+        assert_eq!(registry.shelf().held().index.len(), COUNT);
+        for number in (0..COUNT).step_by(499) {
+            let request = SearchRequest::new(format!("young{number}x"), 1);
+            let found = registry.search_blocking(&snapshot, &request, Seen::Offered);
+            let names = found.iter().map(|found| snapshot.entries()[found.entry].name().to_string());
+            assert_eq!(names.collect::<Vec<_>>(), [format!("skill-{number}")]);
+        }
+    }
 }
