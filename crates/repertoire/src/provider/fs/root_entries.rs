@@ -113,7 +113,7 @@ impl RootEntries<'static> {
             if known != now && !is_same {
                 changed += 1;
                 // Where letters of either case are the same, what is there may be there under another name.
-                if changed > MAX_AMENDED || known.is_none() && self.has_spelling(name) {
+                if changed > MAX_AMENDED || known.is_none() && amended.has_spelling(name) {
                     return None;
                 }
                 Arc::make_mut(&mut amended).put(name, now);
