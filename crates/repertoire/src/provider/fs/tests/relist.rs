@@ -119,6 +119,24 @@ fn entries_that_are_told_by_name_are_looked_at_and_no_others() {
 }
 
 #[test]
+fn names_that_are_told_twice_do_not_hide_others() {
+    let root = tempfile::tempdir().unwrap();
+    let replaced: Vec<String> = (10..26).map(|number| format!("s{number}")).collect();
+    replaced.iter().for_each(|skill| write_skill(root.path(), skill));
+    let provider = provider(root.path());
+    list(&provider);
+    for skill in &replaced {
+        fs::remove_dir_all(root.path().join(skill)).unwrap();
+        write_skill(root.path(), skill);
+    }
+    write_skill(root.path(), "z-new");
+    let names: Vec<&str> = replaced.iter().map(String::as_str).collect();
+    let entries = names.iter().copied().chain(["z-new"]).map(str::to_owned).collect();
+    let told = Changes { entries, ..touched(&names) };
+    assert_eq!(relist(&provider, &told).skills.len(), replaced.len() + 1);
+}
+
+#[test]
 fn a_source_that_becomes_a_skill_is_looked_at_as_a_whole() {
     let root = tempfile::tempdir().unwrap();
     write_skill(root.path(), "a");
