@@ -162,13 +162,16 @@ impl Reader {
     }
 
     /// Asks for the newest snapshot, which must have whatever was written before.
+    ///
+    /// A file that was just made and has nothing in it yet is a skill whose description is made up.
     fn ask(&mut self, index: usize) {
         let since = self.histories.skills[index].now();
         let newest = pollster::block_on(self.registry.newest());
         let seen = match newest.find(&name(index)) {
             Lookup::Found(entry) => {
-                let described = entry.document.description.split("version ").nth(1).unwrap_or_default();
-                Seen::Version(described.split('.').next().unwrap_or_default().parse().unwrap_or_default())
+                let described = entry.document.description.split("version ").nth(1);
+                let version = described.and_then(|told| told.split('.').next()?.parse().ok());
+                version.map_or(Seen::Empty, Seen::Version)
             }
             Lookup::Quarantined(_) | Lookup::Unknown(_) => Seen::Nothing,
         };
