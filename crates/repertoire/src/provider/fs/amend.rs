@@ -25,18 +25,17 @@ pub(super) fn amend(task: &Task<'_>, known: &Known, changes: &Changes, change: R
     if change == RootChange::Some || !is_simple {
         return None;
     }
+    // A link may lead to where it leads by way of another entry; and one that led nowhere may now, by way of a skill.
+    let links = entries.links.iter().map(Cow::as_ref);
+    let links: Vec<&str> =
+        links.filter(|link| change == RootChange::Told || known.find(link).is_none()).collect();
     // Before anything is cut off: a name may be told as a skill and as an entry of the root.
-    let links = if change == RootChange::Told { entries.links.len() } else { 0 };
-    if changes.skills.len() + changes.entries.len() + links >= SEQUENTIAL_BELOW {
+    if changes.skills.len() + changes.entries.len() + links.len() >= SEQUENTIAL_BELOW {
         return None;
     }
     let touched =
         changes.skills.iter().map(Locator::as_str).chain(changes.entries.iter().map(String::as_str));
-    let mut looked_at: BTreeSet<&str> = touched.collect();
-    if change == RootChange::Told {
-        // A link may lead to where it leads by way of another entry.
-        looked_at.extend(entries.links.iter().map(Cow::as_ref));
-    }
+    let looked_at: BTreeSet<&str> = touched.chain(links).collect();
 
     let scanner = Scanner::new(task);
     let targets = if entries.links.is_empty() { Targets::default() } else { scanner.targets() };

@@ -212,9 +212,10 @@ impl<'a> Memory<'a> {
 
     /// Returns what is known of the link `relative` below the root.
     pub(super) fn of_link(&self, relative: &str) -> Recollection<'a> {
-        // It may lead there by way of another entry.
-        let is_same = self.change == RootChange::None;
-        Recollection { found: self.known.find(relative), trust: self.trust(relative, is_same) }
+        // It may lead there by way of another entry; and one that led nowhere may now, by way of a skill.
+        let found = self.known.find(relative);
+        let is_same = self.change == RootChange::None && found.is_some();
+        Recollection { found, trust: self.trust(relative, is_same) }
     }
 
     /// Returns what the directory `relative` held besides a skill; `None` if it was not there.

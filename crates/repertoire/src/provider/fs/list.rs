@@ -245,8 +245,8 @@ fn amended(
 ) -> Option<(Arc<RootEntries<'static>>, RootChange)> {
     let entries = known.entries.as_ref().filter(|_| !changes.root)?;
     let tops = changes.skills.iter().map(|locator| locator.as_str().split('/').next().unwrap_or_default());
-    let names = changes.entries.iter().map(String::as_str).chain(tops).collect();
-    let amended = entries.amended(root, &names, limit)?;
+    let names = changes.entries.iter().map(String::as_str).collect();
+    let amended = entries.amended(root, &names, &tops.collect(), limit)?;
     let is_as_known = changes.entries.is_empty() && Arc::ptr_eq(&amended, entries);
     Some((amended, if is_as_known { RootChange::None } else { RootChange::Told }))
 }

@@ -82,14 +82,15 @@ impl RootEntries<'static> {
 }
 
 impl RootEntries<'static> {
-    /// Returns these as they are now, where nothing but the entries called `names` came, went or was replaced; `None` where only
-    /// a listing, of at most `limit` entries, can tell.
+    /// Returns these as they are now, where nothing but the entries called `names` came, went or was replaced, and nothing but
+    /// what is in those called `touched` changed; `None` where only a listing, of at most `limit` entries, can tell.
     ///
     /// What comes of a change has no stamp: a listing at the same time might have found more, that nobody tells of.
     pub(super) fn amended(
         self: &Arc<Self>,
         root: &Root,
         names: &BTreeSet<&str>,
+        touched: &BTreeSet<&str>,
         limit: usize,
     ) -> Option<Arc<Self>> {
         // Close to the limit it matters how many there are that a scan does not care for, and nobody counts those.
@@ -97,7 +98,7 @@ impl RootEntries<'static> {
             return None;
         }
         let (mut amended, mut changed) = (Arc::clone(self), 0);
-        for name in names {
+        for name in names.union(touched) {
             if *name == ROOT_LOCATOR || manifest::is_spelling(name) || !is_plain(name) {
                 return None;
             }
@@ -108,8 +109,11 @@ impl RootEntries<'static> {
                 Err(_) => return None,
             };
             let known = self.find(name);
-            // A directory that could not be told from another so far need not be from now on.
-            let is_same = known.zip(now).is_some_and(|(known, now)| known == (now.0, 0));
+            // A directory that could not be told from another so far need not be from now on; and one that something else is
+            // mounted on is told by another number than a listing gives it.
+            let is_told = names.contains(name);
+            let is_same =
+                known.zip(now).is_some_and(|(known, now)| known.0 == now.0 && (known.1 == 0 || !is_told));
             if known != now && !is_same {
                 changed += 1;
                 // Where letters of either case are the same, what is there may be there under another name.

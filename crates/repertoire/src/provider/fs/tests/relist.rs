@@ -136,6 +136,20 @@ fn names_that_are_told_twice_do_not_hide_others() {
     assert_eq!(relist(&provider, &told).skills.len(), replaced.len() + 1);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_that_led_nowhere_is_followed_once_a_skill_holds_what_it_leads_to() {
+    let root = tempfile::tempdir().unwrap();
+    write_skill(root.path(), "a");
+    std::os::unix::fs::symlink("a/inner", root.path().join("x")).unwrap();
+    let provider = provider(root.path());
+    assert_eq!(list(&provider).skills.len(), 1);
+    write_skill(&root.path().join("a"), "inner");
+    let listing = relist(&provider, &touched(&["a"]));
+    assert_eq!(listing.skills.len(), 2);
+    assert!(listing.problems.is_empty(), "{:?}", listing.problems);
+}
+
 #[test]
 fn a_source_that_becomes_a_skill_is_looked_at_as_a_whole() {
     let root = tempfile::tempdir().unwrap();
