@@ -34,6 +34,8 @@ REP_WATCH = "rep watch"
 REP_ROOMY = "rep, library, room for all"
 VISIBLE = "visible"
 ONE_CHANGE = "one change"
+# The same work every time, done in between: what the machine adds to it, it adds to a change.
+FIXED_WORK = "fixed work"
 # The kinds of changes, of which the programs tell apart what one takes.
 KINDS = ("body", "description", "add", "remove")
 ASKED = "asked"

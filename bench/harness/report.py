@@ -99,9 +99,10 @@ def print_sessions(figures, size):
 def print_reloads(figures, size):
     names = list(dict.fromkeys(figure.name for figure in of_size(figures, size, who.RELOAD)))
     table = []
+    operations = (who.VISIBLE, who.ONE_CHANGE, who.FIXED_WORK, who.ASKED)
     for name in names:
         cells = []
-        for operation in (who.VISIBLE, who.ONE_CHANGE, who.ASKED):
+        for operation in operations:
             for percent in (50, 99):
                 figure = figures.reload(size, name, operation, percent)
                 cells.append(f"{figure.min:.1f}" if figure else "-")
@@ -111,7 +112,6 @@ def print_reloads(figures, size):
             value = figures.gauge(size, name, gauge)
             cells.append("-" if value is None else f"{value:.{digits}f}")
         table.append((name, *cells))
-    operations = ("visible", "one change", "asked")
     percentiles = tuple(f"{operation} p{percent} ms" for operation in operations for percent in (50, 99))
     header = ("contender", *percentiles, "cpu ms", "idle cpu %", "descriptors", "watches", "resident MB")
     print_table(f"Following, {size:,} skills; the best of all rounds", header, table)

@@ -17,8 +17,10 @@ const READY: Duration = Duration::from_secs(120);
 const DEADLINE: Duration = Duration::from_secs(300);
 /// How long changes are made where each has to wait for a poll.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Between two changes, so that each is a batch of its own.
-const PAUSE: Duration = Duration::from_millis(5);
+/// Between two changes, so that each is a batch of its own; and before the fixed work, as before a change is looked at.
+const PAUSE: Duration = Duration::from_millis(20);
+/// What the fixed work takes on a machine that does nothing else, about as long as one change.
+const FIXED_WORK: Duration = Duration::from_micros(1_500);
 
 pub fn measure(library: &Path, count: usize, seconds: usize, watches: usize) {
     let provider = Arc::new(FsProvider::new(FsOptions::new("library", library)));
@@ -34,7 +36,9 @@ pub fn measure(library: &Path, count: usize, seconds: usize, watches: usize) {
     let mut changes = Changes::new(library);
     let mut subscription = registry.subscribe();
 
-    let (started, mut costs, mut waits) = (Instant::now(), Vec::new(), Vec::new());
+    let rounds = rounds_of_fixed_work();
+    let (mut costs, mut waits, mut fixed) = (Vec::new(), Vec::new(), Vec::new());
+    let started = Instant::now();
     let cpu = process::cpu_ms("self");
     for _ in 0..count {
         if !is_watched && started.elapsed() > PATIENCE {
@@ -46,9 +50,14 @@ pub fn measure(library: &Path, count: usize, seconds: usize, watches: usize) {
         costs.push((change.kind, wait(&mut subscription, &change)));
         waits.push(start.elapsed().as_secs_f64() * 1e3);
         std::thread::sleep(PAUSE);
+        fixed.push(fixed_work(rounds).as_secs_f64() * 1e3);
+        std::thread::sleep(PAUSE);
     }
-    let cpu = (process::cpu_ms("self") - cpu) / waits.len() as f64;
+    let fixed_cpu = fixed.iter().sum::<f64>();
+    let cpu = (process::cpu_ms("self") - cpu - fixed_cpu).max(0.0) / waits.len() as f64;
     stopwatch::print_percentiles("visible", waits, cpu);
+    // The same machine in the same moments: what the machine adds to one, it adds to the other.
+    stopwatch::print_percentiles("fixed work", fixed, FIXED_WORK.as_secs_f64() * 1e3);
     stopwatch::print_percentiles("one change", costs.iter().map(|(_, cost)| *cost).collect(), cpu);
     for kind in Kind::ALL {
         let costs: Vec<f64> = costs.iter().filter(|(of, _)| *of == kind).map(|(_, cost)| *cost).collect();
@@ -70,6 +79,22 @@ pub fn measure(library: &Path, count: usize, seconds: usize, watches: usize) {
     print_gauge("watches", process::watches("self"));
     print_gauge("budget", process::budget(options.max_watches));
     process::print_idle("self", seconds);
+}
+
+/// Returns how many rounds of the fixed work take [`FIXED_WORK`].
+fn rounds_of_fixed_work() -> u64 {
+    const ROUNDS: u64 = 100_000;
+    let fastest = (0..50).map(|_| fixed_work(ROUNDS)).min().expect("it was done");
+    (ROUNDS as f64 * FIXED_WORK.as_secs_f64() / fastest.as_secs_f64()) as u64
+}
+
+/// Does the same work every time, and returns how long that took.
+fn fixed_work(rounds: u64) -> Duration {
+    let start = Instant::now();
+    std::hint::black_box(
+        (0..rounds).fold(1_u64, |state, round| (state ^ round).wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+    );
+    start.elapsed()
 }
 
 /// Waits until `change` is seen, and returns how long it took to find out, in milliseconds.
