@@ -35,9 +35,11 @@ pub fn skills(pool: &Path) -> Result<Vec<Skill>> {
     };
     let mut paths = Vec::new();
     walk(&root, &mut paths)?;
-    paths.sort();
     ensure!(!paths.is_empty(), "no SKILL.md lies below {}", root.display());
-    paths.iter().map(|path| skill(&base, path)).collect()
+    let mut skills: Vec<Skill> = paths.iter().map(|path| skill(&base, path)).collect::<Result<_>>()?;
+    // As texts, for they are looked up as texts: paths compare by their parts.
+    skills.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(skills)
 }
 
 fn walk(directory: &Path, paths: &mut Vec<std::path::PathBuf>) -> Result<()> {

@@ -1,7 +1,7 @@
 //! Files that only this program reads and writes, replaced as a whole.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -11,11 +11,24 @@ static COUNTER: AtomicU64 = AtomicU64::new(0);
 
 /// Replaces the file `name` of `directory`. Whoever reads it meanwhile has the old one or the new one.
 pub(crate) fn replace(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+    replace_with(directory, name, |file| file.write_all(bytes))
+}
+
+/// Replaces the file `name` of `directory` by what `write` writes.
+pub(crate) fn replace_with(
+    directory: &Path,
+    name: &str,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> io::Result<()> {
     fs::create_dir_all(directory)?;
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     let temporary = directory.join(format!(".{name}.{}-{number}.tmp", std::process::id()));
     let written = create(&temporary)
-        .and_then(|mut file| file.write_all(bytes))
+        .and_then(|file| {
+            let mut file = BufWriter::new(file);
+            write(&mut file)?;
+            file.flush()
+        })
         .and_then(|()| fs::rename(&temporary, directory.join(name)));
     if written.is_err() {
         let _ = fs::remove_file(&temporary);
@@ -55,6 +68,13 @@ fn create(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     options.open(path)
+}
+
+/// Opens the file at `path`, if it is there and at most `limit` bytes, and returns how long it is.
+pub(crate) fn open(path: &Path, limit: usize) -> Option<(usize, BufReader<File>)> {
+    let file = File::open(path).ok()?;
+    let length = usize::try_from(file.metadata().ok()?.len()).ok()?;
+    (length <= limit).then(|| (length, BufReader::new(file)))
 }
 
 /// Returns the file at `path`, if it is there and at most `limit` bytes.

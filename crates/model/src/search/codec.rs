@@ -7,12 +7,13 @@
 use super::columns::{Columns, Lists, roomy};
 use super::index::{Index, Key};
 use super::segment::Segment;
-use super::sketch::{self, Sketches};
 use super::vector::Vectors;
-use crate::checksum;
+use crate::checksum::Checksum;
 
 /// What the bytes start with; its last letters are the version of the format.
-const MAGIC: &[u8; 8] = b"REPIDX01";
+const MAGIC: &[u8; 8] = b"REPIDX02";
+/// How many bytes of a column are written, or read, at once.
+const PIECE: usize = 16 * 1024;
 /// How many numbers the header has.
 const NUMBERS: usize = 6;
 
@@ -44,7 +45,7 @@ impl Header {
         [skills, terms, postings, names, pairs, dimensions].map(|number| number as u64)
     }
 
-    fn read(reader: &mut Reader<'_>) -> Option<Self> {
+    fn read<F: FnMut(&mut [u8]) -> Option<()>>(reader: &mut Reader<F>) -> Option<Self> {
         let numbers = reader.column(NUMBERS, u64::from_le_bytes)?;
         let [skills, terms, postings, names, pairs, dimensions] =
             <[u64; NUMBERS]>::try_from(numbers).ok()?.map(usize::try_from);
@@ -75,63 +76,92 @@ impl Index {
     /// assert!(Index::from_bytes(&bytes, 8).is_none(), "made with something else");
     /// ```
     pub fn to_bytes(&self, stamp: u64) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.columns.bytes() + self.packed.bytes() + 8 * (NUMBERS + 4));
+        self.write_to(stamp, |piece| bytes.extend_from_slice(piece));
+        bytes
+    }
+
+    /// Hands the bytes that [`Index::to_bytes`] returns to `take`, piece by piece, so that there need not be room for all of them.
+    pub fn write_to(&self, stamp: u64, take: impl FnMut(&[u8])) {
         if self.is_packed() {
-            return written(&self.columns, &self.packed, stamp);
+            return write_all(&self.columns, &self.packed, stamp, take);
         }
         let mut packed = self.clone();
         packed.pack();
-        written(&packed.columns, &packed.packed, stamp)
+        write_all(&packed.columns, &packed.packed, stamp, take);
     }
 
     /// Returns the index in `bytes`, which ranks by the default weights.
     ///
     /// `None` where they are not what [`Index::to_bytes`] wrote with this `stamp`.
     pub fn from_bytes(bytes: &[u8], stamp: u64) -> Option<Self> {
-        let (content, sum) = bytes.split_at_checked(bytes.len().checked_sub(8)?)?;
-        let mut reader = Reader(content);
-        let is_ours = reader.take(MAGIC.len())? == MAGIC && reader.take(8)? == stamp.to_le_bytes();
-        if !is_ours || sum != checksum(content).to_le_bytes() {
+        let mut rest = bytes;
+        Self::read_from(bytes.len(), stamp, |piece| {
+            let (taken, left) = rest.split_at_checked(piece.len())?;
+            piece.copy_from_slice(taken);
+            rest = left;
+            Some(())
+        })
+    }
+
+    /// Returns the index in `length` bytes that `fill` gives piece by piece, as [`Index::from_bytes`] does of them all.
+    ///
+    /// `fill` fills what it is given as a whole, or returns `None`.
+    pub fn read_from(length: usize, stamp: u64, fill: impl FnMut(&mut [u8]) -> Option<()>) -> Option<Self> {
+        let content = length.checked_sub(8)?;
+        let mut reader = Reader { left: content, sum: Checksum::new(content), fill };
+        let [magic, other] = <[[u8; 8]; 2]>::try_from(reader.column(2, |word| word)?).ok()?;
+        if magic != *MAGIC || other != stamp.to_le_bytes() {
             return None;
         }
-        read(&mut reader)
+        let index = read(&mut reader)?;
+        let Reader { left: 0, sum, mut fill } = reader else { return None };
+        let mut expected = [0; 8];
+        fill(&mut expected)?;
+        (expected == sum.finish().to_le_bytes()).then_some(index)
     }
 }
 
-/// Returns the bytes of an index of these parts.
-fn written(columns: &Columns, packed: &Segment, stamp: u64) -> Vec<u8> {
-    let Columns { keys, lengths, names, pairs, vectors } = columns;
+/// Writes an index of these parts.
+fn write_all(columns: &Columns, packed: &Segment, stamp: u64, take: impl FnMut(&[u8])) {
+    let Columns { keys, lengths, described, names, pairs, vectors } = columns;
     let Segment { terms, starts, bytes: postings } = packed;
     // Their dimensions are in the header.
-    let Vectors { dimensions: _, steps, scales, sketches } = vectors;
-    // About as much as it takes in memory.
-    let mut bytes = Vec::with_capacity(columns.bytes() + packed.bytes() + 8 * (NUMBERS + 4));
-    bytes.extend_from_slice(MAGIC);
-    write(&mut bytes, &[stamp], u64::to_le_bytes);
-    write(&mut bytes, &Header::of(columns, packed).numbers(), u64::to_le_bytes);
-    write(&mut bytes, terms, u64::to_le_bytes);
-    write(&mut bytes, starts, u32::to_le_bytes);
-    bytes.extend_from_slice(postings);
-    write(&mut bytes, keys, |key| {
+    let Vectors { dimensions: _, steps, scales } = vectors;
+    let lists = size_of_val(&names.ends[..]) + size_of_val(&names.items[..]) + size_of_val(&pairs.ends[..]);
+    let length = MAGIC.len()
+        + 8 * (1 + NUMBERS)
+        + (size_of_val(&terms[..]) + size_of_val(&starts[..]) + postings.len())
+        + (size_of_val(&keys[..]) + size_of_val(&lengths[..]) + size_of_val(&described[..]))
+        + (lists + size_of_val(&pairs.items[..]))
+        + (size_of_val(&scales[..]) + steps.len());
+    let mut writer = Writer { sum: Checksum::new(length), take };
+    writer.bytes(MAGIC);
+    writer.column(&[stamp], u64::to_le_bytes);
+    writer.column(&Header::of(columns, packed).numbers(), u64::to_le_bytes);
+    writer.column(terms, u64::to_le_bytes);
+    writer.column(starts, u32::to_le_bytes);
+    writer.bytes(postings);
+    writer.column(keys, |key| {
         let mut pair = [0; 16];
         pair[..8].copy_from_slice(&key.identity.to_le_bytes());
         pair[8..].copy_from_slice(&key.version.to_le_bytes());
         pair
     });
-    write(&mut bytes, lengths, u32::to_le_bytes);
-    write(&mut bytes, &names.ends, u32::to_le_bytes);
-    write(&mut bytes, &names.items, u64::to_le_bytes);
-    write(&mut bytes, &pairs.ends, u32::to_le_bytes);
-    write(&mut bytes, &pairs.items, u16::to_le_bytes);
-    write(&mut bytes, scales, f32::to_le_bytes);
-    write(&mut bytes, steps, i8::to_le_bytes);
-    sketches.columns().for_each(|column| write(&mut bytes, column, u64::to_le_bytes));
-    let sum = checksum(&bytes);
-    bytes.extend_from_slice(&sum.to_le_bytes());
-    bytes
+    writer.column(lengths, u32::to_le_bytes);
+    writer.column(described, u16::to_le_bytes);
+    writer.column(&names.ends, u32::to_le_bytes);
+    writer.column(&names.items, u64::to_le_bytes);
+    writer.column(&pairs.ends, u32::to_le_bytes);
+    writer.column(&pairs.items, u16::to_le_bytes);
+    writer.column(scales, f32::to_le_bytes);
+    writer.column(steps, i8::to_le_bytes);
+    let Writer { sum, mut take } = writer;
+    take(&sum.finish().to_le_bytes());
 }
 
 /// Returns the index that `reader` is at the header of.
-fn read(reader: &mut Reader<'_>) -> Option<Index> {
+fn read<F: FnMut(&mut [u8]) -> Option<()>>(reader: &mut Reader<F>) -> Option<Index> {
     let Header { skills, terms, postings, names, pairs, dimensions } = Header::read(reader)?;
     if skills == 0 && dimensions > 0 {
         return None;
@@ -140,7 +170,7 @@ fn read(reader: &mut Reader<'_>) -> Option<Index> {
     let packed = Segment {
         terms: reader.column(terms, u64::from_le_bytes)?,
         starts: reader.column(terms, u32::from_le_bytes)?,
-        bytes: reader.take(postings)?.to_vec(),
+        bytes: reader.bytes(postings)?,
     };
     let columns = Columns {
         keys: reader.column(skills, |pair: [u8; 16]| {
@@ -149,6 +179,7 @@ fn read(reader: &mut Reader<'_>) -> Option<Index> {
             Key { identity: pair as u64, version: (pair >> 64) as u64 }
         })?,
         lengths: reader.column(skills, u32::from_le_bytes)?,
+        described: reader.column(skills, u16::from_le_bytes)?,
         names: Lists {
             ends: reader.column(lists, u32::from_le_bytes)?,
             items: reader.column(names, u64::from_le_bytes)?,
@@ -161,37 +192,47 @@ fn read(reader: &mut Reader<'_>) -> Option<Index> {
             dimensions,
             scales: reader.column(skills, f32::from_le_bytes)?,
             steps: reader.column(skills.checked_mul(dimensions)?, i8::from_le_bytes)?,
-            sketches: sketches(reader, skills, dimensions)?,
         },
     };
-    reader.0.is_empty().then(|| Index::of_parts(columns, packed))
+    Some(Index::of_parts(columns, packed))
 }
 
-/// Reads the sketches of the directions of so many skills, if they have any.
-fn sketches(reader: &mut Reader<'_>, skills: usize, dimensions: usize) -> Option<Sketches> {
-    if dimensions == 0 {
-        return Some(Sketches::default());
+/// Hands on bytes, and adds them up.
+struct Writer<F> {
+    sum: Checksum,
+    take: F,
+}
+
+impl<F: FnMut(&[u8])> Writer<F> {
+    fn bytes(&mut self, bytes: &[u8]) {
+        self.sum.add(bytes);
+        (self.take)(bytes);
     }
-    let planes = (0..sketch::planes_of(dimensions)).map(|_| reader.column(skills, u64::from_le_bytes));
-    let planes = planes.collect::<Option<_>>()?;
-    Some(Sketches { planes, trailers: reader.column(skills, u64::from_le_bytes)? })
-}
 
-fn write<T: Copy, const N: usize>(bytes: &mut Vec<u8>, column: &[T], to_bytes: impl Fn(T) -> [u8; N]) {
-    let start = bytes.len();
-    bytes.resize(start + column.len() * N, 0);
-    let (places, _) = bytes[start..].as_chunks_mut::<N>();
-    places.iter_mut().zip(column).for_each(|(place, item)| *place = to_bytes(*item));
+    fn column<T: Copy, const N: usize>(&mut self, column: &[T], to_bytes: impl Fn(T) -> [u8; N]) {
+        let mut piece = [0; PIECE];
+        for items in column.chunks(PIECE / N) {
+            let (places, _) = piece.as_chunks_mut::<N>();
+            places.iter_mut().zip(items).for_each(|(place, item)| *place = to_bytes(*item));
+            self.bytes(&piece[..items.len() * N]);
+        }
+    }
 }
 
 /// What was not read yet.
-struct Reader<'a>(&'a [u8]);
+struct Reader<F> {
+    left: usize,
+    sum: Checksum,
+    fill: F,
+}
 
-impl<'a> Reader<'a> {
-    fn take(&mut self, count: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(count)?;
-        self.0 = rest;
-        Some(taken)
+impl<F: FnMut(&mut [u8]) -> Option<()>> Reader<F> {
+    /// Fills `bytes`.
+    fn read(&mut self, bytes: &mut [u8]) -> Option<()> {
+        self.left = self.left.checked_sub(bytes.len())?;
+        (self.fill)(bytes)?;
+        self.sum.add(bytes);
+        Some(())
     }
 
     /// Reads `count` items of `N` bytes; no more is made room for than there are bytes.
@@ -200,11 +241,28 @@ impl<'a> Reader<'a> {
         count: usize,
         from_bytes: impl Fn([u8; N]) -> T,
     ) -> Option<Vec<T>> {
-        let bytes = self.take(count.checked_mul(N)?)?;
-        let (items, _) = bytes.as_chunks::<N>();
+        if count.checked_mul(N)? > self.left {
+            return None;
+        }
         let mut column = Vec::with_capacity(roomy(count));
-        column.extend(items.iter().map(|item| from_bytes(*item)));
+        let mut piece = [0; PIECE];
+        while column.len() < count {
+            let items = (count - column.len()).min(PIECE / N);
+            self.read(&mut piece[..items * N])?;
+            let (items, _) = piece[..items * N].as_chunks::<N>();
+            column.extend(items.iter().map(|item| from_bytes(*item)));
+        }
         Some(column)
+    }
+
+    /// Reads `count` bytes.
+    fn bytes(&mut self, count: usize) -> Option<Vec<u8>> {
+        if count > self.left {
+            return None;
+        }
+        let mut bytes = vec![0; count];
+        self.read(&mut bytes)?;
+        Some(bytes)
     }
 }
 
@@ -213,6 +271,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::checksum;
     use crate::search::{Query, Record, SkillText, SlotSet, Vector};
 
     const STAMP: u64 = 0x5EED;
@@ -242,7 +301,7 @@ mod tests {
         for text in ["fill pdf forms", "resize images with the api", ""] {
             let query = Query::new(text).meaning(vector.clone());
             for hit in index.search(&query, &SlotSet::all(index.slots()), 10) {
-                index.matches(&query, hit.slot);
+                index.matches(&query, &[hit.slot]);
             }
         }
         index.drop(1);
@@ -304,8 +363,10 @@ mod tests {
     /// `sample().to_bytes(STAMP)` to the directory.
     #[test]
     fn files_of_all_formats_are_read_or_refused() {
-        let formats: [(&[u8], Option<&[u64]>); 1] =
-            [(include_bytes!("../../testdata/search/format-01.index"), Some(&[1, 2, 3]))];
+        let formats: [(&[u8], Option<&[u64]>); 2] = [
+            (include_bytes!("../../testdata/search/format-01.index"), None),
+            (include_bytes!("../../testdata/search/format-02.index"), Some(&[1, 2, 3])),
+        ];
         for (bytes, expected) in formats {
             let read = Index::from_bytes(bytes, STAMP);
             let found = read.as_ref().map(|index| index.keys().map(|(_, key)| key.identity).collect());

@@ -10,6 +10,8 @@ pub(super) struct Columns {
     pub(super) keys: Vec<Key>,
     /// How many words the body has.
     pub(super) lengths: Vec<u32>,
+    /// How many different words the description has.
+    pub(super) described: Vec<u16>,
     /// The terms of the name.
     pub(super) names: Lists<u64>,
     /// Which terms stand side by side, sorted.
@@ -27,13 +29,14 @@ impl Columns {
     pub(super) fn push(
         &mut self,
         key: Key,
-        length: u32,
+        (length, described): (u32, u16),
         name: &[Term],
         pairs: &[Pair],
         vector: Option<&Vector>,
     ) {
         self.keys.push(key);
         self.lengths.push(length);
+        self.described.push(described);
         self.names.push(name.iter().map(|term| term.0));
         self.pairs.push(pairs.iter().map(|pair| pair.0));
         self.vectors.push(vector);
@@ -45,13 +48,15 @@ impl Columns {
         if kept.len() < self.len() {
             self.keys = kept.iter().map(|index| self.keys[*index]).collect();
             self.lengths = kept.iter().map(|index| self.lengths[*index]).collect();
+            self.described = kept.iter().map(|index| self.described[*index]).collect();
             self.names = self.names.picked(&kept);
             self.pairs = self.pairs.picked(&kept);
             self.vectors = self.vectors.picked(&kept);
         }
-        let Self { keys, lengths, names, pairs, vectors } = self;
+        let Self { keys, lengths, described, names, pairs, vectors } = self;
         fit(keys);
         fit(lengths);
+        fit(described);
         names.fit();
         pairs.fit();
         vectors.fit();
@@ -59,8 +64,13 @@ impl Columns {
 
     /// Returns how many bytes it takes.
     pub(super) fn bytes(&self) -> usize {
-        let Self { keys, lengths, names, pairs, vectors } = self;
-        bytes_of(keys) + bytes_of(lengths) + names.bytes() + pairs.bytes() + vectors.bytes()
+        let Self { keys, lengths, described, names, pairs, vectors } = self;
+        bytes_of(keys)
+            + bytes_of(lengths)
+            + bytes_of(described)
+            + names.bytes()
+            + pairs.bytes()
+            + vectors.bytes()
     }
 }
 

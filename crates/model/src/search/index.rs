@@ -93,8 +93,8 @@ impl Index {
         if self.loose.len() >= BATCH {
             self.pack();
         }
-        let Record { terms, name, pairs, length } = record;
-        self.columns.push(key, length, &name, &pairs, vector);
+        let Record { terms, name, pairs, length, described } = record;
+        self.columns.push(key, (length, described), &name, &pairs, vector);
         self.loose.push(terms);
         self.brevities = OnceLock::new();
     }
@@ -142,7 +142,7 @@ impl Index {
     }
 
     /// Returns whether no skill is loose or dropped.
-    pub(super) fn is_packed(&self) -> bool {
+    pub fn is_packed(&self) -> bool {
         self.loose.is_empty() && self.dropped.is_empty()
     }
 

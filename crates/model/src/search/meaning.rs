@@ -2,6 +2,8 @@
 //!
 //! How the table is made, and what it is made of, is told in `models/README.md`.
 
+use fearless_simd::{Level, Simd, dispatch};
+
 use super::pieces::Pieces;
 use super::record::SkillText;
 use super::vector::Vector;
@@ -117,9 +119,16 @@ impl<'a> Meanings<'a> {
         let scale = self.scales.get(number * 4..number * 4 + 4).and_then(|bytes| bytes.try_into().ok());
         if let Some((row, scale)) = row.zip(scale.map(f32::from_le_bytes)) {
             let worth = times * scale;
-            sum.iter_mut().zip(row).for_each(|(sum, step)| *sum += worth * f32::from(*step as i8));
+            dispatch!(Level::new(), simd => add(simd, row, worth, sum));
         }
     }
+}
+
+/// Adds the steps of `row`, each of which is worth `worth`, to `sum`, with whatever instructions the processor has. Each value is
+/// rounded twice, as it is on every machine.
+#[inline(always)]
+fn add<S: Simd>(_: S, row: &[u8], worth: f32, sum: &mut [f32]) {
+    sum.iter_mut().zip(row).for_each(|(sum, step)| *sum += worth * f32::from(*step as i8));
 }
 
 /// Returns `values` with the length 1, or as they are where they have none.

@@ -11,7 +11,6 @@ mod weights;
 mod posting;
 mod record;
 mod segment;
-mod sketch;
 mod vector;
 mod pieces;
 mod meaning;

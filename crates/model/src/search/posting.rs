@@ -123,6 +123,11 @@ impl Counts {
         let count = &mut self.0[field as usize];
         *count = count.saturating_add(1);
     }
+
+    /// Returns whether the word was met in one of `fields`.
+    pub(super) fn is_in(&self, fields: &[Field]) -> bool {
+        fields.iter().any(|field| self.0[*field as usize] > 0)
+    }
 }
 
 /// Where a skill says what it is for.

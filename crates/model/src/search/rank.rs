@@ -1,8 +1,12 @@
 //! Finds the skills that a query is about, best first.
 //!
 //! In three steps. The words pick candidates, those that tell most first; the lists of the most frequent ones are only looked into.
-//! The meaning picks more. What is picked is weighed in full: words, words side by side, the share of the name that was said, and the
-//! meaning.
+//! Where they pick few, the meaning picks more; among many, whatever it would pick has some of the words. What is picked is weighed in
+//! full: words, words side by side, the share of the name that was said, the meaning, and how much the description says.
+
+use std::cmp::Ordering;
+
+use fearless_simd::{Level, Simd, dispatch};
 
 use super::index::{Index, Slot};
 use super::posting::{Field, Posting};
@@ -26,6 +30,8 @@ const LARGE: usize = 2048;
 const RESERVE: usize = 2;
 /// How often the bound of the best scores is brought nearer.
 const MAX_HALVINGS: usize = 16;
+/// How many scores are looked at together.
+const BLOCK: usize = 64;
 /// The most words that are looked up: the rarest ones.
 const MAX_TERMS: usize = 64;
 /// What a word that says little counts where a share of a name is weighed.
@@ -61,13 +67,13 @@ impl Index {
         let terms = self.weighed(query);
         let wanted = CANDIDATES.max(limit);
         // Whatever is added to it, a skill that is not seen stays below all others.
-        let unseen = |slot| if seen.contains(slot) { 0.0 } else { f32::NEG_INFINITY };
-        let mut scores: Vec<f32> = (0..self.slots() as Slot).map(unseen).collect();
+        let mut scores = vec![0.0f32; self.slots()];
+        seen.missing(self.slots()).for_each(|slot| scores[slot as usize] = f32::NEG_INFINITY);
         self.dropped.iter().for_each(|slot| scores[*slot as usize] = f32::NEG_INFINITY);
         let done = self.accumulate(&terms, &mut scores);
-        let nearest = self.nearest(query, &scores);
         let picked = if done < terms.len() { wanted * RESERVE } else { wanted };
         let mut candidates: Vec<Slot> = at_least(&scores, reached_by(picked, &scores));
+        let nearest = if candidates.len() < wanted { self.nearest(query, &scores) } else { Vec::new() };
         candidates.extend(&nearest);
         candidates.sort_unstable();
         candidates.dedup();
@@ -75,37 +81,41 @@ impl Index {
             self.probe(term, &candidates, &mut scores);
         }
         if candidates.len() > wanted {
-            let by_words =
-                |a: &Slot, b: &Slot| scores[*b as usize].total_cmp(&scores[*a as usize]).then(a.cmp(b));
-            candidates.select_nth_unstable_by(wanted, by_words);
+            let score = |slot: Slot| scores[slot as usize];
+            candidates.select_nth_unstable_by(wanted, |a, b| self.better((score(*a), *a), (score(*b), *b)));
             candidates.truncate(wanted);
             candidates.extend(nearest);
             candidates.sort_unstable();
             candidates.dedup();
         }
         let mut hits = self.weighed_in_full(query, &terms, &candidates, &scores);
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.slot.cmp(&b.slot)));
+        hits.sort_by(|a, b| self.better((a.score, a.slot), (b.score, b.slot)));
         hits.truncate(limit);
         hits
     }
 
-    /// Returns which words of `query` the skill at `slot` has, and where.
-    pub fn matches<'q>(&self, query: &'q Query, slot: Slot) -> Vec<(&'q str, Vec<Field>)> {
-        let mut found: Vec<(&Weighed<'_>, Posting)> = Vec::new();
+    /// Orders skills by their scores, best first. Of equals, who comes first is a matter of what they are, not of where they stand.
+    fn better(&self, a: (f32, Slot), b: (f32, Slot)) -> Ordering {
+        let identity = |slot: Slot| self.columns.keys[slot as usize].identity;
+        b.0.total_cmp(&a.0).then_with(|| identity(a.1).cmp(&identity(b.1)))
+    }
+
+    /// Returns which words of `query` each of the skills at `slots` has, and where; those that tell most first.
+    pub fn matches<'q>(&self, query: &'q Query, slots: &[Slot]) -> Vec<Vec<(&'q str, Vec<Field>)>> {
         let terms = self.weighed(query);
-        for term in &terms {
-            let loose = self.loose().find(|(other, _)| *other == slot);
-            let posting = match loose {
-                Some((_, terms)) => find(terms, term.term),
-                None => term.list.and_then(|list| list.cursor().seek(slot)),
-            };
-            found.extend(posting.map(|posting| (term, posting)));
-        }
         let fields = |posting: Posting| Field::ALL.into_iter().filter(move |field| posting.count(*field) > 0);
-        let words = found
-            .iter()
-            .map(|(term, posting)| (query.words[term.place].word.as_str(), fields(*posting).collect()));
-        words.collect()
+        let matches = |slot: &Slot| {
+            let loose = self.loose().find(|(other, _)| other == slot);
+            let words = terms.iter().filter_map(|term| {
+                let posting = match loose {
+                    Some((_, terms)) => find(terms, term.term),
+                    None => term.list.and_then(|list| list.cursor().seek(*slot)),
+                };
+                Some((query.words[term.place].word.as_str(), fields(posting?).collect()))
+            });
+            words.collect()
+        };
+        slots.iter().map(matches).collect()
     }
 
     /// Returns the words of `query` that some skill has, those that tell most first.
@@ -167,7 +177,7 @@ impl Index {
                 }
             };
             if let Some(list) = term.list {
-                list.iter().for_each(|(slot, posting)| add(slot, posting));
+                list.each(&mut add);
             }
             for (slot, terms) in self.loose() {
                 if let Some(posting) = find(terms, term.term) {
@@ -203,9 +213,12 @@ impl Index {
         let Some(vector) = query.vector.as_ref().filter(|_| self.weights.meaning > 0.0) else {
             return Vec::new();
         };
-        let is_seen = |slot: Slot| scores[slot as usize].is_finite();
-        let nearest = self.columns.vectors.nearest(vector, NEAREST, is_seen);
-        nearest.into_iter().filter(|(cosine, _)| *cosine >= NEAR).map(|(_, slot)| slot).collect()
+        let near = self.columns.vectors.near(vector, NEAR);
+        let mut near: Vec<(f32, Slot)> =
+            near.filter(|(_, slot)| scores[*slot as usize].is_finite()).collect();
+        near.sort_by(|a, b| self.better(*a, *b));
+        near.truncate(NEAREST);
+        near.into_iter().map(|(_, slot)| slot).collect()
     }
 
     fn weighed_in_full(
@@ -241,7 +254,15 @@ impl Index {
                 + weights.meaning * meaning * total.sqrt().max(1.0);
             Hit { slot: *slot, score: score / best }
         };
-        candidates.iter().map(hit).filter(|hit| hit.score > 0.0).collect()
+        let hits = candidates.iter().map(hit).filter(|hit| hit.score > 0.0);
+        hits.map(|hit| Hit { score: hit.score + weights.described * self.description(hit.slot), ..hit })
+            .collect()
+    }
+
+    /// Returns how much the description of the skill at `slot` says, from 0 to 1.
+    fn description(&self, slot: Slot) -> f32 {
+        let words = f32::from(self.columns.described[slot as usize]);
+        (words / SHORT_DESCRIPTION).ln().clamp(0.0, LONG_DESCRIPTION.ln()) / LONG_DESCRIPTION.ln()
     }
 
     /// Returns how much of the skill's name the query says, from 0 to 1.
@@ -261,6 +282,10 @@ impl Index {
     }
 }
 
+/// How many different words of a description are few.
+const SHORT_DESCRIPTION: f32 = 25.0;
+/// How many times as many are enough: more say nothing more.
+const LONG_DESCRIPTION: f32 = 3.0;
 /// How rare the words of names are, about.
 const UNSAID_RARITY: f32 = 4.0;
 
@@ -274,7 +299,7 @@ fn reached_by(wanted: usize, scores: &[f32]) -> f32 {
     let (mut low, mut high) = (0.0f32, scores.iter().copied().fold(0.0, f32::max));
     for _ in 0..MAX_HALVINGS {
         let middle = (low + high) / 2.0;
-        let count = scores.iter().filter(|score| **score >= middle).count();
+        let count = dispatch!(Level::new(), simd => count(simd, scores, middle));
         if count < wanted {
             high = middle;
         } else {
@@ -288,8 +313,27 @@ fn reached_by(wanted: usize, scores: &[f32]) -> f32 {
     low
 }
 
+/// Returns how many of `scores` are at least `least`, with whatever instructions the processor has.
+#[inline(always)]
+fn count<S: Simd>(_: S, scores: &[f32], least: f32) -> usize {
+    scores.iter().map(|score| usize::from(*score >= least)).sum()
+}
+
 /// Returns the skills whose score is above 0 and at least `least`.
 fn at_least(scores: &[f32], least: f32) -> Vec<Slot> {
-    let scores = (0..).zip(scores);
-    scores.filter(|(_, score)| **score > 0.0 && **score >= least).map(|(slot, _)| slot).collect()
+    dispatch!(Level::new(), simd => collect(simd, scores, least.max(f32::MIN_POSITIVE)))
+}
+
+/// Returns the places of `scores` that are at least `least`, with whatever instructions the processor has.
+#[inline(always)]
+fn collect<S: Simd>(_: S, scores: &[f32], least: f32) -> Vec<Slot> {
+    let mut slots = Vec::new();
+    for (block, scores) in (0..).zip(scores.chunks(BLOCK)) {
+        // Most blocks have none, and a block is looked at as a whole.
+        if scores.iter().fold(false, |has_one, score| has_one | (*score >= least)) {
+            let found = (block * BLOCK as Slot..).zip(scores).filter(|(_, score)| **score >= least);
+            slots.extend(found.map(|(slot, _)| slot));
+        }
+    }
+    slots
 }

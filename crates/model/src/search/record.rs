@@ -86,6 +86,9 @@ impl Hasher for TermHasher {
 
 pub(super) type TermMap<T> = HashMap<Term, T, BuildHasherDefault<TermHasher>>;
 
+/// The fields of a description.
+const DESCRIPTION: [Field; 2] = [Field::Description, Field::Excluded];
+
 /// What the index keeps of one skill.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Record {
@@ -97,6 +100,8 @@ pub struct Record {
     pub(super) pairs: Vec<Pair>,
     /// How many words its body has.
     pub(super) length: u32,
+    /// How many different words say what it is for, and what it is not for.
+    pub(super) described: u16,
 }
 
 impl Record {
@@ -113,6 +118,8 @@ impl Record {
         for (clause, is_excluded) in exclusion::clauses(start(skill.description, MAX_DESCRIPTION_BYTES)) {
             reader.read(clause, if is_excluded { Field::Excluded } else { Field::Description });
         }
+        let described = reader.counts.values().filter(|counts| counts.is_in(&DESCRIPTION)).count();
+        let described = u16::try_from(described).unwrap_or(u16::MAX);
         for keyword in skill.keywords.iter().take(MAX_KEYWORDS) {
             reader.read(keyword, Field::Keywords);
         }
@@ -129,7 +136,7 @@ impl Record {
         let mut pairs = reader.pairs;
         pairs.sort_unstable();
         pairs.dedup();
-        Self { terms, name, pairs, length }
+        Self { terms, name, pairs, length, described }
     }
 }
 

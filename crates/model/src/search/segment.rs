@@ -5,12 +5,18 @@ use super::posting::Posting;
 use super::record::Term;
 
 /// How many postings of a term stand between two places to jump to.
-const STRIDE: usize = 64;
+const STRIDE: usize = 16;
+/// Which share of all skills must have a term for its postings to be a row, with a place for every skill: it is larger, and looking
+/// a skill up takes no search.
+const ROW_SHARE: u32 = 4;
+/// How many skills must have it: small lists are walked along as fast.
+const MIN_ROW: usize = 64;
 
 /// Which skills have which terms.
 ///
 /// A list of postings is the number of skills, for long lists a table of places to jump to, and then for each skill how far it is
-/// from the one before, with how often the term stands where. Most postings take two bytes.
+/// from the one before, with how often the term stands where. Most postings take two bytes. What most skills have is a row instead,
+/// with a place for every skill.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Segment {
     /// The terms, sorted.
@@ -29,11 +35,16 @@ impl Segment {
 
     fn list_at(&self, index: usize) -> Option<List<'_>> {
         let bytes = self.bytes.get(*self.starts.get(index)? as usize..)?;
-        let (count, bytes) = read_number(bytes)?;
-        let count = count as usize;
+        let (number, bytes) = read_number(bytes)?;
+        let count = (number >> 1) as usize;
+        if number & 1 == 1 {
+            let (skills, bytes) = read_number(bytes)?;
+            let row = bytes.get(..(skills as usize).checked_mul(2)?)?;
+            return Some(List { count, form: Form::Row(row) });
+        }
         let jumps = if count > STRIDE { count.div_ceil(STRIDE) * 8 } else { 0 };
         let (jumps, postings) = bytes.split_at_checked(jumps)?;
-        Some(List { count, jumps, postings })
+        Some(List { count, form: Form::Steps { jumps, postings } })
     }
 
     /// Returns the postings of these skills and those of skills with the terms `records`, whose places follow.
@@ -64,8 +75,10 @@ impl Segment {
             let (own, rest) = split(added, Term(*term));
             added = rest;
             if let Some(list) = self.list_at(index) {
-                let moved = |(slot, posting)| Some((*places.get(slot as usize)?.as_ref()?, posting));
-                writer.extend(list.iter().filter_map(moved));
+                list.each(|slot, posting| {
+                    let place = places.get(slot as usize).copied().flatten();
+                    writer.list.extend(place.map(|place| (place, posting)));
+                });
             }
             writer.extend(own.iter().map(|(_, slot, posting)| (*slot, *posting)));
             writer.finish(Term(*term));
@@ -104,40 +117,65 @@ fn split(added: &[Added], term: Term) -> (&[Added], &[Added]) {
 pub(super) struct List<'a> {
     /// How many skills have the term.
     pub(super) count: usize,
-    jumps: &'a [u8],
-    postings: &'a [u8],
+    form: Form<'a>,
+}
+
+/// How postings are written.
+#[derive(Debug, Clone, Copy)]
+enum Form<'a> {
+    /// From one skill that has the term to the next.
+    Steps { jumps: &'a [u8], postings: &'a [u8] },
+    /// For every skill, two bytes each.
+    Row(&'a [u8]),
 }
 
 impl<'a> List<'a> {
-    /// Returns the skills that have the term, in order.
-    pub(super) fn iter(self) -> Postings<'a> {
-        Postings { bytes: self.postings, slot: 0, left: self.count, index: 0 }
+    /// Calls `take` with every skill that has the term, in order.
+    #[inline]
+    pub(super) fn each(self, mut take: impl FnMut(u32, Posting)) {
+        match self.form {
+            Form::Steps { postings, .. } => {
+                Postings::new(postings, self.count).for_each(|(slot, posting)| take(slot, posting));
+            }
+            Form::Row(row) => {
+                let (row, _) = row.as_chunks::<2>();
+                for (slot, bits) in (0..).zip(row) {
+                    let bits = u16::from_le_bytes(*bits);
+                    if bits != 0 {
+                        take(slot, Posting::from_bits(bits));
+                    }
+                }
+            }
+        }
     }
 
     /// Returns what looks skills up that come in order.
     pub(super) fn cursor(self) -> Cursor<'a> {
-        let mut postings = self.iter();
-        let next = postings.next();
-        Cursor { list: self, postings, next }
-    }
-
-    /// Returns the first skill of the stride `index` and where its postings start.
-    fn jump(&self, index: usize) -> Option<(u32, usize)> {
-        let entry = self.jumps.get(index * 8..index * 8 + 8)?;
-        let (slot, offset) = entry.split_at_checked(4)?;
-        let number = |bytes: &[u8]| bytes.try_into().ok().map(u32::from_le_bytes);
-        Some((number(slot)?, number(offset)? as usize))
+        match self.form {
+            Form::Row(row) => Cursor::Row(row.as_chunks::<2>().0),
+            Form::Steps { jumps, postings } => {
+                let mut ahead = Postings::new(postings, self.count);
+                let next = ahead.next();
+                Cursor::Steps(Walk { count: self.count, jumps, postings, ahead, next })
+            }
+        }
     }
 }
 
 /// The skills that have a term, in order.
 #[derive(Debug, Clone)]
-pub(super) struct Postings<'a> {
+struct Postings<'a> {
     bytes: &'a [u8],
     slot: u32,
     left: usize,
     /// How many were read.
     index: usize,
+}
+
+impl<'a> Postings<'a> {
+    fn new(bytes: &'a [u8], count: usize) -> Self {
+        Self { bytes, slot: 0, left: count, index: 0 }
+    }
 }
 
 impl Iterator for Postings<'_> {
@@ -162,19 +200,41 @@ impl Iterator for Postings<'_> {
 
 /// Looks skills up in the postings of a term, in order.
 #[derive(Debug)]
-pub(super) struct Cursor<'a> {
-    list: List<'a>,
-    postings: Postings<'a>,
-    next: Option<(u32, Posting)>,
+pub(super) enum Cursor<'a> {
+    Steps(Walk<'a>),
+    Row(&'a [[u8; 2]]),
 }
 
 impl Cursor<'_> {
     /// Returns the posting of the skill `slot`; each is at or after the one looked up before.
+    #[inline]
     pub(super) fn seek(&mut self, slot: u32) -> Option<Posting> {
+        match self {
+            Self::Steps(walk) => walk.seek(slot),
+            Self::Row(row) => {
+                let bits = u16::from_le_bytes(*row.get(slot as usize)?);
+                (bits != 0).then_some(Posting::from_bits(bits))
+            }
+        }
+    }
+}
+
+/// A way along postings that go from skill to skill.
+#[derive(Debug)]
+pub(super) struct Walk<'a> {
+    count: usize,
+    jumps: &'a [u8],
+    postings: &'a [u8],
+    ahead: Postings<'a>,
+    next: Option<(u32, Posting)>,
+}
+
+impl Walk<'_> {
+    fn seek(&mut self, slot: u32) -> Option<Posting> {
         self.jump(slot);
         loop {
             match self.next {
-                Some((found, _)) if found < slot => self.next = self.postings.next(),
+                Some((found, _)) if found < slot => self.next = self.ahead.next(),
                 Some((found, posting)) if found == slot => return Some(posting),
                 _ => return None,
             }
@@ -183,8 +243,8 @@ impl Cursor<'_> {
 
     /// Goes to the last stride that starts at or before `slot`, if that is ahead.
     fn jump(&mut self, slot: u32) {
-        let stride = self.postings.index.saturating_sub(1) / STRIDE;
-        let is_at_or_before = |index: usize| self.list.jump(index).is_some_and(|(first, _)| first <= slot);
+        let stride = self.ahead.index.saturating_sub(1) / STRIDE;
+        let is_at_or_before = |index: usize| self.stride(index).is_some_and(|(first, _)| first <= slot);
         if !is_at_or_before(stride + 1) {
             return;
         }
@@ -200,16 +260,24 @@ impl Cursor<'_> {
             }
             step /= 2;
         }
-        if let Some((first, offset)) = self.list.jump(low)
-            && let Some(bytes) = self.list.postings.get(offset..)
+        if let Some((first, offset)) = self.stride(low)
+            && let Some(bytes) = self.postings.get(offset..)
         {
             let index = low * STRIDE;
             // The first posting of a stride tells how far it is from the one before, which nobody knows here.
             let Some((number, _)) = read_number(bytes) else { return };
             let before = first.saturating_sub(number >> 1);
-            self.postings = Postings { bytes, slot: before, left: self.list.count - index, index };
-            self.next = self.postings.next();
+            self.ahead = Postings { bytes, slot: before, left: self.count - index, index };
+            self.next = self.ahead.next();
         }
+    }
+
+    /// Returns the first skill of the stride `index` and where its postings start.
+    fn stride(&self, index: usize) -> Option<(u32, usize)> {
+        let entry = self.jumps.get(index * 8..index * 8 + 8)?;
+        let (slot, offset) = entry.split_at_checked(4)?;
+        let number = |bytes: &[u8]| bytes.try_into().ok().map(u32::from_le_bytes);
+        Some((number(slot)?, number(offset)? as usize))
     }
 }
 
@@ -218,44 +286,64 @@ impl Cursor<'_> {
 struct Writer {
     segment: Segment,
     /// The list being written.
+    list: Vec<(u32, Posting)>,
+    /// Its postings and its places to jump to, where they are written as steps.
     postings: Vec<u8>,
     jumps: Vec<u8>,
-    count: usize,
-    last: u32,
 }
 
 impl Writer {
     fn extend(&mut self, postings: impl Iterator<Item = (u32, Posting)>) {
-        for (slot, posting) in postings {
-            if self.count.is_multiple_of(STRIDE) {
-                self.jumps.extend(slot.to_le_bytes());
-                self.jumps.extend((self.postings.len() as u32).to_le_bytes());
-            }
-            let [body, short] = posting.bits().to_le_bytes();
-            write_number(&mut self.postings, (slot - self.last) << 1 | u32::from(short != 0));
-            self.postings.push(body);
-            if short != 0 {
-                self.postings.push(short);
-            }
-            self.last = slot;
-            self.count += 1;
-        }
+        self.list.extend(postings);
     }
 
     /// Ends the list of `term`; terms come in order.
     fn finish(&mut self, term: Term) {
-        if self.count > 0 {
-            self.segment.terms.push(term.0);
-            self.segment.starts.push(self.segment.bytes.len() as u32);
-            write_number(&mut self.segment.bytes, self.count as u32);
-            if self.count > STRIDE {
-                self.segment.bytes.append(&mut self.jumps);
-            }
-            self.segment.bytes.append(&mut self.postings);
+        let Some((last, _)) = self.list.last() else { return };
+        let (count, skills) = (self.list.len() as u32, last + 1);
+        self.segment.terms.push(term.0);
+        self.segment.starts.push(self.segment.bytes.len() as u32);
+        if self.list.len() >= MIN_ROW && count >= skills / ROW_SHARE {
+            write_number(&mut self.segment.bytes, count << 1 | 1);
+            self.row(skills);
+        } else {
+            write_number(&mut self.segment.bytes, count << 1);
+            self.steps();
         }
+        self.list.clear();
+    }
+
+    fn row(&mut self, skills: u32) {
+        write_number(&mut self.segment.bytes, skills);
+        let start = self.segment.bytes.len();
+        self.segment.bytes.resize(start + skills as usize * 2, 0);
+        let (row, _) = self.segment.bytes[start..].as_chunks_mut::<2>();
+        for (slot, posting) in &self.list {
+            row[*slot as usize] = posting.bits().to_le_bytes();
+        }
+    }
+
+    fn steps(&mut self) {
         self.jumps.clear();
         self.postings.clear();
-        (self.count, self.last) = (0, 0);
+        let mut before = 0;
+        for (index, (slot, posting)) in self.list.iter().enumerate() {
+            if index.is_multiple_of(STRIDE) {
+                self.jumps.extend(slot.to_le_bytes());
+                self.jumps.extend((self.postings.len() as u32).to_le_bytes());
+            }
+            let [body, short] = posting.bits().to_le_bytes();
+            write_number(&mut self.postings, (slot - before) << 1 | u32::from(short != 0));
+            self.postings.push(body);
+            if short != 0 {
+                self.postings.push(short);
+            }
+            before = *slot;
+        }
+        if self.list.len() > STRIDE {
+            self.segment.bytes.append(&mut self.jumps);
+        }
+        self.segment.bytes.append(&mut self.postings);
     }
 }
 
@@ -308,8 +396,8 @@ mod tests {
                 .filter_map(|(slot, terms)| terms.get(&term).map(|bits| (slot, *bits)))
                 .collect();
             let list = segment.list(Term(u64::from(term)));
-            let found: Vec<(u32, u16)> =
-                list.into_iter().flat_map(List::iter).map(|(slot, posting)| (slot, posting.bits())).collect();
+            let mut found: Vec<(u32, u16)> = Vec::new();
+            list.into_iter().for_each(|list| list.each(|slot, posting| found.push((slot, posting.bits()))));
             assert_eq!(found, expected);
             if let Some(list) = list {
                 assert_eq!(list.count, expected.len());
@@ -351,7 +439,7 @@ mod tests {
         fn damage_is_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400), slots in proptest::collection::vec(any::<u32>(), 0..20)) {
             let segment = Segment { terms: vec![1], starts: vec![0], bytes };
             if let Some(list) = segment.list(Term(1)) {
-                let _ = list.iter().count();
+                list.each(|_, _| {});
                 let mut cursor = list.cursor();
                 for slot in slots { cursor.seek(slot); }
             }

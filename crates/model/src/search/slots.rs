@@ -28,6 +28,21 @@ impl SlotSet {
         }
     }
 
+    /// Returns those of the first `count` slots that are not in it.
+    pub(super) fn missing(&self, count: usize) -> impl Iterator<Item = Slot> {
+        let words =
+            (0..count.div_ceil(64)).map(|word| (word, !self.0.get(word).copied().unwrap_or_default()));
+        let bits = |(word, bits): (usize, u64)| {
+            let mut bits = bits;
+            std::iter::from_fn(move || {
+                let bit = bits.trailing_zeros();
+                bits &= bits.wrapping_sub(1);
+                (bit < 64).then_some((word * 64) as Slot + bit)
+            })
+        };
+        words.flat_map(bits).take_while(move |slot| (*slot as usize) < count)
+    }
+
     /// Returns whether `slot` is in it.
     #[inline]
     pub fn contains(&self, slot: Slot) -> bool {
@@ -40,5 +55,20 @@ impl FromIterator<Slot> for SlotSet {
         let mut set = Self::default();
         slots.into_iter().for_each(|slot| set.insert(slot));
         set
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_missing_is_all_the_rest() {
+        let set: SlotSet = [0, 2, 64, 65, 200].into_iter().collect();
+        for count in [0, 1, 3, 64, 66, 130, 300] {
+            let expected: Vec<Slot> = (0..count as Slot).filter(|slot| !set.contains(*slot)).collect();
+            assert_eq!(set.missing(count).collect::<Vec<_>>(), expected, "{count}");
+        }
+        assert_eq!(SlotSet::all(100).missing(100).count(), 0);
     }
 }

@@ -165,7 +165,7 @@ proptest! {
         prop_assert!(hits.len() <= limit);
         for hit in hits {
             prop_assert!(hit.score.is_finite());
-            index.matches(&query, hit.slot);
+            index.matches(&query, &[hit.slot]);
         }
     }
 
@@ -190,6 +190,30 @@ fn scores(descriptions: &[&str], asked: &str) -> Vec<f32> {
     }
     let found = found(&index, &Query::new(asked));
     (0..descriptions.len() as u64).map(|identity| found.get(&identity).copied().unwrap_or_default()).collect()
+}
+
+#[test]
+fn of_equals_the_same_come_first_wherever_they_stand() {
+    let found = |identities: &[u64]| -> Vec<u64> {
+        let mut index = Index::default();
+        for identity in identities {
+            let record = Record::of(&SkillText { name: "twin", ..SkillText::default() });
+            index.add(Key { identity: *identity, version: 1 }, record, None);
+        }
+        let hits = index.search(&Query::new("twin"), &SlotSet::all(index.slots()), 2);
+        let keys: Vec<u64> = index.keys().map(|(_, key)| key.identity).collect();
+        hits.iter().map(|hit| keys[hit.slot as usize]).collect()
+    };
+    assert_eq!(found(&[5, 3, 8, 1]), [1, 3]);
+    assert_eq!(found(&[1, 8, 3, 5]), [1, 3]);
+}
+
+#[test]
+fn a_description_that_says_more_comes_before_one_that_says_little() {
+    let more = "Fills forms. Use when somebody has a document with fields, boxes, dates, names, signatures, tables, \
+        totals or addresses that must be written into it, checked against a list, exported, printed, merged or sent.";
+    let scores = scores(&["Fills forms.", more], "fills forms");
+    assert!(scores[1] > scores[0] && scores[1] < scores[0] * 1.3, "{scores:?}");
 }
 
 #[test]

@@ -37,12 +37,14 @@ pub struct Weights {
     pub excluded: f32,
     /// How near the meanings are.
     pub meaning: f32,
+    /// That the description says much about what the skill is for: its author wants it to be found by that.
+    pub described: f32,
 }
 
 impl Default for Weights {
     fn default() -> Self {
         Self {
-            name: 14.0,
+            name: 17.0,
             description: 3.5,
             keywords: 1.0,
             headings: 1.8,
@@ -51,13 +53,14 @@ impl Default for Weights {
             files: 0.5,
             length: 0.3,
             saturation: 5.5,
-            rarity: 0.5,
-            common: 0.43,
-            telling: 0.45,
-            pair: 0.2,
-            name_share: 0.28,
+            rarity: 0.26,
+            common: 0.52,
+            telling: 0.82,
+            pair: 0.27,
+            name_share: 0.21,
             excluded: 0.2,
-            meaning: 1.15,
+            meaning: 1.55,
+            described: 0.04,
         }
     }
 }

@@ -15,25 +15,30 @@ const MAX_REFERENCE_BYTES: u64 = 256 * 1024;
 /// The lines of a reference that are indexed.
 const REFERENCE_LINES: usize = 80;
 
-/// What the index keeps of some skills.
-pub(super) struct Records {
-    /// What it keeps of each, in their order.
-    pub(super) records: Vec<(Record, Option<Vector>)>,
-    /// Whether what they mean could be had; where it could not, words must do.
-    pub(super) has_meanings: bool,
+/// What the index keeps of a skill.
+pub(super) struct Known {
+    pub(super) record: Record,
+    pub(super) vector: Option<Vector>,
+    /// Whether that is all there is: the skill could be read, and what it means could be had.
+    pub(super) is_whole: bool,
 }
 
 /// What was read of a skill.
 #[derive(Default)]
 struct Texts {
+    is_read: bool,
     body: String,
     files: Vec<String>,
 }
 
 /// Returns what the index keeps of each of `entries`, in their order.
 ///
-/// A skill that cannot be read is indexed by what its listing says.
-pub(super) fn records(registry: &Registry, embedder: Option<&dyn Embedder>, entries: &[&Entry]) -> Records {
+/// A skill that cannot be read is indexed by what its listing says, and where what they mean cannot be had, words must do.
+pub(super) fn records(
+    registry: &Registry,
+    embedder: Option<&dyn Embedder>,
+    entries: &[&Entry],
+) -> Vec<Known> {
     use rayon::prelude::*;
     let texts: Vec<Texts> =
         entries.par_iter().map(|entry| pollster::block_on(texts(registry, entry))).collect();
@@ -63,8 +68,12 @@ pub(super) fn records(registry: &Registry, embedder: Option<&dyn Embedder>, entr
     let has_meanings = !matches!(vectors, Some(Err(_)));
     let mut vectors = vectors.and_then(Result::ok).unwrap_or_default().into_iter();
     let records: Vec<Record> = skills.par_iter().map(Record::of).collect();
-    let records = records.into_iter().map(|record| (record, vectors.next().flatten())).collect();
-    Records { records, has_meanings }
+    let known = records.into_iter().zip(&texts).map(|(record, texts)| Known {
+        record,
+        vector: vectors.next().flatten(),
+        is_whole: has_meanings && texts.is_read,
+    });
+    known.collect()
 }
 
 async fn texts(registry: &Registry, entry: &Entry) -> Texts {
@@ -86,5 +95,5 @@ async fn texts(registry: &Registry, entry: &Entry) -> Texts {
             files.push(String::from_utf8_lossy(&content.bytes).into_owned());
         }
     }
-    Texts { body, files }
+    Texts { is_read: true, body, files }
 }

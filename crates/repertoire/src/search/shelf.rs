@@ -1,6 +1,7 @@
 //! The index of a registry, brought up to date with its snapshots.
 
 use std::collections::{HashMap, HashSet};
+use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
@@ -10,7 +11,7 @@ use repertoire_model::{State, checksum};
 
 use super::embedder::Embedder;
 use super::options::{SUFFIX, SearchOptions};
-use super::read::{Records, records};
+use super::read::{Known, records};
 use super::request::{Found, Match, SearchRequest, Seen};
 use crate::registry::{Entry, Registry, Snapshot};
 use crate::stored;
@@ -25,8 +26,11 @@ const MAX_FILES: usize = 16;
 const STALE: Duration = Duration::from_secs(24 * 60 * 60);
 /// How many skills must have come or gone for the index to be kept at once, not only when the process ends.
 const FAR_BEHIND: usize = 256;
+/// The version of a skill that could not be read, or whose meaning could not be had: none has it, so the next snapshot, or the next
+/// run, tries again.
+const PROVISIONAL: u64 = 0;
 /// The version of what is indexed of a skill, and of how: whatever was kept under another is made anew.
-const EDITION: u64 = 1;
+const EDITION: u64 = 2;
 
 /// The index of a registry.
 #[derive(Default)]
@@ -46,8 +50,6 @@ struct Updating {
     is_loaded: bool,
     /// How many skills came or went since the index was last kept.
     behind: usize,
-    /// Whether meanings could not be had, so that what there is must not be kept: the next run has to ask again.
-    lacks_meanings: bool,
 }
 
 #[derive(Default)]
@@ -128,8 +130,7 @@ impl Shelf {
         for batch in missing.chunks(BATCH) {
             progress(done, missing.len());
             let entries: Vec<&Entry> = batch.iter().map(|(_, entry)| *entry).collect();
-            let Records { records, has_meanings } = records(registry, self.embedder(), &entries);
-            updating.lacks_meanings |= !has_meanings;
+            let records = records(registry, self.embedder(), &entries);
             let mut held = self.held_mut();
             // All of them before the first is added: skills may be packed on the way, which moves the slots of those that are left.
             for (key, _) in batch {
@@ -137,8 +138,9 @@ impl Shelf {
                     held.index.drop(slot);
                 }
             }
-            for ((key, _), (record, vector)) in batch.iter().zip(records) {
-                held.index.add(*key, record, vector.as_ref());
+            for ((key, _), Known { record, vector, is_whole }) in batch.iter().zip(records) {
+                let version = if is_whole { key.version } else { PROVISIONAL };
+                held.index.add(Key { version, ..*key }, record, vector.as_ref());
             }
             held.renumber();
             // Slots may be others now, so nobody may read them by the layout before.
@@ -153,13 +155,9 @@ impl Shelf {
     /// Takes what was kept of the last run, if it is of the same kind.
     fn load(&self) {
         let file = self.options.file.as_ref();
-        let index = file.and_then(|file| stored::read(file, MAX_FILE_BYTES)).and_then(|bytes| {
-            let index = Index::from_bytes(&bytes, self.stamp())?;
-            Some(index.with_weights(self.options.weights.clone()))
-        });
-        if let Some(index) = index {
+        if let Some(index) = file.and_then(|file| self.read(file)) {
             let mut held = self.held_mut();
-            held.index = index;
+            held.index = index.with_weights(self.options.weights.clone());
             held.renumber();
         }
     }
@@ -167,8 +165,13 @@ impl Shelf {
     /// Returns the file that the index is kept in, and how many skills are in it; none where it is of no use.
     pub(super) fn kept(&self) -> Option<(&Path, usize)> {
         let file = self.options.file.as_deref()?;
-        let index = Index::from_bytes(&stored::read(file, MAX_FILE_BYTES)?, self.stamp())?;
-        Some((file, index.len()))
+        Some((file, self.read(file)?.len()))
+    }
+
+    /// Returns the index in `file`.
+    fn read(&self, file: &Path) -> Option<Index> {
+        let (length, mut file) = stored::open(file, MAX_FILE_BYTES)?;
+        Index::read_from(length, self.stamp(), |piece| file.read_exact(piece).ok())
     }
 
     /// Keeps the index for the next run, if it has changed.
@@ -184,23 +187,32 @@ impl Shelf {
     fn save_if_behind(&self, least: usize) {
         let Some(file) = &self.options.file else { return };
         let mut updating = self.updating();
-        if updating.lacks_meanings || updating.behind < least {
+        if updating.behind < least {
             return;
         }
-        updating.behind = 0;
-        let bytes = {
+        if !self.held().index.is_packed() {
             let mut held = self.held_mut();
             held.index.pack();
             held.renumber();
             // Slots are others now, so the next search lays them out again.
             held.view = View::default();
-            held.index.to_bytes(self.stamp())
-        };
+        }
         if let (Some(directory), Some(name)) =
             (file.parent(), file.file_name().and_then(|name| name.to_str()))
         {
+            let written = stored::replace_with(directory, name, |file| {
+                let mut written = Ok(());
+                self.held().index.write_to(self.stamp(), |piece| {
+                    if written.is_ok() {
+                        written = file.write_all(piece);
+                    }
+                });
+                written
+            });
             // An index that cannot be kept costs time, nothing else.
-            let _ = stored::replace(directory, name, &bytes);
+            if written.is_ok() {
+                updating.behind = 0;
+            }
             stored::prune(directory, SUFFIX, MAX_FILES, STALE);
         }
     }
@@ -254,12 +266,12 @@ impl Shelf {
         let place = |slot: Slot| view.entries.get(slot as usize).copied().flatten();
         let name = |slot: Slot| place(slot).map(|entry| snapshot.entries()[entry].name());
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| name(a.slot).cmp(&name(b.slot))));
-        let found = |slot: Slot, score: f32| {
-            let why = held.index.matches(query, slot).into_iter();
-            let why = why.map(|(word, fields)| Match { word: word.to_owned(), fields }).collect();
-            Some(Found { entry: place(slot)?, score, why })
-        };
-        Some(hits.into_iter().filter_map(|hit| found(hit.slot, hit.score)).collect())
+        let slots: Vec<Slot> = hits.iter().map(|hit| hit.slot).collect();
+        let found = hits.into_iter().zip(held.index.matches(query, &slots)).filter_map(|(hit, why)| {
+            let why = why.into_iter().map(|(word, fields)| Match { word: word.to_owned(), fields });
+            Some(Found { entry: place(hit.slot)?, score: hit.score, why: why.collect() })
+        });
+        Some(found.collect())
     }
 }
 
@@ -312,7 +324,7 @@ fn key(entry: &Entry) -> Key {
     let body = &document.body;
     let version = [document.head_checksum, body.checksum, body.length as u64];
     let version: Vec<u8> = version.iter().flat_map(|part| part.to_le_bytes()).collect();
-    Key { identity, version: checksum(&version) }
+    Key { identity, version: checksum(&version).max(PROVISIONAL + 1) }
 }
 
 #[cfg(test)]
@@ -322,6 +334,28 @@ mod tests {
 
     use super::*;
     use crate::provider::fs::{FsOptions, FsProvider};
+
+    #[test]
+    fn a_skill_that_could_not_be_read_is_read_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, body: &str| {
+            let skill = directory.path().join(name);
+            fs::create_dir_all(&skill).unwrap();
+            let text = format!("---\nname: {name}\ndescription: Does {name}.\n---\n{body}\n");
+            fs::write(skill.join("SKILL.md"), text).unwrap();
+        };
+        write("alpha", "Mind the marmalade.");
+        let provider = Arc::new(FsProvider::new(FsOptions::new("test", directory.path())));
+        let registry = Registry::builder().provider(provider).open_blocking().unwrap();
+        let (file, aside) = (directory.path().join("alpha/SKILL.md"), directory.path().join("aside"));
+        fs::rename(&file, &aside).unwrap();
+        registry.prepare_search(&registry.snapshot(), &|_, _| ());
+        fs::rename(&aside, &file).unwrap();
+        write("beta", "");
+        let snapshot = registry.reload_blocking();
+        let request = SearchRequest::new("marmalade".to_owned(), 1);
+        assert_eq!(registry.search_blocking(&snapshot, &request, Seen::Offered).len(), 1);
+    }
 
     #[test]
     fn thousands_of_changes_at_once_lose_no_skill() {
