@@ -39,6 +39,10 @@ use crate::wire::Context;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // A process that confines a command of a skill does nothing else.
+    if let Some(code) = repertoire::exec::launcher::run_if_asked() {
+        return code;
+    }
     let env = Env::capture();
     if let Some(code) = cli::complete(&env) {
         return code;

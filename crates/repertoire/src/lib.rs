@@ -19,6 +19,7 @@ pub mod role;
 pub mod migrate;
 pub mod tokens;
 pub mod event;
+pub mod exec;
 mod stored;
 #[doc(hidden)]
 pub mod testing;
