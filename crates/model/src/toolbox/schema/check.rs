@@ -280,7 +280,7 @@ fn shown(value: &Value) -> String {
 fn unknown(name: &str, known: &[&str]) -> String {
     match text::nearest(name, known.iter().copied()) {
         Some(near) => {
-            format!("is no parameter; did you mean `{}`?", text::shorten(&text::visible_line(near), 80))
+            format!("is no parameter (did you mean `{}`?)", text::shorten(&text::visible_line(near), 80))
         }
         None => "is no parameter".to_owned(),
     }
@@ -386,7 +386,10 @@ mod tests {
         check(json!({"message": "a", "step": 0.3}), &["`step` must be a multiple of 0.5"]);
         check(json!({"message": "a", "maybe": 1}), &["`maybe` must be a string or null"]);
         check(json!({"message": "a", "deep": {"x": 2}}), &["`deep.y` is missing", "`deep.x` must be 1"]);
-        check(json!({"message": "a", "massage": 1}), &["`massage` is no parameter; did you mean `message`?"]);
+        check(
+            json!({"message": "a", "massage": 1}),
+            &["`massage` is no parameter (did you mean `message`?)"],
+        );
     }
 
     #[test]
