@@ -1,7 +1,18 @@
 //! The process that confines a command, starts it, and ends all that came of it.
+//!
+//! It is this program, started again with one fixed argument and a socket for its standard input, over which the plan comes. Nothing else makes it a launcher, and nothing of
+//! a skill is ever among its arguments.
+
+#[cfg(unix)]
+mod confine;
+#[cfg(unix)]
+mod supervise;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+
+/// The one argument of a launcher.
+pub(crate) const MARKER: &str = "repertoire-launcher-e3b0c442";
 
 /// Which program is the launcher: one whose `main` begins with [`run_if_asked`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,6 +21,21 @@ pub enum Launcher {
     CurrentExe,
     /// The program at this path, for example an installed `rep`.
     Path(PathBuf),
+}
+
+impl Launcher {
+    /// Returns the program to start.
+    #[cfg(unix)]
+    pub(crate) fn program(&self) -> std::io::Result<PathBuf> {
+        match self {
+            Self::Path(path) => Ok(path.clone()),
+            // The program that runs, even if another was installed over it meanwhile.
+            #[cfg(target_os = "linux")]
+            Self::CurrentExe => Ok("/proc/self/exe".into()),
+            #[cfg(not(target_os = "linux"))]
+            Self::CurrentExe => std::env::current_exe(),
+        }
+    }
 }
 
 /// Does the launcher's work if this process was started as one; `main` returns the code then, and goes on otherwise.
@@ -27,5 +53,14 @@ pub enum Launcher {
 /// }
 /// ```
 pub fn run_if_asked() -> Option<ExitCode> {
-    None
+    let mut arguments = std::env::args_os().skip(1);
+    let is_asked = arguments.next().is_some_and(|argument| argument == MARKER) && arguments.next().is_none();
+    if !is_asked {
+        return None;
+    }
+    #[cfg(unix)]
+    let is_done = supervise::run();
+    #[cfg(not(unix))]
+    let is_done = false;
+    Some(if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

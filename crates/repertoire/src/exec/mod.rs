@@ -16,13 +16,41 @@ mod outcome;
 mod error;
 mod sandbox;
 pub mod environment;
+pub mod protected;
+#[cfg(unix)]
+mod interpreter;
+#[cfg(unix)]
+mod grant;
+#[cfg(unix)]
+mod scratch;
+#[cfg(unix)]
+mod reach;
+#[cfg(unix)]
+mod plan;
 pub mod launcher;
+#[cfg(unix)]
+mod tree;
+#[cfg(unix)]
+mod host;
+#[cfg(target_os = "linux")]
+mod seccomp;
+#[cfg(target_os = "linux")]
+mod landlock;
+#[cfg(target_os = "linux")]
+mod bubblewrap;
+#[cfg(any(target_os = "macos", all(test, unix)))]
+#[cfg_attr(not(target_os = "macos"), allow(dead_code, reason = "elsewhere only its profile is tested"))]
+mod seatbelt;
+#[cfg(unix)]
+mod none;
 mod probe;
 
 pub use error::{ExecError, ExecErrorKind};
 pub use job::{Cancel, Grants, Job};
 pub use launcher::Launcher;
 pub use limits::Limits;
+#[cfg(unix)]
+pub use none::Unconfined;
 pub use outcome::{Ending, Exceeded, Outcome, Output};
 pub use probe::{Found, Probe, probe};
 pub use sandbox::Sandbox;

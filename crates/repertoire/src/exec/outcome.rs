@@ -1,5 +1,6 @@
 //! What a job came to.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// What a job came to.
@@ -13,6 +14,8 @@ pub struct Outcome {
     pub stderr: Output,
     /// The wall-clock time from before the start until nothing of it was left.
     pub elapsed: Duration,
+    /// What it made under names that no command may write, where that could only be seen afterwards: where these things are now.
+    pub refused: Vec<PathBuf>,
 }
 
 /// How a command ended.

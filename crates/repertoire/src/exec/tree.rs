@@ -1,0 +1,182 @@
+//! The processes that came of a command: finding, measuring and ending them.
+
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{descendants, kill_session, open_files, usage};
+#[cfg(not(target_os = "linux"))]
+pub(crate) use others::kill_session;
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::collections::{HashMap, HashSet};
+    use std::fs;
+    use std::io::Read;
+    use std::os::unix::fs::MetadataExt;
+
+    use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+    /// The most that is read of a file of `/proc`.
+    const MAX_TEXT: u64 = 64 << 10;
+
+    /// What a tree of processes uses.
+    #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+    pub(crate) struct Usage {
+        /// Processes and their threads.
+        pub(crate) processes: u64,
+        /// Bytes of memory, swapped or not.
+        pub(crate) memory: u64,
+    }
+
+    fn text(path: &str) -> Option<String> {
+        let mut text = String::new();
+        fs::File::open(path).ok()?.take(MAX_TEXT).read_to_string(&mut text).ok()?;
+        Some(text)
+    }
+
+    fn threads(process: i32) -> Vec<String> {
+        let Ok(entries) = fs::read_dir(format!("/proc/{process}/task")) else { return Vec::new() };
+        entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()
+    }
+
+    /// Returns all processes below `root`, parents before children.
+    pub(crate) fn descendants(root: i32) -> Vec<i32> {
+        if text(&format!("/proc/{root}/task/{root}/children")).is_none() {
+            return descendants_of_all(root);
+        }
+        let mut found = Vec::new();
+        let mut known = HashSet::from([root]);
+        let mut pending = vec![root];
+        while let Some(process) = pending.pop() {
+            for thread in threads(process) {
+                let children = text(&format!("/proc/{process}/task/{thread}/children")).unwrap_or_default();
+                let children = children.split_whitespace().filter_map(|child| child.parse().ok());
+                for child in children.filter(|child| known.insert(*child)) {
+                    found.push(child);
+                    pending.push(child);
+                }
+            }
+        }
+        found
+    }
+
+    /// The same by looking at every process, for kernels that do not list children.
+    fn descendants_of_all(root: i32) -> Vec<i32> {
+        let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
+        for process in all() {
+            if let Some((parent, _)) = parent_and_session(process) {
+                children.entry(parent).or_default().push(process);
+            }
+        }
+        let mut found: Vec<i32> = Vec::new();
+        let mut pending = vec![root];
+        while let Some(process) = pending.pop() {
+            let own = children.remove(&process).unwrap_or_default();
+            found.extend(&own);
+            pending.extend(own);
+        }
+        found
+    }
+
+    fn all() -> Vec<i32> {
+        let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+        entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+    }
+
+    fn parent_and_session(process: i32) -> Option<(i32, i32)> {
+        let text = text(&format!("/proc/{process}/stat"))?;
+        // The name of a process may hold anything, so what follows it is counted from its end.
+        let mut words = text.rsplit_once(')')?.1.split_whitespace();
+        let parent = words.nth(1)?.parse().ok()?;
+        let session = words.nth(1)?.parse().ok()?;
+        Some((parent, session))
+    }
+
+    /// Returns what processes use together.
+    pub(crate) fn usage(processes: &[i32]) -> Usage {
+        let mut total = Usage::default();
+        for process in processes {
+            let Some(status) = text(&format!("/proc/{process}/status")) else { continue };
+            let number = |name: &str| -> u64 {
+                let line = status.lines().find_map(|line| line.strip_prefix(name));
+                line.and_then(|rest| rest.split_whitespace().next())
+                    .and_then(|word| word.parse().ok())
+                    .unwrap_or(0)
+            };
+            total.processes += number("Threads:").max(1);
+            total.memory += (number("RssAnon:") + number("RssShmem:") + number("VmSwap:")) * 1024;
+        }
+        total
+    }
+
+    /// Returns how many bytes the files on `device` take that processes hold open and that were not counted yet: those without a name above all.
+    pub(crate) fn open_files(processes: &[i32], device: u64, counted: &mut HashSet<(u64, u64)>) -> u64 {
+        let mut total = 0;
+        for process in processes {
+            let Ok(entries) = fs::read_dir(format!("/proc/{process}/fd")) else { continue };
+            for entry in entries.flatten() {
+                let Ok(metadata) = fs::metadata(entry.path()) else { continue };
+                // Files that are there anyway are counted by their names; of those that are written elsewhere by grant nothing is counted.
+                let is_nameless = metadata.is_file() && metadata.nlink() == 0;
+                if is_nameless && metadata.dev() == device && counted.insert((metadata.dev(), metadata.ino()))
+                {
+                    total += metadata.blocks() * 512;
+                }
+            }
+        }
+        total
+    }
+
+    /// Ends what a launcher left behind that could not do it itself.
+    pub(crate) fn kill_session(launcher: u32, process: Option<i32>) {
+        if let Some(group) = process.and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        let Ok(launcher) = i32::try_from(launcher) else { return };
+        for process in all() {
+            if parent_and_session(process).is_some_and(|(_, session)| session == launcher)
+                && let Some(process) = Pid::from_raw(process)
+            {
+                let _ = kill_process(process, Signal::KILL);
+            }
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        #[allow(clippy::disallowed_methods, reason = "processes to be found")]
+        fn finds_and_measures_what_was_started() {
+            let mut child = std::process::Command::new("sh").args(["-c", "sleep 30 & wait"]).spawn().unwrap();
+            let id = child.id() as i32;
+            let own = std::process::id() as i32;
+            let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+            while descendants(id).is_empty() && std::time::Instant::now() < deadline {
+                std::thread::yield_now();
+            }
+            let inner = descendants(id);
+            assert_eq!(inner.len(), 1);
+            assert!(descendants(own).contains(&id) && descendants(own).contains(&inner[0]));
+            assert!(descendants_of_all(own).contains(&inner[0]));
+            let used = usage(&[id, inner[0]]);
+            assert_eq!(used.processes, 2);
+            assert!(used.memory > 0);
+            for process in [inner[0], id] {
+                kill_process(Pid::from_raw(process).unwrap(), Signal::KILL).unwrap();
+            }
+            child.wait().unwrap();
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod others {
+    use rustix::process::{Pid, Signal, kill_process_group};
+
+    /// Ends what a launcher left behind that could not do it itself, as far as it kept to its group.
+    pub(crate) fn kill_session(_launcher: u32, process: Option<i32>) {
+        if let Some(group) = process.and_then(Pid::from_raw) {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
