@@ -23,6 +23,10 @@ pub(super) struct Reading {
 pub(super) fn result(skill: &str, tool: &str, outcome: &Outcome, reading: Reading) -> ToolResult {
     let mut result = ToolResult::new(skill, tool, "");
     let said = text(&outcome.stdout, "output", &mut result.notes);
+    if !outcome.refused.is_empty() {
+        let count = outcome.refused.len();
+        result.notes.push(format!("{count} files that no tool may write were moved aside."));
+    }
     if outcome.ending.is_success() {
         if reading.output == OutputForm::Json {
             result.structured = serde_json::from_str(&said).ok();
@@ -86,6 +90,7 @@ mod tests {
             stdout: output(stdout),
             stderr: output(stderr),
             elapsed: Duration::from_secs(1),
+            refused: Vec::new(),
         };
         let reading = Reading { output: reading.0, is_driven: reading.1, timeout: Duration::from_secs(5) };
         result("s", "t", &outcome, reading)
@@ -119,6 +124,7 @@ mod tests {
             stdout: Output { bytes: b"abc".to_vec(), dropped: 7 },
             stderr: Output::default(),
             elapsed: Duration::ZERO,
+            refused: Vec::new(),
         };
         let reading = Reading { output: OutputForm::Text, is_driven: false, timeout: Duration::ZERO };
         let notes = result("s", "t", &outcome, reading).notes;

@@ -80,6 +80,7 @@ impl Sandbox for Plain {
             stdout: Output { bytes: stdout, dropped },
             stderr: Output { bytes: reader.join().unwrap(), dropped: 0 },
             elapsed: started.elapsed(),
+            refused: Vec::new(),
         })
     }
 }

@@ -40,6 +40,7 @@ pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
     checks.cache(&context);
     checks.index(&context, &library);
     checks.events(&context);
+    checks.sandboxes(&context);
     checks.ok("reading", READING);
     checks.following(&context);
     checks.library(&context, &library);
