@@ -1,7 +1,7 @@
 //! The processes that came of a command: finding, measuring and ending them.
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{descendants, kill_session, open_files, usage};
+pub(crate) use linux::{descendants, kill_session, open_files, reserved, usage};
 #[cfg(not(target_os = "linux"))]
 pub(crate) use others::kill_session;
 
@@ -105,6 +105,15 @@ mod linux {
             total.memory += (number("RssAnon:") + number("RssShmem:") + number("VmSwap:")) * 1024;
         }
         total
+    }
+
+    /// Returns how many bytes of its own a process has set aside, used or not.
+    pub(crate) fn reserved(process: i32) -> u64 {
+        let status = text(&format!("/proc/{process}/status")).unwrap_or_default();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmData:"));
+        let kilobytes =
+            line.and_then(|rest| rest.split_whitespace().next()).and_then(|word| word.parse().ok());
+        kilobytes.unwrap_or(0_u64) * 1024
     }
 
     /// Returns how many bytes the files on `device` take that processes hold open and that were not counted yet: those without a name above all.

@@ -42,7 +42,7 @@ pub(super) fn start(plan: &Plan) -> Result<(Started, Option<OwnedFd>), Fault> {
     match &plan.confinement {
         Confinement::None => {
             limit(&plan.limits)?;
-            finish(spawn(command(plan, &[]))?, String::new(), None)
+            finish(plan, spawn(command(plan, &[]))?, String::new(), None)
         }
         Confinement::Landlock(rules) => landlocked(plan, rules),
         Confinement::Wrapper { arguments, takes_filter } => wrapped(plan, arguments, *takes_filter),
@@ -50,6 +50,7 @@ pub(super) fn start(plan: &Plan) -> Result<(Started, Option<OwnedFd>), Fault> {
 }
 
 fn finish(
+    plan: &Plan,
     (process, stdin): (u32, Option<OwnedFd>),
     detail: String,
     status: Option<OwnedFd>,
@@ -57,6 +58,7 @@ fn finish(
     let process = i32::try_from(process).ok().and_then(Pid::from_raw);
     let process =
         process.ok_or_else(|| (ExecErrorKind::Launcher, "a process without a number".to_owned()))?;
+    limit_memory(process, &plan.limits);
     Ok((Started { process, handle: handle(process), detail, status }, stdin))
 }
 
@@ -95,8 +97,7 @@ fn limit(limits: &Limits) -> Result<(), Fault> {
         (Resource::Fsize, limits.file_size),
         (Resource::Nofile, limits.open_files),
         (Resource::Core, 0),
-        // What a process has for itself. Addresses it only set aside, as some interpreters do by the gigabyte, do not count.
-        (Resource::Data, limits.memory),
+        (Resource::Data, limits.memory.saturating_add(own_memory())),
     ];
     #[cfg(target_os = "linux")]
     all.extend([(Resource::Memlock, 64 << 10), (Resource::Msgqueue, 0), (Resource::Sigpending, 1024)]);
@@ -109,6 +110,33 @@ fn limit(limits: &Limits) -> Result<(), Fault> {
     }
     Ok(())
 }
+
+/// Returns what the launcher itself has set aside. It must not run into a limit that is meant for others.
+#[cfg(target_os = "linux")]
+fn own_memory() -> u64 {
+    crate::exec::tree::reserved(rustix::process::getpid().as_raw_nonzero().get()) + MARGIN
+}
+
+#[cfg(not(target_os = "linux"))]
+fn own_memory() -> u64 {
+    1 << 30
+}
+
+/// What the launcher may yet need.
+#[cfg(target_os = "linux")]
+const MARGIN: u64 = 16 << 20;
+
+/// Limits the memory of the command, now that it is a process of its own, to what a process may have for itself. Addresses that it only sets aside, as some interpreters do by the gigabyte,
+/// do not count.
+#[cfg(target_os = "linux")]
+fn limit_memory(process: Pid, limits: &Limits) {
+    let limit = Rlimit { current: Some(limits.memory), maximum: Some(limits.memory) };
+    // It may have ended already. What it started before this moment is held to by the meter.
+    let _ = rustix::process::prlimit(Some(process), Resource::Data, limit);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn limit_memory(_process: Pid, _limits: &Limits) {}
 
 #[cfg(not(target_os = "linux"))]
 fn landlocked(_plan: &Plan, _rules: &[crate::exec::plan::Rule]) -> Result<(Started, Option<OwnedFd>), Fault> {
@@ -127,7 +155,7 @@ fn landlocked(plan: &Plan, rules: &[crate::exec::plan::Rule]) -> Result<(Started
         thread.join().unwrap_or_else(|_| Err((ExecErrorKind::Launcher, "the thread failed".to_owned())))
     });
     let (child, detail) = started?;
-    finish(child, detail, None)
+    finish(plan, child, detail, None)
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -137,7 +165,7 @@ fn wrapped(
     _takes_filter: bool,
 ) -> Result<(Started, Option<OwnedFd>), Fault> {
     limit(&plan.limits)?;
-    finish(spawn(command(plan, arguments))?, String::new(), None)
+    finish(plan, spawn(command(plan, arguments))?, String::new(), None)
 }
 
 /// Starts the command by way of a program that confines it, which is handed the filter and tells what it does over descriptors.
@@ -155,7 +183,7 @@ fn wrapped(
     let failed = |error: rustix::io::Errno| (ExecErrorKind::Launcher, error.to_string());
     limit(&plan.limits)?;
     if !takes_filter {
-        return finish(spawn(command(plan, arguments))?, String::new(), None);
+        return finish(plan, spawn(command(plan, arguments))?, String::new(), None);
     }
     let purpose =
         crate::exec::seccomp::Purpose { network: plan.network, has_namespaces: true, has_signal_scope: true };
@@ -178,7 +206,7 @@ fn wrapped(
     // Started from the main thread, with which it is to die.
     let child = spawn(command(plan, &all))?;
     drop((filter, told));
-    finish(child, String::new(), Some(status))
+    finish(plan, child, String::new(), Some(status))
 }
 
 /// Looks now and then at what the command uses.
