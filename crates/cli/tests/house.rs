@@ -345,7 +345,7 @@ fn the_sample_skills_are_as_good_as_they_can_be() {
         "visionary",
         "vp",
     ];
-    let others = ["code-review", "git", "skill-authoring", "task-decomposition"];
+    let others = ["code-review", "csv-report", "file-ops", "git", "skill-authoring", "task-decomposition"];
     let home = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rep"));
