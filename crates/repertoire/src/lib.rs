@@ -63,3 +63,8 @@ struct Embedding;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guides/hot-reload.md")]
 struct HotReload;
+
+/// Keeps the examples of the guide true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guides/tools-in-skills.md")]
+struct ToolsInSkills;

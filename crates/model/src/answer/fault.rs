@@ -45,6 +45,8 @@ pub enum Unapproved {
     Asks,
     /// A person was asked and said no.
     Refused,
+    /// A skill that is active allows no more than some other tools.
+    Ceiling,
 }
 
 /// What is wrong with a call.

@@ -224,6 +224,11 @@ fn not_approved(skill: &str, tool: &str, why: Unapproved, wording: &Wording) -> 
                 "`{tool}` of skill `{skill}` needs the consent of a person, and nobody can be asked here. {approve}"
             )
         }
+        Unapproved::Ceiling => {
+            format!(
+                "`{tool}` of skill `{skill}` is none of the tools that an active skill is limited to. Go on without it."
+            )
+        }
         Unapproved::Refused => {
             format!("The user did not want `{tool}` of skill `{skill}` to run. Go on without it.")
         }

@@ -174,6 +174,7 @@ fn faults() -> Vec<Fault> {
         not_approved(Unapproved::Source),
         not_approved(Unapproved::Asks),
         not_approved(Unapproved::Refused),
+        not_approved(Unapproved::Ceiling),
         FaultKind::NoHandler { tool: "merge".to_owned() },
         FaultKind::Failed { reason: "input/output error".to_owned() },
     ];

@@ -16,7 +16,7 @@ use crate::approval::{Approval, ApprovalRequest, Approver, Trust, TrustLevels, V
 use crate::event::{EventKind, MemorySink, Outcome as EventOutcome};
 use crate::exec::{Ending, ExecError, ExecErrorKind, Job, Outcome, Output, Sandbox};
 use crate::provider::BoxFuture;
-use crate::session::ToolExposure;
+use crate::session::{ToolCeiling, ToolExposure};
 use crate::*;
 
 /// Runs jobs as they are, and remembers them.
@@ -656,6 +656,41 @@ fn allowed_tools_grant_nothing() {
     assert!(call(&session, "greedy", "grab", json!({})).contains("\nx\n"));
     let job = world.sandbox.jobs.lock().unwrap().pop().unwrap();
     assert_eq!((job.grants, job.environment.len()), (Default::default(), 2));
+}
+
+/// T13: as a limit, the least trusted active skill decides, and nothing is added.
+#[test]
+fn active_skills_may_limit_what_is_called() {
+    let world = World::with_maths();
+    let with = |name: &str, allowed: &str| {
+        let text = format!(
+            "---\nname: {name}\ndescription: Does {name}. Use when {name}.\nallowed-tools: {allowed}\n---\n# {name}\n"
+        );
+        world.write(&format!("{name}/SKILL.md"), &text);
+    };
+    with("narrow", "Read Bash(git:*) ta*");
+    with("other", "Bash(git:*) table");
+    let options = SessionOptions {
+        tool_ceiling: ToolCeiling::Active,
+        render: Render::Text,
+        ..SessionOptions::default()
+    };
+    let session = world.session_of(world.options(), options);
+    load(&session, "maths");
+    assert_eq!(session.tool_ceiling(), None);
+    assert_eq!(call(&session, "maths", "add", json!({"a": 1, "b": 2})), "3");
+    load(&session, "narrow");
+    assert!(session.tool_ceiling().unwrap().contains("Bash(git:*)"));
+    assert!(
+        call(&session, "maths", "add", json!({"a": 1, "b": 2}))
+            .contains("is none of the tools that an active skill is limited to")
+    );
+    assert!(call(&session, "maths", "table", json!({})).contains("rows"));
+    load(&session, "other");
+    assert_eq!(session.tool_ceiling().unwrap().into_iter().collect::<Vec<_>>(), ["Bash(git:*)"]);
+    unload(&session, "narrow");
+    unload(&session, "other");
+    assert_eq!(call(&session, "maths", "add", json!({"a": 1, "b": 2})), "3");
 }
 
 #[test]

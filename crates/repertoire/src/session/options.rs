@@ -104,6 +104,17 @@ words! {
     }
 }
 
+words! {
+    /// What becomes of the tools that the authors of active skills want pre-approved.
+    ToolCeiling {
+        /// They are handed to the host, and nothing more; the default.
+        #[default]
+        Off "off",
+        /// They are all that may be called: the least trusted of the active skills that name some decides.
+        Active "active",
+    }
+}
+
 /// What a host may choose about its sessions.
 #[derive(Debug, Clone)]
 pub struct SessionOptions {
@@ -153,6 +164,8 @@ pub struct SessionOptions {
     pub deny_style: DenyStyle,
     /// How models are told of the tools that skills bring along, where these can be called at all.
     pub exposure: ToolExposure,
+    /// What becomes of the tools that the authors of active skills want pre-approved.
+    pub tool_ceiling: ToolCeiling,
     /// The command by which a person approves a skill, before its name, where there is one.
     pub approve_command: Option<String>,
 }
@@ -183,6 +196,7 @@ impl Default for SessionOptions {
             enforce_scope: true,
             deny_style: DenyStyle::default(),
             exposure: ToolExposure::default(),
+            tool_ceiling: ToolCeiling::default(),
             approve_command: None,
         }
     }

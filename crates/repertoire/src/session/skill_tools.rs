@@ -1,6 +1,6 @@
 //! The tools and scripts of skills: callable while the skill is loaded.
 
-use repertoire_model::answer::{Answer, FaultKind, LoadedSkill, ToolSchema};
+use repertoire_model::answer::{Answer, FaultKind, LoadedSkill, ToolSchema, Unapproved};
 use repertoire_model::toolbox::{Handler, MAX_TOOLBOX_BYTES, PYTHON_FILE, TOOLBOX_FILE, Toolbox};
 use repertoire_model::{FileEntry, LineRange, SkillTool};
 use serde_json::{Map, Value};
@@ -122,11 +122,13 @@ impl Session {
             return;
         }
         let snapshot = self.registry().snapshot();
-        for name in self.active() {
-            let Some(entry) = self.visible(&snapshot, name.as_str()) else { continue };
+        let mut names: Vec<String> = self.active().iter().map(ToString::to_string).collect();
+        names.extend(self.bound.iter().filter(|name| !names.contains(name)).cloned().collect::<Vec<_>>());
+        for name in names {
+            let Some(entry) = self.visible(&snapshot, &name) else { continue };
             if let Ok(listing) = self.registry().files(entry).await {
                 let toolbox = self.callable(entry, &listing.files).await;
-                self.expose(name.to_string(), toolbox);
+                self.expose(name, toolbox);
             }
         }
     }
@@ -175,6 +177,10 @@ impl Session {
             let kind = FaultKind::NoSkillTool { tool: quoted(tool), tools };
             return Answered { answer: self.fault(CALL, Some(asked), kind), about };
         };
+        if !self.is_below_ceiling(tool) {
+            let kind = FaultKind::NotApproved { tool: quoted(tool), why: Unapproved::Ceiling };
+            return self.ran(CALL, asked, Err(kind), about);
+        }
         let ran = run_tool(self.registry(), &entry, &address, found, arguments).await;
         self.ran(CALL, asked, ran, about)
     }
@@ -190,6 +196,10 @@ impl Session {
         if self.loaded_tools(&entry, &address).await.is_none() {
             let kind = FaultKind::NotLoaded { tool: quoted(&call.path) };
             return Answered { answer: self.fault(RUN, Some(asked), kind), about };
+        }
+        if !self.is_below_ceiling(RUN) {
+            let kind = FaultKind::NotApproved { tool: quoted(&call.path), why: Unapproved::Ceiling };
+            return self.ran(RUN, asked, Err(kind), about);
         }
         let ran = run_script(self.registry(), &entry, &address, call).await;
         self.ran(RUN, asked, ran, about)
