@@ -40,8 +40,8 @@ pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
     checks.cache(&context);
     checks.index(&context, &library);
     checks.events(&context);
-    checks.sandboxes(&context);
     checks.ok("reading", READING);
+    checks.sandboxes(&context);
     checks.following(&context);
     checks.library(&context, &library);
     checks.clients(&context, &library);
