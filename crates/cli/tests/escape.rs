@@ -15,3 +15,38 @@
 mod world;
 #[path = "escape/conformance.rs"]
 mod conformance;
+#[path = "escape/probe.rs"]
+mod probe;
+#[path = "escape/probes_files.rs"]
+mod probes_files;
+#[path = "escape/probes_kernel.rs"]
+mod probes_kernel;
+#[path = "escape/probes_network.rs"]
+mod probes_network;
+#[path = "escape/probes_processes.rs"]
+mod probes_processes;
+
+#[test]
+fn files_are_out_of_reach() {
+    probe::make(probes_files::PROBES);
+}
+
+#[test]
+fn the_network_is_out_of_reach() {
+    probe::make(probes_network::PROBES);
+}
+
+#[test]
+fn other_processes_are_out_of_reach() {
+    probe::make(probes_processes::PROBES);
+}
+
+#[test]
+fn the_kernel_is_out_of_reach() {
+    probe::make(probes_kernel::PROBES);
+}
+
+#[path = "escape/bombs.rs"]
+mod bombs;
+#[path = "escape/grants.rs"]
+mod grants;

@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::exec::plan::Confinement;
@@ -75,6 +76,7 @@ fn arguments(program: &Path, reach: &Reach, scratch: &Scratch) -> Vec<OsString> 
     }
     reach.settings().for_each(|path| arguments.show("--ro-bind", Path::new(path)));
     arguments.add(&["--proc", "/proc", "--dev", "/dev"]);
+    settings_of_the_kernel().iter().for_each(|path| arguments.show("--ro-bind", path));
     for directory in ["/dev/shm", "/tmp"] {
         arguments.add(&["--size", MEMORY_DIRECTORY, "--tmpfs", directory]);
     }
@@ -91,4 +93,27 @@ fn arguments(program: &Path, reach: &Reach, scratch: &Scratch) -> Vec<OsString> 
     arguments.0.push(reach.working.clone().into());
     arguments.add(&["--"]);
     arguments.0
+}
+
+/// Returns what of `/proc` is about the whole machine and could be written.
+///
+/// To the kernel a superuser without any rights is still the owner of its settings. Nobody else gets to write them, so nobody else needs this.
+fn settings_of_the_kernel() -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    if !rustix::process::geteuid().is_root() {
+        return Vec::new();
+    }
+    let is_process = |name: &str| name.starts_with(|c: char| c.is_ascii_digit());
+    let could_be_written = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        let Ok(metadata) = entry.metadata() else { return false };
+        let is_link = metadata.is_symlink();
+        !is_link
+            && !name.to_str().is_none_or(is_process)
+            && (metadata.is_dir() || metadata.mode() & 0o222 != 0)
+    };
+    let mut paths: Vec<PathBuf> =
+        entries.flatten().filter(could_be_written).map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
 }
