@@ -167,7 +167,7 @@ mod tests {
             assert_eq!(approvals.list().unwrap_err().kind(), ErrorKind::Approvals, "{bad}");
             assert!(approvals.keep(approval("a", "1")).is_err(), "{bad}");
             assert!(approvals.revoke(|_| true).is_err(), "{bad}");
-            assert_eq!(std::fs::read_to_string(approvals.path()).unwrap(), bad);
+            assert_eq!(stored::read(&approvals.path(), MAX_BYTES).unwrap(), bad.as_bytes());
         }
     }
 

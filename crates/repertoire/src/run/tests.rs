@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -522,8 +521,7 @@ fn approve(world: &World, session: &Session, name: &str, tools: &[&str]) {
     let snapshot = registry.reload_blocking();
     let Lookup::Found(entry) = snapshot.find(name) else { panic!("{name}") };
     let bundle = pollster::block_on(registry.bundle(entry)).unwrap();
-    let declared = fs::read(Path::new(entry.directory()).join("schema.json")).unwrap_or_default();
-    let capabilities = model::Capabilities::of(&model::Toolbox::read(&declared).0);
+    let capabilities = model::Capabilities::of(&pollster::block_on(registry.toolbox(entry)));
     let tools = tools.iter().map(|tool| (*tool).to_owned()).collect();
     let approval = Approval::now(entry, &bundle, capabilities, tools);
     Approvals::new(world.state.path()).keep(approval).unwrap();
