@@ -341,6 +341,63 @@ fn the_list_of_tools_is_stable_appended_to_or_sorted() {
     assert_eq!(names(&dynamic), before);
 }
 
+/// What models are told of the two tools.
+#[test]
+fn the_two_tools_are_told_of_in_these_words() {
+    let world = World::with_maths();
+    let session = world.session();
+    let of = |name: &str| session.tools().iter().find(|tool| tool.name == name).cloned().unwrap();
+    let (call, run) = (of("call_skill_tool"), of("run_skill_script"));
+    assert_eq!(
+        call.description,
+        "Call a tool of a loaded skill. Loading a skill tells which tools it has and what they take."
+    );
+    assert_eq!(
+        call.input_schema,
+        json!({
+            "type": "object",
+            "properties": {
+                "skill": {"type": "string", "description": "Skill name; the skill must be loaded"},
+                "tool": {"type": "string", "description": "Tool of that skill"},
+                "arguments": {"type": "object", "description": "Its arguments, as its schema says"},
+            },
+            "required": ["skill", "tool"],
+            "additionalProperties": false,
+        })
+    );
+    assert_eq!(run.description, "Run a script of a loaded skill in a sandbox and return what it prints.");
+    assert_eq!(
+        run.input_schema,
+        json!({
+            "type": "object",
+            "properties": {
+                "skill": {"type": "string", "description": "Skill name; the skill must be loaded"},
+                "path": {"type": "string", "description": "Path within the skill, such as scripts/report.py"},
+                "args": {"type": "array", "items": {"type": "string"}, "description": "Its arguments"},
+                "stdin": {"type": "string", "description": "What it reads from its standard input"},
+            },
+            "required": ["skill", "path"],
+            "additionalProperties": false,
+        })
+    );
+}
+
+/// Whoever has the instructions from elsewhere is told where to find what the tools take.
+#[test]
+fn an_acknowledgement_names_the_tools() {
+    let world = World::with_maths();
+    let session = world.session();
+    load(&session, "maths");
+    let again = load(&session, "maths");
+    assert!(again.starts_with("<skill_active"), "{again}");
+    assert!(again.contains(
+        "Its tools are called with `call_skill_tool`: add, fail, table. What they take is in its schema.json."
+    ));
+    let harness = world.session_of(world.options(), harness());
+    load(&harness, "maths");
+    assert_eq!(load(&harness, "maths"), "Skill 'maths' is already loaded.");
+}
+
 #[test]
 fn without_an_executor_nothing_is_different() {
     let world = World::with_maths();

@@ -133,11 +133,16 @@ impl Session {
         }
     }
 
-    /// Makes the tools of a skill callable that is in the context, whoever put it there.
-    pub(crate) async fn expose_loaded(&self, entry: &FoundSkill) {
-        if self.offers_skill_tools() {
-            let _ = self.loaded_tools(entry, &self.address(entry)).await;
+    /// Makes the tools of a skill callable that is in the context, whoever put it there, and returns what to say of them: what they
+    /// take may have been told elsewhere, or not at all.
+    pub(crate) async fn expose_loaded(&self, entry: &FoundSkill) -> Option<String> {
+        if !self.offers_skill_tools() {
+            return None;
         }
+        let toolbox = self.loaded_tools(entry, &self.address(entry)).await?;
+        let call = self.wording.call.as_ref().filter(|_| !toolbox.is_empty())?;
+        let names = toolbox.names().collect::<Vec<_>>().join(", ");
+        Some(format!("Its tools are called with `{call}`: {names}. What they take is in its {TOOLBOX_FILE}."))
     }
 
     /// Returns the tools of the skill, if it is loaded.

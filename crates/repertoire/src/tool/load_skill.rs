@@ -162,8 +162,8 @@ async fn load(
     let is_accounted = session.is_accounted(entry);
     if let Some((decision, remembered)) = session.unchanged(entry, force).filter(|_| is_accounted) {
         about.digest = Some(remembered.digest);
-        session.expose_loaded(entry).await;
-        let notes = requires::missing(session, entry, &entry.document.manifest.requires);
+        let mut notes = requires::missing(session, entry, &entry.document.manifest.requires);
+        notes.extend(session.expose_loaded(entry).await);
         return Ok(Answered { answer: acknowledged(entry, decision, &remembered, notes), about });
     }
     let opened = match open(session, entry).await {
@@ -187,7 +187,8 @@ async fn load(
     };
     session.expose(skill.address.clone(), toolbox);
     let Decision::Give(presence) = decision else {
-        let notes = requires::missing(session, entry, requires);
+        let mut notes = requires::missing(session, entry, requires);
+        notes.extend(session.expose_loaded(entry).await);
         return Ok(Answered { answer: acknowledged(entry, decision, &remembered, notes), about });
     };
     let required = gathered.given(&given);
