@@ -228,10 +228,11 @@ fn is_missing(said: &str) -> bool {
     MISSING.iter().any(|text| said.contains(text))
 }
 
-/// Returns whether a process with this word among its arguments runs.
-pub(crate) fn runs(word: &str) -> bool {
+/// Returns the processes that have this word among their arguments.
+pub(crate) fn processes_with(word: &str) -> Vec<i32> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
-    processes.into_iter().any(|process| has_word(&process.path(), word))
+    let processes = processes.filter(|process| has_word(&process.path(), word));
+    processes.filter_map(|process| process.file_name().to_str()?.parse().ok()).collect()
 }
 
 fn has_word(process: &Path, word: &str) -> bool {
