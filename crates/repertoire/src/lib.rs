@@ -59,3 +59,8 @@ struct Embedding;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guides/hot-reload.md")]
 struct HotReload;
+
+/// Keeps the examples of the page true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/concepts/sandbox.md")]
+struct Sandboxes;

@@ -45,12 +45,13 @@ pub(crate) fn run() -> bool {
         &Report::Started { process: started.process.as_raw_nonzero().get(), detail: started.detail.clone() },
     );
     let ending = watch(&control, &plan, &started, start + plan.limits.timeout);
-    end_all(started.process);
+    let is_all_gone = end_all(started.process);
     let report = match (&plan.confinement, ending) {
         (Confinement::Wrapper { .. }, Ending::Exited(status)) => wrapped(status, started),
         (_, ending) => Report::Ended(ending),
     };
-    tell(&control, &report)
+    // The host looks for what is left if this is not so.
+    tell(&control, &report) && is_all_gone
 }
 
 /// Reads the plan and the input that follows it.
@@ -139,16 +140,19 @@ fn ending_of(status: WaitStatus) -> Ending {
     }
 }
 
-/// Ends everything that came of the command, until nothing is left.
+/// Ends everything that came of the command; returns whether nothing is left.
 ///
 /// Whoever loses a parent becomes a child of this process. So it is enough to end children over and over, and that is faster than anybody can have new ones.
-fn end_all(process: Pid) {
+fn end_all(process: Pid) -> bool {
     let deadline = Instant::now() + END;
     let mut pause = Duration::from_micros(20);
     loop {
         while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
-        if matches!(wait(WaitOptions::NOHANG), Err(rustix::io::Errno::CHILD)) || Instant::now() > deadline {
-            return;
+        if matches!(wait(WaitOptions::NOHANG), Err(rustix::io::Errno::CHILD)) {
+            return true;
+        }
+        if Instant::now() > deadline {
+            return false;
         }
         if kill(process) == 0 {
             std::thread::sleep(pause);
