@@ -264,7 +264,7 @@ fn a_bomb_that_resists_is_ended() {
     let world = World::new();
     for sandbox in sandboxes() {
         // Everyone ignores what can be ignored and starts the next one.
-        let mut job: Job = world.sh("trap '' TERM INT HUP; f() { (f & ); sleep 0.05; f; }; f 2>/dev/null");
+        let mut job: Job = world.sh("trap '' TERM INT HUP; f() { (f & ); sleep 0.2; f; }; f 2>/dev/null");
         job.limits.processes = 60;
         job.limits.timeout = Duration::from_secs(10);
         let start = Instant::now();

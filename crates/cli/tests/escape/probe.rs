@@ -21,7 +21,7 @@ pub(crate) struct Probe {
     pub(crate) name: &'static str,
     /// An expression in Python that is true if it came through, and false or an exception if not.
     pub(crate) code: &'static str,
-    /// Whether only the superuser can do it at all.
+    /// Whether it may take a right that not everybody has, or a home that is there.
     pub(crate) needs_root: bool,
 }
 
@@ -30,7 +30,7 @@ pub(crate) const fn probe(name: &'static str, code: &'static str) -> Probe {
     Probe { name, code, needs_root: false }
 }
 
-/// Returns a probe that only the superuser can make outside of a sandbox.
+/// Returns a probe that may take the superuser to come through without a sandbox.
 pub(crate) const fn root(name: &'static str, code: &'static str) -> Probe {
     Probe { name, code, needs_root: true }
 }
