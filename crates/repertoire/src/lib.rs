@@ -68,3 +68,8 @@ struct HotReload;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guides/tools-in-skills.md")]
 struct ToolsInSkills;
+
+/// Keeps the examples of the page true.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/concepts/sandbox.md")]
+struct Sandboxes;

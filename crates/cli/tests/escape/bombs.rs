@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use repertoire::exec::{Ending, Exceeded, Job, Limits, Outcome};
 
-use crate::probe::{Target, runs};
+use crate::probe::{Target, processes_with};
 use crate::world::{World, is_empty, sandboxes, stderr, stdout};
 
 /// Shows that a program in Python comes through without limits and does not within them.
@@ -159,17 +159,24 @@ fn a_daemon_does_not_outlive_its_command() {
     let number = format!("77{}.25", std::process::id());
     assert!(Target::new().bare(&daemon(&number)).contains("started"));
     let deadline = Instant::now() + Duration::from_secs(5);
-    while !runs(&number) && Instant::now() < deadline {
+    while processes_with(&number).is_empty() && Instant::now() < deadline {
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert!(runs(&number), "without a sandbox it goes on");
-    Command::new("pkill").args(["-f", &format!("sleep {number}")]).status().unwrap();
+    let left = processes_with(&number);
+    assert!(!left.is_empty(), "without a sandbox it goes on");
+    for process in left {
+        rustix::process::kill_process(
+            rustix::process::Pid::from_raw(process).unwrap(),
+            rustix::process::Signal::KILL,
+        )
+        .unwrap();
+    }
     for (place, sandbox) in sandboxes().iter().enumerate() {
         let number = format!("88{}.{place}5", std::process::id());
         let target = Target::new();
         let outcome = sandbox.run(&target.job(&daemon(&number))).unwrap();
         assert!(stdout(&outcome).contains("started"), "{} {}", sandbox.name(), stderr(&outcome));
-        assert!(!runs(&number), "{}: a daemon is left", sandbox.name());
+        assert!(processes_with(&number).is_empty(), "{}: a daemon is left", sandbox.name());
     }
 }
 
@@ -257,7 +264,7 @@ fn a_bomb_that_resists_is_ended() {
     let world = World::new();
     for sandbox in sandboxes() {
         // Everyone ignores what can be ignored and starts the next one.
-        let mut job: Job = world.sh("trap '' TERM INT HUP; f() { (f & ); sleep 0.05; f; }; f 2>/dev/null");
+        let mut job: Job = world.sh("trap '' TERM INT HUP; f() { (f & ); sleep 0.2; f; }; f 2>/dev/null");
         job.limits.processes = 60;
         job.limits.timeout = Duration::from_secs(10);
         let start = Instant::now();

@@ -21,7 +21,7 @@ pub(crate) struct Probe {
     pub(crate) name: &'static str,
     /// An expression in Python that is true if it came through, and false or an exception if not.
     pub(crate) code: &'static str,
-    /// Whether only the superuser can do it at all.
+    /// Whether it may take a right that not everybody has, or a home that is there.
     pub(crate) needs_root: bool,
 }
 
@@ -30,7 +30,7 @@ pub(crate) const fn probe(name: &'static str, code: &'static str) -> Probe {
     Probe { name, code, needs_root: false }
 }
 
-/// Returns a probe that only the superuser can make outside of a sandbox.
+/// Returns a probe that may take the superuser to come through without a sandbox.
 pub(crate) const fn root(name: &'static str, code: &'static str) -> Probe {
     Probe { name, code, needs_root: true }
 }
@@ -228,10 +228,11 @@ fn is_missing(said: &str) -> bool {
     MISSING.iter().any(|text| said.contains(text))
 }
 
-/// Returns whether a process with this word among its arguments runs.
-pub(crate) fn runs(word: &str) -> bool {
+/// Returns the processes that have this word among their arguments.
+pub(crate) fn processes_with(word: &str) -> Vec<i32> {
     let processes = fs::read_dir("/proc").unwrap().flatten();
-    processes.into_iter().any(|process| has_word(&process.path(), word))
+    let processes = processes.filter(|process| has_word(&process.path(), word));
+    processes.filter_map(|process| process.file_name().to_str()?.parse().ok()).collect()
 }
 
 fn has_word(process: &Path, word: &str) -> bool {

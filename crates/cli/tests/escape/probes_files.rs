@@ -7,7 +7,7 @@ pub(crate) const PROBES: &[Probe] = &[
     probe("read a key in the home directory", "text(SECRET) == b'SECRET-KEY'"),
     probe("read the credentials of a cloud", "b'SECRET' in text(HOME + '/.aws/credentials')"),
     probe("list a home directory", "'.ssh' in os.listdir(HOME)"),
-    probe(
+    root(
         "list the real home directory",
         "(lambda h: [e for e in os.listdir(h) if not sys.base_prefix.startswith(os.path.join(h, e))])(__import__('pwd').getpwuid(os.getuid()).pw_dir)",
     ),

@@ -68,7 +68,7 @@ pub(crate) const PROBES: &[Probe] = &[
     probe("command a terminal", "reaches_request(0x541c)"),
     probe("take a terminal", "reaches_request(0x540e)"),
     probe("turn off the shuffling of addresses", "call('personality', 0x40000) >= 0"),
-    probe(
+    root(
         "read what happens in the processor",
         "reaches('perf_event_open', struct.pack('II', 1, 112) + bytes(104), 0, -1, -1, 0)",
     ),

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::exec::grant::Writable;
 use crate::exec::launcher::{Launcher, MARKER};
 use crate::exec::plan::{Confinement, Plan, Report};
 use crate::exec::reach::Reach;
@@ -57,7 +58,7 @@ pub(crate) fn run(
     let report = conversation.hold(job, start + job.limits.timeout + GRACE);
     let (stdout, stderr, detail) = conversation.end();
     drop(scratch);
-    let refused: Vec<PathBuf> = reach.writable.iter().flat_map(|writable| writable.refuse_new()).collect();
+    let refused: Vec<PathBuf> = reach.writable.iter().flat_map(Writable::refuse_new).collect();
     match report {
         Some(Report::Ended(ending)) => {
             Ok((Outcome { ending, stdout, stderr, elapsed: start.elapsed(), refused }, detail))

@@ -17,6 +17,9 @@ pub(crate) const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// What of an installation a program needs: nothing that could hold settings or keys.
 const PARTS: &[&str] = &["lib", "lib64", "lib32", "libexec", "include", "pyvenv.cfg"];
 
+/// Where home directories are.
+const HOMES: &[&str] = &["/home", "/Users"];
+
 /// How many links and first lines of scripts are followed.
 const MAX_STEPS: usize = 8;
 
@@ -107,8 +110,9 @@ fn require(program: &mut Program, path: &Path) {
     program.needs.push(path.to_owned());
     let Some(directory) = path.parent() else { return };
     let Some(prefix) = directory.parent().filter(|_| directory.ends_with("bin")) else { return };
-    let is_deep_enough = prefix.components().count() > 2;
-    if !is_deep_enough {
+    // Neither a home directory nor anything above one.
+    let depth = if HOMES.iter().any(|homes| prefix.starts_with(homes)) { 4 } else { 3 };
+    if prefix.components().count() < depth {
         return;
     }
     program
@@ -178,6 +182,16 @@ mod tests {
         let search = home.join("tools/bin").display().to_string();
         let program = find("./run".as_ref(), &home.join("skill"), &search, &["/usr".into()]).unwrap();
         assert!(program.needs.contains(&home.join("tools/bin/own")), "{program:?}");
+    }
+
+    #[test]
+    fn a_home_directory_is_no_installation() {
+        for path in ["/root/bin/x", "/home/u/bin/x", "/bin/x", "/usr/bin/env"] {
+            let mut program = Program::default();
+            require(&mut program, Path::new(path));
+            // Of `/usr` nothing is taken either: the prefix is too near to the root.
+            assert_eq!((program.needs.len(), program.directories.len()), (1, 0), "{path}");
+        }
     }
 
     #[test]

@@ -27,6 +27,10 @@ impl Launcher {
     /// Returns the program to start.
     #[cfg(unix)]
     pub(crate) fn program(&self) -> std::io::Result<PathBuf> {
+        // A program that was started as a launcher and did not notice would start itself for ever.
+        if is_asked() {
+            return Err(std::io::Error::other("main does not call run_if_asked, or not first"));
+        }
         match self {
             Self::Path(path) => Ok(path.clone()),
             // The program that runs, even if another was installed over it meanwhile.
@@ -53,9 +57,7 @@ impl Launcher {
 /// }
 /// ```
 pub fn run_if_asked() -> Option<ExitCode> {
-    let mut arguments = std::env::args_os().skip(1);
-    let is_asked = arguments.next().is_some_and(|argument| argument == MARKER) && arguments.next().is_none();
-    if !is_asked {
+    if !is_asked() {
         return None;
     }
     #[cfg(unix)]
@@ -63,4 +65,10 @@ pub fn run_if_asked() -> Option<ExitCode> {
     #[cfg(not(unix))]
     let is_done = false;
     Some(if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Returns whether this process was started as a launcher.
+fn is_asked() -> bool {
+    let mut arguments = std::env::args_os().skip(1);
+    arguments.next().is_some_and(|argument| argument == MARKER) && arguments.next().is_none()
 }

@@ -13,9 +13,11 @@
 mod job;
 pub mod limits;
 mod outcome;
+#[cfg_attr(not(unix), allow(dead_code, reason = "nothing runs there yet"))]
 mod error;
 mod sandbox;
 pub mod environment;
+#[cfg_attr(not(unix), allow(dead_code, reason = "nothing runs there yet"))]
 pub mod protected;
 #[cfg(unix)]
 mod interpreter;

@@ -1,7 +1,7 @@
 //! What no grant makes writable: files that configure or instruct agents, shells, editors and git, and our own.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Component, Path};
 
 /// Entries of these names are protected wherever they lie, with all that is in them.
 pub const PROTECTED: &[&str] = &[
@@ -101,7 +101,7 @@ pub(crate) fn is_protected_name(name: &OsStr) -> bool {
 
 /// Returns whether the entry at `path`, relative to the directory that is granted, is protected or within what is.
 pub(crate) fn is_protected(path: &Path) -> bool {
-    let names: Vec<&OsStr> = path.components().map(|component| component.as_os_str()).collect();
+    let names: Vec<&OsStr> = path.components().map(Component::as_os_str).collect();
     names.iter().enumerate().any(|(place, name)| {
         is_protected_name(name)
             || names[..place].iter().any(|name| is_git(name)) && is_protected_in_git(&names, place)

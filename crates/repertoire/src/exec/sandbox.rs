@@ -6,7 +6,7 @@ use crate::exec::{ExecError, Job, Outcome};
 
 /// Runs commands of skills, confined.
 ///
-/// `testing::sandbox_suite` holds every implementation to the same behaviour.
+/// The tests in `crates/cli/tests/escape` hold every implementation to the same behaviour.
 pub trait Sandbox: Send + Sync + Debug {
     /// Returns what it is called: `bubblewrap`, `landlock`, `seatbelt` or `none`.
     fn name(&self) -> &'static str;

@@ -1,7 +1,7 @@
 //! The processes that came of a command: finding, measuring and ending them.
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{descendants, kill_session, open_files, reserved, usage};
+pub(crate) use linux::{children, descendants, kill_session, open_files, reserved, usage};
 #[cfg(not(target_os = "linux"))]
 pub(crate) use others::kill_session;
 
@@ -16,6 +16,8 @@ mod linux {
 
     /// The most that is read of a file of `/proc`.
     const MAX_TEXT: u64 = 64 << 10;
+    /// The most that is read of a list of children.
+    const MAX_CHILDREN: u64 = 4 << 20;
 
     /// What a tree of processes uses.
     #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -37,22 +39,36 @@ mod linux {
         entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()
     }
 
-    /// Returns all processes below `root`, parents before children.
-    pub(crate) fn descendants(root: i32) -> Vec<i32> {
-        if text(&format!("/proc/{root}/task/{root}/children")).is_none() {
+    /// Returns the children of a process, or nothing where the kernel does not list them.
+    pub(crate) fn children(process: i32) -> Option<Vec<i32>> {
+        let mut found = Vec::new();
+        for thread in threads(process) {
+            // The list of a bomb may be long.
+            let mut text = String::new();
+            let file = fs::File::open(format!("/proc/{process}/task/{thread}/children")).ok()?;
+            file.take(MAX_CHILDREN).read_to_string(&mut text).ok()?;
+            found.extend(text.split_whitespace().filter_map(|child| child.parse::<i32>().ok()));
+        }
+        Some(found)
+    }
+
+    /// Returns processes below `root`, parents before children: all of them, or the first ones if there are more than `enough`.
+    pub(crate) fn descendants(root: i32, enough: usize) -> Vec<i32> {
+        if children(root).is_none() {
             return descendants_of_all(root);
         }
         let mut found = Vec::new();
         let mut known = HashSet::from([root]);
         let mut pending = vec![root];
         while let Some(process) = pending.pop() {
-            for thread in threads(process) {
-                let children = text(&format!("/proc/{process}/task/{thread}/children")).unwrap_or_default();
-                let children = children.split_whitespace().filter_map(|child| child.parse().ok());
-                for child in children.filter(|child| known.insert(*child)) {
+            for child in children(process).unwrap_or_default() {
+                if known.insert(child) {
                     found.push(child);
                     pending.push(child);
                 }
+            }
+            if found.len() > enough {
+                break;
             }
         }
         found
@@ -160,12 +176,15 @@ mod linux {
             let id = child.id() as i32;
             let own = std::process::id() as i32;
             let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
-            while descendants(id).is_empty() && std::time::Instant::now() < deadline {
+            while descendants(id, 9).is_empty() && std::time::Instant::now() < deadline {
                 std::thread::yield_now();
             }
-            let inner = descendants(id);
+            let inner = descendants(id, 9);
             assert_eq!(inner.len(), 1);
-            assert!(descendants(own).contains(&id) && descendants(own).contains(&inner[0]));
+            assert!(
+                descendants(own, usize::MAX).contains(&id)
+                    && descendants(own, usize::MAX).contains(&inner[0])
+            );
             assert!(descendants_of_all(own).contains(&inner[0]));
             let used = usage(&[id, inner[0]]);
             assert_eq!(used.processes, 2);

@@ -245,7 +245,11 @@ impl<'a> Meter<'a> {
             return None;
         }
         let limits = &self.plan.limits;
-        let processes = tree::descendants(rustix::process::getpid().as_raw_nonzero().get());
+        let enough = usize::try_from(limits.processes).unwrap_or(usize::MAX);
+        let processes = tree::descendants(rustix::process::getpid().as_raw_nonzero().get(), enough);
+        if processes.len() > enough {
+            return Some(Exceeded::Processes);
+        }
         let used = tree::usage(&processes);
         if used.processes > limits.processes {
             return Some(Exceeded::Processes);
@@ -265,7 +269,7 @@ impl<'a> Meter<'a> {
             self.next_disk = after + DISK_INTERVAL.max((after - start) * REST);
         }
         let after = Instant::now();
-        self.next = after + INTERVAL.max((after - now) * REST);
+        self.next = after + INTERVAL.max((after - now) * REST).min(DISK_INTERVAL);
         None
     }
 
