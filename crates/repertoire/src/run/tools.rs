@@ -64,6 +64,11 @@ impl Exposed {
         known.map(|known| &known.toolbox)
     }
 
+    /// Returns what the skills are called by whose tools can be called.
+    pub(crate) fn skills(&self) -> impl Iterator<Item = &str> {
+        self.skills.iter().filter(|known| known.is_open).map(|known| known.address.as_str())
+    }
+
     /// Returns what the skill is called by whose tool `name` is: of several, the one that was loaded first.
     pub(crate) fn owner(&self, name: &str) -> Option<String> {
         let mut open = self.skills.iter().filter(|known| known.is_open);

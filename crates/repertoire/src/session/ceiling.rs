@@ -21,8 +21,11 @@ impl Session {
         }
         let snapshot = self.registry().snapshot();
         let mut ceiling: Option<(u8, BTreeSet<String>)> = None;
-        for name in self.active() {
-            let Some(entry) = self.visible(&snapshot, name.as_str()) else { continue };
+        let mut active: BTreeSet<String> = self.active().iter().map(ToString::to_string).collect();
+        // Where no account is kept of instructions, loaded is what brings tools along.
+        active.extend(self.state().exposed.skills().map(str::to_owned));
+        for name in active {
+            let Some(entry) = self.visible(&snapshot, &name) else { continue };
             let allowed: BTreeSet<String> = entry.document.manifest.allowed_tools.iter().cloned().collect();
             if allowed.is_empty() {
                 continue;
