@@ -239,7 +239,7 @@ fn wait_for(child: &mut Child, at_most: Duration) -> bool {
             return true;
         }
         std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(10));
+        pause = (pause * 2).min(Duration::from_micros(250));
     }
     false
 }
