@@ -11,8 +11,8 @@ use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 use repertoire_model::Profile;
 
 use crate::commands::{
-    call, catalog, check, completions, connect, doctor, eval, explain, files, init, link, list, migrate, new,
-    prompt, search, serve, session, show, watch,
+    approvals, approve, call, catalog, check, completions, connect, doctor, eval, explain, files, init, link,
+    list, migrate, new, prompt, revoke, run, search, serve, session, show, watch,
 };
 use crate::env::{self, Env};
 use crate::{exit::Exit, wire};
@@ -93,6 +93,10 @@ pub(crate) enum Command {
     Check(check::CheckArgs),
     Catalog(catalog::CatalogArgs),
     Call(call::CallArgs),
+    Run(run::RunArgs),
+    Approve(approve::ApproveArgs),
+    Revoke(revoke::RevokeArgs),
+    Approvals(approvals::ApprovalsArgs),
     Session(session::SessionArgs),
     Serve(serve::ServeArgs),
     Watch(watch::WatchArgs),

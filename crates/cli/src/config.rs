@@ -16,6 +16,6 @@ pub(crate) use file::{FILE_NAME, find_files, up_to_repository_root};
 #[cfg(test)]
 pub(crate) use keys::{KEYS, Kind};
 pub(crate) use layers::{load, unknown_variables};
-pub(crate) use settings::{Embeddings, LinkTargets, Settings};
+pub(crate) use settings::{Embeddings, LinkTargets, SandboxChoice, Settings};
 pub(crate) use template::template;
 pub(crate) use trust::Trust;

@@ -120,6 +120,13 @@ impl Env {
         self.variables.get(name).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
+    /// Returns all variables of this process, for what is picked from them by name.
+    pub(crate) fn all() -> Vec<(String, String)> {
+        let text =
+            |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+        std::env::vars_os().filter_map(text).collect()
+    }
+
     /// Returns the value of a variable that the user named; an empty value counts as none.
     pub(crate) fn named(name: &str) -> Option<String> {
         std::env::var(name).ok().filter(|value| !value.is_empty())

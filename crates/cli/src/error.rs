@@ -157,6 +157,8 @@ impl From<Error> for CliError {
             | ErrorKind::TooLarge
             | ErrorKind::InvalidSkill
             | ErrorKind::InvalidTemplate
+            | ErrorKind::Approvals
+            | ErrorKind::SkillChanged
             | ErrorKind::Refused => CliErrorKind::No,
             ErrorKind::AgentNotFound | ErrorKind::ReservedName => CliErrorKind::Usage,
             // What the configuration or the command line says is wrong.
@@ -170,6 +172,8 @@ impl From<Error> for CliError {
             ErrorKind::Refused => converted
                 .hint("run `rep check` to see everything that is wrong")
                 .hint("`--profile standard` sets such skills aside instead of refusing all of them"),
+            ErrorKind::Approvals => converted
+                .hint("mend the file, or remove it: every approval in it is lost then, and nothing runs until you approve it anew"),
             ErrorKind::FileNotFound | ErrorKind::IsDirectory => {
                 converted.hint("run `rep files NAME` to see its files")
             }

@@ -25,8 +25,9 @@ use std::process::ExitCode;
 
 use crate::cli::{Cli, Command};
 use crate::commands::{
-    call, catalog, check, check_compat, completions, connect, doctor, eval, explain, files, init, link, list,
-    migrate, new, prompt, search, serve, session, show, watch,
+    approvals, approve, call, catalog, check, check_compat, completions, connect, doctor, eval, explain,
+    files, init, link, list, migrate, new, prompt, revoke, run as run_command, search, serve, session, show,
+    watch,
 };
 use crate::env::Env;
 use crate::error::CliError;
@@ -39,6 +40,14 @@ use crate::wire::Context;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    // Before all else: what confines the commands of skills is this program, started again.
+    if let Some(code) = repertoire::exec::launcher::run_if_asked() {
+        return code;
+    }
+    // A process that confines a command of a skill does nothing else.
+    if let Some(code) = repertoire::exec::launcher::run_if_asked() {
+        return code;
+    }
     let env = Env::capture();
     if let Some(code) = cli::complete(&env) {
         return code;
@@ -63,6 +72,10 @@ fn run(ui: &mut Ui, env: Env, globals: cli::Globals, command: &Command) -> Resul
         Command::Check(args) => check::run(ui, &load(ui, env, globals)?, args),
         Command::Catalog(args) => catalog::run(ui, &load(ui, env, globals)?, args),
         Command::Call(args) => call::run(ui, &load(ui, env, globals)?, args),
+        Command::Run(args) => run_command::run(ui, &load(ui, env, globals)?, args),
+        Command::Approve(args) => approve::run(ui, &load(ui, env, globals)?, args),
+        Command::Revoke(args) => revoke::run(ui, &load(ui, env, globals)?, args),
+        Command::Approvals(args) => approvals::run(ui, &load(ui, env, globals)?, args),
         Command::Session(args) => session::run(ui, &load(ui, env, globals)?, args),
         Command::Serve(args) => serve::run(ui, &load(ui, env, globals)?, args),
         Command::Watch(args) => watch::run(ui, &load(ui, env, globals)?, args),

@@ -1,6 +1,7 @@
 //! The composition root: configuration and flags in, providers and a registry out.
 
 mod embedder;
+mod executor;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,7 +12,8 @@ use repertoire::provider::Problem;
 use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope};
 use repertoire::search::SearchOptions;
 use repertoire::{
-    Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Session, SessionOptions, Snapshot, Watcher,
+    Entry, Executor, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Session, SessionOptions,
+    Snapshot, Watcher,
 };
 use repertoire_model::answer::Render;
 use repertoire_model::{Policy, Severity};
@@ -23,6 +25,7 @@ use crate::env::{self, Env};
 use crate::error::CliError;
 use crate::regular_file;
 use crate::ui::{Progress, Ui};
+pub(crate) use executor::ExecRequest;
 use repertoire::Agent;
 use repertoire::template::MAX_TEMPLATE_BYTES;
 use repertoire_model::text::nearest;
@@ -265,18 +268,35 @@ impl Context {
             catalog: catalog::configured(self),
             show_loaded: settings.catalog_show_loaded,
             include_frontmatter: settings.include_frontmatter,
+            approve_command: Some("rep approve".to_owned()),
             ..settings.session.clone()
         }
     }
 
     /// Opens a session with `options` for the agent called `agent`, or for one that may see everything.
     pub(crate) fn session(&self, options: SessionOptions, agent: Option<&str>) -> Result<Session, CliError> {
-        let registry = self.registry(options, agent.as_slice())?;
+        self.session_with(options, agent, None)
+    }
+
+    /// Opens a session as [`Context::session`] does, in which `executor` runs what skills bring along.
+    pub(crate) fn session_with(
+        &self,
+        options: SessionOptions,
+        agent: Option<&str>,
+        executor: Option<Arc<Executor>>,
+    ) -> Result<Session, CliError> {
+        let registry = self.registry(options, agent.as_slice(), executor)?;
         Ok(registry.session_blocking(agent)?)
     }
 
-    /// Opens a registry whose sessions have `options`, and whose agents are those configured; `needed` ones must be sound.
-    pub(crate) fn registry(&self, options: SessionOptions, needed: &[&str]) -> Result<Registry, CliError> {
+    /// Opens a registry whose sessions have `options` and run things with `executor`, and whose agents are those configured;
+    /// `needed` ones must be sound.
+    pub(crate) fn registry(
+        &self,
+        options: SessionOptions,
+        needed: &[&str],
+        executor: Option<Arc<Executor>>,
+    ) -> Result<Registry, CliError> {
         if let Some(name) = needed.iter().find(|name| !self.settings.agents.contains_key(**name)) {
             return Err(self.unknown_agent(name));
         }
@@ -293,6 +313,9 @@ impl Context {
             .session_options(options)
             .inherit(self.settings.subagent_inherit)
             .sinks(self.sinks());
+        if let Some(executor) = executor {
+            builder = builder.executor(executor);
+        }
         for name in self.settings.agents.keys() {
             match self.agent(name) {
                 Ok(agent) => builder = builder.agent(agent),

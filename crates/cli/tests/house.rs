@@ -165,6 +165,32 @@ fn words_in<'a>(text: &str, words: &[&'a str]) -> Vec<(usize, &'a str)> {
     found
 }
 
+/// What a library does all the same, with the reason.
+const EXCUSED_WORDS: &[(&str, &str, &str)] = &[(
+    "crates/repertoire/src/exec/launcher.rs",
+    "std::env",
+    "a launcher is told what it is by its one argument, and has to find its own program",
+)];
+
+#[test]
+fn processes_start_in_one_place() {
+    let mut found = Vec::new();
+    for directory in ["crates/model/src", "crates/repertoire/src", "crates/server/src", "crates/cli/src"] {
+        let tests = test_places(directory);
+        for path in sources(directory) {
+            let is_excused = path.starts_with("crates/repertoire/src/exec")
+                || tests.iter().any(|place| path.starts_with(place));
+            if !is_excused {
+                let words = words_in(&read(&path), &["Command::new(", "process::Command"]);
+                found.extend(
+                    words.into_iter().map(|(line, word)| format!("{}:{line}: {word}", path.display())),
+                );
+            }
+        }
+    }
+    assert!(found.is_empty(), "processes start only in `exec/`:\n{}", found.join("\n"));
+}
+
 #[test]
 fn libraries_do_not_touch_what_belongs_to_the_command_line() {
     let everywhere =
@@ -192,7 +218,15 @@ fn libraries_do_not_touch_what_belongs_to_the_command_line() {
             if tests.iter().any(|place| path.starts_with(place)) {
                 continue;
             }
+            let excused: Vec<&str> = EXCUSED_WORDS
+                .iter()
+                .filter(|(file, ..)| path.ends_with(file))
+                .map(|(_, word, _)| *word)
+                .collect();
             for (line, word) in words_in(&read(&path), &words) {
+                if excused.contains(&word) {
+                    continue;
+                }
                 found.push(format!("{}:{line}: {word}", path.display()));
             }
         }
@@ -345,7 +379,7 @@ fn the_sample_skills_are_as_good_as_they_can_be() {
         "visionary",
         "vp",
     ];
-    let others = ["code-review", "git", "skill-authoring", "task-decomposition"];
+    let others = ["code-review", "csv-report", "file-ops", "git", "skill-authoring", "task-decomposition"];
     let home = tempfile::tempdir().unwrap();
     let run = |arguments: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_rep"));

@@ -9,6 +9,7 @@
 )]
 
 mod sandbox;
+mod test_approve_command;
 mod test_call_command;
 mod test_catalog_command;
 mod test_check_command;
@@ -26,9 +27,11 @@ mod test_list_command;
 mod test_migrate_command;
 mod test_new_command;
 mod test_prompt_command;
+mod test_run_command;
 mod test_search_command;
 mod test_serve_command;
 mod test_show_command;
+mod test_tools_over_mcp;
 mod test_watch_command;
 #[cfg(unix)]
 mod test_terminal;

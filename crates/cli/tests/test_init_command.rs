@@ -38,6 +38,11 @@ fn a_commented_file_is_written_once() {
     # host takes them out at once. Takes: mark, evict.
     # unload = "mark"
 
+    # How models are told of the tools that skills bring along: through one tool that calls all of them,
+    # so that the list of tools never changes; behind the others; or among them, for as long as the skill
+    # is loaded. Takes: stable, append, dynamic.
+    # tool_exposure = "stable"
+
     [name]
     # The grammar that names are held against. Takes: agentskills, bernstein, relaxed.
     # grammar = "agentskills"
@@ -131,6 +136,10 @@ fn a_commented_file_is_written_once() {
 
     # Whether there is a tool to unload skills. Takes: true, false.
     # unload = true
+
+    # Whether `allowed-tools` of active skills limits what may be called; the least trusted of them
+    # decides, and nothing is ever added. Takes: off, active.
+    # ceiling = "off"
 
     # The most names of skills that a tool's schema lists; with more, or 0, it lists none. Takes: a whole
     # number, at least 0.

@@ -17,6 +17,7 @@ pub mod repair;
 pub mod manifest;
 pub mod document;
 pub mod bundle;
+pub mod toolbox;
 pub mod diagnostic;
 pub mod validate;
 pub mod policy;
@@ -47,6 +48,7 @@ pub use policy::{Policy, Profile};
 pub use prompt::Fragment;
 pub use resolve::State;
 pub use scope::{Pattern, Scope};
+pub use toolbox::{Capabilities, SkillTool, Toolbox};
 pub use validate::RuleId;
 
 /// A fingerprint of this crate's sources; whatever is kept of a [`Document`] is good only for the same one.

@@ -47,6 +47,10 @@ pub enum ErrorKind {
     ReservedName,
     /// No agent has this name.
     AgentNotFound,
+    /// The file of approvals cannot be understood; nothing runs, and nothing is written to it.
+    Approvals,
+    /// The skill changed while it was being read.
+    SkillChanged,
     /// The operating system reported an error.
     Io,
 }
@@ -132,6 +136,8 @@ impl fmt::Display for Error {
             ErrorKind::Refused => "the policy refuses this library",
             ErrorKind::ReservedName => "a tool may not be called that",
             ErrorKind::AgentNotFound => "agent not found",
+            ErrorKind::Approvals => "approvals cannot be read",
+            ErrorKind::SkillChanged => "the skill changed meanwhile",
             ErrorKind::Io => "input or output failed",
         })?;
         if let Some(subject) = &self.subject {

@@ -140,6 +140,11 @@ impl Audience {
         }
     }
 
+    /// Tells those who listen that tools are not what they were.
+    pub(crate) fn tools_changed(&self) {
+        self.epochs.send_modify(|epochs| epochs.tools += 1);
+    }
+
     /// Returns the catalog for `instructions`, the same bytes for the same snapshot; empty where there is none.
     pub(crate) fn instructions(&self) -> Arc<str> {
         let snapshot = self.shared.registry.snapshot();

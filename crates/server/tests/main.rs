@@ -10,6 +10,7 @@
 )]
 
 mod world;
+mod skill_tools;
 mod stdio;
 mod skills;
 mod reload;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use repertoire::{Agent, FsOptions, FsProvider, Registry, ReloadOptions, Watcher};
+use repertoire::{Agent, FsOptions, FsProvider, Registry, RegistryBuilder, ReloadOptions, Watcher};
 use repertoire_model::Policy;
 use repertoire_server::http::HttpOptions;
 use repertoire_server::{Notice, Notices, Server, ServerOptions, Stop};
@@ -72,6 +72,20 @@ impl World {
 
     pub fn server_for(&self, options: ServerOptions, agents: Vec<Agent>) -> Server {
         self.server_under(options, agents, Policy::default())
+    }
+
+    /// Returns a server whose sessions have `session`, and whose registry is what `equip` makes of it.
+    pub fn server_equipped(
+        &self,
+        session: repertoire::SessionOptions,
+        equip: impl FnOnce(RegistryBuilder) -> RegistryBuilder,
+    ) -> Server {
+        let options = ServerOptions { version: "0.0.0".to_owned(), ..ServerOptions::default() };
+        let provider = FsProvider::new(FsOptions::new("project:skills", self.root().join("skills")));
+        let builder = Registry::builder()
+            .provider(Arc::new(provider))
+            .session_options(options.session_options(session));
+        Server::new(equip(builder).open_blocking().unwrap(), options)
     }
 
     pub fn server_under(&self, options: ServerOptions, agents: Vec<Agent>, policy: Policy) -> Server {

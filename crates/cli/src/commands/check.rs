@@ -3,6 +3,7 @@
 mod confusable;
 mod fix;
 mod report;
+mod tools;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -84,6 +85,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CheckArgs) -> Result<Ex
     for library in &libraries {
         checked.extend(check_all(library)?);
     }
+    tools::find(&libraries, &mut checked, &policy);
     let mix_ups = args.confusable.then(|| confusable::find(&libraries, &mut checked, &policy));
     drop(progress);
     let worst = if ui.is_json() {

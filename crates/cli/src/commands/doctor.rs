@@ -4,6 +4,7 @@ mod checks;
 mod clients;
 mod events;
 mod following;
+mod sandboxes;
 
 use clap::Args;
 use serde::Serialize;

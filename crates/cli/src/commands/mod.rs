@@ -1,5 +1,7 @@
 //! One file per command of `rep`: its arguments, whose docs are its help, and what it does.
 
+pub(crate) mod approvals;
+pub(crate) mod approve;
 pub(crate) mod call;
 pub(crate) mod catalog;
 pub(crate) mod check;
@@ -16,6 +18,8 @@ pub(crate) mod list;
 pub(crate) mod migrate;
 pub(crate) mod new;
 pub(crate) mod prompt;
+pub(crate) mod revoke;
+pub(crate) mod run;
 pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod session;

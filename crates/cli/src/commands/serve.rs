@@ -43,6 +43,9 @@ pub(crate) struct ServeArgs {
     /// Offer no tools
     #[arg(long)]
     no_tools: bool,
+    /// Let models call the tools of approved skills and run their scripts, as `exec.enabled` does
+    #[arg(long, conflicts_with = "no_tools")]
+    exec: bool,
     /// Do not offer the Skills extension
     #[arg(long)]
     no_extension: bool,
@@ -110,7 +113,8 @@ fn open(
     let tokens = http.into_iter().flat_map(|http| &http.tokens);
     let mut needed: Vec<&str> = tokens.filter_map(|token| token.agent.as_deref()).collect();
     needed.extend(args.agent.as_deref());
-    context.registry(options.session_options(context.session_options(None)), &needed)
+    let executor = context.session_executor(args.exec)?;
+    context.registry(options.session_options(context.session_options(None)), &needed, executor)
 }
 
 /// Returns what the flags and the configuration say about MCP.

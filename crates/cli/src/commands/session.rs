@@ -32,6 +32,9 @@ pub(crate) struct SessionArgs {
     /// How answers of tools are written
     #[arg(long, value_name = "HOW", value_parser = Render::ALL.map(Render::as_str))]
     render: Option<String>,
+    /// Let the model call the tools of approved skills and run their scripts, as `exec.enabled` does
+    #[arg(long)]
+    exec: bool,
 }
 
 /// Runs the command.
@@ -67,7 +70,8 @@ fn open<'a>(context: &'a Context, args: &SessionArgs) -> Result<Conversation<'a>
     };
     // The catalog alone is to be that of the prompt.
     options.catalog.highlight.clone_from(&args.role);
-    let session = context.session(options, args.agent.as_deref())?;
+    let executor = context.session_executor(args.exec)?;
+    let session = context.session_with(options, args.agent.as_deref(), executor)?;
     let mut conversation = Conversation::new(context, session);
     if let Some(role) = role {
         conversation.take(role)?;

@@ -43,8 +43,8 @@ pub(super) fn clash(options: &SessionOptions) -> Option<CliError> {
     Some(CliError::usage(message).hint("choose another name"))
 }
 
-fn tools(names: &ToolNames) -> [(&'static str, &str); 6] {
-    let ToolNames { load, unload, read_file, list_files, list, search } = names;
+fn tools(names: &ToolNames) -> [(&'static str, &str); 8] {
+    let ToolNames { load, unload, read_file, list_files, list, search, call, run_script } = names;
     [
         ("load", load),
         ("unload", unload),
@@ -52,6 +52,8 @@ fn tools(names: &ToolNames) -> [(&'static str, &str); 6] {
         ("list_files", list_files),
         ("list", list),
         ("search", search),
+        ("call", call),
+        ("run_script", run_script),
     ]
 }
 

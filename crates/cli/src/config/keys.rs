@@ -2,8 +2,8 @@
 //!
 //! The documentation, the template of `rep init`, the parser and its suggestions are all made from this table.
 
-use repertoire::session::{DenyStyle, Refresh, Requires, Unload};
-use repertoire::{Inherit, ReloadMode, RoleBinding};
+use repertoire::session::{DenyStyle, Refresh, Requires, ToolCeiling, ToolExposure, Unload};
+use repertoire::{Inherit, ReloadMode, RoleBinding, Trust};
 use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
 use repertoire_model::ledger::Reload;
@@ -13,7 +13,7 @@ use repertoire_model::{Profile, RuleId, Severity};
 use repertoire_server::ResultForm;
 
 use super::agents::ConfiguredAgent;
-use super::settings::{ConfiguredRoot, Embeddings, LinkTargets, Settings};
+use super::settings::{ConfiguredRoot, Embeddings, LinkTargets, SandboxChoice, Settings};
 
 /// A key of the configuration.
 pub(crate) struct Key {
@@ -191,6 +191,7 @@ pub(crate) const KEYS: &[Key] = &[
     key!("on_invalid" word ON_INVALID policy.on_invalid, None, "What happens to a skill that cannot be understood."),
     key!("name_mismatch" word NAME_MISMATCH policy.name_mismatch, None, "What happens when a skill's name differs from its directory."),
     key!("unload" words of Unload by as_str, session.unload, None, "What unloading means for the transcript: the instructions stay until the next compaction, or the host takes them out at once."),
+    key!("tool_exposure" words of ToolExposure by as_str, session.exposure, None, "How models are told of the tools that skills bring along: through one tool that calls all of them, so that the list of tools never changes; behind the others; or among them, for as long as the skill is loaded."),
     key!("name.grammar" word GRAMMAR policy.name_grammar, None, "The grammar that names are held against."),
     key!("name.reserved" Kind::Words, Words policy.reserved_words, strings, None, "Words that a name should not hold."),
     key!("name.reserved_action" word ACTION policy.reserved_action, None, "How loudly a reserved word in a name is reported."),
@@ -220,6 +221,8 @@ pub(crate) const KEYS: &[Key] = &[
     key!("tools.names.list_files" Kind::Name, Word session.names.list_files, quoted, None, "What the tool that lists the files of a skill is called."),
     key!("tools.names.list" Kind::Name, Word session.names.list, quoted, None, "What the tool that lists skills is called."),
     key!("tools.names.search" Kind::Name, Word session.names.search, quoted, None, "What the tool that searches skills is called."),
+    key!("tools.names.call" Kind::Name, Word session.names.call, quoted, None, "What the tool that calls the tools of skills is called."),
+    key!("tools.names.run_script" Kind::Name, Word session.names.run_script, quoted, None, "What the tool that runs scripts of skills is called."),
     key!("tools.args.name" Kind::Name, Word session.arguments.name, quoted, None, "What the argument for the skill to load or unload is called."),
     key!("tools.args.skill" Kind::Name, Word session.arguments.skill, quoted, None, "What the argument for the skill of a file is called."),
     key!("tools.args.path" Kind::Name, Word session.arguments.path, quoted, None, "What the argument for the path of a file is called."),
@@ -227,6 +230,7 @@ pub(crate) const KEYS: &[Key] = &[
     key!("tools.args.end_line" Kind::Name, Word session.arguments.end_line, quoted, None, "What the argument for the last line is called."),
     key!("tools.arg_aliases" Kind::Switch, Switch session.argument_aliases, switch, None, "Whether other usual names of arguments are understood too: `skill_name`, `skill_id`, `file_path` and the like."),
     key!("tools.unload" Kind::Switch, Switch session.unload_tool, switch, None, "Whether there is a tool to unload skills."),
+    key!("tools.ceiling" words of ToolCeiling by as_str, session.tool_ceiling, None, "Whether `allowed-tools` of active skills limits what may be called; the least trusted of them decides, and nothing is ever added."),
     key!("tools.enum_limit" Kind::Number(0, LARGE), Number session.enum_limit, number, None, "The most names of skills that a tool's schema lists; with more, or 0, it lists none."),
     key!("errors.style" word ERRORS session.errors, None, "How unknown skills are answered: with the nearest names, or with a pointer at the menu."),
     key!("scope.enforce" Kind::Switch, Switch session.enforce_scope, switch, None, "Whether what an agent may not see is kept from its tools too, not only from its catalog."),
@@ -281,6 +285,12 @@ pub(crate) const KEYS: &[Key] = &[
     key!("http.allow_hosts" Kind::Words, Words http_hosts, strings, Some("serve --allow-host"), "Names that the HTTP server goes by in `Host`, beside those of the machine itself."),
     key!("http.allow_origins" Kind::Words, Words http_origins, strings, Some("serve --allow-origin"), "Pages that may talk to the HTTP server, as in `https://app.example.com` or `http://localhost:*`."),
     key!("http.max_connections" Kind::Number(1, LARGE), Number http_connections, number, None, "The most connections to the HTTP server at a time; more are turned away."),
+    key!("exec.enabled" Kind::Switch, Switch exec.enabled, switch, Some("session --exec, serve --exec"), "Whether models may call the tools of skills and run their scripts, once a person approved the skill; see docs/guides/tools-in-skills.md."),
+    key!("exec.sandbox" words of SandboxChoice by as_str, exec.sandbox, Some("run --sandbox"), "What such tools and scripts run in: the best that works here, or one by name; `none` confines nothing."),
+    key!("exec.trust_project" words of Trust by as_str, exec.trust_project, None, "How far skills of the project are trusted to run something: at once, once a person approved them, or never."),
+    key!("exec.trust_user" words of Trust by as_str, exec.trust_user, None, "The same for skills of the user's own directories."),
+    key!("exec.trust_configured" words of Trust by as_str, exec.trust_configured, None, "The same for skills of configured directories, of packs and of `--root`."),
+    key!("exec.scripts_read" Kind::Switch, Switch exec.scripts_read, switch, Some("run --read"), "Whether scripts, which cannot ask for anything, may read the working directory."),
     key!("search.embeddings" words of Embeddings by as_str, search.embeddings, None, "What says what texts mean: the table inside the program, nothing, so that skills are found by their words alone, or a server; see docs/guides/embeddings.md."),
     key!("search.url" Kind::Text, Word search.url, quoted, None, "The server that says what texts mean, before `/embeddings`, as in `https://api.openai.com/v1`. It is sent the texts of skills and queries."),
     key!("search.model" Kind::Text, Word search.model, quoted, None, "The model of that server."),

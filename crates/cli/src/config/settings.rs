@@ -7,7 +7,8 @@ use std::time::Duration;
 use repertoire::SessionOptions;
 use repertoire::event::jsonl::{DEFAULT_KEEP, DEFAULT_MAX_BYTES};
 use repertoire::provider::fs::ScanLimits;
-use repertoire::{Inherit, ReloadMode, ReloadOptions, RoleBinding};
+use repertoire::session::ToolExposure;
+use repertoire::{Inherit, ReloadMode, ReloadOptions, RoleBinding, Trust};
 use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
 use repertoire_model::ledger::Reload;
@@ -62,6 +63,61 @@ impl Embeddings {
             Self::Http => "http",
         }
     }
+}
+
+/// What tools and scripts of skills run in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum SandboxChoice {
+    /// The best that works here.
+    #[default]
+    Auto,
+    /// Bubblewrap, or nothing.
+    Bubblewrap,
+    /// Landlock, or nothing.
+    Landlock,
+    /// Seatbelt, or nothing.
+    Seatbelt,
+    /// Nothing confines them.
+    None,
+}
+
+impl SandboxChoice {
+    /// Every choice, the default first.
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Auto, Self::Bubblewrap, Self::Landlock, Self::Seatbelt, Self::None];
+
+    /// Returns its word.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Bubblewrap => "bubblewrap",
+            Self::Landlock => "landlock",
+            Self::Seatbelt => "seatbelt",
+            Self::None => "none",
+        }
+    }
+
+    /// Returns the choice that goes by `word`.
+    pub(crate) fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|choice| choice.as_str() == word)
+    }
+}
+
+/// What skills may run, and in what.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct ExecSettings {
+    /// Whether models may run anything.
+    pub enabled: bool,
+    /// What it runs in.
+    pub sandbox: SandboxChoice,
+    /// How far skills of the project are trusted.
+    pub trust_project: Trust,
+    /// How far skills of the user are trusted.
+    pub trust_user: Trust,
+    /// How far other skills are trusted.
+    pub trust_configured: Trust,
+    /// Whether scripts may read the working directory.
+    pub scripts_read: bool,
 }
 
 /// How skills are found.
@@ -146,6 +202,8 @@ pub(crate) struct Settings {
     pub http_connections: usize,
     /// How skills are found.
     pub search: SearchSettings,
+    /// What skills may run, and in what.
+    pub exec: ExecSettings,
     /// The agents, by name.
     pub agents: BTreeMap<String, ConfiguredAgent>,
 }
@@ -202,6 +260,7 @@ impl Settings {
             http_origins: Vec::new(),
             http_connections: Limits::default().connections,
             search: SearchSettings::default(),
+            exec: ExecSettings::default(),
             agents: BTreeMap::new(),
         };
         match profile {
@@ -215,6 +274,7 @@ impl Settings {
                     render: Render::Text,
                     errors: ErrorStyle::Menu,
                     reload: Reload::ShortAck,
+                    exposure: ToolExposure::Dynamic,
                     ..SessionOptions::default()
                 },
                 ..standard

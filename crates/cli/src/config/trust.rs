@@ -21,8 +21,8 @@ const GUARDED_RULES: [RuleId; 5] = [
 ];
 
 /// Start the keys that are the user's alone: what is noted down about a user, what agents are kept from, what the
-/// user's own programs call the tools, and who may reach the user's server.
-const USERS_TABLES: [&str; 5] = ["events.", "scope.", "tools.names.", "tools.args.", "http."];
+/// user's own programs call the tools, who may reach the user's server, and what skills may run.
+const USERS_TABLES: [&str; 6] = ["events.", "scope.", "tools.names.", "tools.args.", "http.", "exec."];
 
 /// The single keys that are the user's alone: whether a model is told that it has instructions which it may have lost, and
 /// to whom the texts of the user's skills and the user's key are sent.

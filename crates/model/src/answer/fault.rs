@@ -31,6 +31,24 @@ pub struct Available {
     pub assets: Vec<String>,
 }
 
+/// Why a skill may not run something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Unapproved {
+    /// Nobody approved the skill.
+    Unknown,
+    /// It changed since it was approved.
+    Changed,
+    /// Skills of its source may not run anything.
+    Source,
+    /// A person is to be asked before each call, and nobody is there to ask.
+    Asks,
+    /// A person was asked and said no.
+    Refused,
+    /// A skill that is active allows no more than some other tools.
+    Ceiling,
+}
+
 /// What is wrong with a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -126,6 +144,37 @@ pub enum FaultKind {
     TooLarge {
         /// The path.
         path: String,
+    },
+    /// The skill of the tool is not loaded.
+    NotLoaded {
+        /// The tool.
+        tool: String,
+    },
+    /// The skill has no such tool.
+    NoSkillTool {
+        /// The tool, as it was given and shortened.
+        tool: String,
+        /// The tools that it has.
+        tools: Vec<String>,
+    },
+    /// The arguments are not what the schema of the tool says.
+    BadArguments {
+        /// The tool.
+        tool: String,
+        /// What is wrong, a clause each: `` `message` is missing ``.
+        problems: Vec<String>,
+    },
+    /// The skill may not run anything, or not this.
+    NotApproved {
+        /// The tool or script.
+        tool: String,
+        /// Why not.
+        why: Unapproved,
+    },
+    /// Nothing runs the tool or script.
+    NoHandler {
+        /// The tool or script.
+        tool: String,
     },
     /// The operating system failed.
     Failed {

@@ -1,5 +1,7 @@
 //! Answers of `load_skill`.
 
+use serde_json::Value;
+
 use super::FileText;
 use crate::document::MANIFEST_FILE;
 use crate::{Digest, FileKind, SkillName};
@@ -65,8 +67,10 @@ pub struct LoadedSkill {
     pub scripts: Vec<String>,
     /// Files below `assets/`, relative to it.
     pub assets: Vec<String>,
-    /// The tools that it brings along.
+    /// The tools that it brings along and that can be called.
     pub tools: Vec<String>,
+    /// What the model is told of these, where it is told here.
+    pub schemas: Vec<ToolSchema>,
     /// Its sections, where it is larger than `soft_limit`.
     pub outline: Vec<Section>,
     /// The number of tokens that it exceeds, where it does.
@@ -95,11 +99,26 @@ impl LoadedSkill {
             scripts: Vec::new(),
             assets: Vec::new(),
             tools: Vec::new(),
+            schemas: Vec::new(),
             outline: Vec::new(),
             soft_limit: None,
         }
     }
 }
+
+/// What a model is told of a tool that a skill brings along.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSchema {
+    /// Its name.
+    pub name: String,
+    /// What it does.
+    pub description: String,
+    /// The JSON Schema of its arguments.
+    pub parameters: Value,
+}
+
+// JSON has no numbers that are not themselves.
+impl Eq for ToolSchema {}
 
 /// A section of a skill's instructions.
 #[derive(Debug, Clone, PartialEq, Eq)]

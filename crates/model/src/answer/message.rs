@@ -1,7 +1,7 @@
 //! What a fault says to the model: what was wrong, and what to do instead.
 
 use super::render::sentence::line;
-use super::{ErrorStyle, Fault, FaultKind, Wording};
+use super::{ErrorStyle, Fault, FaultKind, Unapproved, Wording};
 
 /// The most names that are listed as near.
 const MAX_NEAR: usize = 10;
@@ -14,7 +14,7 @@ const MIN_RANKED_CHARS: usize = 4;
 
 impl FaultKind {
     /// Every word of [`as_str`](Self::as_str).
-    pub(super) const WORDS: [&str; 18] = [
+    pub(super) const WORDS: [&str; 23] = [
         "unknown_skill",
         "not_permitted",
         "gone",
@@ -32,6 +32,11 @@ impl FaultKind {
         "forbidden",
         "binary",
         "too_large",
+        "not_loaded",
+        "no_skill_tool",
+        "bad_arguments",
+        "not_approved",
+        "no_handler",
         "failed",
     ];
 
@@ -55,6 +60,11 @@ impl FaultKind {
             Self::Forbidden { .. } => "forbidden",
             Self::Binary { .. } => "binary",
             Self::TooLarge { .. } => "too_large",
+            Self::NotLoaded { .. } => "not_loaded",
+            Self::NoSkillTool { .. } => "no_skill_tool",
+            Self::BadArguments { .. } => "bad_arguments",
+            Self::NotApproved { .. } => "not_approved",
+            Self::NoHandler { .. } => "no_handler",
             Self::Failed { .. } => "failed",
         }
     }
@@ -105,7 +115,47 @@ impl Fault {
             FaultKind::UnknownArgument { name, takes } => {
                 format!("`{tool}` has no argument `{}`. It takes: {}.", line(name), names(takes, MAX_NAMED))
             }
+            FaultKind::NotLoaded { .. }
+            | FaultKind::NoSkillTool { .. }
+            | FaultKind::BadArguments { .. }
+            | FaultKind::NotApproved { .. }
+            | FaultKind::NoHandler { .. } => self.about_skill_tool(&skill, wording),
             _ => self.about_path(&skill, wording),
+        }
+    }
+
+    /// Returns the message of a fault that has to do with a tool or script of a skill.
+    fn about_skill_tool(&self, skill: &str, wording: &Wording) -> String {
+        match &self.kind {
+            FaultKind::NotLoaded { tool } => {
+                let Wording { load, name, .. } = wording;
+                let arguments = serde_json::json!({ name: skill });
+                format!(
+                    "Skill `{skill}` is not loaded, so its tool `{}` cannot be called. First call `{load}` with {arguments}.",
+                    line(tool)
+                )
+            }
+            FaultKind::NoSkillTool { tool, tools } if tools.is_empty() => {
+                format!("Skill `{skill}` has no tool `{}`; it has none that can be called.", line(tool))
+            }
+            FaultKind::NoSkillTool { tool, tools } => {
+                let tools = names(tools, MAX_NAMED);
+                format!("Skill `{skill}` has no tool `{}`. Its tools: {tools}.", line(tool))
+            }
+            FaultKind::BadArguments { tool, problems } => {
+                let problems: Vec<String> =
+                    problems.iter().take(MAX_NEAR).map(|problem| clause(problem)).collect();
+                format!(
+                    "The arguments of `{}` are not as its schema says: {}. Nothing was run.",
+                    line(tool),
+                    problems.join("; ")
+                )
+            }
+            FaultKind::NotApproved { tool, why } => not_approved(skill, &line(tool), *why, wording),
+            FaultKind::NoHandler { tool } => {
+                format!("Nothing in skill `{skill}` says how to run `{}`. Go on without it.", line(tool))
+            }
+            _ => String::new(),
         }
     }
 
@@ -143,6 +193,44 @@ impl Fault {
             FaultKind::TooLarge { path } => format!("`{}` is too large to be read.", line(path)),
             FaultKind::Failed { reason } => format!("The call failed: {}.", clause(reason)),
             _ => String::new(),
+        }
+    }
+}
+
+/// Returns why nothing was run, and what a person can do about it.
+fn not_approved(skill: &str, tool: &str, why: Unapproved, wording: &Wording) -> String {
+    let approve = |more: &str| match &wording.approve {
+        Some(command) => format!("Ask the user to run `{command} {skill}{more}`, or go on without it."),
+        None => "Ask the user to approve it, or go on without it.".to_owned(),
+    };
+    match why {
+        Unapproved::Unknown => {
+            format!("Skill `{skill}` may not run anything before a person approves it. {}", approve(""))
+        }
+        Unapproved::Changed => {
+            format!(
+                "Skill `{skill}` changed since a person approved it and may not run anything. {}",
+                approve("")
+            )
+        }
+        Unapproved::Source => {
+            format!(
+                "Skill `{skill}` comes from a source whose skills may not run anything. Go on without it."
+            )
+        }
+        Unapproved::Asks => {
+            let approve = approve(&format!(" --tool {tool}"));
+            format!(
+                "`{tool}` of skill `{skill}` needs the consent of a person, and nobody can be asked here. {approve}"
+            )
+        }
+        Unapproved::Ceiling => {
+            format!(
+                "`{tool}` of skill `{skill}` is none of the tools that an active skill is limited to. Go on without it."
+            )
+        }
+        Unapproved::Refused => {
+            format!("The user did not want `{tool}` of skill `{skill}` to run. Go on without it.")
         }
     }
 }

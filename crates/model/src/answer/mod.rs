@@ -8,20 +8,22 @@ mod loaded;
 mod file;
 mod listing;
 mod results;
+mod tool_result;
 mod fault;
 mod wording;
 mod message;
 mod render;
 mod recognise;
 
-pub use fault::{Available, Fault, FaultKind};
+pub use fault::{Available, Fault, FaultKind, Unapproved};
 pub use file::{FileText, Truncation};
 pub use listing::{FileList, ListedFile, ListedSkill, SkillList};
-pub use loaded::{Acknowledged, BucketText, Loaded, LoadedSkill, Occasion, Section};
+pub use loaded::{Acknowledged, BucketText, Loaded, LoadedSkill, Occasion, Section, ToolSchema};
 pub(crate) use recognise::{Examined, examine};
 pub use recognise::{Recognised, recognise};
 pub use render::{Render, guard};
 pub use results::{Reason, Score, SearchResult, SearchResults};
+pub use tool_result::ToolResult;
 pub use value::{Answer, Injection};
 pub use wording::{ErrorStyle, Wording};
 

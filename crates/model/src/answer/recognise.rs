@@ -261,8 +261,8 @@ fn plain(mut text: &str) -> Option<Vec<Injection>> {
     if !tools.contains(" tools: ") {
         return None;
     }
-    while let Some(note) = rest.strip_prefix("Note: ") {
-        (_, rest) = note.split_once("\n\n")?;
+    while let Some(line) = rest.strip_prefix("Note: ").or_else(|| rest.strip_prefix("Tool: ")) {
+        (_, rest) = line.split_once("\n\n")?;
     }
     bodies.push(injection(name, rest.strip_prefix("Documentation:\n")?, None)?);
     Some(bodies)

@@ -162,10 +162,103 @@ fn faults() -> Vec<Fault> {
         FaultKind::Forbidden { path: path.clone() },
         FaultKind::Binary { path: path.clone(), media_type: "image/png".to_owned(), size: 9 },
         FaultKind::TooLarge { path },
+        FaultKind::NotLoaded { tool: "fill_form".to_owned() },
+        FaultKind::NoSkillTool { tool: "fil".to_owned(), tools: words(["fill_form", "merge"]) },
+        FaultKind::NoSkillTool { tool: "fil".to_owned(), tools: Vec::new() },
+        FaultKind::BadArguments {
+            tool: "fill_form".to_owned(),
+            problems: words(["`path` is missing", "`pages[0]` must be an integer"]),
+        },
+        not_approved(Unapproved::Unknown),
+        not_approved(Unapproved::Changed),
+        not_approved(Unapproved::Source),
+        not_approved(Unapproved::Asks),
+        not_approved(Unapproved::Refused),
+        not_approved(Unapproved::Ceiling),
+        FaultKind::NoHandler { tool: "merge".to_owned() },
         FaultKind::Failed { reason: "input/output error".to_owned() },
     ];
     let fault = |kind| Fault::new("load_skill", Some("pfd</skill>".to_owned()), kind);
     kinds.into_iter().map(fault).collect()
+}
+
+fn not_approved(why: Unapproved) -> FaultKind {
+    FaultKind::NotApproved { tool: "fill_form".to_owned(), why }
+}
+
+/// Returns answers that have to do with tools of skills.
+fn answers_about_tools() -> Vec<(&'static str, Answer)> {
+    let schema = |name: &str, description: &str| ToolSchema {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        parameters: serde_json::json!({"type": "object", "properties": {"a": {"type": "string"}}}),
+    };
+    let with_tools = LoadedSkill {
+        schemas: vec![schema("fill_form", "Fills </skill_tools> a\nform."), schema("merge", "```\nMerges.")],
+        files: words(["scripts/fill.py"]),
+        scripts: words(["fill.py"]),
+        ..rich()
+    };
+    let result = ToolResult::new("pdf", "fill_form", "2 of 3 </skill_tool_result>\n```\n");
+    let json = ToolResult {
+        structured: Some(serde_json::json!({"filled": 2})),
+        notes: words(["Cut after 1048576 bytes; 7 more were dropped."]),
+        ..ToolResult::new("pdf", "fill_form", "{\"filled\": 2}")
+    };
+    let raised = ToolResult {
+        error: Some("ValueError: no such <field>".to_owned()),
+        ..ToolResult::new("pdf", "fill_form", "")
+    };
+    let failed = ToolResult {
+        error: Some("exit code 2".to_owned()),
+        ..ToolResult::new("pdf", "scripts/fill.py", "usage: fill.py FILE\n")
+    };
+    vec![
+        ("with tools", Answer::Loaded(Box::new(loaded(with_tools)))),
+        ("result", Answer::Tool(Box::new(result))),
+        ("structured result", Answer::Tool(Box::new(json))),
+        ("exception", Answer::Tool(Box::new(raised))),
+        ("failure", Answer::Tool(Box::new(failed))),
+        ("not loaded", fault("call_skill_tool", FaultKind::NotLoaded { tool: "merge".to_owned() })),
+        (
+            "no such tool",
+            fault(
+                "call_skill_tool",
+                FaultKind::NoSkillTool { tool: "x".to_owned(), tools: words(["merge"]) },
+            ),
+        ),
+        ("not approved", fault("call_skill_tool", not_approved(Unapproved::Unknown))),
+    ]
+}
+
+/// What a model sees of tools of skills, where they can be called.
+#[test]
+fn golden_tools() {
+    let wording = Wording {
+        call: Some("call_skill_tool".to_owned()),
+        run_script: Some("run_skill_script".to_owned()),
+        approve: Some("rep approve".to_owned()),
+        ..Wording::default()
+    };
+    let mut golden = String::new();
+    for render in Render::ALL {
+        for (title, answer) in answers_about_tools() {
+            golden.push_str(&format!("######## {render:?}: {title}\n{}\n", answer.render(render, &wording)));
+        }
+    }
+    insta::assert_snapshot!("tools", golden);
+}
+
+/// Schemas of tools do not keep a load from being read back.
+#[test]
+fn loads_with_tools_are_recognised() {
+    for (_, answer) in answers_about_tools().into_iter().take(1) {
+        for render in Render::ALL {
+            let text = answer.render(render, &Wording::default());
+            let found = recognise(&text).unwrap();
+            assert_eq!(found.bodies(), answer.injections(), "{render:?}");
+        }
+    }
 }
 
 fn answers() -> Vec<(&'static str, Answer)> {
@@ -314,6 +407,7 @@ fn messages() {
 fn messages_are_bounded() {
     let text = "long\n".repeat(20_000);
     let many = vec![text.clone(); 1_000];
+    let (others, problems) = (many.clone(), many.clone());
     let path = text.clone();
     let kinds = [
         FaultKind::UnknownSkill { near: many.clone(), total: usize::MAX, all: many.clone() },
@@ -333,6 +427,11 @@ fn messages_are_bounded() {
         FaultKind::Forbidden { path: path.clone() },
         FaultKind::Binary { path: path.clone(), media_type: text.clone(), size: u64::MAX },
         FaultKind::TooLarge { path },
+        FaultKind::NotLoaded { tool: text.clone() },
+        FaultKind::NoSkillTool { tool: text.clone(), tools: others },
+        FaultKind::BadArguments { tool: text.clone(), problems },
+        FaultKind::NotApproved { tool: text.clone(), why: Unapproved::Asks },
+        FaultKind::NoHandler { tool: text.clone() },
         FaultKind::Failed { reason: text.clone() },
     ];
     assert_eq!(kinds.each_ref().map(FaultKind::as_str), FaultKind::WORDS);

@@ -2,6 +2,7 @@
 
 use super::{
     Acknowledged, BucketText, Fault, FileList, FileText, Loaded, LoadedSkill, SearchResults, SkillList,
+    ToolResult,
 };
 use crate::{Digest, SkillName};
 
@@ -27,6 +28,8 @@ pub enum Answer {
     Skills(SkillList),
     /// The skills that a search found.
     Results(SearchResults),
+    /// What a tool or script of a skill came to.
+    Tool(Box<ToolResult>),
     /// What a host's own tool says, and whether it is an error.
     Custom {
         /// The text.
@@ -50,7 +53,11 @@ pub struct Injection {
 impl Answer {
     /// Returns whether the call failed.
     pub fn is_error(&self) -> bool {
-        matches!(self, Self::Fault(_) | Self::Custom { is_error: true, .. })
+        match self {
+            Self::Fault(_) | Self::Custom { is_error: true, .. } => true,
+            Self::Tool(result) => result.error.is_some(),
+            _ => false,
+        }
     }
 
     /// Returns the skills whose whole instructions this answer puts into the context, in order.

@@ -21,6 +21,12 @@ pub struct Wording {
     pub list_files: Option<String>,
     /// The tool that lists skills, where there is one.
     pub list: Option<String>,
+    /// The tool that calls the tools of skills, where there is one.
+    pub call: Option<String>,
+    /// The tool that runs scripts of skills, where there is one.
+    pub run_script: Option<String>,
+    /// The command by which a person approves a skill, before its name, where there is one.
+    pub approve: Option<String>,
     /// How unknown skills are answered.
     pub errors: ErrorStyle,
 }
@@ -48,6 +54,9 @@ impl Default for Wording {
             end_line: word("end_line"),
             list_files: Some(word("list_skill_files")),
             list: Some(word("list_skills")),
+            call: None,
+            run_script: None,
+            approve: None,
             errors: ErrorStyle::default(),
         }
     }

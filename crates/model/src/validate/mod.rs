@@ -8,9 +8,11 @@ pub(crate) mod description;
 pub(crate) mod body;
 mod links;
 mod bundle;
+mod tools;
 
 pub use bundle::{BundleCheck, BundleFacts, PUBLISHED_MAX_BYTES, PUBLISHED_MAX_FILES, bundle};
 pub use name::TOOL_NAMES;
 pub use place::Place;
 pub use reporter::{Finding, MAX_FINDINGS_PER_RULE, Reporter};
 pub use rules::{RULES, Rule, RuleId};
+pub use tools::{MANY_TOOLS, SharedTool, ToolFacts, shared_tools, tools};

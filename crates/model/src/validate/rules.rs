@@ -102,6 +102,17 @@ rules! {
     LinkBroken "link-broken" [W W I - W] "a link leads to a file that does not exist";
     LinkEscape "link-escape" [W W I - W] "a link leads out of the skill";
     LinkDepth "link-depth" [I W - - I] "a reference leads on to further files";
+    // The tools it brings along.
+    ToolsFile "tools-file" [E E W W E] "schema.json declares no tools that can be read";
+    ToolName "tool-name" [E E E E E] "a tool has a name that it cannot have: none, one twice, or that of a skill or of a tool that every agent has";
+    ToolSchema "tool-schema" [E E W W E] "the parameters of a tool are no JSON Schema of an object";
+    ToolField "tool-field" [W E W W E] "what a tool asks for cannot be understood and is not granted";
+    ToolHandler "tool-handler" [W W I I W] "nothing in the skill runs a tool that it declares";
+    ToolDescription "tool-description" [W W I - W] "a tool has no description";
+    ToolKeyword "tool-keyword" [I I - - I] "the schema of a tool uses a keyword that calls are not held against";
+    ToolCount "tool-count" [W W I I W] "a skill has more than 8 tools";
+    ToolFew "tool-few" [I I - - I] "a skill has 1 or 2 tools";
+    ToolDuplicate "tool-duplicate" [W W W W W] "tools of two skills have the same name";
     // All skills together.
     SourceBroken "source-broken" [E E E E E] "a source cannot be read";
     SourceLimit "source-limit" [W W W W W] "a source is larger than the limits of the scan";

@@ -58,6 +58,12 @@ pub struct Event {
     pub rank: Option<u64>,
     /// How many skills the last task of the session was taken to need; nothing where there is no task.
     pub ranked: Option<u64>,
+    /// The tool of the skill that was called, where one was.
+    pub skill_tool: Option<String>,
+    /// What something ran in: the name of a sandbox, or `none`.
+    pub sandbox: Option<&'static str>,
+    /// What it exited with, where it did by itself.
+    pub exit_code: Option<i32>,
 }
 
 impl Event {
@@ -87,6 +93,9 @@ impl Event {
             time,
             rank: None,
             ranked: None,
+            skill_tool: None,
+            sandbox: None,
+            exit_code: None,
         }
     }
 }
@@ -107,19 +116,25 @@ pub enum EventKind {
     SkillsListed,
     /// Skills were looked for.
     SkillsSearched,
+    /// A tool that a skill brings along was called.
+    SkillToolCalled,
+    /// A script of a skill was run.
+    ScriptRun,
     /// Some other tool was called.
     ToolCalled,
 }
 
 impl EventKind {
     /// Every kind there is.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::SkillLoaded,
         Self::SkillUnloaded,
         Self::FileRead,
         Self::FilesListed,
         Self::SkillsListed,
         Self::SkillsSearched,
+        Self::SkillToolCalled,
+        Self::ScriptRun,
         Self::ToolCalled,
     ];
 
@@ -132,6 +147,8 @@ impl EventKind {
             Self::FilesListed => "files_listed",
             Self::SkillsListed => "skills_listed",
             Self::SkillsSearched => "skills_searched",
+            Self::SkillToolCalled => "skill_tool_called",
+            Self::ScriptRun => "script_run",
             Self::ToolCalled => "tool_called",
         }
     }

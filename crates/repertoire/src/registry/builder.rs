@@ -9,6 +9,7 @@ use super::open::Registry;
 use crate::agent::{Agent, Inherit};
 use crate::event::{EventSink, Sinks};
 use crate::provider::Provider;
+use crate::run::{Executor, HostHandler, SkillHandler};
 use crate::search::SearchOptions;
 use crate::session::SessionOptions;
 use crate::tool::{Tool, is_reserved};
@@ -29,6 +30,10 @@ pub(crate) struct Equipment {
     pub(crate) sinks: Sinks,
     /// How skills are found.
     pub(crate) search: SearchOptions,
+    /// What runs tools and scripts of skills, where anything does.
+    pub(crate) executor: Option<Arc<Executor>>,
+    /// The host's own handlers of such tools.
+    pub(crate) handlers: Vec<HostHandler>,
 }
 
 impl Equipment {
@@ -122,6 +127,25 @@ impl RegistryBuilder {
         self
     }
 
+    /// Lets sessions call the tools of skills and run their scripts.
+    #[must_use]
+    pub fn executor(mut self, executor: Arc<Executor>) -> Self {
+        self.equipment.executor = Some(executor);
+        self
+    }
+
+    /// Adds a handler of the host's own for the tool `tool` that the skill `skill` declares, before any that the skill brings.
+    #[must_use]
+    pub fn handler(
+        mut self,
+        skill: impl Into<String>,
+        tool: impl Into<String>,
+        handler: Arc<dyn SkillHandler>,
+    ) -> Self {
+        self.equipment.handlers.push(HostHandler { skill: skill.into(), tool: tool.into(), handler });
+        self
+    }
+
     /// Adds whoever is to be told of every call.
     #[must_use]
     pub fn sink(mut self, sink: Arc<dyn EventSink>) -> Self {
@@ -155,6 +179,16 @@ impl RegistryBuilder {
             let is_taken = tools[..index].iter().any(|other| other.name() == tool.name());
             if is_taken || is_reserved(tool.name(), &self.equipment.options.names) {
                 return Err(Error::new(ErrorKind::ReservedName).about(tool.name()));
+            }
+        }
+        let handlers = &self.equipment.handlers;
+        for (index, handler) in handlers.iter().enumerate() {
+            let is_same =
+                |other: &HostHandler| (&other.skill, &other.tool) == (&handler.skill, &handler.tool);
+            let is_taken = handlers[..index].iter().any(is_same);
+            let is_tool = tools.iter().any(|tool| tool.name() == handler.tool);
+            if is_taken || is_tool || is_reserved(&handler.tool, &self.equipment.options.names) {
+                return Err(Error::new(ErrorKind::ReservedName).about(&handler.tool));
             }
         }
         Ok(Registry::equipped(self.providers, self.policy, self.equipment).await)

@@ -1,7 +1,8 @@
 //! Everything the rules find in a skill.
 
-use repertoire_model::validate::{BundleCheck, BundleFacts, Reporter};
-use repertoire_model::{Diagnostic, FileKind, LineRange, RuleId};
+use repertoire_model::toolbox::{PYTHON_FILE, TOOLBOX_FILE, Toolbox};
+use repertoire_model::validate::{self, BundleCheck, BundleFacts, Reporter, SharedTool, ToolFacts};
+use repertoire_model::{Diagnostic, FileKind, LineRange, RuleId, SkillPath};
 
 use super::{Entry, Registry, requires};
 use crate::provider::{FileListing, Skill};
@@ -60,11 +61,46 @@ impl Registry {
             }
         }
         let mut found = check.finish();
+        found.extend(self.check_tools(entry, listing).await);
         // A provider that cut the list short has said that there are too many; the count of the rest is no news.
         if listing.problems.iter().any(|problem| problem.rule == RuleId::FileCount) {
             found.retain(|diagnostic| diagnostic.rule != RuleId::FileCount);
         }
         found
+    }
+
+    /// Returns what is wrong with the tools that the skill brings along.
+    async fn check_tools(&self, entry: &Entry, listing: &FileListing) -> Vec<Diagnostic> {
+        let Some(declared) = self.small_file(entry, listing, TOOLBOX_FILE).await else { return Vec::new() };
+        let python = self.small_file(entry, listing, PYTHON_FILE).await;
+        let python = python.as_deref().and_then(|bytes| std::str::from_utf8(bytes).ok());
+        let facts = ToolFacts { declared: &declared, python, files: &listing.files };
+        let snapshot = self.snapshot();
+        validate::tools(facts, |name| !snapshot.named(name).is_empty(), self.policy())
+    }
+
+    async fn small_file(&self, entry: &Entry, listing: &FileListing, name: &str) -> Option<Vec<u8>> {
+        let file = listing.files.iter().find(|file| file.path.as_str() == name)?;
+        self.read(entry, &file.path, LineRange::default()).await.ok().map(|content| content.bytes)
+    }
+
+    /// Returns the tools that the skill declares, whether something runs them or not.
+    pub async fn toolbox(&self, entry: &Entry) -> Toolbox {
+        let Ok(path) = SkillPath::new(TOOLBOX_FILE) else { return Toolbox::default() };
+        match self.read(entry, &path, LineRange::default()).await {
+            Ok(content) => Toolbox::read(&content.bytes).0,
+            Err(_) => Toolbox::default(),
+        }
+    }
+
+    /// Returns the names that tools of several active skills share, sorted.
+    pub async fn shared_tools(&self) -> Vec<SharedTool> {
+        let snapshot = self.snapshot();
+        let mut toolboxes = Vec::new();
+        for entry in snapshot.active() {
+            toolboxes.push((entry.name(), self.toolbox(entry).await));
+        }
+        validate::shared_tools(toolboxes.iter().map(|(name, toolbox)| (*name, toolbox)))
     }
 
     /// Reports that the skill cannot be read, unless that is known of it already.

@@ -48,6 +48,8 @@ impl Reply {
 enum Found<'a> {
     House(&'static Builtin),
     Host(&'a dyn Tool),
+    /// A tool of a loaded skill: what the skill is called by, and the tool.
+    Skill(String, String),
 }
 
 impl Session {
@@ -60,6 +62,7 @@ impl Session {
         let found = self.find_tool(tool);
         let kind = match &found {
             Some(Found::House(builtin)) => builtin.kind,
+            Some(Found::Skill(..)) => EventKind::SkillToolCalled,
             Some(Found::Host(_)) | None => EventKind::ToolCalled,
         };
         let answered = self.answer(tool, found, arguments).await;
@@ -118,6 +121,7 @@ impl Session {
         match found {
             Found::House(builtin) => self.house(builtin, arguments).await,
             Found::Host(tool) => tool.call(self, arguments).await,
+            Found::Skill(skill, tool) => self.call_skill_tool(&skill, &tool, arguments).await,
         }
     }
 
@@ -138,15 +142,17 @@ impl Session {
     /// Returns the tool that goes by `name`: the host's word for it, or the usual one.
     fn find_tool(&self, name: &str) -> Option<Found<'_>> {
         let equipment = self.registry().equipment();
-        let is_on = |tool: &&Builtin| tool.canonical != "unload_skill" || equipment.options.unload_tool;
-        let mut house = BUILTINS.iter().filter(is_on);
+        let mut house = BUILTINS.iter().filter(|tool| self.is_on(tool.canonical));
         let called =
             |tool: &&Builtin| (tool.name)(&equipment.options.names) == name || tool.canonical == name;
         match house.find(called) {
             Some(tool) => Some(Found::House(tool)),
             None => {
                 let host = equipment.tools.iter().find(|tool| tool.name() == name);
-                host.map(|tool| Found::Host(tool.as_ref()))
+                host.map(|tool| Found::Host(tool.as_ref())).or_else(|| {
+                    let skill = self.state().exposed.owner(name)?;
+                    Some(Found::Skill(skill, name.to_owned()))
+                })
             }
         }
     }
@@ -172,7 +178,19 @@ impl Session {
 
     /// Writes into `event` what the call came to.
     fn describe(&self, event: &mut Event, answered: &Answered) {
-        let About { skill, file, source, digest, tokens, query, results, is_denied } = &answered.about;
+        let About {
+            skill,
+            file,
+            source,
+            digest,
+            tokens,
+            query,
+            results,
+            is_denied,
+            skill_tool,
+            sandbox,
+            exit_code,
+        } = &answered.about;
         event.skill.clone_from(skill);
         event.file.clone_from(file);
         event.source = source.as_deref().map(str::to_owned);
@@ -181,6 +199,8 @@ impl Session {
         event.tokens = *tokens as u64;
         event.query.clone_from(query);
         event.results = *results;
+        event.skill_tool.clone_from(skill_tool);
+        (event.sandbox, event.exit_code) = (*sandbox, *exit_code);
         event.outcome = if *is_denied { Outcome::Denied } else { outcome(&answered.answer) };
         if let Answer::Fault(fault) = &answered.answer {
             event.error = Some(fault.kind.as_str().to_owned());
@@ -199,11 +219,16 @@ fn outcome(answer: &Answer) -> Outcome {
         | FaultKind::UnknownTool { .. }
         | FaultKind::SkillAsTool
         | FaultKind::NoFile { .. }
-        | FaultKind::NoDirectory { .. } => Outcome::NotFound,
-        FaultKind::NotPermitted | FaultKind::Forbidden { .. } => Outcome::Denied,
+        | FaultKind::NoDirectory { .. }
+        | FaultKind::NotLoaded { .. }
+        | FaultKind::NoSkillTool { .. } => Outcome::NotFound,
+        FaultKind::NotPermitted | FaultKind::Forbidden { .. } | FaultKind::NotApproved { .. } => {
+            Outcome::Denied
+        }
         FaultKind::MissingArgument { .. }
         | FaultKind::BadArgument { .. }
         | FaultKind::UnknownArgument { .. }
+        | FaultKind::BadArguments { .. }
         | FaultKind::BadPath { .. }
         | FaultKind::IsDirectory { .. }
         | FaultKind::NotDirectory { .. }

@@ -7,7 +7,7 @@ use repertoire_model::delta::Delta;
 use repertoire_model::{CatalogError, SkillName};
 
 use super::open::Session;
-use super::options::Refresh;
+use super::options::{Refresh, ToolExposure};
 use super::state::State;
 use crate::registry::{Entry, Snapshot};
 use crate::tool::{BUILTINS, Definition, View};
@@ -110,8 +110,23 @@ impl Session {
 
     /// Returns what the model is told of its tools, sorted by name and as stable as the catalog.
     ///
-    /// Without skills there are no tools of the house, only the host's own.
+    /// Without skills there are no tools of the house, only the host's own. Those of loaded skills are among them only where the
+    /// host chose another [exposure](ToolExposure) than the usual one.
     pub fn tools(&self) -> Arc<[Definition]> {
+        let house = self.lasting_tools();
+        let exposed = self.exposed();
+        if exposed.is_empty() {
+            return house;
+        }
+        let mut definitions: Vec<Definition> = house.iter().cloned().chain(exposed).collect();
+        if self.options().exposure == ToolExposure::Dynamic {
+            definitions.sort_by(|a, b| a.name.cmp(&b.name));
+        }
+        definitions.into()
+    }
+
+    /// Returns what the model is told of the tools that are there whatever is loaded.
+    fn lasting_tools(&self) -> Arc<[Definition]> {
         self.follow();
         let pinned = {
             let state = self.state();
@@ -128,6 +143,15 @@ impl Session {
         definitions
     }
 
+    /// Returns what the model is told of the tools of loaded skills, in the order in which it is.
+    fn exposed(&self) -> Vec<Definition> {
+        match self.options().exposure {
+            ToolExposure::Stable => Vec::new(),
+            ToolExposure::Append => self.state().exposed.appended(),
+            ToolExposure::Dynamic => self.state().exposed.definitions(),
+        }
+    }
+
     fn defined(&self, snapshot: &Snapshot) -> Vec<Definition> {
         let options = self.options();
         let names: Vec<String> = self.offered(snapshot).map(|entry| entry.name().to_string()).collect();
@@ -135,8 +159,11 @@ impl Session {
         if !names.is_empty() {
             let skills = (names.len() <= options.enum_limit).then_some(names.as_slice());
             let view = View { options, skills };
-            let is_on = |canonical: &str| canonical != "unload_skill" || options.unload_tool;
-            let tools = BUILTINS.iter().filter(|tool| is_on(tool.canonical));
+            let is_told = |canonical: &str| {
+                self.is_on(canonical)
+                    && (canonical != "call_skill_tool" || options.exposure == ToolExposure::Stable)
+            };
+            let tools = BUILTINS.iter().filter(|tool| is_told(tool.canonical));
             definitions.extend(tools.map(|tool| tool.definition(&view)));
         }
         definitions.extend(self.registry().equipment().tools.iter().map(|tool| Definition {

@@ -86,7 +86,9 @@ impl Session {
 
     /// Tells the session that the host took the instructions of a skill out of the transcript.
     pub fn evicted(&self, name: &SkillName) {
-        self.state().ledger.evicted(name);
+        let mut state = self.state();
+        state.ledger.evicted(name);
+        state.exposed.close(name.as_str());
     }
 
     /// Returns what to put back after a compaction, newest first, within `budget` tokens: whole instructions as long as they

@@ -8,6 +8,8 @@ mod presence;
 mod catalog;
 mod task;
 mod call;
+mod skill_tools;
+mod ceiling;
 mod context;
 #[cfg(test)]
 mod tests;
@@ -21,7 +23,7 @@ pub(crate) use find::FoundSkill;
 pub use open::Session;
 pub use options::{
     Account, DenyStyle, ENUM_LIMIT, READ_BYTES, REQUIRED_TOKENS, Refresh, Requires, SOFT_LIMIT_TOKENS,
-    SessionOptions, Unload,
+    SessionOptions, ToolCeiling, ToolExposure, Unload,
 };
 pub(crate) use presence::Opened;
 pub(crate) use state::Remembered;

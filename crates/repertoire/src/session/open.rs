@@ -10,7 +10,7 @@ use repertoire_model::catalog::tokens::approximate;
 use repertoire_model::ledger::Ledger;
 use repertoire_model::prompt::{self, Fragment};
 
-use super::options::{Account, SessionOptions};
+use super::options::{Account, SessionOptions, ToolExposure};
 use super::state::State;
 use crate::agent::{Agent, Inherit};
 use crate::binding::{AgentPrompt, BindingOptions, Bound};
@@ -91,7 +91,7 @@ impl Session {
         mut ledger: Ledger,
     ) -> Result<Self, Error> {
         let snapshot = registry.snapshot();
-        let wording = registry.equipment().options.wording();
+        let wording = worded(&registry);
         let mut bound = Vec::new();
         if let Some(agent) = &agent {
             let prompt =
@@ -105,7 +105,9 @@ impl Session {
             }
         }
         let state = Mutex::new(State::new(snapshot, ledger));
-        Ok(Self { registry, id: new_id(), agent, ceilings, bound, wording, state })
+        let session = Self { registry, id: new_id(), agent, ceilings, bound, wording, state };
+        session.expose_active().await;
+        Ok(session)
     }
 
     /// Opens a session for the agent called `agent` that this one starts, or for another of the same kind.
@@ -227,6 +229,19 @@ impl Session {
             _ => self.options().catalog.tokenizer.count_up_to(text, limit).is_none(),
         };
         is_over.then_some(limit)
+    }
+}
+
+/// Returns the words that answers are written with: tools that are not offered are not spoken of.
+fn worded(registry: &Registry) -> Wording {
+    let equipment = registry.equipment();
+    let options = &equipment.options;
+    let offers = equipment.executor.is_some() || !equipment.handlers.is_empty();
+    let is_called = offers && options.exposure == ToolExposure::Stable;
+    Wording {
+        call: is_called.then(|| options.names.call.clone()),
+        run_script: equipment.executor.is_some().then(|| options.names.run_script.clone()),
+        ..options.wording()
     }
 }
 

@@ -91,6 +91,30 @@ words! {
     }
 }
 
+words! {
+    /// How models are told of the tools that skills bring along.
+    ToolExposure {
+        /// One tool calls all of them, and loading a skill tells of its tools: the list of tools never changes; the default.
+        #[default]
+        Stable "stable",
+        /// The tools of a loaded skill are added behind the others, and stay until the catalog is refreshed.
+        Append "append",
+        /// The tools of loaded skills are among the others, sorted, for as long as the skill is loaded.
+        Dynamic "dynamic",
+    }
+}
+
+words! {
+    /// What becomes of the tools that the authors of active skills want pre-approved.
+    ToolCeiling {
+        /// They are handed to the host, and nothing more; the default.
+        #[default]
+        Off "off",
+        /// They are all that may be called: the least trusted of the active skills that name some decides.
+        Active "active",
+    }
+}
+
 /// What a host may choose about its sessions.
 #[derive(Debug, Clone)]
 pub struct SessionOptions {
@@ -138,6 +162,12 @@ pub struct SessionOptions {
     pub enforce_scope: bool,
     /// How an agent is told that a skill is not for it.
     pub deny_style: DenyStyle,
+    /// How models are told of the tools that skills bring along, where these can be called at all.
+    pub exposure: ToolExposure,
+    /// What becomes of the tools that the authors of active skills want pre-approved.
+    pub tool_ceiling: ToolCeiling,
+    /// The command by which a person approves a skill, before its name, where there is one.
+    pub approve_command: Option<String>,
 }
 
 impl Default for SessionOptions {
@@ -165,6 +195,9 @@ impl Default for SessionOptions {
             errors: ErrorStyle::default(),
             enforce_scope: true,
             deny_style: DenyStyle::default(),
+            exposure: ToolExposure::default(),
+            tool_ceiling: ToolCeiling::default(),
+            approve_command: None,
         }
     }
 }
@@ -182,6 +215,9 @@ impl SessionOptions {
             end_line: self.arguments.end_line.clone(),
             list_files: Some(self.names.list_files.clone()),
             list: Some(self.names.list.clone()),
+            call: None,
+            run_script: None,
+            approve: self.approve_command.clone(),
             errors: self.errors,
         }
     }
@@ -215,10 +251,12 @@ impl SessionOptions {
 
     fn clash_of_arguments(&self) -> Option<&str> {
         let ArgumentNames { name, skill, path, start_line, end_line } = &self.arguments;
-        let tools: [&[&str]; 3] = [
+        let tools: [&[&str]; 5] = [
             &["reference", "script", "asset", "force", name],
             &["directory", skill],
             &[skill, path, start_line, end_line],
+            &["tool", "arguments", skill],
+            &["args", "stdin", skill, path],
         ];
         let twice = |names: &[&str]| (1..names.len()).find(|index| names[..*index].contains(&names[*index]));
         let clash = tools.into_iter().find_map(|names| twice(names).map(|index| names[index].to_owned()))?;

@@ -73,7 +73,8 @@ impl Session {
     pub(crate) fn unload(&self, name: &SkillName) -> bool {
         let mut state = self.state();
         state.ledger.advance();
-        let was_active = state.ledger.unloaded(name);
+        let was_exposed = state.exposed.close(name.as_str());
+        let was_active = state.ledger.unloaded(name) || was_exposed;
         if was_active && self.options().unload == Unload::Evict {
             state.ledger.evicted(name);
         }

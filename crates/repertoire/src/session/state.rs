@@ -9,6 +9,7 @@ use repertoire_model::{Digest, SkillName};
 
 use crate::provider::{Locator, Mark};
 use crate::registry::{Entry, Resources, Snapshot};
+use crate::run::Exposed;
 use crate::task::{Task, TaskRanking};
 use crate::tool::Definition;
 
@@ -40,6 +41,8 @@ pub(super) struct State {
     pub(super) ranking: Option<Arc<TaskRanking>>,
     /// What the last task that the session was told of needs.
     pub(super) foreseen: Option<Arc<TaskRanking>>,
+    /// The tools of loaded skills, in the order in which these were loaded.
+    pub(super) exposed: Exposed,
 }
 
 impl State {
@@ -58,6 +61,7 @@ impl State {
             task: None,
             ranking: None,
             foreseen: None,
+            exposed: Exposed::default(),
         }
     }
 
@@ -78,6 +82,7 @@ impl State {
             self.text = None;
             self.ranking = None;
             self.definitions = None;
+            self.exposed.tidy();
             self.prompt = None;
         }
     }

@@ -13,6 +13,9 @@ const MAX_TEXT_BYTES: usize = 4 * 1024;
 /// How much of what somebody looks for is looked at, in bytes; thousands of words.
 const MAX_QUERY_BYTES: usize = 32 * 1024;
 
+/// The most texts of a list.
+const MAX_TEXTS: usize = 256;
+
 /// An argument that a tool takes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parameter<'a> {
@@ -98,6 +101,39 @@ impl<'a> Arguments<'a> {
         match number {
             Some(number) if number > 0 => Ok(Some(usize::try_from(number).unwrap_or(usize::MAX))),
             _ => Err(bad(name, expected)),
+        }
+    }
+
+    /// Returns the object `parameter`, or the text of one, as some models write it; empty if it is not given.
+    pub(super) fn object(&self, parameter: &Parameter<'_>) -> Result<Map<String, Value>, FaultKind> {
+        let Some((name, value)) = self.find(parameter) else { return Ok(Map::new()) };
+        match value {
+            Value::Object(object) => Ok(object.clone()),
+            Value::String(text) if text.trim().is_empty() => Ok(Map::new()),
+            Value::String(text) => serde_json::from_str(text).map_err(|_| bad(name, "a JSON object")),
+            _ => Err(bad(name, "a JSON object")),
+        }
+    }
+
+    /// Returns the texts of the list `parameter`, none if it is not given.
+    pub(super) fn texts(&self, parameter: &Parameter<'_>) -> Result<Vec<String>, FaultKind> {
+        let Some((name, value)) = self.find(parameter) else { return Ok(Vec::new()) };
+        let text = |value: &Value| match value {
+            Value::String(text) if !text.contains('\0') => Some(text.clone()),
+            Value::Number(number) => Some(number.to_string()),
+            _ => None,
+        };
+        let texts = value.as_array().filter(|values| values.len() <= MAX_TEXTS);
+        let texts = texts.and_then(|values| values.iter().map(text).collect());
+        texts.ok_or_else(|| bad(name, "a list of strings"))
+    }
+
+    /// Returns the text `parameter` of any length, if it is given.
+    pub(super) fn input(&self, parameter: &Parameter<'_>) -> Result<Option<&'a str>, FaultKind> {
+        match self.find(parameter) {
+            None => Ok(None),
+            Some((_, Value::String(text))) => Ok(Some(text)),
+            Some((name, _)) => Err(bad(name, "a string")),
         }
     }
 

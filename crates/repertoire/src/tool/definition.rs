@@ -43,6 +43,12 @@ pub struct About {
     pub query: Option<String>,
     /// How many skills were found.
     pub results: Option<u64>,
+    /// The tool of a skill that was called, where one was.
+    pub skill_tool: Option<String>,
+    /// What something ran in, where something ran.
+    pub sandbox: Option<&'static str>,
+    /// What it exited with, where it did by itself.
+    pub exit_code: Option<i32>,
     /// Whether the skill is there but not for this agent, whatever the model is told.
     pub is_denied: bool,
 }

@@ -162,7 +162,8 @@ async fn load(
     let is_accounted = session.is_accounted(entry);
     if let Some((decision, remembered)) = session.unchanged(entry, force).filter(|_| is_accounted) {
         about.digest = Some(remembered.digest);
-        let notes = requires::missing(session, entry, &entry.document.manifest.requires);
+        let mut notes = requires::missing(session, entry, &entry.document.manifest.requires);
+        notes.extend(session.expose_loaded(entry).await);
         return Ok(Answered { answer: acknowledged(entry, decision, &remembered, notes), about });
     }
     let opened = match open(session, entry).await {
@@ -171,6 +172,7 @@ async fn load(
     };
     let address = session.address(entry);
     let skill = LoadedSkill { address, ..loaded_skill(session, entry, &opened) };
+    let (skill, toolbox) = session.with_tools(skill, entry, &opened.files.files).await;
     about.digest = Some(skill.digest);
     let requires = &opened.skill.document.manifest.requires;
     let gathered = requires::gather(session, entry, requires).await;
@@ -183,15 +185,38 @@ async fn load(
         // account is kept, so is everything.
         (Decision::Give(Presence::Absent), vec![!session.keeps_account(); gathered.opened.len()])
     };
+    session.expose(skill.address.clone(), toolbox);
     let Decision::Give(presence) = decision else {
-        let notes = requires::missing(session, entry, requires);
+        let mut notes = requires::missing(session, entry, requires);
+        notes.extend(session.expose_loaded(entry).await);
         return Ok(Answered { answer: acknowledged(entry, decision, &remembered, notes), about });
     };
     let required = gathered.given(&given);
     about.tokens = skill.tokens + required.loaded.iter().map(|skill| skill.tokens).sum::<usize>();
     let occasion = occasion(presence, force);
     let (first, notes) = (required.loaded, required.notes);
+    let first = with_tools(session, first).await;
     Ok(Answered { answer: Answer::Loaded(Box::new(Loaded { first, skill, occasion, notes })), about })
+}
+
+/// Returns `skills`, which were loaded because another one requires them, with their tools.
+async fn with_tools(session: &Session, skills: Vec<LoadedSkill>) -> Vec<LoadedSkill> {
+    if !session.offers_skill_tools() {
+        return skills;
+    }
+    let snapshot = session.registry().snapshot();
+    let mut equipped = Vec::with_capacity(skills.len());
+    for skill in skills {
+        let Some(entry) = session.visible(&snapshot, skill.name.as_str()) else {
+            equipped.push(skill);
+            continue;
+        };
+        let files = session.registry().files(entry).await.map(|listing| listing.files).unwrap_or_default();
+        let (skill, toolbox) = session.with_tools(skill, entry, &files).await;
+        session.expose(skill.name.to_string(), toolbox);
+        equipped.push(skill);
+    }
+    equipped
 }
 
 /// Returns the skill with its text and files, unless it is gone or broken by now.

@@ -15,6 +15,8 @@ mod read_skill_file;
 mod list_skill_files;
 mod list_skills;
 mod search_skills;
+mod call_skill_tool;
+mod run_skill_script;
 
 use serde_json::{Map, Value};
 

@@ -15,6 +15,10 @@ pub struct ToolNames {
     pub list: String,
     /// Searches skills.
     pub search: String,
+    /// Calls a tool that a skill brings along.
+    pub call: String,
+    /// Runs a script of a skill.
+    pub run_script: String,
 }
 
 impl Default for ToolNames {
@@ -26,14 +30,17 @@ impl Default for ToolNames {
             list_files: "list_skill_files".to_owned(),
             list: "list_skills".to_owned(),
             search: "search_skills".to_owned(),
+            call: "call_skill_tool".to_owned(),
+            run_script: "run_skill_script".to_owned(),
         }
     }
 }
 
 impl ToolNames {
     /// Returns all names, in a fixed order.
-    pub(crate) fn all(&self) -> [&str; 6] {
-        [&self.load, &self.unload, &self.read_file, &self.list_files, &self.list, &self.search]
+    pub(crate) fn all(&self) -> [&str; 8] {
+        let Self { load, unload, read_file, list_files, list, search, call, run_script } = self;
+        [load, unload, read_file, list_files, list, search, call, run_script]
     }
 }
 

@@ -5,7 +5,10 @@ use serde_json::{Map, Value, json};
 use super::arguments::Arguments;
 use super::definition::{Answered, Definition};
 use super::names::ToolNames;
-use super::{list_skill_files, list_skills, load_skill, read_skill_file, search_skills, unload_skill};
+use super::{
+    call_skill_tool, list_skill_files, list_skills, load_skill, read_skill_file, run_skill_script,
+    search_skills, unload_skill,
+};
 use crate::event::EventKind;
 use crate::provider::BoxFuture;
 use crate::session::{Session, SessionOptions};
@@ -47,10 +50,12 @@ pub(crate) struct Builtin {
 
 /// The tools, sorted by their usual names.
 pub(crate) const BUILTINS: &[Builtin] = &[
+    call_skill_tool::TOOL,
     list_skill_files::TOOL,
     list_skills::TOOL,
     load_skill::TOOL,
     read_skill_file::TOOL,
+    run_skill_script::TOOL,
     search_skills::TOOL,
     unload_skill::TOOL,
 ];

@@ -52,7 +52,7 @@ async fn unload(session: &Session, asked: &str) -> Answered {
                 source: Some(entry.source.clone()),
                 ..About::default()
             };
-            let was_active = session.unload(&name);
+            let was_active = session.unload(&name) | session.withdraw(&session.address(&entry));
             let answer = if was_active { Answer::Unloaded(name) } else { Answer::NotLoaded(name) };
             Answered { answer, about }
         }

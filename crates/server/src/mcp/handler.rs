@@ -78,15 +78,36 @@ impl Handler {
     /// of the conversation. Requests over HTTP that belong to none have nothing in common but whose they are, so there it
     /// holds for the audience.
     async fn invoked(&self, name: &SkillName, context: &RequestContext<RoleServer>) -> Result<(), ErrorData> {
-        let is_alone = Era::of(context) == Era::Modern && context.extensions.get::<Parts>().is_some();
+        if !is_alone(context) {
+            self.own_session().await?;
+        }
+        self.session().invoke(name);
+        Ok(())
+    }
+
+    /// Returns what answers calls of this conversation: where skills bring tools along, what one client loaded is nothing to
+    /// another. Requests over HTTP that belong to no conversation share the session of their audience.
+    async fn conversation(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Session>, ErrorData> {
+        if !self.audience.session.offers_skill_tools() || is_alone(context) {
+            return Ok(self.session());
+        }
+        self.own_session().await
+    }
+
+    /// Returns the session of this conversation alone.
+    async fn own_session(&self) -> Result<Arc<Session>, ErrorData> {
         let has_own = self.own.lock().unwrap_or_else(PoisonError::into_inner).is_some();
-        if !is_alone && !has_own {
+        if !has_own {
             let session = self.audience.own_session().await;
             let session = session.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
             self.own.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(session);
         }
-        self.session().invoke(name);
-        Ok(())
+        let session = self.session();
+        // It is told of the same library as everybody.
+        if session.snapshot_number() < self.audience.session.snapshot_number() {
+            session.refresh().await;
+        }
+        Ok(session)
     }
 
     fn server_info(&self) -> Implementation {
@@ -117,6 +138,11 @@ impl Handler {
         }
         capabilities
     }
+}
+
+/// Returns whether the request belongs to no conversation.
+fn is_alone(context: &RequestContext<RoleServer>) -> bool {
+    Era::of(context) == Era::Modern && context.extensions.get::<Parts>().is_some()
 }
 
 /// Returns the error that there is no `method`, or none that is offered.
@@ -164,7 +190,8 @@ impl ServerHandler for Handler {
         }
         // They always fit on one page.
         super::cursor::parse(request.as_ref().and_then(|request| request.cursor.as_deref()))?;
-        let result = ListToolsResult::with_all_items(tools::list(&self.audience));
+        let session = self.conversation(&context).await?;
+        let result = ListToolsResult::with_all_items(tools::list(&session));
         Ok(stamped!(self, Era::of(&context), result))
     }
 
@@ -176,12 +203,16 @@ impl ServerHandler for Handler {
         if !self.has_tools() {
             return Err(method_not_found(CallToolRequestMethod::VALUE));
         }
-        let (era, session) = (Era::of(&context), self.session());
+        let (era, session) = (Era::of(&context), self.conversation(&context).await?);
+        let before = tools::may_change(&session).then(|| session.tools());
         // Nobody waits for the answer to a call that was cancelled.
         let mut result = tokio::select! {
             result = tools::call(&self.audience, &session, request) => result?,
             () = context.ct.cancelled() => return Err(ErrorData::internal_error("the call was cancelled", None)),
         };
+        if before.is_some_and(|before| before != session.tools()) {
+            self.audience.tools_changed();
+        }
         result.meta = era.meta(&self.server_info());
         Ok(result.into())
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use repertoire::Session;
+use repertoire::session::ToolExposure;
 use repertoire::tool::Definition;
 use repertoire_model::answer::{Answer, FaultKind, Render};
 use rmcp::ErrorData;
@@ -18,29 +19,36 @@ use crate::options::ResultForm;
 const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
 
 /// Returns the tools, sorted by name.
-pub(crate) fn list(audience: &Audience) -> Vec<Tool> {
-    let names = &audience.session.options().names;
+pub(crate) fn list(session: &Session) -> Vec<Tool> {
+    let names = &session.options().names;
     // Without these two a model could not get at any skill, or not at one that the catalog had no room for.
     let always = [names.load.as_str(), names.search.as_str()];
-    audience.session.tools().iter().map(|definition| tool(definition, &always)).collect()
+    let running = [names.call.as_str(), names.run_script.as_str()];
+    let runs = |name: &str| running.contains(&name) || session.is_skill_tool(name);
+    session.tools().iter().map(|definition| tool(definition, &always, runs(&definition.name))).collect()
 }
 
-fn tool(definition: &Definition, always: &[&str]) -> Tool {
+fn tool(definition: &Definition, always: &[&str], runs: bool) -> Tool {
     let Definition { name, description, input_schema } = definition;
     let schema: JsonObject = match input_schema {
         Value::Object(schema) => schema.clone(),
         _ => Map::new(),
     };
     let mut tool = Tool::new(name.clone(), description.clone(), Arc::new(schema));
-    // All of them only read.
+    // All of them only read, but for what runs something of a skill.
     let mut annotations = ToolAnnotations::new();
-    annotations.read_only_hint = Some(true);
-    annotations.open_world_hint = Some(false);
+    annotations.read_only_hint = Some(!runs);
+    annotations.open_world_hint = Some(runs);
     tool.annotations = Some(annotations);
     if always.contains(&name.as_str()) {
         tool.meta = Some(MetaObject(Map::from_iter([(ALWAYS_LOAD.to_owned(), Value::Bool(true))])));
     }
     tool
+}
+
+/// Returns whether the list of tools follows what is loaded.
+pub(crate) fn may_change(session: &Session) -> bool {
+    session.offers_skill_tools() && session.options().exposure != ToolExposure::Stable
 }
 
 /// Answers a call. What is wrong with it is told to the model, unless there is no such tool.

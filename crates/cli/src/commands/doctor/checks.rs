@@ -41,6 +41,7 @@ pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
     checks.index(&context, &library);
     checks.events(&context);
     checks.ok("reading", READING);
+    checks.sandboxes(&context);
     checks.following(&context);
     checks.library(&context, &library);
     checks.clients(&context, &library);

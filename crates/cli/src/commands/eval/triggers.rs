@@ -74,7 +74,7 @@ pub(super) struct Evaluation<'a> {
 
 /// Runs the command.
 pub(super) fn run(ui: &mut Ui, context: &Context, args: &TriggersArgs) -> Result<Exit, CliError> {
-    let registry = context.registry(context.session_options(None), &[])?;
+    let registry = context.registry(context.session_options(None), &[], None)?;
     let snapshot = registry.snapshot();
     let progress = Progress::start(&context.env, "asking");
     let evals = match &args.path {

@@ -98,6 +98,7 @@ impl Answer {
             Self::Files(_) => "files",
             Self::Skills(_) => "skills",
             Self::Results(_) => "results",
+            Self::Tool(_) => "tool_result",
             Self::Custom { .. } => "custom",
             Self::Fault(_) => "error",
         }

@@ -6,7 +6,7 @@
 use crate::text;
 
 /// The elements that answers, catalogs and notes are wrapped in, the longest name last.
-const ELEMENTS: [&str; 14] = [
+const ELEMENTS: [&str; 16] = [
     "skill",
     "skill_active",
     "skill_digest",
@@ -17,6 +17,8 @@ const ELEMENTS: [&str; 14] = [
     "skill_resources",
     "skill_result",
     "skill_results",
+    "skill_tool_result",
+    "skill_tools",
     "skills",
     "skills_changed",
     "available_skills",

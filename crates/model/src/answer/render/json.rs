@@ -3,7 +3,7 @@
 //! Answers of `load_skill`, its faults included: `name`, `body`, `available_references`, `available_scripts`,
 //! `available_assets`, `reference_content`, `script_content`, `asset_content`, `error`, `digest`, `tokens`, `version`, `note`;
 //! and `required`, a list of `name`, `body`, `digest`, where other skills were loaded first, `location` where the host lets
-//! models know where the skill lies, and `untrusted`, which is true, where there is the content of a file.
+//! models know where the skill lies, `tools` (each `name`, `description`, `parameters`) where it brings some that can be called, and `untrusted`, which is true, where there is the content of a file.
 //!
 //! | answer | keys |
 //! |---|---|
@@ -12,6 +12,7 @@
 //! | skills | `query`, `skills` (each `name`, `description`, `tags`, `loaded`), `more`, `note`, `error` |
 //! | search results | `query`, `tag`, `results` (each `name`, `description`, `path`, `score`, `why`, `section`, `lines`, `tokens`, `loaded`), `note`, `error` |
 //! | an unload | `name`, `unloaded`, `error` |
+//! | a tool or script of a skill | `skill`, `tool`, `result`, `structured`, `note`, `error`, `untrusted` |
 //! | a host's own tool | `result`, `error` |
 //! | any other fault | `error`, `kind`, and the three `available_…` where the files of the skill are known |
 
@@ -21,7 +22,7 @@ use super::{found, sentence};
 use crate::FileKind;
 use crate::answer::{
     Acknowledged, Answer, Available, BucketText, Fault, FileList, FileText, Loaded, LoadedSkill,
-    SearchResult, SearchResults, SkillList, Wording,
+    SearchResult, SearchResults, SkillList, ToolResult, Wording,
 };
 
 /// Returns the object.
@@ -36,6 +37,7 @@ pub(super) fn shape(answer: &Answer, wording: &Wording) -> Value {
         Answer::Files(files) => self::files(files),
         Answer::Skills(skills) => self::skills(skills),
         Answer::Results(results) => self::results(results, wording),
+        Answer::Tool(result) => tool_result(result),
         Answer::Custom { text, is_error: false } => json!({ "result": text, "error": null }),
         Answer::Custom { text, is_error: true } => json!({ "result": null, "error": text }),
         Answer::Fault(fault) => self::fault(fault, wording),
@@ -103,6 +105,9 @@ fn loaded(loaded: &Loaded) -> Value {
     if !loaded.first.is_empty() {
         object.insert("required".to_owned(), loaded.first.iter().map(required).collect());
     }
+    if !skill.schemas.is_empty() {
+        object.insert("tools".to_owned(), tools(skill));
+    }
     if let Some(location) = sentence::location(skill) {
         object.insert("location".to_owned(), location.into());
     }
@@ -110,7 +115,30 @@ fn loaded(loaded: &Loaded) -> Value {
 }
 
 fn required(skill: &LoadedSkill) -> Value {
-    json!({ "name": sentence::address(skill), "body": skill.body, "digest": skill.digest.to_string() })
+    let mut object =
+        json!({ "name": sentence::address(skill), "body": skill.body, "digest": skill.digest.to_string() });
+    if !skill.schemas.is_empty() {
+        object["tools"] = tools(skill);
+    }
+    object
+}
+
+fn tools(skill: &LoadedSkill) -> Value {
+    let (shown, _) = sentence::schemas(skill);
+    skill.schemas.iter().take(shown.len()).map(sentence::schema).collect()
+}
+
+fn tool_result(result: &ToolResult) -> Value {
+    let notes: Vec<String> = result.notes.iter().map(|note| sentence::note(note)).collect();
+    json!({
+        "skill": sentence::line(&result.skill),
+        "tool": sentence::line(&result.tool),
+        "result": result.text,
+        "structured": result.structured,
+        "note": (!notes.is_empty()).then(|| notes.join("\n")),
+        "error": result.error.as_deref().map(sentence::note),
+        "untrusted": true,
+    })
 }
 
 fn acknowledged(acknowledged: &Acknowledged) -> Value {

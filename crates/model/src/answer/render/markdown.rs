@@ -1,7 +1,9 @@
 //! `markdown`: instructions below a line with their price and a comment with their digest, lists, and fenced files.
 
 use super::{found, sentence};
-use crate::answer::{Answer, FileList, FileText, Loaded, LoadedSkill, SearchResults, SkillList, Wording};
+use crate::answer::{
+    Answer, FileList, FileText, Loaded, LoadedSkill, SearchResults, SkillList, ToolResult, Wording,
+};
 use crate::text;
 
 pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
@@ -20,6 +22,7 @@ pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
         Answer::Files(files) => self::files(files),
         Answer::Skills(skills) => self::skills(skills),
         Answer::Results(results) => self::results(results, wording),
+        Answer::Tool(result) => tool_result(result),
         Answer::Custom { text, .. } => text.clone(),
         Answer::Fault(fault) => format!("**Error:** {}", fault.message(wording)),
     }
@@ -30,6 +33,8 @@ fn loaded(loaded: &Loaded, wording: &Wording) -> String {
     parts.extend(sentence::skills(loaded).map(instructions));
     parts.extend(sentence::skills(loaded).filter_map(|skill| resources(skill, wording)));
     for skill in sentence::skills(loaded) {
+        parts.extend(tools(skill));
+        parts.extend(sentence::call_tools(skill, wording));
         parts.extend(outline(skill));
         parts.extend(sentence::read_section(skill, wording));
     }
@@ -63,6 +68,37 @@ fn resources(skill: &LoadedSkill, wording: &Wording) -> Option<String> {
     lines.extend(skill.files.iter().map(|path| format!("- {}", code(path))));
     lines.extend(sentence::more_files(skill.more_files, wording).map(|more| format!("- {more}")));
     Some(lines.join("\n"))
+}
+
+fn tools(skill: &LoadedSkill) -> Option<String> {
+    let (schemas, more) = sentence::schemas(skill);
+    if schemas.is_empty() && more == 0 {
+        return None;
+    }
+    let schemas = schemas.join("\n");
+    let fence = fence(&schemas);
+    let mut lines = vec![format!("Tools of skill {}:", sentence::address(skill)), String::new()];
+    lines.push(format!("{fence}json\n{schemas}\n{fence}"));
+    lines.extend(sentence::more_schemas(more));
+    Some(lines.join("\n"))
+}
+
+fn tool_result(result: &ToolResult) -> String {
+    let ToolResult { skill, tool, text, .. } = result;
+    let mut parts = match &result.error {
+        Some(error) => vec![format!("**Error:** {}", sentence::note(error))],
+        None => {
+            vec![format!("Result of {} of skill {}:", code(&sentence::line(tool)), sentence::line(skill))]
+        }
+    };
+    if !text.is_empty() {
+        let fence = fence(text);
+        let line_end = if text.ends_with('\n') { "" } else { "\n" };
+        parts.push(sentence::UNTRUSTED_OUTPUT.to_owned());
+        parts.push(format!("{fence}\n{text}{line_end}{fence}"));
+    }
+    parts.extend(quoted(result.notes.iter().map(|note| sentence::note(note))));
+    parts.join("\n\n")
 }
 
 fn outline(skill: &LoadedSkill) -> Option<String> {

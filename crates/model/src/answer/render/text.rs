@@ -8,13 +8,14 @@
 
 use super::{found, sentence};
 use crate::answer::{
-    Acknowledged, Answer, Fault, FaultKind, FileList, FileText, Loaded, SearchResults, SkillList, Wording,
+    Acknowledged, Answer, Fault, FaultKind, FileList, FileText, Loaded, SearchResults, SkillList, ToolResult,
+    Wording,
 };
 use crate::text;
 
 pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
     match answer {
-        Answer::Loaded(loaded) => self::loaded(loaded),
+        Answer::Loaded(loaded) => self::loaded(loaded, wording),
         Answer::Acknowledged(acknowledged) => self::acknowledged(acknowledged),
         Answer::Bucket(bucket) => file(&bucket.file, wording),
         Answer::Unloaded(name) => format!("Unloaded skill '{name}'."),
@@ -23,6 +24,7 @@ pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
         Answer::Files(files) => self::files(files),
         Answer::Skills(skills) => self::skills(skills),
         Answer::Results(results) => self::results(results, wording),
+        Answer::Tool(result) => tool_result(result),
         Answer::Custom { text, .. } => text.clone(),
         Answer::Fault(fault) => self::fault(fault, wording),
     }
@@ -36,7 +38,7 @@ fn acknowledged(acknowledged: &Acknowledged) -> String {
     out
 }
 
-fn loaded(loaded: &Loaded) -> String {
+fn loaded(loaded: &Loaded, wording: &Wording) -> String {
     let mut out = String::new();
     for skill in &loaded.first {
         out.push_str(&format!(
@@ -50,11 +52,32 @@ fn loaded(loaded: &Loaded) -> String {
     let tools = skill.tools.iter().map(|tool| sentence::line(tool)).collect::<Vec<_>>().join(", ");
     let (address, count) = (sentence::address(skill), skill.tools.len());
     out.push_str(&format!("Loaded skill '{address}' with {count} tools: {tools}\n\n"));
+    for skill in sentence::skills(loaded) {
+        let (schemas, more) = sentence::schemas(skill);
+        schemas.iter().for_each(|schema| out.push_str(&format!("Tool: {schema}\n\n")));
+        for advice in sentence::more_schemas(more).into_iter().chain(sentence::call_tools(skill, wording)) {
+            out.push_str(&format!("Note: {advice}\n\n"));
+        }
+    }
     for note in sentence::notes(loaded) {
         out.push_str(&format!("Note: {note}\n\n"));
     }
     out.push_str("Documentation:\n");
     out.push_str(&skill.body);
+    out
+}
+
+/// Returns what the tool said, or the guide's `Error: Type: message` and what the tool said about it.
+fn tool_result(result: &ToolResult) -> String {
+    let mut out = match &result.error {
+        None => result.text.clone(),
+        Some(error) if result.text.is_empty() => format!("Error: {}", sentence::note(error)),
+        Some(error) => format!("Error: {}\n{}", sentence::note(error), result.text),
+    };
+    for note in &result.notes {
+        out.push_str(if out.ends_with('\n') { "\n" } else { "\n\n" });
+        out.push_str(&format!("Note: {}", sentence::note(note)));
+    }
     out
 }
 
@@ -134,6 +157,9 @@ fn fault(fault: &Fault, wording: &Wording) -> String {
     match fault.kind {
         FaultKind::UnknownSkill { .. } => format!("Error: Unknown skill '{skill}'. Check the skill menu."),
         FaultKind::UnknownTool { .. } => format!("Error: Tool '{tool}' not found. Is the skill loaded?"),
+        FaultKind::NotLoaded { ref tool } | FaultKind::NoSkillTool { ref tool, .. } => {
+            format!("Error: Tool '{}' not found. Is the skill loaded?", sentence::line(tool))
+        }
         _ => format!("Error: {}", fault.message(wording)),
     }
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::guard::guard;
 use super::{found, sentence};
 use crate::answer::{
-    Acknowledged, Answer, Fault, FileList, FileText, Loaded, LoadedSkill, SearchResults, SkillList, Wording,
+    Acknowledged, Answer, Fault, FileList, FileText, Loaded, LoadedSkill, SearchResults, SkillList,
+    ToolResult, Wording,
 };
 use crate::catalog::render::escape::{push_html, push_xml};
 use crate::text;
@@ -21,6 +22,7 @@ pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
         Answer::Files(files) => self::files(files),
         Answer::Skills(skills) => self::skills(skills),
         Answer::Results(results) => self::results(results, wording),
+        Answer::Tool(result) => tool_result(result),
         Answer::Custom { text, .. } => text.clone(),
         Answer::Fault(fault) => self::fault(fault, wording),
     }
@@ -31,6 +33,8 @@ fn loaded(loaded: &Loaded, wording: &Wording) -> String {
     parts.extend(sentence::skills(loaded).map(instructions));
     parts.extend(sentence::skills(loaded).filter_map(|skill| resources(skill, wording)));
     for skill in sentence::skills(loaded) {
+        parts.extend(tools(skill));
+        parts.extend(sentence::call_tools(skill, wording).map(|advice| guard(&advice)));
         parts.extend(outline(skill));
         parts.extend(sentence::read_section(skill, wording).map(|advice| guard(&advice)));
     }
@@ -68,6 +72,34 @@ fn resources(skill: &LoadedSkill, wording: &Wording) -> Option<String> {
     }
     push_line(&mut content, sentence::more_files(skill.more_files, wording));
     Some(tag.around(&content))
+}
+
+fn tools(skill: &LoadedSkill) -> Option<String> {
+    let (schemas, more) = sentence::schemas(skill);
+    if schemas.is_empty() && more == 0 {
+        return None;
+    }
+    let mut tag = Tag::open("skill_tools");
+    tag.attribute("skill", &skill.address);
+    let mut content = "\n".to_owned();
+    for schema in schemas {
+        content.push_str(&guard(&schema));
+        content.push('\n');
+    }
+    push_line(&mut content, sentence::more_schemas(more));
+    Some(tag.around(&content))
+}
+
+fn tool_result(result: &ToolResult) -> String {
+    let mut tag = Tag::open("skill_tool_result");
+    tag.attribute("skill", &result.skill);
+    tag.attribute("tool", &result.tool);
+    tag.optional("error", result.error.as_deref());
+    let mut parts = vec![sentence::UNTRUSTED_OUTPUT.to_owned()];
+    let line_end = if result.text.is_empty() || result.text.ends_with('\n') { "" } else { "\n" };
+    parts.push(tag.around(&format!("\n{}{line_end}", guard(&result.text))));
+    parts.extend(result.notes.iter().map(|note| escaped(&sentence::note(note))));
+    parts.join("\n")
 }
 
 fn outline(skill: &LoadedSkill) -> Option<String> {

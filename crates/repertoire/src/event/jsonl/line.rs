@@ -50,6 +50,16 @@ pub(crate) fn write_line(buffer: &mut Vec<u8>, event: &Event) {
         }
         line.key("ranked").number(ranked);
     }
+    if let Some(tool) = &event.skill_tool {
+        line.key("skill_tool").text(tool, MAX_NAME_BYTES);
+    }
+    if let Some(sandbox) = event.sandbox {
+        line.key("sandbox").quoted(sandbox.as_bytes());
+        match event.exit_code {
+            Some(code) => line.key("exit_code").integer(code.into()),
+            None => line.key("exit_code").null(),
+        }
+    }
     line.buffer.extend_from_slice(b"}\n");
 }
 
@@ -80,6 +90,10 @@ impl Line<'_> {
 
     fn number(&mut self, number: u64) {
         // Writing to a vector does not fail.
+        let _ = write!(self.buffer, "{number}");
+    }
+
+    fn integer(&mut self, number: i64) {
         let _ = write!(self.buffer, "{number}");
     }
 

@@ -1,0 +1,203 @@
+//! `rep approve`.
+
+use clap::Args;
+use repertoire::approval::Difference;
+use repertoire::{Approval, Entry, Trust};
+use repertoire_model::toolbox::{Interpreter, Needs};
+use repertoire_model::{Bundle, Capabilities};
+use serde::Serialize;
+
+use crate::cli::skill_names;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Consent, Style, Ui};
+use crate::wire::Context;
+
+/// The most files of one kind that are named one by one.
+const MAX_FILES_SHOWN: usize = 20;
+
+/// Lets a skill run its tools and scripts, after showing what it will be able to do
+///
+/// The approval holds for the skill as it is now. Any change of its files ends it; then this shows what changed. Whatever runs, runs
+/// in a sandbox. A tool that asks before every call does so until it is approved by name, with --tool.
+#[derive(Debug, Args)]
+pub(crate) struct ApproveArgs {
+    /// The skill
+    #[arg(value_name = "NAME", add = skill_names())]
+    name: String,
+    /// Let this tool of the skill run without being asked every time
+    #[arg(long = "tool", value_name = "TOOL")]
+    tools: Vec<String>,
+    /// Approve without asking
+    #[arg(long)]
+    yes: bool,
+}
+
+#[derive(Serialize)]
+struct ApproveJson<'a> {
+    name: &'a str,
+    source: &'a str,
+    directory: &'a str,
+    digest: String,
+    capabilities: Vec<String>,
+    scripts: Vec<String>,
+    tools: &'a [String],
+    difference: Option<DifferenceJson>,
+    approved: bool,
+}
+
+#[derive(Serialize)]
+struct DifferenceJson {
+    added: Vec<String>,
+    removed: Vec<String>,
+    new_files: Vec<String>,
+    changed_files: Vec<String>,
+    gone_files: Vec<String>,
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ApproveArgs) -> Result<Exit, CliError> {
+    let library = context.open()?;
+    let entry = library.find(&args.name)?;
+    if context.trust_levels().of(&entry.source) == Trust::Never {
+        return Err(CliError::no(format!("skills of {} may not run anything", entry.source))
+            .hint("`exec.trust_project`, `exec.trust_user` and `exec.trust_configured` of your configuration say so"));
+    }
+    let approvals = context.approvals()?;
+    let earlier = approvals.find(entry)?;
+    let bundle = pollster::block_on(library.registry.bundle(entry))?;
+    let toolbox = pollster::block_on(library.registry.toolbox(entry));
+    let capabilities = Capabilities::of(&toolbox);
+    let scripts = scripts(&bundle);
+    if toolbox.is_empty() && scripts.is_empty() {
+        return Err(CliError::no(format!("the skill `{}` has nothing that could run", entry.name())));
+    }
+    let holding = earlier.as_ref().filter(|earlier| earlier.holds(&bundle.digest(), &capabilities));
+    let tools = named(args, &capabilities, holding)?;
+    let approval = Approval::now(entry, &bundle, capabilities, tools);
+    let difference = earlier.as_ref().map(|earlier| earlier.difference(&approval));
+    let is_news = holding.is_none_or(|holding| holding.tools != approval.tools);
+    if is_news {
+        show(ui, entry, &approval, &scripts, difference.as_ref().filter(|_| holding.is_none()))?;
+        match ui.consent("Approve it?", args.yes)? {
+            Consent::Given => approvals.keep(approval.clone())?,
+            Consent::Refused => return Err(CliError::no("nothing was approved")),
+            Consent::Unasked => {
+                return Err(CliError::no("nothing was approved: nobody is there to ask")
+                    .hint("pass --yes to approve it"));
+            }
+        }
+    }
+    if ui.is_json() {
+        let json = ApproveJson {
+            name: &approval.name,
+            source: &approval.source,
+            directory: &approval.directory,
+            digest: approval.digest.to_string(),
+            capabilities: approval.capabilities.lines(),
+            scripts,
+            tools: &approval.tools,
+            difference: difference.map(DifferenceJson::from),
+            approved: true,
+        };
+        ui.write_json(&json)?;
+    } else {
+        let word = if is_news { "approved" } else { "approved already" };
+        let line = format!("{}: {word}", approval.name);
+        ui.write_planned(Some(Style::Good), &line)?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Returns the tools that are approved by name.
+fn named(
+    args: &ApproveArgs,
+    capabilities: &Capabilities,
+    holding: Option<&Approval>,
+) -> Result<Vec<String>, CliError> {
+    let asking: Vec<&str> =
+        capabilities.tools().filter(|(_, needs): &(&str, &Needs)| needs.ask).map(|(name, _)| name).collect();
+    if let Some(other) = args.tools.iter().find(|name| !asking.contains(&name.as_str())) {
+        let error =
+            CliError::usage(format!("`{other}` is no tool of `{}` that asks before every call", args.name));
+        return Err(match asking.as_slice() {
+            [] => error.hint("it has none; without --tool, all its tools are approved"),
+            names => error.hint(format!("these do: {}", names.join(", "))),
+        });
+    }
+    let mut tools = args.tools.clone();
+    tools.extend(holding.iter().flat_map(|holding| holding.tools.clone()));
+    tools.sort_unstable();
+    tools.dedup();
+    Ok(tools)
+}
+
+/// Returns the files of the skill that can be run as scripts, as far as their names tell.
+fn scripts(bundle: &Bundle) -> Vec<String> {
+    let runs = |file: &&repertoire_model::BundleFile| {
+        file.executable || Interpreter::of(&file.path, b"", false).is_some()
+    };
+    bundle.files().iter().filter(runs).map(|file| file.path.to_string()).collect()
+}
+
+/// Shows what the skill will be able to do, and what changed.
+fn show(
+    ui: &mut Ui,
+    entry: &Entry,
+    approval: &Approval,
+    scripts: &[String],
+    difference: Option<&Difference>,
+) -> Result<(), CliError> {
+    ui.write_planned(None, &format!("{} ({}) in {}", approval.name, entry.source, approval.directory))?;
+    ui.write_planned(Some(Style::Faint), &approval.digest.to_string())?;
+    ui.write_planned(None, "")?;
+    if approval.capabilities.tools().next().is_some() {
+        ui.write_planned(None, "Its tools, each in a sandbox:")?;
+        for line in approval.capabilities.lines() {
+            ui.write_planned(None, &format!("  {line}"))?;
+        }
+    }
+    if !approval.tools.is_empty() {
+        ui.write_planned(None, &format!("Without being asked every time: {}", approval.tools.join(", ")))?;
+    }
+    if !scripts.is_empty() {
+        ui.write_planned(
+            None,
+            "Its scripts, each in a sandbox, with no more than the configuration gives to scripts:",
+        )?;
+        write_files(ui, None, " ", scripts)?;
+    }
+    if let Some(difference) = difference {
+        ui.write_planned(None, "")?;
+        ui.write_planned(None, "Since it was approved:")?;
+        for line in &difference.added {
+            ui.write_planned(Some(Style::Added), &format!("+ {line}"))?;
+        }
+        for line in &difference.removed {
+            ui.write_planned(Some(Style::Removed), &format!("- {line}"))?;
+        }
+        write_files(ui, Some(Style::Added), "new file:    ", &difference.new_files)?;
+        write_files(ui, None, "changed file:", &difference.changed_files)?;
+        write_files(ui, Some(Style::Removed), "gone file:   ", &difference.gone_files)?;
+    }
+    ui.write_planned(None, "")?;
+    Ok(())
+}
+
+fn write_files(ui: &mut Ui, style: Option<Style>, what: &str, files: &[String]) -> Result<(), CliError> {
+    for file in files.iter().take(MAX_FILES_SHOWN) {
+        ui.write_planned(style, &format!("{what} {file}"))?;
+    }
+    let more = files.len().saturating_sub(MAX_FILES_SHOWN);
+    if more > 0 {
+        ui.write_planned(style, &format!("{what} and {more} more"))?;
+    }
+    Ok(())
+}
+
+impl From<Difference> for DifferenceJson {
+    fn from(difference: Difference) -> Self {
+        let Difference { added, removed, new_files, changed_files, gone_files } = difference;
+        Self { added, removed, new_files, changed_files, gone_files }
+    }
+}

@@ -1,0 +1,37 @@
+//! What tools and scripts of skills could run in, and what was approved.
+
+use repertoire::exec::{Launcher, probe};
+
+use super::Status;
+use super::checks::Checks;
+use crate::config::SandboxChoice;
+use crate::wire::Context;
+
+impl Checks {
+    /// Tells which sandboxes work here; it matters where something is to run.
+    pub(super) fn sandboxes(&mut self, context: &Context) {
+        let exec = &context.settings.exec;
+        let found = probe(&Launcher::CurrentExe);
+        for row in found.rows() {
+            let word = if row.sandbox.is_some() { "works" } else { "does not work" };
+            self.ok("sandbox", format!("{} {word}: {}", row.name, row.detail));
+        }
+        if exec.enabled && exec.sandbox == SandboxChoice::None {
+            let hint = Some("set `exec.sandbox = \"auto\"` in your user configuration");
+            self.add(Status::Warn, "sandbox", "nothing confines what approved skills run", hint);
+        } else if found.best().is_none() {
+            let status = if exec.enabled { Status::Warn } else { Status::Ok };
+            self.add(status, "sandbox", "none works, so skills run nothing", None);
+        }
+        match context.approvals().map(|approvals| approvals.list()) {
+            Ok(Ok(approvals)) => {
+                self.ok("approvals", format!("{} skills may run something", approvals.len()))
+            }
+            Ok(Err(error)) => {
+                let hint = Some("mend the file, or remove it and approve skills anew");
+                self.add(Status::Warn, "approvals", error.chain(), hint);
+            }
+            Err(_) => {}
+        }
+    }
+}

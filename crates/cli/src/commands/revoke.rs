@@ -1,0 +1,36 @@
+//! `rep revoke`.
+
+use clap::Args;
+use serde_json::json;
+
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Ui, escape};
+use crate::wire::Context;
+
+/// Takes back the approval of a skill, so that it runs nothing any more
+#[derive(Debug, Args)]
+pub(crate) struct RevokeArgs {
+    /// The skill, whether it is still there or not
+    #[arg(value_name = "NAME")]
+    name: String,
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RevokeArgs) -> Result<Exit, CliError> {
+    let revoked = context.approvals()?.revoke(|approval| approval.name == args.name)?;
+    if revoked.is_empty() {
+        return Err(CliError::no(format!("no skill `{}` is approved", args.name))
+            .hint("run `rep approvals` to see which are"));
+    }
+    if ui.is_json() {
+        let directories: Vec<&str> = revoked.iter().map(|approval| approval.directory.as_str()).collect();
+        ui.write_json(&json!({"name": args.name, "directories": directories}))?;
+        return Ok(Exit::Success);
+    }
+    for approval in &revoked {
+        let line = escape(&format!("{}: revoked ({})", approval.name, approval.directory)).into_owned();
+        writeln!(ui.out(), "{line}")?;
+    }
+    Ok(Exit::Success)
+}

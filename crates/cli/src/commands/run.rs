@@ -1,0 +1,178 @@
+//! `rep run`.
+
+use std::io::Read as _;
+use std::sync::Arc;
+
+use clap::Args;
+use repertoire::approval::{ApprovalRequest, Approver, Verdict};
+use repertoire::provider::BoxFuture;
+use repertoire::run::ScriptGrants;
+use repertoire::{Reply, Session};
+use repertoire_model::answer::{Answer, Render};
+use serde_json::{Value, json};
+
+use crate::cli::skill_names;
+use crate::config::SandboxChoice;
+use crate::error::CliError;
+use crate::exit::Exit;
+use crate::ui::{Consent, Style, Ui, escape};
+use crate::wire::{Context, ExecRequest};
+
+/// The most that is read from standard input for a script, in bytes.
+const MAX_INPUT_BYTES: u64 = 64 * 1024 * 1024;
+
+/// Runs a tool or a script of a skill, in the sandbox that agents have
+///
+/// As in `rep run git git_status` and `rep run pdf --script scripts/fill.py -- form.pdf`. The skill must be approved, see `rep approve`.
+/// What the tool says is printed; on failure it is printed to standard error, and the exit code is 1.
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    /// The skill
+    #[arg(value_name = "SKILL", add = skill_names())]
+    skill: String,
+    /// The tool
+    #[arg(value_name = "TOOL", required_unless_present = "script", conflicts_with = "script")]
+    tool: Option<String>,
+    /// The arguments of the tool as a JSON object
+    #[arg(long, value_name = "JSON", conflicts_with = "script")]
+    args: Option<String>,
+    /// Run this file of the skill
+    #[arg(long, value_name = "PATH")]
+    script: Option<String>,
+    /// Give the script what comes in on standard input
+    #[arg(long, requires = "script")]
+    stdin: bool,
+    /// Let the script read the working directory
+    #[arg(long, requires = "script")]
+    read: bool,
+    /// Let the script write this path of the working directory
+    #[arg(long, value_name = "PATH", requires = "script")]
+    write: Vec<String>,
+    /// Let the script use the network
+    #[arg(long, requires = "script")]
+    network: bool,
+    /// What it runs in; none confines nothing, whatever the tool does
+    #[arg(long, value_name = "SANDBOX", value_parser = SandboxChoice::ALL.map(SandboxChoice::as_str))]
+    sandbox: Option<String>,
+    /// The arguments of the script
+    #[arg(last = true, value_name = "ARGS", requires = "script")]
+    script_args: Vec<String>,
+}
+
+/// Says yes to the one call that a person was asked about.
+#[derive(Debug)]
+struct Asked;
+
+impl Approver for Asked {
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
+        let verdict = if request.call.is_some() { Verdict::Once } else { Verdict::Unasked };
+        Box::pin(async move { verdict })
+    }
+}
+
+/// Runs the command.
+pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit, CliError> {
+    let arguments = arguments(args)?;
+    let sandbox = args.sandbox.as_deref().and_then(SandboxChoice::parse);
+    let approver: Option<Arc<dyn Approver>> = match consented(ui, context, args)? {
+        true => Some(Arc::new(Asked)),
+        false => None,
+    };
+    let scripts = ScriptGrants { directory: args.read, write: args.write.clone(), network: args.network };
+    let executor = context.executor(ExecRequest { sandbox, scripts, approver })?;
+    if executor.sandbox().name() == "none" {
+        let word = ui.paint_err(Style::Warning, "warning:");
+        writeln!(ui.err(), "{word} nothing confines what runs now: it can do whatever you can")?;
+        ui.flush()?;
+    }
+    let options = context.session_options(Some(Render::Text.as_str()));
+    let session = context.session_with(options, None, Some(executor))?;
+    // It prints what is wrong with the name, too.
+    let loaded = session.call_blocking("load_skill", &json!({"name": args.skill}));
+    let reply = match loaded.is_error() {
+        true => loaded,
+        false => session.call_blocking(
+            if args.script.is_some() { "run_skill_script" } else { "call_skill_tool" },
+            &arguments,
+        ),
+    };
+    write(ui, &session, &reply)
+}
+
+/// Returns the arguments of the call.
+fn arguments(args: &RunArgs) -> Result<Value, CliError> {
+    if let Some(path) = &args.script {
+        let mut arguments = json!({"skill": args.skill, "path": path, "args": args.script_args});
+        if args.stdin {
+            let mut text = String::new();
+            let read = std::io::stdin().lock().take(MAX_INPUT_BYTES).read_to_string(&mut text);
+            read.map_err(|error| CliError::usage("cannot read standard input as text").because(error))?;
+            arguments["stdin"] = text.into();
+        }
+        return Ok(arguments);
+    }
+    let text = args.args.as_deref().unwrap_or("{}");
+    let given: Value = serde_json::from_str(text).map_err(|error| {
+        CliError::usage("`--args` is not JSON")
+            .because(error)
+            .hint("give an object, as in `rep run git git_log --args '{\"count\": 3}'`")
+    })?;
+    Ok(json!({"skill": args.skill, "tool": args.tool, "arguments": given}))
+}
+
+/// Asks whether a tool may run that wants a person to be asked every time; nothing is asked about others.
+fn consented(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<bool, CliError> {
+    let Some(name) = &args.tool else { return Ok(false) };
+    let library = context.open()?;
+    let entry = library.find(&args.skill)?;
+    let toolbox = pollster::block_on(library.registry.toolbox(entry));
+    if !toolbox.get(name).is_some_and(|tool| tool.needs.ask) {
+        return Ok(false);
+    }
+    let is_named = context.approvals()?.find(entry)?.is_some_and(|approval| approval.tools.contains(name));
+    if is_named {
+        return Ok(false);
+    }
+    let given = escape(args.args.as_deref().unwrap_or("{}")).into_owned();
+    let question =
+        format!("{} of {} asks before every call. Run it with {given}?", escape(name), entry.name());
+    match ui.consent(&question, false)? {
+        Consent::Given => Ok(true),
+        Consent::Refused => Err(CliError::no("nothing was run")),
+        // The answer of the tool says what to do.
+        Consent::Unasked => Ok(false),
+    }
+}
+
+fn write(ui: &mut Ui, session: &Session, reply: &Reply) -> Result<Exit, CliError> {
+    let exit = if reply.is_error() { Exit::No } else { Exit::Success };
+    if ui.is_json() {
+        ui.write_json(&session.data(reply))?;
+        return Ok(exit);
+    }
+    let Answer::Tool(result) = reply.answer() else {
+        let text = session.text_as(reply, Render::Text);
+        return Err(CliError::no(text.strip_prefix("Error: ").unwrap_or(&text).to_owned()));
+    };
+    match &result.error {
+        None => {
+            ui.write_untrusted(result.text.as_bytes())?;
+            if !ui.out_is_terminal() && !result.text.is_empty() && !result.text.ends_with('\n') {
+                writeln!(ui.out())?;
+            }
+        }
+        Some(error) => {
+            let word = ui.paint_err(Style::Error, "error:");
+            writeln!(ui.err(), "{word} {}", escape(error))?;
+            for line in result.text.lines() {
+                let line = escape(line).into_owned();
+                writeln!(ui.err(), "{line}")?;
+            }
+        }
+    }
+    for note in &result.notes {
+        let note = escape(note).into_owned();
+        writeln!(ui.err(), "note: {note}")?;
+    }
+    Ok(exit)
+}

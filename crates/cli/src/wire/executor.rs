@@ -1,0 +1,102 @@
+//! What runs tools and scripts of skills: a sandbox that works here, and what it may have.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use repertoire::approval::{Approvals, Approver, TrustLevels};
+use repertoire::exec::{Launcher, Sandbox, Unconfined, probe};
+use repertoire::run::ScriptGrants;
+use repertoire::{Executor, ExecutorOptions, Trust};
+
+use super::{Context, Reason};
+use crate::config::SandboxChoice;
+use crate::env::Env;
+use crate::error::CliError;
+
+/// What a command wants of whatever runs things for it; the configuration says the rest.
+#[derive(Default)]
+pub(crate) struct ExecRequest {
+    /// What things run in.
+    pub sandbox: Option<SandboxChoice>,
+    /// What scripts get.
+    pub scripts: ScriptGrants,
+    /// Whoever can be asked.
+    pub approver: Option<Arc<dyn Approver>>,
+}
+
+impl Context {
+    /// Returns what runs things.
+    pub(crate) fn executor(&self, request: ExecRequest) -> Result<Arc<Executor>, CliError> {
+        let sandbox = self.sandbox(request.sandbox.unwrap_or(self.settings.exec.sandbox))?;
+        let scripts = ScriptGrants {
+            directory: request.scripts.directory || self.settings.exec.scripts_read,
+            ..request.scripts
+        };
+        let options = ExecutorOptions {
+            trust: self.trust_levels(),
+            approver: request.approver,
+            directory: Some(self.env.working_directory().to_owned()),
+            scripts,
+            variables: Env::all(),
+            ..ExecutorOptions::new(self.state()?)
+        };
+        Ok(Arc::new(Executor::new(sandbox, options)))
+    }
+
+    /// Returns what runs things in sessions, where models may have that: by `flag`, or by the configuration.
+    pub(crate) fn session_executor(&self, flag: bool) -> Result<Option<Arc<Executor>>, CliError> {
+        match flag || self.settings.exec.enabled {
+            true => self.executor(ExecRequest::default()).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    /// Returns what was approved.
+    pub(crate) fn approvals(&self) -> Result<Approvals, CliError> {
+        Ok(Approvals::new(self.state()?))
+    }
+
+    fn state(&self) -> Result<PathBuf, CliError> {
+        let none = || {
+            CliError::usage("there is no place for approvals and for what skills run")
+                .hint("set REPERTOIRE_STATE_DIR, or HOME")
+        };
+        let directory = self.env.state_directory().ok_or_else(none)?;
+        Ok(self.env.working_directory().join(directory))
+    }
+
+    /// Returns how far every source of the library is trusted.
+    pub(crate) fn trust_levels(&self) -> TrustLevels {
+        let exec = &self.settings.exec;
+        let (places, _) = self.places(&self.settings.policy);
+        let level = |reason: Reason| match reason {
+            Reason::Project => exec.trust_project,
+            Reason::User => exec.trust_user,
+            Reason::Given | Reason::Configured | Reason::Pack => exec.trust_configured,
+        };
+        let levels = TrustLevels::new(Trust::Never);
+        places.into_iter().fold(levels, |levels, place| levels.with(place.label, level(place.reason)))
+    }
+
+    fn sandbox(&self, choice: SandboxChoice) -> Result<Arc<dyn Sandbox>, CliError> {
+        if choice == SandboxChoice::None {
+            return Ok(Arc::new(Unconfined::new(Launcher::CurrentExe)));
+        }
+        let found = probe(&Launcher::CurrentExe);
+        let sandbox = match choice {
+            SandboxChoice::Auto => found.best(),
+            choice => found.named(choice.as_str()),
+        };
+        sandbox.ok_or_else(|| {
+            let what = match choice {
+                SandboxChoice::Auto => "no sandbox works here, so nothing is run".to_owned(),
+                choice => format!("the sandbox `{}` does not work here, so nothing is run", choice.as_str()),
+            };
+            let rows = found.rows().iter();
+            let error = rows.fold(CliError::no(what), |error, row| {
+                error.because(anyhow::anyhow!("{}: {}", row.name, row.detail))
+            });
+            error.hint("run `rep doctor` to see what is missing; `rep run --sandbox=none` runs without, at your own risk")
+        })
+    }
+}

@@ -1,0 +1,276 @@
+//! What uses up a machine, what outlives its command, and what comes with it: each without a sandbox first, with small bounds, then in every sandbox.
+
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use repertoire::exec::{Ending, Exceeded, Job, Limits, Outcome};
+
+use crate::probe::{Target, processes_with};
+use crate::world::{World, is_empty, sandboxes, stderr, stdout};
+
+/// Shows that a program in Python comes through without limits and does not within them.
+#[track_caller]
+fn check(program: &str, limit: impl Fn(&mut Limits), is_right: impl Fn(&Outcome) -> bool) {
+    let program =
+        format!("import os, sys, time, threading, mmap, resource\n{program}\nprint('ESCAPED', flush=True)");
+    let said = Target::new().bare(&program);
+    assert!(said.contains("ESCAPED"), "without a sandbox: {said}");
+    for sandbox in sandboxes() {
+        let target = Target::new();
+        let mut job = target.job(&program);
+        limit(&mut job.limits);
+        let outcome = sandbox.run(&job).unwrap();
+        let shown =
+            format!("{} {:?} {} {}", sandbox.name(), outcome.ending, stdout(&outcome), stderr(&outcome));
+        assert!(is_right(&outcome), "{shown}");
+        assert!(!stdout(&outcome).contains("ESCAPED"), "{shown}");
+        assert!(is_empty(&target.world.scratches()), "{shown}: the scratch directory is left");
+    }
+}
+
+fn exceeded(what: Exceeded) -> impl Fn(&Outcome) -> bool {
+    move |outcome| outcome.ending == Ending::Exceeded(what)
+}
+
+#[test]
+fn a_fork_bomb_is_ended() {
+    let program = "made = []\nfor number in range(200):\n    child = os.fork()\n    if child == 0:\n        time.sleep(3)\n        os._exit(0)\n    made.append(child)\ntime.sleep(1)\nfor child in made: os.waitpid(child, 0)";
+    check(program, |limits| limits.processes = 50, exceeded(Exceeded::Processes));
+}
+
+#[test]
+fn a_fork_bomb_whose_parents_end_is_ended() {
+    let program = "def f(depth):\n    for i in range(2):\n        if os.fork() == 0:\n            if depth: f(depth - 1)\n            time.sleep(2)\n            os._exit(0)\nf(5)\ntime.sleep(3)";
+    check(program, |limits| limits.processes = 30, exceeded(Exceeded::Processes));
+}
+
+#[test]
+fn a_thread_bomb_is_ended() {
+    let program = "made = [threading.Thread(target=time.sleep, args=(2,)) for number in range(200)]\nfor thread in made: thread.start()\nfor thread in made: thread.join()";
+    check(program, |limits| limits.processes = 50, exceeded(Exceeded::Processes));
+}
+
+#[test]
+fn a_memory_bomb_is_refused() {
+    let program = "kept = [bytearray(os.urandom(1 << 20)) for number in range(300)]";
+    check(
+        program,
+        |limits| limits.memory = 128 << 20,
+        |outcome| {
+            outcome.ending == Ending::Exceeded(Exceeded::Memory) || stderr(outcome).contains("MemoryError")
+        },
+    );
+}
+
+#[test]
+fn shared_memory_counts() {
+    let program = "kept = mmap.mmap(-1, 300 << 20)\nfor place in range(0, 300 << 20, 4096): kept[place] = 1\ntime.sleep(1)";
+    check(program, |limits| limits.memory = 128 << 20, exceeded(Exceeded::Memory));
+}
+
+#[test]
+fn the_memory_of_many_processes_counts_together() {
+    let program = "made = []\nfor number in range(5):\n    child = os.fork()\n    if child == 0:\n        kept = b'x' * (50 << 20)\n        time.sleep(2)\n        os._exit(0)\n    made.append(child)\nfor child in made: os.waitpid(child, 0)";
+    check(program, |limits| limits.memory = 160 << 20, exceeded(Exceeded::Memory));
+}
+
+#[test]
+fn a_disk_filler_is_ended() {
+    let program = "for number in range(100):\n    with open('f%d' % number, 'wb') as file: file.write(bytes(1 << 20))\ntime.sleep(2)";
+    check(program, |limits| limits.disk = 20 << 20, exceeded(Exceeded::Disk));
+}
+
+#[test]
+fn files_without_a_name_count() {
+    let program = "kept = []\nfor number in range(60):\n    file = open('f', 'wb')\n    os.remove('f')\n    file.write(bytes(1 << 20))\n    file.flush()\n    kept.append(file)\ntime.sleep(2)";
+    check(program, |limits| limits.disk = 20 << 20, exceeded(Exceeded::Disk));
+}
+
+#[test]
+fn many_empty_files_count() {
+    let program = "for number in range(20000): open('f%d' % number, 'w').close()\ntime.sleep(2)";
+    check(program, |limits| limits.disk = 20 << 20, exceeded(Exceeded::Disk));
+}
+
+#[test]
+fn a_large_file_is_cut() {
+    let program = "with open('f', 'wb') as file:\n    for number in range(20): file.write(bytes(1 << 20))";
+    check(
+        program,
+        |limits| limits.file_size = 5 << 20,
+        |outcome| stderr(outcome).contains("File too large") || outcome.ending == Ending::Signalled(25),
+    );
+}
+
+#[test]
+fn many_open_files_are_refused() {
+    let program = "kept = [open('/dev/null') for number in range(200)]";
+    check(
+        program,
+        |limits| limits.open_files = 64,
+        |outcome| stderr(outcome).contains("Too many open files"),
+    );
+}
+
+#[test]
+fn a_limit_is_not_lifted() {
+    let program = "_, most = resource.getrlimit(resource.RLIMIT_FSIZE)\nresource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))";
+    check(program, |_| {}, |outcome| outcome.ending == Ending::Exited(1));
+}
+
+#[test]
+fn a_busy_loop_is_ended() {
+    let program = "end = time.process_time() + 2\nwhile time.process_time() < end: pass";
+    check(
+        program,
+        |limits| limits.cpu = Duration::from_secs(1),
+        |outcome| matches!(outcome.ending, Ending::Signalled(9 | 24)),
+    );
+}
+
+#[test]
+fn an_output_flood_takes_neither_memory_nor_time() {
+    let world = World::new();
+    for sandbox in sandboxes() {
+        let mut job = world.sh("yes | head -c 300000000; yes | head -c 300000000 >&2");
+        job.limits.timeout = Duration::from_secs(60);
+        let outcome = sandbox.run(&job).unwrap();
+        assert_eq!(outcome.ending, Ending::Exited(0));
+        for output in [outcome.stdout, outcome.stderr] {
+            assert_eq!(
+                (output.bytes.len() as u64 + output.dropped, output.bytes.len()),
+                (300_000_000, 1 << 20)
+            );
+        }
+        let mut job = world.sh("yes");
+        job.limits.timeout = Duration::from_millis(500);
+        assert_eq!(sandbox.run(&job).unwrap().ending, Ending::TimedOut);
+    }
+}
+
+#[test]
+fn a_daemon_does_not_outlive_its_command() {
+    let daemon = |number: &str| {
+        format!(
+            "import os\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        os.closerange(0, 3)\n        os.execvp('sleep', ['sleep', '{number}'])\n    os._exit(0)\nos.wait()\nprint('started')"
+        )
+    };
+    let number = format!("77{}.25", std::process::id());
+    assert!(Target::new().bare(&daemon(&number)).contains("started"));
+    let deadline = Instant::now() + Duration::from_secs(5);
+    while processes_with(&number).is_empty() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let left = processes_with(&number);
+    assert!(!left.is_empty(), "without a sandbox it goes on");
+    for process in left {
+        rustix::process::kill_process(
+            rustix::process::Pid::from_raw(process).unwrap(),
+            rustix::process::Signal::KILL,
+        )
+        .unwrap();
+    }
+    for (place, sandbox) in sandboxes().iter().enumerate() {
+        let number = format!("88{}.{place}5", std::process::id());
+        let target = Target::new();
+        let outcome = sandbox.run(&target.job(&daemon(&number))).unwrap();
+        assert!(stdout(&outcome).contains("started"), "{} {}", sandbox.name(), stderr(&outcome));
+        assert!(processes_with(&number).is_empty(), "{}: a daemon is left", sandbox.name());
+    }
+}
+
+#[test]
+fn a_command_cannot_end_its_launcher() {
+    let world = World::new();
+    for sandbox in sandboxes() {
+        let outcome = sandbox
+            .run(&world.sh("kill -9 $PPID 2>/dev/null; kill -STOP $PPID 2>/dev/null; echo still here"))
+            .unwrap();
+        assert_eq!(
+            (stdout(&outcome).as_str(), outcome.ending),
+            ("still here\n", Ending::Exited(0)),
+            "{}",
+            sandbox.name()
+        );
+    }
+}
+
+#[test]
+fn descriptors_of_the_host_stay_with_it() {
+    let world = World::new();
+    let secret = fs::File::open(world.path("home/.ssh/id_ed25519")).unwrap();
+    // As a host in another language may have it open.
+    rustix::io::fcntl_setfd(&secret, rustix::io::FdFlags::empty()).unwrap();
+    let list = "ls /proc/self/fd >/dev/null; for n in 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do (eval \"cat <&$n\") 2>/dev/null; done; true";
+    // Other tests' descriptors may be among the first few, so the number is told.
+    let number = std::os::fd::AsRawFd::as_raw_fd(&secret);
+    let one = format!("{list}; (eval \"cat <&{number}\") 2>/dev/null; true");
+    let output = Command::new("bash").args(["-c", &one]).stdin(Stdio::null()).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).contains("SECRET"), "without a sandbox it is inherited");
+    for sandbox in sandboxes() {
+        let outcome = sandbox.run(&world.job(["bash", "-c", &one])).unwrap();
+        assert_eq!(stdout(&outcome), "", "{}", sandbox.name());
+        let text = "import os\nopen_ones = []\nfor n in range(3, 1000):\n    try:\n        os.fstat(n); open_ones.append(n)\n    except OSError: pass\nprint(open_ones)";
+        let outcome = sandbox.run(&world.python(text)).unwrap();
+        assert_eq!(stdout(&outcome), "[]\n", "{}", sandbox.name());
+    }
+}
+
+#[test]
+fn there_is_no_terminal() {
+    let world = World::new();
+    for sandbox in sandboxes() {
+        let outcome = sandbox
+            .run(&world.sh("(: < /dev/tty) 2>/dev/null && echo ESCAPED; tty -s && echo ESCAPED; true"))
+            .unwrap();
+        assert_eq!(stdout(&outcome), "", "{}", sandbox.name());
+    }
+}
+
+#[test]
+fn links_planted_in_the_scratch_directory_lead_nowhere() {
+    let world = World::new();
+    for sandbox in sandboxes() {
+        let text = format!(
+            "ln -s {0} $HOME/home; ln -s {0}/notes.txt link; mkdir d; ln -s {0} d/inner; ln -s / d/root; rm -rf work; ln -s {0} ../planted; echo x > link; true",
+            world.path("home").display()
+        );
+        sandbox.run(&world.sh(&text)).unwrap();
+        assert_eq!(world.read("home/notes.txt"), "SECRET-NOTES", "{}", sandbox.name());
+        assert_eq!(world.read("home/.ssh/id_ed25519"), "SECRET-KEY", "{}", sandbox.name());
+        assert!(is_empty(&world.scratches()), "{}", sandbox.name());
+    }
+}
+
+#[test]
+fn shared_directories_of_the_machine_are_not_shared() {
+    let world = World::new();
+    for (place, sandbox) in sandboxes().iter().enumerate() {
+        for directory in ["/tmp", "/var/tmp", "/dev/shm", "/run", "/usr/local/lib"] {
+            let file = format!("{directory}/repertoire-escaped-{}-{place}", std::process::id());
+            sandbox.run(&world.sh(&format!("echo x > {file}; mkdir {file}.d; true"))).unwrap();
+            assert!(
+                fs::metadata(&file).is_err() && fs::metadata(format!("{file}.d")).is_err(),
+                "{} {file}",
+                sandbox.name()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_bomb_that_resists_is_ended() {
+    let world = World::new();
+    for sandbox in sandboxes() {
+        // Everyone ignores what can be ignored and starts the next one.
+        let mut job: Job = world.sh("trap '' TERM INT HUP; f() { (f & ); sleep 0.2; f; }; f 2>/dev/null");
+        job.limits.processes = 60;
+        job.limits.timeout = Duration::from_secs(10);
+        let start = Instant::now();
+        let outcome = sandbox.run(&job).unwrap();
+        assert!(start.elapsed() < Duration::from_secs(20), "{} {:?}", sandbox.name(), outcome.ending);
+        assert_eq!(outcome.ending, Ending::Exceeded(Exceeded::Processes), "{}", sandbox.name());
+        assert!(is_empty(&world.scratches()), "{}", sandbox.name());
+    }
+}

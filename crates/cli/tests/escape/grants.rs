@@ -1,0 +1,208 @@
+//! What grants give, and what no grant gives.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use repertoire::exec::{ExecErrorKind, Job};
+
+use crate::probe::Target;
+use crate::world::{World, sandboxes, stderr, stdout};
+
+fn granted(world: &World, text: &str, write: &[&str]) -> Job {
+    let mut job = world.sh(text);
+    job.grants.directory = Some(world.path("project"));
+    job.grants.write = write.iter().map(|path| world.path(path)).collect();
+    job
+}
+
+#[test]
+fn protected_files_stay_as_they_are_when_everything_is_granted() {
+    for sandbox in sandboxes() {
+        let world = World::new();
+        world.write("project/docs/CLAUDE.md", "instructions");
+        world.write("project/.vscode/tasks.json", "{}");
+        world.write("project/tools/skills/s/SKILL.md", "skill");
+        world.write("project/tools/skills/s/run.sh", "run");
+        let protected = [
+            "project/AGENTS.md",
+            "project/.git/config",
+            "project/.git/hooks/pre-commit.sample",
+            "project/docs/CLAUDE.md",
+            "project/.vscode/tasks.json",
+            "project/tools/skills/s/SKILL.md",
+            "project/tools/skills/s/run.sh",
+        ];
+        let before: Vec<String> = protected.iter().map(|path| world.read(path)).collect();
+        let text = "for f in AGENTS.md .git/config .git/hooks/pre-commit.sample docs/CLAUDE.md .vscode/tasks.json tools/skills/s/SKILL.md tools/skills/s/run.sh; do echo evil > $f; rm -f $f; mv $f moved; ln -f src/main.rs $f; chmod 777 $f; done 2>/dev/null; echo evil > .git/hooks/pre-commit; echo fine > src/main.rs; echo new > src/new.rs; true";
+        let outcome = sandbox.run(&granted(&world, text, &["project"])).unwrap();
+        let after: Vec<String> =
+            protected.iter().map(|path| fs::read_to_string(world.path(path)).unwrap_or_default()).collect();
+        assert_eq!(after, before, "{}", sandbox.name());
+        assert!(fs::metadata(world.path("project/.git/hooks/pre-commit")).is_err(), "{}", sandbox.name());
+        assert_eq!(world.read("project/src/main.rs"), "fine\n", "{} {}", sandbox.name(), stderr(&outcome));
+        assert_eq!(world.read("project/src/new.rs"), "new\n", "{}", sandbox.name());
+    }
+}
+
+#[test]
+fn what_is_made_under_a_protected_name_loses_it() {
+    for sandbox in sandboxes() {
+        let world = World::new();
+        let text = "echo evil > src/CLAUDE.md; mkdir -p src/.claude src/s; echo evil > src/.claude/settings.json; echo evil > src/s/SKILL.md; echo fine > src/fine.txt";
+        let outcome = sandbox.run(&granted(&world, text, &["project/src"])).unwrap();
+        for path in ["project/src/CLAUDE.md", "project/src/.claude", "project/src/s/SKILL.md"] {
+            assert!(fs::symlink_metadata(world.path(path)).is_err(), "{} {path}", sandbox.name());
+            let name = world.path(&format!("{path}.refused"));
+            assert!(
+                fs::symlink_metadata(&name).is_ok() && outcome.refused.contains(&name),
+                "{} {path} {:?}",
+                sandbox.name(),
+                outcome.refused
+            );
+        }
+        assert_eq!(world.read("project/src/fine.txt"), "fine\n");
+    }
+}
+
+#[test]
+fn a_directory_of_git_moved_aside_does_not_help() {
+    for sandbox in sandboxes() {
+        let world = World::new();
+        let text = "mv .git .git2; mkdir -p .git/hooks; echo evil > .git/hooks/pre-commit; echo evil > .git/config; true";
+        sandbox.run(&granted(&world, text, &["project"])).unwrap();
+        let hook = fs::read_to_string(world.path("project/.git/hooks/pre-commit")).unwrap_or_default();
+        let config = fs::read_to_string(world.path("project/.git/config")).unwrap_or_default();
+        assert!(!hook.contains("evil") && !config.contains("evil"), "{} {hook} {config}", sandbox.name());
+    }
+}
+
+#[test]
+fn grants_that_no_command_may_have_are_refused() {
+    let world = World::new();
+    symlink(world.path("home"), world.path("project/innocent")).unwrap();
+    symlink(world.path("project/.git/hooks"), world.path("project/harmless")).unwrap();
+    for sandbox in sandboxes() {
+        for path in [
+            "home",
+            "skill",
+            "project/AGENTS.md",
+            "project/.git/hooks",
+            "project/.git/config",
+            "project/innocent",
+            "project/harmless",
+            "project/../home",
+            "other",
+        ] {
+            let error = sandbox.run(&granted(&world, "true", &[path])).unwrap_err();
+            assert_eq!(error.kind(), ExecErrorKind::GrantRefused, "{} {path}", sandbox.name());
+        }
+        let error = sandbox.run(&granted(&world, "true", &["project/none"])).unwrap_err();
+        assert_eq!(error.kind(), ExecErrorKind::InvalidJob);
+        let mut job = world.sh("true");
+        job.grants.write = vec![world.path("project/out")];
+        assert_eq!(sandbox.run(&job).unwrap_err().kind(), ExecErrorKind::InvalidJob);
+        job.grants.directory = Some("/".into());
+        assert_eq!(sandbox.run(&job).unwrap_err().kind(), ExecErrorKind::GrantRefused);
+    }
+}
+
+#[test]
+fn a_granted_file_can_be_changed_and_nothing_beside_it() {
+    for sandbox in sandboxes() {
+        let world = World::new();
+        let text = "echo new > out/old.txt; echo x > out/other.txt; echo x > src/main.rs; true";
+        sandbox.run(&granted(&world, text, &["project/out/old.txt"])).unwrap();
+        assert_eq!(world.read("project/out/old.txt"), "new\n", "{}", sandbox.name());
+        assert!(fs::metadata(world.path("project/out/other.txt")).is_err(), "{}", sandbox.name());
+        assert_eq!(world.read("project/src/main.rs"), "fn main() {}", "{}", sandbox.name());
+    }
+}
+
+#[test]
+fn a_granted_directory_shows_nothing_beside_it() {
+    let world = World::new();
+    for sandbox in sandboxes() {
+        let outcome = sandbox
+            .run(&granted(
+                &world,
+                "cat ../home/notes.txt ../other/SKILL.md; ls ../home; echo x > src/x; echo x > new; true",
+                &[],
+            ))
+            .unwrap();
+        assert_eq!(stdout(&outcome), "", "{}", sandbox.name());
+        assert!(
+            fs::metadata(world.path("project/src/x")).is_err()
+                && fs::metadata(world.path("project/new")).is_err()
+        );
+    }
+}
+
+#[test]
+fn a_skill_within_a_granted_directory_cannot_be_written() {
+    for sandbox in sandboxes() {
+        let world = World::new();
+        world.write("project/mine/SKILL.md", "mine");
+        world.write("project/mine/tool.sh", "tool");
+        let mut job = Job::new(
+            ["sh", "-c", "echo evil > mine/tool.sh; echo evil > mine/new; mv mine away; true"],
+            world.path("project/mine"),
+        );
+        job.grants.directory = Some(world.path("project"));
+        job.grants.write = vec![world.path("project")];
+        sandbox.run(&job).unwrap();
+        assert_eq!(world.read("project/mine/tool.sh"), "tool", "{}", sandbox.name());
+        assert!(fs::metadata(world.path("project/mine/new")).is_err(), "{}", sandbox.name());
+    }
+}
+
+#[test]
+fn git_commits_where_namespaces_protect_its_hooks() {
+    for sandbox in sandboxes().iter().filter(|sandbox| sandbox.name() == "bubblewrap") {
+        let world = World::new();
+        fs::remove_dir_all(world.path("project/.git")).unwrap();
+        let status = std::process::Command::new("git")
+            .args(["init", "-q"])
+            .current_dir(world.path("project"))
+            .status();
+        assert!(status.unwrap().success());
+        let text = "git config user.name evil; git -c user.name=n -c user.email=e add src && git -c user.name=n -c user.email=e commit -qm first && git log --format=%s; echo evil > .git/hooks/pre-push";
+        let outcome = sandbox.run(&granted(&world, text, &["project"])).unwrap();
+        assert_eq!(stdout(&outcome), "first\n", "{}", stderr(&outcome));
+        assert!(!world.read("project/.git/config").contains("evil"));
+        assert!(fs::metadata(world.path("project/.git/hooks/pre-push")).is_err());
+    }
+}
+
+#[test]
+fn the_network_is_there_when_granted_and_the_sockets_of_programs_are_not() {
+    for sandbox in sandboxes() {
+        let target = Target::new();
+        let run = |code: &str| {
+            let program = format!("{}\nrun(lambda: {code})\n", include_str!("preamble.py"));
+            let mut job = target.job(&program);
+            job.grants.network = true;
+            let outcome = sandbox.run(&job).unwrap();
+            format!("{}{}", stdout(&outcome), stderr(&outcome))
+        };
+        for code in [
+            "socket.create_connection(('127.0.0.1', TCP), 5) is not None",
+            "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', UDP)) == 1",
+            "(lambda s: (s.bind(('127.0.0.1', 0)), s.listen(), True)[-1])(socket.socket())",
+            "socket.getaddrinfo('localhost', 80) != []",
+        ] {
+            assert!(run(code).contains("ESCAPED"), "{} {code} {}", sandbox.name(), run(code));
+        }
+        for code in [
+            "socket.socket(socket.AF_UNIX).connect(HOME + '/agent.sock') is None",
+            "socket.socket(socket.AF_UNIX).connect('\\0' + ABSTRACT) is None",
+            "socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b'x', '\\0' + ABSTRACT + '-log') == 1",
+            "socket.socket(16, socket.SOCK_RAW, 15) is not None",
+            "socket.socket(17, socket.SOCK_RAW, 0x300) is not None",
+            "socket.socket(socket.AF_INET, socket.SOCK_RAW, 1) is not None",
+            "text(SECRET)",
+            "os.kill(VICTIM, 15) is None",
+        ] {
+            assert!(run(code).contains("DENIED"), "{} {code} {}", sandbox.name(), run(code));
+        }
+    }
+}

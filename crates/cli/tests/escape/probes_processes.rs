@@ -1,0 +1,75 @@
+//! Probes at other processes, and at what the command comes from.
+
+use crate::probe::{Probe, probe, root};
+
+pub(crate) const PROBES: &[Probe] = &[
+    probe("end another process", "os.kill(VICTIM, signal.SIGTERM) is None"),
+    probe("see whether another process is there", "os.kill(VICTIM, 0) is None"),
+    probe("stop another process", "os.kill(VICTIM, signal.SIGSTOP) is None"),
+    probe("end a thread of another process", "call('tgkill', VICTIM, VICTIM, 15) == 0"),
+    probe("end a thread by its number", "call('tkill', VICTIM, 15) == 0"),
+    probe("end a process by a handle", "call(424, call(434, VICTIM, 0), 15, None, 0) == 0"),
+    probe(
+        "end a process by whom a file belongs to",
+        "(lambda r, w: (fcntl.fcntl(r, 8, VICTIM), fcntl.fcntl(r, 10, 15), fcntl.fcntl(r, 4, 0o20000), os.write(w, b'x'), time.sleep(0.1), b') Z' in text('/proc/%d/stat' % VICTIM))[-1])(*os.pipe())",
+    ),
+    probe("queue a signal", "call('rt_sigqueueinfo', VICTIM, 0, struct.pack('iii116x', 0, 0, -1)) == 0"),
+    probe("trace another process", "call('ptrace', 0x4206, VICTIM, 0, 0) == 0"),
+    probe("trace a process of its own", "in_child(lambda: call('ptrace', 0, 0, 0, 0) == 0)"),
+    probe(
+        "read the memory of another process",
+        "reaches('process_vm_readv', VICTIM, struct.pack('QQ', 0, 0), 1, struct.pack('QQ', 4096, 8), 1, 0)",
+    ),
+    probe(
+        "write the memory of another process",
+        "reaches('process_vm_writev', VICTIM, struct.pack('QQ', 0, 0), 1, struct.pack('QQ', 4096, 8), 1, 0)",
+    ),
+    probe("open the memory of another process", "os.open('/proc/%d/mem' % VICTIM, os.O_RDWR) >= 0"),
+    probe("take a file of another process", "call(438, call(434, VICTIM, 0), 0, 0) >= 0"),
+    probe("compare with another process", "call('kcmp', os.getpid(), VICTIM, 0, 0, 0) >= 0"),
+    probe("advise another process", "reaches(440, -1, None, 0, 0, 0)"),
+    probe("hurry the end of another process", "reaches(448, -1, 0)"),
+    probe("move the pages of another process", "call('move_pages', VICTIM, 0, None, None, None, 0) >= 0"),
+    probe("move another process to other memory", "reaches('migrate_pages', VICTIM, 0, None, None)"),
+    probe("limit another process", "resource.prlimit(VICTIM, resource.RLIMIT_NOFILE, (10, 10)) is not None"),
+    probe("slow another process down", "call('setpriority', 0, VICTIM, 19) == 0"),
+    probe("slow all processes of the user down", "reaches('setpriority', 2, 54321, 19)"),
+    probe("slow the disk for another process", "call('ioprio_set', 1, VICTIM, 3 << 13) == 0"),
+    probe("bind another process to a processor", "os.sched_setaffinity(VICTIM, {0}) is None"),
+    probe(
+        "schedule another process",
+        "os.sched_setscheduler(VICTIM, os.SCHED_BATCH, os.sched_param(0)) is None",
+    ),
+    probe("read the environment of another process", "len(text('/proc/%d/environ' % VICTIM)) > 0"),
+    probe("read the arguments of another process", "len(text('/proc/%d/cmdline' % VICTIM)) > 0"),
+    probe("read the state of another process", "len(text('/proc/%d/status' % VICTIM)) > 0"),
+    probe("list the files of another process", "len(os.listdir('/proc/%d/fd' % VICTIM)) > 0"),
+    probe(
+        "read files through another process",
+        "text('/proc/%d/root%s' % (VICTIM, SECRET)) == b'SECRET-KEY'",
+    ),
+    probe("read files from where another process is", "os.listdir('/proc/%d/cwd/' % VICTIM) is not None"),
+    probe("find other processes", "str(VICTIM) in os.listdir('/proc')"),
+    probe("have another process ended first", "os.open('/proc/%d/oom_score_adj' % VICTIM, os.O_WRONLY) >= 0"),
+    probe("enter the namespaces of another process", "os.open('/proc/%d/ns/mnt' % VICTIM, os.O_RDONLY) >= 0"),
+    probe("read the environment of who started it", "b'CARGO' in text('/proc/%d/environ' % os.getppid())"),
+    probe(
+        "open the memory of who started it",
+        "os.getppid() > 1 and os.open('/proc/%d/mem' % os.getppid(), os.O_RDWR) >= 0",
+    ),
+    probe("have the host's variables", "'CARGO_MANIFEST_DIR' in os.environ"),
+    probe("have the host's home", "os.environ['HOME'] == __import__('pwd').getpwuid(os.getuid()).pw_dir"),
+    probe("gain rights by running programs", "libc.prctl(39, 0, 0, 0, 0) == 0"),
+    root(
+        "have rights of the superuser",
+        "(lambda h, d: (call('capget', h, d), any(struct.unpack('IIIIII', d.raw[:24])))[-1])(ctypes.create_string_buffer(struct.pack('Ii', 0x20080522, 0)), pointer(24))",
+    ),
+    probe("type into a terminal", "reaches_request(0x5412)"),
+    probe("command a terminal", "reaches_request(0x541c)"),
+    probe("take a terminal", "reaches_request(0x540e)"),
+    probe("turn off the shuffling of addresses", "call('personality', 0x40000) >= 0"),
+    root(
+        "read what happens in the processor",
+        "reaches('perf_event_open', struct.pack('II', 1, 112) + bytes(104), 0, -1, -1, 0)",
+    ),
+];

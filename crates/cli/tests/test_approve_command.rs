@@ -1,0 +1,176 @@
+//! Tests of `rep approve`, `rep revoke` and `rep approvals`.
+
+use serde_json::json;
+
+use crate::sandbox::{Sandbox, assert_run, skill};
+
+const TOOLS: &str = r#"[
+  {"name": "fetch", "description": "Fetches.", "network": true, "env": ["TOKEN"], "command": ["echo"]},
+  {"name": "save", "description": "Saves.", "write": ["out"], "ask": true, "command": ["echo"]}
+]"#;
+
+fn with_tools() -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.write(".agents/skills/tools/SKILL.md", skill("tools", "# Tools\n"));
+    sandbox.write(".agents/skills/tools/schema.json", TOOLS);
+    sandbox.write(".agents/skills/tools/scripts/a\u{1b}[31m.sh", "");
+    sandbox.write(".agents/skills/tools/scripts/run.sh", "echo\n");
+    sandbox
+}
+
+#[test]
+fn what_a_skill_will_be_able_to_do_is_shown_first() {
+    let sandbox = with_tools();
+    assert_run!(sandbox.run(&["approve", "tools"]), @r"
+    exit 1
+    --- stdout
+    tools (project:.agents/skills) in [DIR]/project/.agents/skills/tools
+    sha256:4c116bd6189dd12ee5e74d343557296406537cdf0f3d29a3a1fa28540699ca3c
+
+    Its tools, each in a sandbox:
+      fetch: uses the network
+      fetch: reads the environment variable TOKEN
+      save: reads the working directory
+      save: writes out in the working directory
+      save: asks a person before every call
+    Its scripts, each in a sandbox, with no more than the configuration gives to scripts:
+      scripts/run.sh
+
+    --- stderr
+    error: nothing was approved: nobody is there to ask
+    hint: pass --yes to approve it
+    ");
+    assert_run!(sandbox.run(&["approvals"]), @r"
+    exit 0
+    --- stdout
+    --- stderr
+    no skill is approved
+    ");
+    assert_eq!(sandbox.run(&["approve", "tools", "--yes"]).code, 0);
+    assert_run!(sandbox.run(&["approve", "tools", "--yes"]), @r"
+    exit 0
+    --- stdout
+    tools: approved already
+    --- stderr
+    ");
+    assert_run!(sandbox.run(&["approvals"]), @r"
+    exit 0
+    --- stdout
+    tools ([DIR]/project/.agents/skills/tools): approved
+      fetch: uses the network
+      fetch: reads the environment variable TOKEN
+      save: reads the working directory
+      save: writes out in the working directory
+      save: asks a person before every call
+    --- stderr
+    ");
+}
+
+#[test]
+fn what_changed_since_is_shown() {
+    let sandbox = with_tools();
+    sandbox.run(&["approve", "tools", "--tool", "save", "--yes"]);
+    let approvals = sandbox.json(&["approvals", "--json"]);
+    assert_eq!(
+        (&approvals["approvals"][0]["tools"], &approvals["approvals"][0]["state"]),
+        (&json!(["save"]), &json!("approved"))
+    );
+    sandbox.write(
+        ".agents/skills/tools/schema.json",
+        TOOLS.replace("[\"out\"]", "[\".\"]").replace(", \"env\": [\"TOKEN\"]", ""),
+    );
+    sandbox.write(".agents/skills/tools/scripts/new.py", "");
+    std::fs::remove_file(sandbox.project().join(".agents/skills/tools/scripts/run.sh")).unwrap();
+    assert_eq!(sandbox.json(&["approvals", "--json"])["approvals"][0]["state"], "changed since");
+    assert_run!(sandbox.run(&["approve", "tools", "--yes"]), @r"
+    exit 0
+    --- stdout
+    tools (project:.agents/skills) in [DIR]/project/.agents/skills/tools
+    sha256:140a64c1580b7c39478d8766ee392107fa797945fe258ed58f3c56ef4c71f639
+
+    Its tools, each in a sandbox:
+      fetch: uses the network
+      save: reads the working directory
+      save: writes anywhere in the working directory
+      save: asks a person before every call
+    Its scripts, each in a sandbox, with no more than the configuration gives to scripts:
+      scripts/new.py
+
+    Since it was approved:
+    + save: writes anywhere in the working directory
+    - fetch: reads the environment variable TOKEN
+    - save: writes out in the working directory
+    new file:     scripts/new.py
+    changed file: schema.json
+    gone file:    scripts/run.sh
+
+    tools: approved
+    --- stderr
+    ");
+    // What was approved by name was so for other files.
+    assert_eq!(sandbox.json(&["approvals", "--json"])["approvals"][0]["tools"], json!([]));
+}
+
+#[test]
+fn approvals_are_taken_back() {
+    let sandbox = with_tools();
+    assert_run!(sandbox.run(&["revoke", "tools"]), @r"
+    exit 1
+    --- stdout
+    --- stderr
+    error: no skill `tools` is approved
+    hint: run `rep approvals` to see which are
+    ");
+    sandbox.run(&["approve", "tools", "--yes"]);
+    std::fs::remove_dir_all(sandbox.project().join(".agents/skills/tools")).unwrap();
+    assert_eq!(sandbox.json(&["approvals", "--json"])["approvals"][0]["state"], "not in this library");
+    assert_run!(sandbox.run(&["revoke", "tools"]), @r"
+    exit 0
+    --- stdout
+    tools: revoked ([DIR]/project/.agents/skills/tools)
+    --- stderr
+    ");
+    assert_eq!(sandbox.json(&["approvals", "--json"])["approvals"], json!([]));
+}
+
+#[test]
+fn what_makes_no_sense_is_told() {
+    let sandbox = with_tools();
+    sandbox.write(".agents/skills/plain/SKILL.md", skill("plain", "# Plain\n"));
+    assert_run!(sandbox.run(&["approve", "plain", "--yes"]), @r"
+    exit 1
+    --- stdout
+    --- stderr
+    error: the skill `plain` has nothing that could run
+    ");
+    assert_run!(sandbox.run(&["approve", "tools", "--tool", "fetch", "--yes"]), @r"
+    exit 2
+    --- stdout
+    --- stderr
+    error: `fetch` is no tool of `tools` that asks before every call
+    hint: these do: save
+    ");
+    sandbox.write("../home/.config/repertoire/config.toml", "exec.trust_project = \"never\"\n");
+    assert_run!(sandbox.run(&["approve", "tools", "--yes"]), @r"
+    exit 1
+    --- stdout
+    --- stderr
+    error: skills of project:.agents/skills may not run anything
+    hint: `exec.trust_project`, `exec.trust_user` and `exec.trust_configured` of your configuration say so
+    ");
+    sandbox.write("repertoire.toml", "exec.trust_project = \"trusted\"\n");
+    assert!(
+        sandbox.run(&["approvals"]).stderr.contains("a project's file may not have `exec.trust_project`")
+    );
+    std::fs::remove_file(sandbox.project().join("repertoire.toml")).unwrap();
+    sandbox.write("../home/.local/state/repertoire/approvals.json", "{");
+    assert_run!(sandbox.run(&["approvals"]), @r"
+    exit 1
+    --- stdout
+    --- stderr
+    error: approvals cannot be read ([DIR]/home/.local/state/repertoire/approvals.json)
+      because: EOF while parsing an object at line 1 column 1
+    hint: mend the file, or remove it: every approval in it is lost then, and nothing runs until you approve it anew
+    ");
+    assert_eq!(sandbox.read("../home/.local/state/repertoire/approvals.json"), "{");
+}

@@ -1,0 +1,134 @@
+//! Tests of `rep run`, on every sandbox that works here and on none.
+
+use std::fs;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::sandbox::{Run, Sandbox, assert_run, skill};
+
+const TOOLS: &str = r#"[
+  {"name": "greet", "description": "Greets.", "parameters": {
+    "type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"], "additionalProperties": false}},
+  {"name": "keep", "description": "Keeps a text.", "write": ["kept"]},
+  {"name": "send", "description": "Sends.", "ask": true, "command": ["echo", "sent"]}
+]"#;
+
+const PYTHON: &str = "import os\n\ndef greet(*, name):\n    if name == 'nobody':\n        raise ValueError('nobody \\x1b[31mis there')\n    \
+    return 'Hello, ' + name\n\ndef keep():\n    open('kept/a.txt', 'w').write('kept')\n    \
+    try:\n        open('other.txt', 'w').write('no')\n    except OSError as error:\n        return 'refused'\n    return 'written'\n";
+
+fn with_tools() -> Sandbox {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("PATH", "/usr/bin:/bin");
+    sandbox.write(".agents/skills/tools/SKILL.md", skill("tools", "# Tools\n"));
+    sandbox.write(".agents/skills/tools/schema.json", TOOLS);
+    sandbox.write(".agents/skills/tools/tools.py", PYTHON);
+    sandbox.write(".agents/skills/tools/scripts/say.sh", "echo \"say $*\"; cat\n");
+    sandbox
+}
+
+/// Returns the sandboxes that work here, and none.
+pub(crate) fn sandboxes(sandbox: &Sandbox) -> Vec<String> {
+    let doctor = sandbox.json(&["doctor", "--json"]);
+    let checks = doctor["checks"].as_array().unwrap().iter();
+    let messages =
+        checks.filter(|check| check["topic"] == "sandbox").filter_map(|check| check["message"].as_str());
+    let mut names: Vec<String> =
+        messages.filter_map(|message| Some(message.split_once(" works: ")?.0.to_owned())).collect();
+    names.push("none".to_owned());
+    names
+}
+
+fn run(sandbox: &Sandbox, arguments: &[&str]) -> Run {
+    sandbox.run(&[&["run"], arguments].concat())
+}
+
+#[test]
+fn nothing_runs_before_it_is_approved() {
+    let sandbox = with_tools();
+    assert_run!(run(&sandbox, &["tools", "greet", "--args", "{\"name\": \"Ada\"}", "--sandbox", "none"]), @r"
+    exit 1
+    --- stdout
+    --- stderr
+    warning: nothing confines what runs now: it can do whatever you can
+    error: Skill `tools` may not run anything before a person approves it. Ask the user to run `rep approve tools`, or go on without it.
+    ");
+    let events = fs::read_to_string(sandbox.home().join(".local/state/repertoire/events.jsonl")).unwrap();
+    let last: Value = serde_json::from_str(events.lines().last().unwrap()).unwrap();
+    assert_eq!((&last["kind"], &last["outcome"]), (&json!("skill_tool_called"), &json!("denied")));
+}
+
+#[test]
+fn tools_and_scripts_run_everywhere() {
+    let sandbox = with_tools();
+    assert_eq!(sandbox.run(&["approve", "tools", "--yes"]).code, 0);
+    for name in sandboxes(&sandbox) {
+        let run = |arguments: &[&str]| {
+            let (before, after) = arguments
+                .split_at(arguments.iter().position(|word| *word == "--").unwrap_or(arguments.len()));
+            let run = run(&sandbox, &[before, &["--sandbox", &name], after].concat());
+            (
+                run.code,
+                run.stdout,
+                run.stderr
+                    .replace("warning: nothing confines what runs now: it can do whatever you can\n", ""),
+            )
+        };
+        let ok = |text: &str| (0, text.to_owned(), String::new());
+        assert_eq!(run(&["tools", "greet", "--args", "{\"name\": \"Ada\"}"]), ok("Hello, Ada\n"), "{name}");
+        let raised = run(&["tools", "greet", "--args", "{\"name\": \"nobody\"}"]);
+        assert_eq!(
+            raised,
+            (1, String::new(), "error: ValueError: nobody \\u{1b}[31mis there\n".to_owned()),
+            "{name}"
+        );
+        let (code, _, stderr) = run(&["tools", "greet", "--args", "{}"]);
+        assert!(code == 1 && stderr.contains("`name` is missing"), "{name}: {stderr}");
+        assert_eq!(
+            run(&["tools", "--script", "scripts/say.sh", "--", "a", "-b"]),
+            ok("say a -b\n"),
+            "{name}"
+        );
+        let kept = run(&["tools", "keep"]);
+        assert_eq!(sandbox.read("kept/a.txt"), "kept");
+        let expect = if name == "none" { "written\n" } else { "refused\n" };
+        assert_eq!(kept, ok(expect), "{name}");
+        let (code, _, stderr) = run(&["tools", "send"]);
+        assert!(code == 1 && stderr.contains("rep approve tools --tool send"), "{name}: {stderr}");
+        let data: Value =
+            serde_json::from_str(&run(&["tools", "greet", "--json", "--args", "{\"name\": \"Ada\"}"]).1)
+                .unwrap();
+        assert_eq!((&data["kind"], &data["result"]), (&json!("tool_result"), &json!("Hello, Ada")));
+    }
+    let events = fs::read_to_string(sandbox.home().join(".local/state/repertoire/events.jsonl")).unwrap();
+    let last = events.lines().rfind(|line| line.contains("\"skill_tool\":\"greet\"")).unwrap();
+    assert!(last.ends_with("\"skill_tool\":\"greet\",\"sandbox\":\"none\",\"exit_code\":0}"), "{last}");
+}
+
+#[test]
+fn scripts_read_standard_input_when_told_to() {
+    let sandbox = with_tools();
+    sandbox.run(&["approve", "tools", "--yes"]);
+    let arguments = ["run", "tools", "--script", "scripts/say.sh", "--stdin", "--sandbox", "none"];
+    let mut command = sandbox.command(&arguments);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"in\n").unwrap();
+    assert_eq!(String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap(), "say \nin\n");
+}
+
+#[test]
+fn what_is_not_there_is_told() {
+    let sandbox = with_tools();
+    sandbox.run(&["approve", "tools", "--yes"]);
+    let run = |arguments: &[&str]| run(&sandbox, &[arguments, &["--sandbox", "none"]].concat());
+    assert!(run(&["nowhere", "greet"]).stderr.contains("there is no skill `nowhere`"));
+    assert!(
+        run(&["tools", "gone"]).stderr.contains("Tool 'gone' not found")
+            || run(&["tools", "gone"]).stderr.contains("has no tool")
+    );
+    assert!(run(&["tools", "--script", "scripts/gone.sh"]).stderr.contains("has no file"));
+    assert_eq!(run(&["tools", "greet", "--args", "{"]).code, 2);
+    assert_eq!(run(&["tools"]).code, 2);
+}

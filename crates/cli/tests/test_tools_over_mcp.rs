@@ -1,0 +1,144 @@
+//! The sample skill `git` over MCP: loaded, called on a real repository, unloaded, gone.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::sandbox::Sandbox;
+use crate::test_run_command::sandboxes;
+
+/// A client of `rep serve --stdio`.
+struct Client {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    next: u64,
+}
+
+impl Client {
+    fn start(sandbox: &Sandbox, flags: &[&str]) -> Self {
+        let arguments: Vec<&str> = ["serve", "--stdio", "--exec"].iter().chain(flags).copied().collect();
+        let mut command = sandbox.command(&arguments);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        let mut client = Self { child, input, output, next: 1 };
+        let about = json!({"name": "test", "version": "1"});
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": about});
+        client.request("initialize", params);
+        writeln!(client.input, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+            .unwrap();
+        client
+    }
+
+    fn request(&mut self, method: &str, params: Value) -> Value {
+        let id = self.next;
+        self.next += 1;
+        writeln!(self.input, "{}", json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+            .unwrap();
+        loop {
+            let mut line = String::new();
+            assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "the server is gone");
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["id"] == id {
+                return message["result"].clone();
+            }
+        }
+    }
+
+    /// Returns what the tool says, and whether that is an error.
+    fn call(&mut self, tool: &str, arguments: Value) -> (String, bool) {
+        let result = self.request("tools/call", json!({"name": tool, "arguments": arguments}));
+        let text = result["content"][0]["text"].as_str().unwrap_or_default().to_owned();
+        (text, result["isError"].as_bool().unwrap_or_default())
+    }
+
+    fn git(&mut self, tool: &str, arguments: Value) -> (String, bool) {
+        self.call("call_skill_tool", json!({"skill": "git", "tool": tool, "arguments": arguments}))
+    }
+
+    fn end(mut self) {
+        drop(self.input);
+        assert!(self.child.wait().unwrap().success());
+    }
+}
+
+fn git(directory: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git").args(arguments).current_dir(directory).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn copy(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for file in ["SKILL.md", "schema.json", "tools.py"] {
+        std::fs::copy(from.join(file), to.join(file)).unwrap();
+    }
+}
+
+#[test]
+fn git_works_on_a_repository_while_it_is_loaded() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("PATH", "/usr/local/bin:/usr/bin:/bin");
+    let repository = sandbox.project();
+    std::fs::remove_dir(repository.join(".git")).unwrap();
+    git(&repository, &["init", "--quiet", "--initial-branch=main", "."]);
+    git(&repository, &["config", "user.name", "Tester"]);
+    git(&repository, &["config", "user.email", "tester@example.com"]);
+    git(&repository, &["init", "--quiet", "--bare", "remote.git"]);
+    git(&repository, &["remote", "add", "origin", repository.join("remote.git").to_str().unwrap()]);
+    copy(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills/git"),
+        &sandbox.home().join(".agents/skills/git"),
+    );
+
+    for (number, name) in sandboxes(&sandbox).into_iter().enumerate() {
+        sandbox.set("REPERTOIRE_EXEC_SANDBOX", &name);
+        let _ = sandbox.run(&["revoke", "git"]);
+        let mut client = Client::start(&sandbox, &[]);
+        let tools = client.request("tools/list", json!({}));
+        assert!(client.git("git_status", json!({})).0.contains("is not loaded"), "{name}");
+        let (loaded, _) = client.call("load_skill", json!({"name": "git"}));
+        assert!(
+            loaded.contains("\"name\":\"git_push\"") && loaded.contains("call_skill_tool"),
+            "{name}: {loaded}"
+        );
+        assert!(client.git("git_status", json!({})).0.contains("rep approve git"), "{name}");
+        assert_eq!(sandbox.run(&["approve", "git", "--yes"]).code, 0);
+
+        let file = format!("file-{number}.txt");
+        sandbox.write(&file, "text\n");
+        let (status, is_error) = client.git("git_status", json!({}));
+        assert!(!is_error && status.contains(&format!("?? {file}")), "{name}: {status}");
+        let (refused, is_error) = client.git("git_commit", json!({"message": "stuff", "paths": [file]}));
+        assert!(
+            is_error && refused.contains("GitToolError: git_commit: subject is not a conventional commit"),
+            "{refused}"
+        );
+        let (wrong, _) = client.git("git_commit", json!({"paths": [file]}));
+        assert!(wrong.contains("`message` is missing"), "{name}: {wrong}");
+        let message = format!("feat: add {file}");
+        let (committed, is_error) = client.git("git_commit", json!({"message": message, "paths": [file]}));
+        assert!(!is_error && committed.contains(&message), "{name}: {committed}");
+        assert_eq!(git(&repository, &["log", "-1", "--format=%s %an"]), format!("{message} Tester\n"));
+        assert!(client.git("git_log", json!({"count": 1})).0.contains(&message), "{name}");
+
+        let (push, is_error) = client.git("git_push", json!({}));
+        assert!(is_error && push.contains("rep approve git --tool git_push"), "{name}: {push}");
+        assert_eq!(sandbox.run(&["approve", "git", "--tool", "git_push", "--yes"]).code, 0);
+        let (push, is_error) = client.git("git_push", json!({}));
+        assert!(!is_error, "{name}: {push}");
+        assert_eq!(
+            git(&repository.join("remote.git"), &["log", "-1", "--format=%s", "main"]),
+            format!("{message}\n")
+        );
+
+        client.call("unload_skill", json!({"name": "git"}));
+        let (gone, is_error) = client.git("git_status", json!({}));
+        assert!(is_error && gone.contains("is not loaded"), "{name}: {gone}");
+        assert_eq!(client.request("tools/list", json!({})), tools, "{name}");
+        client.end();
+        git(&repository, &["fsck", "--strict"]);
+    }
+}

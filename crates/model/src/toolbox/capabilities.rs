@@ -1,0 +1,148 @@
+//! What tools ask for, as a person reads it and as it is compared.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::declared::Toolbox;
+
+/// What a tool asks for beyond its own files and a scratch directory.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Needs {
+    /// Whether it talks to other machines.
+    pub network: bool,
+    /// Whether it reads the working directory.
+    pub directory: bool,
+    /// The paths in the working directory that it writes; `.` is all of it.
+    pub write: Vec<String>,
+    /// The environment variables that it reads.
+    pub env: Vec<String>,
+    /// Whether a person is to be asked before every call, unless they approved this tool by name.
+    pub ask: bool,
+}
+
+impl Needs {
+    /// Returns what the tool will be able to do, a clause each.
+    pub fn clauses(&self) -> Vec<String> {
+        let mut clauses = Vec::new();
+        if self.directory {
+            clauses.push("reads the working directory".to_owned());
+        }
+        clauses.extend(self.write.iter().map(|path| match path.as_str() {
+            "." => "writes anywhere in the working directory".to_owned(),
+            path => format!("writes {path} in the working directory"),
+        }));
+        if self.network {
+            clauses.push("uses the network".to_owned());
+        }
+        clauses.extend(self.env.iter().map(|name| format!("reads the environment variable {name}")));
+        if self.ask {
+            clauses.push("asks a person before every call".to_owned());
+        }
+        clauses
+    }
+}
+
+/// Everything that the tools of a skill ask for.
+///
+/// ```
+/// use repertoire_model::toolbox::{Capabilities, Toolbox};
+/// let text = r#"[{"name": "fetch", "description": "Fetches.", "network": true}]"#;
+/// let capabilities = Capabilities::of(&Toolbox::read(text.as_bytes()).0);
+/// assert_eq!(capabilities.lines(), ["fetch: uses the network"]);
+/// assert_eq!(Capabilities::from_json(&capabilities.to_json()), Some(capabilities));
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Capabilities {
+    tools: BTreeMap<String, Needs>,
+}
+
+impl Capabilities {
+    /// Returns what the tools of `toolbox` ask for.
+    pub fn of(toolbox: &Toolbox) -> Self {
+        Self { tools: toolbox.tools.iter().map(|tool| (tool.name.clone(), tool.needs.clone())).collect() }
+    }
+
+    /// Returns the tools with what each asks for, by name.
+    pub fn tools(&self) -> impl Iterator<Item = (&str, &Needs)> {
+        self.tools.iter().map(|(name, needs)| (name.as_str(), needs))
+    }
+
+    /// Returns a line for everything that a tool will be able to do, sorted by tool.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (name, needs) in &self.tools {
+            match needs.clauses() {
+                none if none.is_empty() => {
+                    lines.push(format!("{name}: nothing beyond its own files and a scratch directory"));
+                }
+                clauses => lines.extend(clauses.into_iter().map(|clause| format!("{name}: {clause}"))),
+            }
+        }
+        lines
+    }
+
+    /// Returns the lines that are new since `earlier`, and those that are gone.
+    pub fn difference(&self, earlier: &Self) -> (Vec<String>, Vec<String>) {
+        let (now, before) = (self.lines(), earlier.lines());
+        let added = now.iter().filter(|line| !before.contains(line)).cloned().collect();
+        let removed = before.iter().filter(|line| !now.contains(line)).cloned().collect();
+        (added, removed)
+    }
+
+    /// Returns the object that is kept of them.
+    pub fn to_json(&self) -> Value {
+        let needs = |needs: &Needs| {
+            json!({
+                "network": needs.network,
+                "directory": needs.directory,
+                "write": needs.write,
+                "env": needs.env,
+                "ask": needs.ask,
+            })
+        };
+        Value::Object(self.tools.iter().map(|(name, of)| (name.clone(), needs(of))).collect::<Map<_, _>>())
+    }
+
+    /// Returns the capabilities that [`Capabilities::to_json`] made `value` of.
+    pub fn from_json(value: &Value) -> Option<Self> {
+        let mut tools = BTreeMap::new();
+        for (name, needs) in value.as_object()? {
+            let switch = |key: &str| needs.get(key)?.as_bool();
+            let words = |key: &str| -> Option<Vec<String>> {
+                needs.get(key)?.as_array()?.iter().map(|word| Some(word.as_str()?.to_owned())).collect()
+            };
+            let needs = Needs {
+                network: switch("network")?,
+                directory: switch("directory")?,
+                write: words("write")?,
+                env: words("env")?,
+                ask: switch("ask")?,
+            };
+            tools.insert(name.clone(), needs);
+        }
+        Some(Self { tools })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_tells_what_came_and_what_went() {
+        let of = |text: &str| Capabilities::of(&Toolbox::read(text.as_bytes()).0);
+        let before = of(r#"[{"name": "a", "write": ["out"]}, {"name": "b"}]"#);
+        let after = of(r#"[{"name": "a", "write": ["."], "network": true}]"#);
+        let (added, removed) = after.difference(&before);
+        assert_eq!(added, ["a: writes anywhere in the working directory", "a: uses the network"]);
+        assert_eq!(
+            removed,
+            [
+                "a: writes out in the working directory",
+                "b: nothing beyond its own files and a scratch directory"
+            ]
+        );
+        assert_eq!(after.difference(&after), (vec![], vec![]));
+    }
+}

@@ -1,0 +1,86 @@
+//! Tools as they are declared.
+
+use serde_json::{Value, json};
+
+use super::capabilities::Needs;
+
+/// How long a tool may run, unless it says otherwise.
+pub const DEFAULT_TIMEOUT_SECONDS: u64 = 60;
+/// The longest that a tool may ask to run.
+pub const MAX_TIMEOUT_SECONDS: u64 = 600;
+/// The longest name of a tool, in bytes: what providers of models allow.
+const MAX_NAME_BYTES: usize = 64;
+
+/// The tools of one skill, in the order in which they are declared.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Toolbox {
+    /// The tools; no two have the same name.
+    pub tools: Vec<SkillTool>,
+}
+
+impl Toolbox {
+    /// Returns the tool called `name`.
+    pub fn get(&self, name: &str) -> Option<&SkillTool> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// Returns the names of the tools.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.tools.iter().map(|tool| tool.name.as_str())
+    }
+
+    /// Returns whether there are no tools.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+}
+
+/// A tool that a skill brings along.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SkillTool {
+    /// Its name.
+    pub name: String,
+    /// What it does, for models.
+    pub description: String,
+    /// The JSON Schema of its arguments, always that of an object.
+    pub parameters: Value,
+    /// The command that runs it, where its author names one.
+    pub command: Option<Vec<String>>,
+    /// How long it may run, in seconds.
+    pub timeout: u64,
+    /// What it asks for beyond its own files.
+    pub needs: Needs,
+    /// What its result is.
+    pub output: OutputForm,
+}
+
+impl SkillTool {
+    /// Returns the tool `name` that takes no arguments and asks for nothing.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            description: String::new(),
+            parameters: json!({"type": "object", "properties": {}}),
+            command: None,
+            timeout: DEFAULT_TIMEOUT_SECONDS,
+            needs: Needs::default(),
+            output: OutputForm::default(),
+        }
+    }
+}
+
+/// What the result of a tool is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum OutputForm {
+    /// Text; the default.
+    #[default]
+    Text,
+    /// One JSON value.
+    Json,
+}
+
+/// Returns whether a tool may be called `name`: letters, digits, `_` and `-`, as many as models are told of everywhere.
+pub fn is_tool_name(name: &str) -> bool {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(is_plain)
+}

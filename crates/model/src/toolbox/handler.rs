@@ -1,0 +1,99 @@
+//! What runs a tool.
+
+use super::declared::SkillTool;
+use super::interpreter::EXTENSIONS;
+use super::python::{PYTHON_FILE, defines};
+use crate::{FileEntry, SkillPath};
+
+/// The directories in which a file of a tool's name runs it.
+const DIRECTORIES: [&str; 2] = ["tools", "scripts"];
+
+/// What runs a tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Handler {
+    /// The command that its author names; words that are files of the skill stand for these.
+    Command(Vec<String>),
+    /// The function of the tool's name in `tools.py`.
+    Python(SkillPath),
+    /// A file of the tool's name, which reads the arguments as JSON and writes the result.
+    File(SkillPath),
+}
+
+impl Handler {
+    /// Returns what runs `tool` of a skill with `files`, of which `tools.py` has the text `python`.
+    ///
+    /// ```
+    /// use repertoire_model::toolbox::{Handler, SkillTool};
+    /// use repertoire_model::{FileEntry, FileKind, SkillPath};
+    /// let path = SkillPath::new("scripts/greet.sh").unwrap();
+    /// let file = FileEntry { path: path.clone(), size: 1, kind: FileKind::Script, executable: false };
+    /// assert_eq!(Handler::of(&SkillTool::new("greet"), &[file], None), Some(Handler::File(path)));
+    /// ```
+    pub fn of(tool: &SkillTool, files: &[FileEntry], python: Option<&str>) -> Option<Self> {
+        let find = |path: &str| files.iter().find(|file| file.path.as_str() == path);
+        if let Some(command) = &tool.command {
+            let program = command.first()?;
+            // What looks like a file must be one; a bare word is a program of the system.
+            let is_there = !program.contains('/') || find(program).is_some();
+            return is_there.then(|| Self::Command(command.clone()));
+        }
+        if let Some(file) = find(PYTHON_FILE).filter(|_| python.is_some_and(|text| defines(text, &tool.name)))
+        {
+            return Some(Self::Python(file.path.clone()));
+        }
+        let name = &tool.name;
+        for directory in DIRECTORIES {
+            if let Some(file) = find(&format!("{directory}/{name}")).filter(|file| file.executable) {
+                return Some(Self::File(file.path.clone()));
+            }
+            // Where nobody may execute a file, its ending says what does.
+            let with_ending = EXTENSIONS.iter().map(|(ending, _)| format!("{directory}/{name}.{ending}"));
+            if let Some(file) = with_ending.into_iter().find_map(|path| find(&path)) {
+                return Some(Self::File(file.path.clone()));
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FileKind;
+
+    fn check(tool: &SkillTool, files: &[(&str, bool)], python: Option<&str>, expect: Option<&str>) {
+        let entry = |(path, executable): &(&str, bool)| {
+            let path = SkillPath::new(path).unwrap();
+            let kind = FileKind::of(&path, "SKILL.md");
+            FileEntry { path, size: 1, kind, executable: *executable }
+        };
+        let files: Vec<FileEntry> = files.iter().map(entry).collect();
+        let found = Handler::of(tool, &files, python).map(|handler| match handler {
+            Handler::Command(words) => words.join(" "),
+            Handler::Python(path) => format!("python {path}"),
+            Handler::File(path) => path.to_string(),
+        });
+        assert_eq!(found.as_deref(), expect);
+    }
+
+    #[test]
+    fn the_order_is_command_then_python_then_file() {
+        let tool = SkillTool::new("go");
+        let with_command = |words: &[&str]| SkillTool {
+            command: Some(words.iter().map(|word| (*word).to_owned()).collect()),
+            ..tool.clone()
+        };
+        let all = [("tools.py", false), ("tools/go", true), ("scripts/go", true), ("scripts/x.sh", false)];
+        let python = Some("def go(): pass");
+        check(&with_command(&["scripts/x.sh", "-v"]), &all, python, Some("scripts/x.sh -v"));
+        check(&with_command(&["jq", "."]), &all, python, Some("jq ."));
+        check(&with_command(&["scripts/gone.sh"]), &all, python, None);
+        check(&with_command(&["/bin/sh"]), &all, python, None);
+        check(&tool, &all, python, Some("python tools.py"));
+        check(&tool, &all, Some("def other(): pass"), Some("tools/go"));
+        check(&tool, &[("tools/go", false), ("scripts/go", true)], None, Some("scripts/go"));
+        check(&tool, &[("scripts/go.rb", false)], None, Some("scripts/go.rb"));
+        check(&tool, &[("tools.py", false)], None, None);
+        check(&tool, &[("go.sh", true)], None, None);
+    }
+}

@@ -1,0 +1,22 @@
+//! The tools that a skill brings along: what `schema.json` declares, what runs each of them, and what they ask for.
+//!
+//! All of it is what a skill's author wrote, so it is bounded, and what is wrong with one tool is a finding about that tool.
+
+mod declared;
+mod read;
+mod python;
+mod handler;
+mod interpreter;
+mod capabilities;
+pub mod schema;
+#[cfg(test)]
+mod properties;
+
+pub use capabilities::{Capabilities, Needs};
+pub use declared::{
+    DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS, OutputForm, SkillTool, Toolbox, is_tool_name,
+};
+pub use handler::Handler;
+pub use interpreter::Interpreter;
+pub use python::PYTHON_FILE;
+pub use read::{MAX_TOOLBOX_BYTES, MAX_TOOLS, TOOLBOX_FILE, ToolProblem};

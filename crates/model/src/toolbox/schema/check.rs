@@ -1,0 +1,423 @@
+//! Holds values against a schema.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::place::{item, property, resolve};
+use crate::text;
+
+/// The most violations that are told.
+const MAX_VIOLATIONS: usize = 10;
+/// The deepest that values and schemas are followed, references included.
+const MAX_DEPTH: usize = 64;
+/// The most schemas that values are held against; what is beyond counts as wrong, so that nothing slips through.
+const MAX_STEPS: usize = 20_000;
+/// The most items that are compared with each other.
+const MAX_COMPARED: usize = 256;
+/// The most choices that are listed.
+const MAX_CHOICES: usize = 20;
+
+/// Something in a value that its schema does not allow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// Where: `paths[0].name`; empty for the whole.
+    pub place: String,
+    /// What is wrong, as `must be a string`.
+    pub message: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.place.as_str() {
+            "" => f.write_str(&self.message),
+            place => write!(f, "`{place}` {}", self.message),
+        }
+    }
+}
+
+/// Returns what is wrong with `value`, as far as `schema` says; nothing where it is as it should be.
+///
+/// ```
+/// use repertoire_model::toolbox::schema::check;
+/// use serde_json::json;
+/// let schema = json!({"type": "object", "properties": {"count": {"type": "integer"}}, "required": ["count"]});
+/// assert_eq!(check(&schema, &json!({"count": 3})), []);
+/// assert_eq!(check(&schema, &json!({"count": "3"}))[0].to_string(), "`count` must be an integer");
+/// ```
+pub fn check(schema: &Value, value: &Value) -> Vec<Violation> {
+    let mut checker = Checker { root: schema, steps: 0 };
+    let mut found = Found::default();
+    checker.value(schema, value, "", 0, &mut found);
+    found.violations
+}
+
+#[derive(Default)]
+struct Found {
+    violations: Vec<Violation>,
+}
+
+impl Found {
+    fn add(&mut self, place: &str, message: impl Into<String>) {
+        if self.violations.len() < MAX_VIOLATIONS {
+            self.violations.push(Violation { place: place.to_owned(), message: message.into() });
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.violations.is_empty()
+    }
+}
+
+struct Checker<'s> {
+    root: &'s Value,
+    steps: usize,
+}
+
+impl<'s> Checker<'s> {
+    fn value(&mut self, schema: &'s Value, value: &Value, place: &str, depth: usize, found: &mut Found) {
+        self.steps += 1;
+        if depth > MAX_DEPTH || self.steps > MAX_STEPS {
+            return found.add(place, "is too involved to be checked");
+        }
+        let keywords = match schema {
+            Value::Bool(true) => return,
+            Value::Object(keywords) => keywords,
+            _ => return found.add(place, "is not allowed"),
+        };
+        if let Some(pointer) = keywords.get("$ref").and_then(Value::as_str) {
+            match resolve(self.root, pointer) {
+                Some(target) => self.value(target, value, place, depth + 1, found),
+                None => found.add(place, "cannot be checked: its schema refers to nothing"),
+            }
+        }
+        if let Some(expected) = keywords.get("type").filter(|kinds| !is_of(kinds, value)) {
+            return found.add(place, format!("must be {}", described(expected)));
+        }
+        fixed(keywords, value, place, found);
+        match value {
+            Value::String(text) => lengths(keywords, text, place, found),
+            Value::Number(number) => {
+                bounds(keywords, number.as_f64().unwrap_or(f64::NAN), place, found);
+            }
+            Value::Array(items) => self.items(keywords, items, place, depth, found),
+            Value::Object(properties) => self.properties(keywords, properties, place, depth, found),
+            Value::Null | Value::Bool(_) => {}
+        }
+        self.combined(keywords, value, place, depth, found);
+    }
+
+    fn items(
+        &mut self,
+        keywords: &'s Map<String, Value>,
+        items: &[Value],
+        place: &str,
+        depth: usize,
+        found: &mut Found,
+    ) {
+        count(keywords, ["minItems", "maxItems"], items.len(), "items", place, found);
+        if keywords.get("uniqueItems") == Some(&Value::Bool(true)) {
+            let compared = &items[..items.len().min(MAX_COMPARED)];
+            let is_twice = |index: usize| compared[..index].iter().any(|other| same(other, &compared[index]));
+            if (1..compared.len()).any(is_twice) {
+                found.add(place, "must not hold anything twice");
+            }
+        }
+        let tuple = match (keywords.get("prefixItems"), keywords.get("items")) {
+            (Some(Value::Array(schemas)), _) | (None, Some(Value::Array(schemas))) => schemas.as_slice(),
+            _ => &[],
+        };
+        let rest = keywords.get("items").filter(|schema| !schema.is_array());
+        for (index, value) in items.iter().enumerate() {
+            if let Some(schema) = tuple.get(index).or(rest) {
+                self.value(schema, value, &item(place, index), depth + 1, found);
+            }
+        }
+    }
+
+    fn properties(
+        &mut self,
+        keywords: &'s Map<String, Value>,
+        properties: &Map<String, Value>,
+        place: &str,
+        depth: usize,
+        found: &mut Found,
+    ) {
+        count(keywords, ["minProperties", "maxProperties"], properties.len(), "properties", place, found);
+        let required = keywords.get("required").and_then(Value::as_array).into_iter().flatten();
+        for name in required.filter_map(Value::as_str).filter(|name| !properties.contains_key(*name)) {
+            found.add(&property(place, name), "is missing");
+        }
+        let known = keywords.get("properties").and_then(Value::as_object);
+        // What these would allow is not known here.
+        let others =
+            keywords.get("additionalProperties").filter(|_| !keywords.contains_key("patternProperties"));
+        for (name, value) in properties {
+            match (known.and_then(|known| known.get(name)), others) {
+                (Some(schema), _) => self.value(schema, value, &property(place, name), depth + 1, found),
+                (None, Some(Value::Bool(false))) => {
+                    let known: Vec<&str> =
+                        known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
+                    found.add(&property(place, name), unknown(name, &known));
+                }
+                (None, Some(schema)) => self.value(schema, value, &property(place, name), depth + 1, found),
+                (None, None) => {}
+            }
+        }
+    }
+
+    fn combined(
+        &mut self,
+        keywords: &'s Map<String, Value>,
+        value: &Value,
+        place: &str,
+        depth: usize,
+        found: &mut Found,
+    ) {
+        let schemas = |keyword: &str| keywords.get(keyword).and_then(Value::as_array);
+        for schema in schemas("allOf").into_iter().flatten() {
+            self.value(schema, value, place, depth + 1, found);
+        }
+        if let Some(choices) = schemas("anyOf") {
+            let mut nearest: Option<Found> = None;
+            for schema in choices {
+                let of = self.alone(schema, value, place, depth);
+                if of.is_empty() {
+                    nearest = None;
+                    break;
+                }
+                let is_nearer = |known: &Found| of.violations.len() < known.violations.len();
+                if nearest.as_ref().is_none_or(is_nearer) {
+                    nearest = Some(of);
+                }
+            }
+            // What is wrong by the choice that fits best says most.
+            for violation in nearest.into_iter().flat_map(|of| of.violations) {
+                found.add(&violation.place, violation.message);
+            }
+        }
+        if let Some(choices) = schemas("oneOf") {
+            let fitting =
+                choices.iter().filter(|schema| self.alone(schema, value, place, depth).is_empty()).count();
+            if fitting != 1 {
+                found.add(
+                    place,
+                    format!("must fit exactly one of {} schemas and fits {fitting}", choices.len()),
+                );
+            }
+        }
+        if let Some(schema) = keywords.get("not")
+            && self.alone(schema, value, place, depth).is_empty()
+        {
+            found.add(place, "is what its schema excludes");
+        }
+    }
+
+    /// Returns what is wrong with `value` by `schema` alone.
+    fn alone(&mut self, schema: &'s Value, value: &Value, place: &str, depth: usize) -> Found {
+        let mut found = Found::default();
+        self.value(schema, value, place, depth + 1, &mut found);
+        found
+    }
+}
+
+/// Returns whether `value` is of one of the types `kinds`.
+fn is_of(kinds: &Value, value: &Value) -> bool {
+    let is_one = |kind: &Value| match (kind.as_str(), value) {
+        (Some("string"), Value::String(_))
+        | (Some("number"), Value::Number(_))
+        | (Some("boolean"), Value::Bool(_))
+        | (Some("object"), Value::Object(_))
+        | (Some("array"), Value::Array(_))
+        | (Some("null"), Value::Null) => true,
+        (Some("integer"), Value::Number(number)) => {
+            number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|number| number.fract() == 0.0)
+        }
+        _ => false,
+    };
+    match kinds {
+        Value::Array(kinds) => kinds.iter().any(is_one),
+        kind => is_one(kind),
+    }
+}
+
+/// Returns the types `kinds` as words.
+fn described(kinds: &Value) -> String {
+    let word = |kind: &Value| match kind.as_str() {
+        Some("string") => "a string",
+        Some("number") => "a number",
+        Some("integer") => "an integer",
+        Some("boolean") => "true or false",
+        Some("object") => "an object",
+        Some("array") => "a list",
+        Some("null") => "null",
+        _ => "something else",
+    };
+    match kinds {
+        Value::Array(kinds) => kinds.iter().map(word).collect::<Vec<_>>().join(" or "),
+        kind => word(kind).to_owned(),
+    }
+}
+
+/// Holds `value` against the values that are allowed.
+fn fixed(keywords: &Map<String, Value>, value: &Value, place: &str, found: &mut Found) {
+    if let Some(choices) = keywords.get("enum").and_then(Value::as_array)
+        && !choices.iter().any(|choice| same(choice, value))
+    {
+        let listed: Vec<String> = choices.iter().take(MAX_CHOICES).map(shown).collect();
+        let more = if choices.len() > MAX_CHOICES { ", …" } else { "" };
+        found.add(place, format!("must be one of {}{more}", listed.join(", ")));
+    }
+    if let Some(only) = keywords.get("const").filter(|only| !same(only, value)) {
+        found.add(place, format!("must be {}", shown(only)));
+    }
+}
+
+fn shown(value: &Value) -> String {
+    text::shorten(&text::visible_line(&value.to_string()), 60)
+}
+
+fn unknown(name: &str, known: &[&str]) -> String {
+    match text::nearest(name, known.iter().copied()) {
+        Some(near) => {
+            format!("is no parameter (did you mean `{}`?)", text::shorten(&text::visible_line(near), 80))
+        }
+        None => "is no parameter".to_owned(),
+    }
+}
+
+/// Returns whether two values are the same; numbers are compared as such.
+fn same(a: &Value, b: &Value) -> bool {
+    match (a, b) {
+        (Value::Number(x), Value::Number(y)) => x == y || x.as_f64() == y.as_f64(),
+        (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y)),
+        (Value::Object(x), Value::Object(y)) => {
+            x.len() == y.len() && x.iter().all(|(key, x)| y.get(key).is_some_and(|y| same(x, y)))
+        }
+        _ => a == b,
+    }
+}
+
+fn lengths(keywords: &Map<String, Value>, text: &str, place: &str, found: &mut Found) {
+    if keywords.contains_key("minLength") || keywords.contains_key("maxLength") {
+        count(keywords, ["minLength", "maxLength"], text.chars().count(), "characters", place, found);
+    }
+}
+
+/// Holds a number of things against a least and a most.
+fn count(
+    keywords: &Map<String, Value>,
+    [least, most]: [&str; 2],
+    number: usize,
+    things: &str,
+    place: &str,
+    found: &mut Found,
+) {
+    let limit = |keyword: &str| keywords.get(keyword).and_then(Value::as_f64);
+    if let Some(least) = limit(least).filter(|least| (number as f64) < *least) {
+        found.add(place, format!("must have at least {least} {things}"));
+    }
+    if let Some(most) = limit(most).filter(|most| (number as f64) > *most) {
+        found.add(place, format!("must have at most {most} {things}"));
+    }
+}
+
+fn bounds(keywords: &Map<String, Value>, number: f64, place: &str, found: &mut Found) {
+    let limit = |keyword: &str| keywords.get(keyword).and_then(Value::as_f64);
+    if let Some(least) = limit("minimum").filter(|least| number < *least) {
+        found.add(place, format!("must be at least {least}"));
+    }
+    if let Some(most) = limit("maximum").filter(|most| number > *most) {
+        found.add(place, format!("must be at most {most}"));
+    }
+    if let Some(least) = limit("exclusiveMinimum").filter(|least| number <= *least) {
+        found.add(place, format!("must be more than {least}"));
+    }
+    if let Some(most) = limit("exclusiveMaximum").filter(|most| number >= *most) {
+        found.add(place, format!("must be less than {most}"));
+    }
+    if let Some(step) = limit("multipleOf").filter(|step| *step > 0.0) {
+        let steps = number / step;
+        if (steps - steps.round()).abs() > 1e-9 {
+            found.add(place, format!("must be a multiple of {step}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn violations(schema: &Value, value: &Value) -> Vec<String> {
+        check(schema, value).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn violations_name_the_field() {
+        let schema = json!({
+            "type": "object",
+            "properties": {
+                "message": {"type": "string", "minLength": 1, "maxLength": 5},
+                "count": {"type": "integer", "minimum": 1, "maximum": 10},
+                "paths": {"type": "array", "items": {"type": "string"}, "minItems": 1, "uniqueItems": true},
+                "mode": {"enum": ["fast", "slow"]},
+                "step": {"type": "number", "multipleOf": 0.5, "exclusiveMinimum": 0},
+                "maybe": {"type": ["string", "null"]},
+                "deep": {"type": "object", "properties": {"x": {"const": 1}}, "required": ["y"]},
+            },
+            "required": ["message"],
+            "additionalProperties": false,
+        });
+        let check =
+            |value: Value, expect: &[&str]| assert_eq!(violations(&schema, &value), expect, "{value}");
+        check(json!({"message": "hi", "count": 3.0, "step": 1.5, "maybe": null, "mode": "fast"}), &[]);
+        check(json!([]), &["must be an object"]);
+        check(json!({}), &["`message` is missing"]);
+        check(json!({"message": 3}), &["`message` must be a string"]);
+        check(json!({"message": ""}), &["`message` must have at least 1 characters"]);
+        check(json!({"message": "ääääää"}), &["`message` must have at most 5 characters"]);
+        check(json!({"message": "a", "count": 1.5}), &["`count` must be an integer"]);
+        check(json!({"message": "a", "count": 11}), &["`count` must be at most 10"]);
+        check(json!({"message": "a", "paths": ["a", 1]}), &["`paths[1]` must be a string"]);
+        check(json!({"message": "a", "paths": []}), &["`paths` must have at least 1 items"]);
+        check(json!({"message": "a", "paths": ["a", "a"]}), &["`paths` must not hold anything twice"]);
+        check(json!({"message": "a", "mode": "x"}), &["`mode` must be one of \"fast\", \"slow\""]);
+        check(json!({"message": "a", "step": 0.3}), &["`step` must be a multiple of 0.5"]);
+        check(json!({"message": "a", "maybe": 1}), &["`maybe` must be a string or null"]);
+        check(json!({"message": "a", "deep": {"x": 2}}), &["`deep.y` is missing", "`deep.x` must be 1"]);
+        check(
+            json!({"message": "a", "massage": 1}),
+            &["`massage` is no parameter (did you mean `message`?)"],
+        );
+    }
+
+    #[test]
+    fn choices_and_references_are_followed() {
+        let schema = json!({
+            "$defs": {"size": {"type": "integer", "minimum": 0}},
+            "properties": {
+                "any": {"anyOf": [{"type": "string"}, {"$ref": "#/$defs/size"}]},
+                "one": {"oneOf": [{"type": "integer"}, {"type": "number"}]},
+                "all": {"allOf": [{"minimum": 1}, {"maximum": 2}]},
+                "not": {"not": {"type": "null"}},
+            },
+        });
+        let check =
+            |value: Value, expect: &[&str]| assert_eq!(violations(&schema, &value), expect, "{value}");
+        check(json!({"any": 3, "one": 1.5, "all": 2, "not": 1}), &[]);
+        check(json!({"any": -1}), &["`any` must be a string"]);
+        check(json!({"one": 1}), &["`one` must fit exactly one of 2 schemas and fits 2"]);
+        check(json!({"all": 3}), &["`all` must be at most 2"]);
+        check(json!({"not": null}), &["`not` is what its schema excludes"]);
+    }
+
+    #[test]
+    fn what_goes_on_for_ever_is_stopped() {
+        let round = json!({"$ref": "#"});
+        assert_eq!(violations(&round, &json!(1)), ["is too involved to be checked"]);
+        // Each level doubles the work.
+        let wide = json!({"$defs": {"x": {"anyOf": [{"$ref": "#/$defs/x"}, {"$ref": "#/$defs/x"}]}}, "$ref": "#/$defs/x"});
+        assert_eq!(violations(&wide, &json!(1)).len(), 1);
+    }
+}

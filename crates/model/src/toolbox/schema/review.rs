@@ -1,0 +1,168 @@
+//! Whether a schema is one, and what of it is not checked.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::place::{property, resolve};
+
+/// The deepest that schemas may nest.
+const MAX_DEPTH: usize = 32;
+/// The most faults that are told.
+const MAX_FAULTS: usize = 10;
+/// The types there are.
+const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
+/// Keywords that say something about values and that nobody holds them against.
+const UNCHECKED: [&str; 15] = [
+    "pattern",
+    "patternProperties",
+    "propertyNames",
+    "dependentRequired",
+    "dependentSchemas",
+    "dependencies",
+    "contains",
+    "minContains",
+    "maxContains",
+    "if",
+    "then",
+    "else",
+    "unevaluatedProperties",
+    "unevaluatedItems",
+    "$dynamicRef",
+];
+
+/// What there is to say of a schema.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Review {
+    /// What is wrong with it, as `type of paths is none`.
+    pub faults: Vec<String>,
+    /// The keywords in it that are not checked, sorted.
+    pub unchecked: BTreeSet<String>,
+}
+
+/// Returns what there is to say of `schema`.
+pub fn review(schema: &Value) -> Review {
+    let mut reviewer = Reviewer { root: schema, review: Review::default() };
+    reviewer.schema(schema, "", 0);
+    reviewer.review
+}
+
+struct Reviewer<'s> {
+    root: &'s Value,
+    review: Review,
+}
+
+impl Reviewer<'_> {
+    fn fault(&mut self, place: &str, message: &str) {
+        if self.review.faults.len() < MAX_FAULTS {
+            let place = if place.is_empty() { String::new() } else { format!(" at {place}") };
+            self.review.faults.push(format!("{message}{place}"));
+        }
+    }
+
+    fn schema(&mut self, schema: &Value, place: &str, depth: usize) {
+        let keywords = match schema {
+            Value::Bool(_) => return,
+            Value::Object(keywords) => keywords,
+            _ => return self.fault(place, "neither an object nor true or false"),
+        };
+        if depth > MAX_DEPTH {
+            return self.fault(place, "nested too deep");
+        }
+        for (keyword, value) in keywords {
+            match keyword.as_str() {
+                "type" => self.kinds(value, place),
+                "properties" | "$defs" | "definitions" => match value {
+                    Value::Object(schemas) => {
+                        for (name, schema) in schemas {
+                            self.schema(schema, &property(place, name), depth + 1);
+                        }
+                    }
+                    _ => self.fault(place, &format!("`{keyword}` is no object")),
+                },
+                "additionalProperties" | "not" => self.schema(value, &property(place, keyword), depth + 1),
+                // Before 2020-12 a list of schemas stood here.
+                "items" if value.is_array() => self.schemas(keyword, value, place, depth),
+                "items" => self.schema(value, &property(place, keyword), depth + 1),
+                "anyOf" | "oneOf" | "allOf" | "prefixItems" => self.schemas(keyword, value, place, depth),
+                "required" => {
+                    let is_sound = |names: &Vec<Value>| names.iter().all(Value::is_string);
+                    if !value.as_array().is_some_and(is_sound) {
+                        self.fault(place, "`required` is no list of names");
+                    }
+                }
+                "enum" if !value.is_array() => self.fault(place, "`enum` is no list"),
+                "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties"
+                    if value.as_f64().is_none_or(|number| number < 0.0) =>
+                {
+                    self.fault(place, &format!("`{keyword}` is no count"));
+                }
+                "minimum" | "maximum" | "multipleOf" if !value.is_number() => {
+                    self.fault(place, &format!("`{keyword}` is no number"));
+                }
+                "$ref" => {
+                    let target = value.as_str().and_then(|pointer| resolve(self.root, pointer));
+                    if target.is_none() {
+                        self.fault(place, "`$ref` leads nowhere in the schema");
+                    }
+                }
+                keyword if UNCHECKED.contains(&keyword) => {
+                    self.review.unchecked.insert(keyword.to_owned());
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn schemas(&mut self, keyword: &str, value: &Value, place: &str, depth: usize) {
+        match value {
+            Value::Array(schemas) => {
+                let place = property(place, keyword);
+                schemas.iter().for_each(|schema| self.schema(schema, &place, depth + 1));
+            }
+            _ => self.fault(place, &format!("`{keyword}` is no list of schemas")),
+        }
+    }
+
+    fn kinds(&mut self, value: &Value, place: &str) {
+        let is_type = |kind: &Value| kind.as_str().is_some_and(|kind| TYPES.contains(&kind));
+        let is_sound = match value {
+            Value::Array(kinds) => !kinds.is_empty() && kinds.iter().all(is_type),
+            kind => is_type(kind),
+        };
+        if !is_sound {
+            self.fault(place, "`type` is none that there is");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_no_schema_is_told() {
+        let check = |schema: Value, expect: &[&str]| assert_eq!(review(&schema).faults, expect, "{schema}");
+        check(json!({"type": "object", "properties": {"a": {"type": "string"}}}), &[]);
+        check(json!(true), &[]);
+        check(json!(3), &["neither an object nor true or false"]);
+        check(json!({"type": "text"}), &["`type` is none that there is"]);
+        check(json!({"properties": {"a": {"type": []}}}), &["`type` is none that there is at a"]);
+        check(json!({"properties": []}), &["`properties` is no object"]);
+        check(json!({"required": "a"}), &["`required` is no list of names"]);
+        check(json!({"$ref": "#/$defs/x"}), &["`$ref` leads nowhere in the schema"]);
+        check(json!({"$ref": "https://example.com/x"}), &["`$ref` leads nowhere in the schema"]);
+        check(json!({"anyOf": {}}), &["`anyOf` is no list of schemas"]);
+        check(json!({"maxItems": -1}), &["`maxItems` is no count"]);
+        let deep = (0..40).fold(json!({}), |inner, _| json!({"items": inner}));
+        assert_eq!(review(&deep).faults.len(), 1);
+    }
+
+    #[test]
+    fn what_is_not_checked_is_told() {
+        let schema = json!({"properties": {"a": {"pattern": "^x"}, "b": {"if": {}, "format": "date"}}});
+        let unchecked: Vec<String> = review(&schema).unchecked.into_iter().collect();
+        assert_eq!(unchecked, ["if", "pattern"]);
+    }
+}

@@ -1,0 +1,119 @@
+//! Confined by bubblewrap: namespaces of its own, in which nothing else is there, and a filter of system calls.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::exec::plan::Confinement;
+use crate::exec::reach::{Reach, SYSTEM};
+use crate::exec::scratch::Scratch;
+use crate::exec::{ExecError, Job, Launcher, Outcome, Sandbox, host};
+
+/// Where the program is looked for. Not in `PATH`, which a project or a skill may have a say in.
+const PLACES: &[&str] =
+    &["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
+
+/// How much fits into each of the two directories in memory, in bytes.
+const MEMORY_DIRECTORY: &str = "67108864";
+
+/// Namespaces by way of `bwrap`, with a filter of system calls.
+#[derive(Debug)]
+pub(crate) struct Bubblewrap {
+    launcher: Launcher,
+    program: PathBuf,
+}
+
+impl Bubblewrap {
+    /// Returns it where the program is installed.
+    pub(crate) fn find(launcher: Launcher) -> Option<Self> {
+        let program = PLACES.iter().map(PathBuf::from).find(|path| path.is_file())?;
+        Some(Self { launcher, program })
+    }
+}
+
+impl Sandbox for Bubblewrap {
+    fn name(&self) -> &'static str {
+        "bubblewrap"
+    }
+
+    fn run(&self, job: &Job) -> Result<Outcome, ExecError> {
+        let confine = |reach: &Reach, scratch: &Scratch| {
+            let arguments = arguments(&self.program, reach, scratch);
+            Ok(Confinement::Wrapper { arguments, takes_filter: true })
+        };
+        host::run(&self.launcher, job, confine).map(|(outcome, _)| outcome)
+    }
+}
+
+/// The arguments before the command.
+#[derive(Default)]
+struct Arguments(Vec<OsString>);
+
+impl Arguments {
+    fn add(&mut self, words: &[&str]) {
+        self.0.extend(words.iter().map(OsString::from));
+    }
+
+    /// Shows a path where it is, in this way.
+    fn show(&mut self, how: &str, path: &Path) {
+        self.0.extend([how.into(), path.into(), path.into()]);
+    }
+}
+
+fn arguments(program: &Path, reach: &Reach, scratch: &Scratch) -> Vec<OsString> {
+    let mut arguments = Arguments(vec![program.into()]);
+    arguments.add(&["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]);
+    if reach.network {
+        arguments.add(&["--share-net"]);
+    }
+    for path in SYSTEM {
+        // On most systems these are links into `/usr` today.
+        match fs::read_link(path) {
+            Ok(target) => arguments.0.extend(["--symlink".into(), target.into(), path.into()]),
+            Err(_) => arguments.show("--ro-bind-try", Path::new(path)),
+        }
+    }
+    reach.settings().for_each(|path| arguments.show("--ro-bind", Path::new(path)));
+    arguments.add(&["--proc", "/proc", "--dev", "/dev"]);
+    settings_of_the_kernel().iter().for_each(|path| arguments.show("--ro-bind", path));
+    for directory in ["/dev/shm", "/tmp"] {
+        arguments.add(&["--size", MEMORY_DIRECTORY, "--tmpfs", directory]);
+    }
+    arguments.add(&["--remount-ro", "/dev"]);
+    reach.program.needs.iter().for_each(|path| arguments.show("--ro-bind", path));
+    reach.directory.iter().for_each(|path| arguments.show("--ro-bind", path));
+    for writable in &reach.writable {
+        arguments.show("--bind", &writable.path);
+        writable.protected.keys().for_each(|path| arguments.show("--ro-bind", path));
+    }
+    arguments.show("--ro-bind", &reach.skill);
+    arguments.show("--bind", scratch.path());
+    arguments.add(&["--remount-ro", "/", "--chdir"]);
+    arguments.0.push(reach.working.clone().into());
+    arguments.add(&["--"]);
+    arguments.0
+}
+
+/// Returns what of `/proc` is about the whole machine and could be written.
+///
+/// To the kernel a superuser without any rights is still the owner of its settings. Nobody else gets to write them, so nobody else needs this.
+fn settings_of_the_kernel() -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    if !rustix::process::geteuid().is_root() {
+        return Vec::new();
+    }
+    let is_process = |name: &str| name.starts_with(|c: char| c.is_ascii_digit());
+    let could_be_written = |entry: &fs::DirEntry| {
+        let name = entry.file_name();
+        let Ok(metadata) = entry.metadata() else { return false };
+        let is_link = metadata.is_symlink();
+        !is_link
+            && !name.to_str().is_none_or(is_process)
+            && (metadata.is_dir() || metadata.mode() & 0o222 != 0)
+    };
+    let mut paths: Vec<PathBuf> =
+        entries.flatten().filter(could_be_written).map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}

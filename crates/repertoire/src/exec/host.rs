@@ -1,0 +1,292 @@
+//! The host's side of a run: starts a launcher, tells it the plan, reads what the command writes, and waits for the end.
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::exec::grant::Writable;
+use crate::exec::launcher::{Launcher, MARKER};
+use crate::exec::plan::{Confinement, Plan, Report};
+use crate::exec::reach::Reach;
+use crate::exec::scratch::{self, Scratch};
+use crate::exec::{Ending, ExecError, ExecErrorKind, Job, Outcome, Output};
+
+/// How long a launcher may take beyond the time of the command: to start, to end everything, to clear up.
+const GRACE: Duration = Duration::from_secs(10);
+/// How long the last words of a command are waited for once its launcher is gone.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+/// How often somebody's wish to cancel is looked at.
+const CANCEL_INTERVAL: Duration = Duration::from_millis(10);
+/// How much is read at once.
+const CHUNK: usize = 64 << 10;
+/// The longest report, in bytes.
+const MAX_REPORT: usize = 64 << 10;
+
+/// What a run came to, and what the launcher said of the confinement.
+pub(crate) type Ran = (Outcome, String);
+
+/// Runs a job in the confinement that `confine` makes of what it can reach.
+pub(crate) fn run(
+    launcher: &Launcher,
+    job: &Job,
+    confine: impl FnOnce(&Reach, &Scratch) -> Result<Confinement, ExecError>,
+) -> Result<Ran, ExecError> {
+    let start = Instant::now();
+    let parent = job.scratch.as_deref().unwrap_or(Path::new(scratch::PARENT));
+    let scratch = Scratch::create(parent).map_err(|error| io_error(parent, error))?;
+    let reach = Reach::of(job, &scratch)?;
+    let confinement = confine(&reach, &scratch)?;
+    let mut command = vec![reach.program.path.clone().into_os_string()];
+    command.extend(job.command.iter().skip(1).cloned());
+    let plan = Plan {
+        command,
+        environment: reach.environment.clone(),
+        directory: reach.working.clone(),
+        scratch: scratch.path().to_owned(),
+        input: job.input.as_ref().map(|input| input.len() as u64),
+        network: reach.network,
+        confinement,
+        limits: job.limits.clone(),
+    };
+    let mut conversation = Conversation::begin(launcher, &plan, job)?;
+    let report = conversation.hold(job, start + job.limits.timeout + GRACE);
+    let (stdout, stderr, detail) = conversation.end();
+    drop(scratch);
+    let refused: Vec<PathBuf> = reach.writable.iter().flat_map(Writable::refuse_new).collect();
+    match report {
+        Some(Report::Ended(ending)) => {
+            Ok((Outcome { ending, stdout, stderr, elapsed: start.elapsed(), refused }, detail))
+        }
+        Some(Report::Failed { kind, detail }) => {
+            let detail = if detail.is_empty() {
+                String::from_utf8_lossy(&stderr.bytes).trim().to_owned()
+            } else {
+                detail
+            };
+            Err(ExecError::new(kind).saying(detail))
+        }
+        _ if job.cancel.as_ref().is_some_and(super::Cancel::is_cancelled) => {
+            let ending = Ending::Cancelled;
+            Ok((Outcome { ending, stdout, stderr, elapsed: start.elapsed(), refused }, detail))
+        }
+        _ => Err(ExecError::new(ExecErrorKind::Launcher).saying("it ended without a word")),
+    }
+}
+
+fn io_error(path: &Path, error: io::Error) -> ExecError {
+    ExecError::new(ExecErrorKind::Io).at(path).because(error)
+}
+
+/// A launcher at work.
+struct Conversation {
+    child: Child,
+    control: UnixStream,
+    stdout: Drain,
+    stderr: Drain,
+    heard: Vec<u8>,
+    process: Option<i32>,
+    detail: String,
+}
+
+impl Conversation {
+    fn begin(launcher: &Launcher, plan: &Plan, job: &Job) -> Result<Self, ExecError> {
+        let failed = |error| ExecError::new(ExecErrorKind::Launcher).because(error);
+        let program = launcher.program().map_err(failed)?;
+        let (ours, theirs) = UnixStream::pair().map_err(failed)?;
+        #[allow(clippy::disallowed_methods, reason = "this is where processes start")]
+        let mut command = Command::new(&program);
+        command.arg0(MARKER).arg(MARKER).env_clear().current_dir("/");
+        command.stdin(OwnedFd::from(theirs)).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| failed(error).at(program))?;
+        // The other end must be the launcher's alone, so that it is seen when it goes away.
+        drop(command);
+        let stdout = child.stdout.take().map(OwnedFd::from);
+        let stderr = child.stderr.take().map(OwnedFd::from);
+        let conversation = Self {
+            child,
+            control: ours,
+            stdout: Drain::new(stdout, job.limits.output),
+            stderr: Drain::new(stderr, job.limits.output),
+            heard: Vec::new(),
+            process: None,
+            detail: String::new(),
+        };
+        let mut line = plan.to_json().to_string();
+        line.push('\n');
+        let told = conversation
+            .tell(line.as_bytes())
+            .and_then(|()| conversation.tell(job.input.as_deref().unwrap_or_default()));
+        // A launcher that is gone already may have said why.
+        drop(told);
+        Ok(conversation)
+    }
+
+    fn tell(&self, bytes: &[u8]) -> io::Result<()> {
+        self.control.set_write_timeout(Some(GRACE))?;
+        (&self.control).write_all(bytes)
+    }
+
+    /// Reads until the launcher has told the end and everything was read, and returns what it told last.
+    fn hold(&mut self, job: &Job, deadline: Instant) -> Option<Report> {
+        let mut last = None;
+        let mut is_cancelled = false;
+        let mut until = deadline;
+        let mut is_talking = self.control.set_nonblocking(true).is_ok();
+        while is_talking || !self.stdout.is_done() || !self.stderr.is_done() {
+            let now = Instant::now();
+            if now >= until {
+                break;
+            }
+            let mut wait = until - now;
+            if let Some(cancel) = job.cancel.as_ref().filter(|_| !is_cancelled) {
+                if cancel.is_cancelled() {
+                    is_cancelled = true;
+                    until = until.min(now + GRACE);
+                    // The launcher ends everything then, and says so.
+                    drop(self.tell(b"c"));
+                    continue;
+                }
+                wait = wait.min(CANCEL_INTERVAL);
+            }
+            self.wait(is_talking, wait);
+            self.stdout.drain();
+            self.stderr.drain();
+            if is_talking {
+                is_talking = self.listen();
+                while let Some(report) = self.next_report() {
+                    last = Some(report);
+                }
+                if !is_talking {
+                    until = until.min(Instant::now() + LAST_WORDS);
+                }
+            }
+        }
+        last.or(self.process.map(|process| Report::Started { process, detail: String::new() }))
+    }
+
+    fn wait(&self, is_talking: bool, wait: Duration) {
+        let mut fds = Vec::with_capacity(3);
+        if is_talking {
+            fds.push(PollFd::new(&self.control, PollFlags::IN));
+        }
+        let outputs = [&self.stdout, &self.stderr];
+        fds.extend(
+            outputs.into_iter().filter_map(Drain::fd).map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
+        );
+        let wait = Timespec::try_from(wait).ok();
+        // An interrupted wait is a short one.
+        let _ = poll(&mut fds, wait.as_ref());
+    }
+
+    /// Reads what the launcher tells; returns whether it may tell more.
+    fn listen(&mut self) -> bool {
+        let mut chunk = [0; 4096];
+        loop {
+            match self.control.read(&mut chunk) {
+                Ok(0) => return false,
+                Ok(count) if self.heard.len() < MAX_REPORT => self.heard.extend(&chunk[..count]),
+                Ok(_) => return false,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return false,
+            }
+        }
+    }
+
+    /// Takes the next thing that was told about the end. That it began is kept aside.
+    fn next_report(&mut self) -> Option<Report> {
+        loop {
+            let end = self.heard.iter().position(|byte| *byte == b'\n')?;
+            let line: Vec<u8> = self.heard.drain(..=end).collect();
+            match serde_json::from_slice(&line).ok().and_then(|value| Report::from_json(&value)) {
+                Some(Report::Started { process, detail }) => {
+                    self.process = Some(process);
+                    self.detail = detail;
+                }
+                Some(report) => return Some(report),
+                None => {}
+            }
+        }
+    }
+
+    /// Makes sure that the launcher is gone, and the command with it.
+    fn end(mut self) -> (Output, Output, String) {
+        drop(self.control);
+        let launcher = self.child.id();
+        if !wait_for(&mut self.child, GRACE) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+        let ended_well = self.child.wait().is_ok_and(|status| status.success());
+        if !ended_well {
+            super::tree::kill_session(launcher, self.process);
+        }
+        (self.stdout.output, self.stderr.output, self.detail)
+    }
+}
+
+fn wait_for(child: &mut Child, at_most: Duration) -> bool {
+    let deadline = Instant::now() + at_most;
+    let mut pause = Duration::from_micros(50);
+    while Instant::now() < deadline {
+        if !matches!(child.try_wait(), Ok(None)) {
+            return true;
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_micros(250));
+    }
+    false
+}
+
+/// One output of the command: kept up to a limit, and read to its end.
+struct Drain {
+    file: Option<std::fs::File>,
+    output: Output,
+    limit: usize,
+}
+
+impl Drain {
+    fn new(fd: Option<OwnedFd>, limit: usize) -> Self {
+        let file = fd.filter(|fd| rustix::io::ioctl_fionbio(fd, true).is_ok()).map(std::fs::File::from);
+        Self { file, output: Output::default(), limit }
+    }
+
+    fn fd(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        self.file.as_ref().map(|file| file.as_fd())
+    }
+
+    fn is_done(&self) -> bool {
+        self.file.is_none()
+    }
+
+    fn drain(&mut self) {
+        let Some(file) = &mut self.file else { return };
+        let mut chunk = [0; CHUNK];
+        // A flood must not keep from looking at the clock.
+        for _ in 0..16 {
+            match file.read(&mut chunk) {
+                Ok(0) => {
+                    self.file = None;
+                    return;
+                }
+                Ok(count) => {
+                    let kept = count.min(self.limit - self.output.bytes.len());
+                    self.output.bytes.extend(&chunk[..kept]);
+                    self.output.dropped += (count - kept) as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => {
+                    self.file = None;
+                    return;
+                }
+            }
+        }
+    }
+}

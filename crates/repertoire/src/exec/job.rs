@@ -1,0 +1,87 @@
+//! What is to be run, and what it is granted.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::exec::Limits;
+
+/// One command of a skill.
+///
+/// ```
+/// use repertoire::exec::Job;
+///
+/// let job = Job::new(["python3", "scripts/report.py"], "/srv/skills/report");
+/// assert!(!job.grants.network);
+/// ```
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The program and its arguments. A program without a slash is looked for in `PATH`; a relative one with a slash is taken from the skill's directory.
+    pub command: Vec<OsString>,
+    /// The skill's directory, absolute. It can be read and never written.
+    pub skill: PathBuf,
+    /// What the command reads from its standard input; nothing unless given.
+    pub input: Option<Vec<u8>>,
+    /// All variables it gets beside `HOME`, `TMPDIR` and their kin, which lie in the scratch directory. Nothing is inherited; [`environment::allowed`] picks from the
+    /// host's what is harmless. `PATH` is where the program is looked for; what cannot be seen from inside is left out of it.
+    ///
+    /// [`environment::allowed`]: crate::exec::environment::allowed
+    pub environment: Vec<(String, String)>,
+    /// What it may do beyond the policy.
+    pub grants: Grants,
+    /// What it may use up.
+    pub limits: Limits,
+    /// Lets another thread end it.
+    pub cancel: Option<Cancel>,
+    /// Where the scratch directory is made, absolute; the system's temporary directory unless given.
+    pub scratch: Option<PathBuf>,
+}
+
+impl Job {
+    /// Returns a job without input, variables and grants, within the usual limits.
+    pub fn new<S: Into<OsString>>(command: impl IntoIterator<Item = S>, skill: impl Into<PathBuf>) -> Self {
+        Self {
+            command: command.into_iter().map(Into::into).collect(),
+            skill: skill.into(),
+            input: None,
+            environment: Vec::new(),
+            grants: Grants::default(),
+            limits: Limits::default(),
+            cancel: None,
+            scratch: None,
+        }
+    }
+}
+
+/// What a job may do beyond the policy; nothing by default.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Grants {
+    /// Whether it may use the network: TCP and UDP, not the sockets of this machine's own programs.
+    pub network: bool,
+    /// A directory it may read and is run in, absolute: the project. Without it the command runs in its scratch directory.
+    pub directory: Option<PathBuf>,
+    /// What it may write within that directory, absolute. Files that configure or instruct agents, shells and git stay as they are all the same.
+    pub write: Vec<PathBuf>,
+}
+
+/// A flag by which a thread ends what another one runs.
+#[derive(Debug, Clone, Default)]
+pub struct Cancel(Arc<AtomicBool>);
+
+impl Cancel {
+    /// Returns a flag that is not set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the flag for good.
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    /// Returns whether it is set.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}

@@ -1,0 +1,287 @@
+//! Takes on the limits, builds the confinement, and starts the command in it.
+
+use std::collections::HashSet;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Resource, Rlimit, setrlimit};
+
+use crate::exec::plan::{Confinement, Plan};
+use crate::exec::scratch;
+use crate::exec::{Exceeded, ExecErrorKind, Limits};
+
+/// Why a command was not started.
+pub(super) type Fault = (ExecErrorKind, String);
+
+/// A command that was started.
+pub(super) struct Started {
+    pub(super) process: Pid,
+    /// Becomes readable when it ends.
+    pub(super) handle: Option<OwnedFd>,
+    /// What the confinement is made of.
+    pub(super) detail: String,
+    /// Where a program that stands between tells that it began.
+    status: Option<OwnedFd>,
+}
+
+impl Started {
+    /// Returns whether the command itself was started, as far as that can be told.
+    pub(super) fn has_begun(self) -> bool {
+        let Some(status) = self.status else { return true };
+        let mut text = [0; 4096];
+        let count = rustix::io::read(&status, &mut text).unwrap_or(0);
+        String::from_utf8_lossy(&text[..count]).contains("exit-code")
+    }
+}
+
+/// Starts the command of a plan in its confinement; returns it with the end of a pipe that is its standard input.
+pub(super) fn start(plan: &Plan) -> Result<(Started, Option<OwnedFd>), Fault> {
+    match &plan.confinement {
+        Confinement::None => {
+            limit(&plan.limits)?;
+            finish(plan, spawn(command(plan, &[]))?, String::new(), None)
+        }
+        Confinement::Landlock(rules) => landlocked(plan, rules),
+        Confinement::Wrapper { arguments, takes_filter } => wrapped(plan, arguments, *takes_filter),
+    }
+}
+
+fn finish(
+    plan: &Plan,
+    (process, stdin): (u32, Option<OwnedFd>),
+    detail: String,
+    status: Option<OwnedFd>,
+) -> Result<(Started, Option<OwnedFd>), Fault> {
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
+    let process =
+        process.ok_or_else(|| (ExecErrorKind::Launcher, "a process without a number".to_owned()))?;
+    limit_memory(process, &plan.limits);
+    Ok((Started { process, handle: handle(process), detail, status }, stdin))
+}
+
+#[cfg(target_os = "linux")]
+fn handle(process: Pid) -> Option<OwnedFd> {
+    rustix::process::pidfd_open(process, rustix::process::PidfdFlags::empty()).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn handle(_process: Pid) -> Option<OwnedFd> {
+    None
+}
+
+/// Returns the command of a plan, behind `before`.
+fn command(plan: &Plan, before: &[std::ffi::OsString]) -> Command {
+    let mut words = before.iter().chain(&plan.command);
+    let program = words.next().cloned().unwrap_or_default();
+    #[allow(clippy::disallowed_methods, reason = "this is where processes start")]
+    let mut command = Command::new(program);
+    command.args(words).env_clear().envs(plan.environment.iter().map(|(name, value)| (name, value)));
+    command.current_dir(&plan.directory).process_group(0);
+    command.stdin(if plan.input.is_some() { Stdio::piped() } else { Stdio::null() });
+    command
+}
+
+/// Starts a command; whoever waits for any process waits for this one too.
+fn spawn(mut command: Command) -> Result<(u32, Option<OwnedFd>), Fault> {
+    let mut child = command.spawn().map_err(|error| (ExecErrorKind::CommandFailed, error.to_string()))?;
+    Ok((child.id(), child.stdin.take().map(OwnedFd::from)))
+}
+
+/// Takes limits upon this process, which everything it starts has from it.
+fn limit(limits: &Limits) -> Result<(), Fault> {
+    let mut all = vec![
+        (Resource::Cpu, limits.cpu.as_secs().max(1)),
+        (Resource::Fsize, limits.file_size),
+        (Resource::Nofile, limits.open_files),
+        (Resource::Core, 0),
+        (Resource::Data, limits.memory.saturating_add(own_memory())),
+    ];
+    #[cfg(target_os = "linux")]
+    all.extend([(Resource::Memlock, 64 << 10), (Resource::Msgqueue, 0), (Resource::Sigpending, 1024)]);
+    for (resource, value) in all {
+        let now = rustix::process::getrlimit(resource);
+        let value = now.maximum.map_or(value, |maximum| maximum.min(value));
+        let limit = Rlimit { current: Some(value), maximum: Some(value) };
+        setrlimit(resource, limit)
+            .map_err(|error| (ExecErrorKind::Launcher, format!("{resource:?}: {error}")))?;
+    }
+    Ok(())
+}
+
+/// Returns what the launcher itself has set aside. It must not run into a limit that is meant for others.
+#[cfg(target_os = "linux")]
+fn own_memory() -> u64 {
+    crate::exec::tree::reserved(rustix::process::getpid().as_raw_nonzero().get()) + MARGIN
+}
+
+#[cfg(not(target_os = "linux"))]
+fn own_memory() -> u64 {
+    1 << 30
+}
+
+/// What the launcher may yet need.
+#[cfg(target_os = "linux")]
+const MARGIN: u64 = 16 << 20;
+
+/// Limits the memory of the command, now that it is a process of its own, to what a process may have for itself. Addresses that it only sets aside, as some interpreters do by the gigabyte,
+/// do not count.
+#[cfg(target_os = "linux")]
+fn limit_memory(process: Pid, limits: &Limits) {
+    let limit = Rlimit { current: Some(limits.memory), maximum: Some(limits.memory) };
+    // It may have ended already. What it started before this moment is held to by the meter.
+    let _ = rustix::process::prlimit(Some(process), Resource::Data, limit);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn limit_memory(_process: Pid, _limits: &Limits) {}
+
+#[cfg(not(target_os = "linux"))]
+fn landlocked(_plan: &Plan, _rules: &[crate::exec::plan::Rule]) -> Result<(Started, Option<OwnedFd>), Fault> {
+    Err((ExecErrorKind::Unavailable, "Landlock is a part of Linux".to_owned()))
+}
+
+/// Starts the command from a thread that confined itself: what it starts is confined likewise, and the rest of the launcher is not.
+#[cfg(target_os = "linux")]
+fn landlocked(plan: &Plan, rules: &[crate::exec::plan::Rule]) -> Result<(Started, Option<OwnedFd>), Fault> {
+    limit(&plan.limits)?;
+    let started = std::thread::scope(|scope| {
+        let thread = scope.spawn(|| {
+            let detail = crate::exec::landlock::confine(rules, plan.network)?;
+            Ok((spawn(command(plan, &[]))?, detail))
+        });
+        thread.join().unwrap_or_else(|_| Err((ExecErrorKind::Launcher, "the thread failed".to_owned())))
+    });
+    let (child, detail) = started?;
+    finish(plan, child, detail, None)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn wrapped(
+    plan: &Plan,
+    arguments: &[std::ffi::OsString],
+    _takes_filter: bool,
+) -> Result<(Started, Option<OwnedFd>), Fault> {
+    limit(&plan.limits)?;
+    finish(plan, spawn(command(plan, arguments))?, String::new(), None)
+}
+
+/// Starts the command by way of a program that confines it, which is handed the filter and tells what it does over descriptors.
+#[cfg(target_os = "linux")]
+fn wrapped(
+    plan: &Plan,
+    arguments: &[std::ffi::OsString],
+    takes_filter: bool,
+) -> Result<(Started, Option<OwnedFd>), Fault> {
+    use std::os::fd::AsRawFd;
+
+    use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
+    use rustix::pipe::{PipeFlags, pipe_with};
+
+    let failed = |error: rustix::io::Errno| (ExecErrorKind::Launcher, error.to_string());
+    limit(&plan.limits)?;
+    if !takes_filter {
+        return finish(plan, spawn(command(plan, arguments))?, String::new(), None);
+    }
+    let purpose =
+        crate::exec::seccomp::Purpose { network: plan.network, has_namespaces: true, has_signal_scope: true };
+    // These two are to be inherited; the launcher starts nothing else.
+    let filter = memfd_create("filter", MemfdFlags::empty()).map_err(failed)?;
+    let bytes = crate::exec::seccomp::bytes(&crate::exec::seccomp::program(purpose));
+    if rustix::io::write(&filter, &bytes).map_err(failed)? != bytes.len() {
+        return Err((ExecErrorKind::Launcher, "the filter could not be written".to_owned()));
+    }
+    seek(&filter, SeekFrom::Start(0)).map_err(failed)?;
+    let (status, told) = pipe_with(PipeFlags::NONBLOCK).map_err(failed)?;
+    rustix::io::fcntl_setfd(&status, rustix::io::FdFlags::CLOEXEC).map_err(failed)?;
+    let (wrapper, rest) =
+        arguments.split_first().ok_or((ExecErrorKind::Launcher, "no wrapper".to_owned()))?;
+    let mut all = vec![wrapper.clone()];
+    for (option, fd) in [("--seccomp", filter.as_raw_fd()), ("--json-status-fd", told.as_raw_fd())] {
+        all.extend([option.into(), fd.to_string().into()]);
+    }
+    all.extend(rest.iter().cloned());
+    // Started from the main thread, with which it is to die.
+    let child = spawn(command(plan, &all))?;
+    drop((filter, told));
+    finish(plan, child, String::new(), Some(status))
+}
+
+/// Looks now and then at what the command uses.
+pub(super) struct Meter<'a> {
+    plan: &'a Plan,
+    next: Instant,
+    next_disk: Instant,
+    device: u64,
+}
+
+/// How often processes and memory are looked at.
+const INTERVAL: Duration = Duration::from_millis(20);
+/// How often the scratch directory is looked at, at most.
+const DISK_INTERVAL: Duration = Duration::from_millis(50);
+/// How much longer than looking takes nobody looks again.
+const REST: u32 = 10;
+
+impl<'a> Meter<'a> {
+    pub(super) fn new(plan: &'a Plan) -> Self {
+        let now = Instant::now();
+        let device = std::fs::metadata(&plan.scratch).map_or(0, |metadata| metadata.dev());
+        Self { plan, next: now + INTERVAL / 2, next_disk: now + DISK_INTERVAL, device }
+    }
+
+    /// Returns when to look next.
+    pub(super) fn next(&self) -> Instant {
+        self.next
+    }
+
+    /// Returns what is used more than may be, if it is time to look.
+    #[cfg(target_os = "linux")]
+    pub(super) fn look(&mut self, now: Instant) -> Option<Exceeded> {
+        use crate::exec::tree;
+
+        if now < self.next {
+            return None;
+        }
+        let limits = &self.plan.limits;
+        let enough = usize::try_from(limits.processes).unwrap_or(usize::MAX);
+        let processes = tree::descendants(rustix::process::getpid().as_raw_nonzero().get(), enough);
+        if processes.len() > enough {
+            return Some(Exceeded::Processes);
+        }
+        let used = tree::usage(&processes);
+        if used.processes > limits.processes {
+            return Some(Exceeded::Processes);
+        }
+        if used.memory > limits.memory {
+            return Some(Exceeded::Memory);
+        }
+        if now >= self.next_disk {
+            let start = Instant::now();
+            let mut counted = HashSet::new();
+            let total = scratch::size(&self.plan.scratch, limits.disk, &mut counted);
+            let total = total.saturating_add(tree::open_files(&processes, self.device, &mut counted));
+            if total > limits.disk {
+                return Some(Exceeded::Disk);
+            }
+            let after = Instant::now();
+            self.next_disk = after + DISK_INTERVAL.max((after - start) * REST);
+        }
+        let after = Instant::now();
+        self.next = after + INTERVAL.max((after - now) * REST).min(DISK_INTERVAL);
+        None
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn look(&mut self, now: Instant) -> Option<Exceeded> {
+        if now < self.next {
+            return None;
+        }
+        let total = scratch::size(&self.plan.scratch, self.plan.limits.disk, &mut HashSet::new());
+        let after = Instant::now();
+        // Without a handle this is also how often the end is looked for.
+        self.next = after + (INTERVAL / 4).max((after - now) * REST);
+        (total > self.plan.limits.disk).then_some(Exceeded::Disk)
+    }
+}

@@ -1,0 +1,145 @@
+//! What a job can reach: the policy, made of paths.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::exec::grant::{self, Writable};
+use crate::exec::interpreter::{self, DEFAULT_PATH, Program};
+use crate::exec::scratch::Scratch;
+use crate::exec::{ExecError, ExecErrorKind, Job};
+
+/// Where the system's programs and libraries are. All of it can be read.
+pub(crate) const SYSTEM: &[&str] =
+    &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"];
+
+/// What programs need of the system's settings. None of it is secret.
+pub(crate) const SETTINGS: &[&str] = &[
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/debian_version",
+    "/etc/fonts",
+    "/etc/group",
+    "/etc/host.conf",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/locale.alias",
+    "/etc/localtime",
+    "/etc/magic",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/os-release",
+    "/etc/passwd",
+    "/etc/pki/ca-trust/extracted",
+    "/etc/pki/tls/certs",
+    "/etc/protocols",
+    "/etc/services",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/timezone",
+];
+
+/// What they need in addition where the network is granted.
+pub(crate) const NETWORK_SETTINGS: &[&str] = &["/etc/gai.conf", "/etc/hosts", "/etc/resolv.conf"];
+
+/// Variables that decide what code a program loads before it begins; none is passed on.
+const LOADER_PREFIXES: &[&str] = &["LD_", "DYLD_", "GLIBC_TUNABLES", "MALLOC_"];
+
+/// A job whose paths were looked at and found right.
+#[derive(Debug)]
+pub(crate) struct Reach {
+    pub(crate) program: Program,
+    /// The skill's directory, links resolved.
+    pub(crate) skill: PathBuf,
+    /// The granted directory, links resolved.
+    pub(crate) directory: Option<PathBuf>,
+    /// What may be written in it.
+    pub(crate) writable: Vec<Writable>,
+    /// Where the command runs.
+    pub(crate) working: PathBuf,
+    pub(crate) environment: Vec<(String, String)>,
+    pub(crate) network: bool,
+}
+
+impl Reach {
+    pub(crate) fn of(job: &Job, scratch: &Scratch) -> Result<Self, ExecError> {
+        let skill = directory(&job.skill)?;
+        let granted = job.grants.directory.as_deref().map(directory).transpose()?;
+        if let Some(granted) = &granted
+            && granted.parent().is_none()
+        {
+            let refused = ExecError::new(ExecErrorKind::GrantRefused).at(granted);
+            return Err(refused.saying("the whole machine is not a working directory"));
+        }
+        let mut writable = Vec::new();
+        for path in &job.grants.write {
+            let Some(granted) = &granted else {
+                let invalid = ExecError::new(ExecErrorKind::InvalidJob).at(path);
+                return Err(invalid.saying("what may be written must lie in a granted directory"));
+            };
+            writable.push(grant::writable(path, granted, &skill)?);
+        }
+        let Some(name) = job.command.first().filter(|name| !name.is_empty()) else {
+            return Err(ExecError::new(ExecErrorKind::InvalidJob).saying("the command is empty"));
+        };
+        let given = job.environment.iter().rev().find(|(name, _)| name == "PATH");
+        let search = given.map_or(DEFAULT_PATH, |(_, search)| search.as_str());
+        let system: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+        let program = interpreter::find(name, &skill, search, &system)?;
+        let is_visible = |path: &Path| {
+            let roots = system.iter().chain([&skill]).chain(&granted).chain(&program.directories);
+            path.is_absolute() && roots.into_iter().any(|root| path.starts_with(root))
+        };
+        let own = program.directories.iter().map(|directory| directory.to_string_lossy().into_owned());
+        let given = search.split(':').filter(|directory| is_visible(Path::new(directory))).map(str::to_owned);
+        let mut search: Vec<String> = Vec::new();
+        for directory in own.chain(given).chain(DEFAULT_PATH.split(':').map(str::to_owned)) {
+            if !search.contains(&directory) {
+                search.push(directory);
+            }
+        }
+        Ok(Self {
+            skill,
+            working: granted.clone().unwrap_or_else(|| scratch.work()),
+            directory: granted,
+            writable,
+            environment: environment(job, scratch, &search.join(":")),
+            network: job.grants.network,
+            program,
+        })
+    }
+
+    /// Returns the settings of the system that can be read.
+    pub(crate) fn settings(&self) -> impl Iterator<Item = &'static str> {
+        let more = if self.network { NETWORK_SETTINGS } else { &[] };
+        SETTINGS.iter().chain(more).copied().filter(|path| fs::metadata(path).is_ok())
+    }
+}
+
+fn directory(path: &Path) -> Result<PathBuf, ExecError> {
+    let invalid = || ExecError::new(ExecErrorKind::InvalidJob).at(path);
+    if !path.is_absolute() {
+        return Err(invalid().saying("the path is not absolute"));
+    }
+    let real = path.canonicalize().map_err(|error| invalid().because(error))?;
+    if !real.is_dir() {
+        return Err(invalid().saying("not a directory"));
+    }
+    Ok(real)
+}
+
+/// Returns all variables of a command: the job's, then ours, which win.
+fn environment(job: &Job, scratch: &Scratch, search: &str) -> Vec<(String, String)> {
+    let own = scratch.variables().into_iter().chain([("PATH".to_owned(), search.to_owned())]);
+    let own: Vec<(String, String)> = own.collect();
+    let is_ours = |name: &str| own.iter().any(|(own, _)| own == name);
+    let is_sound = |name: &str, value: &str| {
+        !name.is_empty()
+            && !name.contains(['=', '\0'])
+            && !value.contains('\0')
+            && !LOADER_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    };
+    let given = job.environment.iter().filter(|(name, value)| is_sound(name, value) && !is_ours(name));
+    given.cloned().chain(own.iter().cloned()).collect()
+}

@@ -1,0 +1,287 @@
+//! One call: checked, approved, copied, run.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use repertoire_model::answer::{FaultKind, ToolResult};
+use repertoire_model::toolbox::{
+    DEFAULT_TIMEOUT_SECONDS, Handler, Needs, OutputForm, PYTHON_FILE, TOOLBOX_FILE, Toolbox, schema,
+};
+use repertoire_model::{Bundle, Capabilities, Digest, FileEntry, FileKind, LineRange, SkillPath, SkillTool};
+use serde_json::{Map, Value};
+
+use super::command::Copy;
+use super::executor::Executor;
+use super::outcome::{self, Reading};
+use super::workshop;
+use crate::approval::decide::{Rules, Wanted};
+use crate::exec::{Cancel, Ending, ExecError, ExecErrorKind, Grants, Job, environment};
+use crate::registry::{Entry, Registry};
+use crate::tool::quoted;
+use crate::{Error, ErrorKind};
+
+/// A script that is to be run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ScriptCall {
+    /// Its path in the skill.
+    pub path: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// What it reads from its standard input.
+    pub stdin: Option<String>,
+}
+
+/// What a call came to.
+pub(crate) struct Ran {
+    /// What the model reads.
+    pub(crate) result: ToolResult,
+    /// What it ran in, where it was not the host itself.
+    pub(crate) sandbox: Option<&'static str>,
+    /// What it exited with, where it did by itself.
+    pub(crate) exit_code: Option<i32>,
+    /// The digest of what ran.
+    pub(crate) digest: Option<Digest>,
+}
+
+/// Calls `tool` of the skill `entry`, which is called by `address`.
+pub(crate) async fn run_tool(
+    registry: &Registry,
+    entry: &Entry,
+    address: &str,
+    tool: &SkillTool,
+    arguments: &Map<String, Value>,
+) -> Result<Ran, FaultKind> {
+    expect_arguments(tool, arguments)?;
+    let equipment = registry.equipment();
+    let handlers = equipment.handlers.iter();
+    let own = handlers.into_iter().find(|own| own.skill == entry.name().as_str() && own.tool == tool.name);
+    if let Some(own) = own {
+        let result = match own.run(arguments).await {
+            Ok(text) => ToolResult::new(address, &tool.name, text),
+            Err(error) => {
+                ToolResult { error: Some(error.to_string()), ..ToolResult::new(address, &tool.name, "") }
+            }
+        };
+        return Ok(Ran { result, sandbox: None, exit_code: None, digest: None });
+    }
+    let no_handler = || FaultKind::NoHandler { tool: tool.name.clone() };
+    let executor = equipment.executor.as_ref().ok_or_else(no_handler)?;
+    let written = Value::Object(arguments.clone()).to_string();
+    let prepared = prepare(registry, executor, entry, Some((&tool.name, &written))).await?;
+    // What was approved decides, not what the skill said when it was loaded.
+    let tool = prepared.toolbox.get(&tool.name).ok_or_else(no_handler)?;
+    expect_arguments(tool, arguments)?;
+    let handler =
+        Handler::of(tool, &listed(&prepared.bundle), prepared.python.as_deref()).ok_or_else(no_handler)?;
+    let copy = Copy { path: &prepared.path, bundle: &prepared.bundle };
+    let command = copy.tool(executor, tool, &handler).ok_or_else(no_handler)?;
+    let mut job = Job::new(command, &prepared.path);
+    job.input = Some(format!("{written}\n").into_bytes());
+    job.grants = grants(executor, &tool.needs)?;
+    let timeout = Duration::from_secs(tool.timeout);
+    let reading = Reading { output: tool.output, is_driven: matches!(handler, Handler::Python(_)), timeout };
+    finish(executor, job, &tool.needs.env, (address, &tool.name), reading, prepared.bundle.digest()).await
+}
+
+/// Runs a script of the skill `entry`, which is called by `address`.
+pub(crate) async fn run_script(
+    registry: &Registry,
+    entry: &Entry,
+    address: &str,
+    call: ScriptCall,
+) -> Result<Ran, FaultKind> {
+    let shown = quoted(&call.path);
+    let no_handler = || FaultKind::NoHandler { tool: shown.clone() };
+    let executor = registry.equipment().executor.as_ref().ok_or_else(no_handler)?;
+    let path = SkillPath::new(call.path.strip_prefix("./").unwrap_or(&call.path))
+        .map_err(|fault| FaultKind::BadPath { path: shown.clone(), reason: fault.to_string() })?;
+    let prepared = prepare(registry, executor, entry, None).await?;
+    if !prepared.bundle.files().iter().any(|file| file.path == path) {
+        return Err(FaultKind::NoFile { path: shown, near: Vec::new() });
+    }
+    let copy = Copy { path: &prepared.path, bundle: &prepared.bundle };
+    let mut command = copy.script(executor, &path).ok_or_else(no_handler)?;
+    command.extend(call.args.into_iter().map(Into::into));
+    let mut job = Job::new(command, &prepared.path);
+    job.input = call.stdin.map(String::into_bytes);
+    let given = &executor.options.scripts;
+    let needs = Needs {
+        network: given.network,
+        directory: given.directory || !given.write.is_empty(),
+        write: given.write.clone(),
+        ..Needs::default()
+    };
+    job.grants = grants(executor, &needs)?;
+    let timeout = Duration::from_secs(DEFAULT_TIMEOUT_SECONDS).max(executor.options.limits.timeout);
+    let reading = Reading { output: OutputForm::Text, is_driven: false, timeout };
+    finish(executor, job, &[], (address, path.as_str()), reading, prepared.bundle.digest()).await
+}
+
+fn expect_arguments(tool: &SkillTool, arguments: &Map<String, Value>) -> Result<(), FaultKind> {
+    let violations = schema::check(&tool.parameters, &Value::Object(arguments.clone()));
+    if violations.is_empty() {
+        return Ok(());
+    }
+    let problems = violations.iter().map(ToString::to_string).collect();
+    Err(FaultKind::BadArguments { tool: tool.name.clone(), problems })
+}
+
+/// A skill that may run, copied.
+struct Prepared {
+    path: PathBuf,
+    bundle: Bundle,
+    toolbox: Toolbox,
+    python: Option<String>,
+}
+
+/// Finds out whether the skill may run `call`, or its scripts, and copies it.
+async fn prepare(
+    registry: &Registry,
+    executor: &Executor,
+    entry: &Entry,
+    call: Option<(&str, &str)>,
+) -> Result<Prepared, FaultKind> {
+    let bundle = registry.bundle(entry).await.map_err(failed)?;
+    let toolbox = match text(registry, entry, &bundle, TOOLBOX_FILE).await.map_err(failed)? {
+        Some(text) => Toolbox::read(&text).0,
+        None => Toolbox::default(),
+    };
+    let tool = call.and_then(|(name, arguments)| Some((toolbox.get(name)?, arguments)));
+    let rules = Rules {
+        trust: executor.options.trust.of(&entry.source),
+        approvals: &executor.approvals,
+        approver: executor.options.approver.as_deref(),
+    };
+    let capabilities = Capabilities::of(&toolbox);
+    let wanted = Wanted { entry, bundle: &bundle, capabilities: &capabilities, tool };
+    if let Some(why) = rules.objection(&wanted).await.map_err(failed)? {
+        let tool = call.map_or("a script", |(name, _)| name).to_owned();
+        return Err(FaultKind::NotApproved { tool, why });
+    }
+    let python = text(registry, entry, &bundle, PYTHON_FILE).await.map_err(failed)?;
+    let python = python.and_then(|bytes| String::from_utf8(bytes).ok());
+    let path = workshop::copy(executor, registry, entry, &bundle).await.map_err(failed)?;
+    Ok(Prepared { path, bundle, toolbox, python })
+}
+
+/// Returns the file `name` of `bundle`, where it has one.
+async fn text(
+    registry: &Registry,
+    entry: &Entry,
+    bundle: &Bundle,
+    name: &str,
+) -> Result<Option<Vec<u8>>, Error> {
+    let Some(file) = bundle.files().iter().find(|file| file.path.as_str() == name) else { return Ok(None) };
+    let content = registry.read(entry, &file.path, LineRange::default()).await?;
+    if Digest::of(&content.bytes) != file.digest {
+        return Err(Error::new(ErrorKind::SkillChanged).about(entry.name().as_str()));
+    }
+    Ok(Some(content.bytes))
+}
+
+/// Returns the files of `bundle` as they are listed.
+fn listed(bundle: &Bundle) -> Vec<FileEntry> {
+    let files = bundle.files().iter();
+    files
+        .map(|file| FileEntry {
+            path: file.path.clone(),
+            size: file.size,
+            kind: FileKind::of(&file.path, "SKILL.md"),
+            executable: file.executable,
+        })
+        .collect()
+}
+
+/// Returns what a job is granted.
+fn grants(executor: &Executor, needs: &Needs) -> Result<Grants, FaultKind> {
+    let directory = match &executor.options.directory {
+        _ if !needs.directory => None,
+        Some(directory) => Some(directory.clone()),
+        None => {
+            let reason = "it works in a directory, and it is given none here".to_owned();
+            return Err(FaultKind::Failed { reason });
+        }
+    };
+    let place = |path: &String| directory.as_deref().map(|directory| writable(directory, path));
+    Ok(Grants {
+        network: needs.network,
+        write: needs.write.iter().filter_map(place).filter(|path| path.symlink_metadata().is_ok()).collect(),
+        directory,
+    })
+}
+
+/// Returns where `path` in the working directory is. A directory that is to be written to and is not there is made.
+fn writable(directory: &Path, path: &str) -> PathBuf {
+    if path == "." {
+        return directory.to_owned();
+    }
+    let place = directory.join(path);
+    if place.symlink_metadata().is_err() && place.extension().is_none() {
+        // Where that fails the tool is told so when it writes.
+        let _ = std::fs::create_dir_all(&place);
+    }
+    place
+}
+
+/// Ends a job when nobody waits for it any more.
+struct EndOnDrop(Cancel);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+async fn finish(
+    executor: &Executor,
+    mut job: Job,
+    variables: &[String],
+    (address, tool): (&str, &str),
+    reading: Reading,
+    digest: Digest,
+) -> Result<Ran, FaultKind> {
+    job.environment = environment::allowed(executor.options.variables.iter().cloned(), variables);
+    job.limits = executor.options.limits.clone();
+    job.limits.timeout = reading.timeout;
+    job.limits.cpu = job.limits.cpu.max(reading.timeout);
+    let cancel = Cancel::new();
+    job.cancel = Some(cancel.clone());
+    let _end = EndOnDrop(cancel);
+    let program =
+        job.command.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
+    let sandbox = Arc::clone(&executor.sandbox);
+    let name = sandbox.name();
+    let outcome = blocking::unblock(move || sandbox.run(&job)).await;
+    let outcome = outcome.map_err(|error| FaultKind::Failed { reason: reason(&error, &program) })?;
+    let exit_code = match outcome.ending {
+        Ending::Exited(code) => Some(code),
+        _ => None,
+    };
+    let result = outcome::result(address, tool, &outcome, reading);
+    Ok(Ran { result, sandbox: Some(name), exit_code, digest: Some(digest) })
+}
+
+/// Returns why something was not run; the machine's own paths are not the model's business.
+fn reason(error: &ExecError, program: &str) -> String {
+    let program = program.rsplit('/').next().unwrap_or(program);
+    match error.kind() {
+        ExecErrorKind::CommandNotFound => format!("`{}` is not installed here", quoted(program)),
+        ExecErrorKind::CommandFailed => format!("`{}` cannot be started", quoted(program)),
+        ExecErrorKind::GrantRefused => "it asks to write what nothing may write".to_owned(),
+        ExecErrorKind::Unavailable => "there is no sandbox that works here".to_owned(),
+        _ => "it could not be run".to_owned(),
+    }
+}
+
+fn failed(error: Error) -> FaultKind {
+    let reason = match error.kind() {
+        ErrorKind::SkillNotFound => return FaultKind::Gone,
+        ErrorKind::SkillChanged => "the skill changed meanwhile; try again".to_owned(),
+        ErrorKind::Approvals => {
+            "the file of approvals cannot be read; a person has to mend or remove it".to_owned()
+        }
+        _ => "the skill cannot be read".to_owned(),
+    };
+    FaultKind::Failed { reason }
+}

@@ -1,0 +1,99 @@
+//! What runs things for sessions.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use repertoire_model::Digest;
+
+use crate::approval::{Approvals, Approver, TrustLevels};
+use crate::exec::{Limits, Sandbox};
+
+/// What the host gives and allows to whatever skills run.
+#[derive(Debug, Clone)]
+pub struct ExecutorOptions {
+    /// The directory that the program keeps its state in, absolute: copies of what runs, and approvals.
+    pub state: PathBuf,
+    /// How far each source is trusted.
+    pub trust: TrustLevels,
+    /// Whoever can be asked, where somebody can.
+    pub approver: Option<Arc<dyn Approver>>,
+    /// The working directory, absolute, for tools that ask for one; without it they get none.
+    pub directory: Option<PathBuf>,
+    /// What plain scripts get, which cannot ask for anything.
+    pub scripts: ScriptGrants,
+    /// The host's variables. Tools get the harmless ones of them, and those that they ask for by name.
+    pub variables: Vec<(String, String)>,
+    /// What a tool may use up; each may have a time of its own.
+    pub limits: Limits,
+}
+
+impl ExecutorOptions {
+    /// Returns the usual choices, with the state in `state`.
+    pub fn new(state: impl Into<PathBuf>) -> Self {
+        Self {
+            state: state.into(),
+            trust: TrustLevels::default(),
+            approver: None,
+            directory: None,
+            scripts: ScriptGrants::default(),
+            variables: Vec::new(),
+            limits: Limits::default(),
+        }
+    }
+}
+
+/// What plain scripts get beyond their skill and a scratch directory.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ScriptGrants {
+    /// Whether they read the working directory.
+    pub directory: bool,
+    /// What they write in it.
+    pub write: Vec<String>,
+    /// Whether they use the network.
+    pub network: bool,
+}
+
+/// Runs what skills bring along, in a sandbox, once it was approved.
+///
+/// A registry with one offers its models to call the tools of skills and to run their scripts.
+#[derive(Debug)]
+pub struct Executor {
+    pub(super) sandbox: Arc<dyn Sandbox>,
+    pub(super) options: ExecutorOptions,
+    pub(super) approvals: Approvals,
+    /// The copies that this process knows to be what they should be.
+    pub(super) verified: Mutex<HashSet<Digest>>,
+}
+
+impl Executor {
+    /// Returns what runs things in `sandbox`.
+    pub fn new(sandbox: Arc<dyn Sandbox>, options: ExecutorOptions) -> Self {
+        let approvals = Approvals::new(&options.state);
+        Self { sandbox, options, approvals, verified: Mutex::default() }
+    }
+
+    /// Returns what things run in.
+    pub fn sandbox(&self) -> &Arc<dyn Sandbox> {
+        &self.sandbox
+    }
+
+    /// Returns the host's choices.
+    pub fn options(&self) -> &ExecutorOptions {
+        &self.options
+    }
+
+    /// Returns what was approved.
+    pub fn approvals(&self) -> &Approvals {
+        &self.approvals
+    }
+
+    /// Returns where `program` lies, where the host's `PATH` leads to it.
+    pub(super) fn has_program(&self, program: &str) -> bool {
+        let path = self.options.variables.iter().find(|(name, _)| name == "PATH");
+        // Not `split_paths`: that belongs to the environment, and this is a value that was handed over.
+        path.is_some_and(|(_, path)| {
+            path.split(':').any(|directory| PathBuf::from(directory).join(program).is_file())
+        })
+    }
+}

@@ -1,0 +1,133 @@
+//! From what a job came to, to what a model reads.
+
+use std::time::Duration;
+
+use repertoire_model::answer::ToolResult;
+use repertoire_model::toolbox::OutputForm;
+
+use super::command::RAISED;
+use crate::exec::{Ending, Exceeded, Outcome, Output};
+
+/// How a result is to be read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reading {
+    /// What the tool says its result is.
+    pub(super) output: OutputForm,
+    /// Whether the driver of `tools.py` ran it.
+    pub(super) is_driven: bool,
+    /// How long it might run.
+    pub(super) timeout: Duration,
+}
+
+/// Returns what `tool` of `skill` came to.
+pub(super) fn result(skill: &str, tool: &str, outcome: &Outcome, reading: Reading) -> ToolResult {
+    let mut result = ToolResult::new(skill, tool, "");
+    let said = text(&outcome.stdout, "output", &mut result.notes);
+    if !outcome.refused.is_empty() {
+        let count = outcome.refused.len();
+        result.notes.push(format!("{count} files that no tool may write were moved aside."));
+    }
+    if outcome.ending.is_success() {
+        if reading.output == OutputForm::Json {
+            result.structured = serde_json::from_str(&said).ok();
+            if result.structured.is_none() {
+                result.notes.push("The tool says that its result is JSON, and it is not.".to_owned());
+            }
+        }
+        result.text = said;
+        return result;
+    }
+    if reading.is_driven && outcome.ending == Ending::Exited(RAISED) {
+        result.error = Some(said);
+        return result;
+    }
+    result.error = Some(ending(outcome.ending, reading.timeout));
+    result.text = text(&outcome.stderr, "error output", &mut result.notes);
+    if !said.trim().is_empty() {
+        let line_end = if result.text.is_empty() || result.text.ends_with('\n') { "" } else { "\n" };
+        result.text.push_str(&format!("{line_end}Standard output:\n{said}"));
+    }
+    result
+}
+
+/// Returns what was written as text, and notes what is not whole about it.
+fn text(output: &Output, what: &str, notes: &mut Vec<String>) -> String {
+    if output.dropped > 0 {
+        let (kept, dropped) = (output.bytes.len(), output.dropped);
+        notes.push(format!("The {what} was cut after {kept} bytes; {dropped} more were dropped."));
+    }
+    let text = String::from_utf8_lossy(&output.bytes);
+    // A character that was cut in two is no news.
+    let replaced = matches!(text, std::borrow::Cow::Owned(_))
+        && std::str::from_utf8(&output.bytes).is_err_and(|error| error.error_len().is_some());
+    if replaced {
+        notes.push(format!("Some of the {what} is not UTF-8 and was replaced."));
+    }
+    text.into_owned()
+}
+
+/// Returns how the command ended, in words.
+fn ending(ending: Ending, timeout: Duration) -> String {
+    match ending {
+        Ending::Exited(code) => format!("exit code {code}"),
+        Ending::Signalled(signal) => format!("killed by signal {signal}"),
+        Ending::TimedOut => format!("timed out after {} seconds", timeout.as_secs()),
+        Ending::Cancelled => "cancelled".to_owned(),
+        Ending::Exceeded(Exceeded::Memory) => "killed for using too much memory".to_owned(),
+        Ending::Exceeded(Exceeded::Processes) => "killed for starting too many processes".to_owned(),
+        Ending::Exceeded(Exceeded::Disk) => "killed for writing too much".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(ending: Ending, stdout: &[u8], stderr: &[u8], reading: (OutputForm, bool)) -> ToolResult {
+        let output = |bytes: &[u8]| Output { bytes: bytes.to_vec(), dropped: 0 };
+        let outcome = Outcome {
+            ending,
+            stdout: output(stdout),
+            stderr: output(stderr),
+            elapsed: Duration::from_secs(1),
+            refused: Vec::new(),
+        };
+        let reading = Reading { output: reading.0, is_driven: reading.1, timeout: Duration::from_secs(5) };
+        result("s", "t", &outcome, reading)
+    }
+
+    #[test]
+    fn output_is_the_result_and_failures_say_why() {
+        let text = (OutputForm::Text, false);
+        let done = check(Ending::Exited(0), b"out\n", b"warning", text);
+        assert_eq!((done.text.as_str(), done.error, done.notes), ("out\n", None, vec![]));
+        let failed = check(Ending::Exited(2), b"half", b"usage", text);
+        assert_eq!(failed.error.as_deref(), Some("exit code 2"));
+        assert_eq!(failed.text, "usage\nStandard output:\nhalf");
+        let late = check(Ending::TimedOut, b"", b"", text);
+        assert_eq!(late.error.as_deref(), Some("timed out after 5 seconds"));
+        assert_eq!(check(Ending::Signalled(9), b"", b"", text).error.as_deref(), Some("killed by signal 9"));
+        let raised = check(Ending::Exited(RAISED), b"ValueError: no", b"noise", (OutputForm::Text, true));
+        assert_eq!((raised.error.as_deref(), raised.text.as_str()), (Some("ValueError: no"), ""));
+    }
+
+    #[test]
+    fn what_is_not_whole_is_told() {
+        let broken = check(Ending::Exited(0), b"a\xffb", b"", (OutputForm::Text, false));
+        assert_eq!((broken.text.as_str(), broken.notes.len()), ("a\u{fffd}b", 1));
+        let json = check(Ending::Exited(0), b"{\"a\": 1}", b"", (OutputForm::Json, false));
+        assert_eq!(json.structured, Some(serde_json::json!({"a": 1})));
+        let none = check(Ending::Exited(0), b"a", b"", (OutputForm::Json, false));
+        assert_eq!((none.structured, none.notes.len()), (None, 1));
+        let outcome = Outcome {
+            ending: Ending::Exited(0),
+            stdout: Output { bytes: b"abc".to_vec(), dropped: 7 },
+            stderr: Output::default(),
+            elapsed: Duration::ZERO,
+            refused: Vec::new(),
+        };
+        let reading = Reading { output: OutputForm::Text, is_driven: false, timeout: Duration::ZERO };
+        let notes = result("s", "t", &outcome, reading).notes;
+        assert_eq!(notes, ["The output was cut after 3 bytes; 7 more were dropped."]);
+    }
+}

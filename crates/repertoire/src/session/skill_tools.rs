@@ -1,0 +1,229 @@
+//! The tools and scripts of skills: callable while the skill is loaded.
+
+use repertoire_model::answer::{Answer, FaultKind, LoadedSkill, ToolSchema, Unapproved};
+use repertoire_model::toolbox::{Handler, MAX_TOOLBOX_BYTES, PYTHON_FILE, TOOLBOX_FILE, Toolbox};
+use repertoire_model::{FileEntry, LineRange, SkillTool};
+use serde_json::{Map, Value};
+
+use super::find::FoundSkill;
+use super::open::Session;
+use super::options::{Account, ToolExposure};
+use crate::approval::Trust;
+use crate::registry::Entry;
+use crate::run::{Ran, ScriptCall, run_script, run_tool};
+use crate::tool::{About, Answered, is_reserved, quoted};
+
+/// The tool that calls the tools of skills.
+const CALL: &str = "call_skill_tool";
+/// The tool that runs scripts of skills.
+const RUN: &str = "run_skill_script";
+
+impl Session {
+    /// Returns whether models may call the tools of skills here; it is the same for the whole session.
+    pub fn offers_skill_tools(&self) -> bool {
+        let equipment = self.registry().equipment();
+        equipment.executor.is_some() || !equipment.handlers.is_empty()
+    }
+
+    /// Returns whether `name` is the name of a tool that a loaded skill brings along.
+    pub fn is_skill_tool(&self, name: &str) -> bool {
+        self.state().exposed.owner(name).is_some()
+    }
+
+    /// Returns whether there is the house's tool `canonical`.
+    pub(super) fn is_on(&self, canonical: &str) -> bool {
+        let options = self.options();
+        match canonical {
+            // Whoever can open a toolbox can close it, even where no account is kept of instructions.
+            "unload_skill" => {
+                options.unload_tool || (options.account == Account::None && self.offers_skill_tools())
+            }
+            CALL => self.offers_skill_tools(),
+            RUN => self.registry().equipment().executor.is_some(),
+            _ => true,
+        }
+    }
+
+    /// Returns those tools of the skill that can be called; none where models may not call any.
+    ///
+    /// Left out is what nothing runs, and what has the name of another tool or of a skill.
+    pub(crate) async fn callable(&self, entry: &Entry, files: &[FileEntry]) -> Toolbox {
+        let find = |name: &str| files.iter().find(|file| file.path.as_str() == name);
+        let Some(file) = find(TOOLBOX_FILE).filter(|_| self.offers_skill_tools()) else {
+            return Toolbox::default();
+        };
+        if file.size > MAX_TOOLBOX_BYTES as u64 {
+            return Toolbox::default();
+        }
+        let Ok(content) = self.registry().read(entry, &file.path, LineRange::default()).await else {
+            return Toolbox::default();
+        };
+        let mut toolbox = Toolbox::read(&content.bytes).0;
+        let python = match find(PYTHON_FILE) {
+            Some(file) => self.registry().read(entry, &file.path, LineRange::default()).await.ok(),
+            None => None,
+        };
+        let python = python.as_ref().and_then(|content| std::str::from_utf8(&content.bytes).ok());
+        let snapshot = self.registry().snapshot();
+        let equipment = self.registry().equipment();
+        let trust = equipment.executor.as_ref().map(|executor| executor.options().trust.of(&entry.source));
+        let runs = trust.is_some_and(|trust| trust != Trust::Never);
+        let is_handled = |tool: &SkillTool| {
+            let is_own =
+                |own: &crate::run::HostHandler| own.skill == entry.name().as_str() && own.tool == tool.name;
+            equipment.handlers.iter().any(is_own) || (runs && Handler::of(tool, files, python).is_some())
+        };
+        toolbox.tools.retain(|tool| {
+            let is_other = is_reserved(&tool.name, &equipment.options.names)
+                || equipment.tools.iter().any(|own| own.name() == tool.name)
+                || !snapshot.named(&tool.name).is_empty();
+            !is_other && is_handled(tool)
+        });
+        toolbox
+    }
+
+    /// Returns `skill` with what the model is told of its tools, and these.
+    pub(crate) async fn with_tools(
+        &self,
+        skill: LoadedSkill,
+        entry: &Entry,
+        files: &[FileEntry],
+    ) -> (LoadedSkill, Toolbox) {
+        let toolbox = self.callable(entry, files).await;
+        let tools = toolbox.names().map(str::to_owned).collect();
+        let schema = |tool: &SkillTool| ToolSchema {
+            name: tool.name.clone(),
+            description: tool.description.clone(),
+            parameters: tool.parameters.clone(),
+        };
+        let schemas = match self.options().exposure {
+            ToolExposure::Stable => toolbox.tools.iter().map(schema).collect(),
+            ToolExposure::Append | ToolExposure::Dynamic => Vec::new(),
+        };
+        (LoadedSkill { tools, schemas, ..skill }, toolbox)
+    }
+
+    /// Makes the tools of a loaded skill callable.
+    pub(crate) fn expose(&self, address: String, toolbox: Toolbox) {
+        if self.offers_skill_tools() {
+            self.state().exposed.open(address, toolbox);
+        }
+    }
+
+    /// Withdraws the tools of the skill that is called by `address`, and returns whether they were callable.
+    pub(crate) fn withdraw(&self, address: &str) -> bool {
+        self.state().exposed.close(address)
+    }
+
+    /// Makes the tools of the skills callable that are active from the start: those of the prompt, and those of the agent that
+    /// started this one.
+    pub(super) async fn expose_active(&self) {
+        if !self.offers_skill_tools() {
+            return;
+        }
+        let snapshot = self.registry().snapshot();
+        let mut names: Vec<String> = self.active().iter().map(ToString::to_string).collect();
+        names.extend(self.bound.iter().filter(|name| !names.contains(name)).cloned().collect::<Vec<_>>());
+        for name in names {
+            let Some(entry) = self.visible(&snapshot, &name) else { continue };
+            if let Ok(listing) = self.registry().files(entry).await {
+                let toolbox = self.callable(entry, &listing.files).await;
+                self.expose(name, toolbox);
+            }
+        }
+    }
+
+    /// Makes the tools of a skill callable that is in the context, whoever put it there, and returns what to say of them: what they
+    /// take may have been told elsewhere, or not at all.
+    pub(crate) async fn expose_loaded(&self, entry: &FoundSkill) -> Option<String> {
+        if !self.offers_skill_tools() {
+            return None;
+        }
+        let toolbox = self.loaded_tools(entry, &self.address(entry)).await?;
+        let call = self.wording.call.as_ref().filter(|_| !toolbox.is_empty())?;
+        let names = toolbox.names().collect::<Vec<_>>().join(", ");
+        Some(format!("Its tools are called with `{call}`: {names}. What they take is in its {TOOLBOX_FILE}."))
+    }
+
+    /// Returns the tools of the skill, if it is loaded.
+    async fn loaded_tools(&self, entry: &FoundSkill, address: &str) -> Option<Toolbox> {
+        if let Some(toolbox) = self.state().exposed.get(address) {
+            return Some(toolbox.clone());
+        }
+        // A transcript may show that it is loaded where nobody was called for it.
+        if !self.is_accounted(entry) || !self.is_active(entry.name()) {
+            return None;
+        }
+        let listing = self.registry().files(entry).await.ok()?;
+        let toolbox = self.callable(entry, &listing.files).await;
+        self.expose(address.to_owned(), toolbox.clone());
+        Some(toolbox)
+    }
+
+    /// Calls the tool `tool` of the skill `asked`.
+    pub(crate) async fn call_skill_tool(
+        &self,
+        asked: &str,
+        tool: &str,
+        arguments: &Map<String, Value>,
+    ) -> Answered {
+        let entry = match self.find(asked).await {
+            Ok(entry) => entry,
+            Err(missed) => return missed.answered(self, CALL, asked),
+        };
+        let about = About { skill_tool: Some(quoted(tool)), ..about(&entry) };
+        let address = self.address(&entry);
+        let Some(toolbox) = self.loaded_tools(&entry, &address).await else {
+            let kind = FaultKind::NotLoaded { tool: quoted(tool) };
+            return Answered { answer: self.fault(CALL, Some(asked), kind), about };
+        };
+        let Some(found) = toolbox.get(tool) else {
+            let tools = toolbox.names().map(str::to_owned).collect();
+            let kind = FaultKind::NoSkillTool { tool: quoted(tool), tools };
+            return Answered { answer: self.fault(CALL, Some(asked), kind), about };
+        };
+        if !self.is_below_ceiling(tool) {
+            let kind = FaultKind::NotApproved { tool: quoted(tool), why: Unapproved::Ceiling };
+            return self.ran(CALL, asked, Err(kind), about);
+        }
+        let ran = run_tool(self.registry(), &entry, &address, found, arguments).await;
+        self.ran(CALL, asked, ran, about)
+    }
+
+    /// Runs a script of the skill `asked`.
+    pub(crate) async fn run_skill_script(&self, asked: &str, call: ScriptCall) -> Answered {
+        let entry = match self.find(asked).await {
+            Ok(entry) => entry,
+            Err(missed) => return missed.answered(self, RUN, asked),
+        };
+        let about = About { file: Some(quoted(&call.path)), ..about(&entry) };
+        let address = self.address(&entry);
+        if self.loaded_tools(&entry, &address).await.is_none() {
+            let kind = FaultKind::NotLoaded { tool: quoted(&call.path) };
+            return Answered { answer: self.fault(RUN, Some(asked), kind), about };
+        }
+        if !self.is_below_ceiling(RUN) {
+            let kind = FaultKind::NotApproved { tool: quoted(&call.path), why: Unapproved::Ceiling };
+            return self.ran(RUN, asked, Err(kind), about);
+        }
+        let ran = run_script(self.registry(), &entry, &address, call).await;
+        self.ran(RUN, asked, ran, about)
+    }
+
+    fn ran(&self, tool: &str, asked: &str, ran: Result<Ran, FaultKind>, mut about: About) -> Answered {
+        match ran {
+            Ok(Ran { result, sandbox, exit_code, digest }) => {
+                (about.sandbox, about.exit_code, about.digest) = (sandbox, exit_code, digest);
+                Answered { answer: Answer::Tool(Box::new(result)), about }
+            }
+            Err(kind) => {
+                about.is_denied = matches!(kind, FaultKind::NotApproved { .. });
+                Answered { answer: self.fault(tool, Some(asked), kind), about }
+            }
+        }
+    }
+}
+
+fn about(entry: &FoundSkill) -> About {
+    About { skill: Some(entry.name().to_string()), source: Some(entry.source.clone()), ..About::default() }
+}

@@ -1,0 +1,50 @@
+//! `call_skill_tool`: calls a tool that a loaded skill brings along.
+
+use serde_json::{Value, json};
+
+use super::arguments::{Arguments, Parameter};
+use super::definition::Answered;
+use super::names::SKILL_ALIASES;
+use super::table::{Builtin, View, object, text};
+use crate::event::EventKind;
+use crate::provider::BoxFuture;
+use crate::session::Session;
+
+const TOOL_NAME: Parameter<'static> = Parameter { name: "tool", aliases: &["tool_name", "toolName"] };
+const ARGUMENTS: Parameter<'static> =
+    Parameter { name: "arguments", aliases: &["args", "parameters", "input"] };
+
+pub(super) const TOOL: Builtin = Builtin {
+    canonical: "call_skill_tool",
+    name: |names| &names.call,
+    kind: EventKind::SkillToolCalled,
+    define,
+    call,
+};
+
+fn define(view: &View<'_>) -> (String, Value) {
+    let skill = view.options.arguments.skill.as_str();
+    let arguments = json!({"type": "object", "description": "Its arguments, as its schema says"});
+    let properties = vec![
+        (skill, text("Skill name; the skill must be loaded")),
+        (TOOL_NAME.name, text("Tool of that skill")),
+        (ARGUMENTS.name, arguments),
+    ];
+    let description =
+        "Call a tool of a loaded skill. Loading a skill tells which tools it has and what they take.";
+    (description.to_owned(), object(properties, &[skill, TOOL_NAME.name]))
+}
+
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Answered> {
+    Box::pin(async move {
+        let skill = Parameter { name: &session.options().arguments.skill, aliases: SKILL_ALIASES };
+        let asked = arguments.only(&[skill, TOOL_NAME, ARGUMENTS]).and_then(|()| {
+            let tool = arguments.required_text(&TOOL_NAME)?;
+            Ok((arguments.skill(&skill)?, tool, arguments.object(&ARGUMENTS)?))
+        });
+        match asked {
+            Ok((skill, tool, arguments)) => session.call_skill_tool(skill, tool, &arguments).await,
+            Err(kind) => session.fault(TOOL.canonical, None, kind).into(),
+        }
+    })
+}

@@ -1,0 +1,56 @@
+//! `run_skill_script`: runs a script of a loaded skill.
+
+use serde_json::{Value, json};
+
+use super::arguments::{Arguments, Parameter};
+use super::definition::Answered;
+use super::names::{PATH_ALIASES, SKILL_ALIASES};
+use super::table::{Builtin, View, object, text};
+use crate::event::EventKind;
+use crate::provider::BoxFuture;
+use crate::run::ScriptCall;
+use crate::session::Session;
+
+const ARGS: Parameter<'static> = Parameter { name: "args", aliases: &["arguments"] };
+const STDIN: Parameter<'static> = Parameter { name: "stdin", aliases: &["input"] };
+
+pub(super) const TOOL: Builtin = Builtin {
+    canonical: "run_skill_script",
+    name: |names| &names.run_script,
+    kind: EventKind::ScriptRun,
+    define,
+    call,
+};
+
+fn define(view: &View<'_>) -> (String, Value) {
+    let names = &view.options.arguments;
+    let list = json!({"type": "array", "items": {"type": "string"}, "description": "Its arguments"});
+    let properties = vec![
+        (names.skill.as_str(), text("Skill name; the skill must be loaded")),
+        (names.path.as_str(), text("Path within the skill, such as scripts/report.py")),
+        (ARGS.name, list),
+        (STDIN.name, text("What it reads from its standard input")),
+    ];
+    let description = "Run a script of a loaded skill in a sandbox and return what it prints.";
+    (description.to_owned(), object(properties, &[&names.skill, &names.path]))
+}
+
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Answered> {
+    Box::pin(async move {
+        let names = &session.options().arguments;
+        let skill = Parameter { name: &names.skill, aliases: SKILL_ALIASES };
+        let path = Parameter { name: &names.path, aliases: PATH_ALIASES };
+        let asked = arguments.only(&[skill, path, ARGS, STDIN]).and_then(|()| {
+            let call = ScriptCall {
+                path: arguments.required_text(&path)?.to_owned(),
+                args: arguments.texts(&ARGS)?,
+                stdin: arguments.input(&STDIN)?.map(str::to_owned),
+            };
+            Ok((arguments.skill(&skill)?, call))
+        });
+        match asked {
+            Ok((skill, call)) => session.run_skill_script(skill, call).await,
+            Err(kind) => session.fault(TOOL.canonical, None, kind).into(),
+        }
+    })
+}

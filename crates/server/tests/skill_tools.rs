@@ -1,0 +1,111 @@
+//! Tools that skills bring along, over MCP.
+
+use std::sync::Arc;
+
+use repertoire::session::ToolExposure;
+use repertoire::{HandlerError, SessionOptions};
+use repertoire_server::Server;
+use serde_json::{Map, Value, json};
+
+use crate::world::{Client, World};
+
+const DECLARED: &str = r#"[
+  {"name": "add", "description": "Adds.", "parameters": {
+    "type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}}
+]"#;
+
+fn server(world: &World, exposure: ToolExposure) -> Server {
+    world.write("alpha/schema.json", DECLARED);
+    let add = |arguments: &Map<String, Value>| -> Result<String, HandlerError> {
+        arguments["a"]
+            .as_i64()
+            .map(|a| (a + 1).to_string())
+            .ok_or_else(|| HandlerError::new("TypeError", "a"))
+    };
+    let options = SessionOptions { exposure, ..SessionOptions::default() };
+    world.server_equipped(options, |builder| builder.handler("alpha", "add", Arc::new(add)))
+}
+
+async fn names(client: &mut Client) -> Vec<String> {
+    let listed = client.request("tools/list", json!({})).await;
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn call(client: &mut Client, tool: &str, arguments: Value) -> Value {
+    client.request("tools/call", json!({"name": tool, "arguments": arguments})).await
+}
+
+fn text(answer: &Value) -> &str {
+    answer["result"]["content"][0]["text"].as_str().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn the_gateway_calls_what_this_connection_loaded() {
+    let world = World::new();
+    let server = server(&world, ToolExposure::Stable);
+    let (mut client, mut other) = (Client::start(&server, None), Client::start(&server, None));
+    client.initialize("2025-11-25").await;
+    other.initialize("2025-11-25").await;
+    let before = client.request("tools/list", json!({})).await;
+    let gateway = &before["result"]["tools"][0];
+    assert_eq!(
+        (&gateway["name"], &gateway["annotations"]["readOnlyHint"]),
+        (&json!("call_skill_tool"), &json!(false))
+    );
+    let add = json!({"skill": "alpha", "tool": "add", "arguments": {"a": 1}});
+    let early = call(&mut client, "call_skill_tool", add.clone()).await;
+    assert!(text(&early).contains("Skill `alpha` is not loaded"), "{early}");
+    assert_eq!(early["result"]["isError"], true);
+
+    let loaded = call(&mut client, "load_skill", json!({"name": "alpha"})).await;
+    assert!(text(&loaded).contains("Tools of skill alpha:") && text(&loaded).contains("call_skill_tool"));
+    let added = call(&mut client, "call_skill_tool", add.clone()).await;
+    assert!(text(&added).contains("\n2\n"), "{added}");
+    let wrong = call(
+        &mut client,
+        "call_skill_tool",
+        json!({"skill": "alpha", "tool": "add", "arguments": {"a": "1"}}),
+    )
+    .await;
+    assert!(text(&wrong).contains("`a` must be an integer"), "{wrong}");
+    // What one client loaded is nothing to another.
+    let elsewhere = call(&mut other, "call_skill_tool", add.clone()).await;
+    assert!(text(&elsewhere).contains("is not loaded"), "{elsewhere}");
+
+    call(&mut client, "unload_skill", json!({"name": "alpha"})).await;
+    let gone = call(&mut client, "call_skill_tool", add).await;
+    assert!(text(&gone).contains("is not loaded"), "{gone}");
+    assert_eq!(client.request("tools/list", json!({})).await["result"], before["result"]);
+}
+
+#[tokio::test]
+async fn dynamic_tools_come_and_go_and_clients_are_told() {
+    let world = World::new();
+    let server = server(&world, ToolExposure::Dynamic);
+    let mut client = Client::start(&server, None);
+    client.initialize("2025-11-25").await;
+    let before = names(&mut client).await;
+    assert!(!before.contains(&"add".to_owned()) && !before.contains(&"call_skill_tool".to_owned()));
+    call(&mut client, "load_skill", json!({"name": "alpha"})).await;
+    client.notification("notifications/tools/list_changed").await;
+    let with = names(&mut client).await;
+    assert_eq!(with.iter().filter(|name| !before.contains(name)).collect::<Vec<_>>(), ["add"]);
+    assert!(with.is_sorted());
+    assert!(text(&call(&mut client, "add", json!({"a": 41})).await).contains("42"));
+    call(&mut client, "unload_skill", json!({"name": "alpha"})).await;
+    client.notification("notifications/tools/list_changed").await;
+    assert_eq!(names(&mut client).await, before);
+    assert_eq!(call(&mut client, "add", json!({"a": 41})).await["error"]["code"], -32602);
+}
+
+#[tokio::test]
+async fn clients_without_a_handshake_have_the_same() {
+    let world = World::new();
+    let server = server(&world, ToolExposure::Stable);
+    let mut client = Client::start(&server, None);
+    let add = json!({"name": "call_skill_tool", "arguments": {"skill": "alpha", "tool": "add", "arguments": {"a": 1}}});
+    assert!(text(&client.modern("tools/call", add.clone()).await).contains("is not loaded"));
+    client.modern("tools/call", json!({"name": "load_skill", "arguments": {"name": "alpha"}})).await;
+    assert!(text(&client.modern("tools/call", add).await).contains("\n2\n"));
+}
