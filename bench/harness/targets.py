@@ -192,6 +192,36 @@ def memory_of_following(figures):
             yield Row(promise, f"{resident:.0f} MB / {limit:.0f} MB", ratio, ratio, 1.0)
 
 
+def search(figures):
+    """Returns a row for every promise about finding skills."""
+    pool, many, fresh, library = (figures[name] for name in ("pool", "many", "many read", "library"))
+    of_pool, of_many = (f"{figure['documents']:,} skills" for figure in (pool, many))
+    shipped = figures["engines"][0]
+    return [
+        within(f"a query among {of_pool}, p50 under 500 us", shipped["p50_us"], 500, "us"),
+        within(f"a query among {of_many}, p50 under 3 ms", figures["many engines"][0]["p50_us"] / 1e3, 3, "ms"),
+        above(f"{of_pool} indexed at 2,000 a second or more, one core", pool["indexed_per_s"], 2_000, "/s"),
+        above(f"{of_many} indexed at 2,000 a second or more, one core", many["indexed_per_s"], 2_000, "/s"),
+        within(f"one changed skill of {of_many} indexed within 5 ms, p50", many["change_p50_us"] / 1e3, 5, "ms"),
+        within(f"the same and found, {library['skills']:,} on disk, p50", library["first_search_p50_ms"], 5, "ms"),
+        within(f"memory of the index of {of_many} within 250 MB", many["index_mb"], 250, "MB"),
+        within("peak memory of a process that reads it and searches within 250 MB", fresh["search_peak_mb"], 250, "MB"),
+        within(f"file of the index of {of_many} within 400 MB", many["file_mb"], 400, "MB"),
+        above("nDCG@10 of .70 or more", shipped["ndcg10"], 0.70, ""),
+        above("Hit@1 of .56 or more", shipped["hit1"], 0.56, ""),
+        above("R@10 of .85 or more", shipped["r10"], 0.85, ""),
+    ]
+
+
+def within(promise, value, limit, unit):
+    return Row(promise, f"{value:,.1f} {unit} / {limit:,} {unit}", value / limit, value / limit, 1.0)
+
+
+def above(promise, value, limit, unit):
+    measured = f"{value:,.3f} / {limit}" if not unit else f"{value:,.0f}{unit} / {limit:,}{unit}"
+    return Row(promise, measured, value / limit, value / limit, 1.0, at_least=True)
+
+
 def compare(promise, figure, other, limit, at_least=False):
     measured = f"{figure.min:.1f} ms / {other.min:.1f} ms"
     return Row(promise, measured, figure.min / other.min, figure.median / other.median, limit, at_least)

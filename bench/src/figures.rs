@@ -27,6 +27,29 @@ pub struct Figures {
     pub queries: usize,
 }
 
+impl Figures {
+    /// Returns the heads of the columns that [`Figures::row`] fills.
+    pub fn heads() -> String {
+        format!(
+            "{:<24} {:>6} {:>6} {:>6} {:>7} {:>9} {:>9} {:>8}",
+            "ranker", "hit@1", "r@5", "r@10", "ndcg@10", "p50 µs", "p99 µs", "index s"
+        )
+    }
+
+    /// Returns them as a line of a table for people.
+    pub fn row(&self) -> String {
+        let Self { ranker, hit1, r5, r10, ndcg10, p50_us, p99_us, index_s, .. } = self;
+        format!(
+            "{ranker:<24} {hit1:>6.3} {r5:>6.3} {r10:>6.3} {ndcg10:>7.3} {p50_us:>9.0} {p99_us:>9.0} {index_s:>8.2}"
+        )
+    }
+
+    /// Returns how many documents were indexed in a second.
+    pub fn indexed_per_s(&self) -> f64 {
+        self.documents as f64 / self.index_s.max(f64::MIN_POSITIVE)
+    }
+}
+
 /// How good one ranking is.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Quality {

@@ -5,5 +5,6 @@
 #![allow(clippy::disallowed_methods)]
 
 pub mod figures;
+pub mod memory;
 pub mod pool;
 pub mod ranker;

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use repertoire_model::{Document, Policy, Source};
+use repertoire_model::{Document, Policy, SkillName, Source};
 use serde::Deserialize;
 
 /// A `SKILL.md`.
+#[derive(Clone)]
 pub struct Skill {
     /// Its path below the directory that holds `skills/`.
     pub path: String,
@@ -18,12 +19,51 @@ pub struct Skill {
 }
 
 /// What somebody looks for, and what they should find.
-#[derive(Deserialize)]
+#[derive(Clone, Deserialize)]
 pub struct Labelled {
     /// What they say.
     pub query: String,
     /// The paths of the skills that it is meant for.
     pub gold: Vec<String>,
+}
+
+impl Labelled {
+    /// Returns whose skill it is meant for: the first directory below `skills/`.
+    pub fn author(&self) -> &str {
+        let first = self.gold.first().map(String::as_str).unwrap_or_default();
+        first.split('/').nth(1).unwrap_or(first)
+    }
+}
+
+/// Returns the skills `times` over, sorted by path, and the queries with every copy of a right skill for right.
+///
+/// Later copies have another name and another path. Their texts are the same, so there are no more different words than before.
+pub fn repeated(
+    mut skills: Vec<Skill>,
+    mut queries: Vec<Labelled>,
+    times: usize,
+) -> (Vec<Skill>, Vec<Labelled>) {
+    let originals = skills.len();
+    for copy in 1..times {
+        for place in 0..originals {
+            let mut skill = skills[place].clone();
+            // A word that nobody asks for.
+            let name = format!("{}-zq{copy}", skill.document.name.as_str());
+            skill.document.name = SkillName::new(&name).unwrap_or(skill.document.name);
+            skill.path = copied(&skill.path, copy);
+            skills.push(skill);
+        }
+    }
+    skills.sort_by(|a, b| a.path.cmp(&b.path));
+    for labelled in &mut queries {
+        let gold = labelled.gold.clone();
+        labelled.gold.extend((1..times).flat_map(|copy| gold.iter().map(move |path| copied(path, copy))));
+    }
+    (skills, queries)
+}
+
+fn copied(path: &str, copy: usize) -> String {
+    format!("copy-{copy}/{path}")
 }
 
 /// Returns every file below `pool`, a directory that holds `skills/` or is it, sorted by path.
@@ -77,4 +117,38 @@ pub fn queries(file: &Path) -> Result<Vec<Labelled>> {
         serde_json::from_str(line).with_context(|| format!("{} line {}", file.display(), number + 1))
     });
     parsed.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skill(path: &str) -> Skill {
+        let source = Source { bytes: b"---\nname: a\n---\nx", directory: Some("a"), file_name: "SKILL.md" };
+        Skill {
+            path: path.to_owned(),
+            document: Document::parse(source, &Policy::default()),
+            body: "x".to_owned(),
+        }
+    }
+
+    #[test]
+    fn copies_have_names_and_paths_of_their_own_and_are_as_right() {
+        let labelled = Labelled { query: "q".to_owned(), gold: vec!["skills/o__r/a/SKILL.md".to_owned()] };
+        assert_eq!(labelled.author(), "o__r");
+        let (skills, queries) = repeated(vec![skill("skills/o__r/a/SKILL.md")], vec![labelled], 3);
+        let shown: Vec<(&str, &str)> =
+            skills.iter().map(|skill| (skill.path.as_str(), skill.document.name.as_str())).collect();
+        assert_eq!(
+            shown,
+            [
+                ("copy-1/skills/o__r/a/SKILL.md", "a-zq1"),
+                ("copy-2/skills/o__r/a/SKILL.md", "a-zq2"),
+                ("skills/o__r/a/SKILL.md", "a"),
+            ]
+        );
+        assert_eq!(queries[0].gold.len(), 3);
+        assert!(queries[0].gold.iter().all(|gold| skills.iter().any(|skill| skill.path == *gold)));
+        assert_eq!(queries[0].author(), "o__r");
+    }
 }

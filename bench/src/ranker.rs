@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use repertoire::search::builtin;
-use repertoire_model::search::{Index, Key, Meanings, Query, Record, SkillText, SlotSet, Weights};
+use repertoire_model::search::{Index, Key, Meanings, Query, Record, SkillText, Slot, SlotSet, Weights};
 
 use crate::figures::{Figures, Quality, quantile};
 use crate::pool::{Labelled, Skill};
@@ -66,6 +66,42 @@ impl Product {
     pub fn new(name: &'static str, parts: Parts, weights: Weights) -> Self {
         Self { name, parts, index: Index::new(weights), seen: SlotSet::default(), meanings: None }
     }
+
+    /// Returns the ranker with an index that was made before.
+    pub fn with_index(self, index: Index) -> Self {
+        Self { seen: SlotSet::all(index.slots()), index, ..self }
+    }
+
+    /// Returns the index.
+    pub fn index_of_skills(&self) -> &Index {
+        &self.index
+    }
+
+    /// Adds the skill at `place`.
+    fn add(&mut self, place: usize, skill: &Skill) {
+        let manifest = &skill.document.manifest;
+        let keywords: Vec<&str> =
+            manifest.tags.iter().chain(&manifest.trigger_keywords).map(String::as_str).collect();
+        let body = if self.parts == Parts::Everything { skill.body.as_str() } else { "" };
+        let text = SkillText {
+            name: skill.document.name.as_str(),
+            description: &skill.document.description,
+            keywords: &keywords,
+            body,
+            files: &[],
+        };
+        let vector = self.meanings.and_then(|meanings| meanings.of_skill(&text));
+        self.index.add(Key { identity: place as u64, version: 0 }, Record::of(&text), vector.as_ref());
+    }
+
+    /// Takes the skill at `slot` out and puts `skill` in, as after a change. Returns whether all were packed on the way.
+    pub fn change(&mut self, slot: Slot, skill: &Skill) -> bool {
+        self.index.drop(slot);
+        self.add(slot as usize, skill);
+        let is_packed = self.index.settle();
+        self.seen = SlotSet::all(self.index.slots());
+        is_packed
+    }
 }
 
 /// Returns the weights that make the ranking that of BM25: every word counts the same wherever it stands.
@@ -98,19 +134,7 @@ impl Ranker for Product {
 
     fn index(&mut self, skills: &[Skill]) {
         for (place, skill) in skills.iter().enumerate() {
-            let manifest = &skill.document.manifest;
-            let keywords: Vec<&str> =
-                manifest.tags.iter().chain(&manifest.trigger_keywords).map(String::as_str).collect();
-            let body = if self.parts == Parts::Everything { skill.body.as_str() } else { "" };
-            let text = SkillText {
-                name: skill.document.name.as_str(),
-                description: &skill.document.description,
-                keywords: &keywords,
-                body,
-                files: &[],
-            };
-            let vector = self.meanings.and_then(|meanings| meanings.of_skill(&text));
-            self.index.add(Key { identity: place as u64, version: 0 }, Record::of(&text), vector.as_ref());
+            self.add(place, skill);
         }
         self.index.pack();
         self.seen = SlotSet::all(self.index.slots());
@@ -130,19 +154,15 @@ pub fn measure(ranker: &mut dyn Ranker, skills: &[Skill], queries: &[Labelled]) 
     ranker.index(skills);
     let index_s = started.elapsed().as_secs_f64();
     let place = |path: &String| skills.binary_search_by(|skill| skill.path.as_str().cmp(path)).ok();
-    let (mut times, mut qualities) = (Vec::new(), Vec::new());
-    // What is asked first pays for what is made on the way.
-    queries.iter().take(100).for_each(|labelled| {
-        ranker.rank(&labelled.query);
-    });
-    for labelled in queries {
-        let gold: Vec<usize> = labelled.gold.iter().filter_map(place).collect();
-        let started = Instant::now();
-        let ranking = ranker.rank(&labelled.query);
-        times.push(started.elapsed().as_secs_f64() * 1e6);
-        qualities.push(Quality::of(&ranking, &gold));
-    }
-    times.sort_by(f64::total_cmp);
+    let (rankings, times) = ask(ranker, queries);
+    let qualities: Vec<Quality> = queries
+        .iter()
+        .zip(rankings)
+        .map(|(labelled, ranking)| {
+            let gold: Vec<usize> = labelled.gold.iter().filter_map(place).collect();
+            Quality::of(&ranking, &gold)
+        })
+        .collect();
     let Quality { hit1, r5, r10, ndcg10 } = Quality::mean(&qualities);
     let figures = Figures {
         ranker: ranker.name(),
@@ -157,4 +177,52 @@ pub fn measure(ranker: &mut dyn Ranker, skills: &[Skill], queries: &[Labelled]) 
         queries: queries.len(),
     };
     (figures, qualities)
+}
+
+/// Asks all queries. Returns what each found, and how long they took in microseconds, sorted.
+pub fn ask(ranker: &mut dyn Ranker, queries: &[Labelled]) -> (Vec<Vec<usize>>, Vec<f64>) {
+    // What is asked first pays for what is made on the way.
+    queries.iter().take(100).for_each(|labelled| {
+        ranker.rank(&labelled.query);
+    });
+    let (mut rankings, mut times) = (Vec::with_capacity(queries.len()), Vec::with_capacity(queries.len()));
+    for labelled in queries {
+        let started = Instant::now();
+        let ranking = ranker.rank(&labelled.query);
+        times.push(started.elapsed().as_secs_f64() * 1e6);
+        rankings.push(ranking);
+    }
+    times.sort_by(f64::total_cmp);
+    (rankings, times)
+}
+
+#[cfg(test)]
+mod tests {
+    use repertoire_model::{Document, Policy, Source};
+
+    use super::*;
+
+    fn skill(name: &str, text: &str) -> Skill {
+        let bytes = format!("---\nname: {name}\ndescription: {text}\n---\n");
+        let source = Source { bytes: bytes.as_bytes(), directory: Some(name), file_name: "SKILL.md" };
+        let document = Document::parse(source, &Policy::default());
+        Skill { path: format!("skills/{name}/SKILL.md"), document, body: String::new() }
+    }
+
+    #[test]
+    fn a_changed_skill_is_found_by_what_it_says_now() {
+        let mut ranker = Product::shipped();
+        let skills = [skill("deploy", "Deploys services."), skill("forms", "Fills forms.")];
+        let labelled = |query: &str, name: &str| Labelled {
+            query: query.to_owned(),
+            gold: vec![format!("skills/{name}/SKILL.md")],
+        };
+        let queries = [labelled("deploy a service", "deploy"), labelled("fill forms", "forms")];
+        let (figures, qualities) = measure(&mut ranker, &skills, &queries);
+        assert_eq!((figures.hit1, qualities.len(), figures.documents), (1.0, 2, 2));
+        assert!(!ranker.change(0, &skill("deploy", "Bakes marmalade.")));
+        assert_eq!(ranker.rank("marmalade"), [2]);
+        assert!(!ranker.rank("marmalade").contains(&0));
+        assert_eq!(ranker.index_of_skills().len(), 2);
+    }
 }

@@ -2,10 +2,12 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use bench::pool;
+use bench::figures::{Figures, Quality};
+use bench::pool::{self, Labelled};
 use bench::ranker::{Parts, Product, Ranker, measure};
 use clap::Parser;
 
@@ -18,6 +20,9 @@ struct Arguments {
     /// The queries: lines of {"query": TEXT, "gold": [PATH, …]}
     #[arg(long, value_name = "FILE.jsonl")]
     queries: PathBuf,
+    /// Then print how good the ranker is for each author's queries, beside words alone
+    #[arg(long)]
+    by_author: bool,
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
@@ -34,28 +39,49 @@ fn main() -> Result<()> {
         Box::new(Product::plain("bm25 everything", Parts::Everything)),
     ];
     if !arguments.json {
-        println!(
-            "{:<24} {:>6} {:>6} {:>6} {:>7} {:>9} {:>9} {:>8}",
-            "ranker", "hit@1", "r@5", "r@10", "ndcg@10", "p50 µs", "p99 µs", "index s"
-        );
+        println!("{}", Figures::heads());
     }
+    let mut found: Vec<Vec<Quality>> = Vec::new();
     for ranker in &mut rankers {
-        let (figures, _) = measure(ranker.as_mut(), &skills, &queries);
+        let (figures, qualities) = measure(ranker.as_mut(), &skills, &queries);
         if arguments.json {
             println!("{}", serde_json::to_string(&figures)?);
         } else {
-            println!(
-                "{:<24} {:>6.3} {:>6.3} {:>6.3} {:>7.3} {:>9.0} {:>9.0} {:>8.2}",
-                figures.ranker,
-                figures.hit1,
-                figures.r5,
-                figures.r10,
-                figures.ndcg10,
-                figures.p50_us,
-                figures.p99_us,
-                figures.index_s
-            );
+            println!("{}", figures.row());
         }
+        found.push(qualities);
+    }
+    if arguments.by_author
+        && let [shipped, words, ..] = &found[..]
+    {
+        print_authors(&queries, shipped, words, arguments.json);
     }
     Ok(())
+}
+
+/// Prints how good the ranker is for each author's queries as it is shipped, and by words alone.
+fn print_authors(queries: &[Labelled], shipped: &[Quality], words: &[Quality], json: bool) {
+    let mut authors: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (number, labelled) in queries.iter().enumerate() {
+        authors.entry(labelled.author()).or_default().push(number);
+    }
+    if !json {
+        println!("\n{:<40} {:>7} {:>8} {:>8} {:>7}", "author", "queries", "ndcg@10", "words", "change");
+    }
+    for (author, numbers) in authors {
+        let mean = |all: &[Quality]| {
+            Quality::mean(&numbers.iter().map(|number| all[*number]).collect::<Vec<_>>()).ndcg10
+        };
+        let (ndcg10, words_ndcg10) = (mean(shipped), mean(words));
+        if json {
+            let queries = numbers.len();
+            let line = serde_json::json!({
+                "author": author, "queries": queries, "ndcg10": ndcg10, "words_ndcg10": words_ndcg10,
+            });
+            println!("{line}");
+        } else {
+            let change = ndcg10 - words_ndcg10;
+            println!("{author:<40} {:>7} {ndcg10:>8.3} {words_ndcg10:>8.3} {change:>+7.3}", numbers.len());
+        }
+    }
 }

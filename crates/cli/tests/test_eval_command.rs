@@ -159,6 +159,15 @@ fn json_tells_every_query() {
 }
 
 #[test]
+fn no_more_skills_are_shown_than_anybody_is() {
+    for k in ["0", "101", "18446744073709551616", "-1", "many"] {
+        let run = library().run(&["eval", "triggers", "-k", k]);
+        assert_eq!(run.code, 2, "{k}");
+        assert!(k == "-1" || run.stderr.contains("it takes a number from 1 to 100"), "{}", run.stderr);
+    }
+}
+
+#[test]
 fn rates_that_are_missed_fail() {
     let sandbox = library();
     let run = |arguments: &[&str]| sandbox.run(&[&["eval", "triggers"], arguments].concat()).code;
@@ -166,6 +175,7 @@ fn rates_that_are_missed_fail() {
     assert_eq!(run(&["--min-hit", "0.51"]), 1);
     assert_eq!(run(&["--min-shown", "1", "-k", "1"]), 1);
     assert_eq!(run(&["--min-hit", "1.1"]), 2);
+    assert_eq!(run(&["-k", "100"]), 0);
     assert_run!(sandbox.run(&["eval", "triggers", "--min-hit", "0.9"]), @r#"
     exit 1
     --- stdout

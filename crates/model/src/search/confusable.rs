@@ -1,9 +1,10 @@
 //! Finds pairs of skills that an agent could mix up, because what they say of themselves does not tell them apart.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::LazyLock;
 
 use super::exclusion;
-use super::index::{Index, Key, Slot};
+use super::index::{Index, Key};
 use super::meaning::Meanings;
 use super::query::Query;
 use super::record::{Record, SkillText, Term, TermMap};
@@ -36,6 +37,9 @@ const GENERIC: &[&str] = &[
     "agent", "ask", "asked", "best", "claude", "guide", "handle", "include", "mention", "need", "provide",
     "request", "skill", "support", "task", "tool", "trigger", "user", "work",
 ];
+
+static GENERIC_TERMS: LazyLock<HashSet<Term>> =
+    LazyLock::new(|| GENERIC.iter().map(|word| Term::known(word).0).collect());
 
 /// Two skills that could be mixed up.
 #[derive(Debug, Clone, PartialEq)]
@@ -98,46 +102,161 @@ impl Confusion {
 /// assert_eq!(pairs.len(), 1);
 /// ```
 pub fn confusable(skills: &[SkillText<'_>], meanings: Option<&Meanings<'_>>) -> Vec<Confusable> {
-    let heads: Vec<SkillText<'_>> = skills
-        .iter()
-        .map(|skill| SkillText {
-            name: skill.name,
-            description: start(skill.description, MAX_DESCRIPTION_BYTES),
-            ..SkillText::default()
-        })
-        .collect();
-    let said: Vec<Said> = heads.iter().map(Said::of).collect();
-    let worths = Worths::of(&said);
-    let (firsts, copies) = copies(&heads);
-    let mut pairs: Vec<Confusable> =
-        copies.into_iter().map(|(first, second)| pair(&heads, &said, &worths, first, second, 1.0)).collect();
-    let vectors: Vec<Option<Vector>> =
-        heads.iter().map(|head| meanings.and_then(|meanings| meanings.of_skill(head))).collect();
-    for (first, second) in candidates(&heads, &said, &worths, &vectors, &firsts) {
-        let (a, b) = (&said[first], &said[second]);
-        // Their names tell them apart: however much the rest is alike, one is about Jira and the other about Linear.
-        if a.has_other_subject(b) && b.has_other_subject(a) {
-            continue;
+    let heads: Vec<Head<'_>> = skills.iter().map(|skill| Head::of(skill, meanings)).collect();
+    let heads = Heads::new(heads);
+    let candidates = (0..heads.len()).flat_map(|place| heads.candidates(place)).collect();
+    heads.confusable(candidates)
+}
+
+/// What an agent chooses a skill by, made ready to be compared with others.
+#[derive(Debug)]
+pub struct Head<'a> {
+    text: SkillText<'a>,
+    said: Said,
+    vector: Option<Vector>,
+}
+
+impl<'a> Head<'a> {
+    /// Returns that of `skill`.
+    pub fn of(skill: &SkillText<'a>, meanings: Option<&Meanings<'_>>) -> Self {
+        let description = start(skill.description, MAX_DESCRIPTION_BYTES);
+        let text = SkillText { name: skill.name, description, ..SkillText::default() };
+        Self { said: Said::of(&text), vector: meanings.and_then(|meanings| meanings.of_skill(&text)), text }
+    }
+}
+
+/// Skills among which pairs are looked for that could be mixed up.
+///
+/// [`confusable`] takes all steps one after the other. Those for single skills can be taken side by side: heads are made, then candidates
+/// looked for; what comes out is the same.
+///
+/// ```
+/// use repertoire_model::search::{Head, Heads, SkillText, confusable};
+/// let skill = |name, description| SkillText { name, description, ..SkillText::default() };
+/// let skills = [skill("a", "Fills PDF forms from JSON."), skill("b", "Fills PDF forms from CSV.")];
+/// let heads = Heads::new(skills.iter().map(|skill| Head::of(skill, None)).collect());
+/// let candidates = (0..heads.len()).flat_map(|place| heads.candidates(place)).collect();
+/// assert_eq!(heads.confusable(candidates), confusable(&skills, None));
+/// ```
+#[derive(Debug)]
+pub struct Heads<'a> {
+    heads: Vec<Head<'a>>,
+    worths: Worths,
+    /// The first skill of each description, sorted.
+    firsts: Vec<usize>,
+    /// The others, each after the one it copies.
+    copies: Vec<(usize, usize)>,
+    /// The first ones, in order.
+    index: Index,
+    seen: SlotSet,
+}
+
+impl<'a> Heads<'a> {
+    /// Returns the skills, ready to be looked among.
+    pub fn new(heads: Vec<Head<'a>>) -> Self {
+        let worths = Worths::of(&heads);
+        let (firsts, copies) = copies(&heads);
+        let mut index = Index::default();
+        for place in &firsts {
+            let Head { text, vector, .. } = &heads[*place];
+            index.add(Key { identity: *place as u64, version: 0 }, Record::of(text), vector.as_ref());
         }
-        let alike = worths.alike(a, b);
-        let near = vectors[first].as_ref().zip(vectors[second].as_ref()).map_or(0.0, |(a, b)| a.cosine(b));
-        if alike >= ALIKE || near >= NEAR && alike >= ALIKE_IF_NEAR {
-            let likeness = if near >= NEAR { alike.max(near.min(1.0)) } else { alike };
-            pairs.push(pair(&heads, &said, &worths, first, second, likeness));
+        index.pack();
+        let seen = SlotSet::all(index.slots());
+        Self { heads, worths, firsts, copies, index, seen }
+    }
+
+    /// Returns how many skills there are.
+    pub fn len(&self) -> usize {
+        self.heads.len()
+    }
+
+    /// Returns whether there are no skills.
+    pub fn is_empty(&self) -> bool {
+        self.heads.is_empty()
+    }
+
+    /// Returns the pairs with the skill at `place` that are worth a closer look: with skills that are found by what it says.
+    pub fn candidates(&self, place: usize) -> Vec<(usize, usize)> {
+        if self.firsts.binary_search(&place).is_err() {
+            return Vec::new();
+        }
+        let Head { said, vector, .. } = &self.heads[place];
+        let asked = self.worths.telling(&said.terms, MAX_ASKED).join(" ");
+        let query = Query::new(&asked).meaning(vector.clone());
+        let hits = self.index.search(&query, &self.seen, CANDIDATES + 1);
+        // Nothing was dropped, so they stand in order.
+        let others = hits.iter().filter_map(|hit| self.firsts.get(hit.slot as usize).copied());
+        others.filter(|other| *other != place).map(|other| (place.min(other), place.max(other))).collect()
+    }
+
+    /// Returns the pairs that an agent could mix up, the most alike first: copies, and those of `candidates` that are alike.
+    pub fn confusable(&self, mut candidates: Vec<(usize, usize)>) -> Vec<Confusable> {
+        candidates.sort_unstable();
+        candidates.dedup();
+        let copies = self.copies.iter().map(|(first, second)| self.pair(*first, *second, 1.0));
+        let alike = candidates.into_iter().filter_map(|(first, second)| {
+            let likeness = self.likeness(first, second)?;
+            Some(self.pair(first, second, likeness))
+        });
+        let mut pairs: Vec<Confusable> = copies.chain(alike).collect();
+        pairs.sort_by(|a, b| {
+            b.likeness.total_cmp(&a.likeness).then(a.first.cmp(&b.first)).then(a.second.cmp(&b.second))
+        });
+        pairs
+    }
+
+    /// Returns how alike two skills are, from 0 to 1; none where they cannot be mixed up.
+    fn likeness(&self, first: usize, second: usize) -> Option<f32> {
+        let (a, b) = (&self.heads[first], &self.heads[second]);
+        // Their names tell them apart: however much the rest is alike, one is about Jira and the other about Linear.
+        if a.said.has_other_subject(&b.said) && b.said.has_other_subject(&a.said) {
+            return None;
+        }
+        let alike = self.worths.alike(&a.said, &b.said);
+        let near = a.vector.as_ref().zip(b.vector.as_ref()).map_or(0.0, |(a, b)| a.cosine(b));
+        if near >= NEAR && alike >= ALIKE_IF_NEAR {
+            return Some(alike.max(near.min(1.0)));
+        }
+        (alike >= ALIKE).then_some(alike)
+    }
+
+    /// Returns what there is to say of the skills at `first` and `second`.
+    fn pair(&self, first: usize, second: usize, likeness: f32) -> Confusable {
+        let (one, other) = (&self.heads[first].text, &self.heads[second].text);
+        let (a, b) = (&self.heads[first].said, &self.heads[second].said);
+        let is_same = likeness >= 1.0 && is_copy(one, other);
+        let is_told = a.excludes(b)
+            || b.excludes(a)
+            || names(one.description, other.name)
+            || names(other.description, one.name);
+        let kind = match (is_same, is_told) {
+            (true, _) => Confusion::Same,
+            (false, true) => Confusion::ToldApart,
+            (false, false) => Confusion::Alike,
+        };
+        let words = |own: &Said, other: &Said, is_shared: bool, limit: usize| -> Vec<String> {
+            let terms = own.terms.iter().filter(|(term, _)| other.terms.contains_key(term) == is_shared);
+            self.worths.telling(terms, limit).into_iter().map(str::to_owned).collect()
+        };
+        Confusable {
+            first,
+            second,
+            kind,
+            likeness,
+            shared: words(a, b, true, MAX_SHARED),
+            only_first: words(a, b, false, MAX_OWN),
+            only_second: words(b, a, false, MAX_OWN),
         }
     }
-    pairs.sort_by(|a, b| {
-        b.likeness.total_cmp(&a.likeness).then(a.first.cmp(&b.first)).then(a.second.cmp(&b.second))
-    });
-    pairs
 }
 
 /// Returns the first skill of each description, and those that copy one, each after the one it copies.
-fn copies(heads: &[SkillText<'_>]) -> (Vec<usize>, Vec<(usize, usize)>) {
+fn copies(heads: &[Head<'_>]) -> (Vec<usize>, Vec<(usize, usize)>) {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let (mut firsts, mut copies) = (Vec::new(), Vec::new());
     for (index, head) in heads.iter().enumerate() {
-        let words: Vec<&str> = head.description.split_whitespace().collect();
+        let words: Vec<&str> = head.text.description.split_whitespace().collect();
         if words.is_empty() {
             continue;
         }
@@ -152,37 +271,8 @@ fn copies(heads: &[SkillText<'_>]) -> (Vec<usize>, Vec<(usize, usize)>) {
     (firsts, copies)
 }
 
-/// Returns the pairs that are worth a closer look: skills that are found by what others say, sorted.
-fn candidates(
-    heads: &[SkillText<'_>],
-    said: &[Said],
-    worths: &Worths,
-    vectors: &[Option<Vector>],
-    firsts: &[usize],
-) -> Vec<(usize, usize)> {
-    let mut index = Index::default();
-    for place in firsts {
-        let key = Key { identity: *place as u64, version: 0 };
-        index.add(key, Record::of(&heads[*place]), vectors[*place].as_ref());
-    }
-    index.pack();
-    // Nothing was dropped, so they stand in order.
-    let place = |slot: Slot| firsts.get(slot as usize).copied();
-    let seen = SlotSet::all(index.slots());
-    let mut pairs: Vec<(usize, usize)> = Vec::new();
-    for own in firsts {
-        let asked = worths.telling(&said[*own].terms, MAX_ASKED).join(" ");
-        let query = Query::new(&asked).meaning(vectors[*own].clone());
-        let hits = index.search(&query, &seen, CANDIDATES + 1);
-        let others = hits.iter().filter_map(|hit| place(hit.slot)).filter(|other| other != own);
-        pairs.extend(others.map(|other| (*own.min(&other), *own.max(&other))));
-    }
-    pairs.sort_unstable();
-    pairs.dedup();
-    pairs
-}
-
 /// What a skill says of itself.
+#[derive(Debug)]
 struct Said {
     /// What it is for: its terms, each with how it is spelt and where it was first said.
     terms: BTreeMap<Term, Spelt>,
@@ -200,6 +290,7 @@ enum Part {
     Excluded,
 }
 
+#[derive(Debug)]
 struct Spelt {
     word: String,
     place: usize,
@@ -207,7 +298,6 @@ struct Spelt {
 
 impl Said {
     fn of(head: &SkillText<'_>) -> Self {
-        let generic: HashSet<Term> = GENERIC.iter().map(|word| Term::known(word).0).collect();
         let mut cutter = Cutter::default();
         let mut said = Self { terms: BTreeMap::new(), subjects: HashSet::new(), excluded: HashSet::new() };
         let mut named = HashSet::new();
@@ -217,7 +307,7 @@ impl Said {
         for (text, part) in [(head.name, Part::Name)].into_iter().chain(clauses) {
             cutter.each(text, Side::Asked, |word| {
                 let (term, is_common) = Term::known(word);
-                if is_common || generic.contains(&term) {
+                if is_common || GENERIC_TERMS.contains(&term) {
                     return;
                 }
                 match part {
@@ -249,18 +339,19 @@ impl Said {
 }
 
 /// How much each word tells skills apart.
+#[derive(Debug)]
 struct Worths {
     holders: TermMap<usize>,
     count: usize,
 }
 
 impl Worths {
-    fn of(said: &[Said]) -> Self {
+    fn of(heads: &[Head<'_>]) -> Self {
         let mut holders = TermMap::default();
-        for term in said.iter().flat_map(|said| said.terms.keys()) {
+        for term in heads.iter().flat_map(|head| head.said.terms.keys()) {
             *holders.entry(*term).or_default() += 1;
         }
-        Self { holders, count: said.len().max(MIN_SKILLS) }
+        Self { holders, count: heads.len().max(MIN_SKILLS) }
     }
 
     fn get(&self, term: Term) -> f32 {
@@ -287,41 +378,6 @@ impl Worths {
         terms.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.place.cmp(&b.1.place)));
         terms.truncate(limit);
         terms.into_iter().map(|(_, spelt)| spelt.word.as_str()).collect()
-    }
-}
-
-/// Returns what there is to say of the skills at `first` and `second`.
-fn pair(
-    heads: &[SkillText<'_>],
-    said: &[Said],
-    worths: &Worths,
-    first: usize,
-    second: usize,
-    likeness: f32,
-) -> Confusable {
-    let (a, b) = (&said[first], &said[second]);
-    let is_same = likeness >= 1.0 && is_copy(&heads[first], &heads[second]);
-    let is_told = a.excludes(b)
-        || b.excludes(a)
-        || names(heads[first].description, heads[second].name)
-        || names(heads[second].description, heads[first].name);
-    let kind = match (is_same, is_told) {
-        (true, _) => Confusion::Same,
-        (false, true) => Confusion::ToldApart,
-        (false, false) => Confusion::Alike,
-    };
-    let words = |own: &Said, other: &Said, is_shared: bool, limit: usize| -> Vec<String> {
-        let terms = own.terms.iter().filter(|(term, _)| other.terms.contains_key(term) == is_shared);
-        worths.telling(terms, limit).into_iter().map(str::to_owned).collect()
-    };
-    Confusable {
-        first,
-        second,
-        kind,
-        likeness,
-        shared: words(a, b, true, MAX_SHARED),
-        only_first: words(a, b, false, MAX_OWN),
-        only_second: words(b, a, false, MAX_OWN),
     }
 }
 

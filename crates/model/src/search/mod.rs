@@ -27,7 +27,7 @@ mod confusable;
 #[cfg(test)]
 mod tests;
 
-pub use confusable::{Confusable, Confusion, confusable};
+pub use confusable::{Confusable, Confusion, Head, Heads, confusable};
 pub use index::{Index, Key, Slot};
 pub use meaning::Meanings;
 pub use posting::Field;

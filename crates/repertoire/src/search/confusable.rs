@@ -2,7 +2,8 @@
 
 use std::ops::Deref;
 
-use repertoire_model::search::{Confusable, Confusion, SkillText, confusable};
+use rayon::prelude::*;
+use repertoire_model::search::{Confusable, Confusion, Head, Heads, SkillText};
 use repertoire_model::validate::Reporter;
 use repertoire_model::{Diagnostic, Policy, RuleId};
 
@@ -24,6 +25,8 @@ impl Deref for MixUp {
 impl Snapshot {
     /// Returns the skills that models are offered and an agent could mix up, in pairs, the most alike first.
     ///
+    /// It works on all cores, and waits for them.
+    ///
     /// ```
     /// # use std::sync::Arc;
     /// use repertoire::{MemoryProvider, Registry, SkillDefinition};
@@ -40,19 +43,19 @@ impl Snapshot {
     pub fn mix_ups(&self) -> Vec<MixUp> {
         let entries: Vec<(usize, &Entry)> =
             self.entries().iter().enumerate().filter(|(_, entry)| entry.is_in_catalog()).collect();
-        let skills: Vec<SkillText<'_>> = entries
-            .iter()
-            .map(|(_, entry)| SkillText {
-                name: entry.name().as_str(),
-                description: &entry.document.description,
-                ..SkillText::default()
-            })
-            .collect();
         let mix_up = |pair: Confusable| {
             MixUp(Confusable { first: entries[pair.first].0, second: entries[pair.second].0, ..pair })
         };
-        confusable(&skills, builtin()).into_iter().map(mix_up).collect()
+        let heads = Heads::new(entries.par_iter().map(|(_, entry)| head(entry)).collect());
+        let candidates = (0..heads.len()).into_par_iter().flat_map_iter(|place| heads.candidates(place));
+        heads.confusable(candidates.collect()).into_iter().map(mix_up).collect()
     }
+}
+
+/// Returns what an agent chooses the skill by.
+fn head(entry: &Entry) -> Head<'_> {
+    let (name, description) = (entry.name().as_str(), &*entry.document.description);
+    Head::of(&SkillText { name, description, ..SkillText::default() }, builtin())
 }
 
 impl MixUp {
@@ -105,6 +108,30 @@ mod tests {
 
     use super::*;
     use crate::{MemoryProvider, Registry, SkillDefinition};
+
+    #[test]
+    fn what_is_found_on_all_cores_is_what_one_would_find() {
+        let text = |number: usize| {
+            (format!("skill-{number}"), format!("Fills form {} of kind {}.", number % 7, number % 3))
+        };
+        let texts: Vec<(String, String)> = (0..200).map(text).collect();
+        let skills: Vec<(&str, &str)> =
+            texts.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+        let snapshot = snapshot(&skills);
+        let texts: Vec<SkillText<'_>> = snapshot
+            .entries()
+            .iter()
+            .map(|entry| SkillText {
+                name: entry.name().as_str(),
+                description: &entry.document.description,
+                ..SkillText::default()
+            })
+            .collect();
+        let expected = repertoire_model::search::confusable(&texts, builtin());
+        assert!(!expected.is_empty());
+        let found: Vec<Confusable> = snapshot.mix_ups().into_iter().map(|pair| pair.0).collect();
+        assert_eq!(found, expected);
+    }
 
     fn snapshot(skills: &[(&str, &str)]) -> Arc<Snapshot> {
         let skills =

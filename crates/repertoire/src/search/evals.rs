@@ -11,6 +11,8 @@ use crate::registry::{Entry, Lookup, Registry, Snapshot};
 
 /// The most files of evals that are read beside a skill.
 pub const MAX_EVAL_FILES: usize = 64;
+/// The most skills that an agent is taken to be shown.
+pub const MAX_SHOWN: usize = 100;
 
 /// What the files of evals beside a skill say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -125,7 +127,8 @@ impl Registry {
         evals
     }
 
-    /// Asks every query and returns what was found, as an agent would find it that is shown `shown` skills, at least one.
+    /// Asks every query and returns what was found, as an agent would find it that is shown `shown` skills: at least one,
+    /// and at most [`MAX_SHOWN`].
     ///
     /// It works on all cores, and waits for them.
     ///
@@ -150,7 +153,6 @@ impl Registry {
         queries: &[TriggerQuery],
         shown: usize,
     ) -> TriggerReport {
-        use rayon::prelude::*;
         let mut report = TriggerReport::default();
         let mut asked: Vec<(usize, &TriggerQuery)> = Vec::new();
         for query in queries {
@@ -163,17 +165,15 @@ impl Registry {
             }
         }
         self.prepare_search(snapshot, &|_, _| ());
-        let outcomes: Vec<(usize, TriggerOutcome)> = asked
-            .par_iter()
-            .map(|(entry, query)| {
-                let request = SearchRequest::new(&query.query, shown.max(1));
-                let found = self.search_blocking(snapshot, &request, Seen::Offered);
-                let rank = found.iter().position(|found| found.entry == *entry).map(|index| index + 1);
-                let first = found.first().map(|found| found.entry);
-                let (query, should_trigger) = (query.query.clone(), query.should_trigger);
-                (*entry, TriggerOutcome { query, should_trigger, rank, first })
-            })
-            .collect();
+        let ask = |(entry, query): &(usize, &TriggerQuery)| {
+            let request = SearchRequest::new(&query.query, shown.clamp(1, MAX_SHOWN));
+            let found = self.search_blocking(snapshot, &request, Seen::Offered);
+            let rank = found.iter().position(|found| found.entry == *entry).map(|index| index + 1);
+            let first = found.first().map(|found| found.entry);
+            let (query, should_trigger) = (query.query.clone(), query.should_trigger);
+            (*entry, TriggerOutcome { query, should_trigger, rank, first })
+        };
+        let outcomes = on_all_cores(&asked, ask);
         let mut skills: BTreeMap<usize, Vec<TriggerOutcome>> = BTreeMap::new();
         for (entry, outcome) in outcomes {
             skills.entry(entry).or_default().push(outcome);
@@ -205,6 +205,24 @@ impl SkillEvals {
     }
 }
 
+/// Returns what `ask` makes of each of `asked`, in order.
+///
+/// On threads of its own: where the library changes meanwhile a search waits for the index, which is brought up to date on the shared
+/// ones. If searches waited on those, nobody would be left to do it.
+fn on_all_cores<T: Sync, R: Send>(asked: &[T], ask: impl Fn(&T) -> R + Sync) -> Vec<R> {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let share = asked.len().div_ceil(cores).max(1);
+    std::thread::scope(|scope| {
+        let share_of = |part: &'_ [T]| part.iter().map(&ask).collect::<Vec<R>>();
+        let threads: Vec<_> = asked.chunks(share).map(|part| scope.spawn(move || share_of(part))).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, Vec<R>>| match thread.join() {
+            Ok(answers) => answers,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        threads.into_iter().flat_map(join).collect()
+    })
+}
+
 /// Returns whether the file at `path` of a skill is one of evals.
 fn is_eval(path: &str) -> bool {
     path == "eval_queries.json" || (path.starts_with("evals/") && path.ends_with(".json"))
@@ -213,7 +231,7 @@ fn is_eval(path: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{MemoryProvider, SkillDefinition};
+    use crate::{FsOptions, FsProvider, MemoryProvider, SkillDefinition};
 
     fn registry(skills: Vec<SkillDefinition>) -> Registry {
         Registry::builder().provider(Arc::new(MemoryProvider::new("test", skills))).open_blocking().unwrap()
@@ -251,6 +269,47 @@ mod tests {
         assert_eq!(forms.outcomes[1].rank, Some(2));
         let narrow = registry.evaluate_triggers(&snapshot, &queries, 0);
         assert_eq!(narrow.total(|skill| skill.shown), Share { part: 1, whole: 2 }, "at least one is shown");
+    }
+
+    #[test]
+    fn queries_are_asked_in_order_on_however_many_cores() {
+        for count in [0, 1, 2, 7, 100] {
+            let asked: Vec<usize> = (0..count).collect();
+            let expected: Vec<usize> = (0..count).map(|number| number * 2).collect();
+            assert_eq!(on_all_cores(&asked, |number| number * 2), expected);
+        }
+    }
+
+    #[test]
+    fn evals_end_while_the_library_changes() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |number: usize, text: &str| {
+            let skill = directory.path().join(format!("skill-{number}"));
+            std::fs::create_dir_all(&skill).unwrap();
+            let text = format!("---\nname: skill-{number}\ndescription: Does task{number}x {text}.\n---\n");
+            std::fs::write(skill.join("SKILL.md"), text).unwrap();
+        };
+        (0..300).for_each(|number| write(number, "well"));
+        let provider = Arc::new(FsProvider::new(FsOptions::new("test", directory.path())));
+        let registry = Registry::builder().provider(provider).open_blocking().unwrap();
+        let snapshot = registry.snapshot();
+        let queries: Vec<TriggerQuery> = (0..300)
+            .map(|number| query(&format!("skill-{number}"), &format!("task{number}x"), true))
+            .collect();
+        std::thread::scope(|scope| {
+            let changes = scope.spawn(|| {
+                for round in 0..20 {
+                    (0..300).step_by(3).for_each(|number| write(number, &format!("better{round}")));
+                    registry.prepare_search(&registry.reload_blocking(), &|_, _| ());
+                }
+            });
+            while !changes.is_finished() {
+                let report = registry.evaluate_triggers(&snapshot, &queries, 3);
+                assert_eq!(report.total(|skill| skill.hits).whole, 300);
+            }
+        });
+        let report = registry.evaluate_triggers(&registry.snapshot(), &queries, usize::MAX);
+        assert_eq!(report.total(|skill| skill.hits), Share { part: 300, whole: 300 });
     }
 
     #[test]

@@ -20,7 +20,7 @@ mod confusable;
 pub use builtin::{BuiltinEmbedder, builtin};
 pub use confusable::MixUp;
 pub use embedder::Embedder;
-pub use evals::{MAX_EVAL_FILES, SkillEvals, SkillTriggers, TriggerOutcome, TriggerReport};
+pub use evals::{MAX_EVAL_FILES, MAX_SHOWN, SkillEvals, SkillTriggers, TriggerOutcome, TriggerReport};
 pub use options::SearchOptions;
 pub use request::{Found, Match, SearchRequest, Seen};
 pub(crate) use shelf::Shelf;

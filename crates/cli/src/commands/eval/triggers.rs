@@ -1,6 +1,5 @@
 //! `rep eval triggers`.
 
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,7 +7,7 @@ use clap::Args;
 use rayon::prelude::*;
 use repertoire::provider::fs::limits::MAX_DEPTH;
 use repertoire::provider::fs::{FsOptions, FsProvider, ScanLimits};
-use repertoire::search::{SkillEvals, TriggerReport};
+use repertoire::search::{MAX_SHOWN, SkillEvals, TriggerReport};
 use repertoire::{Entry, Registry, State};
 use repertoire_model::search::{MAX_EVAL_BYTES, Share, TriggerQuery};
 
@@ -32,9 +31,9 @@ pub(crate) struct TriggersArgs {
     /// The skills themselves must be in the library: it is what they are found among.
     #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     path: Option<PathBuf>,
-    /// How many skills an agent is shown
-    #[arg(short = 'k', value_name = "K", default_value = "5")]
-    shown: NonZeroUsize,
+    /// How many skills an agent is shown, at most 100
+    #[arg(short = 'k', value_name = "K", default_value = "5", value_parser = shown)]
+    shown: usize,
     /// Fail unless this share of the queries that should trigger finds its skill first, from 0 to 1
     #[arg(long, value_name = "RATE", value_parser = rate)]
     min_hit: Option<f64>,
@@ -85,14 +84,14 @@ pub(super) fn run(ui: &mut Ui, context: &Context, args: &TriggersArgs) -> Result
         let message = format!("there are {} queries, more than {MAX_QUERIES}", evals.queries.len());
         return Err(CliError::no(message).hint("name a PATH with fewer of them"));
     }
-    let report = registry.evaluate_triggers(&snapshot, &evals.queries, args.shown.get());
+    let report = registry.evaluate_triggers(&snapshot, &evals.queries, args.shown);
     drop(progress);
     pollster::block_on(registry.save());
     let thresholds = thresholds(args, &report);
     let is_met = thresholds.iter().all(|threshold| threshold.is_met);
     let evaluation = Evaluation {
         entries: snapshot.entries(),
-        shown: args.shown.get(),
+        shown: args.shown,
         report,
         problems: evals.problems,
         thresholds,
@@ -103,6 +102,11 @@ pub(super) fn run(ui: &mut Ui, context: &Context, args: &TriggersArgs) -> Result
         report::write(ui, context, &evaluation)?;
     }
     Ok(if is_met { Exit::Success } else { Exit::No })
+}
+
+fn shown(text: &str) -> Result<usize, String> {
+    let shown = text.parse::<usize>().ok().filter(|shown| (1..=MAX_SHOWN).contains(shown));
+    shown.ok_or_else(|| format!("it takes a number from 1 to {MAX_SHOWN}"))
 }
 
 fn rate(text: &str) -> Result<f64, String> {

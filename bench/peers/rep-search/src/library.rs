@@ -1,0 +1,66 @@
+//! One changed skill of a library on disk: from the change to the search that finds it.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+use bench::figures::quantile;
+use repertoire::search::{SearchRequest, Seen};
+use repertoire::{FsOptions, FsProvider, Registry, Snapshot};
+use serde_json::json;
+
+/// Changes skills of the library in turns, puts them back, and prints what it took as a JSON object.
+pub fn run(directory: &Path, changes: usize) -> Result<()> {
+    let provider = Arc::new(FsProvider::new(FsOptions::new("library", directory)));
+    let registry =
+        Registry::builder().provider(provider).open_blocking().context("the library is not accepted")?;
+    let started = Instant::now();
+    registry.prepare_search(&registry.snapshot(), &|_, _| ());
+    let index_s = started.elapsed().as_secs_f64();
+    let skills = registry.snapshot().entries().len();
+    ensure!(skills > changes, "the library has too few skills");
+    let (mut reloads, mut firsts, mut agains) = (Vec::new(), Vec::new(), Vec::new());
+    for number in 0..changes {
+        let path = file(&registry.snapshot(), number * skills / changes);
+        let original = fs::read_to_string(&path).with_context(|| path.clone())?;
+        // A word that nothing else has: whoever finds it has indexed the change.
+        let word = format!("zq{number}x{number}zq");
+        fs::write(&path, format!("{original}\nMind the {word}.\n"))?;
+        let started = Instant::now();
+        let snapshot = registry.reload_blocking();
+        reloads.push(started.elapsed().as_secs_f64() * 1e3);
+        let request = SearchRequest::new(format!("what about the {word}"), 1);
+        let search = || {
+            let started = Instant::now();
+            let found = registry.search_blocking(&snapshot, &request, Seen::Offered);
+            (started.elapsed().as_secs_f64() * 1e3, found)
+        };
+        let (first, found) = search();
+        let is_found = found.first().is_some_and(|found| file(&snapshot, found.entry) == path);
+        firsts.push(first);
+        agains.push(search().0);
+        fs::write(&path, original)?;
+        ensure!(is_found, "the change of {path} is not found");
+    }
+    for times in [&mut reloads, &mut firsts, &mut agains] {
+        times.sort_by(f64::total_cmp);
+    }
+    let line = json!({
+        "task": "library",
+        "skills": skills,
+        "changes": changes,
+        "index_s": index_s,
+        "reload_p50_ms": quantile(&reloads, 0.5),
+        "first_search_p50_ms": quantile(&firsts, 0.5),
+        "first_search_p99_ms": quantile(&firsts, 0.99),
+        "next_search_p50_ms": quantile(&agains, 0.5),
+    });
+    println!("{line}");
+    Ok(())
+}
+
+fn file(snapshot: &Snapshot, entry: usize) -> String {
+    format!("{}/SKILL.md", snapshot.entries()[entry].path)
+}

@@ -1,0 +1,38 @@
+//! How much memory this process has. Nothing is known where there is no `/proc`.
+
+/// Returns how many bytes are resident now.
+pub fn resident() -> Option<u64> {
+    field("VmRSS:")
+}
+
+/// Returns the most bytes that were resident at once, since the start or since [`forget_peak`].
+pub fn peak() -> Option<u64> {
+    field("VmHWM:")
+}
+
+/// Takes what is resident now for the most there was.
+pub fn forget_peak() {
+    // Where it cannot be done the peak is too high, never too low.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+fn field(name: &str) -> Option<u64> {
+    of(&std::fs::read_to_string("/proc/self/status").ok()?, name)
+}
+
+fn of(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_is_read_in_kibibytes() {
+        let status = "VmPeak:\t  99 kB\nVmHWM:\t   12 kB\nVmRSS:\t   7 kB\n";
+        assert_eq!((of(status, "VmHWM:"), of(status, "VmRSS:")), (Some(12 * 1024), Some(7 * 1024)));
+        assert_eq!(of(status, "VmSwap:"), None);
+    }
+}
