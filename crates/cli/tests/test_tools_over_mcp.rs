@@ -219,3 +219,38 @@ fn git_works_on_a_repository_while_it_is_loaded() {
         git(&repository, &["fsck", "--strict"]);
     }
 }
+
+/// A client that is gone takes what runs for it along.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_runs_for_a_client_ends_with_it() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("PATH", "/usr/bin:/bin");
+    sandbox.set("REPERTOIRE_EXEC_SANDBOX", "none");
+    sandbox.write(".agents/skills/slow/SKILL.md", crate::sandbox::skill("slow", "# Slow\n"));
+    let schema = r#"[{"name": "wait", "description": "Waits.", "write": ["."],
+        "command": ["sh", "-c", "echo $$ > process.tmp; mv process.tmp process; exec sleep 55"]}]"#;
+    sandbox.write(".agents/skills/slow/schema.json", schema);
+    assert_eq!(sandbox.run(&["approve", "slow", "--yes"]).code, 0);
+    let mut client = Client::start(&sandbox, &[]);
+    client.call("load_skill", json!({"name": "slow"}));
+    let call =
+        json!({"name": "call_skill_tool", "arguments": {"skill": "slow", "tool": "wait", "arguments": {}}});
+    writeln!(client.input, "{}", json!({"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": call}))
+        .unwrap();
+    let file = sandbox.project().join("process");
+    let started = std::time::Instant::now();
+    while !file.exists() {
+        assert!(started.elapsed().as_secs() < 20, "it never started");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let process = Path::new("/proc").join(std::fs::read_to_string(&file).unwrap().trim());
+    assert!(process.exists());
+    let closed = std::time::Instant::now();
+    client.end();
+    while process.exists() {
+        assert!(closed.elapsed().as_secs() < 30, "it still runs");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(closed.elapsed().as_secs() < 30);
+}
