@@ -25,6 +25,24 @@ _TYPES = "build|chore|ci|docs|feat|fix|perf|refactor|revert|style|test"
 _SUBJECT = re.compile(r"^(?:%s)(?:\([A-Za-z0-9._/-]+\))?!?: \S" % _TYPES)
 
 
+# What git says where a sandbox keeps something from it, and what is behind that.
+_OUTSIDE = (
+    "where tools run in a sandbox they have neither credentials nor what lies outside the working directory, "
+    "so this remote cannot be reached; push from a shell"
+)
+_LIMITS = (
+    (
+        "not a git repository",
+        "there is no repository here. Where tools run in a sandbox they see the working directory alone, so the agent "
+        "has to be started at the top of a plain checkout: neither in a directory below it nor in a linked worktree",
+    ),
+    ("does not appear to be a git repository", _OUTSIDE),
+    ("Could not read from remote repository", _OUTSIDE),
+    ("could not read Username", _OUTSIDE),
+    ("could not read Password", _OUTSIDE),
+)
+
+
 class GitToolError(Exception):
     """A git tool could not do what was asked; the message says why."""
 
@@ -142,43 +160,91 @@ def git_log(*, repo=".", count=20, ref="HEAD", paths=None, patch=False, max_char
 
 _own_directory = {}  # what git is told of its directory while that cannot be written as usual
 
+# What git leaves behind while something is under way, and removes when a commit concludes it.
+_UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_MSG", "SQUASH_MSG")
+
 
 @contextlib.contextmanager
 def _writable(repo):
     """Let git write where a sandbox keeps hooks and configuration from being touched.
 
-    Such a sandbox lets nothing be made beside them. So HEAD and the index are worked on in a directory of
-    their own, as git does for a linked worktree, and written back; objects and refs are the repository's.
+    Such a sandbox lets nothing be made or removed beside them. So HEAD and the index are worked on in a directory
+    of their own, as git does for a linked worktree, and written back; objects, refs and their logs are the repository's.
     """
-    real = os.path.join(repo, _git(repo, "rev-parse", "--git-dir").strip())
+    real = os.path.abspath(os.path.join(repo, _git(repo, "rev-parse", "--git-dir").strip()))
     probe = os.path.join(real, "tools.lock")
     try:
         os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         os.unlink(probe)
+        plain = True
+    except OSError:
+        plain = False
+    if plain:
         yield
         return
-    except OSError:
-        pass
-    kept = ("HEAD", "index", "MERGE_HEAD", "MERGE_MSG", "MERGE_MODE")
+    left = [name for name in _UNDER_WAY if os.path.exists(os.path.join(real, name))]
+    if left:
+        raise GitToolError(
+            "git_commit: a merge, cherry-pick or revert is in progress (%s), and this sandbox lets nothing be removed "
+            "from .git, so it cannot be concluded here; nothing was committed. Conclude it from a shell" % _list(left)
+        )
+    if os.path.exists(os.path.join(real, "index.lock")):
+        raise GitToolError("git_commit: another git command is at work (.git/index.lock); try again when it is done")
     top = _git(repo, "rev-parse", "--show-toplevel").strip()
+    before = {name: _bytes(os.path.join(real, name)) for name in ("HEAD", "index")}
+    if before["index"] is None:
+        raise GitToolError(
+            "git_commit: this repository has no index yet, and this sandbox lets none be made; nothing was committed. "
+            "Run `git read-tree --empty` in it once from a shell"
+        )
     own = tempfile.mkdtemp(prefix="git-")
     try:
-        for name in kept:
-            if os.path.isfile(os.path.join(real, name)):
-                shutil.copyfile(os.path.join(real, name), os.path.join(own, name))
+        for name, content in before.items():
+            if content is not None:
+                with open(os.path.join(own, name), "wb") as file:
+                    file.write(content)
         with open(os.path.join(own, "commondir"), "w") as file:
-            file.write(os.path.abspath(real) + "\n")
+            file.write(real + "\n")
         _own_directory.update(GIT_DIR=own, GIT_WORK_TREE=top)
+        if not os.path.isdir(os.path.join(real, "logs")):
+            # A new repository has no directory of logs yet, and none can be made.
+            _own_directory.update(
+                GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="core.logAllRefUpdates", GIT_CONFIG_VALUE_0="false"
+            )
         yield
-        for name in ("HEAD", "index"):
-            if os.path.isfile(os.path.join(own, name)):
-                # Not replaced but written over: making files here is what is not allowed.
-                with open(os.path.join(own, name), "rb") as file, open(os.path.join(real, name), "r+b") as target:
-                    shutil.copyfileobj(file, target)
-                    target.truncate()
+        _write_back(real, own, before)
     finally:
         _own_directory.clear()
         shutil.rmtree(own, ignore_errors=True)
+
+
+def _write_back(real, own, before):
+    """Write HEAD, the index and what was noted of HEAD from `own` to `real`, unless somebody else did meanwhile."""
+    if os.path.exists(os.path.join(real, "index.lock")) or _bytes(os.path.join(real, "index")) != before["index"]:
+        raise GitToolError(
+            "git_commit: the commit was made, but another git command changed the index meanwhile; "
+            "look at git_status, nothing of the index was overwritten"
+        )
+    for name in ("HEAD", "index"):
+        content = _bytes(os.path.join(own, name))
+        if content is None or content == before[name]:
+            continue
+        # Not replaced but written over: making files here is what is not allowed.
+        with open(os.path.join(real, name), "r+b") as target:
+            target.write(content)
+            target.truncate()
+    noted = _bytes(os.path.join(own, "logs", "HEAD"))
+    if noted and os.path.isdir(os.path.join(real, "logs")):
+        with open(os.path.join(real, "logs", "HEAD"), "ab") as log:
+            log.write(noted)
+
+
+def _bytes(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
 
 
 def _git(repo, *args, stdin=None, ok=(0,), merge_stderr=False):
@@ -212,6 +278,9 @@ def _git(repo, *args, stdin=None, ok=(0,), merge_stderr=False):
     err = done.stderr.decode("utf-8", "replace")
     if done.returncode not in ok:
         detail = "\n".join(part.strip() for part in (err, out) if part.strip())
+        for sign, sentence in _LIMITS:
+            if sign in err:
+                raise GitToolError("git %s failed: %s\n%s" % (args[0], sentence, detail))
         raise GitToolError("git %s failed (exit %d): %s" % (args[0], done.returncode, detail or "no output"))
     return out + err if merge_stderr else out
 

@@ -137,8 +137,8 @@ fn a_commented_file_is_written_once() {
     # Whether there is a tool to unload skills. Takes: true, false.
     # unload = true
 
-    # Whether `allowed-tools` of active skills limits what may be called; the least trusted of them
-    # decides, and nothing is ever added. Takes: off, active.
+    # Whether `allowed-tools` of active skills limits what may be called; what all of them name is left,
+    # and nothing is ever added. Takes: off, active.
     # ceiling = "off"
 
     # The most names of skills that a tool's schema lists; with more, or 0, it lists none. Takes: a whole

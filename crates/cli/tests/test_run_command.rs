@@ -10,7 +10,7 @@ use crate::sandbox::{Run, Sandbox, assert_run, skill};
 const TOOLS: &str = r#"[
   {"name": "greet", "description": "Greets.", "parameters": {
     "type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"], "additionalProperties": false}},
-  {"name": "keep", "description": "Keeps a text.", "write": ["kept"]},
+  {"name": "keep", "description": "Keeps a text.", "write": ["kept/"]},
   {"name": "send", "description": "Sends.", "ask": true, "command": ["echo", "sent"]}
 ]"#;
 
@@ -131,4 +131,95 @@ fn what_is_not_there_is_told() {
     assert!(run(&["tools", "--script", "scripts/gone.sh"]).stderr.contains("has no file"));
     assert_eq!(run(&["tools", "greet", "--args", "{"]).code, 2);
     assert_eq!(run(&["tools"]).code, 2);
+}
+
+#[test]
+fn a_tool_that_is_not_there_is_told_with_those_that_are() {
+    let sandbox = with_tools();
+    let missing = run(&sandbox, &["tools", "nope", "--sandbox", "none"]);
+    assert!(
+        missing.stderr.contains("Skill `tools` has no tool `nope`. Its tools: greet, keep, send."),
+        "{}",
+        missing.stderr
+    );
+    sandbox.write(".agents/skills/tools/schema.json", "[{");
+    let broken = run(&sandbox, &["tools", "greet", "--sandbox", "none"]);
+    assert!(broken.stderr.contains("schema.json is not JSON"), "{}", broken.stderr);
+}
+
+#[test]
+fn what_python_raises_and_prints_arrives_whole() {
+    let sandbox = with_tools();
+    sandbox.write(
+        ".agents/skills/tools/schema.json",
+        r#"[{"name": "raise_two", "description": "R."}, {"name": "leave", "description": "L."},
+            {"name": "plain", "description": "P."}]"#,
+    );
+    sandbox.write(
+        ".agents/skills/tools/tools.py",
+        "import sys\n\ndef raise_two():\n    print('before')\n    raise ValueError('one\\ntwo')\n\ndef leave():\n    sys.exit(0)\n",
+    );
+    sandbox.write(".agents/skills/tools/tools/plain", "echo plainly\n");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let path = sandbox.project().join(".agents/skills/tools/tools/plain");
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    assert_eq!(sandbox.run(&["approve", "tools", "--yes"]).code, 0);
+    for name in sandboxes(&sandbox) {
+        let raised = run(&sandbox, &["tools", "raise_two", "--sandbox", &name]);
+        assert!(
+            raised.stderr.ends_with("error: ValueError: one\ntwo\nbefore\n"),
+            "{name}: {}",
+            raised.stderr
+        );
+        assert_eq!(run(&sandbox, &["tools", "leave", "--sandbox", &name]).code, 0, "{name}");
+        assert_eq!(run(&sandbox, &["tools", "plain", "--sandbox", &name]).stdout, "plainly\n", "{name}");
+    }
+}
+
+#[test]
+fn a_file_that_is_to_be_written_is_made_and_goes_again_if_nothing_was() {
+    let sandbox = with_tools();
+    sandbox.write(
+        ".agents/skills/tools/schema.json",
+        r#"[{"name": "note", "description": "N.", "write": ["out/notes.txt"], "command": ["sh", "-c", "echo noted > out/notes.txt"]},
+            {"name": "idle", "description": "I.", "write": ["idle.txt", "dir/"], "command": ["true"]},
+            {"name": "hook", "description": "H.", "write": [".git/hooks/post-commit"], "command": ["true"]}]"#,
+    );
+    assert_eq!(sandbox.run(&["approve", "tools", "--yes"]).code, 0);
+    for name in sandboxes(&sandbox) {
+        let _ = fs::remove_dir_all(sandbox.project().join("out"));
+        let noted = run(&sandbox, &["tools", "note", "--sandbox", &name]);
+        assert_eq!(
+            (noted.code, sandbox.read("out/notes.txt").as_str()),
+            (0, "noted\n"),
+            "{name}: {}",
+            noted.stderr
+        );
+        assert_eq!(run(&sandbox, &["tools", "idle", "--sandbox", &name]).code, 0, "{name}");
+        assert!(
+            !sandbox.project().join("idle.txt").exists() && !sandbox.project().join("dir").exists(),
+            "{name}"
+        );
+        let refused = run(&sandbox, &["tools", "hook", "--sandbox", &name]);
+        assert!(
+            refused.code == 1 && refused.stderr.contains("nothing may write that"),
+            "{name}: {}",
+            refused.stderr
+        );
+        assert!(!sandbox.project().join(".git/hooks").exists(), "{name}");
+    }
+}
+
+#[test]
+fn whoever_runs_without_a_sandbox_is_warned_everywhere() {
+    let mut sandbox = with_tools();
+    sandbox.set("REPERTOIRE_EXEC_SANDBOX", "none");
+    for command in [["session", "--exec"].as_slice(), &["serve", "--stdio", "--exec"]] {
+        let output = sandbox.command(command).stdin(Stdio::null()).stderr(Stdio::piped()).output().unwrap();
+        let warned = String::from_utf8_lossy(&output.stderr).contains("nothing confines what runs now");
+        assert!(warned, "{command:?}");
+    }
 }

@@ -77,6 +77,83 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
+/// Makes a repository where `directory` is.
+fn init(directory: &Path) {
+    let _ = std::fs::remove_dir_all(directory.join(".git"));
+    git(directory, &["init", "--quiet", "--initial-branch=main", "."]);
+    git(directory, &["config", "user.name", "Tester"]);
+    git(directory, &["config", "user.email", "tester@example.com"]);
+}
+
+#[test]
+fn git_leaves_no_wrong_state_in_new_and_merging_repositories() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("PATH", "/usr/local/bin:/usr/bin:/bin");
+    let repository = sandbox.project();
+    let skills = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills/git");
+    copy(&skills, &sandbox.home().join(".agents/skills/git"));
+    assert_eq!(sandbox.run(&["approve", "git", "--yes"]).code, 0);
+    for name in sandboxes(&sandbox) {
+        sandbox.set("REPERTOIRE_EXEC_SANDBOX", &name);
+        init(&repository);
+        sandbox.write("a.txt", "one\n");
+        let mut client = Client::start(&sandbox, &[]);
+        client.call("load_skill", json!({"name": "git"}));
+        let first = json!({"message": "feat: begin", "paths": ["a.txt"]});
+        let (mut said, mut is_error) = client.git("git_commit", first.clone());
+        if is_error {
+            // Landlock lets nothing be made in `.git`, so nothing is done that would be half of it.
+            assert!(said.contains("has no index yet"), "{name}: {said}");
+            assert!(!git(&repository, &["status", "--porcelain", "--branch"]).contains("main..."), "{name}");
+            git(&repository, &["read-tree", "--empty"]);
+            (said, is_error) = client.git("git_commit", first);
+        }
+        assert!(!is_error, "{name}: {said}");
+        assert_eq!(git(&repository, &["log", "--format=%s"]), "feat: begin\n", "{name}");
+        assert_eq!(git(&repository, &["status", "--porcelain", "a.txt"]), "", "{name}");
+
+        // From here on there is a log of HEAD, and commits are noted in it.
+        git(&repository, &["checkout", "--quiet", "-b", "other"]);
+        sandbox.write("a.txt", "two\n");
+        let (said, is_error) = client.git("git_commit", json!({"message": "feat: two", "paths": ["a.txt"]}));
+        assert!(!is_error, "{name}: {said}");
+        assert!(git(&repository, &["reflog", "-1", "HEAD"]).contains("feat: two"), "{name}");
+        git(&repository, &["checkout", "--quiet", "main"]);
+        sandbox.write("a.txt", "three\n");
+        client.git("git_commit", json!({"message": "feat: three", "paths": ["a.txt"]}));
+        let merge = Command::new("git").args(["merge", "other"]).current_dir(&repository).output().unwrap();
+        assert!(!merge.status.success(), "{name}");
+        sandbox.write("a.txt", "both\n");
+        git(&repository, &["add", "a.txt"]);
+        let (said, is_error) = client.git("git_commit", json!({"message": "chore: merge other"}));
+        let parents = git(&repository, &["log", "-1", "--format=%P"]).split_whitespace().count();
+        let merging = repository.join(".git/MERGE_HEAD").exists();
+        if is_error {
+            assert!(said.contains("it cannot be concluded here; nothing was committed"), "{name}: {said}");
+            assert_eq!((parents, merging), (1, true), "{name}");
+        } else {
+            assert_eq!((parents, merging), (2, false), "{name}: {said}");
+        }
+        client.end();
+        git(&repository, &["fsck", "--strict"]);
+    }
+}
+
+#[test]
+fn git_says_why_there_is_no_repository() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("PATH", "/usr/local/bin:/usr/bin:/bin");
+    let repository = sandbox.project();
+    let skills = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills/git");
+    copy(&skills, &sandbox.home().join(".agents/skills/git"));
+    assert_eq!(sandbox.run(&["approve", "git", "--yes"]).code, 0);
+    let _ = std::fs::remove_dir_all(repository.join(".git"));
+    for name in sandboxes(&sandbox) {
+        let run = sandbox.run(&["run", "git", "git_status", "--sandbox", &name]);
+        assert!(run.stderr.contains("started at the top of a plain checkout"), "{name}: {}", run.stderr);
+    }
+}
+
 #[test]
 fn git_works_on_a_repository_while_it_is_loaded() {
     let mut sandbox = Sandbox::new();
@@ -141,4 +218,39 @@ fn git_works_on_a_repository_while_it_is_loaded() {
         client.end();
         git(&repository, &["fsck", "--strict"]);
     }
+}
+
+/// A client that is gone takes what runs for it along.
+#[cfg(target_os = "linux")]
+#[test]
+fn what_runs_for_a_client_ends_with_it() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("PATH", "/usr/bin:/bin");
+    sandbox.set("REPERTOIRE_EXEC_SANDBOX", "none");
+    sandbox.write(".agents/skills/slow/SKILL.md", crate::sandbox::skill("slow", "# Slow\n"));
+    let schema = r#"[{"name": "wait", "description": "Waits.", "write": ["."],
+        "command": ["sh", "-c", "echo $$ > process.tmp; mv process.tmp process; exec sleep 55"]}]"#;
+    sandbox.write(".agents/skills/slow/schema.json", schema);
+    assert_eq!(sandbox.run(&["approve", "slow", "--yes"]).code, 0);
+    let mut client = Client::start(&sandbox, &[]);
+    client.call("load_skill", json!({"name": "slow"}));
+    let call =
+        json!({"name": "call_skill_tool", "arguments": {"skill": "slow", "tool": "wait", "arguments": {}}});
+    writeln!(client.input, "{}", json!({"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": call}))
+        .unwrap();
+    let file = sandbox.project().join("process");
+    let started = std::time::Instant::now();
+    while !file.exists() {
+        assert!(started.elapsed().as_secs() < 20, "it never started");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let process = Path::new("/proc").join(std::fs::read_to_string(&file).unwrap().trim());
+    assert!(process.exists());
+    let closed = std::time::Instant::now();
+    client.end();
+    while process.exists() {
+        assert!(closed.elapsed().as_secs() < 30, "it still runs");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    assert!(closed.elapsed().as_secs() < 30);
 }

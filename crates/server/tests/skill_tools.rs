@@ -96,7 +96,25 @@ async fn dynamic_tools_come_and_go_and_clients_are_told() {
     call(&mut client, "unload_skill", json!({"name": "alpha"})).await;
     client.notification("notifications/tools/list_changed").await;
     assert_eq!(names(&mut client).await, before);
-    assert_eq!(call(&mut client, "add", json!({"a": 41})).await["error"]["code"], -32602);
+    let gone = call(&mut client, "add", json!({"a": 41})).await;
+    assert_eq!(gone["result"]["isError"], true);
+    assert!(text(&gone).contains("There is no tool `add`"), "{gone}");
+    let skill = call(&mut client, "alpha", json!({})).await;
+    assert!(text(&skill).contains("`alpha` is a skill, not a tool"), "{skill}");
+}
+
+#[tokio::test]
+async fn a_skill_that_a_person_invokes_brings_its_tools() {
+    let world = World::new();
+    let server = server(&world, ToolExposure::Dynamic);
+    let (mut client, mut other) = (Client::start(&server, None), Client::start(&server, None));
+    client.initialize("2025-11-25").await;
+    other.initialize("2025-11-25").await;
+    client.request("prompts/get", json!({"name": "alpha"})).await;
+    client.notification("notifications/tools/list_changed").await;
+    assert!(names(&mut client).await.contains(&"add".to_owned()));
+    assert!(text(&call(&mut client, "add", json!({"a": 41})).await).contains("42"));
+    assert!(!names(&mut other).await.contains(&"add".to_owned()));
 }
 
 #[tokio::test]

@@ -53,6 +53,7 @@ struct DifferenceJson {
     new_files: Vec<String>,
     changed_files: Vec<String>,
     gone_files: Vec<String>,
+    changed_modes: Vec<String>,
 }
 
 /// Runs the command.
@@ -179,6 +180,7 @@ fn show(
         write_files(ui, Some(Style::Added), "new file:    ", &difference.new_files)?;
         write_files(ui, None, "changed file:", &difference.changed_files)?;
         write_files(ui, Some(Style::Removed), "gone file:   ", &difference.gone_files)?;
+        write_files(ui, None, "mode changed:", &difference.changed_modes)?;
     }
     ui.write_planned(None, "")?;
     Ok(())
@@ -197,7 +199,7 @@ fn write_files(ui: &mut Ui, style: Option<Style>, what: &str, files: &[String]) 
 
 impl From<Difference> for DifferenceJson {
     fn from(difference: Difference) -> Self {
-        let Difference { added, removed, new_files, changed_files, gone_files } = difference;
-        Self { added, removed, new_files, changed_files, gone_files }
+        let Difference { added, removed, new_files, changed_files, gone_files, changed_modes } = difference;
+        Self { added, removed, new_files, changed_files, gone_files, changed_modes }
     }
 }

@@ -8,7 +8,9 @@ use repertoire::approval::{ApprovalRequest, Approver, Verdict};
 use repertoire::provider::BoxFuture;
 use repertoire::run::ScriptGrants;
 use repertoire::{Reply, Session};
-use repertoire_model::answer::{Answer, Render};
+use repertoire_model::answer::{Answer, FaultKind, Render};
+use repertoire_model::toolbox::{TOOLBOX_FILE, Toolbox};
+use repertoire_model::{LineRange, SkillPath};
 use serde_json::{Value, json};
 
 use crate::cli::skill_names;
@@ -79,13 +81,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit
         false => None,
     };
     let scripts = ScriptGrants { directory: args.read, write: args.write.clone(), network: args.network };
-    let executor = context.executor(ExecRequest { sandbox, scripts, approver })?;
-    if executor.sandbox().name() == "none" {
-        let word = ui.paint_err(Style::Warning, "warning:");
-        writeln!(ui.err(), "{word} nothing confines what runs now: it can do whatever you can")?;
-        ui.flush()?;
-    }
-    let options = context.session_options(Some(Render::Text.as_str()));
+    let executor = context.executor(ui, ExecRequest { sandbox, scripts, approver })?;
+    let options = context.session_options(Some(Render::Markdown.as_str()));
     let session = context.session_with(options, None, Some(executor))?;
     // It prints what is wrong with the name, too.
     let loaded = session.call_blocking("load_skill", &json!({"name": args.skill}));
@@ -96,7 +93,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit
             &arguments,
         ),
     };
-    write(ui, &session, &reply)
+    write(ui, context, args, &session, &reply)
 }
 
 /// Returns the arguments of the call.
@@ -144,15 +141,37 @@ fn consented(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<bool, Cli
     }
 }
 
-fn write(ui: &mut Ui, session: &Session, reply: &Reply) -> Result<Exit, CliError> {
+/// Returns what is wrong with the tools that the skill declares, where something is.
+fn broken(context: &Context, args: &RunArgs) -> Option<String> {
+    let library = context.open().ok()?;
+    let entry = library.find(&args.skill).ok()?;
+    let path = SkillPath::new(TOOLBOX_FILE).ok()?;
+    let content = pollster::block_on(library.registry.read(entry, &path, LineRange::default())).ok()?;
+    let (_, problems) = Toolbox::read(&content.bytes);
+    problems.into_iter().next().map(|problem| problem.message)
+}
+
+fn write(
+    ui: &mut Ui,
+    context: &Context,
+    args: &RunArgs,
+    session: &Session,
+    reply: &Reply,
+) -> Result<Exit, CliError> {
     let exit = if reply.is_error() { Exit::No } else { Exit::Success };
     if ui.is_json() {
         ui.write_json(&session.data(reply))?;
         return Ok(exit);
     }
     let Answer::Tool(result) = reply.answer() else {
-        let text = session.text_as(reply, Render::Text);
-        return Err(CliError::no(text.strip_prefix("Error: ").unwrap_or(&text).to_owned()));
+        // A person reads this: the sentence of the fault, not the fixed ones of a profile.
+        let text = session.text_as(reply, Render::Markdown);
+        let error = CliError::no(text.strip_prefix("**Error:** ").unwrap_or(&text).to_owned());
+        let is_missing = matches!(reply.answer(), Answer::Fault(fault) if matches!(fault.kind, FaultKind::NoSkillTool { .. }));
+        return Err(match broken(context, args).filter(|_| is_missing) {
+            Some(problem) => error.hint(format!("{problem}; see `rep check`")),
+            None => error,
+        });
     };
     match &result.error {
         None => {
@@ -163,8 +182,10 @@ fn write(ui: &mut Ui, session: &Session, reply: &Reply) -> Result<Exit, CliError
         }
         Some(error) => {
             let word = ui.paint_err(Style::Error, "error:");
-            writeln!(ui.err(), "{word} {}", escape(error))?;
-            for line in result.text.lines() {
+            // Line by line: what is escaped as a whole has its ends of lines escaped too.
+            let mut lines = error.lines();
+            writeln!(ui.err(), "{word} {}", escape(lines.next().unwrap_or_default()))?;
+            for line in lines.chain(result.text.lines()) {
                 let line = escape(line).into_owned();
                 writeln!(ui.err(), "{line}")?;
             }

@@ -66,7 +66,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Ex
     // What is wrong with the command line is told before anything is read.
     let http = args.http.as_deref().map(|address| http_options(context, args, address)).transpose()?;
     let options = options(context, args);
-    let registry = open(context, args, &options, http.as_ref())?;
+    let registry = open(ui, context, args, &options, http.as_ref())?;
     // Answers need not wait until everything is watched.
     let _watcher = follow(context, &registry);
     let server = Server::new(registry, options);
@@ -105,6 +105,7 @@ fn follow(context: &Context, registry: &Registry) -> Option<Arc<Watcher>> {
 }
 
 fn open(
+    ui: &mut Ui,
     context: &Context,
     args: &ServeArgs,
     options: &ServerOptions,
@@ -113,7 +114,7 @@ fn open(
     let tokens = http.into_iter().flat_map(|http| &http.tokens);
     let mut needed: Vec<&str> = tokens.filter_map(|token| token.agent.as_deref()).collect();
     needed.extend(args.agent.as_deref());
-    let executor = context.session_executor(args.exec)?;
+    let executor = context.session_executor(ui, args.exec)?;
     context.registry(options.session_options(context.session_options(None)), &needed, executor)
 }
 

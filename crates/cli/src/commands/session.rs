@@ -39,7 +39,7 @@ pub(crate) struct SessionArgs {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SessionArgs) -> Result<Exit, CliError> {
-    let mut conversation = open(context, args)?;
+    let mut conversation = open(ui, context, args)?;
     // What changes meanwhile is known by the time that somebody asks.
     let _watcher = context.follow(conversation.registry());
     let mut lines = Lines::new(std::io::stdin().lock());
@@ -59,7 +59,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SessionArgs) -> Result<
     }
 }
 
-fn open<'a>(context: &'a Context, args: &SessionArgs) -> Result<Conversation<'a>, CliError> {
+fn open<'a>(ui: &mut Ui, context: &'a Context, args: &SessionArgs) -> Result<Conversation<'a>, CliError> {
     let mut options = context.session_options(args.render.as_deref());
     let role = match &args.role {
         None => None,
@@ -70,7 +70,7 @@ fn open<'a>(context: &'a Context, args: &SessionArgs) -> Result<Conversation<'a>
     };
     // The catalog alone is to be that of the prompt.
     options.catalog.highlight.clone_from(&args.role);
-    let executor = context.session_executor(args.exec)?;
+    let executor = context.session_executor(ui, args.exec)?;
     let session = context.session_with(options, args.agent.as_deref(), executor)?;
     let mut conversation = Conversation::new(context, session);
     if let Some(role) = role {

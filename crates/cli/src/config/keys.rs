@@ -230,7 +230,7 @@ pub(crate) const KEYS: &[Key] = &[
     key!("tools.args.end_line" Kind::Name, Word session.arguments.end_line, quoted, None, "What the argument for the last line is called."),
     key!("tools.arg_aliases" Kind::Switch, Switch session.argument_aliases, switch, None, "Whether other usual names of arguments are understood too: `skill_name`, `skill_id`, `file_path` and the like."),
     key!("tools.unload" Kind::Switch, Switch session.unload_tool, switch, None, "Whether there is a tool to unload skills."),
-    key!("tools.ceiling" words of ToolCeiling by as_str, session.tool_ceiling, None, "Whether `allowed-tools` of active skills limits what may be called; the least trusted of them decides, and nothing is ever added."),
+    key!("tools.ceiling" words of ToolCeiling by as_str, session.tool_ceiling, None, "Whether `allowed-tools` of active skills limits what may be called; what all of them name is left, and nothing is ever added."),
     key!("tools.enum_limit" Kind::Number(0, LARGE), Number session.enum_limit, number, None, "The most names of skills that a tool's schema lists; with more, or 0, it lists none."),
     key!("errors.style" word ERRORS session.errors, None, "How unknown skills are answered: with the nearest names, or with a pointer at the menu."),
     key!("scope.enforce" Kind::Switch, Switch session.enforce_scope, switch, None, "Whether what an agent may not see is kept from its tools too, not only from its catalog."),

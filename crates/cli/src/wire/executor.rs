@@ -12,6 +12,7 @@ use super::{Context, Reason};
 use crate::config::SandboxChoice;
 use crate::env::Env;
 use crate::error::CliError;
+use crate::ui::{Style, Ui};
 
 /// What a command wants of whatever runs things for it; the configuration says the rest.
 #[derive(Default)]
@@ -25,9 +26,14 @@ pub(crate) struct ExecRequest {
 }
 
 impl Context {
-    /// Returns what runs things.
-    pub(crate) fn executor(&self, request: ExecRequest) -> Result<Arc<Executor>, CliError> {
+    /// Returns what runs things. Where nothing confines them, the person is warned.
+    pub(crate) fn executor(&self, ui: &mut Ui, request: ExecRequest) -> Result<Arc<Executor>, CliError> {
         let sandbox = self.sandbox(request.sandbox.unwrap_or(self.settings.exec.sandbox))?;
+        if sandbox.name() == "none" {
+            let word = ui.paint_err(Style::Warning, "warning:");
+            writeln!(ui.err(), "{word} nothing confines what runs now: it can do whatever you can")?;
+            ui.flush()?;
+        }
         let scripts = ScriptGrants {
             directory: request.scripts.directory || self.settings.exec.scripts_read,
             ..request.scripts
@@ -44,9 +50,13 @@ impl Context {
     }
 
     /// Returns what runs things in sessions, where models may have that: by `flag`, or by the configuration.
-    pub(crate) fn session_executor(&self, flag: bool) -> Result<Option<Arc<Executor>>, CliError> {
+    pub(crate) fn session_executor(
+        &self,
+        ui: &mut Ui,
+        flag: bool,
+    ) -> Result<Option<Arc<Executor>>, CliError> {
         match flag || self.settings.exec.enabled {
-            true => self.executor(ExecRequest::default()).map(Some),
+            true => self.executor(ui, ExecRequest::default()).map(Some),
             false => Ok(None),
         }
     }

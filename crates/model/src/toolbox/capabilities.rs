@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::declared::Toolbox;
+use super::declared::{DEFAULT_TIMEOUT_SECONDS, SkillTool, Toolbox};
 
 /// What a tool asks for beyond its own files and a scratch directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -13,7 +13,8 @@ pub struct Needs {
     pub network: bool,
     /// Whether it reads the working directory.
     pub directory: bool,
-    /// The paths in the working directory that it writes; `.` is all of it.
+    /// The paths in the working directory that it writes: `.` is all of it, `out/` a directory, and `out` whatever is there, or else a
+    /// file.
     pub write: Vec<String>,
     /// The environment variables that it reads.
     pub env: Vec<String>,
@@ -54,32 +55,88 @@ impl Needs {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Capabilities {
-    tools: BTreeMap<String, Needs>,
+    tools: BTreeMap<String, Capability>,
+}
+
+/// What one tool asks for, and how it runs as far as its author says so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Capability {
+    needs: Needs,
+    timeout: u64,
+    command: Option<Vec<String>>,
+}
+
+impl Capability {
+    /// Returns what the tool will be able to do, a clause each.
+    fn clauses(&self) -> Vec<String> {
+        let mut clauses = Vec::new();
+        if let Some(command) = &self.command {
+            clauses.push(format!("runs the command `{}`", command.join(" ")));
+        }
+        if self.timeout != DEFAULT_TIMEOUT_SECONDS {
+            clauses.push(format!("runs for up to {} seconds", self.timeout));
+        }
+        match self.needs.clauses() {
+            none if none.is_empty() => {
+                clauses.push("nothing beyond its own files and a scratch directory".to_owned());
+            }
+            needs => clauses.extend(needs),
+        }
+        clauses
+    }
+
+    fn to_json(&self) -> Value {
+        let Self { needs, timeout, command } = self;
+        json!({
+            "network": needs.network,
+            "directory": needs.directory,
+            "write": needs.write,
+            "env": needs.env,
+            "ask": needs.ask,
+            "timeout": timeout,
+            "command": command,
+        })
+    }
+
+    fn from_json(value: &Value) -> Option<Self> {
+        let switch = |key: &str| value.get(key)?.as_bool();
+        let words = |key: &str| -> Option<Vec<String>> {
+            value.get(key)?.as_array()?.iter().map(|word| Some(word.as_str()?.to_owned())).collect()
+        };
+        let needs = Needs {
+            network: switch("network")?,
+            directory: switch("directory")?,
+            write: words("write")?,
+            env: words("env")?,
+            ask: switch("ask")?,
+        };
+        let command = if value.get("command")?.is_null() { None } else { Some(words("command")?) };
+        Some(Self { needs, timeout: value.get("timeout")?.as_u64()?, command })
+    }
 }
 
 impl Capabilities {
     /// Returns what the tools of `toolbox` ask for.
     pub fn of(toolbox: &Toolbox) -> Self {
-        Self { tools: toolbox.tools.iter().map(|tool| (tool.name.clone(), tool.needs.clone())).collect() }
+        let capability = |tool: &SkillTool| Capability {
+            needs: tool.needs.clone(),
+            timeout: tool.timeout,
+            command: tool.command.clone(),
+        };
+        Self { tools: toolbox.tools.iter().map(|tool| (tool.name.clone(), capability(tool))).collect() }
     }
 
     /// Returns the tools with what each asks for, by name.
     pub fn tools(&self) -> impl Iterator<Item = (&str, &Needs)> {
-        self.tools.iter().map(|(name, needs)| (name.as_str(), needs))
+        self.tools.iter().map(|(name, tool)| (name.as_str(), &tool.needs))
     }
 
     /// Returns a line for everything that a tool will be able to do, sorted by tool.
     pub fn lines(&self) -> Vec<String> {
-        let mut lines = Vec::new();
-        for (name, needs) in &self.tools {
-            match needs.clauses() {
-                none if none.is_empty() => {
-                    lines.push(format!("{name}: nothing beyond its own files and a scratch directory"));
-                }
-                clauses => lines.extend(clauses.into_iter().map(|clause| format!("{name}: {clause}"))),
-            }
-        }
-        lines
+        let of = |(name, tool): (&String, &Capability)| -> Vec<String> {
+            tool.clauses().into_iter().map(|clause| format!("{name}: {clause}")).collect()
+        };
+        self.tools.iter().flat_map(of).collect()
     }
 
     /// Returns the lines that are new since `earlier`, and those that are gone.
@@ -92,36 +149,14 @@ impl Capabilities {
 
     /// Returns the object that is kept of them.
     pub fn to_json(&self) -> Value {
-        let needs = |needs: &Needs| {
-            json!({
-                "network": needs.network,
-                "directory": needs.directory,
-                "write": needs.write,
-                "env": needs.env,
-                "ask": needs.ask,
-            })
-        };
-        Value::Object(self.tools.iter().map(|(name, of)| (name.clone(), needs(of))).collect::<Map<_, _>>())
+        let tools = self.tools.iter().map(|(name, tool)| (name.clone(), tool.to_json()));
+        Value::Object(tools.collect::<Map<_, _>>())
     }
 
     /// Returns the capabilities that [`Capabilities::to_json`] made `value` of.
     pub fn from_json(value: &Value) -> Option<Self> {
-        let mut tools = BTreeMap::new();
-        for (name, needs) in value.as_object()? {
-            let switch = |key: &str| needs.get(key)?.as_bool();
-            let words = |key: &str| -> Option<Vec<String>> {
-                needs.get(key)?.as_array()?.iter().map(|word| Some(word.as_str()?.to_owned())).collect()
-            };
-            let needs = Needs {
-                network: switch("network")?,
-                directory: switch("directory")?,
-                write: words("write")?,
-                env: words("env")?,
-                ask: switch("ask")?,
-            };
-            tools.insert(name.clone(), needs);
-        }
-        Some(Self { tools })
+        let tool = |(name, tool): (&String, &Value)| Some((name.clone(), Capability::from_json(tool)?));
+        Some(Self { tools: value.as_object()?.iter().map(tool).collect::<Option<_>>()? })
     }
 }
 
@@ -144,5 +179,9 @@ mod tests {
             ]
         );
         assert_eq!(after.difference(&after), (vec![], vec![]));
+        let runs = of(r#"[{"name": "a", "command": ["jq", "."], "timeout": 5}]"#);
+        let nothing = "a: nothing beyond its own files and a scratch directory";
+        assert_eq!(runs.lines(), ["a: runs the command `jq .`", "a: runs for up to 5 seconds", nothing]);
+        assert_eq!(Capabilities::from_json(&runs.to_json()), Some(runs));
     }
 }

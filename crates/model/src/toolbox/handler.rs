@@ -34,7 +34,8 @@ impl Handler {
         if let Some(command) = &tool.command {
             let program = command.first()?;
             // What looks like a file must be one; a bare word is a program of the system.
-            let is_there = !program.contains('/') || find(program).is_some();
+            let file = program.strip_prefix("./").unwrap_or(program);
+            let is_there = !program.contains('/') || find(file).is_some();
             return is_there.then(|| Self::Command(command.clone()));
         }
         if let Some(file) = find(PYTHON_FILE).filter(|_| python.is_some_and(|text| defines(text, &tool.name)))

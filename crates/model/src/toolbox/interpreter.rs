@@ -31,7 +31,7 @@ pub enum Interpreter {
 impl Interpreter {
     /// Returns what runs the script at `path` that starts with `bytes`, or `None` if nothing says so.
     ///
-    /// A first line with `#!` comes first, then the ending of the name.
+    /// A first line with `#!` comes first, then the ending of the name; an executable text with neither is for `sh`.
     pub fn of(path: &SkillPath, bytes: &[u8], executable: bool) -> Option<Self> {
         let start = String::from_utf8_lossy(&bytes[..bytes.len().min(LOOKED_AT_BYTES)]);
         let ending = path.file_name().rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
@@ -47,7 +47,10 @@ impl Interpreter {
             return Some(Self::Itself);
         }
         let by_ending = EXTENSIONS.iter().find(|(known, _)| ending.as_deref() == Some(*known));
-        by_ending.map(|(_, words)| Self::Program(words.iter().map(|word| (*word).to_owned()).collect()))
+        let by_ending = by_ending.map(|(_, words)| words.iter().map(|word| (*word).to_owned()).collect());
+        // What may be executed and says nothing of what does it is for the shell, as shells have it.
+        let by_shell = || (executable && !bytes.is_empty()).then(|| vec!["sh".to_owned()]);
+        by_ending.or_else(by_shell).map(Self::Program)
     }
 }
 

@@ -248,10 +248,9 @@ impl Fields<'_, '_> {
         let network = self.switch("network");
         let directory = self.switch("directory");
         let ask = self.switch("ask");
-        let is_place = |path: &str| path == "." || SkillPath::new(path.trim_end_matches('/')).is_ok();
+        let is_place = |path: &str| place(path) == "." || SkillPath::new(path.trim_end_matches('/')).is_ok();
         let write = self.words("write", "a list of paths in the working directory", is_place);
-        let mut write: Vec<String> = write.unwrap_or_default();
-        write.iter_mut().for_each(|path| path.truncate(path.trim_end_matches('/').len()));
+        let write: Vec<String> = write.unwrap_or_default().iter().map(|path| place(path)).collect();
         let env = self.words("env", "a list of names of environment variables", is_variable);
         let mut needs = Needs {
             network,
@@ -262,6 +261,10 @@ impl Fields<'_, '_> {
         };
         needs.write.sort_unstable();
         needs.write.dedup();
+        // What is a directory once is one.
+        let directories: Vec<String> =
+            needs.write.iter().filter(|path| path.ends_with('/')).cloned().collect();
+        needs.write.retain(|path| !directories.contains(&format!("{path}/")));
         needs.env.sort_unstable();
         needs.env.dedup();
         needs
@@ -276,6 +279,15 @@ impl Fields<'_, '_> {
                 OutputForm::Text
             }
         }
+    }
+}
+
+/// Returns `path` with one slash at its end where it names a directory.
+fn place(path: &str) -> String {
+    match path.trim_end_matches('/') {
+        "." => ".".to_owned(),
+        name if name.len() < path.len() => format!("{name}/"),
+        name => name.to_owned(),
     }
 }
 
@@ -365,7 +377,7 @@ mod tests {
         let needs = Needs {
             network: true,
             directory: true,
-            write: vec![".".to_owned(), "out".to_owned()],
+            write: vec![".".to_owned(), "out/".to_owned()],
             env: vec!["A".to_owned(), "B".to_owned()],
             ask: true,
         };

@@ -1,6 +1,6 @@
 //! What was approved.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use repertoire_model::{Bundle, Capabilities, Digest};
@@ -23,6 +23,8 @@ pub struct Approval {
     pub capabilities: Capabilities,
     /// The digests of its files, by path.
     pub files: BTreeMap<String, Digest>,
+    /// Those of its files that may be executed.
+    pub executables: BTreeSet<String>,
     /// The tools that ask before every call and were approved by name, sorted.
     pub tools: Vec<String>,
     /// When, in seconds since 1970.
@@ -42,12 +44,15 @@ pub struct Difference {
     pub changed_files: Vec<String>,
     /// Files that are gone.
     pub gone_files: Vec<String>,
+    /// Files that may be executed now and could not be, or the other way round, with which of the two it is.
+    pub changed_modes: Vec<String>,
 }
 
 impl Approval {
     /// Returns the approval of `entry` as it is now, with `bundle` and `capabilities`.
     pub fn now(entry: &Entry, bundle: &Bundle, capabilities: Capabilities, tools: Vec<String>) -> Self {
         let files = bundle.files().iter().map(|file| (file.path.to_string(), file.digest)).collect();
+        let executable = bundle.files().iter().filter(|file| file.executable);
         Self {
             name: entry.name().to_string(),
             directory: entry.directory().to_owned(),
@@ -55,6 +60,7 @@ impl Approval {
             digest: bundle.digest(),
             capabilities,
             files,
+            executables: executable.map(|file| file.path.to_string()).collect(),
             tools,
             seconds: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs(),
         }
@@ -76,7 +82,13 @@ impl Approval {
         let is_new = |path: &&String| !self.files.contains_key(*path);
         let is_changed =
             |path: &&String| self.files.get(*path).is_some_and(|digest| Some(digest) != now.files.get(*path));
+        let mode = |path: &String| {
+            let (is, was) = (now.executables.contains(path), self.executables.contains(path));
+            let word = if is { "executable now" } else { "no longer executable" };
+            (self.files.contains_key(path) && is != was).then(|| format!("{path}: {word}"))
+        };
         Difference {
+            changed_modes: now.files.keys().filter_map(mode).collect(),
             added,
             removed,
             new_files: now.files.keys().filter(is_new).cloned().collect(),
@@ -96,6 +108,7 @@ impl Approval {
             "digest": self.digest.to_string(),
             "capabilities": self.capabilities.to_json(),
             "files": files,
+            "executables": self.executables,
             "tools": self.tools,
             "seconds": self.seconds,
         })
@@ -112,13 +125,14 @@ impl Approval {
             digest: Digest::parse(&text("digest")?)?,
             capabilities: Capabilities::from_json(value.get("capabilities")?)?,
             files: value.get("files")?.as_object()?.iter().map(file).collect::<Option<_>>()?,
-            tools: value
-                .get("tools")?
-                .as_array()?
-                .iter()
-                .map(|tool| Some(tool.as_str()?.to_owned()))
-                .collect::<Option<_>>()?,
+            executables: words(value.get("executables")?)?.into_iter().collect(),
+            tools: words(value.get("tools")?)?,
             seconds: value.get("seconds")?.as_u64()?,
         })
     }
+}
+
+/// Returns the texts of a list.
+fn words(value: &Value) -> Option<Vec<String>> {
+    value.as_array()?.iter().map(|word| Some(word.as_str()?.to_owned())).collect()
 }

@@ -1,7 +1,7 @@
 //! Approvals, kept in a file that several processes share.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -51,10 +51,14 @@ impl Approvals {
         let file = match File::open(&path) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(self.failed(error)),
+            Err(error) => return Err(self.unreadable(error)),
         };
-        drop(file);
-        let bytes = stored::read(&path, MAX_BYTES).ok_or_else(|| self.unreadable("it is too large"))?;
+        let mut bytes = Vec::new();
+        let read = file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes);
+        read.map_err(|error| self.unreadable(error))?;
+        if bytes.len() > MAX_BYTES {
+            return Err(self.unreadable("it is too large"));
+        }
         let value: Value = serde_json::from_slice(&bytes).map_err(|error| self.unreadable(error))?;
         if value.get("version").and_then(Value::as_u64) != Some(VERSION) {
             return Err(self.unreadable("it is of another version"));
@@ -139,6 +143,7 @@ mod tests {
             digest: Digest::of(text.as_bytes()),
             capabilities: Capabilities::default(),
             files: BTreeMap::from([("SKILL.md".to_owned(), Digest::of(text.as_bytes()))]),
+            executables: Default::default(),
             tools: vec!["push".to_owned()],
             seconds: 1,
         }
@@ -162,6 +167,11 @@ mod tests {
     fn a_file_that_is_none_of_ours_is_left_alone() {
         let directory = tempfile::tempdir().unwrap();
         let approvals = Approvals::new(directory.path());
+        std::fs::create_dir(approvals.path()).unwrap();
+        let error = approvals.list().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Approvals);
+        assert!(!format!("{:?}", std::error::Error::source(&error)).contains("too large"), "{error:?}");
+        std::fs::remove_dir(approvals.path()).unwrap();
         for bad in ["", "{", "[]", "{\"version\":2,\"approvals\":[]}", "{\"version\":1,\"approvals\":[{}]}"] {
             std::fs::write(approvals.path(), bad).unwrap();
             assert_eq!(approvals.list().unwrap_err().kind(), ErrorKind::Approvals, "{bad}");
@@ -196,5 +206,10 @@ mod tests {
         );
         assert_eq!(after.difference(&before).gone_files, ["new.sh"]);
         assert_eq!(before.difference(&before), crate::approval::Difference::default());
+        let mut executable = before.clone();
+        executable.executables.insert("SKILL.md".to_owned());
+        assert_eq!(before.difference(&executable).changed_modes, ["SKILL.md: executable now"]);
+        assert_eq!(executable.difference(&before).changed_modes, ["SKILL.md: no longer executable"]);
+        assert_eq!(Approval::from_json(&executable.to_json()), Some(executable));
     }
 }

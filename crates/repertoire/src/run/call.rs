@@ -1,10 +1,10 @@
 //! One call: checked, approved, copied, run.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use repertoire_model::answer::{FaultKind, ToolResult};
+use repertoire_model::answer::{FaultKind, Render, ToolResult};
 use repertoire_model::toolbox::{
     DEFAULT_TIMEOUT_SECONDS, Handler, Needs, OutputForm, PYTHON_FILE, TOOLBOX_FILE, Toolbox, schema,
 };
@@ -13,10 +13,11 @@ use serde_json::{Map, Value};
 
 use super::command::Copy;
 use super::executor::Executor;
+use super::grants::{Made, grants};
 use super::outcome::{self, Reading};
 use super::workshop;
 use crate::approval::decide::{Rules, Wanted};
-use crate::exec::{Cancel, Ending, ExecError, ExecErrorKind, Grants, Job, environment};
+use crate::exec::{Cancel, Ending, ExecError, ExecErrorKind, Job, environment};
 use crate::registry::{Entry, Registry};
 use crate::tool::quoted;
 use crate::{Error, ErrorKind};
@@ -78,10 +79,17 @@ pub(crate) async fn run_tool(
     let command = copy.tool(executor, tool, &handler).ok_or_else(no_handler)?;
     let mut job = Job::new(command, &prepared.path);
     job.input = Some(format!("{written}\n").into_bytes());
-    job.grants = grants(executor, &tool.needs)?;
-    let timeout = Duration::from_secs(tool.timeout);
-    let reading = Reading { output: tool.output, is_driven: matches!(handler, Handler::Python(_)), timeout };
-    finish(executor, job, &tool.needs.env, (address, &tool.name), reading, prepared.bundle.digest()).await
+    let (grants, made) = grants(executor, &tool.needs)?;
+    job.grants = grants;
+    let timeout = Duration::from_secs(tool.timeout).min(executor.options.limits.timeout);
+    let reading = Reading {
+        output: tool.output,
+        is_driven: matches!(handler, Handler::Python(_)),
+        is_terse: equipment.options.render == Render::Text,
+        timeout,
+    };
+    finish(executor, (job, made), &tool.needs.env, (address, &tool.name), reading, prepared.bundle.digest())
+        .await
 }
 
 /// Runs a script of the skill `entry`, which is called by `address`.
@@ -112,10 +120,11 @@ pub(crate) async fn run_script(
         write: given.write.clone(),
         ..Needs::default()
     };
-    job.grants = grants(executor, &needs)?;
-    let timeout = Duration::from_secs(DEFAULT_TIMEOUT_SECONDS).max(executor.options.limits.timeout);
-    let reading = Reading { output: OutputForm::Text, is_driven: false, timeout };
-    finish(executor, job, &[], (address, path.as_str()), reading, prepared.bundle.digest()).await
+    let (grants, made) = grants(executor, &needs)?;
+    job.grants = grants;
+    let timeout = Duration::from_secs(DEFAULT_TIMEOUT_SECONDS).min(executor.options.limits.timeout);
+    let reading = Reading { output: OutputForm::Text, is_driven: false, is_terse: false, timeout };
+    finish(executor, (job, made), &[], (address, path.as_str()), reading, prepared.bundle.digest()).await
 }
 
 fn expect_arguments(tool: &SkillTool, arguments: &Map<String, Value>) -> Result<(), FaultKind> {
@@ -193,37 +202,6 @@ fn listed(bundle: &Bundle) -> Vec<FileEntry> {
         .collect()
 }
 
-/// Returns what a job is granted.
-fn grants(executor: &Executor, needs: &Needs) -> Result<Grants, FaultKind> {
-    let directory = match &executor.options.directory {
-        _ if !needs.directory => None,
-        Some(directory) => Some(directory.clone()),
-        None => {
-            let reason = "it works in a directory, and it is given none here".to_owned();
-            return Err(FaultKind::Failed { reason });
-        }
-    };
-    let place = |path: &String| directory.as_deref().map(|directory| writable(directory, path));
-    Ok(Grants {
-        network: needs.network,
-        write: needs.write.iter().filter_map(place).filter(|path| path.symlink_metadata().is_ok()).collect(),
-        directory,
-    })
-}
-
-/// Returns where `path` in the working directory is. A directory that is to be written to and is not there is made.
-fn writable(directory: &Path, path: &str) -> PathBuf {
-    if path == "." {
-        return directory.to_owned();
-    }
-    let place = directory.join(path);
-    if place.symlink_metadata().is_err() && place.extension().is_none() {
-        // Where that fails the tool is told so when it writes.
-        let _ = std::fs::create_dir_all(&place);
-    }
-    place
-}
-
 /// Ends a job when nobody waits for it any more.
 struct EndOnDrop(Cancel);
 
@@ -235,7 +213,7 @@ impl Drop for EndOnDrop {
 
 async fn finish(
     executor: &Executor,
-    mut job: Job,
+    (mut job, made): (Job, Made),
     variables: &[String],
     (address, tool): (&str, &str),
     reading: Reading,
@@ -252,7 +230,13 @@ async fn finish(
         job.command.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
     let sandbox = Arc::clone(&executor.sandbox);
     let name = sandbox.name();
-    let outcome = blocking::unblock(move || sandbox.run(&job)).await;
+    let outcome = blocking::unblock(move || {
+        let outcome = sandbox.run(&job);
+        // It stays for as long as the job does, whoever still waits for that.
+        drop(made);
+        outcome
+    })
+    .await;
     let outcome = outcome.map_err(|error| FaultKind::Failed { reason: reason(&error, &program) })?;
     let exit_code = match outcome.ending {
         Ending::Exited(code) => Some(code),

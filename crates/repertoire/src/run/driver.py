@@ -24,10 +24,17 @@ try:
     result_to.write(str(result))
     status = 0
 except SystemExit as error:
-    result_to.write("SystemExit: %s" % (error,))
-    status = 70
+    # As for any program: nothing or 0 is success, without a result.
+    status = 0 if error.code in (None, 0) else 70
+    if status:
+        result_to.write("SystemExit: %s" % (error,))
 except BaseException as error:
     result_to.write("%s: %s" % (type(error).__name__, error))
     status = 70
 result_to.flush()
+for stream in (sys.stdout, sys.stderr):
+    try:
+        stream.flush()
+    except Exception:
+        pass
 os._exit(status)

@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use repertoire_model::Digest;
+use repertoire_model::toolbox::MAX_TIMEOUT_SECONDS;
 
 use crate::approval::{Approvals, Approver, TrustLevels};
 use crate::exec::{Limits, Sandbox};
@@ -24,7 +26,7 @@ pub struct ExecutorOptions {
     pub scripts: ScriptGrants,
     /// The host's variables. Tools get the harmless ones of them, and those that they ask for by name.
     pub variables: Vec<(String, String)>,
-    /// What a tool may use up; each may have a time of its own.
+    /// What a tool may use up. Each may ask for a time of its own, up to the one given here; scripts have the usual one, up to it too.
     pub limits: Limits,
 }
 
@@ -38,7 +40,7 @@ impl ExecutorOptions {
             directory: None,
             scripts: ScriptGrants::default(),
             variables: Vec::new(),
-            limits: Limits::default(),
+            limits: Limits { timeout: Duration::from_secs(MAX_TIMEOUT_SECONDS), ..Limits::default() },
         }
     }
 }

@@ -6,6 +6,7 @@ mod workshop;
 mod command;
 mod outcome;
 mod tools;
+mod grants;
 mod call;
 #[cfg(test)]
 mod tests;

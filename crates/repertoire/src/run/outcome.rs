@@ -15,6 +15,8 @@ pub(super) struct Reading {
     pub(super) output: OutputForm,
     /// Whether the driver of `tools.py` ran it.
     pub(super) is_driven: bool,
+    /// Whether what was raised is all that is told of it, as the profile `harness` has it, or what was printed too.
+    pub(super) is_terse: bool,
     /// How long it might run.
     pub(super) timeout: Duration,
 }
@@ -39,6 +41,9 @@ pub(super) fn result(skill: &str, tool: &str, outcome: &Outcome, reading: Readin
     }
     if reading.is_driven && outcome.ending == Ending::Exited(RAISED) {
         result.error = Some(said);
+        if !reading.is_terse {
+            result.text = text(&outcome.stderr, "error output", &mut result.notes);
+        }
         return result;
     }
     result.error = Some(ending(outcome.ending, reading.timeout));
@@ -92,7 +97,12 @@ mod tests {
             elapsed: Duration::from_secs(1),
             refused: Vec::new(),
         };
-        let reading = Reading { output: reading.0, is_driven: reading.1, timeout: Duration::from_secs(5) };
+        let reading = Reading {
+            output: reading.0,
+            is_driven: reading.1,
+            is_terse: reading.1,
+            timeout: Duration::from_secs(5),
+        };
         result("s", "t", &outcome, reading)
     }
 
@@ -126,7 +136,8 @@ mod tests {
             elapsed: Duration::ZERO,
             refused: Vec::new(),
         };
-        let reading = Reading { output: OutputForm::Text, is_driven: false, timeout: Duration::ZERO };
+        let reading =
+            Reading { output: OutputForm::Text, is_driven: false, is_terse: false, timeout: Duration::ZERO };
         let notes = result("s", "t", &outcome, reading).notes;
         assert_eq!(notes, ["The output was cut after 3 bytes; 7 more were dropped."]);
     }

@@ -713,7 +713,35 @@ fn allowed_tools_grant_nothing() {
     assert_eq!((job.grants, job.environment.len()), (Default::default(), 2));
 }
 
-/// T13: as a limit, the least trusted active skill decides, and nothing is added.
+/// T13: a skill that is trusted less, or more, than another only ever takes tools away.
+#[test]
+fn loading_one_more_skill_never_widens_the_limit() {
+    let world = World::with_maths();
+    let less = tempfile::tempdir().unwrap();
+    let skill = |directory: &std::path::Path, name: &str, allowed: &str| {
+        let text = format!(
+            "---\nname: {name}\ndescription: Does {name}. Use when {name}.\nallowed-tools: {allowed}\n---\n# {name}\n"
+        );
+        fs::create_dir_all(directory.join(name)).unwrap();
+        fs::write(directory.join(name).join("SKILL.md"), text).unwrap();
+    };
+    skill(world.skills.path(), "narrow", "table");
+    skill(less.path(), "wide", "add ta* Bash");
+    let options =
+        ExecutorOptions { trust: TrustLevels::default().with("test", Trust::Trusted), ..world.options() };
+    let provider = FsProvider::new(FsOptions::new("less", less.path()));
+    let session = SessionOptions { tool_ceiling: ToolCeiling::Active, ..SessionOptions::default() };
+    let registry = world.builder(options).provider(Arc::new(provider)).session_options(session);
+    let session = registry.open_blocking().unwrap().session_blocking(None).unwrap();
+    for name in ["maths", "narrow", "wide"] {
+        load(&session, name);
+    }
+    assert_eq!(session.tool_ceiling().unwrap().into_iter().collect::<Vec<_>>(), ["table"]);
+    assert!(call(&session, "maths", "add", json!({"a": 1, "b": 2})).contains("limited to"));
+    assert!(call(&session, "maths", "table", json!({})).contains("rows"));
+}
+
+/// T13: as a limit, what every active skill names is left, and nothing is added.
 #[test]
 fn active_skills_may_limit_what_is_called() {
     let world = World::with_maths();
@@ -742,7 +770,7 @@ fn active_skills_may_limit_what_is_called() {
     );
     assert!(call(&session, "maths", "table", json!({})).contains("rows"));
     load(&session, "other");
-    assert_eq!(session.tool_ceiling().unwrap().into_iter().collect::<Vec<_>>(), ["Bash(git:*)"]);
+    assert_eq!(session.tool_ceiling().unwrap().into_iter().collect::<Vec<_>>(), ["Bash(git:*)", "table"]);
     unload(&session, "narrow");
     unload(&session, "other");
     assert_eq!(call(&session, "maths", "add", json!({"a": 1, "b": 2})), "3");
@@ -760,4 +788,72 @@ fn subagents_have_the_tools_of_what_they_inherit() {
     unload(&child, "maths");
     assert!(call(&child, "maths", "add", json!({"a": 1, "b": 2})).contains("not_loaded"));
     assert!(call(&session, "maths", "add", json!({"a": 1, "b": 2})).contains("\n3\n"));
+}
+
+/// A skill that merely lies in another source takes no tool away; of the same source it does, and that is told.
+#[test]
+fn a_skill_elsewhere_switches_no_tool_off() {
+    let world = World::with_maths();
+    world.skill("add");
+    let other = tempfile::tempdir().unwrap();
+    fs::create_dir(other.path().join("table")).unwrap();
+    let text = "---\nname: table\ndescription: Lays tables. Use when a table is laid.\n---\n# Table\n";
+    fs::write(other.path().join("table/SKILL.md"), text).unwrap();
+    let provider = FsProvider::new(FsOptions::new("cloned", other.path()));
+    let options =
+        ExecutorOptions { trust: TrustLevels::default().with("test", Trust::Trusted), ..world.options() };
+    let registry = world.builder(options).provider(Arc::new(provider)).open_blocking().unwrap();
+    let session = registry.session_blocking(None).unwrap();
+    load(&session, "table");
+    let loaded = load(&session, "maths");
+    assert!(loaded.contains("Its tool `add` is left out: a skill has that name."), "{loaded}");
+    assert!(call(&session, "maths", "table", json!({})).contains("rows"));
+}
+
+/// T5: the second of two tools with one name is reached through the gateway, which is listed then.
+#[test]
+fn two_tools_of_one_name_can_both_be_called() {
+    for exposure in [ToolExposure::Append, ToolExposure::Dynamic] {
+        let world = World::with_maths();
+        world.skill("other");
+        world.write(
+            "other/schema.json",
+            r#"[{"name": "add", "description": "A.", "command": ["echo", "other"]}]"#,
+        );
+        let session = world.session_of(world.options(), SessionOptions { exposure, ..harness() });
+        load(&session, "maths");
+        let before = names(&session);
+        assert!(!before.contains(&"call_skill_tool".to_owned()));
+        let loaded = load(&session, "other");
+        assert!(loaded.contains("this one is called with `call_skill_tool`"), "{loaded}");
+        let after = names(&session);
+        assert!(after.contains(&"call_skill_tool".to_owned()), "{after:?}");
+        if exposure == ToolExposure::Append {
+            assert_eq!(after[..before.len()], before);
+        }
+        assert_eq!(session.call_blocking("add", &json!({"a": 1, "b": 2})).text(), "3");
+        assert_eq!(call(&session, "other", "add", json!({})), "other\n");
+    }
+}
+
+/// The host's limit is a ceiling for what tools and scripts ask for.
+#[test]
+fn nothing_runs_longer_than_the_host_allows() {
+    let world = World::new();
+    world.skill("jobs");
+    world.write(
+        "jobs/schema.json",
+        r#"[{"name": "long", "description": "L.", "command": ["echo"], "timeout": 500}]"#,
+    );
+    world.write("jobs/scripts/x.sh", "echo x\n");
+    let mut options = world.options();
+    for (limit, expect) in [(600, [500, 60]), (5, [5, 5])] {
+        options.limits.timeout = Duration::from_secs(limit);
+        let session = world.session_of(options.clone(), SessionOptions::default());
+        load(&session, "jobs");
+        call(&session, "jobs", "long", json!({}));
+        run(&session, "jobs", "scripts/x.sh", json!({}));
+        let jobs: Vec<Job> = std::mem::take(&mut *world.sandbox.jobs.lock().unwrap());
+        assert_eq!(jobs.iter().map(|job| job.limits.timeout.as_secs()).collect::<Vec<_>>(), expect);
+    }
 }

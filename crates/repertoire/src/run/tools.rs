@@ -76,26 +76,36 @@ impl Exposed {
     }
 
     /// Returns the tools that can be called, sorted by name.
-    pub(crate) fn definitions(&self) -> Vec<Definition> {
-        let mut definitions = distinct(self.skills.iter().filter(|known| known.is_open));
+    ///
+    /// Where two skills have a tool of one name, `gateway` is among them, through which the second is called.
+    pub(crate) fn definitions(&self, gateway: &dyn Fn() -> Option<Definition>) -> Vec<Definition> {
+        let mut definitions = distinct(self.skills.iter().filter(|known| known.is_open), gateway);
         definitions.sort_by(|a, b| a.name.cmp(&b.name));
         definitions
     }
 
     /// Returns the tools of all skills that were loaded since the last time it was tidied, each skill's behind those of the one
     /// before.
-    pub(crate) fn appended(&self) -> Vec<Definition> {
-        distinct(self.skills.iter())
+    pub(crate) fn appended(&self, gateway: &dyn Fn() -> Option<Definition>) -> Vec<Definition> {
+        distinct(self.skills.iter(), gateway)
     }
 }
 
-/// Returns the tools of `skills`; of two with one name, the first.
-fn distinct<'a>(skills: impl Iterator<Item = &'a LoadedTools>) -> Vec<Definition> {
+/// Returns the tools of `skills`; of two with one name the first, and `gateway` in place of the second.
+fn distinct<'a>(
+    skills: impl Iterator<Item = &'a LoadedTools>,
+    gateway: &dyn Fn() -> Option<Definition>,
+) -> Vec<Definition> {
     let mut definitions: Vec<Definition> = Vec::new();
     for definition in skills.flat_map(LoadedTools::definitions) {
-        if definitions.iter().all(|known| known.name != definition.name) {
-            definitions.push(definition);
-        }
+        let is_shared = definitions.iter().any(|known| known.name == definition.name);
+        let definition = if is_shared { gateway() } else { Some(definition) };
+        definitions.extend(
+            definition
+                .filter(|new| definitions.iter().all(|known| known.name != new.name))
+                .into_iter()
+                .collect::<Vec<_>>(),
+        );
     }
     definitions
 }

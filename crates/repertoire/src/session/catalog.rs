@@ -145,10 +145,15 @@ impl Session {
 
     /// Returns what the model is told of the tools of loaded skills, in the order in which it is.
     fn exposed(&self) -> Vec<Definition> {
+        let view = View { options: self.options(), skills: None };
+        let gateway = || {
+            let tool = BUILTINS.iter().find(|tool| tool.canonical == "call_skill_tool");
+            tool.map(|tool| tool.definition(&view))
+        };
         match self.options().exposure {
             ToolExposure::Stable => Vec::new(),
-            ToolExposure::Append => self.state().exposed.appended(),
-            ToolExposure::Dynamic => self.state().exposed.definitions(),
+            ToolExposure::Append => self.state().exposed.appended(&gateway),
+            ToolExposure::Dynamic => self.state().exposed.definitions(&gateway),
         }
     }
 

@@ -6,56 +6,76 @@ use repertoire_model::Pattern;
 
 use super::open::Session;
 use super::options::ToolCeiling;
-use crate::approval::Trust;
-use crate::registry::Entry;
 
 impl Session {
     /// Returns the tools that may be called, in the words of `allowed-tools`, where the host chose that active skills limit them and
     /// one of them names some.
     ///
-    /// The least trusted of these skills decides; of several, what all of them name is left. It never adds anything: a host lets through
-    /// no more than it would have let through without it.
+    /// What all of these skills name is left, whoever wrote them: loading one more can take tools away and never adds any. Of `git_*`
+    /// and `git_status` the second is left, of `Bash` and `Bash(git:*)` too; of two patterns that merely overlap, neither.
     pub fn tool_ceiling(&self) -> Option<BTreeSet<String>> {
+        self.ceilings_of_skills().into_iter().reduce(|all, own| common(&all, &own))
+    }
+
+    /// Returns what each active skill that names tools names.
+    fn ceilings_of_skills(&self) -> Vec<BTreeSet<String>> {
         if self.options().tool_ceiling == ToolCeiling::Off {
-            return None;
+            return Vec::new();
         }
         let snapshot = self.registry().snapshot();
-        let mut ceiling: Option<(u8, BTreeSet<String>)> = None;
         let mut active: BTreeSet<String> = self.active().iter().map(ToString::to_string).collect();
         // Where no account is kept of instructions, loaded is what brings tools along.
         active.extend(self.state().exposed.skills().map(str::to_owned));
-        for name in active {
-            let Some(entry) = self.visible(&snapshot, &name) else { continue };
-            let allowed: BTreeSet<String> = entry.document.manifest.allowed_tools.iter().cloned().collect();
-            if allowed.is_empty() {
-                continue;
-            }
-            let rank = self.rank_of(entry);
-            ceiling = Some(match ceiling {
-                Some((known, tools)) if known < rank => (known, tools),
-                Some((known, tools)) if known == rank => {
-                    (known, tools.intersection(&allowed).cloned().collect())
-                }
-                _ => (rank, allowed),
-            });
-        }
-        ceiling.map(|(_, tools)| tools)
-    }
-
-    /// Returns how far the source of a skill is trusted, least first.
-    fn rank_of(&self, entry: &Entry) -> u8 {
-        let executor = self.registry().equipment().executor.as_ref();
-        match executor.map_or(Trust::Ask, |executor| executor.options().trust.of(&entry.source)) {
-            Trust::Never => 0,
-            Trust::Ask => 1,
-            Trust::Trusted => 2,
-        }
+        let named = active.iter().filter_map(|name| {
+            let allowed = &self.visible(&snapshot, name)?.document.manifest.allowed_tools;
+            (!allowed.is_empty()).then(|| allowed.iter().cloned().collect())
+        });
+        named.collect()
     }
 
     /// Returns whether the ceiling, where there is one, lets the tool `tool` be called.
     pub(super) fn is_below_ceiling(&self, tool: &str) -> bool {
-        let names = |allowed: &String| Pattern::new(allowed).is_ok_and(|pattern| pattern.matches("", tool));
-        self.tool_ceiling()
-            .is_none_or(|ceiling| ceiling.iter().any(|allowed| allowed == tool || names(allowed)))
+        let ceilings = self.ceilings_of_skills();
+        ceilings.iter().all(|ceiling| ceiling.iter().any(|allowed| covers(allowed, tool)))
+    }
+}
+
+/// Returns what both of two lists name.
+fn common(one: &BTreeSet<String>, other: &BTreeSet<String>) -> BTreeSet<String> {
+    let within = |all: &BTreeSet<String>, of: &BTreeSet<String>| -> Vec<String> {
+        of.iter().filter(|word| all.iter().any(|wider| covers(wider, word))).cloned().collect()
+    };
+    within(one, other).into_iter().chain(within(other, one)).collect()
+}
+
+/// Returns whether whoever may call what `wider` names may call what `word` names.
+fn covers(wider: &str, word: &str) -> bool {
+    if wider == word {
+        return true;
+    }
+    let tool = word.split_once('(').map_or(word, |(tool, _)| tool);
+    // A pattern covers another only where that is none, and nothing is known of what stands in brackets.
+    let is_plain = !tool.contains(['*', '?']) && !wider.contains('(');
+    is_plain && Pattern::new(wider).is_ok_and(|pattern| pattern.matches("", tool))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_two_lists_have_in_common_is_never_more_than_either() {
+        let check = |one: &str, other: &str, expect: &str| {
+            let set = |words: &str| words.split_whitespace().map(str::to_owned).collect::<BTreeSet<_>>();
+            assert_eq!(common(&set(one), &set(other)), set(expect), "{one} and {other}");
+            assert_eq!(common(&set(other), &set(one)), set(expect), "{other} and {one}");
+        };
+        check("git_*", "git_status Read", "git_status");
+        check("Bash", "Bash(git:*) Write", "Bash(git:*)");
+        check("Bash(git:*)", "Bash(git:*) Bash(ls)", "Bash(git:*)");
+        check("Bash(git:*)", "Bash(ls)", "");
+        check("git_*", "*_status", "");
+        check("*", "a b", "a b");
+        check("a", "b", "");
     }
 }

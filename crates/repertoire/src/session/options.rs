@@ -110,7 +110,7 @@ words! {
         /// They are handed to the host, and nothing more; the default.
         #[default]
         Off "off",
-        /// They are all that may be called: the least trusted of the active skills that name some decides.
+        /// They are all that may be called: what every active skill that names some names.
         Active "active",
     }
 }

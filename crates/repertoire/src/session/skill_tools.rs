@@ -9,7 +9,7 @@ use super::find::FoundSkill;
 use super::open::Session;
 use super::options::{Account, ToolExposure};
 use crate::approval::Trust;
-use crate::registry::Entry;
+use crate::registry::{Entry, Snapshot};
 use crate::run::{Ran, ScriptCall, run_script, run_tool};
 use crate::tool::{About, Answered, is_reserved, quoted};
 
@@ -46,17 +46,21 @@ impl Session {
 
     /// Returns those tools of the skill that can be called; none where models may not call any.
     ///
-    /// Left out is what nothing runs, and what has the name of another tool or of a skill.
+    /// Left out is what nothing runs, and what has the name of another tool or of a skill that goes before.
     pub(crate) async fn callable(&self, entry: &Entry, files: &[FileEntry]) -> Toolbox {
+        self.callable_and_notes(entry, files).await.0
+    }
+
+    /// Returns those tools of the skill that can be called, and what to say of the others.
+    async fn callable_and_notes(&self, entry: &Entry, files: &[FileEntry]) -> (Toolbox, Vec<String>) {
+        let none = || (Toolbox::default(), Vec::new());
         let find = |name: &str| files.iter().find(|file| file.path.as_str() == name);
-        let Some(file) = find(TOOLBOX_FILE).filter(|_| self.offers_skill_tools()) else {
-            return Toolbox::default();
-        };
+        let Some(file) = find(TOOLBOX_FILE).filter(|_| self.offers_skill_tools()) else { return none() };
         if file.size > MAX_TOOLBOX_BYTES as u64 {
-            return Toolbox::default();
+            return none();
         }
         let Ok(content) = self.registry().read(entry, &file.path, LineRange::default()).await else {
-            return Toolbox::default();
+            return none();
         };
         let mut toolbox = Toolbox::read(&content.bytes).0;
         let python = match find(PYTHON_FILE) {
@@ -73,23 +77,64 @@ impl Session {
                 |own: &crate::run::HostHandler| own.skill == entry.name().as_str() && own.tool == tool.name;
             equipment.handlers.iter().any(is_own) || (runs && Handler::of(tool, files, python).is_some())
         };
+        let mut notes = Vec::new();
         toolbox.tools.retain(|tool| {
-            let is_other = is_reserved(&tool.name, &equipment.options.names)
-                || equipment.tools.iter().any(|own| own.name() == tool.name)
-                || !snapshot.named(&tool.name).is_empty();
-            !is_other && is_handled(tool)
+            let is_tool = is_reserved(&tool.name, &equipment.options.names)
+                || equipment.tools.iter().any(|own| own.name() == tool.name);
+            if is_tool || self.goes_before(&snapshot, &tool.name, entry) {
+                let whose = if is_tool { "another tool" } else { "a skill" };
+                notes.push(format!("Its tool `{}` is left out: {whose} has that name.", tool.name));
+                return false;
+            }
+            is_handled(tool)
         });
-        toolbox
+        (toolbox, notes)
     }
 
-    /// Returns `skill` with what the model is told of its tools, and these.
+    /// Returns whether a skill called `name` keeps a tool of `entry` from that name.
+    ///
+    /// One of the same source does, whose author can mend it. Of another source only one does that is active, and that is trusted more, or
+    /// as much and comes first: what merely lies about somewhere takes no tool away.
+    fn goes_before(&self, snapshot: &Snapshot, name: &str, entry: &Entry) -> bool {
+        let Some(other) = snapshot.held_as(name, |entry| self.sees(entry)) else { return false };
+        if other.source == entry.source {
+            return true;
+        }
+        let is_active = self.active().iter().any(|active| active.as_str() == name)
+            || self.state().exposed.skills().any(|address| address == name);
+        let standing = |entry: &Entry| (self.rank_of(entry), std::cmp::Reverse(entry.provider));
+        is_active && standing(other) > standing(entry)
+    }
+
+    /// Returns how far the source of a skill is trusted, least first.
+    fn rank_of(&self, entry: &Entry) -> u8 {
+        let executor = self.registry().equipment().executor.as_ref();
+        match executor.map_or(Trust::Ask, |executor| executor.options().trust.of(&entry.source)) {
+            Trust::Never => 0,
+            Trust::Ask => 1,
+            Trust::Trusted => 2,
+        }
+    }
+
+    /// Returns `skill` with what the model is told of its tools, these, and what to note of them.
     pub(crate) async fn with_tools(
         &self,
         skill: LoadedSkill,
         entry: &Entry,
         files: &[FileEntry],
-    ) -> (LoadedSkill, Toolbox) {
-        let toolbox = self.callable(entry, files).await;
+    ) -> (LoadedSkill, Toolbox, Vec<String>) {
+        let (toolbox, mut notes) = self.callable_and_notes(entry, files).await;
+        if self.options().exposure != ToolExposure::Stable {
+            let owner = |name: &str| self.state().exposed.owner(name);
+            let shared =
+                toolbox.names().filter(|name| owner(name).is_some_and(|owner| owner != skill.address));
+            let call = &self.options().names.call;
+            notes.extend(shared.map(|name| {
+                format!(
+                    "Another loaded skill has a tool `{name}` too; this one is called with `{call}`, and what it takes is in its {TOOLBOX_FILE}."
+                )
+            }));
+        }
         let tools = toolbox.names().map(str::to_owned).collect();
         let schema = |tool: &SkillTool| ToolSchema {
             name: tool.name.clone(),
@@ -100,7 +145,7 @@ impl Session {
             ToolExposure::Stable => toolbox.tools.iter().map(schema).collect(),
             ToolExposure::Append | ToolExposure::Dynamic => Vec::new(),
         };
-        (LoadedSkill { tools, schemas, ..skill }, toolbox)
+        (LoadedSkill { tools, schemas, ..skill }, toolbox, notes)
     }
 
     /// Makes the tools of a loaded skill callable.

@@ -172,7 +172,7 @@ async fn load(
     };
     let address = session.address(entry);
     let skill = LoadedSkill { address, ..loaded_skill(session, entry, &opened) };
-    let (skill, toolbox) = session.with_tools(skill, entry, &opened.files.files).await;
+    let (skill, toolbox, tool_notes) = session.with_tools(skill, entry, &opened.files.files).await;
     about.digest = Some(skill.digest);
     let requires = &opened.skill.document.manifest.requires;
     let gathered = requires::gather(session, entry, requires).await;
@@ -194,7 +194,8 @@ async fn load(
     let required = gathered.given(&given);
     about.tokens = skill.tokens + required.loaded.iter().map(|skill| skill.tokens).sum::<usize>();
     let occasion = occasion(presence, force);
-    let (first, notes) = (required.loaded, required.notes);
+    let (first, mut notes) = (required.loaded, required.notes);
+    notes.extend(tool_notes);
     let first = with_tools(session, first).await;
     Ok(Answered { answer: Answer::Loaded(Box::new(Loaded { first, skill, occasion, notes })), about })
 }
@@ -212,7 +213,7 @@ async fn with_tools(session: &Session, skills: Vec<LoadedSkill>) -> Vec<LoadedSk
             continue;
         };
         let files = session.registry().files(entry).await.map(|listing| listing.files).unwrap_or_default();
-        let (skill, toolbox) = session.with_tools(skill, entry, &files).await;
+        let (skill, toolbox, _) = session.with_tools(skill, entry, &files).await;
         session.expose(skill.name.to_string(), toolbox);
         equipped.push(skill);
     }

@@ -50,6 +50,8 @@ pub(crate) struct Handler {
     /// Ends with the handler: those who tell a connection of changes have no other way to know that it is over.
     ended: CancellationToken,
     _end: DropGuard,
+    /// Is cancelled when nobody is left to read the answers of calls that still run.
+    abandoned: CancellationToken,
     /// The session of this conversation alone, once a person invoked a skill in it that is kept from models.
     own: Mutex<Option<Arc<Session>>>,
 }
@@ -64,8 +66,14 @@ impl Handler {
             is_told: AtomicBool::new(false),
             ended: ended.clone(),
             _end: ended.drop_guard(),
+            abandoned: CancellationToken::new(),
             own: Mutex::default(),
         }
+    }
+
+    /// Returns the handler, which ends the calls that still run with `abandoned`.
+    pub(crate) fn until(self, abandoned: CancellationToken) -> Self {
+        Self { abandoned, ..self }
     }
 
     /// Returns what answers calls.
@@ -209,6 +217,7 @@ impl ServerHandler for Handler {
         let mut result = tokio::select! {
             result = tools::call(&self.audience, &session, request) => result?,
             () = context.ct.cancelled() => return Err(ErrorData::internal_error("the call was cancelled", None)),
+            () = self.abandoned.cancelled() => return Err(ErrorData::internal_error("the client is gone", None)),
         };
         if before.is_some_and(|before| before != session.tools()) {
             self.audience.tools_changed();
@@ -232,9 +241,18 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let Invoked { mut result, kept } = prompts::get(&self.audience, request).await?;
+        let session = self.conversation(&context).await?;
+        let before = tools::may_change(&session).then(|| session.tools());
+        let Invoked { mut result, kept } = prompts::get(&self.audience, &session, request).await?;
         if let Some(name) = kept {
             self.invoked(&name, &context).await?;
+            if self.has_tools() && session.offers_skill_tools() {
+                // Its tools come with it; what it says is in the prompt already.
+                prompts::load(&self.session(), &name).await;
+            }
+        }
+        if before.is_some_and(|before| before != session.tools()) {
+            self.audience.tools_changed();
         }
         result.meta = Era::of(&context).meta(&self.server_info());
         Ok(result.into())

@@ -1,6 +1,6 @@
 //! Skills as prompts: what people invoke by name.
 
-use repertoire::{Entry, SkillName};
+use repertoire::{Entry, Reply, Session, SkillName};
 use repertoire_model::answer::Render;
 use repertoire_model::answer::guard::guard;
 use rmcp::ErrorData;
@@ -51,7 +51,13 @@ pub(crate) struct Invoked {
 }
 
 /// Returns the instructions of a skill as a message of the user.
-pub(crate) async fn get(audience: &Audience, request: GetPromptRequestParams) -> Result<Invoked, ErrorData> {
+///
+/// It is loaded in `session`, that of the conversation, so that its tools can be called there.
+pub(crate) async fn get(
+    audience: &Audience,
+    session: &Session,
+    request: GetPromptRequestParams,
+) -> Result<Invoked, ErrorData> {
     let arguments = match request.arguments.as_ref().and_then(|arguments| arguments.get(ARGUMENTS)) {
         None | Some(Value::Null) => "",
         Some(Value::String(text)) => text.trim(),
@@ -68,7 +74,7 @@ pub(crate) async fn get(audience: &Audience, request: GetPromptRequestParams) ->
         let name = repertoire_model::text::shorten(&request.name, 100);
         ErrorData::invalid_params(format!("there is no prompt `{name}`; prompts/list has all of them"), None)
     })?;
-    let instructions = instructions(audience, entry).await?;
+    let instructions = instructions(audience, session, entry).await?;
     let text = filled(instructions, arguments)?;
     let mut result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]);
     result.description = Some(entry.document.description.to_string());
@@ -91,15 +97,19 @@ fn filled(instructions: String, arguments: &str) -> Result<String, ErrorData> {
     })
 }
 
+/// Loads a skill as a model does.
+pub(crate) async fn load(session: &Session, name: &SkillName) -> Reply {
+    let options = session.options();
+    session.call(&options.names.load, &json!({options.arguments.name.as_str(): name.as_str()})).await
+}
+
 /// Returns the instructions of the skill as `load_skill` gives them, or as they are where it is kept from models.
-async fn instructions(audience: &Audience, entry: &Entry) -> Result<String, ErrorData> {
+async fn instructions(audience: &Audience, session: &Session, entry: &Entry) -> Result<String, ErrorData> {
     if audience.options().tools.is_on() && entry.is_offered() {
-        let load = audience.session.options().names.load.clone();
-        let name = audience.session.options().arguments.name.clone();
-        let reply = audience.session.call(&load, &json!({name: entry.name().as_str()})).await;
+        let reply = load(session, entry.name()).await;
         if !reply.is_error() {
             // A person invoked it, so it is text, whatever results of tools are.
-            return Ok(audience.session.text_as(&reply, Render::Markdown));
+            return Ok(session.text_as(&reply, Render::Markdown));
         }
     }
     let skill = audience.shared.registry.get(entry).await;

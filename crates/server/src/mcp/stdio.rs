@@ -27,6 +27,9 @@ pub const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 /// How long answers to what was asked before the end of the input may take.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
+/// How long calls may take to end that nobody waits for any more.
+const LAST_ENDS: Duration = Duration::from_secs(2);
+
 impl Server {
     /// Serves standard input and output for the agent called `agent`, or for one that may see everything, until the input
     /// ends or `stop`.
@@ -57,6 +60,7 @@ impl Server {
         followers.spawn(Arc::clone(&audience).follow());
         let handler = Handler::new(audience, &closing);
         let transport = Lines::new(reader, writer, closing);
+        let handler = handler.until(transport.abandoned.clone());
         // A client that goes before it said anything has done no wrong.
         if let Ok(running) = handler.serve(transport).await {
             let _ = running.waiting().await;
@@ -75,6 +79,8 @@ struct Lines<R, W> {
     outstanding: Arc<Outstanding>,
     /// Is cancelled at the end of the input, so that open subscriptions do not keep the server.
     closing: CancellationToken,
+    /// Is cancelled a while after that: whatever still runs then, runs for nobody.
+    abandoned: CancellationToken,
 }
 
 /// What was read.
@@ -94,6 +100,7 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<
             writer: Arc::new(Mutex::new(writer)),
             outstanding: Arc::default(),
             closing,
+            abandoned: CancellationToken::new(),
         }
     }
 
@@ -187,6 +194,9 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
                     self.closing.cancel();
                     // What was asked is answered first; subscriptions end by themselves now.
                     let _ = tokio::time::timeout(LAST_ANSWERS, self.outstanding.all_settled()).await;
+                    self.abandoned.cancel();
+                    // Whatever they run is ended before the process is.
+                    let _ = tokio::time::timeout(LAST_ENDS, self.outstanding.all_settled()).await;
                     return None;
                 }
                 Line::TooLong => {

@@ -51,7 +51,7 @@ pub(crate) fn may_change(session: &Session) -> bool {
     session.offers_skill_tools() && session.options().exposure != ToolExposure::Stable
 }
 
-/// Answers a call. What is wrong with it is told to the model, unless there is no such tool.
+/// Answers a call. What is wrong with it is told to the model, unless there is no such tool and there never will be.
 pub(crate) async fn call(
     audience: &Audience,
     session: &Session,
@@ -60,8 +60,10 @@ pub(crate) async fn call(
     let _turn = audience.calls.acquire().await;
     let arguments = request.arguments.map_or(Value::Null, Value::Object);
     let reply = session.call(&request.name, &arguments).await;
+    // Where tools come and go with skills, a name that is none now is the model's business, and the answer tells it what to do.
     if let Answer::Fault(fault) = reply.answer()
         && matches!(fault.kind, FaultKind::UnknownTool { .. } | FaultKind::SkillAsTool)
+        && !session.offers_skill_tools()
     {
         // Models read the answers of tools; errors of the protocol are for programs and people.
         let message = session.text_as(&reply, Render::Text);
@@ -74,6 +76,9 @@ pub(crate) async fn call(
     if audience.options().result == ResultForm::Json {
         // The same object twice, as the protocol wants it.
         result.structured_content = serde_json::from_str(reply.text()).ok();
+    } else if let Answer::Tool(ran) = reply.answer() {
+        // The protocol has room for objects alone.
+        result.structured_content = ran.structured.clone().filter(Value::is_object);
     }
     Ok(result)
 }

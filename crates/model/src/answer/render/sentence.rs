@@ -8,6 +8,8 @@ use crate::text;
 pub(crate) const MAX_LINE_CHARS: usize = 200;
 /// The most characters of a note.
 const MAX_NOTE_CHARS: usize = 1_000;
+/// The most lines that are told of what went wrong with a tool.
+const MAX_ERROR_LINES: usize = 50;
 
 /// What an acknowledgement starts with.
 pub(crate) const ALREADY_ACTIVE: &str = "Already active: its instructions are ";
@@ -72,6 +74,12 @@ pub(super) fn notes(loaded: &Loaded) -> Vec<String> {
 /// Returns what was noted down for the model, as one bounded line.
 pub(super) fn note(note: &str) -> String {
     text::shorten(&text::visible_line(note), MAX_NOTE_CHARS)
+}
+
+/// Returns what went wrong with a tool, line by line as it was said, each of them and all of it bounded.
+pub(super) fn error_lines(error: &str) -> String {
+    let shown: Vec<String> = error.lines().take(MAX_ERROR_LINES).map(note).collect();
+    shown.join("\n").trim_end().to_owned()
 }
 
 /// Returns the skills of a load, prerequisites first.

@@ -71,8 +71,8 @@ fn loaded(loaded: &Loaded, wording: &Wording) -> String {
 fn tool_result(result: &ToolResult) -> String {
     let mut out = match &result.error {
         None => result.text.clone(),
-        Some(error) if result.text.is_empty() => format!("Error: {}", sentence::note(error)),
-        Some(error) => format!("Error: {}\n{}", sentence::note(error), result.text),
+        Some(error) if result.text.is_empty() => format!("Error: {}", sentence::error_lines(error)),
+        Some(error) => format!("Error: {}\n{}", sentence::error_lines(error), result.text),
     };
     for note in &result.notes {
         out.push_str(if out.ends_with('\n') { "\n" } else { "\n\n" });
