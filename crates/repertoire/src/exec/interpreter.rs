@@ -311,7 +311,9 @@ mod tests {
             let program = find(name.as_ref(), &skill, "/usr/bin", &["/usr".into()]).unwrap();
             assert!(program.needs.is_empty(), "{name}: {program:?}");
         }
-        for line in ["#!/usr/bin/env own", "#! \t/usr/bin/env -S\town  -x", &format!("#!{shown}/tools/bin/own")] {
+        for line in
+            ["#!/usr/bin/env own", "#! \t/usr/bin/env -S\town  -x", &format!("#!{shown}/tools/bin/own")]
+        {
             executable(&skill.join("run"), line);
             let search = home.join("tools/bin").display().to_string();
             let program = find("./run".as_ref(), &skill, &search, &["/usr".into()]).unwrap();
