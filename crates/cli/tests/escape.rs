@@ -51,3 +51,5 @@ fn the_kernel_is_out_of_reach() {
 mod bombs;
 #[path = "escape/grants.rs"]
 mod grants;
+#[path = "escape/interpreters.rs"]
+mod interpreters;

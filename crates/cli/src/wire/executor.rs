@@ -44,9 +44,22 @@ impl Context {
             directory: Some(self.env.working_directory().to_owned()),
             scripts,
             variables: Env::all(),
+            protected: self.own_places(),
             ..ExecutorOptions::new(self.state()?)
         };
         Ok(Arc::new(Executor::new(sandbox, options)))
+    }
+
+    /// Returns what is ours, so that nothing that runs writes it: settings, state, cache, and where skills are.
+    fn own_places(&self) -> Vec<PathBuf> {
+        let env = &self.env;
+        let config = env.config_home().map(|home| home.join("repertoire"));
+        let own = [config, env.state_directory(), env.cache_directory()].into_iter().flatten();
+        let (places, _) = self.places(&self.settings.policy);
+        // A project that is a source as a whole is still one; its skills are protected as such.
+        let places = places.into_iter().map(|place| place.path);
+        let places = places.filter(|path| !env.working_directory().starts_with(path));
+        own.chain(places).map(|path| env.working_directory().join(path)).collect()
     }
 
     /// Returns what runs things in sessions, where models may have that: by `flag`, or by the configuration.

@@ -274,3 +274,66 @@ fn a_bomb_that_resists_is_ended() {
         assert!(is_empty(&world.scratches()), "{}", sandbox.name());
     }
 }
+
+/// Returns the launcher that a process came from.
+fn launcher_of(process: i32) -> Option<i32> {
+    let mut at = process;
+    while at > 1 {
+        let stat = fs::read_to_string(format!("/proc/{at}/stat")).ok()?;
+        at = stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()?;
+        if fs::read(format!("/proc/{at}/cmdline")).ok()?.starts_with(b"repertoire-launcher") {
+            return Some(at);
+        }
+    }
+    None
+}
+
+#[test]
+fn nothing_outlives_a_launcher_that_is_ended() {
+    for (place, sandbox) in sandboxes().iter().enumerate() {
+        let number = format!("99{}.{place}5", std::process::id());
+        let target = Target::new();
+        // It lays down its session, its group, its variables, its outputs and the limits that it may.
+        let program = format!(
+            "import os, resource, time\ntry: resource.setrlimit(15, (1, 1))\nexcept Exception: pass\nif os.fork() == 0:\n    os.setsid()\n    if os.fork() == 0:\n        os.closerange(0, 3)\n        os.execve('/bin/sleep', ['sleep', '{number}'], {{}})\n    os._exit(0)\nos.wait()\ntime.sleep(20)"
+        );
+        let mut job = target.job(&program);
+        job.limits.cpu = Duration::from_secs(1);
+        std::thread::scope(|scope| {
+            let run = scope.spawn(|| sandbox.run(&job));
+            let deadline = Instant::now() + Duration::from_secs(15);
+            let launcher = loop {
+                let found = processes_with(&number).into_iter().find_map(launcher_of);
+                match found {
+                    Some(launcher) => break launcher,
+                    None if Instant::now() > deadline => panic!("{}: it did not begin", sandbox.name()),
+                    None => std::thread::sleep(Duration::from_millis(5)),
+                }
+            };
+            let limits = fs::read_to_string(format!("/proc/{launcher}/limits")).unwrap();
+            let cpu = limits.lines().find(|line| line.starts_with("Max cpu time")).unwrap();
+            let cpu: u64 = cpu.split_whitespace().nth(3).unwrap().parse().unwrap();
+            assert!(cpu > job.limits.timeout.as_secs(), "{}: a launcher with {cpu} seconds", sandbox.name());
+            let launcher = rustix::process::Pid::from_raw(launcher).unwrap();
+            rustix::process::kill_process(launcher, rustix::process::Signal::KILL).unwrap();
+            run.join().unwrap().unwrap_err();
+        });
+        assert!(processes_with(&number).is_empty(), "{}: a daemon is left", sandbox.name());
+    }
+}
+
+#[test]
+fn mapped_files_without_a_name_count() {
+    let program = "kept = []\nfor number in range(60):\n    file = open('f', 'w+b')\n    os.remove('f')\n    file.write(bytes(1 << 20))\n    file.flush()\n    kept.append(mmap.mmap(file.fileno(), 1 << 20, access=mmap.ACCESS_READ))\n    file.close()\ntime.sleep(2)";
+    check(program, |limits| limits.disk = 20 << 20, exceeded(Exceeded::Disk));
+}
+
+#[test]
+fn a_timeout_of_any_length_is_none_too_long() {
+    let world = World::new();
+    for sandbox in sandboxes() {
+        let mut job = world.sh("echo done");
+        job.limits.timeout = Duration::MAX;
+        assert_eq!(stdout(&sandbox.run(&job).unwrap()), "done\n", "{}", sandbox.name());
+    }
+}

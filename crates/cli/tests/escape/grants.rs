@@ -206,3 +206,98 @@ fn the_network_is_there_when_granted_and_the_sockets_of_programs_are_not() {
         }
     }
 }
+
+#[test]
+fn a_directory_that_is_obeyed_is_not_granted_as_a_directory_either() {
+    let world = World::new();
+    world.write("home/.claude/settings.json", "{}");
+    world.write("project/skills/s/SKILL.md", "s");
+    world.write("project/skills/s/scripts/run.sh", "run");
+    world.write("home/state/approvals.json", "{}");
+    for sandbox in sandboxes() {
+        for path in ["home/.claude", "project/.git", "project/skills/s/scripts", "home/state"] {
+            let mut job = world.sh(
+                "echo evil > settings.json; echo evil > run.sh; mkdir -p hooks; echo evil > approvals.json",
+            );
+            job.protected = vec![world.path("home/state")];
+            job.grants.directory = Some(world.path(path));
+            job.grants.write = vec![world.path(path)];
+            let error = sandbox.run(&job).unwrap_err();
+            assert_eq!(error.kind(), ExecErrorKind::GrantRefused, "{} {path}", sandbox.name());
+        }
+    }
+}
+
+#[test]
+fn what_the_host_protects_is_taken_out_of_a_grant() {
+    for sandbox in sandboxes() {
+        let world = World::new();
+        world.write("project/config/repertoire/own.toml", "own");
+        world.write("project/config/other", "other");
+        let text = "echo evil > config/repertoire/own.toml; rm -rf config/repertoire; mv config gone; echo evil > config/repertoire/new; echo fine > src/fine; true";
+        let mut job = granted(&world, text, &["project"]);
+        job.protected = vec![world.path("project/config/repertoire"), world.path("project/later")];
+        sandbox.run(&job).unwrap();
+        let kept = ["project/config", "project/gone"].map(|path| world.path(path).join("repertoire"));
+        let kept = kept.iter().find(|path| path.join("own.toml").is_file()).unwrap();
+        assert_eq!(fs::read_to_string(kept.join("own.toml")).unwrap(), "own", "{}", sandbox.name());
+        assert!(fs::metadata(kept.join("new")).is_err(), "{}", sandbox.name());
+        assert_eq!(world.read("project/src/fine"), "fine\n", "{}", sandbox.name());
+    }
+}
+
+#[test]
+fn a_link_put_in_the_place_of_a_grant_leads_nowhere() {
+    let world = World::new();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let (place, aside) = (world.path("project/out"), world.path("project/aside"));
+    std::thread::scope(|scope| {
+        // As another command could that may write the project.
+        scope.spawn(|| {
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                if fs::rename(&place, &aside).is_ok() {
+                    symlink(world.path("home/.ssh"), &place).unwrap();
+                    std::thread::yield_now();
+                    fs::remove_file(&place).unwrap();
+                    fs::rename(&aside, &place).unwrap();
+                }
+            }
+        });
+        for sandbox in sandboxes() {
+            for _ in 0..25 {
+                let text = "cat out/id_ed25519; echo evil > out/id_ed25519; true";
+                // That it is refused is as good.
+                let outcome = sandbox.run(&granted(&world, text, &["project/out"]));
+                let said = outcome.map(|outcome| stdout(&outcome)).unwrap_or_default();
+                assert!(!said.contains("SECRET"), "{} {said}", sandbox.name());
+            }
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    assert_eq!(world.read("home/.ssh/id_ed25519"), "SECRET-KEY");
+}
+
+#[test]
+fn occupied_names_nested_skills_and_replaced_links_do_not_keep_a_protected_name() {
+    for sandbox in sandboxes() {
+        let world = World::new();
+        symlink("main.rs", world.path("project/src/GEMINI.md")).unwrap();
+        symlink("nowhere", world.path("project/src/QWEN.md")).unwrap();
+        let text = "mkdir -p src/d/s/.claude && cd src/d && echo evil > CLAUDE.md && : > CLAUDE.md.refused; i=1; while [ $i -lt 1000 ]; do : > CLAUDE.md.refused-$i; i=$((i+1)); done; echo evil > s/SKILL.md; echo evil > s/.claude/settings.json; mkdir shut; echo evil > shut/AGENTS.md; chmod 311 shut; cd ..; rm -f GEMINI.md; ln -s ../out/old.txt GEMINI.md; echo evil > main.rs; true";
+        world.write("project/src/d/keep", "");
+        let outcome = sandbox.run(&granted(&world, text, &["project"])).unwrap();
+        for path in ["d/CLAUDE.md", "d/s/SKILL.md", "d/s/.claude", "d/shut/AGENTS.md"] {
+            let path = world.path("project/src").join(path);
+            assert!(
+                fs::symlink_metadata(&path).is_err(),
+                "{} {path:?} {:?}",
+                sandbox.name(),
+                outcome.refused
+            );
+        }
+        let link = fs::read_link(world.path("project/src/GEMINI.md"));
+        assert!(link.is_err() || link.unwrap().ends_with("main.rs"), "{}", sandbox.name());
+        // What the link led to is what was read by its name.
+        assert_eq!(world.read("project/src/main.rs"), "fn main() {}", "{}", sandbox.name());
+    }
+}

@@ -5,10 +5,11 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::exec::pinned::Pinned;
 use crate::exec::plan::Confinement;
 use crate::exec::reach::{Reach, SYSTEM};
 use crate::exec::scratch::Scratch;
-use crate::exec::{ExecError, Job, Launcher, Outcome, Sandbox, host};
+use crate::exec::{ExecError, ExecErrorKind, Job, Launcher, Outcome, Sandbox, host};
 
 /// Where the program is looked for. Not in `PATH`, which a project or a skill may have a say in.
 const PLACES: &[&str] =
@@ -16,6 +17,10 @@ const PLACES: &[&str] =
 
 /// How much fits into each of the two directories in memory, in bytes.
 const MEMORY_DIRECTORY: &str = "67108864";
+
+/// How many things can be shown by descriptors; each is open until the command begins.
+const MAX_PINNED: usize = 2000;
+const TOO_MANY: &str = "too much in it is protected; grant smaller directories";
 
 /// Namespaces by way of `bwrap`, with a filter of system calls.
 #[derive(Debug)]
@@ -38,9 +43,13 @@ impl Sandbox for Bubblewrap {
     }
 
     fn run(&self, job: &Job) -> Result<Outcome, ExecError> {
-        let confine = |reach: &Reach, scratch: &Scratch| {
-            let arguments = arguments(&self.program, reach, scratch);
-            Ok(Confinement::Wrapper { arguments, takes_filter: true })
+        let confine = |reach: &Reach, _: &Scratch| {
+            let Arguments { words, pinned } = arguments(&self.program, reach);
+            if pinned.len() > MAX_PINNED {
+                let refused = ExecError::new(ExecErrorKind::GrantRefused);
+                return Err(refused.saying(TOO_MANY));
+            }
+            Ok(Confinement::Wrapper { arguments: words, pinned, takes_filter: true })
         };
         host::run(&self.launcher, job, confine).map(|(outcome, _)| outcome)
     }
@@ -48,21 +57,31 @@ impl Sandbox for Bubblewrap {
 
 /// The arguments before the command.
 #[derive(Default)]
-struct Arguments(Vec<OsString>);
+struct Arguments {
+    words: Vec<OsString>,
+    /// Places among them for descriptors, and of what.
+    pinned: Vec<(usize, Pinned)>,
+}
 
 impl Arguments {
     fn add(&mut self, words: &[&str]) {
-        self.0.extend(words.iter().map(OsString::from));
+        self.words.extend(words.iter().map(OsString::from));
     }
 
     /// Shows a path where it is, in this way.
     fn show(&mut self, how: &str, path: &Path) {
-        self.0.extend([how.into(), path.into(), path.into()]);
+        self.words.extend([how.into(), path.into(), path.into()]);
+    }
+
+    /// Shows what was looked at at `path`, and nothing that came to be there since.
+    fn show_pinned(&mut self, how: &str, pinned: &Pinned, path: &Path) {
+        self.pinned.push((self.words.len() + 1, pinned.clone()));
+        self.words.extend([how.into(), OsString::new(), path.into()]);
     }
 }
 
-fn arguments(program: &Path, reach: &Reach, scratch: &Scratch) -> Vec<OsString> {
-    let mut arguments = Arguments(vec![program.into()]);
+fn arguments(program: &Path, reach: &Reach) -> Arguments {
+    let mut arguments = Arguments { words: vec![program.into()], ..Arguments::default() };
     arguments.add(&["--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL"]);
     if reach.network {
         arguments.add(&["--share-net"]);
@@ -70,7 +89,7 @@ fn arguments(program: &Path, reach: &Reach, scratch: &Scratch) -> Vec<OsString> 
     for path in SYSTEM {
         // On most systems these are links into `/usr` today.
         match fs::read_link(path) {
-            Ok(target) => arguments.0.extend(["--symlink".into(), target.into(), path.into()]),
+            Ok(target) => arguments.words.extend(["--symlink".into(), target.into(), path.into()]),
             Err(_) => arguments.show("--ro-bind-try", Path::new(path)),
         }
     }
@@ -81,18 +100,21 @@ fn arguments(program: &Path, reach: &Reach, scratch: &Scratch) -> Vec<OsString> 
         arguments.add(&["--size", MEMORY_DIRECTORY, "--tmpfs", directory]);
     }
     arguments.add(&["--remount-ro", "/dev"]);
-    reach.program.needs.iter().for_each(|path| arguments.show("--ro-bind", path));
-    reach.directory.iter().for_each(|path| arguments.show("--ro-bind", path));
+    let read = "--ro-bind-fd";
+    reach.needs.iter().for_each(|(path, need)| arguments.show_pinned(read, need, path));
+    reach.directory_pin.iter().for_each(|pinned| arguments.show_pinned(read, pinned, &pinned.path));
     for writable in &reach.writable {
-        arguments.show("--bind", &writable.path);
-        writable.protected.keys().for_each(|path| arguments.show("--ro-bind", path));
+        arguments.show_pinned("--bind-fd", &writable.pinned, &writable.pinned.path);
+        // Nothing can be shown in the place of a link. Where it leads is protected, and another link is seen afterwards.
+        let protected = writable.protected.values().filter(|entry| !entry.is_link);
+        protected.for_each(|entry| arguments.show_pinned(read, &entry.pinned, &entry.pinned.path));
     }
-    arguments.show("--ro-bind", &reach.skill);
-    arguments.show("--bind", scratch.path());
+    arguments.show_pinned(read, &reach.skill_pin, &reach.skill);
+    arguments.show_pinned("--bind-fd", &reach.scratch_pin, &reach.scratch_pin.path);
     arguments.add(&["--remount-ro", "/", "--chdir"]);
-    arguments.0.push(reach.working.clone().into());
+    arguments.words.push(reach.working.clone().into());
     arguments.add(&["--"]);
-    arguments.0
+    arguments
 }
 
 /// Returns what of `/proc` is about the whole machine and could be written.

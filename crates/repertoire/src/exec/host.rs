@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::exec::grant::Writable;
 use crate::exec::launcher::{Launcher, MARKER};
-use crate::exec::plan::{Confinement, Plan, Report};
+use crate::exec::limits::MAX_TIMEOUT;
+use crate::exec::mark;
+use crate::exec::plan::{Confinement, MAX_PLAN, Plan, Report};
 use crate::exec::reach::Reach;
 use crate::exec::scratch::{self, Scratch};
 use crate::exec::{Ending, ExecError, ExecErrorKind, Job, Outcome, Output};
@@ -23,6 +25,9 @@ const GRACE: Duration = Duration::from_secs(10);
 const LAST_WORDS: Duration = Duration::from_millis(200);
 /// How often somebody's wish to cancel is looked at.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(10);
+const TOO_MUCH: &str = "the arguments, the variables and what is granted piece by piece are too much for one job; grant smaller directories, or pass less";
+/// What is said where something may be left of a command.
+const NOT_SWEPT: &str = "the command was run, and what it made here could not be looked through; look yourself for files that agents, shells or git obey";
 /// How much is read at once.
 const CHUNK: usize = 64 << 10;
 /// The longest report, in bytes.
@@ -51,14 +56,22 @@ pub(crate) fn run(
         scratch: scratch.path().to_owned(),
         input: job.input.as_ref().map(|input| input.len() as u64),
         network: reach.network,
+        mark: mark::fresh(),
         confinement,
         limits: job.limits.clone(),
     };
     let mut conversation = Conversation::begin(launcher, &plan, job)?;
-    let report = conversation.hold(job, start + job.limits.timeout + GRACE);
+    let report = conversation.hold(job, start + job.limits.timeout.min(MAX_TIMEOUT) + GRACE);
     let (stdout, stderr, detail) = conversation.end();
     drop(scratch);
-    let refused: Vec<PathBuf> = reach.writable.iter().flat_map(Writable::refuse_new).collect();
+    let mut refused = Vec::new();
+    for swept in reach.writable.iter().map(Writable::refuse_new) {
+        // Whatever else there is to tell, this comes first: something may be there that agents obey.
+        if let Some(left) = swept.left.into_iter().next() {
+            return Err(ExecError::new(ExecErrorKind::Io).at(left).saying(NOT_SWEPT));
+        }
+        refused.extend(swept.refused);
+    }
     match report {
         Some(Report::Ended(ending)) => {
             Ok((Outcome { ending, stdout, stderr, elapsed: start.elapsed(), refused }, detail))
@@ -91,12 +104,18 @@ struct Conversation {
     stderr: Drain,
     heard: Vec<u8>,
     process: Option<i32>,
+    mark: u64,
     detail: String,
 }
 
 impl Conversation {
     fn begin(launcher: &Launcher, plan: &Plan, job: &Job) -> Result<Self, ExecError> {
         let failed = |error| ExecError::new(ExecErrorKind::Launcher).because(error);
+        let mut line = plan.to_json().to_string();
+        line.push('\n');
+        if line.len() > MAX_PLAN {
+            return Err(ExecError::new(ExecErrorKind::GrantRefused).saying(TOO_MUCH));
+        }
         let program = launcher.program().map_err(failed)?;
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
         #[allow(clippy::disallowed_methods, reason = "this is where processes start")]
@@ -115,10 +134,9 @@ impl Conversation {
             stderr: Drain::new(stderr, job.limits.output),
             heard: Vec::new(),
             process: None,
+            mark: plan.mark,
             detail: String::new(),
         };
-        let mut line = plan.to_json().to_string();
-        line.push('\n');
         let told = conversation
             .tell(line.as_bytes())
             .and_then(|()| conversation.tell(job.input.as_deref().unwrap_or_default()));
@@ -226,6 +244,7 @@ impl Conversation {
         let ended_well = self.child.wait().is_ok_and(|status| status.success());
         if !ended_well {
             super::tree::kill_session(launcher, self.process);
+            mark::kill_marked(self.mark);
         }
         (self.stdout.output, self.stderr.output, self.detail)
     }

@@ -3,6 +3,7 @@
 //! Most programs lie where everything may be read. Interpreters that people install for themselves do not: their program, their
 //! libraries and nothing else of the directory they are installed in is made readable. A home directory never is.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -26,6 +27,9 @@ const MAX_STEPS: usize = 8;
 /// The longest first line of a script that is looked at, in bytes; that of the kernel.
 const MAX_FIRST_LINE: usize = 256;
 
+/// The programs that find another one by its name.
+const ENV: &[&[u8]] = &[b"/usr/bin/env", b"/bin/env"];
+
 /// A program, and what it needs beyond what everything may read.
 #[derive(Debug, Default)]
 pub(crate) struct Program {
@@ -38,8 +42,10 @@ pub(crate) struct Program {
 }
 
 /// Finds `name` as a shell would: in `search` if it has no slash, else beneath `skill`.
+///
+/// Nothing becomes readable because of bytes or links in the skill: only what the host's own search finds by a bare name does.
 pub(crate) fn find(
-    name: &std::ffi::OsStr,
+    name: &OsStr,
     skill: &Path,
     search: &str,
     system: &[PathBuf],
@@ -54,33 +60,131 @@ pub(crate) fn find(
     let Some(path) = found else {
         return Err(ExecError::new(ExecErrorKind::CommandNotFound).at(name));
     };
-    let mut program = Program { path: path.clone(), ..Program::default() };
-    let is_visible =
-        |path: &Path| path.starts_with(skill) || system.iter().any(|root| path.starts_with(root));
-    let mut pending = vec![path];
-    for _ in 0..MAX_STEPS {
-        let Some(path) = pending.pop() else { break };
-        if !is_visible(&path) {
-            require(&mut program, &path);
+    let mut finder = Finder {
+        program: Program { path: path.clone(), ..Program::default() },
+        skill: &skill.canonicalize().unwrap_or_else(|_| skill.to_owned()),
+        search,
+        system,
+    };
+    let real = path.canonicalize().unwrap_or_else(|_| path.clone());
+    if !has_slash && !real.starts_with(finder.skill) {
+        finder.follow(path);
+    } else if real.starts_with(finder.skill) {
+        if let Some(interpreter) = finder.interpreter(&real, Author::Skill) {
+            finder.follow(interpreter);
         }
-        if let Ok(target) = fs::read_link(&path) {
-            pending.push(path.parent().unwrap_or(Path::new("/")).join(target));
-            continue;
-        }
-        // A directory on the way may be a link too.
-        if let Ok(real) = path.canonicalize()
-            && real != path
-        {
-            pending.push(real);
-            continue;
-        }
-        pending.extend(interpreter(&path, search));
+    } else if let Some(own) = finder.same_by_name(&path).filter(|_| !path.starts_with(finder.skill)) {
+        // Named by its whole path, and what the bare name would have found.
+        finder.follow(own);
     }
-    Ok(program)
+    Ok(finder.program)
+}
+
+/// Who wrote a script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Author {
+    /// Whoever installed the host's programs.
+    Host,
+    /// The skill, which is not to be believed.
+    Skill,
+}
+
+/// A search for what a program needs.
+struct Finder<'a> {
+    program: Program,
+    skill: &'a Path,
+    search: &'a str,
+    system: &'a [PathBuf],
+}
+
+impl Finder<'_> {
+    /// Adds what a program of the host needs, along its links and the first lines of scripts.
+    fn follow(&mut self, path: PathBuf) {
+        let mut next = Some(path);
+        for _ in 0..MAX_STEPS {
+            let Some(path) = next.take() else { break };
+            if path.starts_with(self.skill) {
+                break;
+            }
+            if !self.system.iter().any(|root| path.starts_with(root)) {
+                require(&mut self.program, &path);
+            }
+            if let Ok(target) = fs::read_link(&path) {
+                next = Some(path.parent().unwrap_or(Path::new("/")).join(target));
+                continue;
+            }
+            // A directory on the way may be a link too.
+            next = match path.canonicalize() {
+                Ok(real) if real != path => Some(real),
+                _ => self.interpreter(&path, Author::Host),
+            };
+        }
+    }
+
+    /// Returns the program of the host that the first line of a script names, if it may be made readable.
+    fn interpreter(&self, script: &Path, author: Author) -> Option<PathBuf> {
+        let mut line = Vec::new();
+        fs::File::open(script).ok()?.take(MAX_FIRST_LINE as u64).read_to_end(&mut line).ok()?;
+        let (interpreter, argument) = first_line(&line)?;
+        if ENV.contains(&interpreter) {
+            return look_up(OsStr::new(env_name(argument)?), self.search);
+        }
+        let path = Path::new(OsStr::from_bytes(interpreter));
+        // An installation's own scripts name the program beside them.
+        let is_beside = author == Author::Host && path.parent() == script.parent() && is_executable(path);
+        if is_beside { Some(path.to_owned()) } else { self.same_by_name(path) }
+    }
+
+    /// Returns what the bare name of an absolute path finds, if that is the same file.
+    fn same_by_name(&self, path: &Path) -> Option<PathBuf> {
+        let found = look_up(path.file_name().filter(|_| path.is_absolute())?, self.search)?;
+        (found.canonicalize().ok()? == path.canonicalize().ok()?).then_some(found)
+    }
+}
+
+/// Returns the interpreter and the rest of a first line, as the kernel takes it apart: by spaces and tabs, and by nothing else.
+fn first_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let line = bytes.strip_prefix(b"#!")?;
+    let end = line.iter().position(|byte| *byte == b'\n');
+    // One that is cut off could name something else.
+    let line = match end {
+        Some(end) => &line[..end],
+        None if bytes.len() < MAX_FIRST_LINE => line,
+        None => return None,
+    };
+    let line = trimmed(line);
+    let end = line.iter().position(|byte| is_blank(*byte)).unwrap_or(line.len());
+    let (interpreter, argument) = line.split_at(end);
+    let is_plain = interpreter.starts_with(b"/") && !line.contains(&0);
+    is_plain.then_some((interpreter, trimmed(argument)))
+}
+
+/// Returns the name of the program that `env` is to find: its only argument, or the first word after `-S`. Whatever else `env` understands is left to it.
+fn env_name(argument: &[u8]) -> Option<&str> {
+    let name = match argument.strip_prefix(b"-S") {
+        Some(rest) if rest.first().is_some_and(|byte| is_blank(*byte)) => {
+            trimmed(rest).split(|byte| is_blank(*byte)).next()?
+        }
+        Some(_) => return None,
+        None => argument,
+    };
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"._+-".contains(byte);
+    let is_name = name.first().is_some_and(u8::is_ascii_alphanumeric) && name.iter().all(is_plain);
+    std::str::from_utf8(name).ok().filter(|_| is_name)
+}
+
+fn is_blank(byte: u8) -> bool {
+    byte == b' ' || byte == b'\t'
+}
+
+fn trimmed(bytes: &[u8]) -> &[u8] {
+    let start = bytes.iter().position(|byte| !is_blank(*byte)).unwrap_or(bytes.len());
+    let end = bytes.iter().rposition(|byte| !is_blank(*byte)).map_or(start, |last| last + 1);
+    &bytes[start..end]
 }
 
 /// Returns the first file of that name in `search` that can be started. What merely stands for another program is left out.
-fn look_up(name: &std::ffi::OsStr, search: &str) -> Option<PathBuf> {
+fn look_up(name: &OsStr, search: &str) -> Option<PathBuf> {
     search.split(':').map(Path::new).filter(|directory| directory.is_absolute()).find_map(|directory| {
         if directory.ends_with("shims") {
             return behind_shim(directory, name);
@@ -90,7 +194,7 @@ fn look_up(name: &std::ffi::OsStr, search: &str) -> Option<PathBuf> {
 }
 
 /// Returns the program that a shim of pyenv and its kin would start in an empty directory.
-fn behind_shim(shims: &Path, name: &std::ffi::OsStr) -> Option<PathBuf> {
+fn behind_shim(shims: &Path, name: &OsStr) -> Option<PathBuf> {
     let root = shims.parent()?;
     let mut text = String::new();
     fs::File::open(root.join("version")).ok()?.take(4096).read_to_string(&mut text).ok()?;
@@ -119,21 +223,6 @@ fn require(program: &mut Program, path: &Path) {
         .needs
         .extend(PARTS.iter().map(|part| prefix.join(part)).filter(|part| part.try_exists().unwrap_or(false)));
     program.directories.push(directory.to_owned());
-}
-
-/// Returns the programs that the first line of a script names.
-fn interpreter(path: &Path, search: &str) -> Option<PathBuf> {
-    let mut line = Vec::new();
-    fs::File::open(path).ok()?.take(MAX_FIRST_LINE as u64).read_to_end(&mut line).ok()?;
-    let line = line.strip_prefix(b"#!")?;
-    let line = std::str::from_utf8(line.split(|byte| *byte == b'\n').next()?).ok()?;
-    let mut words = line.split_whitespace();
-    let first = Path::new(words.next()?);
-    if !first.ends_with("env") {
-        return Some(first.to_owned());
-    }
-    let name = words.find(|word| !word.starts_with('-') && !word.contains('='))?;
-    look_up(std::ffi::OsStr::new(name), search)
 }
 
 #[cfg(test)]
@@ -182,6 +271,54 @@ mod tests {
         let search = home.join("tools/bin").display().to_string();
         let program = find("./run".as_ref(), &home.join("skill"), &search, &["/usr".into()]).unwrap();
         assert!(program.needs.contains(&home.join("tools/bin/own")), "{program:?}");
+    }
+
+    #[test]
+    fn a_script_of_a_skill_makes_nothing_readable_but_what_its_name_finds() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        let shown = home.display();
+        let skill = home.join("skill");
+        executable(&home.join("tools/bin/own"), "elf");
+        executable(&home.join(".local/bin/x"), "elf");
+        fs::create_dir_all(home.join(".local/lib")).unwrap();
+        fs::create_dir_all(home.join(".ssh")).unwrap();
+        executable(&skill.join("decoy"), &format!("#!{shown}/.ssh\n"));
+        symlink(home.join(".local/bin/x"), skill.join("link")).unwrap();
+        symlink(&home, skill.join("root")).unwrap();
+        let long = "x".repeat(300);
+        for line in [
+            format!("#!/usr/bin/env -S -u {shown}/skill/decoy sh"),
+            format!("#!/usr/bin/env -S {shown}/skill/decoy"),
+            format!("#!/usr/bin/env {shown}/skill/decoy"),
+            "#!/usr/bin/env -S A=b own".to_owned(),
+            "#!/usr/bin/env -S\\_own".to_owned(),
+            "#!/usr/bin/env own --flag".to_owned(),
+            "#!/usr/bin/env\u{a0}own".to_owned(),
+            format!("#!{shown}/.ssh"),
+            format!("#!{shown}/.local/bin/x"),
+            format!("#!{shown}/skill/decoy"),
+            format!("#!{shown}/skill/link"),
+            "#!root/.ssh".to_owned(),
+            format!("#!/usr/bin/env own{long}"),
+        ] {
+            executable(&skill.join("run"), &format!("{line}\n"));
+            let search = home.join("tools/bin").display().to_string();
+            let program = find("./run".as_ref(), &skill, &search, &["/usr".into()]).unwrap();
+            assert!(program.needs.is_empty() && program.directories.is_empty(), "{line}: {program:?}");
+        }
+        for name in ["./link", "../.local/bin/x", "root/.local/bin/x"] {
+            let program = find(name.as_ref(), &skill, "/usr/bin", &["/usr".into()]).unwrap();
+            assert!(program.needs.is_empty(), "{name}: {program:?}");
+        }
+        for line in
+            ["#!/usr/bin/env own", "#! \t/usr/bin/env -S\town  -x", &format!("#!{shown}/tools/bin/own")]
+        {
+            executable(&skill.join("run"), line);
+            let search = home.join("tools/bin").display().to_string();
+            let program = find("./run".as_ref(), &skill, &search, &["/usr".into()]).unwrap();
+            assert!(program.needs.contains(&home.join("tools/bin/own")), "{line}: {program:?}");
+        }
     }
 
     #[test]

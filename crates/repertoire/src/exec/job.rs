@@ -32,6 +32,8 @@ pub struct Job {
     pub grants: Grants,
     /// What it may use up.
     pub limits: Limits,
+    /// What no grant makes writable beyond [`protected`](crate::exec::protected), absolute: the host's own settings and state, and where its skills are.
+    pub protected: Vec<PathBuf>,
     /// Lets another thread end it.
     pub cancel: Option<Cancel>,
     /// Where the scratch directory is made, absolute; the system's temporary directory unless given.
@@ -48,6 +50,7 @@ impl Job {
             environment: Vec::new(),
             grants: Grants::default(),
             limits: Limits::default(),
+            protected: Vec::new(),
             cancel: None,
             scratch: None,
         }

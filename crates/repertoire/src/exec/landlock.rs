@@ -1,15 +1,14 @@
 //! Confined by Landlock and a filter of system calls, which works where namespaces are not allowed, as in most containers.
 
-use std::path::Path;
-
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath,
-    PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr, Scope,
+    Ruleset, RulesetAttr, RulesetCreatedAttr, Scope,
 };
+use rustix::fs::{FileType, Mode, OFlags};
 
-use crate::exec::plan::{Access, Confinement, Rule};
+use crate::exec::pinned::Pinned;
+use crate::exec::plan::{Access, Confinement, Place, Rule};
 use crate::exec::reach::{Reach, SYSTEM};
-use crate::exec::scratch::Scratch;
 use crate::exec::seccomp::{self, Purpose};
 use crate::exec::{ExecError, ExecErrorKind, Job, Launcher, Outcome, Sandbox, host};
 
@@ -54,7 +53,7 @@ impl Landlock {
     }
 
     pub(crate) fn run_told(&self, job: &Job) -> Result<host::Ran, ExecError> {
-        host::run(&self.launcher, job, |reach, scratch| Ok(Confinement::Landlock(rules(reach, scratch))))
+        host::run(&self.launcher, job, |reach, _| Ok(Confinement::Landlock(rules(reach))))
     }
 }
 
@@ -69,23 +68,25 @@ impl Sandbox for Landlock {
 }
 
 /// Returns what may be done where. Whatever is not named cannot be opened at all.
-fn rules(reach: &Reach, scratch: &Scratch) -> Vec<Rule> {
+fn rules(reach: &Reach) -> Vec<Rule> {
     let mut rules = Vec::new();
-    let mut add = |path: &Path, access| rules.push(Rule { path: path.to_owned(), access });
+    let mut add = |place, access| rules.push(Rule { place, access });
+    let system = |path: &&str| Place::Path(path.into());
     for path in SYSTEM.iter().chain(SOURCES).chain(MACHINE) {
-        add(Path::new(path), Access::Read);
+        add(system(path), Access::Read);
     }
-    reach.settings().for_each(|path| add(Path::new(path), Access::Read));
-    DEVICES.iter().for_each(|path| add(Path::new(path), Access::Modify));
-    reach.program.needs.iter().for_each(|path| add(path, Access::Read));
-    add(&reach.skill, Access::Read);
-    reach.directory.iter().for_each(|path| add(path, Access::Read));
+    reach.settings().for_each(|path| add(system(&path), Access::Read));
+    DEVICES.iter().for_each(|path| add(system(path), Access::Modify));
+    let pin = |pinned: &Pinned| Place::Pinned(pinned.clone());
+    reach.needs.iter().for_each(|(_, need)| add(pin(need), Access::Read));
+    add(pin(&reach.skill_pin), Access::Read);
+    reach.directory_pin.iter().for_each(|directory| add(pin(directory), Access::Read));
     for writable in &reach.writable {
         let (whole, files) = writable.parts();
-        whole.iter().for_each(|path| add(path, Access::Write));
-        files.iter().for_each(|path| add(path, Access::Modify));
+        whole.iter().for_each(|part| add(pin(part), Access::Write));
+        files.iter().for_each(|part| add(pin(part), Access::Modify));
     }
-    add(scratch.path(), Access::Write);
+    add(pin(&reach.scratch_pin), Access::Write);
     rules
 }
 
@@ -110,16 +111,27 @@ pub(crate) fn confine(rules: &[Rule], network: bool) -> Result<String, (ExecErro
     }
     let mut ruleset = ruleset.create().map_err(|error| failed(&error))?;
     for rule in rules {
-        // What is not there needs no rule.
-        let Ok(path) = PathFd::new(&rule.path) else { continue };
+        let file = match &rule.place {
+            // What is not there needs no rule.
+            Place::Path(path) => {
+                match rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
+                    Ok(file) => file,
+                    Err(_) => continue,
+                }
+            }
+            Place::Pinned(pinned) => pinned.open().map_err(|error| {
+                (ExecErrorKind::GrantRefused, format!("{}: {error}", pinned.path.display()))
+            })?,
+        };
         let rights: BitFlags<AccessFs> = match rule.access {
             Access::Read => read,
             Access::Modify => modify,
             Access::Write => write,
         };
-        let is_directory = std::fs::metadata(&rule.path).is_ok_and(|metadata| metadata.is_dir());
+        let mode = rustix::fs::fstat(&file).map_err(|error| failed(&error))?.st_mode;
+        let is_directory = FileType::from_raw_mode(mode) == FileType::Directory;
         let rights = if is_directory { rights } else { rights & AccessFs::from_file(LATEST) };
-        ruleset = ruleset.add_rule(PathBeneath::new(path, rights)).map_err(|error| failed(&error))?;
+        ruleset = ruleset.add_rule(PathBeneath::new(file, rights)).map_err(|error| failed(&error))?;
     }
     let status = ruleset.restrict_self().map_err(|error| failed(&error))?;
     let LandlockStatus::Available { effective_abi, .. } = status.landlock else {

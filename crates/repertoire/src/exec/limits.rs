@@ -4,6 +4,8 @@ use std::time::Duration;
 
 /// The usual wall-clock time of a job.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
+/// The longest wall-clock time of a job; more is taken for this.
+pub const MAX_TIMEOUT: Duration = Duration::from_secs(366 * 24 * 60 * 60);
 /// The usual memory of a job, in bytes.
 pub const MEMORY: u64 = 1 << 30;
 /// The usual processor time of each of its processes.

@@ -22,6 +22,10 @@ pub mod protected;
 #[cfg(unix)]
 mod interpreter;
 #[cfg(unix)]
+mod pinned;
+#[cfg(unix)]
+mod git;
+#[cfg(unix)]
 mod grant;
 #[cfg(unix)]
 mod scratch;
@@ -30,6 +34,8 @@ mod reach;
 #[cfg(unix)]
 mod plan;
 pub mod launcher;
+#[cfg(unix)]
+mod mark;
 #[cfg(unix)]
 mod tree;
 #[cfg(unix)]

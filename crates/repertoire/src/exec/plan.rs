@@ -5,11 +5,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::exec::pinned::Pinned;
 use crate::exec::{Ending, Exceeded, ExecErrorKind, Limits};
 
 /// The version of this wire. Both ends are usually one program; where they are not, they have to be of one make.
@@ -32,6 +33,8 @@ pub(crate) struct Plan {
     /// How many bytes of input follow; none means that there is nothing to read.
     pub(crate) input: Option<u64>,
     pub(crate) network: bool,
+    /// What all its processes are known by.
+    pub(crate) mark: u64,
     pub(crate) confinement: Confinement,
     pub(crate) limits: Limits,
 }
@@ -44,14 +47,24 @@ pub(crate) enum Confinement {
     /// By the launcher, with Landlock and a filter.
     Landlock(Vec<Rule>),
     /// By a program that the launcher starts with these arguments before the command, and hands a filter where it has one to load.
-    Wrapper { arguments: Vec<OsString>, takes_filter: bool },
+    /// Each of the pinned is opened by the launcher, and the number of its descriptor takes the place of the argument it is listed with.
+    Wrapper { arguments: Vec<OsString>, pinned: Vec<(usize, Pinned)>, takes_filter: bool },
 }
 
 /// What may be done below one path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rule {
-    pub(crate) path: PathBuf,
+    pub(crate) place: Place,
     pub(crate) access: Access,
+}
+
+/// Where a rule is for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Place {
+    /// Whatever is there, links followed, if anything is: a part of the system.
+    Path(PathBuf),
+    /// What was there when the job was looked at. If it is not there any more the job fails.
+    Pinned(Pinned),
 }
 
 /// What may be done.
@@ -82,6 +95,14 @@ pub(crate) enum Report {
 }
 
 impl Plan {
+    /// Returns how many descriptors are handed to whoever confines the command.
+    pub(crate) fn descriptors(&self) -> u64 {
+        match &self.confinement {
+            Confinement::Wrapper { pinned, .. } => pinned.len() as u64,
+            Confinement::None | Confinement::Landlock(_) => 0,
+        }
+    }
+
     pub(crate) fn to_json(&self) -> Value {
         let limits = &self.limits;
         json!({
@@ -92,11 +113,13 @@ impl Plan {
             "scratch": text(self.scratch.as_os_str()),
             "input": self.input,
             "network": self.network,
+            "mark": self.mark,
             "confinement": match &self.confinement {
                 Confinement::None => json!("none"),
                 Confinement::Landlock(rules) => json!({ "landlock": rules.iter().map(rule).collect::<Vec<_>>() }),
-                Confinement::Wrapper { arguments, takes_filter } => json!({
+                Confinement::Wrapper { arguments, pinned, takes_filter } => json!({
                     "wrapper": arguments.iter().map(|word| text(word)).collect::<Vec<_>>(),
+                    "pinned": pinned.iter().map(|(place, one)| json!([place, pin(one)])).collect::<Vec<_>>(),
                     "takes_filter": takes_filter,
                 }),
             },
@@ -124,6 +147,7 @@ impl Plan {
             ),
             other => Confinement::Wrapper {
                 arguments: words(&other["wrapper"])?,
+                pinned: other["pinned"].as_array()?.iter().map(placed).collect::<Option<_>>()?,
                 takes_filter: other["takes_filter"].as_bool()?,
             },
         };
@@ -136,6 +160,7 @@ impl Plan {
             scratch: word(&value["scratch"])?.into(),
             input: value["input"].as_u64(),
             network: value["network"].as_bool()?,
+            mark: value["mark"].as_u64()?,
             confinement,
             limits: Limits {
                 timeout: Duration::from_millis(number("timeout_ms")?),
@@ -202,6 +227,7 @@ impl Report {
 /// The kinds of errors that a launcher tells of.
 const KINDS: &[(ExecErrorKind, &str)] = &[
     (ExecErrorKind::CommandFailed, "command"),
+    (ExecErrorKind::GrantRefused, "grant"),
     (ExecErrorKind::Unavailable, "unavailable"),
     (ExecErrorKind::Launcher, "launcher"),
 ];
@@ -229,13 +255,32 @@ fn words(value: &Value) -> Option<Vec<OsString>> {
 
 fn rule(rule: &Rule) -> Value {
     let access = Access::ALL.iter().find(|(access, _)| *access == rule.access).map(|(_, name)| name);
-    json!([access, text(rule.path.as_os_str())])
+    match &rule.place {
+        Place::Path(path) => json!([access, text(path.as_os_str())]),
+        Place::Pinned(pinned) => json!([access, null, pin(pinned)]),
+    }
 }
 
 fn rule_of(value: &Value) -> Option<Rule> {
     let access =
         Access::ALL.iter().find(|(_, name)| value[0].as_str() == Some(name)).map(|(access, _)| *access)?;
-    Some(Rule { path: Path::new(&word(&value[1])?).to_owned(), access })
+    let place = match &value[1] {
+        Value::Null => Place::Pinned(pinned(&value[2])?),
+        path => Place::Path(word(path)?.into()),
+    };
+    Some(Rule { place, access })
+}
+
+fn pin(pinned: &Pinned) -> Value {
+    json!([text(pinned.path.as_os_str()), pinned.device, pinned.inode])
+}
+
+fn pinned(value: &Value) -> Option<Pinned> {
+    Some(Pinned { path: word(&value[0])?.into(), device: value[1].as_u64()?, inode: value[2].as_u64()? })
+}
+
+fn placed(value: &Value) -> Option<(usize, Pinned)> {
+    Some((usize::try_from(value[0].as_u64()?).ok()?, pinned(&value[1])?))
 }
 
 #[cfg(test)]
@@ -245,8 +290,16 @@ mod tests {
     #[test]
     fn what_is_told_is_understood() {
         let odd = OsString::from_vec(vec![b'a', 0xff]);
-        let rules = Access::ALL.map(|(access, _)| Rule { path: "/x".into(), access }).into();
-        let wrapper = Confinement::Wrapper { arguments: vec![odd.clone()], takes_filter: true };
+        let pinned = Pinned { path: odd.clone().into(), device: 1, inode: u64::MAX };
+        let places = [Place::Path("/x".into()), Place::Path("/y".into()), Place::Pinned(pinned.clone())];
+        let rules =
+            Access::ALL.iter().zip(places).map(|((access, _), place)| Rule { place, access: *access });
+        let rules = rules.collect();
+        let wrapper = Confinement::Wrapper {
+            arguments: vec![odd.clone()],
+            pinned: vec![(0, pinned)],
+            takes_filter: true,
+        };
         for confinement in [Confinement::None, Confinement::Landlock(rules), wrapper] {
             let plan = Plan {
                 command: vec!["/bin/sh".into(), odd.clone()],
@@ -255,6 +308,7 @@ mod tests {
                 scratch: "/b".into(),
                 input: Some(3),
                 network: true,
+                mark: u64::MAX / 3,
                 confinement,
                 limits: Limits::default(),
             };

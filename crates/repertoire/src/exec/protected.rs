@@ -58,6 +58,9 @@ pub const PROTECTED: &[&str] = &[
     ".idea",
     ".vscode",
     ".zed",
+    // Directories that git is told to run what is in.
+    ".githooks",
+    ".husky",
     // Shells and tools that read a file whenever they start.
     ".bash_aliases",
     ".bash_login",
@@ -86,9 +89,29 @@ pub const PROTECTED: &[&str] = &[
     ".zshrc",
 ];
 
+/// Entries that are protected in a directory of this name: what is read or run when somebody logs in, or by git and shells.
+pub const PROTECTED_IN: &[(&str, &str)] = &[
+    (".config", "autostart"),
+    (".config", "environment.d"),
+    (".config", "fish"),
+    (".config", "git"),
+    (".config", "nushell"),
+    (".config", "repertoire"),
+    (".config", "systemd"),
+];
+
 /// Entries that are protected in a directory of git: what it runs, and what tells it what to run.
-pub const PROTECTED_IN_GIT: &[&str] =
-    &["hooks", "config", "config.worktree", "attributes", "commondir", "gitdir"];
+pub const PROTECTED_IN_GIT: &[&str] = &[
+    "hooks",
+    "config",
+    "config.worktree",
+    "attributes",
+    "commondir",
+    "gitdir",
+    "rebase-apply",
+    "rebase-merge",
+    "sequencer",
+];
 
 /// Where these are in a directory of git, for submodules and further worktrees have directories within it.
 const GIT_DIRECTORIES: &[&str] = &["modules", "worktrees"];
@@ -99,28 +122,42 @@ pub(crate) fn is_protected_name(name: &OsStr) -> bool {
     PROTECTED.iter().any(|protected| protected.eq_ignore_ascii_case(name))
 }
 
-/// Returns whether the entry at `path`, relative to the directory that is granted, is protected or within what is.
+/// Returns whether the entry at `path`, all of whose names count, is protected or within what is.
 pub(crate) fn is_protected(path: &Path) -> bool {
     let names: Vec<&OsStr> = path.components().map(Component::as_os_str).collect();
     names.iter().enumerate().any(|(place, name)| {
         is_protected_name(name)
+            || place > 0 && is_protected_in(names[place - 1], name)
             || names[..place].iter().any(|name| is_git(name)) && is_protected_in_git(&names, place)
     })
 }
 
-fn is_git(name: &OsStr) -> bool {
-    name.to_str().is_some_and(|name| name.eq_ignore_ascii_case(".git"))
+fn is_named(name: &OsStr, own: &str) -> bool {
+    name.to_str().is_some_and(|name| name.eq_ignore_ascii_case(own))
+}
+
+fn is_protected_in(parent: &OsStr, name: &OsStr) -> bool {
+    PROTECTED_IN.iter().any(|(directory, entry)| is_named(parent, directory) && is_named(name, entry))
+}
+
+/// Returns whether this is the name of a directory of git.
+pub(crate) fn is_git(name: &OsStr) -> bool {
+    is_named(name, ".git")
+}
+
+/// Returns whether git obeys an entry of this name in one of its directories.
+pub(crate) fn is_obeyed_by_git(name: &OsStr) -> bool {
+    PROTECTED_IN_GIT.iter().any(|own| is_named(name, own))
 }
 
 /// Returns whether the entry at `place`, somewhere in a directory of git, is one that git obeys.
 fn is_protected_in_git(names: &[&OsStr], place: usize) -> bool {
-    let is_obeyed = names[place]
-        .to_str()
-        .is_some_and(|name| PROTECTED_IN_GIT.iter().any(|own| own.eq_ignore_ascii_case(name)));
     let parent = names[place - 1];
     let is_inner =
         names[..place].iter().any(|name| GIT_DIRECTORIES.iter().any(|own| OsStr::new(own) == *name));
-    is_obeyed && (is_git(parent) || is_inner)
+    // One of the settings is in a directory of its own.
+    let is_attributes = is_named(names[place], "attributes") && is_named(parent, "info");
+    (is_obeyed_by_git(names[place]) && (is_git(parent) || is_inner)) || is_attributes
 }
 
 #[cfg(test)]
@@ -145,6 +182,11 @@ mod tests {
         check("vendor/.git/config", true);
         check(".bashrc", true);
         check("skills/x/SKILL.md", true);
+        check("/home/u/.claude", true);
+        check("/home/u/.config/fish/config.fish", true);
+        check(".git/info/attributes", true);
+        check(".git/rebase-merge/git-rebase-todo", true);
+        check(".husky/pre-commit", true);
     }
 
     #[test]
@@ -155,6 +197,8 @@ mod tests {
         check(".git/refs/heads/config", false);
         check("hooks/pre-commit", false);
         check("config", false);
+        check(".config/other", false);
+        check("info/attributes", false);
         check("agents.md.txt", false);
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::exec::grant::{self, Writable};
 use crate::exec::interpreter::{self, DEFAULT_PATH, Program};
+use crate::exec::pinned::Pinned;
 use crate::exec::scratch::Scratch;
 use crate::exec::{ExecError, ExecErrorKind, Job};
 
@@ -50,10 +51,15 @@ const LOADER_PREFIXES: &[&str] = &["LD_", "DYLD_", "GLIBC_TUNABLES", "MALLOC_"];
 #[derive(Debug)]
 pub(crate) struct Reach {
     pub(crate) program: Program,
+    /// What it needs beyond the system's directories: where it is called for, and what is there, links resolved.
+    pub(crate) needs: Vec<(PathBuf, Pinned)>,
     /// The skill's directory, links resolved.
     pub(crate) skill: PathBuf,
+    pub(crate) skill_pin: Pinned,
     /// The granted directory, links resolved.
     pub(crate) directory: Option<PathBuf>,
+    pub(crate) directory_pin: Option<Pinned>,
+    pub(crate) scratch_pin: Pinned,
     /// What may be written in it.
     pub(crate) writable: Vec<Writable>,
     /// Where the command runs.
@@ -72,13 +78,16 @@ impl Reach {
             let refused = ExecError::new(ExecErrorKind::GrantRefused).at(granted);
             return Err(refused.saying("the whole machine is not a working directory"));
         }
+        // What is not there yet is protected all the same, once it is.
+        let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+        let own: Vec<PathBuf> = [skill.clone()].into_iter().chain(job.protected.iter().map(real)).collect();
         let mut writable = Vec::new();
         for path in &job.grants.write {
             let Some(granted) = &granted else {
                 let invalid = ExecError::new(ExecErrorKind::InvalidJob).at(path);
                 return Err(invalid.saying("what may be written must lie in a granted directory"));
             };
-            writable.push(grant::writable(path, granted, &skill)?);
+            writable.push(grant::writable(path, granted, &own)?);
         }
         let Some(name) = job.command.first().filter(|name| !name.is_empty()) else {
             return Err(ExecError::new(ExecErrorKind::InvalidJob).saying("the command is empty"));
@@ -99,7 +108,18 @@ impl Reach {
                 search.push(directory);
             }
         }
+        let pin = |path: &Path| {
+            Pinned::at(path).map_err(|error| ExecError::new(ExecErrorKind::Io).at(path).because(error))
+        };
+        let needs = program.needs.iter().filter_map(|path| {
+            let real = path.canonicalize().ok()?;
+            Some((path.clone(), Pinned::at(&real).ok()?))
+        });
         Ok(Self {
+            needs: needs.collect(),
+            skill_pin: pin(&skill)?,
+            directory_pin: granted.as_deref().map(pin).transpose()?,
+            scratch_pin: pin(scratch.path())?,
             skill,
             working: granted.clone().unwrap_or_else(|| scratch.work()),
             directory: granted,

@@ -92,21 +92,22 @@ pub(crate) fn remove(top: &Path) -> io::Result<()> {
     let mut pending = vec![top.to_owned()];
     let mut emptied = Vec::new();
     while let Some(directory) = pending.pop() {
-        fs::set_permissions(&directory, fs::Permissions::from_mode(0o700))?;
-        for entry in fs::read_dir(&directory)? {
-            let entry = entry?;
-            if !entry.file_type()?.is_dir() {
-                fs::remove_file(entry.path())?;
+        // What cannot be removed is no reason to leave the rest. The end tells whether anything is left.
+        let _ = fs::set_permissions(&directory, fs::Permissions::from_mode(0o700));
+        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                let _ = fs::remove_file(entry.path());
             } else if fs::remove_dir(entry.path()).is_err() {
                 if directory == top {
                     pending.push(entry.path());
                     continue;
                 }
                 // Moving a directory takes the right to write it.
-                fs::set_permissions(entry.path(), fs::Permissions::from_mode(0o700))?;
-                let moved = fresh(top, &mut count)?;
-                fs::rename(entry.path(), &moved)?;
-                pending.push(moved);
+                let _ = fs::set_permissions(entry.path(), fs::Permissions::from_mode(0o700));
+                let moved = fresh(top, &mut count);
+                if fs::rename(entry.path(), &moved).is_ok() {
+                    pending.push(moved);
+                }
             }
         }
         if directory != top {
@@ -114,19 +115,19 @@ pub(crate) fn remove(top: &Path) -> io::Result<()> {
         }
         if emptied.len() > 64 || pending.is_empty() {
             for directory in emptied.drain(..) {
-                fs::remove_dir(directory)?;
+                let _ = fs::remove_dir(directory);
             }
         }
     }
     fs::remove_dir(top)
 }
 
-fn fresh(top: &Path, count: &mut u64) -> io::Result<PathBuf> {
+fn fresh(top: &Path, count: &mut u64) -> PathBuf {
     loop {
         *count += 1;
         let path = top.join(format!(".removed-{count}"));
         if fs::symlink_metadata(&path).is_err() {
-            return Ok(path);
+            return path;
         }
     }
 }

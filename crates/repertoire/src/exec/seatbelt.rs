@@ -59,7 +59,11 @@ impl Sandbox for Seatbelt {
 
     fn run(&self, job: &Job) -> Result<Outcome, ExecError> {
         let confine = |reach: &Reach, scratch: &Scratch| {
-            Ok(Confinement::Wrapper { arguments: arguments(reach, scratch), takes_filter: false })
+            Ok(Confinement::Wrapper {
+                arguments: arguments(reach, scratch),
+                pinned: Vec::new(),
+                takes_filter: false,
+            })
         };
         host::run(&self.launcher, job, confine).map(|(outcome, _)| outcome)
     }
@@ -69,7 +73,7 @@ fn arguments(reach: &Reach, scratch: &Scratch) -> Vec<OsString> {
     let mut read: Vec<&Path> = vec![&reach.skill];
     read.extend(reach.directory.as_deref());
     read.extend(reach.program.needs.iter().map(PathBuf::as_path));
-    let write: Vec<&Path> = reach.writable.iter().map(|writable| writable.path.as_path()).collect();
+    let write: Vec<&Path> = reach.writable.iter().map(|writable| writable.pinned.path.as_path()).collect();
     let keep = reach.writable.iter().flat_map(|writable| writable.protected.keys());
     let keep: Vec<&Path> = keep.map(PathBuf::as_path).chain([reach.skill.as_path()]).collect();
     let (profile, parameters) = profile(&read, &write, &keep, scratch.path(), reach.network);

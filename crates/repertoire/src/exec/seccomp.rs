@@ -58,6 +58,8 @@ const SOCKET_TYPE: u32 = 0xf;
 /// What becomes of a call.
 #[derive(Debug, Clone)]
 enum Verdict {
+    /// That of `ioctl`: refused for these requests and for all of one kind.
+    Requests { refused: Vec<u32> },
     /// Always this.
     Always(u32),
     /// The verdict unless, of the argument, the bits of the mask are one of these values.
@@ -202,16 +204,19 @@ const ATTRIBUTE_CALLS: &[i64] = &[
 /// Calls by which one is told what happens in directories that one cannot list.
 const NOTICE_CALLS: &[i64] = &[libc::SYS_inotify_init1, libc::SYS_inotify_add_watch];
 
-/// Calls that set what another process may do or how it is scheduled, with the argument that says which. Zero is oneself.
+/// Calls that set how another process is scheduled, with the argument that says which. Zero is oneself.
 const CALLS_ON_OTHERS: &[(i64, u32)] = &[
-    (libc::SYS_prlimit64, 0),
-    (libc::SYS_setpriority, 1),
-    (libc::SYS_ioprio_set, 1),
     (libc::SYS_sched_setaffinity, 0),
     (libc::SYS_sched_setscheduler, 0),
     (libc::SYS_sched_setparam, 0),
     (libc::SYS_sched_setattr, 0),
 ];
+
+/// The same for those that first say of what kind the number is, with the kind that is a process: of a group or a user zero is oneself too, and with it all the others.
+const CALLS_ON_KINDS: &[(i64, u32)] = &[(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)];
+
+/// The limit by which the host knows what came of a run; nobody changes it. See [`mark`](crate::exec::mark).
+const MARK: u32 = libc::RLIMIT_RTTIME;
 
 /// Requests of `ioctl` that are refused: typing into a terminal, taking one over, and flags of files.
 const REFUSED_REQUESTS: &[u32] = &[
@@ -224,6 +229,14 @@ const REFUSED_REQUESTS: &[u32] = &[
     0x4080_6685, // FS_IOC_ENABLE_VERITY
     0x800c_6613, // FS_IOC_SET_ENCRYPTION_POLICY
 ];
+
+/// The kind of requests that are for one file system, which can do much to what one only reads.
+const BTRFS: u32 = 0x9400;
+const KIND_OF_REQUEST: u32 = 0xff00;
+/// Those of that kind that are for all file systems: copying without copying.
+const CLONES: &[u32] = &[0x4004_9409, 0x4020_940d];
+/// Requests of `ioctl` by which signals are sent to whomever one names.
+const SIGNAL_REQUESTS: &[u32] = &[0x8901, 0x8902];
 
 /// Requests of `fcntl` that are refused: leases, which keep others from opening a file, and notices about directories.
 const REFUSED_CONTROLS: &[u32] = &[1024, 1026];
@@ -290,15 +303,23 @@ fn verdicts(purpose: Purpose) -> BTreeMap<i64, Verdict> {
         Verdict::Unless { argument: 0, mask: NEW_NAMESPACES, values: vec![0], verdict: REFUSED };
     verdicts.insert(libc::SYS_clone, no_namespaces);
     let mut controls = REFUSED_CONTROLS.to_vec();
+    let mut requests = REFUSED_REQUESTS.to_vec();
     if !purpose.has_signal_scope {
         controls.extend(SIGNAL_CONTROLS);
+        requests.extend(SIGNAL_REQUESTS);
     }
     let refused = |argument, values| Verdict::When { argument, mask: u32::MAX, values, verdict: REFUSED };
-    verdicts.insert(libc::SYS_ioctl, refused(1, REFUSED_REQUESTS.to_vec()));
+    verdicts.insert(libc::SYS_ioctl, Verdict::Requests { refused: requests });
     verdicts.insert(libc::SYS_fcntl, refused(1, controls));
     let values = PERSONALITIES.to_vec();
     let known = Verdict::Unless { argument: 0, mask: u32::MAX, values, verdict: REFUSED };
     verdicts.insert(libc::SYS_personality, known);
+    verdicts.insert(libc::SYS_setrlimit, refused(0, vec![MARK]));
+    let pair = |values| Verdict::UnlessPair { first: 0, second: 1, mask: u32::MAX, values };
+    verdicts.insert(libc::SYS_prlimit64, pair((0..MARK).map(|limit| (0, Some(limit))).collect()));
+    for (call, kind) in CALLS_ON_KINDS {
+        verdicts.insert(*call, pair(vec![(*kind, Some(0))]));
+    }
     for (call, argument) in CALLS_ON_OTHERS {
         let oneself =
             Verdict::Unless { argument: *argument, mask: u32::MAX, values: vec![0], verdict: REFUSED };
@@ -346,6 +367,17 @@ fn block(verdict: &Verdict) -> Vec<sock_filter> {
         }
         Verdict::When { argument, mask, values, verdict } => {
             choice(*argument, *mask, values, *verdict, ALLOW)
+        }
+        Verdict::Requests { refused } => {
+            let mut block = vec![load(1)];
+            for request in CLONES {
+                block.extend([jump(JUMP_EQUAL, *request, 0, 1), statement(RETURN, ALLOW)]);
+            }
+            for request in refused {
+                block.extend([jump(JUMP_EQUAL, *request, 0, 1), statement(RETURN, REFUSED)]);
+            }
+            block.extend(choice(1, KIND_OF_REQUEST, &[BTRFS], REFUSED, ALLOW));
+            block
         }
         Verdict::UnlessPair { first, second, mask, values } => {
             let mut block = Vec::new();
@@ -476,6 +508,21 @@ mod tests {
         check(INSIDE, libc::SYS_ioctl, &[0, 0x5412], REFUSED);
         check(INSIDE, libc::SYS_prlimit64, &[1, 7], REFUSED);
         check(INSIDE, libc::SYS_setpriority, &[0, 1, 19], REFUSED);
+        check(INSIDE, libc::SYS_setpriority, &[2, 0, 19], REFUSED);
+        check(INSIDE, libc::SYS_setpriority, &[1, 0, 19], REFUSED);
+        check(INSIDE, libc::SYS_setpriority, &[0, 0, 19], ALLOW);
+        check(INSIDE, libc::SYS_ioprio_set, &[3, 0, 0], REFUSED);
+        check(INSIDE, libc::SYS_ioprio_set, &[1, 0, 0], ALLOW);
+        check(INSIDE, libc::SYS_prlimit64, &[0, MARK], REFUSED);
+        check(INSIDE, libc::SYS_setrlimit, &[MARK], REFUSED);
+        check(INSIDE, libc::SYS_setrlimit, &[7], ALLOW);
+    }
+
+    #[test]
+    fn requests_to_one_file_system_are_refused_and_those_to_all_are_not() {
+        check(INSIDE, libc::SYS_ioctl, &[0, 0x5000_9401], REFUSED);
+        check(INSIDE, libc::SYS_ioctl, &[0, 0x4004_9409], ALLOW);
+        check(INSIDE, libc::SYS_ioctl, &[0, 0x4020_940d], ALLOW);
     }
 
     #[test]
@@ -493,6 +540,8 @@ mod tests {
         check(old, libc::SYS_kill, &[1, 9], REFUSED);
         check(old, libc::SYS_tgkill, &[1, 1, 9], REFUSED);
         check(old, libc::SYS_fcntl, &[0, 8, 1], REFUSED);
+        check(old, libc::SYS_ioctl, &[0, 0x8901], REFUSED);
+        check(old, libc::SYS_ioctl, &[0, 0x8902], REFUSED);
         check(ALONE, libc::SYS_kill, &[1, 9], ALLOW);
     }
 }

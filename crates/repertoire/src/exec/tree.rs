@@ -19,6 +19,9 @@ mod linux {
     /// The most that is read of a list of children.
     const MAX_CHILDREN: u64 = 4 << 20;
 
+    /// The most that is read of a list of mappings.
+    const MAX_MAPS: u64 = 4 << 20;
+
     /// What a tree of processes uses.
     #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
     pub(crate) struct Usage {
@@ -146,8 +149,40 @@ mod linux {
                     total += metadata.blocks() * 512;
                 }
             }
+            total += mapped_files(*process, device, counted);
         }
         total
+    }
+
+    /// Returns the same for files without a name that a process has mapped, open or not: at least what of them is mapped.
+    fn mapped_files(process: i32, device: u64, counted: &mut HashSet<(u64, u64)>) -> u64 {
+        let mut maps = String::new();
+        let Ok(file) = fs::File::open(format!("/proc/{process}/maps")) else { return 0 };
+        // A name need not be text; what was read until then counts.
+        let _ = file.take(MAX_MAPS).read_to_string(&mut maps);
+        let mut sizes: HashMap<u64, u64> = HashMap::new();
+        for line in maps.lines().filter(|line| line.ends_with(" (deleted)")) {
+            let mut words = line.split_whitespace();
+            let range = words.next().and_then(|range| range.split_once('-'));
+            let numbers = range.and_then(|(start, end)| {
+                Some((u64::from_str_radix(start, 16).ok()?, u64::from_str_radix(end, 16).ok()?))
+            });
+            let place = words.nth(2).and_then(device_of);
+            let inode = words.next().and_then(|inode| inode.parse().ok());
+            let (Some((start, end)), Some(place), Some(inode)) = (numbers, place, inode) else { continue };
+            if place == device && !counted.contains(&(device, inode)) {
+                *sizes.entry(inode).or_default() += end.saturating_sub(start);
+            }
+        }
+        counted.extend(sizes.keys().map(|inode| (device, *inode)));
+        sizes.values().sum()
+    }
+
+    /// Reads a device as it is written in hexadecimal, by its two numbers.
+    fn device_of(word: &str) -> Option<u64> {
+        let (major, minor) = word.split_once(':')?;
+        let number = |word| u32::from_str_radix(word, 16).ok();
+        Some(rustix::fs::makedev(number(major)?, number(minor)?))
     }
 
     /// Ends what a launcher left behind that could not do it itself.

@@ -220,6 +220,8 @@ async fn finish(
     digest: Digest,
 ) -> Result<Ran, FaultKind> {
     job.environment = environment::allowed(executor.options.variables.iter().cloned(), variables);
+    job.protected = executor.options.protected.clone();
+    job.protected.push(executor.options.state.clone());
     job.limits = executor.options.limits.clone();
     job.limits.timeout = reading.timeout;
     job.limits.cpu = job.limits.cpu.max(reading.timeout);

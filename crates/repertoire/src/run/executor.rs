@@ -26,6 +26,8 @@ pub struct ExecutorOptions {
     pub scripts: ScriptGrants,
     /// The host's variables. Tools get the harmless ones of them, and those that they ask for by name.
     pub variables: Vec<(String, String)>,
+    /// What no tool writes, whatever it is granted, absolute: the host's settings and caches, and where its skills are. The state is among it anyway.
+    pub protected: Vec<PathBuf>,
     /// What a tool may use up. Each may ask for a time of its own, up to the one given here; scripts have the usual one, up to it too.
     pub limits: Limits,
 }
@@ -40,6 +42,7 @@ impl ExecutorOptions {
             directory: None,
             scripts: ScriptGrants::default(),
             variables: Vec::new(),
+            protected: Vec::new(),
             limits: Limits { timeout: Duration::from_secs(MAX_TIMEOUT_SECONDS), ..Limits::default() },
         }
     }

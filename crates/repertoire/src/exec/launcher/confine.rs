@@ -9,9 +9,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit, setrlimit};
 
+use crate::exec::pinned::Pinned;
 use crate::exec::plan::{Confinement, Plan};
 use crate::exec::scratch;
-use crate::exec::{Exceeded, ExecErrorKind, Limits};
+use crate::exec::{Exceeded, ExecErrorKind};
 
 /// Why a command was not started.
 pub(super) type Fault = (ExecErrorKind, String);
@@ -41,11 +42,13 @@ impl Started {
 pub(super) fn start(plan: &Plan) -> Result<(Started, Option<OwnedFd>), Fault> {
     match &plan.confinement {
         Confinement::None => {
-            limit(&plan.limits)?;
+            limit(plan)?;
             finish(plan, spawn(command(plan, &[]))?, String::new(), None)
         }
         Confinement::Landlock(rules) => landlocked(plan, rules),
-        Confinement::Wrapper { arguments, takes_filter } => wrapped(plan, arguments, *takes_filter),
+        Confinement::Wrapper { arguments, pinned, takes_filter } => {
+            wrapped(plan, arguments, pinned, *takes_filter)
+        }
     }
 }
 
@@ -58,7 +61,7 @@ fn finish(
     let process = i32::try_from(process).ok().and_then(Pid::from_raw);
     let process =
         process.ok_or_else(|| (ExecErrorKind::Launcher, "a process without a number".to_owned()))?;
-    limit_memory(process, &plan.limits);
+    release(process, plan);
     Ok((Started { process, handle: handle(process), detail, status }, stdin))
 }
 
@@ -91,27 +94,68 @@ fn spawn(mut command: Command) -> Result<(u32, Option<OwnedFd>), Fault> {
 }
 
 /// Takes limits upon this process, which everything it starts has from it.
-fn limit(limits: &Limits) -> Result<(), Fault> {
-    let mut all = vec![
-        (Resource::Cpu, limits.cpu.as_secs().max(1)),
-        (Resource::Fsize, limits.file_size),
-        (Resource::Nofile, limits.open_files),
-        (Resource::Core, 0),
-        (Resource::Data, limits.memory.saturating_add(own_memory())),
-    ];
+///
+/// Those that it could run into itself are no firm limits to it: they are what the command begins with, and once it has begun [`release`] lifts them from this process and makes them firm for the command. What the
+/// command could make of the moment between is bounded by the time it has, and by the meter.
+fn limit(plan: &Plan) -> Result<(), Fault> {
+    crate::exec::mark::put_on(plan.mark);
+    let limits = &plan.limits;
+    let both = |resource, value| (resource, value, value);
+    let mut all = vec![both(Resource::Fsize, limits.file_size), both(Resource::Core, 0)];
+    all.extend(loose(plan));
     #[cfg(target_os = "linux")]
-    all.extend([(Resource::Memlock, 64 << 10), (Resource::Msgqueue, 0), (Resource::Sigpending, 1024)]);
-    for (resource, value) in all {
-        let now = rustix::process::getrlimit(resource);
-        let value = now.maximum.map_or(value, |maximum| maximum.min(value));
-        let limit = Rlimit { current: Some(value), maximum: Some(value) };
+    all.extend(
+        [(Resource::Memlock, 64 << 10), (Resource::Msgqueue, 0), (Resource::Sigpending, 1024)]
+            .map(|(resource, value)| both(resource, value)),
+    );
+    for (resource, current, maximum) in all {
+        let now = rustix::process::getrlimit(resource).maximum;
+        let least = |value: u64| Some(now.map_or(value, |now| now.min(value)));
+        let limit = Rlimit { current: least(current.min(maximum)), maximum: least(maximum) };
         setrlimit(resource, limit)
             .map_err(|error| (ExecErrorKind::Launcher, format!("{resource:?}: {error}")))?;
     }
     Ok(())
 }
 
-/// Returns what the launcher itself has set aside. It must not run into a limit that is meant for others.
+/// Returns the limits that the launcher could run into: what the command begins with, and what the launcher has itself.
+fn loose(plan: &Plan) -> [(Resource, u64, u64); 3] {
+    let limits = &plan.limits;
+    let cpu = limits.cpu.as_secs().max(1);
+    // However busy it is, it cannot use more than there is, in the time that it has.
+    let own_cpu = limits.timeout.as_secs().saturating_add(60).saturating_mul(OWN_THREADS);
+    let files = limits.open_files.max(LEAST_FILES).saturating_add(plan.descriptors());
+    let memory = limits.memory.saturating_add(own_memory());
+    [
+        (Resource::Cpu, cpu, cpu.saturating_add(own_cpu)),
+        (
+            Resource::Nofile,
+            limits.open_files.max(LEAST_FILES_TO_START).saturating_add(plan.descriptors()),
+            files,
+        ),
+        (Resource::Data, memory, memory.saturating_add(OWN_MEMORY)),
+    ]
+}
+
+/// Lifts from the launcher what is meant for the command, which has it now, and makes it firm there.
+fn release(process: Pid, plan: &Plan) {
+    for (resource, _, _) in loose(plan) {
+        let maximum = rustix::process::getrlimit(resource).maximum;
+        let _ = setrlimit(resource, Rlimit { current: maximum, maximum });
+    }
+    limit_command(process, plan);
+}
+
+/// How many threads the launcher has at most.
+const OWN_THREADS: u64 = 4;
+/// How many files it may have open at least.
+const LEAST_FILES: u64 = 256;
+/// How many it must, to start anything.
+const LEAST_FILES_TO_START: u64 = 16;
+/// What it may yet need of memory.
+const OWN_MEMORY: u64 = 512 << 20;
+
+/// Returns what the launcher itself has set aside, which is not to be counted against the command that is started from it.
 #[cfg(target_os = "linux")]
 fn own_memory() -> u64 {
     crate::exec::tree::reserved(rustix::process::getpid().as_raw_nonzero().get()) + MARGIN
@@ -122,21 +166,29 @@ fn own_memory() -> u64 {
     1 << 30
 }
 
-/// What the launcher may yet need.
+/// What it needs until the command has begun.
 #[cfg(target_os = "linux")]
 const MARGIN: u64 = 16 << 20;
 
-/// Limits the memory of the command, now that it is a process of its own, to what a process may have for itself. Addresses that it only sets aside, as some interpreters do by the gigabyte,
-/// do not count.
+/// Makes the limits of the command firm, now that it is a process of its own. Addresses that it only sets aside, as some interpreters do by the gigabyte,
+/// do not count as memory.
 #[cfg(target_os = "linux")]
-fn limit_memory(process: Pid, limits: &Limits) {
-    let limit = Rlimit { current: Some(limits.memory), maximum: Some(limits.memory) };
-    // It may have ended already. What it started before this moment is held to by the meter.
-    let _ = rustix::process::prlimit(Some(process), Resource::Data, limit);
+fn limit_command(process: Pid, plan: &Plan) {
+    let limits = &plan.limits;
+    let mut all = vec![(Resource::Data, limits.memory), (Resource::Cpu, limits.cpu.as_secs().max(1))];
+    // Whoever stands between needs what it was handed until the command begins.
+    if plan.descriptors() == 0 {
+        all.push((Resource::Nofile, limits.open_files));
+    }
+    for (resource, value) in all {
+        let limit = Rlimit { current: Some(value), maximum: Some(value) };
+        // It may have ended already. What it started before this moment is found by the meter.
+        let _ = rustix::process::prlimit(Some(process), resource, limit);
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
-fn limit_memory(_process: Pid, _limits: &Limits) {}
+fn limit_command(_process: Pid, _plan: &Plan) {}
 
 #[cfg(not(target_os = "linux"))]
 fn landlocked(_plan: &Plan, _rules: &[crate::exec::plan::Rule]) -> Result<(Started, Option<OwnedFd>), Fault> {
@@ -146,7 +198,7 @@ fn landlocked(_plan: &Plan, _rules: &[crate::exec::plan::Rule]) -> Result<(Start
 /// Starts the command from a thread that confined itself: what it starts is confined likewise, and the rest of the launcher is not.
 #[cfg(target_os = "linux")]
 fn landlocked(plan: &Plan, rules: &[crate::exec::plan::Rule]) -> Result<(Started, Option<OwnedFd>), Fault> {
-    limit(&plan.limits)?;
+    limit(plan)?;
     let started = std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
             let detail = crate::exec::landlock::confine(rules, plan.network)?;
@@ -162,9 +214,10 @@ fn landlocked(plan: &Plan, rules: &[crate::exec::plan::Rule]) -> Result<(Started
 fn wrapped(
     plan: &Plan,
     arguments: &[std::ffi::OsString],
+    _pinned: &[(usize, Pinned)],
     _takes_filter: bool,
 ) -> Result<(Started, Option<OwnedFd>), Fault> {
-    limit(&plan.limits)?;
+    limit(plan)?;
     finish(plan, spawn(command(plan, arguments))?, String::new(), None)
 }
 
@@ -173,6 +226,7 @@ fn wrapped(
 fn wrapped(
     plan: &Plan,
     arguments: &[std::ffi::OsString],
+    pinned: &[(usize, Pinned)],
     takes_filter: bool,
 ) -> Result<(Started, Option<OwnedFd>), Fault> {
     use std::os::fd::AsRawFd;
@@ -181,7 +235,7 @@ fn wrapped(
     use rustix::pipe::{PipeFlags, pipe_with};
 
     let failed = |error: rustix::io::Errno| (ExecErrorKind::Launcher, error.to_string());
-    limit(&plan.limits)?;
+    limit(plan)?;
     if !takes_filter {
         return finish(plan, spawn(command(plan, arguments))?, String::new(), None);
     }
@@ -196,6 +250,19 @@ fn wrapped(
     seek(&filter, SeekFrom::Start(0)).map_err(failed)?;
     let (status, told) = pipe_with(PipeFlags::NONBLOCK).map_err(failed)?;
     rustix::io::fcntl_setfd(&status, rustix::io::FdFlags::CLOEXEC).map_err(failed)?;
+    let mut arguments = arguments.to_vec();
+    let mut handed = Vec::new();
+    for (place, pinned) in pinned {
+        let fault = |error: std::io::Error| {
+            (ExecErrorKind::GrantRefused, format!("{}: {error}", pinned.path.display()))
+        };
+        let file = pinned.open().map_err(fault)?;
+        rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).map_err(failed)?;
+        if let Some(word) = arguments.get_mut(*place) {
+            *word = file.as_raw_fd().to_string().into();
+        }
+        handed.push(file);
+    }
     let (wrapper, rest) =
         arguments.split_first().ok_or((ExecErrorKind::Launcher, "no wrapper".to_owned()))?;
     let mut all = vec![wrapper.clone()];
@@ -205,7 +272,7 @@ fn wrapped(
     all.extend(rest.iter().cloned());
     // Started from the main thread, with which it is to die.
     let child = spawn(command(plan, &all))?;
-    drop((filter, told));
+    drop((filter, told, handed));
     finish(plan, child, String::new(), Some(status))
 }
 
@@ -215,6 +282,9 @@ pub(super) struct Meter<'a> {
     next: Instant,
     next_disk: Instant,
     device: u64,
+    /// Processes whose limits are firm.
+    #[cfg(target_os = "linux")]
+    limited: HashSet<i32>,
 }
 
 /// How often processes and memory are looked at.
@@ -228,7 +298,14 @@ impl<'a> Meter<'a> {
     pub(super) fn new(plan: &'a Plan) -> Self {
         let now = Instant::now();
         let device = std::fs::metadata(&plan.scratch).map_or(0, |metadata| metadata.dev());
-        Self { plan, next: now + INTERVAL / 2, next_disk: now + DISK_INTERVAL, device }
+        Self {
+            plan,
+            next: now + INTERVAL / 2,
+            next_disk: now + DISK_INTERVAL,
+            device,
+            #[cfg(target_os = "linux")]
+            limited: HashSet::new(),
+        }
     }
 
     /// Returns when to look next.
@@ -250,6 +327,14 @@ impl<'a> Meter<'a> {
         if processes.len() > enough {
             return Some(Exceeded::Processes);
         }
+        // What stood between has started the command by itself.
+        for process in &processes {
+            if self.limited.insert(*process)
+                && let Some(process) = Pid::from_raw(*process)
+            {
+                limit_command(process, self.plan);
+            }
+        }
         let used = tree::usage(&processes);
         if used.processes > limits.processes {
             return Some(Exceeded::Processes);
@@ -257,6 +342,8 @@ impl<'a> Meter<'a> {
         if used.memory > limits.memory {
             return Some(Exceeded::Memory);
         }
+        // Looking for long at files is no reason to look away from processes.
+        let spent = now.elapsed();
         if now >= self.next_disk {
             let start = Instant::now();
             let mut counted = HashSet::new();
@@ -268,8 +355,7 @@ impl<'a> Meter<'a> {
             let after = Instant::now();
             self.next_disk = after + DISK_INTERVAL.max((after - start) * REST);
         }
-        let after = Instant::now();
-        self.next = after + INTERVAL.max((after - now) * REST).min(DISK_INTERVAL);
+        self.next = Instant::now() + INTERVAL.max(spent * REST);
         None
     }
 

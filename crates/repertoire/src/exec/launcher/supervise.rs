@@ -9,6 +9,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_process_group, wait};
 
 use crate::exec::launcher::confine::{self, Started};
+use crate::exec::limits::MAX_TIMEOUT;
 use crate::exec::plan::{Confinement, MAX_PLAN, Plan, Report};
 use crate::exec::{Ending, ExecErrorKind};
 
@@ -44,14 +45,19 @@ pub(crate) fn run() -> bool {
         &control,
         &Report::Started { process: started.process.as_raw_nonzero().get(), detail: started.detail.clone() },
     );
-    let ending = watch(&control, &plan, &started, start + plan.limits.timeout);
+    let ending = watch(&control, &plan, &started, start + plan.limits.timeout.min(MAX_TIMEOUT));
     let is_all_gone = end_all(started.process);
     let report = match (&plan.confinement, ending) {
         (Confinement::Wrapper { .. }, Ending::Exited(status)) => wrapped(status, started),
         (_, ending) => Report::Ended(ending),
     };
+    let is_told = tell(&control, &report);
+    if !is_told {
+        // Nobody is left to do it.
+        let _ = crate::exec::scratch::remove(&plan.scratch);
+    }
     // The host looks for what is left if this is not so.
-    tell(&control, &report) && is_all_gone
+    is_told && is_all_gone
 }
 
 /// Reads the plan and the input that follows it.

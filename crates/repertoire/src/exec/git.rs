@@ -1,0 +1,89 @@
+//! What git obeys: its directories, by whatever name, and what its settings point at.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+
+use crate::exec::protected;
+
+/// The most that is read of a file of settings, in bytes.
+const MAX_CONFIG: u64 = 1 << 20;
+
+/// Settings that name a file or directory that git runs or obeys, and whether it is looked for from where the settings are.
+const POINTERS: &[(&str, bool)] = &[("hookspath", false), ("attributesfile", false), ("path", true)];
+
+/// Returns whether this is a directory of git, by what is in it.
+pub(crate) fn is_directory(path: &Path) -> bool {
+    path.join("HEAD").is_file() && path.join("objects").is_dir() && path.join("refs").is_dir()
+}
+
+/// Returns whether `path` is an entry of a directory of git, by whatever name, that git obeys.
+pub(crate) fn is_obeyed(path: &Path) -> bool {
+    let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else { return false };
+    if !protected::is_obeyed_by_git(name) {
+        return false;
+    }
+    let is_attributes = name.eq_ignore_ascii_case("attributes") && parent.ends_with("info");
+    is_directory(parent) || is_attributes && parent.parent().is_some_and(is_directory)
+}
+
+/// Returns what the settings at `path` point at, if it is a file of git's settings.
+pub(crate) fn obeyed_by(path: &Path) -> Vec<PathBuf> {
+    let is_config = path.file_name().is_some_and(|name| name == "config" || name == "config.worktree");
+    let Some(directory) = path.parent().filter(|_| is_config) else { return Vec::new() };
+    let mut text = Vec::new();
+    let file = fs::File::open(path);
+    if file.is_err() || file.is_ok_and(|file| file.take(MAX_CONFIG).read_to_end(&mut text).is_err()) {
+        return Vec::new();
+    }
+    // Hooks are looked for from where the files are.
+    let is_inner = directory.file_name().is_some_and(protected::is_git);
+    let tree = if is_inner { directory.parent().unwrap_or(directory) } else { directory };
+    let text = String::from_utf8_lossy(&text);
+    // A section may begin on the same line.
+    let lines = text.lines().map(str::trim_start).map(|line| match line.strip_prefix('[') {
+        Some(section) => section.split_once(']').map_or("", |(_, rest)| rest),
+        None => line,
+    });
+    let values = lines.filter_map(|line| {
+        let (name, value) = line.split_once('=')?;
+        let (_, is_beside) = POINTERS.iter().find(|(own, _)| name.trim().eq_ignore_ascii_case(own))?;
+        let value = value.split(['#', ';']).next()?.trim().trim_matches('"');
+        let path = if *is_beside { directory.join(value) } else { tree.join(value) };
+        (!value.is_empty() && !value.starts_with('~')).then(|| plain(&path))
+    });
+    values.collect()
+}
+
+/// Returns what the settings of the repositories that `path` lies in point at.
+pub(crate) fn obeyed_above(path: &Path) -> Vec<PathBuf> {
+    path.ancestors().flat_map(|ancestor| obeyed_by(&ancestor.join(".git/config"))).collect()
+}
+
+/// Returns what is protected in a directory itself, for telling whether something is the same under another name.
+pub(crate) fn protected_in(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
+    let own = entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.file_name().is_some_and(protected::is_protected_name));
+    own.chain(["hooks", "config"].map(|name| directory.join(".git").join(name))).collect()
+}
+
+/// Returns a path without `.` and `..`, and without links where it is there.
+fn plain(path: &Path) -> PathBuf {
+    if let Ok(real) = path.canonicalize() {
+        return real;
+    }
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            other => plain.push(other),
+        }
+    }
+    plain
+}
