@@ -28,8 +28,10 @@ fn what_a_skill_will_be_able_to_do_is_shown_first() {
     sha256:4c116bd6189dd12ee5e74d343557296406537cdf0f3d29a3a1fa28540699ca3c
 
     Its tools, each in a sandbox:
+      fetch: runs the command `echo`
       fetch: uses the network
       fetch: reads the environment variable TOKEN
+      save: runs the command `echo`
       save: reads the working directory
       save: writes out in the working directory
       save: asks a person before every call
@@ -57,8 +59,10 @@ fn what_a_skill_will_be_able_to_do_is_shown_first() {
     exit 0
     --- stdout
     tools ([DIR]/project/.agents/skills/tools): approved
+      fetch: runs the command `echo`
       fetch: uses the network
       fetch: reads the environment variable TOKEN
+      save: runs the command `echo`
       save: reads the working directory
       save: writes out in the working directory
       save: asks a person before every call
@@ -89,7 +93,9 @@ fn what_changed_since_is_shown() {
     sha256:140a64c1580b7c39478d8766ee392107fa797945fe258ed58f3c56ef4c71f639
 
     Its tools, each in a sandbox:
+      fetch: runs the command `echo`
       fetch: uses the network
+      save: runs the command `echo`
       save: reads the working directory
       save: writes anywhere in the working directory
       save: asks a person before every call
@@ -173,4 +179,17 @@ fn what_makes_no_sense_is_told() {
     hint: mend the file, or remove it: every approval in it is lost then, and nothing runs until you approve it anew
     ");
     assert_eq!(sandbox.read("../home/.local/state/repertoire/approvals.json"), "{");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_became_executable_is_named() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sandbox = with_tools();
+    assert_eq!(sandbox.run(&["approve", "tools", "--yes"]).code, 0);
+    let script = sandbox.project().join(".agents/skills/tools/scripts/run.sh");
+    std::fs::set_permissions(script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(sandbox.json(&["approvals", "--json"])["approvals"][0]["state"], "changed since");
+    let shown = sandbox.run(&["approve", "tools", "--yes"]).stdout;
+    assert!(shown.contains("\nmode changed: scripts/run.sh: executable now\n"), "{shown}");
 }

@@ -186,7 +186,7 @@ fn a_file_that_is_to_be_written_is_made_and_goes_again_if_nothing_was() {
         ".agents/skills/tools/schema.json",
         r#"[{"name": "note", "description": "N.", "write": ["out/notes.txt"], "command": ["sh", "-c", "echo noted > out/notes.txt"]},
             {"name": "idle", "description": "I.", "write": ["idle.txt", "dir/"], "command": ["true"]},
-            {"name": "hook", "description": "H.", "write": [".git/hooks/post-commit"], "command": ["true"]}]"#,
+            {"name": "hook", "description": "H.", "write": ["docs/AGENTS.md"], "command": ["true"]}]"#,
     );
     assert_eq!(sandbox.run(&["approve", "tools", "--yes"]).code, 0);
     for name in sandboxes(&sandbox) {
@@ -209,7 +209,7 @@ fn a_file_that_is_to_be_written_is_made_and_goes_again_if_nothing_was() {
             "{name}: {}",
             refused.stderr
         );
-        assert!(!sandbox.project().join(".git/hooks").exists(), "{name}");
+        assert!(!sandbox.project().join("docs").exists(), "{name}");
     }
 }
 

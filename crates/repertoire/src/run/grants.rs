@@ -63,7 +63,9 @@ impl Made {
         }
         let inner = target.strip_prefix(directory).unwrap_or(inner);
         let above = target.ancestors().skip(1).take_while(|above| above.starts_with(directory));
-        if protected::is_protected(inner) || above.clone().any(|above| above.join("SKILL.md").exists()) {
+        if protected::is_protected(inner)
+            || above.clone().any(|above| above.join("SKILL.md").symlink_metadata().is_ok())
+        {
             return Err("nothing may write that".to_owned());
         }
         let mut missing: Vec<&Path> = Vec::new();
@@ -143,7 +145,7 @@ mod tests {
         let mut other = Made::default();
         other.place(directory, "deep/er/report.md").unwrap();
         drop(made);
-        let is_there = |path: &str| directory.join(path).exists();
+        let is_there = |path: &str| directory.join(path).symlink_metadata().is_ok();
         assert!(is_there("plain") && is_there("out/x") && is_there("deep/er/report.md") && !is_there("a.d"));
         drop(other);
         assert!(!is_there("deep"));
@@ -171,6 +173,6 @@ mod tests {
         let names: Vec<_> =
             fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(names.len(), 3, "{names:?}");
-        assert!(!directory.parent().unwrap().join("elsewhere").exists());
+        assert!(!directory.parent().unwrap().join("elsewhere").symlink_metadata().is_ok());
     }
 }
