@@ -102,7 +102,7 @@ fn arguments(program: &Path, reach: &Reach) -> Arguments {
     arguments.add(&["--remount-ro", "/dev"]);
     let read = "--ro-bind-fd";
     reach.needs.iter().for_each(|(path, need)| arguments.show_pinned(read, need, path));
-    reach.directory_pin.iter().for_each(|pinned| arguments.show_pinned(read, pinned, &pinned.path));
+    reach.directory.iter().for_each(|pinned| arguments.show_pinned(read, pinned, &pinned.path));
     for writable in &reach.writable {
         arguments.show_pinned("--bind-fd", &writable.pinned, &writable.pinned.path);
         // Nothing can be shown in the place of a link. Where it leads is protected, and another link is seen afterwards.

@@ -80,7 +80,7 @@ fn rules(reach: &Reach) -> Vec<Rule> {
     let pin = |pinned: &Pinned| Place::Pinned(pinned.clone());
     reach.needs.iter().for_each(|(_, need)| add(pin(need), Access::Read));
     add(pin(&reach.skill_pin), Access::Read);
-    reach.directory_pin.iter().for_each(|directory| add(pin(directory), Access::Read));
+    reach.directory.iter().for_each(|directory| add(pin(directory), Access::Read));
     for writable in &reach.writable {
         let (whole, files) = writable.parts();
         whole.iter().for_each(|part| add(pin(part), Access::Write));

@@ -57,8 +57,7 @@ pub(crate) struct Reach {
     pub(crate) skill: PathBuf,
     pub(crate) skill_pin: Pinned,
     /// The granted directory, links resolved.
-    pub(crate) directory: Option<PathBuf>,
-    pub(crate) directory_pin: Option<Pinned>,
+    pub(crate) directory: Option<Pinned>,
     pub(crate) scratch_pin: Pinned,
     /// What may be written in it.
     pub(crate) writable: Vec<Writable>,
@@ -118,11 +117,10 @@ impl Reach {
         Ok(Self {
             needs: needs.collect(),
             skill_pin: pin(&skill)?,
-            directory_pin: granted.as_deref().map(pin).transpose()?,
+            directory: granted.as_deref().map(pin).transpose()?,
             scratch_pin: pin(scratch.path())?,
             skill,
-            working: granted.clone().unwrap_or_else(|| scratch.work()),
-            directory: granted,
+            working: granted.unwrap_or_else(|| scratch.work()),
             writable,
             environment: environment(job, scratch, &search.join(":")),
             network: job.grants.network,

@@ -71,7 +71,7 @@ impl Sandbox for Seatbelt {
 
 fn arguments(reach: &Reach, scratch: &Scratch) -> Vec<OsString> {
     let mut read: Vec<&Path> = vec![&reach.skill];
-    read.extend(reach.directory.as_deref());
+    read.extend(reach.directory.iter().map(|directory| directory.path.as_path()));
     read.extend(reach.program.needs.iter().map(PathBuf::as_path));
     let write: Vec<&Path> = reach.writable.iter().map(|writable| writable.pinned.path.as_path()).collect();
     let keep = reach.writable.iter().flat_map(|writable| writable.protected.keys());
