@@ -26,12 +26,12 @@ pub fn run(directory: &Path, changes: usize) -> Result<()> {
         let path = file(&registry.snapshot(), number * skills / changes);
         let original = fs::read_to_string(&path).with_context(|| path.clone())?;
         // A word that nothing else has: whoever finds it has indexed the change.
-        let word = format!("zq{number}x{number}zq");
+        let word = word(number);
         fs::write(&path, format!("{original}\nMind the {word}.\n"))?;
         let started = Instant::now();
         let snapshot = registry.reload_blocking();
         reloads.push(started.elapsed().as_secs_f64() * 1e3);
-        let request = SearchRequest::new(format!("what about the {word}"), 1);
+        let request = SearchRequest::new(word.as_str(), 1);
         let search = || {
             let started = Instant::now();
             let found = registry.search_blocking(&snapshot, &request, Seen::Offered);
@@ -59,6 +59,13 @@ pub fn run(directory: &Path, changes: usize) -> Result<()> {
     });
     println!("{line}");
     Ok(())
+}
+
+/// Returns a word of letters alone, another one for each number.
+fn word(number: usize) -> String {
+    let letters: String =
+        format!("{number:04}").bytes().map(|digit| char::from(digit - b'0' + b'k')).collect();
+    format!("zqx{letters}qz")
 }
 
 fn file(snapshot: &Snapshot, entry: usize) -> String {
