@@ -39,6 +39,7 @@ mod linux {
         let _ = setrlimit(Resource::Rttime, Rlimit { current: Some(mark), maximum: Some(mark) });
     }
 
+    #[allow(clippy::disallowed_methods, reason = "what the kernel tells of a process is no file of a skill")]
     fn marked(mark: u64) -> Vec<Pid> {
         let word = mark.to_string();
         let is_marked = |process: &i32| {
