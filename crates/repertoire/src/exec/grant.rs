@@ -172,7 +172,15 @@ impl Writable {
                     found.unseen.push(directory);
                     return found;
                 }
-                let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
+                let metadata = match fs::symlink_metadata(&path) {
+                    Ok(metadata) => metadata,
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                    // Such as a path that is longer than any may be.
+                    Err(_) => {
+                        found.unseen.push(path);
+                        continue;
+                    }
+                };
                 if self.is_protected(&path, &metadata) {
                     let entry = Entry::of(&path, &metadata);
                     // What a command made says nothing about what was there.
