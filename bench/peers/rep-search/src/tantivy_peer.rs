@@ -1,23 +1,26 @@
-//! tantivy, in memory: BM25 over name, description and body, stemmed, with boosts.
+//! tantivy, in memory: BM25 over one field, stemmed, that holds the name five times, the description four times and the body once.
+//!
+//! As three fields with these boosts it finds far less (nDCG@10 .443): words that are common elsewhere are rare in names, and count too much there.
 
 use anyhow::{Context, Result};
 use bench::pool::Skill;
 use bench::ranker::Ranker;
 use tantivy::collector::TopDocs;
-use tantivy::query::{BooleanQuery, BoostQuery, Query, TermQuery};
+use tantivy::query::{BooleanQuery, Query, TermQuery};
 use tantivy::schema::{FAST, Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions, Value};
 use tantivy::tokenizer::TextAnalyzer;
 use tantivy::{Index, Searcher, TantivyDocument, Term};
 
-/// What a word counts in each field.
-const BOOSTS: [(&str, f32); 3] = [("name", 5.0), ("description", 4.0), ("body", 1.0)];
+/// How often the name and the description are said.
+const NAMES: usize = 5;
+const DESCRIPTIONS: usize = 4;
 /// The memory that one thread may fill before it writes.
 const HEAP_BYTES: usize = 256 << 20;
 const TOKENIZER: &str = "en_stem";
 
 pub struct Tantivy {
     index: Index,
-    fields: Vec<(Field, f32)>,
+    text: Field,
     place: Field,
     analyzer: TextAnalyzer,
     searcher: Option<Searcher>,
@@ -30,21 +33,21 @@ impl Tantivy {
             .set_tokenizer(TOKENIZER)
             .set_index_option(IndexRecordOption::WithFreqs);
         let text = TextOptions::default().set_indexing_options(indexing);
-        let fields = BOOSTS.map(|(name, boost)| (schema.add_text_field(name, text.clone()), boost)).to_vec();
+        let text = schema.add_text_field("text", text);
         let place = schema.add_u64_field("place", FAST | tantivy::schema::STORED);
         let index = Index::create_in_ram(schema.build());
         let analyzer = index.tokenizers().get(TOKENIZER).context("tantivy has no English stemmer")?;
-        Ok(Self { index, fields, place, analyzer, searcher: None })
+        Ok(Self { index, text, place, analyzer, searcher: None })
     }
 
     fn fill(&mut self, skills: &[Skill]) -> Result<()> {
         let mut writer = self.index.writer_with_num_threads(1, HEAP_BYTES)?;
         for (place, skill) in skills.iter().enumerate() {
             let mut document = TantivyDocument::default();
-            let texts = [skill.document.name.as_str(), &*skill.document.description, &*skill.body];
-            for ((field, _), text) in self.fields.iter().zip(texts) {
-                document.add_text(*field, text);
-            }
+            let (name, description) = (skill.document.name.as_str(), &*skill.document.description);
+            (0..NAMES).for_each(|_| document.add_text(self.text, name));
+            (0..DESCRIPTIONS).for_each(|_| document.add_text(self.text, description));
+            document.add_text(self.text, &skill.body);
             document.add_u64(self.place, place as u64);
             writer.add_document(document)?;
         }
@@ -69,15 +72,11 @@ impl Tantivy {
         words.sort();
         words.dedup();
         // A disjunction of terms: nothing in the query is syntax.
-        let terms = words
-            .iter()
-            .flat_map(|word| self.fields.iter().map(move |(field, boost)| (word, *field, *boost)));
-        let queries: Vec<Box<dyn Query>> = terms
-            .map(|(word, field, boost)| {
-                let term = TermQuery::new(Term::from_field_text(field, word), IndexRecordOption::WithFreqs);
-                Box::new(BoostQuery::new(Box::new(term), boost)) as Box<dyn Query>
-            })
-            .collect();
+        let queries = words.iter().map(|word| {
+            let term = Term::from_field_text(self.text, word);
+            Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)) as Box<dyn Query>
+        });
+        let queries: Vec<Box<dyn Query>> = queries.collect();
         let found =
             searcher.search(&BooleanQuery::union(queries), &TopDocs::with_limit(10).order_by_score())?;
         let place = |address| -> Result<usize> {
