@@ -1,6 +1,7 @@
 //! The index of a registry, brought up to date with its snapshots.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasherDefault, Hasher};
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -56,8 +57,28 @@ struct Updating {
 struct Held {
     index: Index,
     /// Where each skill stands, by its identity.
-    slots: HashMap<u64, (Slot, u64)>,
+    slots: HashMap<u64, (Slot, u64), AsIs>,
     view: View,
+}
+
+/// Takes identities for their own hashes, which is what they are: every change looks at those of all skills.
+type AsIs = BuildHasherDefault<Same>;
+
+#[derive(Default)]
+struct Same(u64);
+
+impl Hasher for Same {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0 ^= checksum(bytes);
+    }
+
+    fn write_u64(&mut self, identity: u64) {
+        self.0 = identity;
+    }
 }
 
 /// How the skills of a snapshot lie in the index.
@@ -282,7 +303,7 @@ impl Held {
 
     /// Drops what `snapshot` has no longer, and lays out the rest as it lies there. Returns how many were dropped.
     fn settle(&mut self, snapshot: &Snapshot, wanted: &[(Key, usize)]) -> usize {
-        let entries: HashSet<u64> = wanted.iter().map(|(key, _)| key.identity).collect();
+        let entries: HashSet<u64, AsIs> = wanted.iter().map(|(key, _)| key.identity).collect();
         let gone: Vec<Slot> = self
             .slots
             .iter()
@@ -322,8 +343,10 @@ fn key(entry: &Entry) -> Key {
     let document = &entry.document;
     let identity = checksum(format!("{}\0{}", entry.source, entry.locator.as_str()).as_bytes());
     let body = &document.body;
-    let version = [document.head_checksum, body.checksum, body.length as u64];
-    let version: Vec<u8> = version.iter().flat_map(|part| part.to_le_bytes()).collect();
+    let mut version = [0; 24];
+    let (parts, _) = version.as_chunks_mut::<8>();
+    let told = [document.head_checksum, body.checksum, body.length as u64];
+    parts.iter_mut().zip(told).for_each(|(part, told)| *part = told.to_le_bytes());
     Key { identity, version: checksum(&version).max(PROVISIONAL + 1) }
 }
 
