@@ -44,10 +44,6 @@ fn main() -> ExitCode {
     if let Some(code) = repertoire::exec::launcher::run_if_asked() {
         return code;
     }
-    // A process that confines a command of a skill does nothing else.
-    if let Some(code) = repertoire::exec::launcher::run_if_asked() {
-        return code;
-    }
     let env = Env::capture();
     if let Some(code) = cli::complete(&env) {
         return code;
