@@ -123,6 +123,7 @@ fn plain_weights() -> Weights {
         name_share: 0.0,
         excluded: 0.0,
         meaning: 0.0,
+        lead: 0.0,
         described: 0.0,
     }
 }

@@ -149,7 +149,6 @@ impl WeightTable {
                 Field::ALL.iter().map(|field| weights.of(*field) * f32::from(posting.count(*field))).sum();
             let is_said = CLAIMS.iter().any(|field| posting.count(*field) > 0);
             let is_excluded = posting.count(Field::Excluded) > 0 && !is_said;
-            // Whatever the body says of it, its author says that it is for something else.
             if is_excluded { -weights.excluded.min(weights.saturation / 2.0) } else { sum }
         };
         Self {
@@ -160,7 +159,10 @@ impl WeightTable {
 
     /// Returns what `posting` weighs in a skill whose body is shorter than others by `brevity`.
     pub(super) fn weigh(&self, posting: Posting, brevity: f32) -> f32 {
-        self.short[usize::from(posting.0 >> 8)] + self.body[usize::from(posting.0 & 0xff)] * brevity
+        let short = self.short[usize::from(posting.0 >> 8)];
+        let body = self.body[usize::from(posting.0 & 0xff)] * brevity;
+        // Whatever the body says of it, its author says that it is for something else.
+        if short < 0.0 { short } else { short + body }
     }
 }
 

@@ -111,7 +111,9 @@ impl Index {
                     Some((_, terms)) => find(terms, term.term),
                     None => term.list.and_then(|list| list.cursor().seek(*slot)),
                 };
-                Some((query.words[term.place].word.as_str(), fields(posting?).collect()))
+                // What it is not for is no reason to find it.
+                let posting = posting.filter(|posting| self.table().weigh(*posting, 1.0) > 0.0)?;
+                Some((query.words[term.place].word.as_str(), fields(posting).collect()))
             });
             words.collect()
         };
@@ -241,22 +243,41 @@ impl Index {
         let best = terms.iter().map(|term| term.weight).sum::<f32>()
             + weights.pair * pairs.iter().map(|(_, worth)| worth).sum::<f32>()
             + (weights.name_share + weights.meaning) * total.sqrt().max(1.0);
-        let hit = |slot: &Slot| {
+        let said = |slot: &Slot| {
             let index = *slot as usize;
             let held = self.columns.pairs.get(index);
             let side_by_side = pairs.iter().filter(|(pair, _)| held.binary_search(pair).is_ok());
             let side_by_side: f32 = side_by_side.map(|(_, worth)| worth).sum();
-            let meaning =
-                query.vector.as_ref().map_or(0.0, |vector| self.columns.vectors.cosine(index, vector));
-            let score = scores[index]
+            scores[index]
                 + weights.pair * side_by_side
                 + weights.name_share * self.name_share(index, query, &rarities) * total.sqrt()
-                + weights.meaning * meaning * total.sqrt().max(1.0);
-            Hit { slot: *slot, score: score / best }
         };
-        let hits = candidates.iter().map(hit).filter(|hit| hit.score > 0.0);
+        let said: Vec<f32> = candidates.iter().map(said).collect();
+        let trust = weights.meaning * total.sqrt().max(1.0) * self.trust_in_meaning(query, &said);
+        let hit = |(slot, said): (&Slot, &f32)| {
+            let meaning = query
+                .vector
+                .as_ref()
+                .map_or(0.0, |vector| self.columns.vectors.cosine(*slot as usize, vector));
+            // However far its meaning is, what has the words is found.
+            Hit { slot: *slot, score: (said + trust * meaning).max(said * LEAST_SAID) / best }
+        };
+        let hits = candidates.iter().zip(&said).map(hit).filter(|hit| hit.score > 0.0);
         hits.map(|hit| Hit { score: hit.score + weights.described * self.description(hit.slot), ..hit })
             .collect()
+    }
+
+    /// Returns how much the meaning of `query` counts, from 0 to 1, where the words say `said` of each candidate: less the further they
+    /// put one of them ahead, and less where they are so few that their meaning is hardly more than they are.
+    fn trust_in_meaning(&self, query: &Query, said: &[f32]) -> f32 {
+        let (mut first, mut second) = (0.0f32, 0.0f32);
+        for said in said {
+            second = second.max(said.min(first));
+            first = first.max(*said);
+        }
+        let lead = if first > 0.0 { (first - second) / first } else { 0.0 };
+        let words = (query.words.len() as f32 / FEW_WORDS).min(1.0);
+        (1.0 - self.weights.lead * lead).max(LEAST_TRUST) * words
     }
 
     /// Returns how much the description of the skill at `slot` says, from 0 to 1.
@@ -286,6 +307,12 @@ impl Index {
 const SHORT_DESCRIPTION: f32 = 25.0;
 /// How many times as many are enough: more say nothing more.
 const LONG_DESCRIPTION: f32 = 3.0;
+/// How many words are so few that their meaning is hardly more than they are.
+const FEW_WORDS: f32 = 4.0;
+/// What the words of a skill count at least of what they say, whatever it means.
+const LEAST_SAID: f32 = 0.1;
+/// What the meaning counts at least where the words put one skill far ahead.
+const LEAST_TRUST: f32 = 0.2;
 /// How rare the words of names are, about.
 const UNSAID_RARITY: f32 = 4.0;
 

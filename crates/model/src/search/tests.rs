@@ -238,3 +238,52 @@ fn what_a_skill_is_not_for_counts_against_it() {
     let about_both = scores(&texts, "invoices in bulk");
     assert!(about_both[0] < about_both[2], "{about_both:?}");
 }
+
+#[test]
+fn what_a_skill_is_not_for_counts_against_it_whatever_its_body_says() {
+    let mut index = Index::default();
+    let refused = "Scanned images are refused: no field is found in scanned images. Tell so, and stop.";
+    let skills = [
+        ("pdf-forms", "Fills PDF forms. Do not use for scanned images.", refused),
+        ("pictures", "Reads text from scanned images.", "Take the text out."),
+        ("letters", "Writes letters.", "Write it."),
+    ];
+    for (identity, (name, description, body)) in (0..).zip(skills) {
+        let record = Record::of(&SkillText { name, description, body, ..SkillText::default() });
+        index.add(Key { identity, version: 1 }, record, None);
+    }
+    let asked = Query::new("scanned images");
+    let found = found(&index, &asked);
+    assert!(found.get(&0).copied().unwrap_or_default() < found[&1], "{found:?}");
+    let matches = index.matches(&asked, &[0, 1]);
+    assert!(matches[0].is_empty() && matches[1].len() == 2, "{matches:?}");
+}
+
+#[test]
+fn what_has_the_word_is_found_however_far_its_meaning_is() {
+    let mut index = Index::default();
+    let skill = SkillText { name: "tea", description: "Brews Assam.", ..SkillText::default() };
+    let away = Vector::of(&[-1.0, 0.0]);
+    index.add(Key { identity: 0, version: 1 }, Record::of(&skill), away.as_ref());
+    let asked = Query::new("assam").meaning(Vector::of(&[1.0, 0.0]));
+    assert_eq!(found(&index, &asked).len(), 1);
+}
+
+#[test]
+fn where_words_put_one_skill_far_ahead_meaning_counts_less() {
+    let near = [1.0f32, 0.0];
+    let scores = |first: &str| -> BTreeMap<u64, f32> {
+        let mut index = Index::default();
+        for (identity, description, vector) in
+            [(0, first, [0.0f32, 1.0]), (1, "Paints walls with lime.", near), (2, "Cooks soup.", [0.0, 1.0])]
+        {
+            let record = Record::of(&SkillText { name: "skill", description, ..SkillText::default() });
+            index.add(Key { identity, version: 1 }, record, Vector::of(&vector).as_ref());
+        }
+        found(&index, &Query::new("paints ships with tar").meaning(Vector::of(&near)))
+    };
+    // The nearer one gains less over its words the clearer they are for the other.
+    let (doubtful, clear) = (scores("Paints ships."), scores("Paints ships with tar."));
+    assert!(doubtful[&1] > clear[&1], "{doubtful:?} {clear:?}");
+    assert!(clear[&0] > clear[&1], "{clear:?}");
+}

@@ -37,6 +37,8 @@ pub struct Weights {
     pub excluded: f32,
     /// How near the meanings are.
     pub meaning: f32,
+    /// How much less that counts the further the words put one skill ahead of all others.
+    pub lead: f32,
     /// That the description says much about what the skill is for: its author wants it to be found by that.
     pub described: f32,
 }
@@ -60,6 +62,7 @@ impl Default for Weights {
             name_share: 0.21,
             excluded: 0.2,
             meaning: 1.55,
+            lead: 2.0,
             described: 0.04,
         }
     }

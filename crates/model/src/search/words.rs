@@ -37,10 +37,10 @@ impl Cutter {
         if text.is_ascii() {
             runs(text, &mut self.buffers, side, &mut take);
         } else {
-            // Full-width letters, ligatures and accented letters become the plain ones.
+            // Full-width letters, ligatures and accented letters become the plain ones; syllables of Hangul and Kana are put together again.
             let is_accent = |letter: &char| matches!(letter, '\u{300}'..='\u{36f}');
             self.plain.clear();
-            self.plain.extend(text.nfkd().filter(|letter| !is_accent(letter)));
+            self.plain.extend(text.nfkd().filter(|letter| !is_accent(letter)).nfc());
             runs(&self.plain, &mut self.buffers, side, &mut take);
         }
     }
@@ -182,6 +182,8 @@ mod tests {
         check("翻译文档", &["翻译", "译文", "文档"]);
         check("猫", &["猫"]);
         check("用Rust写", &["用", "rust", "写"]);
+        check("문서 번역", &["문서", "번역"]);
+        check("バックアップ ﾊﾞｯｸ", &["バッ", "ック", "クア", "アッ", "ップ", "バッ", "ック"]);
         let mut found = Vec::new();
         Cutter::default().each("翻译", Side::Indexed, |word| found.push(word.to_owned()));
         assert_eq!(found, ["翻", "译", "翻译"]);
