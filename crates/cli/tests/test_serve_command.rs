@@ -55,6 +55,15 @@ fn a_client_that_starts_the_server_itself() {
 }
 
 #[test]
+fn a_directory_that_is_not_there_is_told_of() {
+    let sandbox = Sandbox::with_skills();
+    let output =
+        sandbox.command(&["serve", "--stdio", "--root", "nowhere"]).stdin(Stdio::null()).output().unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && told.contains("there is no directory nowhere"), "{told}");
+}
+
+#[test]
 fn flags_and_keys_say_what_is_offered_and_to_whom() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("repertoire.toml", "mcp.sep2640 = false\n[agents.narrow]\nskills.allow = [\"beta\"]\n");

@@ -1,13 +1,13 @@
 //! What one agent, or everybody, is served.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures_util::future::join_all;
 use repertoire::{Agent, Entry, Session, Snapshot};
-use repertoire_model::catalog::tokens::approximate;
-use repertoire_model::catalog::{CatalogOptions, OverBudget, Ranking, Tokenizer};
+use repertoire_model::catalog::CatalogOptions;
 use tokio::sync::{Semaphore, watch};
 
+use crate::instructions::{Instructions, Room};
 use crate::server::Shared;
 use crate::shelf::{PublishedSkill, Renewal, Standing};
 use crate::{Error, ServerOptions};
@@ -15,15 +15,6 @@ use crate::{Error, ServerOptions};
 /// The most calls of one audience that run at a time, for each processor; others wait. What they wait for is files that are
 /// mostly in memory, so more of them would be no quicker, and each takes a thread.
 const CALLS_PER_PROCESSOR: usize = 4;
-
-/// By how much the approximate count of a catalog's tokens is taken to be too low: it errs to both sides.
-const CAUTION_PERCENT: usize = 8;
-
-/// How often a catalog is written with less room because it came out too large; characters say little about tokens.
-const MAX_TRIES: usize = 4;
-
-/// The part of the room that a catalog which came out too large has less the next time, at least: less than an entry changes nothing.
-const STEPS: usize = 16;
 
 /// How many skills are worked out at a time.
 pub(crate) const AT_A_TIME: usize = 16;
@@ -44,7 +35,7 @@ pub(crate) struct Audience {
     agent: Option<Agent>,
     /// The library as it was when clients could first be told of it.
     opened: Arc<Snapshot>,
-    instructions: Mutex<Option<(u64, Arc<str>)>>,
+    instructions: Instructions,
     epochs: watch::Sender<Epochs>,
     pub(crate) calls: Semaphore,
 }
@@ -60,7 +51,7 @@ impl Audience {
             session,
             agent,
             opened,
-            instructions: Mutex::default(),
+            instructions: Instructions::default(),
             epochs: watch::Sender::default(),
             calls: Semaphore::new(CALLS_PER_PROCESSOR * processors()),
         }))
@@ -145,57 +136,15 @@ impl Audience {
         self.epochs.send_modify(|epochs| epochs.tools += 1);
     }
 
-    /// Returns the catalog for `instructions`, the same bytes for the same snapshot; empty where there is none.
-    pub(crate) fn instructions(&self) -> Arc<str> {
+    /// Returns the catalog for `instructions` to `client`, the same bytes for the same snapshot; empty where there is none.
+    pub(crate) fn instructions(&self, client: Option<&str>) -> Arc<str> {
         let snapshot = self.shared.registry.snapshot();
-        let mut kept = self.instructions.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*kept {
-            Some((number, text)) if *number == snapshot.number() => Arc::clone(text),
-            _ => {
-                let text: Arc<str> = self.write_instructions(&snapshot).into();
-                *kept = Some((snapshot.number(), Arc::clone(&text)));
-                text
-            }
-        }
-    }
-
-    fn write_instructions(&self, snapshot: &Snapshot) -> String {
-        let budget = self.options().instructions_tokens;
-        // Without tools there is nothing that the text could tell a model to call.
-        if budget == 0 || !self.options().tools.is_on() {
-            return String::new();
-        }
-        let write = |over_budget, budget| {
-            let options = CatalogOptions {
-                budget_tokens: Some(budget),
-                highlight: None,
-                over_budget,
-                // A server knows no task. But where not all names fit, those that do are better than none.
-                ranking: Some(Ranking::default()),
-                // An exact count would take most of the time to the first answer, and most of the memory.
-                tokenizer: Tokenizer::Chars4,
-                ..self.session.options().catalog_options()
-            };
-            let catalog = match &self.agent {
-                Some(agent) => snapshot.catalog_for(agent, &options),
-                None => snapshot.catalog(&options),
-            };
-            catalog.ok()
+        let options = self.session.options().catalog_options();
+        let catalog = |options: &CatalogOptions| match &self.agent {
+            Some(agent) => snapshot.catalog_for(agent, options).ok(),
+            None => snapshot.catalog(options).ok(),
         };
-        let mut rough = budget;
-        for _ in 0..MAX_TRIES {
-            let Some(catalog) = write(OverBudget::Tiers, rough) else { break };
-            let price = approximate(&catalog.text) * (100 + CAUTION_PERCENT) / 100;
-            if price <= budget {
-                return catalog.text;
-            }
-            // There is nothing more to leave out.
-            if catalog.report.over_budget {
-                break;
-            }
-            rough = (rough * budget / price).min(rough - rough.div_ceil(STEPS));
-        }
-        write(OverBudget::SearchOnly, budget).map(|catalog| catalog.text).unwrap_or_default()
+        self.instructions.of(&snapshot, Room::of(client, self.options()), &options, catalog)
     }
 
     /// Follows the library for as long as it is polled, and tells those who listen what changed.

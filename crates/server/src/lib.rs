@@ -9,6 +9,7 @@ mod error;
 mod options;
 mod server;
 mod audience;
+mod instructions;
 mod shelf;
 mod stop;
 pub mod mcp;

@@ -95,6 +95,11 @@ fn bodies_that_are_no_messages() {
     assert_eq!(http.ask("POST", "/mcp", &JSON, &"x".repeat(10_001)).0, 413);
     assert_eq!(http.ask("POST", "/mcp", &[JSON[1], ("Content-Type", "text/plain")], "{}").0, 415);
     assert_eq!(http.ask("POST", "/mcp", &[JSON[0]], "{}").0, 406);
+    let client = json!({"name": "test", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string();
+    let anything = [JSON[0], ("Accept", "*/*")];
+    assert_eq!(http.ask("POST", "/mcp", &anything, &initialize).0, 200, "anything is any of both");
     assert_eq!(http.exchange("GARBAGE\r\n\r\n").0, 400);
     assert_eq!(http.post("tools/list", json!({})).0, 200, "the next request is served");
 }
@@ -235,12 +240,15 @@ fn streams_and_conversations_are_counted() {
         stream.read_exact(&mut start).unwrap();
         (stream, String::from_utf8_lossy(&start).into_owned())
     };
-    let (one, two, three) = (listen(), listen(), listen());
+    let (one, two, mut three) = (listen(), listen(), listen());
     assert_eq!(
         (one.1.as_str(), two.1.as_str(), three.1.as_str()),
         ("HTTP/1.1 200", "HTTP/1.1 200", "HTTP/1.1 503")
     );
-    drop((one, two, three));
+    let mut refusal = String::new();
+    three.0.read_to_string(&mut refusal).unwrap();
+    assert!(refusal.contains("connection: close"), "who is sent away keeps no place: {refusal}");
+    drop((one, two));
     assert!((0..200).any(|_| {
         std::thread::sleep(Duration::from_millis(10));
         listen().1 == "HTTP/1.1 200"

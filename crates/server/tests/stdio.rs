@@ -160,15 +160,16 @@ async fn without_skills_there_are_no_tools_and_no_instructions() {
 }
 
 /// What a model may reach of the skill `own`, which is kept for people: its instructions, a file by a tool, and as a resource.
-async fn reach(client: &mut Client) -> [bool; 4] {
+async fn reach(client: &mut Client) -> [bool; 5] {
     let call = |name: &str, arguments: Value| json!({"name": name, "arguments": arguments});
     let requests = [
         ("tools/call", call("load_skill", json!({"name": "own"}))),
         ("tools/call", call("read_skill_file", json!({"skill": "own", "path": "references/more.md"}))),
         ("resources/read", json!({"uri": "skill://own/references/more.md"})),
         ("resources/directory/read", json!({"uri": "skill://own/references"})),
+        ("skills/get", json!({"uri": "skill://own/SKILL.md"})),
     ];
-    let mut reached = [false; 4];
+    let mut reached = [false; 5];
     for (reached, (method, params)) in reached.iter_mut().zip(requests) {
         let answer = client.request(method, params).await;
         *reached = answer["result"].is_object() && answer["result"]["isError"] != json!(true);
@@ -184,16 +185,16 @@ async fn what_a_person_invoked_is_there_for_the_rest_of_the_conversation() {
     let server = world.server();
     let mut client = Client::start(&server, None);
     client.initialize("2025-11-25").await;
-    assert_eq!(reach(&mut client).await, [false; 4]);
+    assert_eq!(reach(&mut client).await, [false; 5]);
     assert!(client.request("prompts/get", json!({"name": "own"})).await["result"].is_object());
-    assert_eq!(reach(&mut client).await, [true; 4]);
+    assert_eq!(reach(&mut client).await, [true; 5]);
     for method in ["skills/list", "resources/list", "tools/list"] {
         let listed = client.request(method, json!({})).await.to_string();
         assert!(!listed.contains("//own/") && !listed.contains("\"own\""), "no list has it: {listed}");
     }
     let mut other = Client::start(&server, None);
     other.initialize("2025-11-25").await;
-    assert_eq!(reach(&mut other).await, [false; 4], "other conversations are others");
+    assert_eq!(reach(&mut other).await, [false; 5], "other conversations are others");
 }
 
 #[tokio::test]
@@ -269,6 +270,36 @@ async fn instructions_keep_to_their_budget() {
     assert!(least.contains("300") && !least.contains("<name>") && least.contains("search_skills"), "{least}");
     assert_eq!(none, "");
     assert_eq!(full, instructions(100_000).await, "the same bytes");
+}
+
+#[tokio::test]
+async fn a_client_that_cuts_instructions_gets_some_that_end() {
+    let world = World::empty();
+    for number in 0..40 {
+        let description = "Handles the things of its kind. Use when they are asked for. ".repeat(3);
+        let text = format!("---\nname: skill-{number:02}\ndescription: {description}\n---\n# X\n");
+        world.write(&format!("skill-{number:02}/SKILL.md"), text);
+    }
+    let server = world.server();
+    let as_client = async |name: &str| {
+        let mut client = Client::start(&server, None);
+        let info = json!({"name": name, "version": "1"});
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
+        let answer = client.request("initialize", params).await;
+        answer["result"]["instructions"].as_str().unwrap().to_owned()
+    };
+    let (cut, whole) = (as_client("claude-code").await, as_client("another").await);
+    assert!(cut.len() <= 4_000 && whole.len() > 5_000, "{} {}", cut.len(), whole.len());
+    assert!(cut.contains("</available_skills>") && cut.contains("call `search_skills`"), "{cut}");
+    assert!(cut.contains("skill-39") && cut.contains("of this MCP server"), "{cut}");
+    let modern = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "claude-code", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let mut client = Client::start(&server, None);
+    let answer = client.request("server/discover", json!({"_meta": modern})).await;
+    assert_eq!(answer["result"]["instructions"].as_str(), Some(cut.as_str()), "{answer}");
 }
 
 #[tokio::test]

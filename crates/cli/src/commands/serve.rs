@@ -66,6 +66,12 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Ex
     // What is wrong with the command line is told before anything is read.
     let http = args.http.as_deref().map(|address| http_options(context, args, address)).transpose()?;
     let options = options(context, args);
+    for root in context.globals.root.iter().filter(|root| !root.is_dir()) {
+        notices::say(&format!(
+            "there is no directory {}; its skills are served once it is there",
+            root.display()
+        ));
+    }
     let registry = open(ui, context, args, &options, http.as_ref())?;
     // Answers need not wait until everything is watched.
     let _watcher = follow(context, &registry);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, Request, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use rmcp::model::{ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
@@ -69,6 +69,9 @@ impl Asked {
     }
 }
 
+/// The kinds of answers that there are.
+const ANY_ANSWER: &str = "application/json, text/event-stream";
+
 /// MCP for one principal. Conversations of one are out of reach of all others.
 pub(super) struct Endpoint {
     pub(super) audience: Arc<Audience>,
@@ -86,6 +89,8 @@ impl Endpoint {
     ) -> Self {
         let mut session = SessionConfig::default();
         session.keep_alive = Some(limits.session_time);
+        // Events without a message, which tell when to come back, are no JSON to clients of before.
+        session.sse_retry = None;
         let mut sessions = LocalSessionManager::default();
         sessions.session_config = session;
         let sessions = Arc::new(sessions);
@@ -94,6 +99,7 @@ impl Endpoint {
             .disable_allowed_hosts()
             .disable_allowed_origins()
             .with_json_response(true)
+            .with_sse_retry(None)
             .with_max_request_body_bytes(limits.body_bytes)
             .with_cancellation_token(closed.clone());
         let (served, closing) = (Arc::clone(&audience), closing.clone());
@@ -103,8 +109,12 @@ impl Endpoint {
     }
 
     /// Answers a request whose body is `body` and asks for `asked`.
-    pub(super) async fn answer(&self, parts: Parts, body: Bytes, asked: Asked) -> Response {
+    pub(super) async fn answer(&self, mut parts: Parts, body: Bytes, asked: Asked) -> Response {
         let method = parts.method.clone();
+        // Whoever takes anything takes both kinds of answer.
+        if parts.headers.get(header::ACCEPT).is_some_and(|kinds| kinds == "*/*") {
+            parts.headers.insert(header::ACCEPT, HeaderValue::from_static(ANY_ANSWER));
+        }
         let beginning = match asked {
             Asked::HandshakeOfToday => return no_handshake(&body),
             Asked::Nonsense(answer) => return json_answer(StatusCode::OK, &answer),

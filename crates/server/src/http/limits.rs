@@ -6,7 +6,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use http_body_util::LengthLimitError;
 use hyper::body::{Frame, SizeHint};
@@ -24,12 +24,16 @@ const LAST_BYTES: Duration = Duration::from_millis(500);
 /// The most bytes of an answer that are handed on at once: hyper takes as many as it is given, and then knows no more of the body.
 const PIECE_BYTES: usize = 64 * 1024;
 
+/// For how many requests that are worked on at a time one installer is served.
+const DOWNLOADS: usize = 4;
+
 /// What is free of everything that is limited.
 #[derive(Debug)]
 pub(super) struct Room {
     limits: Limits,
     stopping: CancellationToken,
     requests: Arc<Semaphore>,
+    downloads: Arc<Semaphore>,
     streams: Arc<Semaphore>,
     busy: Arc<Semaphore>,
 }
@@ -41,6 +45,7 @@ impl Room {
             limits,
             stopping,
             requests: Arc::new(Semaphore::new(limits.requests)),
+            downloads: Arc::new(Semaphore::new(limits.requests.div_ceil(DOWNLOADS))),
             streams: Arc::new(Semaphore::new(limits.streams)),
             busy: Arc::new(Semaphore::new(BUSY as usize)),
         }
@@ -50,6 +55,13 @@ impl Room {
     pub(super) async fn request(&self) -> Option<OwnedSemaphorePermit> {
         let request = Arc::clone(&self.requests).acquire_owned();
         tokio::time::timeout(self.limits.body_time, request).await.ok()?.ok()
+    }
+
+    /// Waits until something may be packed for an installer; none where that takes as long as a body may. What agents ask for need
+    /// not wait behind it.
+    pub(super) async fn download(&self) -> Option<OwnedSemaphorePermit> {
+        let download = Arc::clone(&self.downloads).acquire_owned();
+        tokio::time::timeout(self.limits.body_time, download).await.ok()?.ok()
     }
 
     /// Returns what is held while something is under way that a stopped server still finishes.
@@ -154,6 +166,8 @@ fn is_too_large(error: &axum::Error) -> bool {
 pub(super) fn busy_answer(reason: &str, seconds: u32) -> Response {
     let mut response = refuse(StatusCode::SERVICE_UNAVAILABLE, reason);
     response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+    // Whoever is sent away must not keep the place of somebody else.
+    response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
     response
 }
 

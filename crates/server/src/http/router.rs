@@ -113,10 +113,10 @@ async fn admit(State(app): State<Arc<App>>, mut request: Request, next: Next) ->
     next.run(request).await
 }
 
-/// Waits until a request may be worked on, which a stopped server still finishes.
+/// Waits until an installer may be served, which a stopped server still finishes.
 async fn take_turn(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
     let busy = app.room.busy();
-    match app.room.request().await {
+    match app.room.download().await {
         Some(_turn) => hold(next.run(request).await, busy),
         None => busy_answer("there are too many requests", SOON),
     }

@@ -96,10 +96,19 @@ impl<'de> Deserialize<'de> for Params {
     }
 }
 
+/// The id of a message whose rest cannot be read.
+#[derive(Deserialize)]
+struct OnlyId {
+    #[serde(default)]
+    id: Value,
+}
+
 /// Returns the answer to what is no message.
 fn refused(bytes: &[u8]) -> Decoded {
     let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
-        return Decoded::Refused(error(&Value::Null, ErrorData::parse_error("this is not JSON", None)));
+        // Half a character somewhere in the parameters is no reason to leave the caller without an answer.
+        let id = serde_json::from_slice::<OnlyId>(bytes).map(|call| call.id).unwrap_or_default();
+        return Decoded::Refused(error(&id, ErrorData::parse_error("this is not JSON", None)));
     };
     let is_call =
         value.get("method").is_some_and(Value::is_string) && value.get("jsonrpc") == Some(&json!("2.0"));
@@ -141,6 +150,10 @@ mod tests {
         check("[]", Some((Value::Null, -32600)));
         check("1", Some((Value::Null, -32600)));
         check("{\"id\":7}", Some((json!(7), -32600)));
+        check(
+            r#"{"jsonrpc":"2.0","id":8,"method":"ping","params":{"x":"\ud800"}}"#,
+            Some((json!(8), -32700)),
+        );
         check("{\"jsonrpc\":\"1.0\",\"id\":\"a\",\"method\":\"ping\"}", Some((json!("a"), -32600)));
         check("{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}", Some((Value::Null, -32600)));
         check("", None);

@@ -9,12 +9,12 @@ use repertoire::{Session, SkillName};
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
     CompleteRequestParams, CompleteResult, ConstString as _, CustomRequest, CustomResult, DiscoverResult,
-    ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
-    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsRequestMethod, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-    ReadResourceRequestMethod, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
-    ServerConfig, SetLevelRequestMethod, SubscribeRequestMethod, SubscribeRequestParams, SubscriptionFilter,
-    UnsubscribeRequestMethod, UnsubscribeRequestParams,
+    ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
+    InitializeResult, ListPromptsResult, ListResourceTemplatesRequestMethod, ListResourceTemplatesResult,
+    ListResourcesRequestMethod, ListResourcesResult, ListToolsRequestMethod, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ReadResourceRequestMethod, ReadResourceRequestParams,
+    ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestMethod, SubscribeRequestMethod,
+    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestMethod, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -123,6 +123,12 @@ impl Handler {
         Implementation::new(options.name.clone(), options.version.clone())
     }
 
+    /// Returns the instructions for `client`; none where there is nothing to tell.
+    fn instructions(&self, client: Option<&str>) -> Option<String> {
+        let instructions = self.audience.instructions(client);
+        (!instructions.is_empty()).then(|| instructions.to_string())
+    }
+
     fn has_tools(&self) -> bool {
         self.audience.options().tools.is_on()
     }
@@ -174,18 +180,30 @@ impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
         let mut info = ServerConfig::new(self.capabilities());
         info.server_info = self.server_info();
-        let instructions = self.audience.instructions();
-        info.instructions = (!instructions.is_empty()).then(|| instructions.to_string());
         info
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let mut result = self.negotiate_initialize(&request)?;
+        result.instructions = self.instructions(Some(&request.client_info.name));
+        context.peer.set_peer_info(request);
+        Ok(result)
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
         Cow::Borrowed(ProtocolVersion::KNOWN_VERSIONS)
     }
 
-    async fn discover(&self, _: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
+    async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
-        Ok(DiscoverResult::from_server_info(versions, self.get_info()))
+        let client = context.client_info().map(|client| client.name);
+        let mut info = self.get_info();
+        info.instructions = self.instructions(client.as_deref());
+        Ok(DiscoverResult::from_server_info(versions, info))
     }
 
     async fn list_tools(
@@ -338,7 +356,9 @@ impl ServerHandler for Handler {
         let era = Era::of(&context);
         let mut result = match method.as_str() {
             skills::LIST if self.has_extension() => skills::list(&self.audience, params).await?,
-            skills::GET if self.has_extension() => skills::get(&self.audience, params).await?,
+            skills::GET if self.has_extension() => {
+                skills::get(&self.audience, &self.session(), params).await?
+            }
             skills::READ_DIRECTORY if self.has_extension() => {
                 resources::read_directory(&self.audience, &self.session(), params).await?
             }

@@ -100,15 +100,18 @@ pub(crate) async fn list(
 }
 
 /// Answers `skills/get`.
-pub(crate) async fn get(audience: &Audience, params: Option<Value>) -> Result<Map<String, Value>, ErrorData> {
+pub(crate) async fn get(
+    audience: &Audience,
+    session: &Session,
+    params: Option<Value>,
+) -> Result<Map<String, Value>, ErrorData> {
     let GetParams { uri } = params_of(params)?;
     let name = SkillUri::parse(&uri)
         .filter(|parsed| parsed.path.as_ref().is_some_and(|path| path.as_str() == "SKILL.md"))
         .map(|parsed| parsed.name)
         .ok_or_else(|| unknown(&uri))?;
     let snapshot = audience.shared.registry.newest().await;
-    let entry = audience.find(&snapshot, name.as_str()).filter(|entry| entry.is_offered());
-    let entry = entry.ok_or_else(|| unknown(&uri))?;
+    let entry = served(audience, session, &snapshot, name.as_str()).ok_or_else(|| unknown(&uri))?;
     match audience.current(entry).await {
         Standing::Published(skill) => {
             let skill = SkillWire::of(&skill).into_json()?;

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::io::Write as _;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use flate2::{Compression, GzBuilder};
 use repertoire::{Entry, LineRange, Registry};
 use repertoire_model::Digest;
+use tokio::sync::OnceCell;
 
 use crate::shelf::PublishedSkill;
 
@@ -19,9 +20,10 @@ const NOTHING: u64 = 0;
 /// The system that a gzip header names: none in particular.
 const UNKNOWN_SYSTEM: u8 = 255;
 
-/// Digests of archives by the digest of their skill's files, so that an index need not pack everything again.
+/// Digests of archives by the digest of their skill's files, so that an index need not pack everything again. Whoever asks for one that
+/// is being worked out waits for it.
 #[derive(Default)]
-pub(crate) struct Archives(Mutex<HashMap<Digest, Digest>>);
+pub(crate) struct Archives(Mutex<HashMap<Digest, Arc<OnceCell<Digest>>>>);
 
 impl Archives {
     /// Returns the digest of the archive of `skill`; none where its files are no longer what they were.
@@ -31,18 +33,15 @@ impl Archives {
         entry: &Entry,
         skill: &PublishedSkill,
     ) -> Option<Digest> {
-        let identity = skill.bundle.digest();
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&identity).copied();
-        if known.is_some() {
-            return known;
-        }
-        let digest = Digest::of(&pack(registry, entry, skill).await?);
-        let mut remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if remembered.len() >= MAX_REMEMBERED {
-            remembered.clear();
-        }
-        remembered.insert(identity, digest);
-        Some(digest)
+        let digest = {
+            let mut remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if remembered.len() >= MAX_REMEMBERED {
+                remembered.clear();
+            }
+            Arc::clone(remembered.entry(skill.bundle.digest()).or_default())
+        };
+        let packed = async { pack(registry, entry, skill).await.map(|bytes| Digest::of(&bytes)).ok_or(()) };
+        digest.get_or_try_init(|| packed).await.ok().copied()
     }
 }
 
