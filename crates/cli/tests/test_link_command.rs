@@ -315,6 +315,20 @@ fn copies_where_they_are_wanted() {
 }
 
 #[test]
+fn a_client_that_reads_two_directories_is_told_of() {
+    let sandbox = Sandbox::with_skills();
+    sandbox.write("../home/.cursor/argv.json", "{}\n");
+    assert!(!sandbox.run(&["doctor"]).stdout.contains("more than once"));
+    assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
+    let run = sandbox.run(&["doctor"]);
+    assert!(
+        run.stdout.contains("Cursor reads 2 skills from") && run.stdout.contains("more than once"),
+        "{}",
+        run.stdout
+    );
+}
+
+#[test]
 fn a_client_is_offered_skills_one_way() {
     let sandbox = Sandbox::with_skills();
     assert_eq!(sandbox.run(&["connect", "--yes", "--project", "claude-code"]).code, 0);

@@ -21,7 +21,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
 pub(crate) use connections::connections;
-pub(crate) use overlap::{offered_names, overlap};
+pub(crate) use overlap::{offered_names, overlap, read_twice};
 
 use crate::cli::Globals;
 use crate::clients::{CLIENTS, Client, Owner, Places};

@@ -58,6 +58,17 @@ pub(crate) fn overlap(places: &Places, client: &Client, names: &BTreeSet<String>
     overlap
 }
 
+/// Returns which of `names` the `client` reads from more than one directory.
+pub(crate) fn read_twice(places: &Places, client: &Client, names: &BTreeSet<String>) -> Overlap {
+    let directories = [Owner::Project, Owner::User].map(|owner| places.skills(client, owner)).concat();
+    let has = |directory: &PathBuf, name: &String| directory.join(name).join("SKILL.md").is_file();
+    let is_twice =
+        |name: &&String| directories.iter().filter(|directory| has(directory, name)).nth(1).is_some();
+    let names: BTreeSet<String> = names.iter().filter(is_twice).cloned().collect();
+    let holds_one = |directory: &PathBuf| names.iter().any(|name| has(directory, name));
+    Overlap { directories: directories.iter().filter(|own| holds_one(own)).cloned().collect(), names }
+}
+
 /// Adds to each of `plans` the warning that its client has the server under another name than `name` already.
 pub(super) fn warn_of_second(places: &Places, name: &str, plans: &mut [Plan]) {
     let connections = connections(places);

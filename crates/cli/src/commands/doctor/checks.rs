@@ -45,6 +45,7 @@ pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
     checks.following(&context);
     checks.library(&context, &library);
     checks.clients(&context, &library);
+    checks.files_read_twice(&context, &library);
     checks.links(&context);
     checks.0
 }

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use super::Status;
 use super::checks::Checks;
 use crate::cli::Globals;
-use crate::clients::{Owner, Places};
-use crate::commands::connect::{connections, offered_names, overlap};
+use crate::clients::{CLIENTS, Owner, Places};
+use crate::commands::connect::{connections, offered_names, overlap, read_twice};
 use crate::commands::link;
 use crate::config::Trust;
 use crate::wire::{Context, Library};
@@ -69,6 +69,22 @@ impl Checks {
                 None => format!("a skill is best offered one way: {undo}, or move the skills elsewhere"),
             };
             self.add(Status::Warn, "client", message, Some(&hint));
+        }
+    }
+
+    /// Warns of clients that are there and read the same skill from more than one directory.
+    pub(super) fn files_read_twice(&mut self, context: &Context, library: &Library) {
+        let places = Places::new(&context.env);
+        let names = offered_names(library);
+        for client in CLIENTS.iter().filter(|client| places.is_there(client)) {
+            let twice = read_twice(&places, client, &names);
+            if twice.names.is_empty() {
+                continue;
+            }
+            let message = format!("{} reads {}, each of them more than once", client.title, twice.told());
+            let hint = "a skill is best offered by one path: keep it in one of the directories, or remove the links there with \
+                        `rep link --undo` and serve the skills to the clients that need them with `rep connect`";
+            self.add(Status::Warn, "client", message, Some(hint));
         }
     }
 }
