@@ -8,6 +8,8 @@ from harness.process import Failed, end_orphans, run
 from harness.world import environment
 from model_server import MODEL, ModelServer, tool_entry
 
+# So many that their names alone are more than any agent shows.
+MANY = 400
 TASK = "Summarise sales.csv."
 SKILLS = ["csv-report", "pdf-forms", "release-notes"]
 DESCRIPTION = "Summarises CSV files as a short report."
@@ -34,11 +36,34 @@ class Agent:
 def cases_of(name):
     def cases(world):
         yield "headless, scripted model", lambda: converse(world, name, AGENTS[name])
+        yield "more skills than fit", lambda: finds_the_rest(world, name, AGENTS[name])
 
     return cases
 
 
 def converse(world, name, agent):
+    turns = conversation(world, name, agent)
+    catalog_is_there(turns[0], agent.catalog)
+    offers_the_tool(turns[0])
+    results_are_markdown(turns[-1])
+    for before, after in zip(turns, turns[1:]):
+        prefix_is_stable(before, after)
+    size = len(json.dumps(turns[0].body))
+    return f"{len(turns)} turns; catalog in the {agent.catalog} of request 1 ({size:,} bytes), results as Markdown, prefix stable"
+
+
+def finds_the_rest(world, name, agent):
+    with world.many_skills(MANY):
+        request = conversation(world, name, agent)[0]
+    text = json.dumps([request.frame, request.messages, request.tools])
+    for wanted in ("of this MCP server", "are not listed", "`search_skills` to find", "</available_skills>"):
+        if wanted not in text and json.dumps(wanted)[1:-1] not in text:
+            raise Failed(f"{wanted!r} is not in the first request")
+    return "the first request has the end of the catalog, and how to find the rest"
+
+
+def conversation(world, name, agent):
+    """Returns the requests of a conversation with the agent."""
     place = world.place(name)
     with ModelServer(list(agent.script)) as model:
         command, variables = agent.prepare(world, place, model.url)
@@ -49,13 +74,7 @@ def converse(world, name, agent):
             text = (outcome.output + outcome.errors)[-600:]
             raise Failed(f"{len(turns)} requests with load_skill, of {len(model.requests)}; it said: {text}")
         outcome.expect_success()
-    catalog_is_there(turns[0], agent.catalog)
-    offers_the_tool(turns[0])
-    results_are_markdown(turns[-1])
-    for before, after in zip(turns, turns[1:]):
-        prefix_is_stable(before, after)
-    size = len(json.dumps(turns[0].body))
-    return f"{len(turns)} turns; catalog in the {agent.catalog} of request 1 ({size:,} bytes), results as Markdown, prefix stable"
+    return turns
 
 
 def catalog_is_there(request, where):

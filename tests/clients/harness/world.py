@@ -15,6 +15,7 @@ from harness.process import Failed
 
 LIBRARY = install.CLIENTS / "library"
 START_SECONDS = 20
+WORDS = "Use when somebody asks to sort, read or answer it, or says that it lies about, with whatever else belongs to it."
 
 
 class World:
@@ -23,12 +24,29 @@ class World:
     def __init__(self, rep):
         self.rep = rep
         self.directory = Path(tempfile.mkdtemp(prefix="rep-clients-"))
+        self.library = LIBRARY
         self.server = None
         self.url = None
 
     def stdio(self):
         """Returns the command of a server that speaks over pipes."""
-        return [str(self.rep), "serve", "--stdio", "--root", str(LIBRARY)]
+        return [str(self.rep), "serve", "--stdio", "--root", str(self.library)]
+
+    @contextlib.contextmanager
+    def many_skills(self, count):
+        """Has servers over pipes serve `count` more skills."""
+        library = self.directory / "many"
+        shutil.copytree(LIBRARY, library)
+        for number in range(count):
+            text = f"---\nname: skill-{number:03}\ndescription: Handles the {number}th kind of paper. {WORDS}\n---\n# Kind {number}\n"
+            (library / f"skill-{number:03}").mkdir()
+            (library / f"skill-{number:03}" / "SKILL.md").write_text(text)
+        self.library = library
+        try:
+            yield
+        finally:
+            self.library = LIBRARY
+            shutil.rmtree(library)
 
     def http(self):
         """Returns the address of the HTTP server, which is started at first."""
