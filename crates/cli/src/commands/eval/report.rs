@@ -184,7 +184,8 @@ pub(super) fn write(ui: &mut Ui, context: &Context, evaluation: &Evaluation<'_>)
     ui.flush()?;
     let warning = ui.paint_err(Style::Warning, "warning:");
     for (name, queries) in evaluation.report.unknown.iter().take(MAX_UNKNOWN_SHOWN) {
-        let name = escape(&shorten(name, MAX_NAME_CHARS));
+        let name = shorten(name, MAX_NAME_CHARS);
+        let name = escape(&name);
         writeln!(
             ui.err(),
             "{warning} models are offered no skill `{name}` here; {queries} queries for it are left out"
