@@ -77,13 +77,19 @@ impl Quality {
             hit1: f64::from(u8::from(ranking.first().is_some_and(right))),
             r5: share(5),
             r10: share(10),
-            ndcg10: if ideal > 0.0 { found.map(|(place, _)| gain(place)).sum::<f64>() / ideal } else { 0.0 },
+            ndcg10: if ideal > 0.0 {
+                found.map(|(place, _)| gain(place)).fold(0.0, |sum, gain| sum + gain) / ideal
+            } else {
+                0.0
+            },
         }
     }
 
     /// Returns the mean of `all`.
     pub fn mean(all: &[Self]) -> Self {
-        let mean = |of: fn(&Self) -> f64| all.iter().map(of).sum::<f64>() / all.len().max(1) as f64;
+        let mean = |of: fn(&Self) -> f64| {
+            all.iter().map(of).fold(0.0, |sum, one| sum + one) / all.len().max(1) as f64
+        };
         Self {
             hit1: mean(|one| one.hit1),
             r5: mean(|one| one.r5),
@@ -115,6 +121,13 @@ mod tests {
         check(&[1, 7, 2], &[7, 9], [0.0, 0.5, 0.5, 0.387]);
         check(&[0, 1, 2, 3, 4, 7], &[7], [0.0, 0.0, 1.0, 0.356]);
         check(&[], &[7], [0.0; 4]);
+        // Nothing is nothing, not less: the sum of no numbers is -0.0.
+        let nothing = [Quality::of(&[], &[7]), Quality::mean(&[]), Quality::mean(&[Quality::of(&[], &[])])];
+        assert!(
+            nothing
+                .iter()
+                .all(|quality| quality.ndcg10.is_sign_positive() && quality.hit1.is_sign_positive())
+        );
     }
 
     #[test]

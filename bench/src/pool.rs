@@ -62,6 +62,30 @@ pub fn repeated(
     (skills, queries)
 }
 
+/// How many queries are meant for skills that are not there.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Unfindable {
+    /// Those of which no skill is there.
+    pub all: usize,
+    /// Those of which some are there and some are not.
+    pub some: usize,
+}
+
+/// Returns how many of `queries` are meant for skills that are not among `skills`, which are sorted by path.
+pub fn unfindable(skills: &[Skill], queries: &[Labelled]) -> Unfindable {
+    let is_there =
+        |path: &&String| skills.binary_search_by(|skill| skill.path.as_str().cmp(path.as_str())).is_ok();
+    let mut unfindable = Unfindable { all: 0, some: 0 };
+    for Labelled { gold, .. } in queries {
+        match gold.iter().filter(is_there).count() {
+            0 => unfindable.all += 1,
+            there if there < gold.len() => unfindable.some += 1,
+            _ => {}
+        }
+    }
+    unfindable
+}
+
 fn copied(path: &str, copy: usize) -> String {
     format!("copy-{copy}/{path}")
 }
@@ -130,6 +154,17 @@ mod tests {
             document: Document::parse(source, &Policy::default()),
             body: "x".to_owned(),
         }
+    }
+
+    #[test]
+    fn what_cannot_be_found_is_counted() {
+        let labelled = |gold: &[&str]| Labelled {
+            query: "q".to_owned(),
+            gold: gold.iter().map(|name| format!("skills/{name}/SKILL.md")).collect(),
+        };
+        let skills = [skill("skills/a/SKILL.md"), skill("skills/b/SKILL.md")];
+        let queries = [&["a"][..], &["b", "c"], &["c"], &[]].map(labelled);
+        assert_eq!(unfindable(&skills, &queries), Unfindable { all: 2, some: 1 });
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use bench::figures::{Figures, Quality};
-use bench::pool::{self, Labelled};
+use bench::pool::{self, Labelled, Skill, Unfindable};
 use bench::ranker::{Parts, Product, Ranker, measure};
 use clap::Parser;
 
@@ -32,6 +32,7 @@ fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let skills = pool::skills(&arguments.pool)?;
     let queries = pool::queries(&arguments.queries)?;
+    warn_of_unfindable(&skills, &queries);
     let mut rankers: Vec<Box<dyn Ranker>> = vec![
         Box::new(Product::shipped()),
         Box::new(Product::words()),
@@ -57,6 +58,23 @@ fn main() -> Result<()> {
         print_authors(&queries, shipped, words, arguments.json);
     }
     Ok(())
+}
+
+/// Says how many queries nothing can find what is right for: figures of another pool would otherwise look like those of a bad ranker.
+fn warn_of_unfindable(skills: &[Skill], queries: &[Labelled]) {
+    let Unfindable { all, some } = pool::unfindable(skills, queries);
+    let total = queries.len();
+    if all > 0 {
+        eprintln!("{all} of {total} queries have no skill of `gold` in the pool; they count as not found");
+    }
+    if some > 0 {
+        eprintln!(
+            "{some} of {total} queries have skills of `gold` that are not in the pool; these are passed over"
+        );
+    }
+    if total == 0 {
+        eprintln!("there are no queries");
+    }
 }
 
 /// Prints how good the ranker is for each author's queries as it is shipped, and by words alone.

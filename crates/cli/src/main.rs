@@ -15,6 +15,7 @@ mod exit;
 mod json;
 mod regular_file;
 mod replace_file;
+mod standard_input;
 mod ui;
 mod wire;
 

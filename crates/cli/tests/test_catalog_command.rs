@@ -97,12 +97,56 @@ fn a_task_is_shown_what_it_needs_and_told_why() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    child.stdin.take().unwrap().write_all(b"write poems").unwrap();
-    assert_eq!(String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap(), first);
+    // What is no UTF-8 is no reason to refuse a task.
+    child.stdin.take().unwrap().write_all(b"write poems \xff\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), String::from_utf8(output.stdout).unwrap()), (Some(0), first.clone()));
     let plain = sandbox.run(&["catalog", "--format", "list", "--budget", "160"]).stdout;
     assert_eq!(sandbox.run(&["catalog", "--format", "list", "--budget", "160", "--task", " "]).stdout, plain);
     assert_eq!(plain.matches("\n- ").count(), 40);
     assert_eq!(sandbox.run(&["catalog", "--epoch", "1"]).code, 2);
+}
+
+#[test]
+fn a_report_names_the_words_that_tell_and_a_bounded_number_of_skills() {
+    let sandbox = shelves();
+    for number in 40..160 {
+        let text =
+            format!("---\nname: other-{number}\ndescription: Paints wall {number} of a house.\n---\nDo.\n");
+        sandbox.write(&format!(".agents/skills/other-{number}/SKILL.md"), text);
+    }
+    let command = ["catalog", "--format", "list", "--budget", "160", "--task", "the poems of a shelf"];
+    let report = sandbox.run(&[&command[..], &["--report"]].concat()).stderr;
+    assert!(report.contains(", by poems, shelf: in full"), "{report}");
+    let left_out = report.lines().find(|line| line.starts_with("left out (")).unwrap();
+    assert!(left_out.ends_with(" more; `--json` tells all of them"), "{left_out}");
+    assert_eq!(left_out.matches(", ").count(), 49, "{left_out}");
+    let json = sandbox.json(&[&command[..], &["--json"]].concat());
+    let skills = json["skills"].as_array().unwrap();
+    assert_eq!(skills.len(), 160);
+    let best = skills.iter().find(|skill| skill["task"]["rank"] == 1).unwrap();
+    assert_eq!(best["task"]["words"], serde_json::json!(["poems", "shelf"]));
+}
+
+#[test]
+fn the_index_is_kept_for_all_commands() {
+    let sandbox = shelves();
+    assert_eq!(sandbox.run(&["catalog", "--task", "write poems"]).code, 0);
+    let cache = std::fs::read_dir(sandbox.home().join(".cache/repertoire")).unwrap();
+    let mut names = cache.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert!(names.any(|name| name.ends_with(".index")));
+}
+
+#[test]
+fn what_the_task_needs_most_is_named_even_over_the_budget() {
+    let sandbox = Sandbox::new();
+    let text = "---\nname: pdf-forms\ndescription: Fills PDF forms.\n---\nDo.\n";
+    sandbox.write(".agents/skills/pdf-forms/SKILL.md", text);
+    for budget in ["10", "100"] {
+        let run = sandbox.run(&["catalog", "--task", "fill a form", "--budget", budget]);
+        assert!(run.stdout.contains("<name>pdf-forms</name>"), "{}", run.transcript());
+        assert!(run.stderr.contains("over its budget"), "{}", run.stderr);
+    }
 }
 
 #[test]

@@ -275,6 +275,13 @@ fn skills_that_could_be_mixed_up_are_found_when_asked_for() {
     assert_eq!(json["confusable"][0]["first"]["name"], "pdf-fill");
     assert_eq!(json["confusable"][0]["first"]["only"], serde_json::json!(["json"]));
     assert_eq!(json["confusable"][0]["first"]["missing"], "Not for csv: use pdf-forms instead.");
+    // What other rules find is not what was asked for.
+    let sound = sandbox.run(&["check", "--confusable"]).stdout;
+    sandbox.write(".agents/skills/broken/SKILL.md", "---\nname: broken\n");
+    assert_eq!(sandbox.run(&["check"]).code, 1);
+    let run = sandbox.run(&["check", "--confusable"]);
+    assert_eq!((run.code, run.stdout), (0, sound.replace("in 2 skills", "in 3 skills")));
+    std::fs::remove_dir_all(sandbox.project().join(".agents/skills/broken")).unwrap();
     sandbox.write("repertoire.toml", "[rules]\nconfusable = \"error\"\n");
     assert_eq!(sandbox.run(&["check", "--confusable"]).code, 1);
     assert_eq!(sandbox.run(&["check"]).code, 0);

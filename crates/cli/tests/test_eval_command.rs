@@ -254,6 +254,44 @@ fn what_is_not_understood_is_told_and_the_rest_is_asked() {
 }
 
 #[test]
+fn a_gate_is_closed_where_not_all_was_understood() {
+    // Issue 6: a broken file among good ones left every threshold met.
+    let sandbox = library();
+    sandbox.write(".agents/skills/deploy/eval_queries.json", r#"[{"query": "x", "should_trigger": "true"}]"#);
+    assert_run!(sandbox.run(&["eval", "triggers", "--min-hit", "0.5"]), @r#"
+    exit 1
+    --- stdout
+    NAME       HIT  RATE    95 %  SHOWN  FALSE  FIRST INSTEAD
+    pdf-forms  1/2  50 %  9-91 %    2/2    0/1  pdf-merge 1
+    --min-hit 0.5: missed (1 of 2, and not all evals were understood)
+    --- stderr
+    warning: .agents/skills/deploy/eval_queries.json: 1 of its evals have a `should_trigger` that is neither true nor false
+    "#);
+    assert_eq!(sandbox.run(&["eval", "triggers"]).code, 0);
+    let run = sandbox.run(&["eval", "triggers", "--min-hit", "0.5", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((run.code, &json["ok"], &json["thresholds"][0]["ok"]), (1, &false.into(), &false.into()));
+}
+
+#[test]
+fn names_that_no_skill_has_are_told_within_bounds() {
+    let sandbox = library();
+    let eval =
+        |number: usize| format!(r#"{{"query": "a", "expected_skill": "{}-{number:03}"}}"#, "x".repeat(400));
+    let evals: Vec<String> = (0..300).map(eval).collect();
+    sandbox.write(".agents/skills/deploy/eval_queries.json", format!("[{}]", evals.join(",")));
+    let run = sandbox.run(&["eval", "triggers"]);
+    assert_eq!((run.code, run.stderr.lines().count()), (0, 21), "{}", run.stderr);
+    assert!(run.stderr.lines().all(|line| line.chars().count() < 200), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("and 280 more names that no skill has; `--json` tells all"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(sandbox.json(&["eval", "triggers", "--json"])["unknown"].as_array().unwrap().len(), 300);
+}
+
+#[test]
 fn a_server_that_is_gone_leaves_words() {
     let mut sandbox = library();
     let config = "[search]\nembeddings = \"http\"\nurl = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\n";

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-use crate::sandbox::{Run, Sandbox};
+use crate::sandbox::{Run, Sandbox, assert_run};
 
 fn library() -> Sandbox {
     let sandbox = Sandbox::new();
@@ -91,11 +91,13 @@ fn filters_and_agents_narrow_the_search() {
 fn no_query_is_an_error() {
     let sandbox = library();
     let long: String = (0..10_000).map(|number| format!("word{number} ")).collect();
-    for query in ["", "  ", "🙂🎉", &long] {
-        let answer = sandbox.json(&["search", query, "--json"]);
-        assert!(answer["results"].is_array(), "{query}");
+    for query in ["", "  ", "🙂", "🙂🎉"] {
+        assert!(names(&sandbox.json(&["search", query, "--json"])).is_empty(), "{query}");
     }
-    assert!(names(&sandbox.json(&["search", "🙂", "--json"])).is_empty());
+    // Of ten thousand words, those count that a skill has.
+    assert!(names(&sandbox.json(&["search", &long, "--json"])).is_empty());
+    let with_words = format!("deploy services to kubernetes {long}");
+    assert_eq!(names(&sandbox.json(&["search", &with_words, "--json"]))[0], "deploy");
     let run = sandbox.run(&["search", "🙂"]);
     assert_eq!((run.code, run.stdout.as_str()), (0, ""));
     assert!(run.stderr.starts_with("no skill was found\n"), "{}", run.stderr);
@@ -132,6 +134,44 @@ fn the_query_comes_from_standard_input_too() {
     assert_eq!(answer["query"], "deploy to\nkubernetes\u{fffd}");
     let run = from_input(&sandbox, b"");
     assert_eq!((run.code, names(&serde_json::from_str(&run.stdout).unwrap()).len()), (0, 0));
+}
+
+#[test]
+fn a_tag_that_no_skill_has_is_said_to_be_none() {
+    let sandbox = library();
+    assert_run!(sandbox.run(&["search", "form", "--tag", "nosuch"]), @r"
+    exit 0
+    --- stdout
+    --- stderr
+    no skill was found
+    hint: no skill has the tag `nosuch`
+    ");
+    let run = sandbox.run(&["search", "zzz", "--tag", "office"]);
+    assert!(run.stderr.contains("say it in other words"), "{}", run.stderr);
+    for tag in ["", " ", " Office "] {
+        assert_eq!(
+            names(&sandbox.json(&["search", "form", "--tag", tag, "--json"])),
+            ["pdf-forms"],
+            "{tag:?}"
+        );
+    }
+    assert_eq!(names(&sandbox.json(&["search", "kubernetes", "--tag", "", "--json"])), ["deploy"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_pipe_in_place_of_the_index_is_not_waited_for() {
+    // Issue 6: opening it waited for somebody to write.
+    let sandbox = library();
+    sandbox.run(&["search", "form"]);
+    let cache = sandbox.home().join(".cache/repertoire");
+    let index = fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().path());
+    let index = index.into_iter().find(|path| path.extension().is_some_and(|it| it == "index")).unwrap();
+    fs::remove_file(&index).unwrap();
+    let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;
+    rustix::fs::mknodat(rustix::fs::CWD, &index, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+    assert_eq!(names(&sandbox.json(&["search", "form", "--json"])), ["pdf-forms"]);
+    assert!(index.metadata().unwrap().is_file(), "it is replaced");
 }
 
 #[test]

@@ -72,7 +72,7 @@ fn create(path: &Path) -> io::Result<File> {
 
 /// Opens the file at `path`, if it is there and at most `limit` bytes, and returns how long it is.
 pub(crate) fn open(path: &Path, limit: usize) -> Option<(usize, BufReader<File>)> {
-    let file = File::open(path).ok()?;
+    let file = open_regular(path)?;
     let length = usize::try_from(file.metadata().ok()?.len()).ok()?;
     (length <= limit).then(|| (length, BufReader::new(file)))
 }
@@ -80,13 +80,43 @@ pub(crate) fn open(path: &Path, limit: usize) -> Option<(usize, BufReader<File>)
 /// Returns the file at `path`, if it is there and at most `limit` bytes.
 pub(crate) fn read(path: &Path, limit: usize) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(limit as u64 + 1).read_to_end(&mut bytes).ok()?;
+    open_regular(path)?.take(limit as u64 + 1).read_to_end(&mut bytes).ok()?;
     (bytes.len() <= limit).then_some(bytes)
+}
+
+/// Opens the file at `path`, if it is a regular one: a pipe in its place would be waited for, and some devices never end.
+fn open_regular(path: &Path) -> Option<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+        std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, flags.bits().cast_signed());
+    }
+    let file = options.open(path).ok()?;
+    file.metadata().ok()?.is_file().then_some(file)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn pipes_and_devices_are_no_files_to_wait_for() {
+        use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+        let directory = tempfile::tempdir().unwrap();
+        let (file, pipe) = (directory.path().join("file"), directory.path().join("pipe"));
+        fs::write(&file, "12345").unwrap();
+        mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        assert_eq!(read(&file, 5).unwrap(), b"12345");
+        assert_eq!(open(&file, 5).unwrap().0, 5);
+        assert!(read(&file, 4).is_none() && open(&file, 4).is_none());
+        for path in [&*pipe, Path::new("/dev/zero"), directory.path()] {
+            assert!(read(path, 5).is_none() && open(path, 5).is_none(), "{}", path.display());
+        }
+    }
 
     #[test]
     fn leftovers_and_the_oldest_files_are_removed() {

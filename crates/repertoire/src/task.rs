@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use repertoire_model::SkillName;
 use repertoire_model::catalog::Ranking;
+use repertoire_model::search::Query;
 
 use crate::registry::{Registry, Snapshot};
 use crate::search::{SearchRequest, Seen};
@@ -46,7 +47,8 @@ pub struct RankedSkill {
     pub name: SkillName,
     /// How well it fits, from 0 to about 1.
     pub score: f32,
-    /// The words of the task that it was found by, those that tell most first; none where only the meaning is near.
+    /// The words of the task that it was found by, those that tell most first, and without those that say little where there are
+    /// others; none where only the meaning is near.
     pub words: Vec<String>,
 }
 
@@ -98,7 +100,10 @@ impl Registry {
         let found = self.search(snapshot, &request, seen).await;
         let skills = found.into_iter().filter_map(|found| {
             let entry = snapshot.entries().get(found.entry)?;
-            let words = found.why.into_iter().map(|matched| matched.word).collect();
+            let mut words: Vec<String> = found.why.into_iter().map(|matched| matched.word).collect();
+            if words.iter().any(|word| !Query::is_common(word)) {
+                words.retain(|word| !Query::is_common(word));
+            }
             Some(RankedSkill { name: entry.name().clone(), score: found.score, words })
         });
         TaskRanking { task: task.clone(), skills: skills.collect() }

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fs;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -17,11 +16,12 @@ use serde::Serialize;
 use crate::cli::{agent_names, skill_names};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::standard_input;
 use crate::ui::{Progress, Style, Ui, escape};
 use crate::wire::{Context, Library};
 
-/// The most bytes of a task that are read.
-const MAX_TASK_BYTES: u64 = 1024 * 1024;
+/// The most names of a kind that a person is told.
+const MAX_NAMES_SHOWN: usize = 50;
 
 /// Prints the catalog to put before an agent
 ///
@@ -151,21 +151,20 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<
 
 /// Returns the text of the task; nothing where there is none.
 fn task_text(args: &CatalogArgs) -> Result<String, CliError> {
-    let mut text = args.task.clone().unwrap_or_default();
-    if text == "-" {
-        text.clear();
-        let read = std::io::stdin().lock().take(MAX_TASK_BYTES).read_to_string(&mut text);
-        read.map_err(|error| CliError::usage("cannot read the task from standard input").because(error))?;
+    match args.task.as_deref() {
+        Some("-") => standard_input::read_text("task"),
+        text => Ok(text.unwrap_or_default().to_owned()),
     }
-    Ok(text)
 }
 
-/// Returns the skills that `task` needs, of those that the agent may see.
+/// Returns the skills that `task` needs, of those that the agent may see, and keeps the index for the next run.
 fn rank(context: &Context, library: &Library, agent: Option<&Agent>, task: &Task) -> TaskRanking {
     let _progress = Progress::start(&context.env, "searching skills");
     let sees = |entry: &Entry| agent.is_none_or(|agent| agent.sees(entry));
     let seen = if agent.is_some() { Seen::Of(&sees) } else { Seen::Offered };
-    library.registry.rank_for_task_blocking(&library.snapshot, task, seen)
+    let ranking = library.registry.rank_for_task_blocking(&library.snapshot, task, seen);
+    pollster::block_on(library.registry.save());
+    ranking
 }
 
 fn tiers_json<'a>(report: &'a Report, needed: Option<&'a TaskRanking>) -> Vec<TierJson<'a>> {
@@ -293,7 +292,7 @@ fn report(
             tiers.iter().filter(|skill| skill.tier == tier).map(|skill| skill.name.as_str()).collect();
         if !names.is_empty() {
             let what = tier_words(tier);
-            writeln!(ui.err(), "{what} ({}): {}", names.len(), escape(&names.join(", ")))?;
+            writeln!(ui.err(), "{what} ({}): {}", names.len(), listed(&names))?;
         }
     }
     if *clipped > 0 {
@@ -330,10 +329,20 @@ fn report_task(ui: &mut Ui, report: &Report, needed: Option<&TaskRanking>) -> Re
         let names: Vec<&str> = report.tiers.iter().filter(is_turn).map(|skill| skill.name.as_str()).collect();
         let (count, epoch) = (names.len(), ranking.task().epoch);
         // Where there are none, those whose turn it is are shown for the task.
-        let names = if names.is_empty() { String::new() } else { format!(": {}", escape(&names.join(", "))) };
+        let names = if names.is_empty() { String::new() } else { format!(": {}", listed(&names)) };
         writeln!(ui.err(), "by turns ({count}, epoch {epoch}, all within {turns}){names}")?;
     }
     Ok(())
+}
+
+/// Returns the first of `names`, and how many more there are.
+fn listed(names: &[&str]) -> String {
+    let shown = &names[..names.len().min(MAX_NAMES_SHOWN)];
+    let more = match names.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more; `--json` tells all of them"),
+    };
+    format!("{}{more}", escape(&shown.join(", ")))
 }
 
 fn tier_words(tier: Tier) -> &'static str {

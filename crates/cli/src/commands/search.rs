@@ -1,10 +1,8 @@
 //! `rep search`.
 
-use std::io::Read as _;
-
 use clap::Args;
-use repertoire::Entry;
 use repertoire::search::{SearchRequest, Seen};
+use repertoire::{Agent, Entry};
 use repertoire_model::answer::SearchResult;
 use repertoire_model::catalog::Tokenizer;
 use repertoire_model::catalog::tokens::approximate;
@@ -13,11 +11,10 @@ use serde::Serialize;
 use crate::cli::agent_names;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::standard_input;
 use crate::ui::{Progress, Style, Ui, escape};
 use crate::wire::{Context, Library};
 
-/// The most bytes of a query that are read from standard input.
-const MAX_QUERY_BYTES: u64 = 1024 * 1024;
 /// The most results that can be asked for.
 const MAX_RESULTS: i64 = 100;
 
@@ -81,7 +78,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SearchArgs) -> Result<E
     let request = SearchRequest {
         query: query(args)?,
         limit: usize::from(args.limit),
-        tag: args.tag.clone(),
+        tag: args.tag.as_deref().map(str::trim).filter(|tag| !tag.is_empty()).map(str::to_owned),
         source: args.source.clone(),
     };
     let agent = args.agent.as_deref().map(|name| context.agent(name)).transpose()?;
@@ -105,7 +102,15 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SearchArgs) -> Result<E
             ui.flush()?;
             writeln!(ui.err(), "no skill was found")?;
             let word = ui.paint_err(Style::Hint, "hint:");
-            writeln!(ui.err(), "{word} say it in other words, or run `rep list` to see what there is")?;
+            match request.tag.as_deref().filter(|tag| !is_tagged(&library, agent.as_ref(), tag)) {
+                Some(tag) => writeln!(ui.err(), "{word} no skill has the tag `{}`", escape(tag))?,
+                None => {
+                    writeln!(
+                        ui.err(),
+                        "{word} say it in other words, or run `rep list` to see what there is"
+                    )?;
+                }
+            }
         }
     }
     ui.flush()?;
@@ -119,10 +124,17 @@ fn query(args: &SearchArgs) -> Result<String, CliError> {
     if args.query != ["-"] {
         return Ok(args.query.join(" "));
     }
-    let mut bytes = Vec::new();
-    let read = std::io::stdin().lock().take(MAX_QUERY_BYTES).read_to_end(&mut bytes);
-    read.map_err(|error| CliError::usage("cannot read the query from standard input").because(error))?;
-    Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
+    standard_input::read_text("query")
+}
+
+/// Returns whether models are offered a skill with `tag`, of those that the agent may see.
+fn is_tagged(library: &Library, agent: Option<&Agent>, tag: &str) -> bool {
+    let tag = tag.to_lowercase();
+    let mut offered = library.snapshot.entries().iter().filter(|entry| entry.is_in_catalog());
+    offered.any(|entry| {
+        agent.is_none_or(|agent| agent.sees(entry))
+            && entry.document.manifest.tags.iter().any(|other| other.to_lowercase() == tag)
+    })
 }
 
 fn expect_source(library: &Library, source: &str) -> Result<(), CliError> {
@@ -142,7 +154,7 @@ fn search<'l>(
     context: &Context,
     library: &'l Library,
     request: &SearchRequest,
-    agent: Option<&repertoire::Agent>,
+    agent: Option<&Agent>,
 ) -> Vec<(&'l Entry, SearchResult)> {
     let Library { registry, snapshot, .. } = library;
     {

@@ -28,7 +28,7 @@ pub(super) fn fit(page: &Page<'_>, budget: usize) -> Fit {
     loop {
         let text = page.tiered(&purse.tiers);
         let tokens = page.options.tokenizer.count(&text);
-        if tokens <= budget || !purse.give_back(tokens - budget) {
+        if tokens <= budget || !(purse.give_back(tokens - budget) || purse.name_the_best()) {
             return Fit { text, tokens, reasons: purse.reasons(), tiers: purse.tiers, turns };
         }
     }
@@ -55,6 +55,8 @@ struct Purse<'a> {
     /// What each item costs as it is shown.
     paid: Vec<usize>,
     purchases: Vec<Purchase>,
+    /// The one that is named although nothing fits, and why.
+    best: Option<(usize, Reason)>,
 }
 
 impl<'a> Purse<'a> {
@@ -71,7 +73,7 @@ impl<'a> Purse<'a> {
             return Self::of_some(page, budget);
         }
         let tiers = (0..page.items.len()).map(|index| named(page, index)).collect();
-        Self { page, left: budget.saturating_sub(names), tiers, paid, purchases: Vec::new() }
+        Self { page, left: budget.saturating_sub(names), tiers, paid, purchases: Vec::new(), best: None }
     }
 
     /// Returns a purse that has paid for the frame, and for the name of the highlighted skill.
@@ -84,7 +86,7 @@ impl<'a> Purse<'a> {
             paid[0] = cost(page, 0, Tier::NameOnly);
         }
         let left = budget.saturating_sub(frame + paid.iter().sum::<usize>());
-        Self { page, left, tiers, paid, purchases: Vec::new() }
+        Self { page, left, tiers, paid, purchases: Vec::new(), best: None }
     }
 
     /// Buys in the order of the rule until nothing more fits, and returns how many turns there are, where there are any.
@@ -97,14 +99,20 @@ impl<'a> Purse<'a> {
             self.spend_by_price();
             return None;
         };
-        let turn = self.spend_by_turns(ranking.epoch);
         let ranked: Vec<(usize, usize)> = (1..)
             .zip(&ranking.names)
             .filter_map(|(rank, name)| Some((rank, *indices.get(name.as_str())?)))
             .collect();
+        let turn = self.spend_by_turns(ranking.epoch);
         self.spend_by_rank(&ranked);
+        // Whose turn half of what is left did not pay for at all has the rest, once what the task needs is paid for.
+        for index in &turn.now {
+            if self.tiers[*index] < Tier::FirstSentence {
+                self.buy_most(*index, Reason::FairShare);
+            }
+        }
         if self.tiers.contains(&Tier::Omitted) {
-            self.spend_on_names(&ranked, &turn);
+            self.spend_on_the_rest(&ranked, &turn);
         } else {
             self.spend_by_price();
         }
@@ -146,7 +154,7 @@ impl<'a> Purse<'a> {
         }
     }
 
-    /// Buys the descriptions of those whose turn it is.
+    /// Buys the descriptions of those whose turn it is, or else their first sentences.
     ///
     /// Turns are told by lengths, so that ten thousand skills need not be counted for the few of one turn; these few may cost
     /// more than the share, but never more than half of what is left.
@@ -160,7 +168,7 @@ impl<'a> Purse<'a> {
         let kept = self.left - self.left / 2;
         self.left -= kept;
         for index in &turn.now {
-            self.buy(*index, Tier::Full, self.price(*index, Tier::Full), Reason::FairShare);
+            self.buy_most(*index, Reason::FairShare);
         }
         self.left += kept;
         turn
@@ -180,19 +188,30 @@ impl<'a> Purse<'a> {
         }
     }
 
-    /// Lists names: those that the task may need, then those whose turn is next, until one does not fit.
-    fn spend_on_names(&mut self, ranked: &[(usize, usize)], turn: &Turn) {
-        let ranked = ranked.iter().map(|(rank, index)| (Reason::Task { rank: *rank }, index));
-        let waiting = turn.now.iter().chain(&turn.next).map(|index| (Reason::Tier, index));
-        for (reason, index) in ranked.chain(waiting) {
-            if self.tiers[*index] != Tier::Omitted {
-                continue;
-            }
-            let price = self.price(*index, Tier::NameOnly);
-            if !self.buy(*index, named(self.page, *index), price, reason) {
+    /// Lists what not even the names of all fit beside: the names of those that the task may need, then descriptions of those whose turn is
+    /// next, until one does not fit, then names of these. A few skills with a description are of more use than many without.
+    fn spend_on_the_rest(&mut self, ranked: &[(usize, usize)], turn: &Turn) {
+        let needed = ranked.iter().map(|(rank, index)| (*index, Reason::Task { rank: *rank }));
+        if !self.spend_on_names(needed) {
+            return;
+        }
+        for index in &turn.next {
+            if !self.buy_most(*index, Reason::Tier) {
                 break;
             }
         }
+        self.spend_on_names(turn.now.iter().chain(&turn.next).map(|index| (*index, Reason::Tier)));
+    }
+
+    /// Lists names until one does not fit, and returns whether all did.
+    fn spend_on_names(&mut self, mut skills: impl Iterator<Item = (usize, Reason)>) -> bool {
+        skills.all(|(index, reason)| {
+            let is_listed = self.tiers[index] != Tier::Omitted;
+            is_listed || {
+                let price = self.price(index, Tier::NameOnly);
+                self.buy(index, named(self.page, index), price, reason)
+            }
+        })
     }
 
     fn indices_by_name(&self) -> HashMap<&'a str, usize> {
@@ -273,12 +292,29 @@ impl<'a> Purse<'a> {
         self.purchases.len() < before
     }
 
+    /// Names the skill that the task needs most, if nothing at all is listed: over the budget is over the budget, and a name tells more than
+    /// none. Returns whether it did.
+    fn name_the_best(&mut self) -> bool {
+        if self.tiers.iter().any(|tier| *tier != Tier::Omitted) {
+            return false;
+        }
+        let indices = self.indices_by_name();
+        let names = self.page.options.ranking.iter().flat_map(|ranking| &ranking.names);
+        let best = (1..).zip(names).find_map(|(rank, name)| Some((rank, *indices.get(name.as_str())?)));
+        let Some((rank, index)) = best else { return false };
+        self.tiers[index] = named(self.page, index);
+        self.best = Some((index, Reason::Task { rank }));
+        true
+    }
+
     /// Returns why so much of each item is shown.
     fn reasons(&self) -> Vec<Reason> {
         let reason = |tier: &Tier| if *tier == Tier::Omitted { Reason::Omitted } else { Reason::Tier };
         let mut reasons: Vec<Reason> = self.tiers.iter().map(reason).collect();
-        for purchase in &self.purchases {
-            reasons[purchase.index] = purchase.reason;
+        for (index, reason) in
+            self.purchases.iter().map(|purchase| (purchase.index, purchase.reason)).chain(self.best)
+        {
+            reasons[index] = reason;
         }
         reasons
     }

@@ -38,15 +38,17 @@
 //! Where the host knows the task, [`CatalogOptions::ranking`] says which skills it needs, best first. A skill that no task
 //! ever brings to the top would then never be seen, so a share of what descriptions may cost, [`FAIR_PERCENT`], goes to all
 //! skills by turns: in an order that only their names decide, each [epoch](Ranking::epoch) shows the next few. After
-//! [`Report::turns`] epochs each skill has been shown in full once, whatever the tasks were, unless its description takes more than
-//! half of the budget. Between the second and the third step:
+//! [`Report::turns`] epochs each skill has been shown in full once, whatever the tasks were; where its description takes more than half of what
+//! is left beside the names, its first sentence. Between the second and the third step:
 //!
-//! - Those whose turn it is have their full description.
-//! - Those that the task needs take the most that still fits, best first.
+//! - Those whose turn it is have their full description, or else its first sentence, of half of what is left.
+//! - Those that the task needs take the most that still fits, best first. Those whose turn it is and whom half was too little for have what
+//!   these leave.
 //!
-//! Where not even the names fit, these two come first, and the rest of the budget buys names: those that the task may need,
-//! then those whose turn comes next. The footer tells how many skills are not listed. Whoever knows no task gives an empty ranking
-//! to have that much. The text stays sorted by name; the ranking decides only who gets what, which [`Report`] tells for each skill.
+//! Where not even the names fit, these two come first. The rest of the budget buys names of those that the task may need, then descriptions of
+//! those whose turn comes next, then their names: skills without a description are hardly ever chosen. The footer tells how many skills are not
+//! listed. Where nothing fits at all, the skill that the task needs most is still named. Whoever knows no task gives an empty ranking to have that
+//! much. The text stays sorted by name; the ranking decides only who gets what, which [`Report`] tells for each skill.
 //!
 //! ```
 //! use repertoire_model::catalog::{CatalogEntry, CatalogOptions, Format, render};

@@ -218,6 +218,38 @@ proptest! {
     }
 
     #[test]
+    fn every_skill_is_described_in_one_of_the_turns(
+        lengths in prop::collection::vec((0usize..60, 0usize..1_200), 2..14),
+        spare in 160usize..900,
+        wanted in 0usize..14,
+        lists_all in any::<bool>(),
+    ) {
+        // A first sentence of some words, and then more.
+        let describe = |(sentence, more): &(usize, usize)| {
+            format!("Sorts {}it. {}", "it and ".repeat(*sentence), "More. ".repeat(more / 6))
+        };
+        let skills: Skills =
+            (0..).zip(&lengths).map(|(number, lengths)| (format!("skill-{number:02}"), describe(lengths))).collect();
+        let entries = entries(&skills);
+        let options = CatalogOptions { format: Format::Menu, tokenizer: Tokenizer::Chars4, ..CatalogOptions::default() };
+        // With every name, or with that of one and the longest footer.
+        let listed = if lists_all { &entries[..] } else { &entries[..1] };
+        let bare = render(listed, &CatalogOptions { budget_tokens: Some(1), ..options.clone() }).unwrap().tokens();
+        let names = skills.keys().nth(wanted).cloned().into_iter().collect::<Vec<_>>();
+        let at = |epoch| {
+            let ranking = Some(Ranking { names: names.clone(), epoch });
+            let budget_tokens = Some(bare + 30 + spare);
+            render(&entries, &CatalogOptions { budget_tokens, ranking, ..options.clone() }).unwrap().report
+        };
+        let mut bought = std::collections::BTreeSet::new();
+        for epoch in 0..at(0).turns.unwrap_or(1) as u64 {
+            let described = at(epoch).tiers.into_iter().filter(|skill| skill.tier >= Tier::FirstSentence);
+            bought.extend(described.map(|skill| skill.name));
+        }
+        prop_assert!(bought.iter().eq(skills.keys()), "{bought:?}");
+    }
+
+    #[test]
     fn with_a_ranking_the_budget_is_kept_whatever_it_takes(
         skills in skills(),
         format in formats(),
@@ -242,7 +274,8 @@ proptest! {
         let Catalog { text, report } = catalog;
         prop_assert_eq!(report.tokens, Some(tokenizer.count(&text)));
         prop_assert!(report.over_budget == (tokenizer.count(&text) > budget));
-        prop_assert!(!report.over_budget || report.count(Tier::Omitted) == skills.len());
+        let named = usize::from(!names.is_empty());
+        prop_assert!(!report.over_budget || report.count(Tier::Omitted) == skills.len() - named);
         let listed: Vec<&str> =
             report.tiers.iter().filter(|skill| skill.tier != Tier::Omitted).map(|skill| skill.name.as_str()).collect();
         let read_back = match format {

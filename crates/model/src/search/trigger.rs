@@ -3,6 +3,8 @@
 //! The open guide has a list of `{"query", "should_trigger"}` in `eval_queries.json`. In `evals/` there are more shapes, most of them
 //! lists of tasks that the skill is for. All are read here; what is none of them is said to be none.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 /// The most bytes of a file of evals.
@@ -69,17 +71,16 @@ impl TriggerFile {
     }
 
     fn read(&mut self, items: &[Value], skill: Option<&str>) {
-        let mut skipped = 0;
+        let mut faults: BTreeMap<Fault, usize> = BTreeMap::new();
         for item in items.iter().take(MAX_EVAL_QUERIES) {
             match query_of(item, skill) {
-                Some(query) => self.queries.push(query),
-                None => skipped += 1,
+                Ok(query) => self.queries.push(query),
+                Err(fault) => *faults.entry(fault).or_default() += 1,
             }
         }
-        if skipped > 0 {
-            self.problems
-                .push(format!("{skipped} of its evals have no `query` or `prompt` of reasonable length"));
-        }
+        let told =
+            faults.into_iter().map(|(fault, count)| format!("{count} of its evals {}", fault.as_str()));
+        self.problems.extend(told);
         let more = items.len().saturating_sub(MAX_EVAL_QUERIES);
         if more > 0 {
             self.problems.push(format!("{more} evals beyond the first {MAX_EVAL_QUERIES} are left out"));
@@ -93,18 +94,41 @@ fn text_of(object: &Map<String, Value>) -> Option<&str> {
     (!text.is_empty() && text.len() <= MAX_QUERY_BYTES).then_some(text)
 }
 
+/// Why an eval is left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Fault {
+    Query,
+    ShouldTrigger,
+    ExpectedSkill,
+}
+
+impl Fault {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Query => "have no `query` or `prompt` of reasonable length",
+            Self::ShouldTrigger => "have a `should_trigger` that is neither true nor false",
+            Self::ExpectedSkill => "have an `expected_skill` that is neither a name nor null",
+        }
+    }
+}
+
 /// Returns the eval `item` of a file about `skill`.
-fn query_of(item: &Value, skill: Option<&str>) -> Option<TriggerQuery> {
-    let object = item.as_object()?;
-    let expected = object.get("expected_skill");
+fn query_of(item: &Value, skill: Option<&str>) -> Result<TriggerQuery, Fault> {
+    let object = item.as_object().ok_or(Fault::Query)?;
+    let query = text_of(object).ok_or(Fault::Query)?.to_owned();
     // Where an eval names the skill it expects, none is a word too: nobody should answer.
-    let is_expected = !matches!(expected, Some(Value::Null));
+    let (skill, is_expected) = match object.get("expected_skill") {
+        None => (skill, true),
+        Some(Value::Null) => (skill, false),
+        Some(Value::String(name)) if !name.trim().is_empty() => (Some(name.as_str()), true),
+        Some(_) => return Err(Fault::ExpectedSkill),
+    };
     let should_trigger = match object.get("should_trigger") {
         None => is_expected,
-        Some(value) => value.as_bool()?,
+        Some(Value::Bool(should_trigger)) => *should_trigger,
+        Some(_) => return Err(Fault::ShouldTrigger),
     };
-    let skill = expected.and_then(Value::as_str).or(skill).map(str::to_owned);
-    Some(TriggerQuery { skill, query: text_of(object)?.to_owned(), should_trigger })
+    Ok(TriggerQuery { skill: skill.map(str::to_owned), query, should_trigger })
 }
 
 #[cfg(test)]
@@ -153,7 +177,12 @@ mod tests {
     fn what_is_not_understood_is_said_and_left_out() {
         let skipped = "1 of its evals have no `query` or `prompt` of reasonable length";
         check(r#"[{"query": "a"}, {"q": "b"}]"#, &[(None, "a", true)], &[skipped]);
-        check(r#"[{"query": "a", "should_trigger": "yes"}]"#, &[], &[skipped]);
+        let no_boolean = "1 of its evals have a `should_trigger` that is neither true nor false";
+        check(r#"[{"query": "a", "should_trigger": "true"}]"#, &[], &[no_boolean]);
+        check(r#"[{"query": "a", "should_trigger": null}]"#, &[], &[no_boolean]);
+        let no_name = "2 of its evals have an `expected_skill` that is neither a name nor null";
+        let evals = r#"[{"query": "a", "expected_skill": 5}, {"query": "b"}, {"query": "c", "expected_skill": ""}, 7]"#;
+        check(evals, &[(None, "b", true)], &[skipped, no_name]);
         check(r#"[{"query": "  "}]"#, &[], &[skipped]);
         check(r#"{"agents": []}"#, &[], &["it has no `evals`, and no `query` or `prompt`"]);
         check("1", &[], &["it is neither a list of evals nor an object with one"]);

@@ -1,5 +1,7 @@
 //! Skills of a library that an agent could mix up, and the sentences that would tell them apart.
 
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
 use std::ops::Deref;
 
 use rayon::prelude::*;
@@ -9,6 +11,11 @@ use repertoire_model::{Diagnostic, Policy, RuleId};
 
 use super::builtin::builtin;
 use crate::registry::{Entry, Snapshot};
+
+/// The most skills that one could be mixed up with before these are told in one finding.
+pub const MAX_PAIRS_TOLD: usize = 4;
+/// How many of them are named then.
+const NAMED: usize = 3;
 
 /// Two skills that an agent could mix up, by their places among the entries of a snapshot.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +57,78 @@ impl Snapshot {
         let candidates = (0..heads.len()).into_par_iter().flat_map_iter(|place| heads.candidates(place));
         heads.confusable(candidates.collect()).into_iter().map(mix_up).collect()
     }
+}
+
+impl Snapshot {
+    /// Returns what the rule `confusable` finds of `pairs`, the [`mix_ups`](Self::mix_ups) of this snapshot, as `policy` weighs it: each
+    /// finding with the entry that it is about.
+    ///
+    /// A skill that could be mixed up with more than [`MAX_PAIRS_TOLD`] others is one finding, with their number; what is left are findings
+    /// about the first of two.
+    pub fn mix_up_findings(&self, pairs: &[MixUp], policy: &Policy) -> Vec<(usize, Diagnostic)> {
+        let open: Vec<&MixUp> = pairs.iter().filter(|pair| !pair.is_told_apart()).collect();
+        let (hubs, rest) = hubs(&open);
+        let of_hubs =
+            hubs.iter().filter_map(|(hub, others)| Some((*hub, self.hub_finding(*hub, others, policy)?)));
+        let of_rest = rest.iter().filter_map(|pair| Some((pair.first, pair.diagnostic(self, policy)?)));
+        of_hubs.chain(of_rest).collect()
+    }
+
+    /// Returns the finding about the entry `hub`, which could be mixed up with each of `others`, the most alike first.
+    fn hub_finding(&self, hub: usize, others: &[usize], policy: &Policy) -> Option<Diagnostic> {
+        let name = |entry: usize| self.entries()[entry].name();
+        let named: Vec<String> =
+            others.iter().take(NAMED).map(|entry| format!("`{}`", name(*entry))).collect();
+        let message = format!(
+            "`{}` could be mixed up with {} skills, first of all with {}",
+            name(hub),
+            others.len(),
+            named.join(", ")
+        );
+        let mut reporter = Reporter::new(policy);
+        reporter
+            .report(RuleId::Confusable, message)
+            .help(format!("say in `{}` what only it is for", name(hub)));
+        reporter.finish().pop()
+    }
+}
+
+/// Takes out of `pairs`, again and again, those of the entry that most of them are about, the first of several, as long as these are too many
+/// to tell one by one. Returns such entries, each with its others, and the pairs that are left.
+fn hubs<'p>(pairs: &[&'p MixUp]) -> (Vec<(usize, Vec<usize>)>, Vec<&'p MixUp>) {
+    let mut places: HashMap<usize, Vec<usize>> = HashMap::new();
+    for (place, pair) in pairs.iter().enumerate() {
+        places.entry(pair.first).or_default().push(place);
+        places.entry(pair.second).or_default().push(place);
+    }
+    let mut counts: HashMap<usize, usize> =
+        places.iter().map(|(entry, places)| (*entry, places.len())).collect();
+    let mut most: BTreeSet<(usize, Reverse<usize>)> =
+        counts.iter().map(|(entry, count)| (*count, Reverse(*entry))).collect();
+    let mut is_told = vec![false; pairs.len()];
+    let mut hubs = Vec::new();
+    while let Some((count, Reverse(hub))) = most.pop_last()
+        && count > MAX_PAIRS_TOLD
+    {
+        let mut others = Vec::with_capacity(count);
+        for place in &places[&hub] {
+            if std::mem::replace(&mut is_told[*place], true) {
+                continue;
+            }
+            let pair = pairs[*place];
+            let other = if pair.first == hub { pair.second } else { pair.first };
+            others.push(other);
+            if let Some(count) = counts.get_mut(&other)
+                && most.remove(&(*count, Reverse(other)))
+            {
+                *count -= 1;
+                most.insert((*count, Reverse(other)));
+            }
+        }
+        hubs.push((hub, others));
+    }
+    let rest = pairs.iter().zip(is_told).filter(|(_, is_told)| !is_told).map(|(pair, _)| *pair);
+    (hubs, rest.collect())
 }
 
 /// Returns what an agent chooses the skill by.
@@ -158,6 +237,43 @@ mod tests {
             found.message.starts_with("`pdf-fill` and `pdf-forms` could be mixed up: "),
             "{}",
             found.message
+        );
+    }
+
+    #[test]
+    fn a_skill_that_is_like_many_is_one_finding() {
+        // Issue 6: one finding for each of hundreds of pairs.
+        let snapshot = snapshot(&[
+            ("changelog", "Writes release notes."),
+            ("form-a", "Fills PDF forms from CSV data."),
+            ("form-b", "Fills PDF forms from CSV data."),
+            ("form-c", "Fills PDF forms from CSV data."),
+            ("form-d", "Fills PDF forms from CSV data."),
+            ("form-e", "Fills PDF forms from CSV data."),
+            ("form-f", "Fills PDF forms from CSV data."),
+        ]);
+        let pair = |first, second| {
+            let shared = Vec::new();
+            MixUp(Confusable {
+                first,
+                second,
+                kind: Confusion::Same,
+                likeness: 1.0,
+                shared,
+                only_first: vec![],
+                only_second: vec![],
+            })
+        };
+        let pairs = [pair(1, 3), pair(2, 3), pair(3, 4), pair(3, 5), pair(3, 6), pair(1, 2)];
+        let findings = snapshot.mix_up_findings(&pairs, &Policy::default());
+        let told: Vec<(usize, &str)> =
+            findings.iter().map(|(entry, found)| (*entry, &*found.message)).collect();
+        let hub = "`form-c` could be mixed up with 5 skills, first of all with `form-a`, `form-b`, `form-d`";
+        assert_eq!(told, [(3, hub), (1, "`form-a` and `form-b` have the same description")]);
+        assert_eq!(
+            snapshot.mix_up_findings(&pairs[1..], &Policy::default()).len(),
+            5,
+            "few are told one by one"
         );
     }
 

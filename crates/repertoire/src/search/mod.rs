@@ -18,7 +18,7 @@ mod evals;
 mod confusable;
 
 pub use builtin::{BuiltinEmbedder, builtin};
-pub use confusable::MixUp;
+pub use confusable::{MAX_PAIRS_TOLD, MixUp};
 pub use embedder::Embedder;
 pub use evals::{MAX_EVAL_FILES, MAX_SHOWN, SkillEvals, SkillTriggers, TriggerOutcome, TriggerReport};
 pub use options::SearchOptions;

@@ -27,3 +27,4 @@ pub use options::{
 };
 pub(crate) use presence::Opened;
 pub(crate) use state::Remembered;
+pub use task::REMEMBERED_TASKS;

@@ -1,12 +1,13 @@
 //! What changes in the course of a session.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 use repertoire_model::answer::LoadedSkill;
 use repertoire_model::ledger::Ledger;
 use repertoire_model::{Digest, SkillName};
 
+use super::task::REMEMBERED_TASKS;
 use crate::provider::{Locator, Mark};
 use crate::registry::{Entry, Resources, Snapshot};
 use crate::run::Exposed;
@@ -39,6 +40,9 @@ pub(super) struct State {
     pub(super) task: Option<Task>,
     /// What that task needs, once it is known for the pinned snapshot.
     pub(super) ranking: Option<Arc<TaskRanking>>,
+    /// What tasks were found to need of the pinned snapshot, the latest last. The index moves on with the library, so what was
+    /// found once could not always be found again.
+    rankings: VecDeque<Arc<TaskRanking>>,
     /// What the last task that the session was told of needs.
     pub(super) foreseen: Option<Arc<TaskRanking>>,
     /// The tools of loaded skills, in the order in which these were loaded.
@@ -60,6 +64,7 @@ impl State {
             invoked: BTreeSet::new(),
             task: None,
             ranking: None,
+            rankings: VecDeque::new(),
             foreseen: None,
             exposed: Exposed::default(),
         }
@@ -74,9 +79,29 @@ impl State {
         self.prompt = None;
     }
 
+    /// Returns what `task` was found to need of the pinned snapshot.
+    pub(super) fn ranked_before(&self, task: &Task) -> Option<Arc<TaskRanking>> {
+        self.rankings.iter().find(|ranking| ranking.task() == task).cloned()
+    }
+
+    /// Remembers `ranking` as that of the pinned snapshot, and returns it, unless there is one of that task already: then that.
+    pub(super) fn remember(&mut self, ranking: Arc<TaskRanking>) -> Arc<TaskRanking> {
+        if let Some(before) = self.ranked_before(ranking.task()) {
+            return before;
+        }
+        if self.rankings.len() == REMEMBERED_TASKS {
+            self.rankings.pop_front();
+        }
+        self.rankings.push_back(Arc::clone(&ranking));
+        ranking
+    }
+
     /// Makes `snapshot` the one that catalog, tools and prompt are written from, unless a newer one is.
     pub(super) fn pin(&mut self, snapshot: &Arc<Snapshot>) {
         if snapshot.number() >= self.pinned.number() {
+            if snapshot.number() > self.pinned.number() {
+                self.rankings.clear();
+            }
             self.announced = Arc::clone(snapshot);
             self.pinned = Arc::clone(snapshot);
             self.text = None;

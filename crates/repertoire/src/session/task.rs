@@ -5,26 +5,37 @@ use std::sync::Arc;
 use super::catalog::PinnedCatalog;
 use super::open::Session;
 use crate::event::{Event, EventKind, Outcome};
-use crate::registry::Entry;
+use crate::registry::{Entry, Snapshot};
 use crate::search::Seen;
 use crate::task::{Task, TaskRanking};
+
+/// How many tasks a session remembers what they need, until its catalog is refreshed.
+pub const REMEMBERED_TASKS: usize = 16;
 
 impl Session {
     /// Returns the catalog for `task`: full descriptions for what it needs, where they do not all fit into the budget.
     ///
     /// It is pinned as [`Session::catalog`] is, which returns the same bytes from then on: until it is refreshed, or until
-    /// this is called with another task. A blank task has the plain catalog.
+    /// this is called with another task. Going back to an earlier task gives the bytes of then, whatever became of the library
+    /// meanwhile, until it is refreshed; that is so for the last [`REMEMBERED_TASKS`]. A blank task has the plain catalog.
     ///
     /// Another task means another text before everything else that the model reads, so a prompt cache has to start over. When
     /// that is worth it only the host can tell: at the start of a conversation it costs nothing.
     pub async fn catalog_for_task(&self, task: &Task) -> PinnedCatalog {
         let task = Some(task).filter(|task| !task.is_blank());
         if self.state().task.as_ref() != task {
-            let ranking = match task {
-                Some(task) => Some(Arc::new(self.rank(task).await)),
-                None => None,
-            };
-            self.state().take_task(ranking);
+            match task {
+                Some(task) => {
+                    let (pinned, ranking) = self.rank_pinned(task).await;
+                    let mut state = self.state();
+                    state.take_task(Some(ranking));
+                    if !Arc::ptr_eq(&state.pinned, &pinned) {
+                        // The catalog was refreshed meanwhile.
+                        state.ranking = None;
+                    }
+                }
+                None => self.state().take_task(None),
+            }
         }
         self.rank_catalog().await;
         self.catalog()
@@ -44,7 +55,8 @@ impl Session {
         // Without anybody who is told, there is nothing to be foreseen.
         let is_of_use = !task.is_blank() && !self.registry().equipment().sinks.is_empty();
         let foreseen = match is_of_use {
-            true => Some(Arc::new(self.rank(&task).await)),
+            // What is loaded is of the newest snapshot, whatever the catalog shows.
+            true => Some(Arc::new(self.rank(&self.registry().snapshot(), &task).await)),
             false => None,
         };
         self.state().foreseen = foreseen;
@@ -57,14 +69,14 @@ impl Session {
 
     /// Ranks the skills for the catalog's task, where that was not done since the library was last looked at for the catalog.
     pub(super) async fn rank_catalog(&self) {
-        let (task, pinned) = {
+        let task = {
             let state = self.state();
             match (&state.task, &state.ranking) {
-                (Some(task), None) => (task.clone(), Arc::clone(&state.pinned)),
+                (Some(task), None) => task.clone(),
                 _ => return,
             }
         };
-        let ranking = Arc::new(self.rank(&task).await);
+        let (pinned, ranking) = self.rank_pinned(&task).await;
         let mut state = self.state();
         if state.task.as_ref() == Some(&task) && Arc::ptr_eq(&state.pinned, &pinned) {
             if state.foreseen.as_ref().is_some_and(|foreseen| *foreseen.task() == task) {
@@ -74,11 +86,24 @@ impl Session {
         }
     }
 
-    async fn rank(&self, task: &Task) -> TaskRanking {
-        // The index is of the newest snapshot. What the catalog does not have is passed over.
-        let newest = self.registry().snapshot();
+    /// Ranks the skills of the pinned snapshot for `task`, and returns that snapshot, too.
+    async fn rank_pinned(&self, task: &Task) -> (Arc<Snapshot>, Arc<TaskRanking>) {
+        let pinned = {
+            let state = self.state();
+            if let Some(ranking) = state.ranked_before(task) {
+                return (Arc::clone(&state.pinned), ranking);
+            }
+            Arc::clone(&state.pinned)
+        };
+        let ranking = Arc::new(self.rank(&pinned, task).await);
+        let mut state = self.state();
+        let ranking = if Arc::ptr_eq(&state.pinned, &pinned) { state.remember(ranking) } else { ranking };
+        (pinned, ranking)
+    }
+
+    async fn rank(&self, snapshot: &Arc<Snapshot>, task: &Task) -> TaskRanking {
         let sees = |entry: &Entry| self.sees(entry);
-        self.registry().rank_for_task(&newest, task, Seen::Of(&sees)).await
+        self.registry().rank_for_task(snapshot, task, Seen::Of(&sees)).await
     }
 
     /// Writes into `event`, where it is of a skill that was loaded, how well that could be foreseen.

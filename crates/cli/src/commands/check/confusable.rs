@@ -28,7 +28,7 @@ struct MixedUpJson {
     missing: Option<String>,
 }
 
-/// Finds the skills of each library that could be mixed up, adds a finding to the first of each two, and returns all.
+/// Finds the skills of each library that could be mixed up, adds the findings to `checked`, and returns all pairs.
 pub(super) fn find<'a>(
     libraries: &'a [Library],
     checked: &mut [Checked<'a>],
@@ -37,13 +37,14 @@ pub(super) fn find<'a>(
     let mut found = Vec::new();
     for library in libraries {
         let first = checked.iter().position(|checked| ptr::eq(checked.library, library)).unwrap_or_default();
-        for mix_up in library.snapshot.mix_ups() {
-            // Everything of a library was checked, in order.
-            if let Some(checked) = checked.get_mut(first + mix_up.first) {
-                checked.diagnostics.extend(mix_up.diagnostic(&library.snapshot, policy));
+        let mix_ups = library.snapshot.mix_ups();
+        for (entry, diagnostic) in library.snapshot.mix_up_findings(&mix_ups, policy) {
+            // Every skill of a library is there, in order.
+            if let Some(checked) = checked.get_mut(first + entry) {
+                checked.diagnostics.push(diagnostic);
             }
-            found.push(json(library, mix_up));
         }
+        found.extend(mix_ups.into_iter().map(|mix_up| json(library, mix_up)));
     }
     found
 }

@@ -2,6 +2,7 @@
 
 use repertoire::search::{SkillTriggers, TriggerOutcome};
 use repertoire_model::search::Share;
+use repertoire_model::text::shorten;
 use serde::Serialize;
 
 use super::triggers::{Evaluation, Threshold};
@@ -11,6 +12,9 @@ use crate::wire::Context;
 
 /// The most skills that are named as having come first instead of another.
 const MAX_CONFUSIONS_SHOWN: usize = 3;
+/// The most names without a skill that a person is shown, and the most characters of each: evals may name anything.
+const MAX_UNKNOWN_SHOWN: usize = 20;
+const MAX_NAME_CHARS: usize = 80;
 /// The most problems that a person is shown.
 const MAX_PROBLEMS_SHOWN: usize = 20;
 
@@ -174,16 +178,22 @@ pub(super) fn write(ui: &mut Ui, context: &Context, evaluation: &Evaluation<'_>)
     for Threshold { option, asked, found, is_met } in &evaluation.thresholds {
         let (word, style) = if *is_met { ("met", Style::Good) } else { ("missed", Style::Error) };
         let word = ui.paint(style, word);
-        writeln!(ui.out(), "{option} {asked}: {word} ({} of {})", found.part, found.whole)?;
+        let why = if evaluation.problems.is_empty() { "" } else { ", and not all evals were understood" };
+        writeln!(ui.out(), "{option} {asked}: {word} ({} of {}{why})", found.part, found.whole)?;
     }
     ui.flush()?;
     let warning = ui.paint_err(Style::Warning, "warning:");
-    for (name, queries) in &evaluation.report.unknown {
-        let name = escape(name);
+    for (name, queries) in evaluation.report.unknown.iter().take(MAX_UNKNOWN_SHOWN) {
+        let name = shorten(name, MAX_NAME_CHARS);
+        let name = escape(&name);
         writeln!(
             ui.err(),
             "{warning} models are offered no skill `{name}` here; {queries} queries for it are left out"
         )?;
+    }
+    let more = evaluation.report.unknown.len().saturating_sub(MAX_UNKNOWN_SHOWN);
+    if more > 0 {
+        writeln!(ui.err(), "{warning} and {more} more names that no skill has; `--json` tells all of them")?;
     }
     for (path, problem) in evaluation.problems.iter().take(MAX_PROBLEMS_SHOWN) {
         let path = context.shown(path);

@@ -53,7 +53,7 @@ pub(super) struct Threshold {
     pub(super) asked: f64,
     /// What it came to.
     pub(super) found: Share,
-    /// Whether that is good enough; what cannot be told is not.
+    /// Whether that is good enough; what cannot be told is not, nor what is told of some of the evals only.
     pub(super) is_met: bool,
 }
 
@@ -87,7 +87,7 @@ pub(super) fn run(ui: &mut Ui, context: &Context, args: &TriggersArgs) -> Result
     let report = registry.evaluate_triggers(&snapshot, &evals.queries, args.shown);
     drop(progress);
     pollster::block_on(registry.save());
-    let thresholds = thresholds(args, &report);
+    let thresholds = thresholds(args, &report, evals.problems.is_empty());
     let is_met = thresholds.iter().all(|threshold| threshold.is_met);
     let evaluation = Evaluation {
         entries: snapshot.entries(),
@@ -114,16 +114,17 @@ fn rate(text: &str) -> Result<f64, String> {
     rate.ok_or_else(|| "it takes a share from 0 to 1, as in 0.8".to_owned())
 }
 
-fn thresholds(args: &TriggersArgs, report: &TriggerReport) -> Vec<Threshold> {
+/// Returns the rates that were asked for. Where not all evals were understood, what the others come to says nothing of the rest.
+fn thresholds(args: &TriggersArgs, report: &TriggerReport, is_whole: bool) -> Vec<Threshold> {
     let least = |option, asked: Option<f64>, found: Share| {
         asked.map(|asked| {
-            let is_met = found.value().is_some_and(|value| value >= asked);
+            let is_met = is_whole && found.value().is_some_and(|value| value >= asked);
             Threshold { option, asked, found, is_met }
         })
     };
     let most = |option, asked: Option<f64>, found: Share| {
         asked.map(|asked| {
-            let is_met = found.value().is_some_and(|value| value <= asked);
+            let is_met = is_whole && found.value().is_some_and(|value| value <= asked);
             Threshold { option, asked, found, is_met }
         })
     };

@@ -69,6 +69,36 @@ fn the_task_stays_when_the_library_changes() {
 }
 
 #[test]
+fn an_earlier_task_has_the_bytes_of_then_until_the_catalog_is_refreshed() {
+    // Issue 6: the newest snapshot was ranked, and what was found of it shown as the pinned one.
+    let library = large();
+    let session = with_budget(&library, 900);
+    let songs = Task::new("record some bird songs");
+    let before = session.catalog_for_task_blocking(&songs);
+    session.catalog_for_task_blocking(&Task::new("write poems"));
+    for number in 0..3 {
+        let text = format!(
+            "---\nname: songs-{number}\ndescription: Records bird songs.\n---\n# Record some bird songs\n"
+        );
+        library.write(&format!("songs-{number}/SKILL.md"), &text);
+    }
+    for number in (5..35).step_by(6) {
+        let name = format!("bird-{number:03}");
+        let text = format!("---\nname: {name}\ndescription: Cooks soup.\n---\nCook.\n");
+        library.write(&format!("{name}/SKILL.md"), &text);
+    }
+    session.registry().reload_blocking();
+    // A search brings the index up to date.
+    session.call_blocking("search_skills", &json!({"query": "cook soup"}));
+    let first_asked = session.catalog_for_task_blocking(&Task::new("sort photographs"));
+    let after = session.catalog_for_task_blocking(&songs);
+    assert_eq!(after, before);
+    assert!(!first_asked.text.contains("Records bird songs"), "{}", first_asked.text);
+    let refreshed = session.refresh_blocking();
+    assert!(refreshed.snapshot > before.snapshot && refreshed.text.contains("Records bird songs"));
+}
+
+#[test]
 fn what_an_agent_may_not_see_is_not_ranked_for_it() {
     let library = large();
     let mut options = SessionOptions::default();
