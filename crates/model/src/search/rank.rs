@@ -252,7 +252,7 @@ impl Index {
                 + weights.meaning * meaning * total.sqrt().max(1.0);
             let score = score / best;
             let described = weights.described * described(columns.described[place]);
-            (score > 0.0).then(|| Hit { slot: *slot, score: score + described })
+            (score > 0.0).then_some(Hit { slot: *slot, score: score + described })
         };
         candidates.iter().filter_map(hit).collect()
     }

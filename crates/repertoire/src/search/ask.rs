@@ -55,6 +55,7 @@ impl Registry {
             let (registry, snapshot) = (self.clone(), Arc::clone(snapshot));
             let prepare = move || {
                 registry.prepare_search(&snapshot, &|_, _| ());
+                // Nobody waits for what only makes later searches faster.
                 if registry.shelf().is_untidy() {
                     blocking::unblock(move || registry.shelf().tidy()).detach();
                 }

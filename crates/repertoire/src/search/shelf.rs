@@ -161,11 +161,9 @@ impl Shelf {
             let held = self.held();
             let mut index = held.index.clone();
             // Where many skills came meanwhile, what was packed may not be there any more.
-            if let Some(moves) = index.take(merged)
-                && let Some(layout) = held.layout.moved(&moves, index.slots())
-            {
-                self.hold(Held { index, layout, retries: held.retries });
-            }
+            let Some(moves) = index.take(merged) else { continue };
+            let Some(layout) = held.layout.moved(&moves, index.slots()) else { return };
+            self.hold(Held { index, layout, retries: held.retries });
         }
     }
 
