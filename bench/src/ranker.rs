@@ -11,6 +11,9 @@ use crate::pool::{Labelled, Skill};
 /// How many skills are asked for.
 const WANTED: usize = 10;
 
+/// How many skills are indexed before they are packed, as it is where a library is.
+const BATCH: usize = 1024;
+
 /// A way to find skills.
 pub trait Ranker {
     /// Returns what it is called.
@@ -94,7 +97,7 @@ impl Product {
         self.index.add(Key { identity: place as u64, version: 0 }, Record::of(&text), vector.as_ref());
     }
 
-    /// Takes the skill at `slot` out and puts `skill` in, as after a change. Returns whether all were packed on the way.
+    /// Takes the skill at `slot` out and puts `skill` in, as after a change. Returns whether some were packed on the way.
     pub fn change(&mut self, slot: Slot, skill: &Skill) -> bool {
         self.index.drop(slot);
         self.add(slot as usize, skill);
@@ -136,6 +139,9 @@ impl Ranker for Product {
     fn index(&mut self, skills: &[Skill]) {
         for (place, skill) in skills.iter().enumerate() {
             self.add(place, skill);
+            if place % BATCH == 0 {
+                self.index.settle();
+            }
         }
         self.index.pack();
         self.seen = SlotSet::all(self.index.slots());

@@ -1,23 +1,24 @@
 //! An index as bytes, so that a process need not read a library to search it.
 //!
-//! The bytes are the columns one after the other, low bytes first, after a header that tells how long each is, and before a
-//! checksum of it all. Whatever is damaged, cut off, of another format or made of something else is refused as a whole: an index
+//! The bytes are its parts one after the other, and a checksum of it all. A part is its columns, low bytes first, after a header
+//! that tells how long each is. Whatever is damaged, cut off, of another format or made of something else is refused as a whole: an index
 //! is quickly made anew.
 
-use super::columns::{Columns, Lists, roomy};
+use super::columns::{Columns, Lists};
 use super::index::{Index, Key};
+use super::part::{Part, Postings, Tier};
 use super::segment::Segment;
 use super::vector::Vectors;
 use crate::checksum::Checksum;
 
 /// What the bytes start with; its last letters are the version of the format.
-const MAGIC: &[u8; 8] = b"REPIDX02";
+const MAGIC: &[u8; 8] = b"REPIDX03";
 /// How many bytes of a column are written, or read, at once.
 const PIECE: usize = 16 * 1024;
 /// How many numbers the header has.
-const NUMBERS: usize = 6;
+const NUMBERS: usize = 7;
 
-/// How long the columns are.
+/// How long the columns of a part are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Header {
     skills: usize,
@@ -26,28 +27,31 @@ struct Header {
     names: usize,
     pairs: usize,
     dimensions: usize,
+    dropped: usize,
 }
 
 impl Header {
-    fn of(columns: &Columns, packed: &Segment) -> Self {
+    fn of(tier: &Tier, segment: &Segment) -> Self {
+        let columns = &tier.part.columns;
         Self {
             skills: columns.len(),
-            terms: packed.terms.len(),
-            postings: packed.bytes.len(),
+            terms: segment.terms.len(),
+            postings: segment.bytes.len(),
             names: columns.names.items.len(),
             pairs: columns.pairs.items.len(),
             dimensions: columns.vectors.dimensions,
+            dropped: tier.dropped.len(),
         }
     }
 
     fn numbers(self) -> [u64; NUMBERS] {
-        let Self { skills, terms, postings, names, pairs, dimensions } = self;
-        [skills, terms, postings, names, pairs, dimensions].map(|number| number as u64)
+        let Self { skills, terms, postings, names, pairs, dimensions, dropped } = self;
+        [skills, terms, postings, names, pairs, dimensions, dropped].map(|number| number as u64)
     }
 
     fn read<F: FnMut(&mut [u8]) -> Option<()>>(reader: &mut Reader<F>) -> Option<Self> {
         let numbers = reader.column(NUMBERS, u64::from_le_bytes)?;
-        let [skills, terms, postings, names, pairs, dimensions] =
+        let [skills, terms, postings, names, pairs, dimensions, dropped] =
             <[u64; NUMBERS]>::try_from(numbers).ok()?.map(usize::try_from);
         Some(Self {
             skills: skills.ok()?,
@@ -56,6 +60,7 @@ impl Header {
             names: names.ok()?,
             pairs: pairs.ok()?,
             dimensions: dimensions.ok()?,
+            dropped: dropped.ok()?,
         })
     }
 }
@@ -64,7 +69,7 @@ impl Index {
     /// Returns the index as bytes, for [`Index::from_bytes`].
     ///
     /// `stamp` stands for what the index was made with, such as a table of meanings. How skills are weighed is not among the
-    /// bytes. Skills are packed in them, so those at hand are at other slots if some are loose or dropped.
+    /// bytes. Skills are packed in them, so those at hand are at other slots if some are not.
     ///
     /// ```
     /// use repertoire_model::search::{Index, Key, Record, SkillText};
@@ -76,19 +81,19 @@ impl Index {
     /// assert!(Index::from_bytes(&bytes, 8).is_none(), "made with something else");
     /// ```
     pub fn to_bytes(&self, stamp: u64) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.columns.bytes() + self.packed.bytes() + 8 * (NUMBERS + 4));
+        let mut bytes = Vec::new();
         self.write_to(stamp, |piece| bytes.extend_from_slice(piece));
         bytes
     }
 
     /// Hands the bytes that [`Index::to_bytes`] returns to `take`, piece by piece, so that there need not be room for all of them.
     pub fn write_to(&self, stamp: u64, take: impl FnMut(&[u8])) {
-        if self.is_packed() {
-            return write_all(&self.columns, &self.packed, stamp, take);
+        if self.tiers.iter().any(Tier::is_loose) {
+            let mut packed = self.clone();
+            packed.pack_loose();
+            return packed.write_to(stamp, take);
         }
-        let mut packed = self.clone();
-        packed.pack();
-        write_all(&packed.columns, &packed.packed, stamp, take);
+        write_all(&self.tiers, stamp, take);
     }
 
     /// Returns the index in `bytes`, which ranks by the default weights.
@@ -114,34 +119,58 @@ impl Index {
         if magic != *MAGIC || other != stamp.to_le_bytes() {
             return None;
         }
-        let index = read(&mut reader)?;
+        let [count] = <[u64; 1]>::try_from(reader.column(1, u64::from_le_bytes)?).ok()?;
+        // No more room is made than there are bytes for.
+        let mut parts = Vec::new();
+        for _ in 0..count {
+            parts.push(read(&mut reader)?);
+        }
         let Reader { left: 0, sum, mut fill } = reader else { return None };
         let mut expected = [0; 8];
         fill(&mut expected)?;
-        (expected == sum.finish().to_le_bytes()).then_some(index)
+        (expected == sum.finish().to_le_bytes()).then(|| Self::of_parts(parts))
     }
 }
 
-/// Writes an index of these parts.
-fn write_all(columns: &Columns, packed: &Segment, stamp: u64, take: impl FnMut(&[u8])) {
-    let Columns { keys, lengths, described, names, pairs, vectors } = columns;
-    let Segment { terms, starts, bytes: postings } = packed;
+/// Writes an index of these parts, all of which are packed.
+fn write_all(tiers: &[Tier], stamp: u64, take: impl FnMut(&[u8])) {
+    let packed = || {
+        tiers.iter().filter_map(|tier| match &tier.part.postings {
+            Postings::Packed(segment) => Some((tier, segment)),
+            Postings::Loose(_) => None,
+        })
+    };
+    let length = packed().map(|(tier, segment)| length(tier, segment)).sum::<usize>() + MAGIC.len() + 8 * 2;
+    let mut writer = Writer { sum: Checksum::new(length), take };
+    writer.bytes(MAGIC);
+    writer.column(&[stamp, packed().count() as u64], u64::to_le_bytes);
+    packed().for_each(|(tier, segment)| write(&mut writer, tier, segment));
+    let Writer { sum, mut take } = writer;
+    take(&sum.finish().to_le_bytes());
+}
+
+/// Returns how many bytes [`write`] writes.
+fn length(tier: &Tier, segment: &Segment) -> usize {
+    let Columns { keys, lengths, described, names, pairs, vectors } = &tier.part.columns;
+    let Segment { terms, starts, bytes: postings } = segment;
     // Their dimensions are in the header.
     let Vectors { dimensions: _, steps, scales } = vectors;
     let lists = size_of_val(&names.ends[..]) + size_of_val(&names.items[..]) + size_of_val(&pairs.ends[..]);
-    let length = MAGIC.len()
-        + 8 * (1 + NUMBERS)
+    8 * NUMBERS
         + (size_of_val(&terms[..]) + size_of_val(&starts[..]) + postings.len())
         + (size_of_val(&keys[..]) + size_of_val(&lengths[..]) + size_of_val(&described[..]))
         + (lists + size_of_val(&pairs.items[..]))
-        + (size_of_val(&scales[..]) + steps.len());
-    let mut writer = Writer { sum: Checksum::new(length), take };
-    writer.bytes(MAGIC);
-    writer.column(&[stamp], u64::to_le_bytes);
-    writer.column(&Header::of(columns, packed).numbers(), u64::to_le_bytes);
-    writer.column(terms, u64::to_le_bytes);
-    writer.column(starts, u32::to_le_bytes);
-    writer.bytes(postings);
+        + (size_of_val(&scales[..]) + steps.len())
+        + size_of_val(&tier.dropped[..])
+}
+
+/// Writes a part.
+fn write<F: FnMut(&[u8])>(writer: &mut Writer<F>, tier: &Tier, segment: &Segment) {
+    let Columns { keys, lengths, described, names, pairs, vectors } = &tier.part.columns;
+    writer.column(&Header::of(tier, segment).numbers(), u64::to_le_bytes);
+    writer.column(&segment.terms, u64::to_le_bytes);
+    writer.column(&segment.starts, u32::to_le_bytes);
+    writer.bytes(&segment.bytes);
     writer.column(keys, |key| {
         let mut pair = [0; 16];
         pair[..8].copy_from_slice(&key.identity.to_le_bytes());
@@ -154,20 +183,19 @@ fn write_all(columns: &Columns, packed: &Segment, stamp: u64, take: impl FnMut(&
     writer.column(&names.items, u64::to_le_bytes);
     writer.column(&pairs.ends, u32::to_le_bytes);
     writer.column(&pairs.items, u16::to_le_bytes);
-    writer.column(scales, f32::to_le_bytes);
-    writer.column(steps, i8::to_le_bytes);
-    let Writer { sum, mut take } = writer;
-    take(&sum.finish().to_le_bytes());
+    writer.column(&vectors.scales, f32::to_le_bytes);
+    writer.column(&vectors.steps, i8::to_le_bytes);
+    writer.column(&tier.dropped, u32::to_le_bytes);
 }
 
-/// Returns the index that `reader` is at the header of.
-fn read<F: FnMut(&mut [u8]) -> Option<()>>(reader: &mut Reader<F>) -> Option<Index> {
-    let Header { skills, terms, postings, names, pairs, dimensions } = Header::read(reader)?;
-    if skills == 0 && dimensions > 0 {
+/// Returns the part that `reader` is at the header of, and which of its skills are gone.
+fn read<F: FnMut(&mut [u8]) -> Option<()>>(reader: &mut Reader<F>) -> Option<(Part, Vec<u32>)> {
+    let Header { skills, terms, postings, names, pairs, dimensions, dropped } = Header::read(reader)?;
+    if skills == 0 {
         return None;
     }
     let lists = skills.checked_add(1)?;
-    let packed = Segment {
+    let segment = Segment {
         terms: reader.column(terms, u64::from_le_bytes)?,
         starts: reader.column(terms, u32::from_le_bytes)?,
         bytes: reader.bytes(postings)?,
@@ -194,7 +222,10 @@ fn read<F: FnMut(&mut [u8]) -> Option<()>>(reader: &mut Reader<F>) -> Option<Ind
             steps: reader.column(skills.checked_mul(dimensions)?, i8::from_le_bytes)?,
         },
     };
-    Some(Index::of_parts(columns, packed))
+    let dropped = reader.column(dropped, u32::from_le_bytes)?;
+    let is_sorted = dropped.windows(2).all(|pair| pair[0] < pair[1]);
+    let is_within = dropped.last().is_none_or(|last| (*last as usize) < skills);
+    (is_sorted && is_within).then_some((Part { columns, postings: Postings::Packed(segment) }, dropped))
 }
 
 /// Hands on bytes, and adds them up.
@@ -244,7 +275,7 @@ impl<F: FnMut(&mut [u8]) -> Option<()>> Reader<F> {
         if count.checked_mul(N)? > self.left {
             return None;
         }
-        let mut column = Vec::with_capacity(roomy(count));
+        let mut column = Vec::with_capacity(count);
         let mut piece = [0; PIECE];
         while column.len() < count {
             let items = (count - column.len()).min(PIECE / N);
@@ -324,12 +355,15 @@ mod tests {
         let bytes = index.to_bytes(STAMP);
         let read = Index::from_bytes(&bytes, STAMP).unwrap();
         index.pack();
-        assert_eq!(read.columns, index.columns);
-        assert_eq!(read.packed, index.packed);
+        let parts = |index: &Index| -> Vec<_> { index.tiers.iter().map(|tier| tier.part.clone()).collect() };
+        assert_eq!(parts(&read), parts(&index));
         assert_eq!(index.to_bytes(STAMP), bytes, "packing is all that happens");
         index.drop(1);
         let read = Index::from_bytes(&index.to_bytes(STAMP), STAMP).unwrap();
         assert_eq!(read.keys().map(|(_, key)| key.identity).collect::<Vec<_>>(), [1, 3]);
+        index.add(key(4), Record::default(), None);
+        let read = Index::from_bytes(&index.to_bytes(STAMP), STAMP).unwrap();
+        assert_eq!(read.keys().map(|(_, key)| key.identity).collect::<Vec<_>>(), [1, 3, 4]);
         let empty = Index::from_bytes(&Index::default().to_bytes(STAMP), STAMP).unwrap();
         assert!(empty.is_empty());
         ask(empty);
@@ -350,7 +384,8 @@ mod tests {
     fn a_header_cannot_ask_for_more_than_there_is() {
         let bytes = sample().to_bytes(STAMP);
         let content = &bytes[..bytes.len() - 8];
-        for number in 0..NUMBERS {
+        // How many parts there are is a number before those of the first.
+        for number in 0..=NUMBERS {
             for value in [1 << 40, u64::MAX, u64::MAX / 16] {
                 let mut content = content.to_vec();
                 content[16 + number * 8..][..8].copy_from_slice(&value.to_le_bytes());
@@ -360,12 +395,13 @@ mod tests {
     }
 
     /// Every format that was ever written is kept: it is read as it was meant or refused. To add one, write
-    /// `sample().to_bytes(STAMP)` to the directory.
+    /// `sample().to_bytes(STAMP)` to the directory, without the skill at slot 1.
     #[test]
     fn files_of_all_formats_are_read_or_refused() {
-        let formats: [(&[u8], Option<&[u64]>); 2] = [
+        let formats: [(&[u8], Option<&[u64]>); 3] = [
             (include_bytes!("../../testdata/search/format-01.index"), None),
-            (include_bytes!("../../testdata/search/format-02.index"), Some(&[1, 2, 3])),
+            (include_bytes!("../../testdata/search/format-02.index"), None),
+            (include_bytes!("../../testdata/search/format-03.index"), Some(&[1, 3])),
         ];
         for (bytes, expected) in formats {
             let read = Index::from_bytes(bytes, STAMP);
@@ -393,7 +429,7 @@ mod tests {
         fn nonsense_that_looks_whole_is_no_panic(changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..12)) {
             let bytes = sample().to_bytes(STAMP);
             let mut content = bytes[..bytes.len() - 8].to_vec();
-            let first = 16 + NUMBERS * 8;
+            let first = 24 + NUMBERS * 8;
             for (at, value) in changes {
                 let at = first + at.index(content.len() - first);
                 content[at] = value;

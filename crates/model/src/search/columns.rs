@@ -1,6 +1,6 @@
 //! What the index knows of each skill, beside its terms.
 
-use super::index::{Key, Slot};
+use super::index::Key;
 use super::record::{Pair, Term};
 use super::vector::{Vector, Vectors};
 
@@ -25,41 +25,47 @@ impl Columns {
         self.keys.len()
     }
 
-    /// Adds a skill.
-    pub(super) fn push(
-        &mut self,
+    /// Returns the columns of one skill.
+    pub(super) fn of(
         key: Key,
-        (length, described): (u32, u16),
+        lengths: (u32, u16),
         name: &[Term],
         pairs: &[Pair],
         vector: Option<&Vector>,
-    ) {
-        self.keys.push(key);
-        self.lengths.push(length);
-        self.described.push(described);
-        self.names.push(name.iter().map(|term| term.0));
-        self.pairs.push(pairs.iter().map(|pair| pair.0));
-        self.vectors.push(vector);
+    ) -> Self {
+        let (length, described) = lengths;
+        let (mut names, mut side_by_side, mut vectors) =
+            (Lists::default(), Lists::default(), Vectors::default());
+        names.push(name.iter().map(|term| term.0));
+        side_by_side.push(pairs.iter().map(|pair| pair.0));
+        vectors.push(vector);
+        Self {
+            keys: vec![key],
+            lengths: vec![length],
+            described: vec![described],
+            names,
+            pairs: side_by_side,
+            vectors,
+        }
     }
 
-    /// Keeps the skills that `is_kept` picks, in order.
-    pub(super) fn retain(&mut self, is_kept: impl Fn(Slot) -> bool) {
-        let kept: Vec<usize> = (0..self.len()).filter(|index| is_kept(*index as Slot)).collect();
-        if kept.len() < self.len() {
-            self.keys = kept.iter().map(|index| self.keys[*index]).collect();
-            self.lengths = kept.iter().map(|index| self.lengths[*index]).collect();
-            self.described = kept.iter().map(|index| self.described[*index]).collect();
-            self.names = self.names.picked(&kept);
-            self.pairs = self.pairs.picked(&kept);
-            self.vectors = self.vectors.picked(&kept);
+    /// Returns those skills of all `inputs` that have a place, in order.
+    pub(super) fn packed(inputs: &[(&Self, &[Option<u32>])]) -> Self {
+        let kept = || {
+            inputs.iter().flat_map(|(columns, places)| {
+                let indices =
+                    (0..columns.len()).filter(|index| places.get(*index).is_some_and(Option::is_some));
+                indices.map(|index| (*columns, index))
+            })
+        };
+        Self {
+            keys: exactly(kept().map(|(columns, index)| columns.keys[index])),
+            lengths: exactly(kept().map(|(columns, index)| columns.lengths[index])),
+            described: exactly(kept().map(|(columns, index)| columns.described[index])),
+            names: Lists::packed(kept().map(|(columns, index)| columns.names.get(index))),
+            pairs: Lists::packed(kept().map(|(columns, index)| columns.pairs.get(index))),
+            vectors: Vectors::packed(kept().map(|(columns, index)| (&columns.vectors, index))),
         }
-        let Self { keys, lengths, described, names, pairs, vectors } = self;
-        fit(keys);
-        fit(lengths);
-        fit(described);
-        names.fit();
-        pairs.fit();
-        vectors.fit();
     }
 
     /// Returns how many bytes it takes.
@@ -100,15 +106,17 @@ impl<T: Copy> Lists<T> {
         bounds.and_then(|(start, end)| self.items.get(start as usize..end as usize)).unwrap_or_default()
     }
 
-    fn picked(&self, indices: &[usize]) -> Self {
-        let mut picked = Self::default();
-        indices.iter().for_each(|index| picked.push(self.get(*index).iter().copied()));
-        picked
-    }
-
-    fn fit(&mut self) {
-        fit(&mut self.ends);
-        fit(&mut self.items);
+    fn packed<'a>(lists: impl Iterator<Item = &'a [T]> + Clone) -> Self
+    where
+        T: 'a,
+    {
+        let (count, items) =
+            lists.clone().fold((0, 0), |(count, items), list| (count + 1, items + list.len()));
+        let mut ends = Vec::with_capacity(count + 1);
+        ends.push(0);
+        let mut packed = Self { ends, items: Vec::with_capacity(items) };
+        lists.for_each(|list| packed.push(list.iter().copied()));
+        packed
     }
 
     fn bytes(&self) -> usize {
@@ -116,14 +124,11 @@ impl<T: Copy> Lists<T> {
     }
 }
 
-/// Returns how many items a column of `count` has room for: a few more, so that one skill more does not move them all.
-pub(super) fn roomy(count: usize) -> usize {
-    count + count / 64
-}
-
-/// Gives back room in `column` that is not needed soon.
-pub(super) fn fit<T>(column: &mut Vec<T>) {
-    column.shrink_to(roomy(column.len()));
+/// Returns `items` with no room for more.
+pub(super) fn exactly<T>(items: impl Iterator<Item = T> + Clone) -> Vec<T> {
+    let mut column = Vec::with_capacity(items.clone().count());
+    column.extend(items);
+    column
 }
 
 /// Returns how many bytes `column` takes.

@@ -1,37 +1,32 @@
 //! The index of a library: which skills have which words, and what they mean.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use super::columns::{Columns, bytes_of};
-use super::posting::{Posting, WeightTable};
-use super::record::{Record, Term};
-use super::segment::Segment;
+use super::part::{Part, Tier};
+use super::posting::WeightTable;
+use super::record::Record;
 use super::vector::Vector;
 use super::weights::Weights;
-
-/// How many skills may wait to be packed, or to be dropped, before all are packed anew.
-const MAX_LOOSE: usize = 128;
-/// How many skills are packed at once while a library is indexed, so that they do not pile up.
-const BATCH: usize = 4096;
 
 /// The place of a skill in an [`Index`], until skills are packed.
 pub type Slot = u32;
 
 /// Which skills have which words, and what they mean.
 ///
-/// What it holds is a matter of the skills in it alone, however they came in: it ranks the same.
+/// What it holds is a matter of the skills in it alone, however they came in: it ranks the same. A clone shares all that does not
+/// change, so it costs next to nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Index {
     pub(super) weights: Weights,
-    pub(super) columns: Columns,
-    pub(super) packed: Segment,
-    /// The terms of the skills that are not packed; they come last.
-    pub(super) loose: Vec<Vec<(Term, Posting)>>,
-    /// The skills that are gone but still packed, sorted.
-    pub(super) dropped: Vec<Slot>,
+    /// Packed ones first, then those of one loose skill each.
+    pub(super) tiers: Vec<Tier>,
+    /// How many skills there are.
+    skills: usize,
+    /// How many words their bodies have together.
+    words: u64,
     /// How much shorter the body of each skill is than others; known once somebody asks.
-    brevities: OnceLock<Vec<f32>>,
-    table: OnceLock<Box<WeightTable>>,
+    brevities: OnceLock<Arc<Vec<f32>>>,
+    table: OnceLock<Arc<WeightTable>>,
 }
 
 /// What tells a skill in an index from others, and one version of it from another.
@@ -54,14 +49,23 @@ impl Index {
         Self { weights, brevities: OnceLock::new(), table: OnceLock::new(), ..self }
     }
 
-    /// Returns an index of skills that are packed.
-    pub(super) fn of_parts(columns: Columns, packed: Segment) -> Self {
-        Self { columns, packed, ..Self::default() }
+    /// Returns an index of packed parts, each with the skills in it that are gone.
+    pub(super) fn of_parts(parts: impl IntoIterator<Item = (Part, Vec<u32>)>) -> Self {
+        let mut index = Self::default();
+        for (part, dropped) in parts {
+            let tier = Tier { first: index.slots() as Slot, part: Arc::new(part), dropped };
+            let lengths = (0..).zip(&tier.part.columns.lengths);
+            let live = lengths.filter(|(place, _)| !tier.is_dropped(*place));
+            index.words += live.map(|(_, length)| u64::from(*length)).sum::<u64>();
+            index.skills += tier.len();
+            index.tiers.push(tier);
+        }
+        index
     }
 
     /// Returns how many skills there are.
     pub fn len(&self) -> usize {
-        self.columns.len() - self.dropped.len()
+        self.skills
     }
 
     /// Returns whether there are no skills.
@@ -71,106 +75,91 @@ impl Index {
 
     /// Returns how many slots there are, those of dropped skills included.
     pub fn slots(&self) -> usize {
-        self.columns.len()
+        self.tiers.last().map_or(0, |tier| tier.range().end)
     }
 
     /// Returns about how many bytes of memory it takes.
     pub fn bytes(&self) -> usize {
-        let loose: usize = self.loose.iter().map(bytes_of).sum();
-        let brevities = self.brevities.get().map_or(0, bytes_of);
+        let tiers: usize = self.tiers.iter().map(Tier::bytes).sum();
+        let brevities = self.brevities.get().map_or(0, |brevities| size_of_val(&brevities[..]));
         let table = self.table.get().map_or(0, |table| size_of_val(&**table));
-        let own = bytes_of(&self.loose) + bytes_of(&self.dropped) + brevities + table;
-        size_of::<Self>() + own + loose + self.columns.bytes() + self.packed.bytes()
+        size_of::<Self>() + tiers + brevities + table
     }
 
     /// Returns the skills with their slots.
     pub fn keys(&self) -> impl Iterator<Item = (Slot, Key)> {
-        (0..).zip(self.columns.keys.iter().copied()).filter(|(slot, _)| !self.is_dropped(*slot))
+        self.tiers.iter().flat_map(|tier| {
+            let keys = (0..).zip(&tier.part.columns.keys);
+            let live = keys.filter(|(place, _)| !tier.is_dropped(*place));
+            live.map(|(place, key)| (tier.first + place, *key))
+        })
     }
 
-    /// Adds a skill.
-    pub fn add(&mut self, key: Key, record: Record, vector: Option<&Vector>) {
-        if self.loose.len() >= BATCH {
-            self.pack();
-        }
-        let Record { terms, name, pairs, length, described } = record;
-        self.columns.push(key, (length, described), &name, &pairs, vector);
-        self.loose.push(terms);
-        self.brevities = OnceLock::new();
+    /// Returns what the skill at `slot` is, or was; `None` where there is none.
+    pub fn key(&self, slot: Slot) -> Option<Key> {
+        let (tier, place) = self.at(slot)?;
+        tier.part.columns.keys.get(place).copied()
+    }
+
+    /// Adds a skill, and returns its slot. Whoever adds many settles now and then: what is not packed takes more memory.
+    pub fn add(&mut self, key: Key, record: Record, vector: Option<&Vector>) -> Slot {
+        let first = self.slots() as Slot;
+        self.skills += 1;
+        self.words += u64::from(record.length);
+        let part = Arc::new(Part::loose(key, record, vector));
+        self.tiers.push(Tier { first, part, dropped: Vec::new() });
+        self.forget();
+        first
     }
 
     /// Drops the skill at `slot`.
     pub fn drop(&mut self, slot: Slot) {
-        if (slot as usize) < self.columns.len()
-            && let Err(place) = self.dropped.binary_search(&slot)
-        {
-            self.dropped.insert(place, slot);
-            self.brevities = OnceLock::new();
+        let Some(number) = self.tier_of(slot) else { return };
+        let tier = &mut self.tiers[number];
+        let place = slot - tier.first;
+        if let Err(at) = tier.dropped.binary_search(&place) {
+            tier.dropped.insert(at, place);
+            self.skills -= 1;
+            let length = tier.part.columns.lengths.get(place as usize);
+            self.words -= length.map_or(0, |length| u64::from(*length));
+            self.forget();
         }
     }
 
-    /// Packs the skills if many are loose or dropped. Returns whether it did, so that they are at other slots.
-    pub fn settle(&mut self) -> bool {
-        let is_due = self.loose.len() > MAX_LOOSE || self.dropped.len() > MAX_LOOSE;
-        if is_due {
-            self.pack();
-        }
-        is_due
-    }
-
-    /// Packs all skills; they are at other slots then.
-    pub fn pack(&mut self) {
-        let packed = self.columns.len() - self.loose.len();
-        let mut next = 0;
-        let places: Vec<Option<u32>> = (0..self.columns.len() as Slot)
-            .map(|slot| {
-                (!self.is_dropped(slot)).then(|| {
-                    next += 1;
-                    next - 1
-                })
-            })
-            .collect();
-        let (places, loose) = places.split_at(packed);
-        let first = places.iter().flatten().count() as u32;
-        let terms = std::mem::take(&mut self.loose).into_iter().zip(loose);
-        let terms: Vec<Vec<(Term, Posting)>> =
-            terms.filter(|(_, place)| place.is_some()).map(|(terms, _)| terms).collect();
-        self.packed = self.packed.merged(places, first, &terms);
-        let dropped = std::mem::take(&mut self.dropped);
-        self.columns.retain(|slot| dropped.binary_search(&slot).is_err());
+    /// Forgets what depends on which skills there are, and where they stand.
+    pub(super) fn forget(&mut self) {
         self.brevities = OnceLock::new();
     }
 
-    /// Returns whether no skill is loose or dropped.
-    pub fn is_packed(&self) -> bool {
-        self.loose.is_empty() && self.dropped.is_empty()
+    /// Returns in which part the skill at `slot` is.
+    pub(super) fn tier_of(&self, slot: Slot) -> Option<usize> {
+        let number = self.tiers.partition_point(|tier| tier.first <= slot).checked_sub(1)?;
+        self.tiers[number].range().contains(&(slot as usize)).then_some(number)
     }
 
-    /// Returns whether the skill at `slot` is gone.
-    pub(super) fn is_dropped(&self, slot: Slot) -> bool {
-        self.dropped.binary_search(&slot).is_ok()
-    }
-
-    /// Returns the terms of the skills that are not packed, with their slots.
-    pub(super) fn loose(&self) -> impl Iterator<Item = (Slot, &[(Term, Posting)])> {
-        let first = (self.columns.len() - self.loose.len()) as Slot;
-        (first..).zip(self.loose.iter().map(Vec::as_slice))
+    /// Returns the part that the skill at `slot` is in, and its place there.
+    pub(super) fn at(&self, slot: Slot) -> Option<(&Tier, usize)> {
+        let tier = &self.tiers[self.tier_of(slot)?];
+        Some((tier, (slot - tier.first) as usize))
     }
 
     /// Returns what each posting weighs.
     pub(super) fn table(&self) -> &WeightTable {
-        self.table.get_or_init(|| Box::new(WeightTable::new(&self.weights)))
+        self.table.get_or_init(|| Arc::new(WeightTable::new(&self.weights)))
     }
 
     /// Returns by how much the body of each skill is shorter than others, so that what it says counts for more.
     pub(super) fn brevities(&self) -> &[f32] {
         self.brevities.get_or_init(|| {
-            let lengths = &self.columns.lengths;
-            let live = (0..).zip(lengths).filter(|(slot, _)| !self.is_dropped(*slot));
-            let total: u64 = live.map(|(_, length)| u64::from(*length)).sum();
-            let average = (total as f64 / self.len().max(1) as f64).max(1.0) as f32;
+            let average = (self.words as f64 / self.len().max(1) as f64).max(1.0) as f32;
             let share = self.weights.length;
-            lengths.iter().map(|length| 1.0 / (1.0 - share + share * *length as f32 / average)).collect()
+            let mut brevities = Vec::with_capacity(self.slots());
+            for tier in &self.tiers {
+                let lengths = tier.part.columns.lengths.iter();
+                brevities
+                    .extend(lengths.map(|length| 1.0 / (1.0 - share + share * *length as f32 / average)));
+            }
+            Arc::new(brevities)
         })
     }
 }
@@ -192,18 +181,19 @@ mod tests {
     }
 
     #[test]
-    fn skills_are_packed_when_many_are_loose_or_dropped() {
-        let mut index = filled(MAX_LOOSE as u64);
-        assert!(!index.settle());
-        index.drop(0);
-        index.add(Key { identity: 999, version: 1 }, Record::default(), None);
-        assert!(index.settle() && index.is_packed());
-        assert_eq!((index.len(), index.slots()), (MAX_LOOSE, MAX_LOOSE));
+    fn a_skill_is_dropped_once() {
+        let mut index = filled(100);
+        index.pack();
         index.drop(7);
         index.drop(7);
         index.drop(9999);
-        assert_eq!(index.len(), MAX_LOOSE - 1);
+        assert_eq!((index.len(), index.slots()), (99, 100));
         assert!(index.keys().all(|(slot, _)| slot != 7));
+        assert_eq!(index.key(7).map(|key| key.identity), Some(7), "what it was");
+        assert_eq!(index.key(100), None);
+        let mut other = index.clone();
+        other.drop(8);
+        assert_eq!((index.len(), other.len()), (99, 98), "a clone is an index of its own");
     }
 
     #[test]

@@ -67,10 +67,9 @@ impl<'a> Meanings<'a> {
     /// The longer the direction of a word, the more it turns the sum.
     pub fn telling(&self, word: &str) -> f32 {
         let Some(number) = self.pieces.whole(word) else { return 1.0 };
-        let mut row = vec![0.0f32; self.dimensions];
-        self.add(number as usize, 1.0, &mut row);
-        let length = row.iter().map(|value| value * value).sum::<f32>().sqrt();
-        length / USUAL_LENGTH
+        let Some((row, worth)) = self.row(number as usize, 1.0) else { return 1.0 };
+        let values = row.iter().map(|step| worth * f32::from(*step as i8));
+        values.map(|value| value * value).sum::<f32>().sqrt() / USUAL_LENGTH
     }
 
     /// Returns what `skill` is about: what it says of itself and what it tells to do, in equal parts.
@@ -100,10 +99,11 @@ impl<'a> Meanings<'a> {
             numbers.windows(2).filter_map(|pair| self.pair(pair[0], pair[1])).collect();
         numbers.extend(side_by_side);
         numbers.sort_unstable();
+        let rows = numbers.chunk_by(|a, b| a == b);
+        let rows = rows.filter_map(|same| self.row(same[0] as usize, (same.len() as f32).sqrt()));
+        let rows: Vec<(&[u8], f32)> = rows.collect();
         let mut sum = vec![0.0f32; self.dimensions];
-        for same in numbers.chunk_by(|a, b| a == b) {
-            self.add(same[0] as usize, (same.len() as f32).sqrt(), &mut sum);
-        }
+        dispatch!(Level::new(), simd => add_all(simd, &rows, &mut sum));
         sum
     }
 
@@ -114,21 +114,45 @@ impl<'a> Meanings<'a> {
         u32::try_from(self.pieces.len() + row).ok()
     }
 
-    fn add(&self, number: usize, times: f32, sum: &mut [f32]) {
-        let row = self.rows.get(number * self.dimensions..(number + 1) * self.dimensions);
-        let scale = self.scales.get(number * 4..number * 4 + 4).and_then(|bytes| bytes.try_into().ok());
-        if let Some((row, scale)) = row.zip(scale.map(f32::from_le_bytes)) {
-            let worth = times * scale;
-            dispatch!(Level::new(), simd => add(simd, row, worth, sum));
-        }
+    /// Returns the steps of the row `number`, and what each is worth where it counts `times`.
+    fn row(&self, number: usize, times: f32) -> Option<(&[u8], f32)> {
+        let row = self.rows.get(number * self.dimensions..(number + 1) * self.dimensions)?;
+        let scale = self.scales.get(number * 4..number * 4 + 4)?.try_into().ok()?;
+        Some((row, times * f32::from_le_bytes(scale)))
     }
 }
 
-/// Adds the steps of `row`, each of which is worth `worth`, to `sum`, with whatever instructions the processor has. Each value is
-/// rounded twice, as it is on every machine.
+/// How many values are added up together, so that they need not be stored in between.
+const LANES: usize = 64;
+
+/// Adds the steps of all `rows`, each of which is worth so much, to `sum`, with whatever instructions the processor has. Each value is
+/// rounded twice, and rows come in their order, so it is the same on every machine.
 #[inline(always)]
-fn add<S: Simd>(_: S, row: &[u8], worth: f32, sum: &mut [f32]) {
-    sum.iter_mut().zip(row).for_each(|(sum, step)| *sum += worth * f32::from(*step as i8));
+fn add_all<S: Simd>(_: S, rows: &[(&[u8], f32)], sum: &mut [f32]) {
+    // Some values of all rows before the next ones: the rows lie all over the table, and so many of them are fetched at once.
+    for (block, values) in sum.chunks_mut(LANES).enumerate() {
+        let start = block * LANES;
+        match <&mut [f32; LANES]>::try_from(&mut *values) {
+            Ok(values) => {
+                let mut total = *values;
+                for (row, worth) in rows {
+                    if let Some(steps) = row.get(start..).and_then(<[u8]>::first_chunk::<LANES>) {
+                        (0..LANES).for_each(|lane| total[lane] += worth * f32::from(steps[lane] as i8));
+                    }
+                }
+                *values = total;
+            }
+            Err(_) => {
+                for (row, worth) in rows {
+                    let steps = row.get(start..).unwrap_or_default();
+                    values
+                        .iter_mut()
+                        .zip(steps)
+                        .for_each(|(sum, step)| *sum += worth * f32::from(*step as i8));
+                }
+            }
+        }
+    }
 }
 
 /// Returns `values` with the length 1, or as they are where they have none.

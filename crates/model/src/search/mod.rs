@@ -3,6 +3,7 @@
 //! Everything here is a function of the skills in an [`Index`] and of the query: the same ones rank the same, in whatever order
 //! they were added, in whatever process. There is no syntax of queries, so no query is wrong.
 
+mod hash;
 mod words;
 mod stem;
 mod vocabulary;
@@ -16,7 +17,9 @@ mod pieces;
 mod meaning;
 mod columns;
 mod slots;
+mod part;
 mod index;
+mod merge;
 mod codec;
 mod query;
 mod rank;
@@ -30,6 +33,7 @@ mod tests;
 pub use confusable::{Confusable, Confusion, Head, Heads, confusable};
 pub use index::{Index, Key, Slot};
 pub use meaning::Meanings;
+pub use merge::{Merge, Merged, Moves};
 pub use posting::Field;
 pub use query::Query;
 pub use rank::Hit;

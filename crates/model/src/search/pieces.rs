@@ -2,10 +2,11 @@
 //!
 //! The rules are those that the table was trained with (`models/README.md`), to the letter.
 
-use std::collections::HashMap;
-
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
+
+use super::hash::WordMap;
+use super::words::by_ascii;
 
 /// The most characters of a word that is looked up.
 const MAX_WORD_CHARS: usize = 100;
@@ -13,37 +14,51 @@ const MAX_WORD_CHARS: usize = 100;
 const CONTINUED: &str = "##";
 
 /// The pieces that a table knows, by their text.
-pub(super) struct Pieces<'a>(HashMap<&'a str, u32>);
+pub(super) struct Pieces<'a> {
+    numbers: WordMap<'a, u32>,
+    /// How many bytes the longest has, without its mark.
+    longest: usize,
+}
 
 impl<'a> Pieces<'a> {
     /// Returns the pieces of `vocabulary`, one a line, numbered from 0.
     pub(super) fn new(vocabulary: &'a str) -> Self {
-        Self(vocabulary.split('\n').zip(0..).collect())
+        let numbers: WordMap<'a, u32> = vocabulary.split('\n').zip(0..).collect();
+        let lengths = numbers.keys().map(|piece| piece.strip_prefix(CONTINUED).unwrap_or(piece).len());
+        let longest = lengths.max().unwrap_or_default();
+        Self { numbers, longest }
     }
 
     /// Returns how many there are.
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.numbers.len()
     }
 
     /// Returns the number of the piece that is the whole of `word`.
     pub(super) fn whole(&self, word: &str) -> Option<u32> {
-        self.0.get(word).copied()
+        self.numbers.get(word).copied()
     }
 
     /// Calls `take` with the number of each piece of `text`, in order, until it returns false.
     pub(super) fn each(&self, text: &str, take: &mut impl FnMut(u32) -> bool) {
-        let mut cutter = Cutter { pieces: self, folded: String::new(), key: String::new(), take };
-        if text.is_ascii() {
-            let mut words =
-                text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-            words.all(|word| cutter.word(word));
-        } else {
-            let plain: String = text.nfd().filter(|letter| !is_combining_mark(*letter)).collect();
-            let mut words =
-                plain.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
-            words.all(|word| cutter.scripts(word));
-        }
+        let (folded, key, numbers) = Default::default();
+        let mut cutter = Cutter { pieces: self, folded, key, numbers, take };
+        let mut plain = String::new();
+        // No word goes on in the next line, and most texts are not read to their end.
+        text.split_inclusive('\n').all(|line| {
+            if line.is_ascii() {
+                return cutter.ascii(line);
+            }
+            plain.clear();
+            for piece in by_ascii(line) {
+                match piece.is_ascii() {
+                    true => plain.push_str(piece),
+                    false => plain.extend(piece.nfd().filter(|letter| !is_combining_mark(*letter))),
+                }
+            }
+            let words = plain.split(|letter: char| !letter.is_alphanumeric());
+            words.filter(|word| !word.is_empty()).all(|word| cutter.scripts(word))
+        });
     }
 }
 
@@ -52,10 +67,26 @@ struct Cutter<'p, 'a, F> {
     pieces: &'p Pieces<'a>,
     folded: String,
     key: String,
+    numbers: Vec<u32>,
     take: &'p mut F,
 }
 
 impl<F: FnMut(u32) -> bool> Cutter<'_, '_, F> {
+    /// Takes the words of an ASCII text. Returns whether to go on.
+    fn ascii(&mut self, text: &str) -> bool {
+        let mut rest = text;
+        while let Some(start) = rest.bytes().position(|letter| letter.is_ascii_alphanumeric()) {
+            let from_word = &rest[start..];
+            let end = from_word.bytes().position(|letter| !letter.is_ascii_alphanumeric());
+            let (word, after) = from_word.split_at(end.unwrap_or(from_word.len()));
+            rest = after;
+            if !self.word(word) {
+                return false;
+            }
+        }
+        true
+    }
+
     /// Takes `run`, in which each ideograph is a word of its own. Returns whether to go on.
     fn scripts(&mut self, run: &str) -> bool {
         let mut rest = run;
@@ -75,7 +106,7 @@ impl<F: FnMut(u32) -> bool> Cutter<'_, '_, F> {
 
     fn word(&mut self, word: &str) -> bool {
         self.fold(word);
-        if let Some(number) = self.pieces.0.get(self.folded.as_str()) {
+        if let Some(number) = self.pieces.numbers.get(self.folded.as_str()) {
             return (self.take)(*number);
         }
         let is_split = word.len() <= MAX_WORD_CHARS
@@ -92,39 +123,44 @@ impl<F: FnMut(u32) -> bool> Cutter<'_, '_, F> {
 
     fn fold(&mut self, word: &str) {
         self.folded.clear();
-        self.folded.extend(word.chars().flat_map(char::to_lowercase));
+        if word.is_ascii() {
+            self.folded.push_str(word);
+            self.folded.make_ascii_lowercase();
+        } else {
+            self.folded.extend(word.chars().flat_map(char::to_lowercase));
+        }
     }
 
     /// Takes the longest pieces that the folded word is made of; none where a rest is unknown.
     fn folded_pieces(&mut self) -> bool {
-        let word = self.folded.as_str();
-        if word.chars().count() > MAX_WORD_CHARS {
+        let Self { pieces, folded, key, numbers, take } = self;
+        let word = folded.as_str();
+        if word.len() > MAX_WORD_CHARS && word.chars().count() > MAX_WORD_CHARS {
             return true;
         }
-        let mut numbers = Vec::new();
+        numbers.clear();
         let mut start = 0;
         while start < word.len() {
-            let mut end = word.len();
-            let found = loop {
-                let part = &word[start..end];
-                self.key.clear();
-                if start > 0 {
-                    self.key.push_str(CONTINUED);
+            key.clear();
+            if start > 0 {
+                key.push_str(CONTINUED);
+            }
+            let mark = key.len();
+            // Nothing longer is known.
+            key.push_str(crate::text::start(&word[start..], pieces.longest));
+            let number = loop {
+                if key.len() <= mark {
+                    return true;
                 }
-                self.key.push_str(part);
-                match self.pieces.0.get(self.key.as_str()) {
-                    Some(number) => break Some(*number),
-                    None => end = word[..end].char_indices().next_back().map_or(start, |(index, _)| index),
+                if let Some(number) = pieces.numbers.get(key.as_str()) {
+                    break *number;
                 }
-                if end <= start {
-                    break None;
-                }
+                key.pop();
             };
-            let Some(number) = found else { return true };
             numbers.push(number);
-            start = end;
+            start += key.len() - mark;
         }
-        numbers.into_iter().all(&mut *self.take)
+        numbers.iter().copied().all(take)
     }
 }
 
@@ -187,6 +223,7 @@ mod tests {
         check("HttpAble", &[5, 3]);
         check("únable", &[0, 1]);
         check(&"un".repeat(60), &[]);
+        check("un\nable\u{301} — un\n中 able", &[0, 3, 0, 4, 3]);
         check("", &[]);
     }
 }

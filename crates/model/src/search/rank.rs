@@ -9,10 +9,10 @@ use std::cmp::Ordering;
 use fearless_simd::{Level, Simd, dispatch};
 
 use super::index::{Index, Slot};
-use super::posting::{Field, Posting};
+use super::posting::{Field, Posting, WeightTable};
 use super::query::Query;
 use super::record::Term;
-use super::segment::{Cursor, List};
+use super::segment::List;
 use super::slots::SlotSet;
 
 /// How many skills the words pick at least.
@@ -32,6 +32,8 @@ const RESERVE: usize = 2;
 const MAX_HALVINGS: usize = 16;
 /// How many scores are looked at together.
 const BLOCK: usize = 64;
+/// How many scores are added to together.
+const LANES: usize = 16;
 /// The most words that are looked up: the rarest ones.
 const MAX_TERMS: usize = 64;
 /// What a word that says little counts where a share of a name is weighed.
@@ -51,7 +53,8 @@ struct Weighed<'a> {
     /// Its place in the query.
     place: usize,
     term: Term,
-    list: Option<List<'a>>,
+    /// Who has it, by the numbers of the parts they are in.
+    lists: Vec<(usize, List<'a>)>,
     /// How many skills have it.
     holders: usize,
     /// How much it tells skills apart.
@@ -69,7 +72,10 @@ impl Index {
         // Whatever is added to it, a skill that is not seen stays below all others.
         let mut scores = vec![0.0f32; self.slots()];
         seen.missing(self.slots()).for_each(|slot| scores[slot as usize] = f32::NEG_INFINITY);
-        self.dropped.iter().for_each(|slot| scores[*slot as usize] = f32::NEG_INFINITY);
+        for tier in &self.tiers {
+            let scores = &mut scores[tier.range()];
+            tier.dropped.iter().for_each(|place| scores[*place as usize] = f32::NEG_INFINITY);
+        }
         let done = self.accumulate(&terms, &mut scores);
         let picked = if done < terms.len() { wanted * RESERVE } else { wanted };
         let mut candidates: Vec<Slot> = at_least(&scores, reached_by(picked, &scores));
@@ -96,7 +102,7 @@ impl Index {
 
     /// Orders skills by their scores, best first. Of equals, who comes first is a matter of what they are, not of where they stand.
     fn better(&self, a: (f32, Slot), b: (f32, Slot)) -> Ordering {
-        let identity = |slot: Slot| self.columns.keys[slot as usize].identity;
+        let identity = |slot: Slot| self.key(slot).map(|key| key.identity);
         b.0.total_cmp(&a.0).then_with(|| identity(a.1).cmp(&identity(b.1)))
     }
 
@@ -105,14 +111,13 @@ impl Index {
         let terms = self.weighed(query);
         let fields = |posting: Posting| Field::ALL.into_iter().filter(move |field| posting.count(*field) > 0);
         let matches = |slot: &Slot| {
-            let loose = self.loose().find(|(other, _)| other == slot);
+            let Some(number) = self.tier_of(*slot) else { return Vec::new() };
+            let place = slot - self.tiers[number].first;
             let words = terms.iter().filter_map(|term| {
-                let posting = match loose {
-                    Some((_, terms)) => find(terms, term.term),
-                    None => term.list.and_then(|list| list.cursor().seek(*slot)),
-                };
+                let (_, list) = term.lists.iter().find(|(other, _)| *other == number)?;
                 // What it is not for is no reason to find it.
-                let posting = posting.filter(|posting| self.table().weigh(*posting, 1.0) > 0.0)?;
+                let posting =
+                    list.cursor().seek(place).filter(|posting| self.table().weigh(*posting, 1.0) > 0.0)?;
                 Some((query.words[term.place].word.as_str(), fields(posting).collect()))
             });
             words.collect()
@@ -125,11 +130,13 @@ impl Index {
         let count = self.len() as f32;
         let mut terms: Vec<Weighed<'_>> = Vec::with_capacity(query.words.len());
         for (place, asked) in query.words.iter().enumerate() {
-            let list = self.packed.list(asked.term);
-            let loose = self
-                .loose()
-                .filter(|(slot, terms)| find(terms, asked.term).is_some() && !self.is_dropped(*slot));
-            let holders = list.map_or(0, |list| list.count - self.dropped_from(list)) + loose.count();
+            let lists = self.tiers.iter().enumerate();
+            let lists = lists.filter_map(|(number, tier)| Some((number, tier.part.list(asked.term)?)));
+            let lists: Vec<(usize, List<'_>)> = lists.collect();
+            let held = |(number, list): &(usize, List<'_>)| {
+                list.count.saturating_sub(list.count_of(&self.tiers[*number].dropped))
+            };
+            let holders: usize = lists.iter().map(held).sum();
             if holders == 0 {
                 continue;
             }
@@ -140,20 +147,11 @@ impl Index {
             let weight = rarity.powf(self.weights.rarity) * common * telling;
             let rarity = rarity * telling;
             let rarity = if asked.is_common { rarity * COMMON_SHARE } else { rarity };
-            terms.push(Weighed { place, term: asked.term, list, holders, rarity, weight });
+            terms.push(Weighed { place, term: asked.term, lists, holders, rarity, weight });
         }
         terms.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.term.cmp(&b.term)));
         terms.truncate(MAX_TERMS);
         terms
-    }
-
-    /// Returns how many skills of `list` are gone.
-    fn dropped_from(&self, list: List<'_>) -> usize {
-        if self.dropped.is_empty() {
-            return 0;
-        }
-        let mut cursor = list.cursor();
-        self.dropped.iter().filter(|slot| cursor.seek(**slot).is_some()).count()
     }
 
     /// Adds up what the first of `terms` are worth to each skill, and returns how many those are: all, or those before the most frequent
@@ -170,21 +168,22 @@ impl Index {
             }
             open -= term.weight;
             postings -= term.holders;
-            let mut add = |slot: Slot, posting: Posting| {
-                if let (Some(score), Some(brevity)) =
-                    (scores.get_mut(slot as usize), brevities.get(slot as usize))
-                {
-                    let value = table.weigh(posting, *brevity);
-                    *score += term.weight * value / (saturation + value);
+            for (number, list) in &term.lists {
+                let range = self.tiers[*number].range();
+                let (scores, brevities) = (&mut scores[range.clone()], &brevities[range]);
+                if let Some(row) = list.row().filter(|_| saturation > 0.0) {
+                    let add = RowOf { row, weight: term.weight, saturation, table };
+                    dispatch!(Level::new(), simd => add.to(simd, brevities, scores));
+                    continue;
                 }
-            };
-            if let Some(list) = term.list {
-                list.each(&mut add);
-            }
-            for (slot, terms) in self.loose() {
-                if let Some(posting) = find(terms, term.term) {
-                    add(slot, posting);
-                }
+                list.each(|place, posting| {
+                    if let (Some(score), Some(brevity)) =
+                        (scores.get_mut(place as usize), brevities.get(place as usize))
+                    {
+                        let value = table.weigh(posting, *brevity);
+                        *score += term.weight * value / (saturation + value);
+                    }
+                });
             }
         }
         terms.len()
@@ -193,19 +192,15 @@ impl Index {
     /// Adds up what `term` is worth to each of `slots`, which are sorted.
     fn probe(&self, term: &Weighed<'_>, slots: &[Slot], scores: &mut [f32]) {
         let (table, brevities, saturation) = (self.table(), self.brevities(), self.weights.saturation);
-        let mut cursor: Option<Cursor<'_>> = term.list.map(List::cursor);
-        let first_loose = (self.slots() - self.loose.len()) as Slot;
-        for slot in slots {
-            let posting = match slot.checked_sub(first_loose).and_then(|index| self.loose.get(index as usize))
-            {
-                Some(terms) => find(terms, term.term),
-                None => cursor.as_mut().and_then(|cursor| cursor.seek(*slot)),
-            };
-            if let Some(posting) = posting
-                && let Some(score) = scores.get_mut(*slot as usize)
-            {
-                let value = table.weigh(posting, brevities[*slot as usize]);
-                *score += term.weight * value / (saturation + value);
+        for (number, list) in &term.lists {
+            let range = self.tiers[*number].range();
+            let before = |bound: usize| slots.partition_point(|slot| (*slot as usize) < bound);
+            let mut cursor = list.cursor();
+            for slot in &slots[before(range.start)..before(range.end)] {
+                if let Some(posting) = cursor.seek(slot - range.start as Slot) {
+                    let value = table.weigh(posting, brevities[*slot as usize]);
+                    scores[*slot as usize] += term.weight * value / (saturation + value);
+                }
             }
         }
     }
@@ -215,7 +210,10 @@ impl Index {
         let Some(vector) = query.vector.as_ref().filter(|_| self.weights.meaning > 0.0) else {
             return Vec::new();
         };
-        let near = self.columns.vectors.near(vector, NEAR);
+        let near = self.tiers.iter().flat_map(|tier| {
+            let near = tier.part.columns.vectors.near(vector, NEAR);
+            near.map(|(cosine, place)| (cosine, tier.first + place))
+        });
         let mut near: Vec<(f32, Slot)> =
             near.filter(|(_, slot)| scores[*slot as usize].is_finite()).collect();
         near.sort_by(|a, b| self.better(*a, *b));
@@ -244,27 +242,27 @@ impl Index {
             + weights.pair * pairs.iter().map(|(_, worth)| worth).sum::<f32>()
             + (weights.name_share + weights.meaning) * total.sqrt().max(1.0);
         let said = |slot: &Slot| {
-            let index = *slot as usize;
-            let held = self.columns.pairs.get(index);
+            let Some((tier, place)) = self.at(*slot) else { return 0.0 };
+            let columns = &tier.part.columns;
+            let held = columns.pairs.get(place);
             let side_by_side = pairs.iter().filter(|(pair, _)| held.binary_search(pair).is_ok());
             let side_by_side: f32 = side_by_side.map(|(_, worth)| worth).sum();
-            scores[index]
+            scores[*slot as usize]
                 + weights.pair * side_by_side
-                + weights.name_share * self.name_share(index, query, &rarities) * total.sqrt()
+                + weights.name_share * name_share(columns.names.get(place), query, &rarities) * total.sqrt()
         };
         let said: Vec<f32> = candidates.iter().map(said).collect();
         let trust = weights.meaning * total.sqrt().max(1.0) * self.trust_in_meaning(query, &said);
         let hit = |(slot, said): (&Slot, &f32)| {
-            let meaning = query
-                .vector
-                .as_ref()
-                .map_or(0.0, |vector| self.columns.vectors.cosine(*slot as usize, vector));
+            let (tier, place) = self.at(*slot)?;
+            let columns = &tier.part.columns;
+            let meaning = query.vector.as_ref().map_or(0.0, |vector| columns.vectors.cosine(place, vector));
             // However far its meaning is, what has the words is found.
-            Hit { slot: *slot, score: (said + trust * meaning).max(said * LEAST_SAID) / best }
+            let score = (said + trust * meaning).max(said * LEAST_SAID) / best;
+            let described = weights.described * described(columns.described[place]);
+            (score > 0.0).then_some(Hit { slot: *slot, score: score + described })
         };
-        let hits = candidates.iter().zip(&said).map(hit).filter(|hit| hit.score > 0.0);
-        hits.map(|hit| Hit { score: hit.score + weights.described * self.description(hit.slot), ..hit })
-            .collect()
+        candidates.iter().zip(&said).filter_map(hit).collect()
     }
 
     /// Returns how much the meaning of `query` counts, from 0 to 1, where the words say `said` of each candidate: less the further they
@@ -279,28 +277,56 @@ impl Index {
         let words = (query.words.len() as f32 / FEW_WORDS).min(1.0);
         (1.0 - self.weights.lead * lead).max(LEAST_TRUST) * words
     }
+}
 
-    /// Returns how much the description of the skill at `slot` says, from 0 to 1.
-    fn description(&self, slot: Slot) -> f32 {
-        let words = f32::from(self.columns.described[slot as usize]);
-        (words / SHORT_DESCRIPTION).ln().clamp(0.0, LONG_DESCRIPTION.ln()) / LONG_DESCRIPTION.ln()
-    }
+/// The row of a term, and what it is worth.
+struct RowOf<'a> {
+    row: &'a [[u8; 2]],
+    weight: f32,
+    saturation: f32,
+    table: &'a WeightTable,
+}
 
-    /// Returns how much of the skill's name the query says, from 0 to 1.
-    fn name_share(&self, index: usize, query: &Query, rarities: &[f32]) -> f32 {
-        let (mut said, mut all) = (0.0, 0.0);
-        for term in self.columns.names.get(index) {
-            match query.words.iter().position(|asked| asked.term.0 == *term) {
-                Some(place) => {
-                    said += rarities[place];
-                    all += rarities[place];
-                }
-                // How rare the others are would have to be looked up; they are about as rare as words of names are.
-                None => all += UNSAID_RARITY,
+impl RowOf<'_> {
+    /// Adds up what the term is worth to each skill, with whatever instructions the processor has. To a skill without the term that is
+    /// 0, which costs less than to ask whether it has it.
+    #[inline(always)]
+    fn to<S: Simd>(self, _: S, brevities: &[f32], scores: &mut [f32]) {
+        let Self { row, weight, saturation, table } = self;
+        let add = |bits: &[[u8; 2]], brevities: &[f32], scores: &mut [f32]| {
+            let mut values = [0.0f32; LANES];
+            for ((value, bits), brevity) in values.iter_mut().zip(bits).zip(brevities) {
+                *value = table.weigh(Posting::from_bits(u16::from_le_bytes(*bits)), *brevity);
             }
-        }
-        if all > 0.0 { said / all } else { 0.0 }
+            let worths = values.map(|value| weight * value / (saturation + value));
+            scores.iter_mut().zip(worths).for_each(|(score, worth)| *score += worth);
+        };
+        let count = row.len().min(scores.len()).min(brevities.len());
+        let rows = row[..count].chunks(LANES).zip(brevities[..count].chunks(LANES));
+        rows.zip(scores[..count].chunks_mut(LANES))
+            .for_each(|((bits, brevities), scores)| add(bits, brevities, scores));
     }
+}
+
+/// Returns how much a description of so many different words says, from 0 to 1.
+fn described(words: u16) -> f32 {
+    (f32::from(words) / SHORT_DESCRIPTION).ln().clamp(0.0, LONG_DESCRIPTION.ln()) / LONG_DESCRIPTION.ln()
+}
+
+/// Returns how much of `name`, the terms of a name, the query says, from 0 to 1.
+fn name_share(name: &[u64], query: &Query, rarities: &[f32]) -> f32 {
+    let (mut said, mut all) = (0.0, 0.0);
+    for term in name {
+        match query.words.iter().position(|asked| asked.term.0 == *term) {
+            Some(place) => {
+                said += rarities[place];
+                all += rarities[place];
+            }
+            // How rare the others are would have to be looked up; they are about as rare as words of names are.
+            None => all += UNSAID_RARITY,
+        }
+    }
+    if all > 0.0 { said / all } else { 0.0 }
 }
 
 /// How many different words of a description are few.
@@ -316,14 +342,9 @@ const LEAST_TRUST: f32 = 0.2;
 /// How rare the words of names are, about.
 const UNSAID_RARITY: f32 = 4.0;
 
-/// Returns the posting of `term` among `terms`, which are sorted.
-fn find(terms: &[(Term, Posting)], term: Term) -> Option<Posting> {
-    terms.binary_search_by_key(&term, |(other, _)| *other).ok().map(|index| terms[index].1)
-}
-
 /// Returns a score that at least `wanted` of `scores` reach, about the highest one; 0 where fewer have any.
 fn reached_by(wanted: usize, scores: &[f32]) -> f32 {
-    let (mut low, mut high) = (0.0f32, scores.iter().copied().fold(0.0, f32::max));
+    let (mut low, mut high) = (0.0f32, dispatch!(Level::new(), simd => highest(simd, scores)));
     for _ in 0..MAX_HALVINGS {
         let middle = (low + high) / 2.0;
         let count = dispatch!(Level::new(), simd => count(simd, scores, middle));
@@ -340,10 +361,22 @@ fn reached_by(wanted: usize, scores: &[f32]) -> f32 {
     low
 }
 
+/// Returns the highest of `scores`, or 0, with whatever instructions the processor has.
+#[inline(always)]
+fn highest<S: Simd>(_: S, scores: &[f32]) -> f32 {
+    let higher = |a: f32, b: f32| if a > b { a } else { b };
+    let mut lanes = [0.0f32; LANES];
+    for scores in scores.chunks(LANES) {
+        lanes.iter_mut().zip(scores).for_each(|(lane, score)| *lane = higher(*lane, *score));
+    }
+    lanes.into_iter().fold(0.0, higher)
+}
+
 /// Returns how many of `scores` are at least `least`, with whatever instructions the processor has.
 #[inline(always)]
 fn count<S: Simd>(_: S, scores: &[f32], least: f32) -> usize {
-    scores.iter().map(|score| usize::from(*score >= least)).sum()
+    // There are no more slots than that.
+    scores.iter().map(|score| u32::from(*score >= least)).sum::<u32>() as usize
 }
 
 /// Returns the skills whose score is above 0 and at least `least`.
@@ -363,4 +396,47 @@ fn collect<S: Simd>(_: S, scores: &[f32], least: f32) -> Vec<Slot> {
         }
     }
     slots
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::super::Weights;
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_row_adds_what_its_postings_do(
+            row in proptest::collection::vec((any::<u16>(), any::<bool>()), 0..100),
+            brevities in proptest::collection::vec(0.1f32..2.0, 100),
+            weight in 0.0f32..3.0,
+        ) {
+            let row: Vec<[u8; 2]> = row.iter().map(|(bits, has)| if *has { bits.to_le_bytes() } else { [0; 2] }).collect();
+            let weights = Weights::default();
+            let (table, saturation) = (WeightTable::new(&weights), weights.saturation);
+            let mut expected = vec![0.5f32; row.len()];
+            for (place, bits) in row.iter().enumerate().filter(|(_, bits)| **bits != [0; 2]) {
+                let value = table.weigh(Posting::from_bits(u16::from_le_bytes(*bits)), brevities[place]);
+                expected[place] += weight * value / (saturation + value);
+            }
+            let mut found = vec![0.5f32; row.len()];
+            let add = RowOf { row: &row, weight, saturation, table: &table };
+            dispatch!(Level::new(), simd => add.to(simd, &brevities, &mut found));
+            prop_assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn the_highest_score_is_found_wherever_it_stands() {
+        for length in [0, 1, 15, 16, 17, 40] {
+            for place in 0..length {
+                let scores: Vec<f32> =
+                    (0..length).map(|other| if other == place { 2.0 } else { f32::NEG_INFINITY }).collect();
+                assert_eq!(dispatch!(Level::new(), simd => highest(simd, &scores)), 2.0);
+            }
+            let none = vec![f32::NEG_INFINITY; length];
+            assert_eq!(dispatch!(Level::new(), simd => highest(simd, &none)), 0.0);
+        }
+    }
 }

@@ -20,6 +20,9 @@ const MAX_FILE_BYTES: usize = 32 * 1024;
 /// The most pairs of words that are kept.
 const MAX_PAIRS: usize = 1024;
 
+/// How many terms most skills have at most.
+const USUAL_TERMS: usize = 448;
+
 /// A skill, as it is indexed.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SkillText<'a> {
@@ -108,6 +111,7 @@ impl Record {
     /// Returns what the index keeps of `skill`.
     pub fn of(skill: &SkillText<'_>) -> Self {
         let mut reader = Reader::default();
+        reader.counts.reserve(USUAL_TERMS);
         reader.read(skill.name, Field::Name);
         let name = std::mem::take(&mut reader.said);
         if name.len() > 1 {

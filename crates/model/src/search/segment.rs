@@ -47,47 +47,39 @@ impl Segment {
         Some(List { count, form: Form::Steps { jumps, postings } })
     }
 
-    /// Returns the postings of these skills and those of skills with the terms `records`, whose places follow.
-    ///
-    /// `places` says where each skill of this segment goes; those that go nowhere are dropped, and the order stays.
-    pub(super) fn merged(
-        &self,
-        places: &[Option<u32>],
-        first: u32,
-        records: &[Vec<(Term, Posting)>],
-    ) -> Self {
-        let mut added: Vec<Added> = records
+    /// Returns the postings of `inputs` together with those of `loose` skills, by their places, which follow those of all inputs.
+    pub(super) fn packed(inputs: &[Input<'_>], loose: &[(u32, &[(Term, Posting)])]) -> Self {
+        let mut added: Vec<Added> = loose
             .iter()
-            .zip(first..)
-            .flat_map(|(terms, slot)| terms.iter().map(move |(term, posting)| (*term, slot, *posting)))
+            .flat_map(|(slot, terms)| terms.iter().map(move |(term, posting)| (*term, *slot, *posting)))
             .collect();
         added.sort_unstable_by_key(|(term, slot, _)| (*term, *slot));
         let mut added = added.as_slice();
+        let mut ahead = vec![0; inputs.len()];
         let mut writer = Writer::default();
-        for (index, term) in self.terms.iter().enumerate() {
-            // Terms that only the records have come in between.
-            while let Some((next, ..)) = added.first().filter(|(next, ..)| next.0 < *term) {
-                let (own, rest) = split(added, *next);
-                writer.extend(own.iter().map(|(_, slot, posting)| (*slot, *posting)));
-                writer.finish(*next);
-                added = rest;
+        writer.segment.bytes.reserve(inputs.iter().map(|input| input.segment.bytes.len()).sum());
+        loop {
+            // There are few inputs, so nothing is gained by keeping them in order.
+            let terms = inputs.iter().zip(&ahead).filter_map(|(input, at)| input.segment.terms.get(*at));
+            let Some(term) = terms.copied().chain(added.first().map(|(term, ..)| term.0)).min() else {
+                break;
+            };
+            for (Input { segment, places }, at) in inputs.iter().zip(&mut ahead) {
+                if segment.terms.get(*at) != Some(&term) {
+                    continue;
+                }
+                if let Some(list) = segment.list_at(*at) {
+                    list.each(|slot, posting| {
+                        let place = places.get(slot as usize).copied().flatten();
+                        writer.list.extend(place.map(|place| (place, posting)));
+                    });
+                }
+                *at += 1;
             }
-            let (own, rest) = split(added, Term(*term));
+            let (own, rest) = split(added, Term(term));
             added = rest;
-            if let Some(list) = self.list_at(index) {
-                list.each(|slot, posting| {
-                    let place = places.get(slot as usize).copied().flatten();
-                    writer.list.extend(place.map(|place| (place, posting)));
-                });
-            }
-            writer.extend(own.iter().map(|(_, slot, posting)| (*slot, *posting)));
-            writer.finish(Term(*term));
-        }
-        while let Some((next, ..)) = added.first() {
-            let (own, rest) = split(added, *next);
-            writer.extend(own.iter().map(|(_, slot, posting)| (*slot, *posting)));
-            writer.finish(*next);
-            added = rest;
+            writer.list.extend(own.iter().map(|(_, slot, posting)| (*slot, *posting)));
+            writer.finish(Term(term));
         }
         let Segment { mut terms, mut starts, mut bytes } = writer.segment;
         terms.shrink_to_fit();
@@ -101,6 +93,13 @@ impl Segment {
         let Self { terms, starts, bytes } = self;
         bytes_of(terms) + bytes_of(starts) + bytes_of(bytes)
     }
+}
+
+/// Postings that are packed together with others.
+pub(super) struct Input<'a> {
+    pub(super) segment: &'a Segment,
+    /// Where each of its skills goes; those that go nowhere are dropped, and the order stays.
+    pub(super) places: &'a [Option<u32>],
 }
 
 /// A term that a skill has.
@@ -127,9 +126,48 @@ enum Form<'a> {
     Steps { jumps: &'a [u8], postings: &'a [u8] },
     /// For every skill, two bytes each.
     Row(&'a [u8]),
+    /// Of the one skill that there is.
+    One(Posting),
 }
 
 impl<'a> List<'a> {
+    /// Returns the list of a term that the only skill has.
+    pub(super) fn one(posting: Posting) -> Self {
+        Self { count: 1, form: Form::One(posting) }
+    }
+
+    /// Returns the postings where there is one for every skill; those of skills without the term are 0.
+    pub(super) fn row(self) -> Option<&'a [[u8; 2]]> {
+        match self.form {
+            Form::Row(row) => Some(row.as_chunks::<2>().0),
+            _ => None,
+        }
+    }
+
+    /// Returns how many of `slots`, which are sorted, have the term.
+    pub(super) fn count_of(self, slots: &[u32]) -> usize {
+        if slots.is_empty() {
+            return 0;
+        }
+        // Looking one up takes some steps, so a list that is not much longer is walked along.
+        if let Form::Steps { postings, .. } = self.form
+            && self.count / 4 < slots.len()
+        {
+            let mut rest = slots;
+            let has = |(slot, _): &(u32, Posting)| {
+                while let [first, after @ ..] = rest
+                    && first < slot
+                {
+                    rest = after;
+                }
+                rest.first() == Some(slot)
+            };
+            return Postings::new(postings, self.count).filter(has).count();
+        }
+        let mut cursor = self.cursor();
+        slots.iter().filter(|slot| cursor.seek(**slot).is_some()).count()
+    }
+
     /// Calls `take` with every skill that has the term, in order.
     #[inline]
     pub(super) fn each(self, mut take: impl FnMut(u32, Posting)) {
@@ -146,6 +184,7 @@ impl<'a> List<'a> {
                     }
                 }
             }
+            Form::One(posting) => take(0, posting),
         }
     }
 
@@ -153,6 +192,7 @@ impl<'a> List<'a> {
     pub(super) fn cursor(self) -> Cursor<'a> {
         match self.form {
             Form::Row(row) => Cursor::Row(row.as_chunks::<2>().0),
+            Form::One(posting) => Cursor::One(posting),
             Form::Steps { jumps, postings } => {
                 let mut ahead = Postings::new(postings, self.count);
                 let next = ahead.next();
@@ -184,6 +224,15 @@ impl Iterator for Postings<'_> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         self.left = self.left.checked_sub(1)?;
+        // Most are near to the one before, and stand in bodies only.
+        if let [number, body, rest @ ..] = self.bytes
+            && number & 0x81 == 0
+        {
+            self.slot = self.slot.checked_add(u32::from(number >> 1))?;
+            self.index += 1;
+            self.bytes = rest;
+            return Some((self.slot, Posting::from_bits(u16::from(*body))));
+        }
         let (number, bytes) = read_number(self.bytes)?;
         self.slot = self.slot.checked_add(number >> 1)?;
         self.index += 1;
@@ -203,6 +252,7 @@ impl Iterator for Postings<'_> {
 pub(super) enum Cursor<'a> {
     Steps(Walk<'a>),
     Row(&'a [[u8; 2]]),
+    One(Posting),
 }
 
 impl Cursor<'_> {
@@ -215,6 +265,7 @@ impl Cursor<'_> {
                 let bits = u16::from_le_bytes(*row.get(slot as usize)?);
                 (bits != 0).then_some(Posting::from_bits(bits))
             }
+            Self::One(posting) => (slot == 0).then_some(*posting),
         }
     }
 }
@@ -293,10 +344,6 @@ struct Writer {
 }
 
 impl Writer {
-    fn extend(&mut self, postings: impl Iterator<Item = (u32, Posting)>) {
-        self.list.extend(postings);
-    }
-
     /// Ends the list of `term`; terms come in order.
     fn finish(&mut self, term: Term) {
         let Some((last, _)) = self.list.last() else { return };
@@ -401,6 +448,11 @@ mod tests {
             assert_eq!(found, expected);
             if let Some(list) = list {
                 assert_eq!(list.count, expected.len());
+                for step in [1, 7, 50] {
+                    let slots: Vec<u32> = (0..kept.len() as u32).step_by(step).collect();
+                    let count = expected.iter().filter(|(slot, _)| slots.contains(slot)).count();
+                    assert_eq!(list.count_of(&slots), count);
+                }
                 for step in [1, 3, 70] {
                     let mut cursor = list.cursor();
                     for slot in (0..kept.len() as u32).step_by(step) {
@@ -420,19 +472,28 @@ mod tests {
             first in proptest::collection::vec(proptest::collection::btree_map(0u8..6, 1u16.., 0..6), 0..300),
             second in proptest::collection::vec(proptest::collection::btree_map(0u8..9, 1u16.., 0..6), 0..100),
             dropped in proptest::collection::vec(any::<bool>(), 300),
+            split in any::<prop::sample::Index>(),
         ) {
-            let records: Vec<_> = first.iter().map(record).collect();
-            let segment = Segment::default().merged(&[], 0, &records);
-            check(&segment, &first.iter().collect::<Vec<_>>());
+            let packed = |skills: &[BTreeMap<u8, u16>]| {
+                let records: Vec<_> = skills.iter().map(record).collect();
+                Segment::packed(&[], &(0..).zip(records.iter().map(Vec::as_slice)).collect::<Vec<_>>())
+            };
+            let (one, other) = first.split_at(split.index(first.len() + 1));
+            let segments = [packed(one), packed(other)];
+            check(&segments[0], &one.iter().collect::<Vec<_>>());
+            check(&segments[1], &other.iter().collect::<Vec<_>>());
 
             let mut next = 0;
             let places: Vec<Option<u32>> = (0..first.len())
                 .map(|index| (!dropped[index]).then(|| { next += 1; next - 1 }))
                 .collect();
+            let (of_one, of_other) = places.split_at(one.len());
+            let inputs =
+                [Input { segment: &segments[0], places: of_one }, Input { segment: &segments[1], places: of_other }];
             let records: Vec<_> = second.iter().map(record).collect();
-            let merged = segment.merged(&places, next, &records);
+            let loose: Vec<_> = (next..).zip(records.iter().map(Vec::as_slice)).collect();
             let kept = first.iter().zip(&dropped).filter(|(_, dropped)| !**dropped).map(|(terms, _)| terms);
-            check(&merged, &kept.chain(&second).collect::<Vec<_>>());
+            check(&Segment::packed(&inputs, &loose), &kept.chain(&second).collect::<Vec<_>>());
         }
 
         #[test]
@@ -440,6 +501,7 @@ mod tests {
             let segment = Segment { terms: vec![1], starts: vec![0], bytes };
             if let Some(list) = segment.list(Term(1)) {
                 list.each(|_, _| {});
+                list.count_of(&[0, 1, 5, 1000]);
                 let mut cursor = list.cursor();
                 for slot in slots { cursor.seek(slot); }
             }

@@ -54,6 +54,10 @@ enum Step {
     Drop(sample::Index),
     Pack,
     Settle,
+    /// Begins to pack aside all skills that are not packed.
+    Begin,
+    /// Puts in what was packed aside.
+    Take,
     Reload,
 }
 
@@ -80,6 +84,8 @@ fn step() -> impl Strategy<Value = Step> {
         3 => any::<sample::Index>().prop_map(Step::Drop),
         1 => Just(Step::Pack),
         1 => Just(Step::Settle),
+        2 => Just(Step::Begin),
+        2 => Just(Step::Take),
         1 => Just(Step::Reload),
     ]
 }
@@ -91,6 +97,7 @@ fn weights() -> Weights {
 /// Returns the index that `steps` lead to, and the skills that are left in it.
 fn after(steps: Vec<Step>) -> (Index, BTreeMap<u64, Skill>) {
     let (mut index, mut skills) = (Index::new(weights()), BTreeMap::new());
+    let mut aside = None;
     for (identity, step) in (0..).zip(steps) {
         match step {
             Step::Add(skill) => {
@@ -108,6 +115,14 @@ fn after(steps: Vec<Step>) -> (Index, BTreeMap<u64, Skill>) {
             Step::Pack => index.pack(),
             Step::Settle => {
                 index.settle();
+            }
+            Step::Begin => aside = index.beyond(0, |_| false),
+            Step::Take => {
+                let before: BTreeMap<_, _> = index.keys().collect();
+                if let Some(moves) = aside.take().and_then(|merge| index.take(merge.run())) {
+                    let moved = before.into_iter().map(|(slot, key)| (moves.of(slot).unwrap(), key));
+                    assert_eq!(moved.collect::<BTreeMap<_, _>>(), index.keys().collect());
+                }
             }
             Step::Reload => {
                 index = Index::from_bytes(&index.to_bytes(1), 1).unwrap().with_weights(weights());

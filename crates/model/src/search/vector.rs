@@ -2,7 +2,7 @@
 
 use fearless_simd::{Level, Simd, dispatch};
 
-use super::columns::{bytes_of, fit};
+use super::columns::bytes_of;
 use super::index::Slot;
 
 /// A direction, in steps of a hundredth or so.
@@ -88,21 +88,27 @@ impl Vectors {
         skills.filter(move |(cosine, _)| *cosine >= least)
     }
 
-    pub(super) fn picked(&self, indices: &[usize]) -> Self {
-        let rows = indices.iter().flat_map(|index| {
-            self.steps.get(index * self.dimensions..(index + 1) * self.dimensions).unwrap_or_default()
-        });
-        let scales = indices.iter().map(|index| self.scales.get(*index).copied().unwrap_or_default());
-        // Whoever comes first when all are gone says of how many dimensions they are.
-        let dimensions = if indices.is_empty() { 0 } else { self.dimensions };
-        Self { dimensions, steps: rows.copied().collect(), scales: scales.collect() }
-    }
-
-    /// Gives back room that is not needed soon.
-    pub(super) fn fit(&mut self) {
-        let Self { dimensions: _, steps, scales } = self;
-        fit(steps);
-        fit(scales);
+    /// Returns the directions at these places, in order.
+    pub(super) fn packed<'a>(places: impl Iterator<Item = (&'a Self, usize)> + Clone) -> Self {
+        // Whoever comes first says of how many dimensions they are.
+        let dimensions = places.clone().map(|(vectors, _)| vectors.dimensions).find(|count| *count > 0);
+        let dimensions = dimensions.unwrap_or_default();
+        let count = places.clone().count();
+        let (mut steps, mut scales) = (Vec::with_capacity(count * dimensions), Vec::with_capacity(count));
+        for (vectors, index) in places {
+            let row = vectors.steps.get(index * dimensions..(index + 1) * dimensions);
+            match row.filter(|_| vectors.dimensions == dimensions) {
+                Some(row) => {
+                    steps.extend_from_slice(row);
+                    scales.push(vectors.scales.get(index).copied().unwrap_or_default());
+                }
+                None => {
+                    steps.resize(steps.len() + dimensions, 0);
+                    scales.push(0.0);
+                }
+            }
+        }
+        Self { dimensions, steps, scales }
     }
 
     /// Returns how many bytes it takes.
@@ -150,7 +156,9 @@ mod tests {
             vectors.near(vector, 0.1).map(|(_, slot)| slot).collect()
         };
         assert_eq!(found(&vectors, &vector), [1]);
-        assert_eq!(found(&vectors.picked(&[1]), &vector), [0]);
+        let packed = |places: &[usize]| Vectors::packed(places.iter().map(|place| (&vectors, *place)));
+        assert_eq!(found(&packed(&[1]), &vector), [0]);
+        assert_eq!(packed(&[0, 1, 2]), vectors);
         assert!(found(&Vectors::default(), &vector).is_empty());
         assert!(found(&vectors, &Vector::of(&[1.0]).unwrap()).is_empty());
     }

@@ -1,7 +1,8 @@
 //! What is known of words before any library is seen: other spellings, and words that say little.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
+
+use super::hash::WordMap;
 
 /// Words that people shorten or spell differently, each with the spelling that it is compared by.
 ///
@@ -291,7 +292,7 @@ pub(super) struct Known<'a> {
 /// Returns what is known of `word`, which is in lower case.
 pub(super) fn known(word: &str) -> Known<'_> {
     // Both tables as one, by hashes: every word of a library is looked up.
-    static TABLE: LazyLock<HashMap<&str, Known<'static>>> = LazyLock::new(|| {
+    static TABLE: LazyLock<WordMap<'static, Known<'static>>> = LazyLock::new(|| {
         let spellings =
             SPELLINGS.iter().map(|(word, spelling)| (*word, Known { spelling, is_common: false }));
         let common = COMMON.iter().map(|word| (*word, Known { spelling: word, is_common: true }));

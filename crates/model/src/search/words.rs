@@ -35,14 +35,71 @@ impl Cutter {
     /// Calls `take` with every word of `text`, in order.
     pub(super) fn each(&mut self, text: &str, side: Side, mut take: impl FnMut(&str)) {
         if text.is_ascii() {
-            runs(text, &mut self.buffers, side, &mut take);
+            ascii_runs(text, &mut self.buffers, &mut take);
         } else {
             // Full-width letters, ligatures and accented letters become the plain ones; syllables of Hangul and Kana are put together again.
             let is_accent = |letter: &char| matches!(letter, '\u{300}'..='\u{36f}');
             self.plain.clear();
-            self.plain.extend(text.nfkd().filter(|letter| !is_accent(letter)).nfc());
+            for piece in by_ascii(text) {
+                match piece.is_ascii() {
+                    true => self.plain.push_str(piece),
+                    false => self.plain.extend(piece.nfkd().filter(|letter| !is_accent(letter)).nfc()),
+                }
+            }
             runs(&self.plain, &mut self.buffers, side, &mut take);
         }
+    }
+}
+
+/// Cuts `text` where ASCII and other characters meet. An ASCII character stays as it is when a text is normalised, and no mark changes
+/// its place across one, so the pieces may be normalised one by one.
+pub(super) fn by_ascii(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let is_ascii = rest.as_bytes().first()?.is_ascii();
+        // Both kinds end at the border of a character: no byte of a longer one is ASCII.
+        let end = rest.bytes().position(|byte| byte.is_ascii() != is_ascii).unwrap_or(rest.len());
+        let (piece, after) = rest.split_at(end);
+        rest = after;
+        Some(piece)
+    })
+}
+
+/// Does what [`runs`] does for an ASCII text, which most are.
+fn ascii_runs(text: &str, buffers: &mut Buffers, take: &mut impl FnMut(&str)) {
+    let mut rest = text;
+    while let Some(start) = rest.bytes().position(|letter| letter.is_ascii_alphanumeric()) {
+        rest = &rest[start..];
+        let mut is_simple = true;
+        let tail = rest.bytes().skip(1).take_while(|letter| {
+            let is_part = letter.is_ascii_uppercase() || *letter == b'_';
+            is_simple &= !is_part;
+            is_part || letter.is_ascii_alphanumeric()
+        });
+        let (run, after) = rest.split_at(1 + tail.count());
+        rest = after;
+        if !is_simple || run.len() == 1 {
+            ascii_word(run, after, buffers, take);
+        } else if run.len() > MAX_WORD_BYTES {
+            continue;
+        } else if run.as_bytes()[0].is_ascii_uppercase() {
+            buffers.whole.clear();
+            buffers.whole.push_str(run);
+            buffers.whole.make_ascii_lowercase();
+            take(&buffers.whole);
+        } else {
+            take(run);
+        }
+    }
+}
+
+/// Takes the words of `run`, which is before `after`.
+fn ascii_word(run: &str, after: &str, buffers: &mut Buffers, take: &mut impl FnMut(&str)) {
+    match (run, after.as_bytes().first()) {
+        // Two languages whose names would otherwise be one letter.
+        ("c" | "C", Some(b'#')) => take("csharp"),
+        ("c" | "C", Some(b'+')) => take("cpp"),
+        _ => word(run, buffers, take),
     }
 }
 
@@ -53,12 +110,9 @@ fn runs(text: &str, buffers: &mut Buffers, side: Side, take: &mut impl FnMut(&st
         let end = rest.find(|letter| !is_of_word(letter) && letter != '_').unwrap_or(rest.len());
         let (run, after) = rest.split_at(end);
         rest = after;
-        match (run, after.as_bytes().first()) {
-            // Two languages whose names would otherwise be one letter.
-            ("c" | "C", Some(b'#')) => take("csharp"),
-            ("c" | "C", Some(b'+')) => take("cpp"),
-            _ if run.is_ascii() => word(run, buffers, take),
-            _ => scripts(run, buffers, side, take),
+        match run.is_ascii() {
+            true => ascii_word(run, after, buffers, take),
+            false => scripts(run, buffers, side, take),
         }
     }
 }
@@ -149,6 +203,8 @@ fn hand_over(part: &mut String, take: &mut impl FnMut(&str)) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn check(text: &str, expected: &[&str]) {
@@ -187,6 +243,23 @@ mod tests {
         let mut found = Vec::new();
         Cutter::default().each("翻译", Side::Indexed, |word| found.push(word.to_owned()));
         assert_eq!(found, ["翻", "译", "翻译"]);
+    }
+
+    proptest! {
+        #[test]
+        fn short_ways_lead_to_the_same_words(text in "([a-cA-C0-2_ #+.é翻\u{301}\u{316}\n—]|ﬁ|Å|x{60,70}){0,30}") {
+            let words = |text: &str| {
+                let mut found = Vec::new();
+                runs(text, &mut Buffers::default(), Side::Indexed, &mut |word| found.push(word.to_owned()));
+                found
+            };
+            let plain: String = text.nfkd().filter(|letter| !matches!(letter, '\u{300}'..='\u{36f}')).collect();
+            let mut found = Vec::new();
+            Cutter::default().each(&text, Side::Indexed, |word| found.push(word.to_owned()));
+            prop_assert_eq!(found, words(&plain));
+            let normalised: String = by_ascii(&text).flat_map(UnicodeNormalization::nfkd).collect();
+            prop_assert_eq!(normalised, text.nfkd().collect::<String>());
+        }
     }
 
     #[test]

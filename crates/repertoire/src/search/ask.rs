@@ -55,7 +55,10 @@ impl Registry {
             let (registry, snapshot) = (self.clone(), Arc::clone(snapshot));
             let prepare = move || {
                 registry.prepare_search(&snapshot, &|_, _| ());
-                registry.shelf().save_if_far_behind();
+                // Nobody waits for what only makes later searches faster.
+                if registry.shelf().is_untidy() {
+                    blocking::unblock(move || registry.shelf().tidy()).detach();
+                }
             };
             blocking::unblock(prepare).await;
         }
@@ -78,7 +81,7 @@ impl Registry {
 
     /// Brings the index up to date with `snapshot`, so that searches need not; `progress` is told how many skills were read, and of how
     /// many.
-    pub fn prepare_search(&self, snapshot: &Snapshot, progress: &dyn Fn(usize, usize)) {
+    pub fn prepare_search(&self, snapshot: &Arc<Snapshot>, progress: &dyn Fn(usize, usize)) {
         self.shelf().update(self, snapshot, progress);
     }
 }

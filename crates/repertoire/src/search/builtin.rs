@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use rayon::prelude::*;
 use repertoire_model::search::{Meanings, SkillText, Vector};
 
 use super::embedder::Embedder;
@@ -35,7 +36,7 @@ impl Embedder for BuiltinEmbedder {
         skills: &'a [SkillText<'a>],
     ) -> BoxFuture<'a, Result<Vec<Option<Vector>>, Error>> {
         let of_skill = |skill| builtin().and_then(|meanings| meanings.of_skill(skill));
-        Box::pin(async move { Ok(skills.iter().map(of_skill).collect()) })
+        Box::pin(async move { Ok(skills.par_iter().map(of_skill).collect()) })
     }
 }
 

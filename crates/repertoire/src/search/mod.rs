@@ -10,6 +10,7 @@ mod builtin;
 pub mod http;
 mod options;
 mod request;
+mod layout;
 mod shelf;
 mod read;
 mod ask;
