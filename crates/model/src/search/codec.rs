@@ -332,7 +332,7 @@ mod tests {
         for text in ["fill pdf forms", "resize images with the api", ""] {
             let query = Query::new(text).meaning(vector.clone());
             for hit in index.search(&query, &SlotSet::all(index.slots()), 10) {
-                index.matches(&query, &[hit.slot]);
+                index.matches(&query, &SlotSet::all(index.slots()), &[hit.slot]);
             }
         }
         index.drop(1);

@@ -150,17 +150,24 @@ impl Index {
 
     /// Returns by how much the body of each skill is shorter than others, so that what it says counts for more.
     pub(super) fn brevities(&self) -> &[f32] {
-        self.brevities.get_or_init(|| {
-            let average = (self.words as f64 / self.len().max(1) as f64).max(1.0) as f32;
-            let share = self.weights.length;
-            let mut brevities = Vec::with_capacity(self.slots());
-            for tier in &self.tiers {
-                let lengths = tier.part.columns.lengths.iter();
-                brevities
-                    .extend(lengths.map(|length| 1.0 / (1.0 - share + share * *length as f32 / average)));
-            }
-            Arc::new(brevities)
-        })
+        self.brevities.get_or_init(|| Arc::new(self.brevities_among(self.len(), self.words)))
+    }
+
+    /// Returns by how much the body of each skill is shorter than others where there are `count` with `words` words together.
+    pub(super) fn brevities_among(&self, count: usize, words: u64) -> Vec<f32> {
+        let average = (words as f64 / count.max(1) as f64).max(1.0) as f32;
+        let share = self.weights.length;
+        let mut brevities = Vec::with_capacity(self.slots());
+        for tier in &self.tiers {
+            let lengths = tier.part.columns.lengths.iter();
+            brevities.extend(lengths.map(|length| 1.0 / (1.0 - share + share * *length as f32 / average)));
+        }
+        brevities
+    }
+
+    /// Returns how many words the bodies of all skills have together.
+    pub(super) fn words(&self) -> u64 {
+        self.words
     }
 }
 

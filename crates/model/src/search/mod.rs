@@ -22,6 +22,7 @@ mod index;
 mod merge;
 mod codec;
 mod query;
+mod view;
 mod rank;
 mod statistics;
 mod trigger;

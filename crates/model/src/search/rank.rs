@@ -14,6 +14,7 @@ use super::query::Query;
 use super::record::Term;
 use super::segment::List;
 use super::slots::SlotSet;
+use super::view::View;
 
 /// How many skills the words pick at least.
 const CANDIDATES: usize = 200;
@@ -67,16 +68,13 @@ impl Index {
     /// Returns the `limit` skills of `seen` that `query` is most about, best first.
     pub fn search(&self, query: &Query, seen: &SlotSet, limit: usize) -> Vec<Hit> {
         let limit = limit.min(self.slots());
-        let terms = self.weighed(query);
+        let view = View::of(self, seen);
+        let terms = self.weighed(query, &view);
         let wanted = CANDIDATES.max(limit);
         // Whatever is added to it, a skill that is not seen stays below all others.
         let mut scores = vec![0.0f32; self.slots()];
-        seen.missing(self.slots()).for_each(|slot| scores[slot as usize] = f32::NEG_INFINITY);
-        for tier in &self.tiers {
-            let scores = &mut scores[tier.range()];
-            tier.dropped.iter().for_each(|place| scores[*place as usize] = f32::NEG_INFINITY);
-        }
-        let done = self.accumulate(&terms, &mut scores);
+        view.hidden(self).for_each(|slot| scores[slot as usize] = f32::NEG_INFINITY);
+        let done = self.accumulate(&terms, &view, &mut scores);
         let picked = if done < terms.len() { wanted * RESERVE } else { wanted };
         let mut candidates: Vec<Slot> = at_least(&scores, reached_by(picked, &scores));
         let nearest = if candidates.len() < wanted { self.nearest(query, &scores) } else { Vec::new() };
@@ -84,7 +82,7 @@ impl Index {
         candidates.sort_unstable();
         candidates.dedup();
         for term in &terms[done..] {
-            self.probe(term, &candidates, &mut scores);
+            self.probe(term, &view, &candidates, &mut scores);
         }
         if candidates.len() > wanted {
             let score = |slot: Slot| scores[slot as usize];
@@ -106,9 +104,14 @@ impl Index {
         b.0.total_cmp(&a.0).then_with(|| identity(a.1).cmp(&identity(b.1)))
     }
 
-    /// Returns which words of `query` each of the skills at `slots` has, and where; those that tell most first.
-    pub fn matches<'q>(&self, query: &'q Query, slots: &[Slot]) -> Vec<Vec<(&'q str, Vec<Field>)>> {
-        let terms = self.weighed(query);
+    /// Returns which words of `query` each of the skills at `slots` has, and where; those that tell most among `seen` first.
+    pub fn matches<'q>(
+        &self,
+        query: &'q Query,
+        seen: &SlotSet,
+        slots: &[Slot],
+    ) -> Vec<Vec<(&'q str, Vec<Field>)>> {
+        let terms = self.weighed(query, &View::of(self, seen));
         let fields = |posting: Posting| Field::ALL.into_iter().filter(move |field| posting.count(*field) > 0);
         let matches = |slot: &Slot| {
             let Some(number) = self.tier_of(*slot) else { return Vec::new() };
@@ -125,18 +128,15 @@ impl Index {
         slots.iter().map(matches).collect()
     }
 
-    /// Returns the words of `query` that some skill has, those that tell most first.
-    fn weighed(&self, query: &Query) -> Vec<Weighed<'_>> {
-        let count = self.len() as f32;
+    /// Returns the words of `query` that some skill of `view` has, those that tell most first.
+    fn weighed(&self, query: &Query, view: &View<'_>) -> Vec<Weighed<'_>> {
+        let count = view.count as f32;
         let mut terms: Vec<Weighed<'_>> = Vec::with_capacity(query.words.len());
         for (place, asked) in query.words.iter().enumerate() {
             let lists = self.tiers.iter().enumerate();
             let lists = lists.filter_map(|(number, tier)| Some((number, tier.part.list(asked.term)?)));
             let lists: Vec<(usize, List<'_>)> = lists.collect();
-            let held = |(number, list): &(usize, List<'_>)| {
-                list.count.saturating_sub(list.count_of(&self.tiers[*number].dropped))
-            };
-            let holders: usize = lists.iter().map(held).sum();
+            let holders: usize = lists.iter().map(|(number, list)| view.holders(*number, *list)).sum();
             if holders == 0 {
                 continue;
             }
@@ -156,14 +156,14 @@ impl Index {
 
     /// Adds up what the first of `terms` are worth to each skill, and returns how many those are: all, or those before the most frequent
     /// ones where these have long lists and little weight.
-    fn accumulate(&self, terms: &[Weighed<'_>], scores: &mut [f32]) -> usize {
-        let (table, brevities, saturation) = (self.table(), self.brevities(), self.weights.saturation);
+    fn accumulate(&self, terms: &[Weighed<'_>], view: &View<'_>, scores: &mut [f32]) -> usize {
+        let (table, brevities, saturation) = (self.table(), &view.brevities, self.weights.saturation);
         // By what the skills are, not by how they are packed: the same ones rank the same.
         let mut postings: usize = terms.iter().map(|term| term.holders).sum();
         let mut open: f32 = terms.iter().map(|term| term.weight).sum();
         let least = open * LEFT_OUT;
         for (index, term) in terms.iter().enumerate() {
-            if open < least && self.len() > LARGE && postings > self.len() / 4 {
+            if open < least && view.count > LARGE && postings > view.count / 4 {
                 return index;
             }
             open -= term.weight;
@@ -190,8 +190,8 @@ impl Index {
     }
 
     /// Adds up what `term` is worth to each of `slots`, which are sorted.
-    fn probe(&self, term: &Weighed<'_>, slots: &[Slot], scores: &mut [f32]) {
-        let (table, brevities, saturation) = (self.table(), self.brevities(), self.weights.saturation);
+    fn probe(&self, term: &Weighed<'_>, view: &View<'_>, slots: &[Slot], scores: &mut [f32]) {
+        let (table, brevities, saturation) = (self.table(), &view.brevities, self.weights.saturation);
         for (number, list) in &term.lists {
             let range = self.tiers[*number].range();
             let before = |bound: usize| slots.partition_point(|slot| (*slot as usize) < bound);

@@ -173,6 +173,28 @@ proptest! {
     }
 
     #[test]
+    fn a_hidden_skill_changes_nothing(steps in vec(step(), 0..40), asked in text(0..8), meaning in vector(), seen in vec(any::<bool>(), 40)) {
+        let (index, skills) = after(steps);
+        let is_seen = |identity: u64| seen.get(identity as usize).copied().unwrap_or_default();
+        let keys: BTreeMap<u32, Key> = index.keys().collect();
+        let slots: SlotSet =
+            keys.iter().filter(|(_, key)| is_seen(key.identity)).map(|(slot, _)| *slot).collect();
+        let mut fresh = Index::new(weights());
+        for (identity, skill) in skills.iter().filter(|(identity, _)| is_seen(**identity)) {
+            fresh.add(Key { identity: *identity, version: 1 }, skill.record(), skill.vector.as_ref());
+        }
+        let query = Query::new(&asked).meaning(meaning);
+        let hits = index.search(&query, &slots, 1000);
+        let found: BTreeMap<u64, f32> =
+            hits.iter().map(|hit| (keys[&hit.slot].identity, hit.score)).collect();
+        let expected = self::found(&fresh, &query);
+        prop_assert!(found.keys().eq(expected.keys()), "{:?} {:?}", found, expected);
+        for (identity, score) in &found {
+            prop_assert!((score - expected[identity]).abs() < ROUNDING, "{:?} {:?}", found, expected);
+        }
+    }
+
+    #[test]
     fn any_text_is_a_query(steps in vec(step(), 0..20), asked in any::<String>(), limit in 0usize..5) {
         let (index, _) = after(steps);
         let query = Query::new(&asked);
@@ -180,7 +202,7 @@ proptest! {
         prop_assert!(hits.len() <= limit);
         for hit in hits {
             prop_assert!(hit.score.is_finite());
-            index.matches(&query, &[hit.slot]);
+            index.matches(&query, &SlotSet::all(index.slots()), &[hit.slot]);
         }
     }
 
@@ -270,7 +292,7 @@ fn what_a_skill_is_not_for_counts_against_it_whatever_its_body_says() {
     let asked = Query::new("scanned images");
     let found = found(&index, &asked);
     assert!(found.get(&0).copied().unwrap_or_default() < found[&1], "{found:?}");
-    let matches = index.matches(&asked, &[0, 1]);
+    let matches = index.matches(&asked, &SlotSet::all(3), &[0, 1]);
     assert!(matches[0].is_empty() && matches[1].len() == 2, "{matches:?}");
 }
 

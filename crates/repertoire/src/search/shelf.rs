@@ -280,8 +280,9 @@ impl Shelf {
         // Slots depend on what was indexed when; names do not.
         let name = |slot: Slot| layout.entry(slot).map(|entry| snapshot.entries()[entry].name());
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| name(a.slot).cmp(&name(b.slot))));
-        let slots: Vec<Slot> = hits.iter().map(|hit| hit.slot).collect();
-        let found = hits.into_iter().zip(held.index.matches(query, &slots)).filter_map(|(hit, why)| {
+        let found: Vec<Slot> = hits.iter().map(|hit| hit.slot).collect();
+        let matches = held.index.matches(query, slots, &found);
+        let found = hits.into_iter().zip(matches).filter_map(|(hit, why)| {
             let why = why.into_iter().map(|(word, fields)| Match { word: word.to_owned(), fields });
             Some(Found { entry: layout.entry(hit.slot)?, score: hit.score, why: why.collect() })
         });
