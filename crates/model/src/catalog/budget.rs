@@ -188,11 +188,13 @@ impl<'a> Purse<'a> {
         }
     }
 
-    /// Lists what not even the names of all fit beside: the names of those that the task may need, then descriptions of those whose turn is
-    /// next, until one does not fit, then names of these. A few skills with a description are of more use than many without.
+    /// Lists what it can where not even the names of all fit: the names of those that the task may need and of those whose turn it is,
+    /// then descriptions of those whose turn is next, until one does not fit, then names of these. A few skills with a description are
+    /// of more use than many without.
     fn spend_on_the_rest(&mut self, ranked: &[(usize, usize)], turn: &Turn) {
         let needed = ranked.iter().map(|(rank, index)| (*index, Reason::Task { rank: *rank }));
-        if !self.spend_on_names(needed) {
+        let due = turn.now.iter().map(|index| (*index, Reason::FairShare));
+        if !self.spend_on_names(needed.chain(due)) {
             return;
         }
         for index in &turn.next {
@@ -200,7 +202,7 @@ impl<'a> Purse<'a> {
                 break;
             }
         }
-        self.spend_on_names(turn.now.iter().chain(&turn.next).map(|index| (*index, Reason::Tier)));
+        self.spend_on_names(turn.next.iter().map(|index| (*index, Reason::Tier)));
     }
 
     /// Lists names until one does not fit, and returns whether all did.

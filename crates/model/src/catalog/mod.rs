@@ -45,7 +45,7 @@
 //! - Those that the task needs take the most that still fits, best first. Those whose turn it is and whom half was too little for have what
 //!   these leave.
 //!
-//! Where not even the names fit, these two come first. The rest of the budget buys names of those that the task may need, then descriptions of
+//! Where not even the names fit, these two come first. The rest of the budget buys names of those that the task may need or whose turn it is, then descriptions of
 //! those whose turn comes next, then their names: skills without a description are hardly ever chosen. The footer tells how many skills are not
 //! listed. Where nothing fits at all, the skill that the task needs most is still named. Whoever knows no task gives an empty ranking to have that
 //! much. The text stays sorted by name; the ranking decides only who gets what, which [`Report`] tells for each skill.
