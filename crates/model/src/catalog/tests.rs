@@ -399,7 +399,7 @@ fn wordy() -> Vec<(String, String)> {
 
 #[test]
 fn long_descriptions_do_not_starve() {
-    // Issue 6: whatever half of the rest did not pay for in full was never shown at all.
+    // Whatever half of the rest did not pay for in full was never shown at all.
     for spare in [60, 100, 200, 400, 900] {
         assert_eq!(described(&wordy(), spare, None), 40, "{spare}");
         assert_eq!(described(&wordy(), spare, Some("skill-with-a-name-that-takes-room-39")), 40, "{spare}");

@@ -39,6 +39,8 @@ pub struct TriggerFile {
     pub queries: Vec<TriggerQuery>,
     /// What was not understood: lower case, no final period.
     pub problems: Vec<String>,
+    /// Whether it is JSON about something else, without any evals; that is a problem too.
+    pub is_other: bool,
 }
 
 impl TriggerFile {
@@ -54,7 +56,7 @@ impl TriggerFile {
         match serde_json::from_str::<Value>(text.trim_start_matches('\u{feff}')) {
             Ok(Value::Array(items)) => file.read(&items, None),
             Ok(Value::Object(object)) => file.read_object(&object),
-            Ok(_) => file.problems.push("it is neither a list of evals nor an object with one".to_owned()),
+            Ok(_) => file.other("it is neither a list of evals nor an object with one"),
             Err(error) => file.problems.push(format!("it is not JSON: {error}")),
         }
         file
@@ -66,8 +68,13 @@ impl TriggerFile {
             Some(Value::Array(items)) => self.read(items, skill),
             // A scenario in a file of its own.
             _ if text_of(object).is_some() => self.read(&[Value::Object(object.clone())], skill),
-            _ => self.problems.push("it has no `evals`, and no `query` or `prompt`".to_owned()),
+            _ => self.other("it has no `evals`, and no `query` or `prompt`"),
         }
+    }
+
+    fn other(&mut self, problem: &str) {
+        self.problems.push(problem.to_owned());
+        self.is_other = true;
     }
 
     fn read(&mut self, items: &[Value], skill: Option<&str>) {

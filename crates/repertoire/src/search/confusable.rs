@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_skill_that_is_like_many_is_one_finding() {
-        // Issue 6: one finding for each of hundreds of pairs.
+        // There was once one finding for each of hundreds of pairs.
         let snapshot = snapshot(&[
             ("changelog", "Writes release notes."),
             ("form-a", "Fills PDF forms from CSV data."),

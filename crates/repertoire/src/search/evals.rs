@@ -117,6 +117,8 @@ impl Registry {
                 continue;
             }
             match self.read(entry, &file.path, LineRange::default()).await {
+                // Tools that make and run evals keep other things there too.
+                Ok(content) if is_other(&content.bytes) => {}
                 Ok(content) => evals.add(path, &content.bytes, Some(entry.name().as_str())),
                 Err(error) => evals.problem(path, error.chain()),
             }
@@ -184,13 +186,18 @@ impl Registry {
     }
 }
 
+/// Returns whether `bytes` are JSON about something else than evals.
+fn is_other(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_ok_and(|text| TriggerFile::parse(text).is_other)
+}
+
 impl SkillEvals {
     /// Adds what the file at `path` says in `bytes`; where it does not say about which skill, it is about `skill`.
     pub fn add(&mut self, path: &str, bytes: &[u8], skill: Option<&str>) {
         let Ok(text) = std::str::from_utf8(bytes) else {
             return self.problem(path, "it is not UTF-8".to_owned());
         };
-        let TriggerFile { queries, problems } = TriggerFile::parse(text);
+        let TriggerFile { queries, problems, .. } = TriggerFile::parse(text);
         self.queries.extend(
             queries.into_iter().map(|query| TriggerQuery {
                 skill: query.skill.or_else(|| skill.map(str::to_owned)),
@@ -339,6 +346,6 @@ mod tests {
         let evals = pollster::block_on(registry.skill_evals(&snapshot.entries()[0]));
         assert_eq!(evals.queries, [query("a", "one", false), query("b", "two", true)]);
         let files: Vec<&str> = evals.problems.iter().map(|(file, _)| file.as_str()).collect();
-        assert_eq!(files, ["evals/bytes.json", "evals/config.json", "evals/large.json"]);
+        assert_eq!(files, ["evals/bytes.json", "evals/large.json"]);
     }
 }
