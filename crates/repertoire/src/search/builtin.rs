@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
-use rayon::prelude::*;
 use repertoire_model::search::{Meanings, SkillText, Vector};
 
 use super::embedder::Embedder;
+use super::read::of_each;
 use crate::Error;
 use crate::provider::BoxFuture;
 
@@ -35,8 +35,8 @@ impl Embedder for BuiltinEmbedder {
         &'a self,
         skills: &'a [SkillText<'a>],
     ) -> BoxFuture<'a, Result<Vec<Option<Vector>>, Error>> {
-        let of_skill = |skill| builtin().and_then(|meanings| meanings.of_skill(skill));
-        Box::pin(async move { Ok(skills.par_iter().map(of_skill).collect()) })
+        let of_skill = |skill: &SkillText<'_>| builtin().and_then(|meanings| meanings.of_skill(skill));
+        Box::pin(async move { Ok(of_each(skills, of_skill)) })
     }
 }
 

@@ -15,6 +15,9 @@ const MAX_REFERENCE_BYTES: u64 = 256 * 1024;
 /// The lines of a reference that are indexed.
 const REFERENCE_LINES: usize = 80;
 
+/// How many skills are read by whoever asks.
+const FEW: usize = 4;
+
 /// What the index keeps of a skill.
 pub(super) struct Known {
     pub(super) record: Record,
@@ -39,9 +42,7 @@ pub(super) fn records(
     embedder: Option<&dyn Embedder>,
     entries: &[&Entry],
 ) -> Vec<Known> {
-    use rayon::prelude::*;
-    let texts: Vec<Texts> =
-        entries.par_iter().map(|entry| pollster::block_on(texts(registry, entry))).collect();
+    let texts: Vec<Texts> = of_each(entries, |entry| pollster::block_on(texts(registry, entry)));
     let all: Vec<(Vec<&str>, Vec<&str>)> = entries
         .iter()
         .zip(&texts)
@@ -67,13 +68,19 @@ pub(super) fn records(
     let vectors = embedder.map(|embedder| pollster::block_on(embedder.skills(&skills)));
     let has_meanings = !matches!(vectors, Some(Err(_)));
     let mut vectors = vectors.and_then(Result::ok).unwrap_or_default().into_iter();
-    let records: Vec<Record> = skills.par_iter().map(Record::of).collect();
+    let records: Vec<Record> = of_each(&skills, Record::of);
     let known = records.into_iter().zip(&texts).map(|(record, texts)| Known {
         record,
         vector: vectors.next().flatten(),
         is_whole: has_meanings && texts.is_read,
     });
     known.collect()
+}
+
+/// Returns what `make` makes of each item, in their order: on all cores, unless they are so few that waking others takes longer.
+pub(super) fn of_each<T: Sync, R: Send>(items: &[T], make: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
+    use rayon::prelude::*;
+    if items.len() <= FEW { items.iter().map(make).collect() } else { items.par_iter().map(make).collect() }
 }
 
 async fn texts(registry: &Registry, entry: &Entry) -> Texts {
