@@ -254,6 +254,10 @@ fn reason(error: &ExecError, program: &str) -> String {
     match error.kind() {
         ExecErrorKind::CommandNotFound => format!("`{}` is not installed here", quoted(program)),
         ExecErrorKind::CommandFailed => format!("`{}` cannot be started", quoted(program)),
+        ExecErrorKind::Repository => format!("the git repository cannot be used: {}", error.detail()),
+        ExecErrorKind::TooLong => {
+            format!("its arguments and variables are too long: {}; pass less, or a file", error.detail())
+        }
         ExecErrorKind::GrantRefused => "it asks to write what nothing may write".to_owned(),
         ExecErrorKind::Unavailable => "there is no sandbox that works here".to_owned(),
         _ => "it could not be run".to_owned(),

@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Resource, Rlimit, setrlimit};
 
 use crate::exec::pinned::Pinned;
-use crate::exec::plan::{Confinement, Plan};
+use crate::exec::plan::{Confinement, Plan, Report};
 use crate::exec::scratch;
-use crate::exec::{Exceeded, ExecErrorKind};
+use crate::exec::{Ending, Exceeded, ExecErrorKind};
 
 /// Why a command was not started.
 pub(super) type Fault = (ExecErrorKind, String);
@@ -24,14 +24,36 @@ pub(super) struct Started {
     pub(super) handle: Option<OwnedFd>,
     /// What the confinement is made of.
     pub(super) detail: String,
-    /// Where a program that stands between tells that it began.
-    status: Option<OwnedFd>,
+    /// Where those who stand between tell what they do.
+    between: Option<Between>,
+}
+
+/// Where those who stand between tell what they do.
+struct Between {
+    /// The program that confines: that the command began.
+    status: OwnedFd,
+    /// The herald inside: how the command ended.
+    herald: OwnedFd,
 }
 
 impl Started {
+    /// Returns what the herald told, once everybody is gone.
+    pub(super) fn told(&self) -> Option<Report> {
+        let between = self.between.as_ref()?;
+        let mut text = [0; 4096];
+        let count = rustix::io::read(&between.herald, &mut text).ok()?;
+        let line = text.get(..count)?.split(|byte| *byte == b'\n').next()?;
+        match Report::from_json(&serde_json::from_slice(line).ok()?)? {
+            // Only these are its business.
+            report @ (Report::Ended(Ending::Exited(_) | Ending::Signalled(_))
+            | Report::Failed { kind: ExecErrorKind::CommandFailed, .. }) => Some(report),
+            _ => None,
+        }
+    }
+
     /// Returns whether the command itself was started, as far as that can be told.
     pub(super) fn has_begun(self) -> bool {
-        let Some(status) = self.status else { return true };
+        let Some(Between { status, .. }) = self.between else { return true };
         let mut text = [0; 4096];
         let count = rustix::io::read(&status, &mut text).unwrap_or(0);
         String::from_utf8_lossy(&text[..count]).contains("exit-code")
@@ -56,13 +78,13 @@ fn finish(
     plan: &Plan,
     (process, stdin): (u32, Option<OwnedFd>),
     detail: String,
-    status: Option<OwnedFd>,
+    between: Option<Between>,
 ) -> Result<(Started, Option<OwnedFd>), Fault> {
     let process = i32::try_from(process).ok().and_then(Pid::from_raw);
     let process =
         process.ok_or_else(|| (ExecErrorKind::Launcher, "a process without a number".to_owned()))?;
     release(process, plan);
-    Ok((Started { process, handle: handle(process), detail, status }, stdin))
+    Ok((Started { process, handle: handle(process), detail, between }, stdin))
 }
 
 #[cfg(target_os = "linux")]
@@ -231,8 +253,10 @@ fn wrapped(
 ) -> Result<(Started, Option<OwnedFd>), Fault> {
     use std::os::fd::AsRawFd;
 
-    use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
+    use rustix::fs::{MemfdFlags, Mode, OFlags, SeekFrom, memfd_create, seek};
     use rustix::pipe::{PipeFlags, pipe_with};
+
+    use crate::exec::launcher::HERALD;
 
     let failed = |error: rustix::io::Errno| (ExecErrorKind::Launcher, error.to_string());
     limit(plan)?;
@@ -265,15 +289,21 @@ fn wrapped(
     }
     let (wrapper, rest) =
         arguments.split_first().ok_or((ExecErrorKind::Launcher, "no wrapper".to_owned()))?;
-    let mut all = vec![wrapper.clone()];
+    let mut all = vec![wrapper.clone(), "--as-pid-1".into()];
+    // By its descriptor, for inside there is no path that leads to it.
+    let own = rustix::fs::open("/proc/self/exe", OFlags::PATH, Mode::empty()).map_err(failed)?;
+    let (herald, theirs) = pipe_with(PipeFlags::NONBLOCK).map_err(failed)?;
+    rustix::io::fcntl_setfd(&herald, rustix::io::FdFlags::CLOEXEC).map_err(failed)?;
     for (option, fd) in [("--seccomp", filter.as_raw_fd()), ("--json-status-fd", told.as_raw_fd())] {
         all.extend([option.into(), fd.to_string().into()]);
     }
     all.extend(rest.iter().cloned());
+    all.push(format!("/proc/self/fd/{}", own.as_raw_fd()).into());
+    all.extend([HERALD.into(), theirs.as_raw_fd().to_string().into()]);
     // Started from the main thread, with which it is to die.
     let child = spawn(command(plan, &all))?;
-    drop((filter, told, handed));
-    finish(plan, child, String::new(), Some(status))
+    drop((filter, told, handed, own, theirs));
+    finish(plan, child, String::new(), Some(Between { status, herald }))
 }
 
 /// Looks now and then at what the command uses.

@@ -26,6 +26,9 @@ pub(crate) fn run() -> bool {
     if control.peer_addr().is_err() {
         return false;
     }
+    if !tell(&control, &Report::Hello) {
+        return false;
+    }
     let Some((plan, input)) = read(&control) else {
         let detail = "the plan was not understood".to_owned();
         return tell(&control, &Report::Failed { kind: ExecErrorKind::Launcher, detail });
@@ -93,11 +96,15 @@ fn prepare() {
     }
 }
 
-/// Returns what the end of a program means that stood between: it passes on the command's status, or tells that it could not start it.
+/// Returns what the end of a program means that stood between: the herald inside tells how the command ended, or that it could not be started.
 fn wrapped(status: i32, started: Started) -> Report {
+    if let Some(report) = started.told() {
+        return report;
+    }
     if !started.has_begun() {
         return Report::Failed { kind: ExecErrorKind::Unavailable, detail: String::new() };
     }
+    // The command ended the herald as well, or there is none.
     let is_signal = status > SIGNAL_STATUS && status <= SIGNAL_STATUS + 64;
     Report::Ended(if is_signal { Ending::Signalled(status - SIGNAL_STATUS) } else { Ending::Exited(status) })
 }
@@ -139,7 +146,7 @@ fn reap(process: Pid) -> Option<Ending> {
     ending
 }
 
-fn ending_of(status: WaitStatus) -> Ending {
+pub(super) fn ending_of(status: WaitStatus) -> Ending {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(status), _) => Ending::Exited(status),
         (_, signal) => Ending::Signalled(signal.unwrap_or_default()),
