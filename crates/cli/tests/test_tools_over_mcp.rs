@@ -308,6 +308,40 @@ fn git_works_on_a_repository_while_it_is_loaded() {
     }
 }
 
+#[test]
+fn what_is_json_is_structured_content() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("PATH", "/usr/bin:/bin");
+    sandbox.write(".agents/skills/data/SKILL.md", crate::sandbox::skill("data", "# Data\n"));
+    let schema = r#"[
+        {"name": "object", "description": "O.", "output": "json", "command": ["echo", "{\"rows\": [1, 2.5, null]}"]},
+        {"name": "list", "description": "L.", "output": "json", "command": ["echo", "[1]"]},
+        {"name": "broken", "description": "B.", "output": "json", "command": ["echo", "{"]},
+        {"name": "plain", "description": "P.", "command": ["echo", "{\"rows\": 1}"]}]"#;
+    sandbox.write(".agents/skills/data/schema.json", schema);
+    assert_eq!(sandbox.run(&["approve", "data", "--yes"]).code, 0);
+    for name in sandboxes(&sandbox) {
+        sandbox.set("REPERTOIRE_EXEC_SANDBOX", &name);
+        let mut client = Client::start(&sandbox, &[]);
+        client.call("load_skill", json!({"name": "data"}));
+        let mut call = |tool: &str| {
+            let arguments = json!({"skill": "data", "tool": tool, "arguments": {}});
+            client.request("tools/call", json!({"name": "call_skill_tool", "arguments": arguments}))
+        };
+        let object = call("object");
+        assert_eq!(object["structuredContent"], json!({"rows": [1, 2.5, null]}), "{name}: {object}");
+        assert!(object["content"][0]["text"].as_str().unwrap().contains("\"rows\""), "{name}: {object}");
+        // MCP has objects there and nothing else.
+        for tool in ["list", "broken", "plain"] {
+            let other = call(tool);
+            assert_eq!(other.get("structuredContent"), None, "{name} {tool}: {other}");
+            let says = other["content"][0]["text"].as_str().unwrap().contains("and it is not");
+            assert_eq!(says, tool == "broken", "{name} {tool}: {other}");
+        }
+        client.end();
+    }
+}
+
 /// A client that is gone takes what runs for it along.
 #[cfg(target_os = "linux")]
 #[test]

@@ -95,7 +95,7 @@ pub(crate) fn obeyed_above(path: &Path) -> Vec<PathBuf> {
 
 /// Returns where the `.git` at `inner` leads to, if it is a file and not a directory.
 pub(crate) fn pointed_at(inner: &Path, tree: &Path) -> Option<PathBuf> {
-    fs::symlink_metadata(inner).ok().filter(|metadata| metadata.is_file())?;
+    fs::symlink_metadata(inner).ok().filter(fs::Metadata::is_file)?;
     let text = pointer(inner)?;
     Some(tree.join(text.strip_prefix("gitdir:")?.trim()))
 }

@@ -58,7 +58,7 @@ impl StandIn {
     /// Makes one in `scratch`.
     pub(crate) fn make(repository: &Repository, scratch: &Scratch) -> Result<Self, ExecError> {
         let refused = |text: &str| ExecError::new(ExecErrorKind::Repository).at(&repository.own).saying(text);
-        if repository.common.join("reftable").exists() {
+        if fs::symlink_metadata(repository.common.join("reftable")).is_ok() {
             return Err(refused("its refs are kept as reftable, which this sandbox cannot have written"));
         }
         let failed = |error| ExecError::new(ExecErrorKind::Repository).at(&repository.own).because(error);
@@ -195,8 +195,15 @@ impl Drop for Lock<'_> {
     }
 }
 
-/// Reads a plain file of a directory, if there is one.
+/// Reads a plain file of a directory, or of one in it, if there is one. No link is followed, for the command may have made one that leads where only the host can read.
 fn read(directory: &OwnedFd, name: &str) -> io::Result<Option<Vec<u8>>> {
+    if let Some((inner, name)) = name.split_once('/') {
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        return match openat(directory, inner, flags, Mode::empty()) {
+            Err(rustix::io::Errno::NOENT) => Ok(None),
+            inner => read(&inner?, name),
+        };
+    }
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let file = match openat(directory, name, flags, Mode::empty()) {
         Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Ok(None),
@@ -264,6 +271,10 @@ mod tests {
         (directory, Repository::at(&top).unwrap(), scratch)
     }
 
+    fn content(repository: &Repository, name: &str) -> Option<Vec<u8>> {
+        read(&pinned::open(&repository.own).unwrap(), name).unwrap()
+    }
+
     #[test]
     fn what_came_changed_and_went_is_carried_over() {
         let (_directory, repository, scratch) = repository();
@@ -281,7 +292,7 @@ mod tests {
             fs::read_dir(&repository.own).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         names.sort();
         assert_eq!(names, ["HEAD", "index", "logs"]);
-        assert_eq!(fs::read_to_string(repository.own.join("logs/HEAD")).unwrap(), "line\n");
+        assert_eq!(content(&repository, "logs/HEAD").unwrap(), b"line\n");
     }
 
     #[test]
@@ -293,11 +304,11 @@ mod tests {
         let changed = Some(Aftermath::RepositoryChanged(repository.own.clone()));
         fs::write(repository.own.join("index.lock"), "").unwrap();
         assert_eq!(stand_in.carry_over(), changed);
-        assert!(repository.own.join("index.lock").exists());
+        assert!(content(&repository, LOCK).is_some());
         fs::remove_file(repository.own.join("index.lock")).unwrap();
         fs::write(repository.own.join("index"), "other").unwrap();
         assert_eq!(stand_in.carry_over(), changed);
-        assert_eq!(fs::read_to_string(repository.own.join("index")).unwrap(), "other");
+        assert_eq!(content(&repository, "index").unwrap(), b"other");
         fs::remove_file(repository.own.join("index")).unwrap();
         let failed = Some(Aftermath::RepositoryNotWritten(repository.own.clone()));
         fs::write(stand_in.path.join("HEAD"), "nonsense").unwrap();
@@ -306,6 +317,12 @@ mod tests {
         fs::remove_file(&index).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", &index).unwrap();
         assert_eq!(stand_in.carry_over(), failed);
-        assert!(!repository.own.join("index").exists() && !repository.own.join("index.lock").exists());
+        fs::remove_file(&index).unwrap();
+        let elsewhere = scratch.path().join("elsewhere");
+        fs::create_dir(&elsewhere).unwrap();
+        fs::write(elsewhere.join("HEAD"), "secret").unwrap();
+        std::os::unix::fs::symlink(&elsewhere, stand_in.path.join("logs")).unwrap();
+        assert_eq!(stand_in.carry_over(), failed);
+        assert!(content(&repository, INDEX).is_none() && content(&repository, LOCK).is_none());
     }
 }

@@ -6,7 +6,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::fs::FileTypeExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
@@ -16,6 +16,9 @@ use rustix::process::{DumpableBehavior, Pid, WaitOptions, set_dumpable_behavior,
 use crate::exec::launcher::supervise::ending_of;
 use crate::exec::plan::Report;
 use crate::exec::{Ending, ExecErrorKind};
+
+/// The most that a process says of itself, in bytes.
+const MAX_STATUS: u64 = 64 << 10;
 
 /// Starts the command that `arguments` name behind the number of a pipe, and tells there how it ended.
 pub(super) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
@@ -61,7 +64,12 @@ fn pipe(number: u32) -> Option<File> {
 
 /// Returns whether this is the first process of a place of its own, and confined. Whoever types the argument at a terminal is not, and gets nothing run by it.
 fn is_confined() -> bool {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mut status = String::new();
+    let read =
+        File::open("/proc/self/status").and_then(|file| file.take(MAX_STATUS).read_to_string(&mut status));
+    if read.is_err() {
+        return false;
+    }
     let has = |line: &str| status.lines().any(|own| own == line);
     has("Pid:\t1") && has("PPid:\t0") && has("NoNewPrivs:\t1") && has("Seccomp:\t2")
 }
