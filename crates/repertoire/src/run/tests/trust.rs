@@ -261,7 +261,9 @@ fn tools_of_a_required_skill_that_are_left_out_are_told() {
     world.skill("add");
     let text = "---\nname: main\ndescription: Counts. Use when something is counted.\nrequires: [maths]\n---\n# Main\n";
     world.write("main/SKILL.md", text);
-    let session = world.session_of(world.options(), SessionOptions::default());
+    let options =
+        SessionOptions { requires: crate::session::Requires::AutoLoad, ..SessionOptions::default() };
+    let session = world.session_of(world.options(), options);
     let loaded = load(&session, "main");
     assert!(
         loaded.contains("Of skill `maths`: Its tool `add` is left out: a skill has that name."),
