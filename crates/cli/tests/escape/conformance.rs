@@ -310,6 +310,15 @@ fn limits_end_what_uses_too_much() {
 }
 
 #[test]
+fn a_small_command_needs_little_memory() {
+    let world = World::new();
+    let mut job = world.sh("sleep 0.2; echo done");
+    job.limits.memory = 16 << 20;
+    job.limits.processes = 8;
+    check(&job, "done\n");
+}
+
+#[test]
 fn fifty_run_at_once() {
     let world = World::new();
     for sandbox in everyone() {

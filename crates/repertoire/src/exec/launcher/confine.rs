@@ -1,5 +1,6 @@
 //! Takes on the limits, builds the confinement, and starts the command in it.
 
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
@@ -32,17 +33,43 @@ pub(super) struct Started {
 struct Between {
     /// The program that confines: that the command began.
     status: OwnedFd,
-    /// The herald inside: how the command ended.
+    /// The herald inside: that the command began, and how it ended.
     herald: OwnedFd,
+    /// What the herald told, and whether it may tell more.
+    heard: RefCell<Vec<u8>>,
+    is_talking: Cell<bool>,
 }
 
 impl Started {
-    /// Returns what the herald told, once everybody is gone.
-    pub(super) fn told(&self) -> Option<Report> {
-        let between = self.between.as_ref()?;
+    /// Returns where the herald is heard, as long as it may tell something.
+    pub(super) fn herald(&self) -> Option<&OwnedFd> {
+        self.between.as_ref().filter(|between| between.is_talking.get()).map(|between| &between.herald)
+    }
+
+    /// Reads what the herald tells; returns whether there was something.
+    pub(super) fn listen(&self) -> bool {
+        let Some(between) = self.between.as_ref().filter(|between| between.is_talking.get()) else {
+            return false;
+        };
         let mut text = [0; 4096];
-        let count = rustix::io::read(&between.herald, &mut text).ok()?;
-        let line = text.get(..count)?.split(|byte| *byte == b'\n').next()?;
+        match rustix::io::read(&between.herald, &mut text) {
+            Ok(count) if count > 0 && between.heard.borrow().len() <= text.len() => {
+                between.heard.borrow_mut().extend(text.iter().take(count));
+                true
+            }
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => false,
+            _ => {
+                between.is_talking.set(false);
+                false
+            }
+        }
+    }
+
+    /// Returns what the herald told of the end, once everybody is gone.
+    pub(super) fn told(&self) -> Option<Report> {
+        while self.listen() {}
+        let heard = self.between.as_ref()?.heard.borrow();
+        let line = heard.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty())?;
         match Report::from_json(&serde_json::from_slice(line).ok()?)? {
             // Only these are its business.
             report @ (Report::Ended(Ending::Exited(_) | Ending::Signalled(_))
@@ -165,6 +192,11 @@ fn release(process: Pid, plan: &Plan) {
         let maximum = rustix::process::getrlimit(resource).maximum;
         let _ = setrlimit(resource, Rlimit { current: maximum, maximum });
     }
+    // The herald is as large as the launcher, and tells when the command has begun.
+    #[cfg(target_os = "linux")]
+    if has_herald(plan) {
+        return;
+    }
     limit_command(process, plan);
 }
 
@@ -177,10 +209,18 @@ const LEAST_FILES_TO_START: u64 = 16;
 /// What it may yet need of memory.
 const OWN_MEMORY: u64 = 512 << 20;
 
-/// Returns what the launcher itself has set aside, which is not to be counted against the command that is started from it.
+/// Returns what the launcher itself had set aside at first, which is not to be counted against the command that is started from it.
 #[cfg(target_os = "linux")]
 fn own_memory() -> u64 {
-    crate::exec::tree::reserved(rustix::process::getpid().as_raw_nonzero().get()) + MARGIN
+    static OWN: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+    let reserved = || crate::exec::tree::reserved(rustix::process::getpid().as_raw_nonzero().get());
+    OWN.get_or_init(reserved) + MARGIN
+}
+
+/// Returns whether a herald stands between.
+#[cfg(target_os = "linux")]
+fn has_herald(plan: &Plan) -> bool {
+    matches!(plan.confinement, Confinement::Wrapper { takes_filter: true, .. })
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -303,7 +343,12 @@ fn wrapped(
     // Started from the main thread, with which it is to die.
     let child = spawn(command(plan, &all))?;
     drop((filter, told, handed, own, theirs));
-    finish(plan, child, String::new(), Some(Between { status, herald }))
+    finish(
+        plan,
+        child,
+        String::new(),
+        Some(Between { status, herald, heard: RefCell::default(), is_talking: Cell::new(true) }),
+    )
 }
 
 /// Looks now and then at what the command uses.
@@ -312,6 +357,9 @@ pub(super) struct Meter<'a> {
     next: Instant,
     next_disk: Instant,
     device: u64,
+    /// The process that was started: the command, or whoever stands between.
+    #[cfg(target_os = "linux")]
+    process: i32,
     /// Processes whose limits are firm.
     #[cfg(target_os = "linux")]
     limited: HashSet<i32>,
@@ -325,7 +373,9 @@ const DISK_INTERVAL: Duration = Duration::from_millis(50);
 const REST: u32 = 10;
 
 impl<'a> Meter<'a> {
-    pub(super) fn new(plan: &'a Plan) -> Self {
+    pub(super) fn new(plan: &'a Plan, started: &Started) -> Self {
+        #[cfg(not(target_os = "linux"))]
+        let _ = started;
         let now = Instant::now();
         let device = std::fs::metadata(&plan.scratch).map_or(0, |metadata| metadata.dev());
         Self {
@@ -334,8 +384,15 @@ impl<'a> Meter<'a> {
             next_disk: now + DISK_INTERVAL,
             device,
             #[cfg(target_os = "linux")]
+            process: started.process.as_raw_nonzero().get(),
+            #[cfg(target_os = "linux")]
             limited: HashSet::new(),
         }
+    }
+
+    /// Has it look at once.
+    pub(super) fn hurry(&mut self) {
+        self.next = Instant::now();
     }
 
     /// Returns when to look next.
@@ -358,14 +415,15 @@ impl<'a> Meter<'a> {
             return Some(Exceeded::Processes);
         }
         // What stood between has started the command by itself.
-        for process in &processes {
+        let processes_of_command = self.of_the_command(&processes);
+        for process in &processes_of_command {
             if self.limited.insert(*process)
                 && let Some(process) = Pid::from_raw(*process)
             {
                 limit_command(process, self.plan);
             }
         }
-        let used = tree::usage(&processes);
+        let used = tree::usage(&processes_of_command);
         if used.processes > limits.processes {
             return Some(Exceeded::Processes);
         }
@@ -387,6 +445,17 @@ impl<'a> Meter<'a> {
         }
         self.next = Instant::now() + INTERVAL.max(spent * REST);
         None
+    }
+
+    /// Returns those of `processes` that do not merely stand between. Whoever loses a parent inside becomes a child of the herald, so that of what is outside there is only the herald.
+    #[cfg(target_os = "linux")]
+    fn of_the_command(&self, processes: &[i32]) -> Vec<i32> {
+        if !has_herald(self.plan) {
+            return processes.to_vec();
+        }
+        let heralds = crate::exec::tree::children(self.process).unwrap_or_default();
+        let is_between = |process: &i32| *process == self.process || heralds.contains(process);
+        processes.iter().copied().filter(|process| !is_between(process)).collect()
     }
 
     #[cfg(not(target_os = "linux"))]

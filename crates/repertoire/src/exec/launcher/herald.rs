@@ -34,7 +34,12 @@ pub(super) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     #[allow(clippy::disallowed_methods, reason = "this is where processes start")]
     let mut command = Command::new(&program);
     let report = match command.args(arguments).process_group(0).spawn() {
-        Ok(child) => Report::Ended(ending(child.id())),
+        Ok(child) => {
+            // From now on the launcher can make its limits firm.
+            let begun = Report::Started { process: 0, detail: String::new() };
+            let _ = pipe.write_all(format!("{}\n", begun.to_json()).as_bytes());
+            Report::Ended(ending(child.id()))
+        }
         Err(error) => Report::Failed { kind: ExecErrorKind::CommandFailed, detail: error.to_string() },
     };
     let _ = pipe.write_all(format!("{}\n", report.to_json()).as_bytes());

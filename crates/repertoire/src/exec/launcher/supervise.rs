@@ -111,7 +111,7 @@ fn wrapped(status: i32, started: Started) -> Report {
 
 /// Waits until the command ends, takes too long, uses too much, or is no longer wanted.
 fn watch(control: &UnixStream, plan: &Plan, started: &Started, deadline: Instant) -> Ending {
-    let mut meter = confine::Meter::new(plan);
+    let mut meter = confine::Meter::new(plan, started);
     loop {
         if let Some(ending) = reap(started.process) {
             return ending;
@@ -127,7 +127,12 @@ fn watch(control: &UnixStream, plan: &Plan, started: &Started, deadline: Instant
         let wait = deadline.min(meter.next()).saturating_duration_since(now);
         let mut fds = vec![PollFd::new(control, PollFlags::IN)];
         fds.extend(started.handle.as_ref().map(|handle| PollFd::new(handle, PollFlags::IN)));
+        fds.extend(started.herald().map(|herald| PollFd::new(herald, PollFlags::IN)));
         let _ = poll(&mut fds, Timespec::try_from(wait).ok().as_ref());
+        if started.listen() {
+            // The command has begun, and its limits are not firm yet.
+            meter.hurry();
+        }
         // Whatever comes, be it the end of the host, means that the job is not wanted any more.
         if !fds[0].revents().is_empty() {
             return Ending::Cancelled;
