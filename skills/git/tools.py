@@ -8,14 +8,11 @@ do next.
 Shell use: python3 tools.py TOOL '{"argument": "value"}'
 """
 
-import contextlib
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
-import tempfile
 
 __all__ = ["git_status", "git_diff", "git_commit", "git_push", "git_log"]
 
@@ -27,19 +24,29 @@ _SUBJECT = re.compile(r"^(?:%s)(?:\([A-Za-z0-9._/-]+\))?!?: \S" % _TYPES)
 
 # What git says where a sandbox keeps something from it, and what is behind that.
 _OUTSIDE = (
-    "where tools run in a sandbox they have neither credentials nor what lies outside the working directory, "
-    "so this remote cannot be reached; push from a shell"
+    "where tools run in a sandbox they have no credentials, so this remote cannot be reached from here; "
+    "ask the user to push from a shell"
 )
 _LIMITS = (
     (
         "not a git repository",
-        "there is no repository here. Where tools run in a sandbox they see the working directory alone, so the agent "
-        "has to be started at the top of a plain checkout: neither in a directory below it nor in a linked worktree",
+        "there is no repository around the working directory of the agent. Start the agent in a checkout, or in a "
+        "directory below it; a repository of the home directory as a whole does not count",
     ),
-    ("does not appear to be a git repository", _OUTSIDE),
     ("Could not read from remote repository", _OUTSIDE),
     ("could not read Username", _OUTSIDE),
     ("could not read Password", _OUTSIDE),
+    (
+        ".git/index.lock': Permission denied",
+        "this sandbox lets only the checkout around the working directory be written, not another one inside of it; "
+        "start the agent there",
+    ),
+    (
+        "Please tell me who you are",
+        "there is no identity. Where tools run in a sandbox they do not see the user's own settings; set user.name and "
+        "user.email in the repository (`git config user.name ...`), or GIT_AUTHOR_NAME, GIT_AUTHOR_EMAIL and their "
+        "GIT_COMMITTER_ kin for the agent",
+    ),
 )
 
 
@@ -78,12 +85,6 @@ def git_commit(*, message, repo=".", paths=None):
     """Stage `paths` if given, commit the index, return the new commit with its stat."""
     message = _checked_message(message)
     paths = _paths(paths)
-    with _writable(repo):
-        return _commit(repo, message, paths)
-
-
-def _commit(repo, message, paths):
-
     unmerged = _names(repo, "diff", "--name-only", "--diff-filter=U")
     if unmerged and not paths:
         raise GitToolError("git_commit: unmerged paths, resolve and stage them first: " + _list(unmerged))
@@ -138,11 +139,49 @@ def git_push(*, repo=".", remote="origin", branch=None, set_upstream=False, forc
         raise GitToolError("git_push: no local branch %r; give a plain branch name, not a refspec" % branch)
 
     args = ["push", "--porcelain"]
-    if set_upstream:
-        args.append("--set-upstream")
     if force:
         args += ["--force-with-lease=" + ref, "--force-if-includes"]
-    return _git(repo, *args, "--", remote, ref + ":" + ref, merge_stderr=True).strip()
+    try:
+        pushed = _git(repo, *args, "--", remote, ref + ":" + ref, merge_stderr=True).strip()
+    except GitToolError as error:
+        place = _local(repo, remote)
+        if place is None or _seen(place):
+            raise
+        raise GitToolError(
+            "git_push: the remote %r is the directory %s, which cannot be seen from here: where tools run in a sandbox they "
+            "see the repository and nothing beside it. Ask the user to run `git push %s %s` in a shell\n%s"
+            % (remote, place, remote, branch, error)
+        ) from None
+    if set_upstream:
+        # Apart from the push, which is done whether or not this can be noted.
+        tracked = "%s/%s" % (remote, branch)
+        _git(repo, "branch", "--quiet", "--set-upstream-to=" + tracked, "--", branch, ok=range(256))
+        upstream = _git(repo, "for-each-ref", "--format=%(upstream:short)", ref).strip()
+        if upstream != tracked:
+            pushed += (
+                "\nPushed, but that %s tracks %s could not be noted: settings of git cannot be written here. "
+                "`git branch --set-upstream-to=%s %s` in a shell does it" % (branch, tracked, tracked, branch)
+            )
+    return pushed
+
+
+def _seen(directory):
+    try:
+        os.listdir(directory)
+    except OSError:
+        return False
+    return True
+
+
+def _local(repo, remote):
+    """The directory that a remote is, if it is one of this machine."""
+    url = _git(repo, "remote", "get-url", "--push", "--", remote).strip()
+    if url.startswith("file://"):
+        return url[len("file://"):]
+    if "://" in url or ":" in url.split("/", 1)[0]:
+        return None
+    # As git takes it: from the top of the checkout.
+    return os.path.join(_git(repo, "rev-parse", "--show-toplevel").strip(), url)
 
 
 def git_log(*, repo=".", count=20, ref="HEAD", paths=None, patch=False, max_chars=20000):
@@ -158,103 +197,35 @@ def git_log(*, repo=".", count=20, ref="HEAD", paths=None, patch=False, max_char
     return _cut(out, max_chars, "count or paths").rstrip() or "(no commits)"
 
 
-_own_directory = {}  # what git is told of its directory while that cannot be written as usual
-
-# What git leaves behind while something is under way, and removes when a commit concludes it.
-_UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "MERGE_MSG", "SQUASH_MSG")
-
-
-@contextlib.contextmanager
-def _writable(repo):
-    """Let git write where a sandbox keeps hooks and configuration from being touched.
-
-    Such a sandbox lets nothing be made or removed beside them. So HEAD and the index are worked on in a directory
-    of their own, as git does for a linked worktree, and written back; objects, refs and their logs are the repository's.
-    """
-    real = os.path.abspath(os.path.join(repo, _git(repo, "rev-parse", "--git-dir").strip()))
-    probe = os.path.join(real, "tools.lock")
-    try:
-        os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        os.unlink(probe)
-        plain = True
-    except OSError:
-        plain = False
-    if plain:
-        yield
-        return
-    left = [name for name in _UNDER_WAY if os.path.exists(os.path.join(real, name))]
-    if left:
-        raise GitToolError(
-            "git_commit: a merge, cherry-pick or revert is in progress (%s), and this sandbox lets nothing be removed "
-            "from .git, so it cannot be concluded here; nothing was committed. Conclude it from a shell" % _list(left)
-        )
-    if os.path.exists(os.path.join(real, "index.lock")):
-        raise GitToolError("git_commit: another git command is at work (.git/index.lock); try again when it is done")
-    top = _git(repo, "rev-parse", "--show-toplevel").strip()
-    before = {name: _bytes(os.path.join(real, name)) for name in ("HEAD", "index")}
-    if before["index"] is None:
-        raise GitToolError(
-            "git_commit: this repository has no index yet, and this sandbox lets none be made; nothing was committed. "
-            "Run `git read-tree --empty` in it once from a shell"
-        )
-    own = tempfile.mkdtemp(prefix="git-")
-    try:
-        for name, content in before.items():
-            if content is not None:
-                with open(os.path.join(own, name), "wb") as file:
-                    file.write(content)
-        with open(os.path.join(own, "commondir"), "w") as file:
-            file.write(real + "\n")
-        _own_directory.update(GIT_DIR=own, GIT_WORK_TREE=top)
-        if not os.path.isdir(os.path.join(real, "logs")):
-            # A new repository has no directory of logs yet, and none can be made.
-            _own_directory.update(
-                GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="core.logAllRefUpdates", GIT_CONFIG_VALUE_0="false"
-            )
-        yield
-        _write_back(real, own, before)
-    finally:
-        _own_directory.clear()
-        shutil.rmtree(own, ignore_errors=True)
+# Where a sandbox lets nothing be made in the directory of git, these lead to one that stands in for it. They are
+# about one checkout alone, and `repo` may be another one inside of it.
+_STAND_IN = ("GIT_DIR", "GIT_WORK_TREE")
 
 
-def _write_back(real, own, before):
-    """Write HEAD, the index and what was noted of HEAD from `own` to `real`, unless somebody else did meanwhile."""
-    if os.path.exists(os.path.join(real, "index.lock")) or _bytes(os.path.join(real, "index")) != before["index"]:
-        raise GitToolError(
-            "git_commit: the commit was made, but another git command changed the index meanwhile; "
-            "look at git_status, nothing of the index was overwritten"
-        )
-    for name in ("HEAD", "index"):
-        content = _bytes(os.path.join(own, name))
-        if content is None or content == before[name]:
-            continue
-        # Not replaced but written over: making files here is what is not allowed.
-        with open(os.path.join(real, name), "r+b") as target:
-            target.write(content)
-            target.truncate()
-    noted = _bytes(os.path.join(own, "logs", "HEAD"))
-    if noted and os.path.isdir(os.path.join(real, "logs")):
-        with open(os.path.join(real, "logs", "HEAD"), "ab") as log:
-            log.write(noted)
+def _environment(repo):
+    env = dict(os.environ, GIT_TERMINAL_PROMPT="0", GIT_EDITOR="true", GIT_PAGER="cat", LC_ALL="C.UTF-8")
+    # Reading must not fail because an index could not be refreshed.
+    env.setdefault("GIT_OPTIONAL_LOCKS", "0")
+    top = env.get("GIT_WORK_TREE")
+    if top is not None and _top(repo) != os.path.realpath(top):
+        for name in _STAND_IN:
+            env.pop(name, None)
+    return env
 
 
-def _bytes(path):
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except FileNotFoundError:
-        return None
+def _top(repo):
+    """The checkout that `repo` lies in, found as git finds it."""
+    place = os.path.realpath(repo)
+    while not os.path.lexists(os.path.join(place, ".git")) and os.path.dirname(place) != place:
+        place = os.path.dirname(place)
+    return place
 
 
 def _git(repo, *args, stdin=None, ok=(0,), merge_stderr=False):
     """Run git in `repo`, return stdout; raise unless the exit code is in `ok`."""
     if not isinstance(repo, str) or not os.path.isdir(repo):
         raise GitToolError("repo is not a directory: %r" % (repo,))
-    env = dict(os.environ, GIT_TERMINAL_PROMPT="0", GIT_EDITOR="true", GIT_PAGER="cat", LC_ALL="C.UTF-8")
-    # Reading must not fail because an index could not be refreshed.
-    env.setdefault("GIT_OPTIONAL_LOCKS", "0")
-    env.update(_own_directory)
+    env = _environment(repo)
     command = ["git", "--no-pager", "--literal-pathspecs", "-c", "core.quotePath=false"] + list(args)
     try:
         done = subprocess.run(

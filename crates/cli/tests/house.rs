@@ -92,6 +92,8 @@ const MODEL_DEPENDENCIES: &[&str] = &[
     "fearless_simd",
     "memchr",
     "pulldown-cmark",
+    // Patterns of schemas, in linear time and without tables of Unicode.
+    "regex-lite",
     "serde_json",
     "sha2",
     "similar",

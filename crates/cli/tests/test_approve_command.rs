@@ -86,7 +86,7 @@ fn what_changed_since_is_shown() {
     sandbox.write(".agents/skills/tools/scripts/new.py", "");
     std::fs::remove_file(sandbox.project().join(".agents/skills/tools/scripts/run.sh")).unwrap();
     assert_eq!(sandbox.json(&["approvals", "--json"])["approvals"][0]["state"], "changed since");
-    assert_run!(sandbox.run(&["approve", "tools", "--yes"]), @r"
+    assert_run!(sandbox.run(&["approve", "tools", "--yes"]), @r#"
     exit 0
     --- stdout
     tools (project:.agents/skills) in [DIR]/project/.agents/skills/tools
@@ -110,9 +110,24 @@ fn what_changed_since_is_shown() {
     changed file: schema.json
     gone file:    scripts/run.sh
 
+    --- a/schema.json
+    +++ b/schema.json
+    @@ -1,4 +1,4 @@
+     [
+    -  {"name": "fetch", "description": "Fetches.", "network": true, "env": ["TOKEN"], "command": ["echo"]},
+    -  {"name": "save", "description": "Saves.", "write": ["out"], "ask": true, "command": ["echo"]}
+    +  {"name": "fetch", "description": "Fetches.", "network": true, "command": ["echo"]},
+    +  {"name": "save", "description": "Saves.", "write": ["."], "ask": true, "command": ["echo"]}
+     ]
+    \ No newline at end of file
+    --- a/scripts/run.sh
+    +++ /dev/null
+    @@ -1 +0,0 @@
+    -echo
+
     tools: approved
     --- stderr
-    ");
+    "#);
     // What was approved by name was so for other files.
     assert_eq!(sandbox.json(&["approvals", "--json"])["approvals"][0]["tools"], json!([]));
 }
@@ -179,6 +194,39 @@ fn what_makes_no_sense_is_told() {
     hint: mend the file, or remove it: every approval in it is lost then, and nothing runs until you approve it anew
     ");
     assert_eq!(sandbox.read("../home/.local/state/repertoire/approvals.json"), "{");
+}
+
+#[test]
+fn what_changed_in_texts_is_shown_line_by_line() {
+    let sandbox = with_tools();
+    sandbox.write(".agents/skills/tools/data.bin", b"\0\x01");
+    sandbox.run(&["approve", "tools", "--yes"]);
+    sandbox.write(".agents/skills/tools/data.bin", b"\0\x02");
+    sandbox.write(".agents/skills/tools/scripts/run.sh", "echo\ncurl \u{1b}[8mevil\n");
+    sandbox.write(".agents/skills/tools/scripts/long.sh", "echo\n".repeat(1000));
+    let shown = sandbox.run(&["approve", "tools"]).stdout;
+    for part in [
+        "--- a/scripts/run.sh\n+++ b/scripts/run.sh\n@@ -1 +1,2 @@\n echo\n+curl \\u{1b}[8mevil\n",
+        "--- /dev/null\n+++ b/scripts/long.sh\n@@ -0,0 +1,1000 @@\n+echo\n",
+        " more lines of differences are not shown\n",
+        "no difference can be shown of data.bin\n",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(shown.lines().count() < 450, "{shown}");
+    let json = sandbox.json(&["approve", "tools", "--yes", "--json"]);
+    assert!(json["difference"]["diff"].as_str().unwrap().contains("\n+curl \u{1b}[8mevil\n"));
+    // What is kept is not believed where it is not what was approved.
+    let kept = sandbox.home().join(".local/state/repertoire/approved");
+    for entry in std::fs::read_dir(kept).unwrap() {
+        std::fs::write(entry.unwrap().path(), r#"{"scripts/run.sh": "forged"}"#).unwrap();
+    }
+    sandbox.write(".agents/skills/tools/scripts/run.sh", "echo again\n");
+    let shown = sandbox.run(&["approve", "tools"]).stdout;
+    assert!(
+        shown.contains("no difference can be shown of scripts/run.sh\n") && !shown.contains("forged"),
+        "{shown}"
+    );
 }
 
 #[cfg(unix)]

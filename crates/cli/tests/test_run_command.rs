@@ -223,3 +223,37 @@ fn whoever_runs_without_a_sandbox_is_warned_everywhere() {
         assert!(warned, "{command:?}");
     }
 }
+
+/// PEP 723, with the real thing where there is one.
+#[test]
+fn scripts_that_name_packages_run_with_uv() {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let Some(directory) =
+        path.split(':').find(|directory| std::path::Path::new(directory).join("uv").is_file())
+    else {
+        let line = "\nSKIPPED: uv is not installed, so scripts with PEP 723 were NOT run with it\n";
+        let _ = fs::OpenOptions::new()
+            .append(true)
+            .open("/dev/stderr")
+            .map(|mut stderr| std::io::Write::write_all(&mut stderr, line.as_bytes()));
+        return;
+    };
+    let mut sandbox = with_tools();
+    sandbox.set("PATH", &format!("{directory}:/usr/bin:/bin"));
+    let script = |dependencies: &str| {
+        format!(
+            "# /// script\n# requires-python = \">=3.8\"\n# dependencies = [{dependencies}]\n# ///\nimport sys\nprint('ran', sys.prefix != sys.base_prefix)\n"
+        )
+    };
+    sandbox.write(".agents/skills/tools/scripts/none.py", script(""));
+    sandbox.write(".agents/skills/tools/scripts/some.py", script("\"no-such-package-of-anybody\""));
+    assert_eq!(sandbox.run(&["approve", "tools", "--yes"]).code, 0);
+    for name in sandboxes(&sandbox) {
+        let none = run(&sandbox, &["tools", "--script", "scripts/none.py", "--sandbox", &name]);
+        assert_eq!((none.code, none.stdout.as_str()), (0, "ran True\n"), "{name}: {}", none.stderr);
+        let some = run(&sandbox, &["tools", "--script", "scripts/some.py", "--sandbox", &name]);
+        let shown = format!("{}{}", some.stdout, some.stderr);
+        assert!(some.code == 1 && shown.contains("rep run --network"), "{name}: {shown}");
+        assert!(!shown.contains("retries"), "{name}: {shown}");
+    }
+}

@@ -86,7 +86,7 @@ fn init(directory: &Path) {
 }
 
 #[test]
-fn git_leaves_no_wrong_state_in_new_and_merging_repositories() {
+fn git_commits_in_new_and_merging_repositories() {
     let mut sandbox = Sandbox::new();
     sandbox.set("PATH", "/usr/local/bin:/usr/bin:/bin");
     let repository = sandbox.project();
@@ -100,19 +100,12 @@ fn git_leaves_no_wrong_state_in_new_and_merging_repositories() {
         let mut client = Client::start(&sandbox, &[]);
         client.call("load_skill", json!({"name": "git"}));
         let first = json!({"message": "feat: begin", "paths": ["a.txt"]});
-        let (mut said, mut is_error) = client.git("git_commit", first.clone());
-        if is_error {
-            // Landlock lets nothing be made in `.git`, so nothing is done that would be half of it.
-            assert!(said.contains("has no index yet"), "{name}: {said}");
-            assert!(!git(&repository, &["status", "--porcelain", "--branch"]).contains("main..."), "{name}");
-            git(&repository, &["read-tree", "--empty"]);
-            (said, is_error) = client.git("git_commit", first);
-        }
+        let (said, is_error) = client.git("git_commit", first);
         assert!(!is_error, "{name}: {said}");
+        assert!(git(&repository, &["reflog", "-1", "HEAD"]).contains("feat: begin"), "{name}");
         assert_eq!(git(&repository, &["log", "--format=%s"]), "feat: begin\n", "{name}");
         assert_eq!(git(&repository, &["status", "--porcelain", "a.txt"]), "", "{name}");
 
-        // From here on there is a log of HEAD, and commits are noted in it.
         git(&repository, &["checkout", "--quiet", "-b", "other"]);
         sandbox.write("a.txt", "two\n");
         let (said, is_error) = client.git("git_commit", json!({"message": "feat: two", "paths": ["a.txt"]}));
@@ -128,14 +121,105 @@ fn git_leaves_no_wrong_state_in_new_and_merging_repositories() {
         let (said, is_error) = client.git("git_commit", json!({"message": "chore: merge other"}));
         let parents = git(&repository, &["log", "-1", "--format=%P"]).split_whitespace().count();
         let merging = repository.join(".git/MERGE_HEAD").exists();
-        if is_error {
-            assert!(said.contains("it cannot be concluded here; nothing was committed"), "{name}: {said}");
-            assert_eq!((parents, merging), (1, true), "{name}");
-        } else {
-            assert_eq!((parents, merging), (2, false), "{name}: {said}");
-        }
+        assert!(!is_error, "{name}: {said}");
+        assert_eq!((parents, merging), (2, false), "{name}: {said}");
+        assert_eq!(git(&repository, &["status", "--porcelain", "a.txt"]), "", "{name}");
         client.end();
         git(&repository, &["fsck", "--strict"]);
+    }
+}
+
+/// Returns a sandbox with the skill `git`, approved with all its tools, and a repository with one commit.
+fn with_git() -> Sandbox {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("PATH", "/usr/local/bin:/usr/bin:/bin");
+    let skills = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills/git");
+    copy(&skills, &sandbox.home().join(".agents/skills/git"));
+    assert_eq!(sandbox.run(&["approve", "git", "--yes"]).code, 0);
+    assert_eq!(sandbox.run(&["approve", "git", "--tool", "git_push", "--yes"]).code, 0);
+    init(&sandbox.project());
+    sandbox.write("first.txt", "one\n");
+    git(&sandbox.project(), &["add", "first.txt"]);
+    git(&sandbox.project(), &["commit", "--quiet", "-m", "feat: first"]);
+    sandbox
+}
+
+#[test]
+fn git_works_below_the_top_and_in_a_linked_worktree() {
+    let sandbox = with_git();
+    let linked = sandbox.project().with_file_name("linked");
+    git(&sandbox.project(), &["worktree", "add", "--quiet", "-b", "side", linked.to_str().unwrap()]);
+    for (number, name) in sandboxes(&sandbox).into_iter().enumerate() {
+        for place in ["src/deep", "../linked", "../linked/src"] {
+            let file = format!("{number}.txt");
+            sandbox.write(&format!("{place}/{file}"), "text\n");
+            let run = sandbox.run_in(place, &["run", "git", "git_status", "--sandbox", &name]);
+            assert!(run.stdout.contains(&file), "{name} {place}: {} {}", run.stdout, run.stderr);
+            let message = format!("feat: add {file} in {place}");
+            let arguments = json!({"message": message, "paths": [file]}).to_string();
+            let run = sandbox
+                .run_in(place, &["run", "git", "git_commit", "--args", &arguments, "--sandbox", &name]);
+            assert_eq!(run.code, 0, "{name} {place}: {}", run.stderr);
+            let directory = sandbox.project().join(place);
+            assert_eq!(git(&directory, &["log", "-1", "--format=%s"]), format!("{message}\n"), "{name}");
+            assert_eq!(git(&directory, &["status", "--porcelain", "."]), "", "{name} {place}");
+            assert!(git(&directory, &["reflog", "-1", "HEAD"]).contains(&message), "{name} {place}");
+        }
+    }
+    git(&sandbox.project(), &["fsck", "--strict"]);
+}
+
+#[test]
+fn git_takes_no_repository_that_does_not_name_the_checkout() {
+    let sandbox = with_git();
+    sandbox.write("../thief/.git", format!("gitdir: {}\n", sandbox.project().join(".git").display()));
+    for name in sandboxes(&sandbox).iter().filter(|name| *name != "none") {
+        let run = sandbox.run_in("../thief", &["run", "git", "git_log", "--sandbox", name]);
+        assert!(run.stderr.contains("does not name this checkout"), "{name}: {} {}", run.stdout, run.stderr);
+    }
+}
+
+#[test]
+fn git_says_what_to_do_about_remotes_beside_the_repository() {
+    let sandbox = with_git();
+    let remote = sandbox.project().with_file_name("remote.git");
+    git(&sandbox.home(), &["init", "--quiet", "--bare", remote.to_str().unwrap()]);
+    let (repository, path) = (sandbox.project(), remote.to_str().unwrap());
+    for (remote, url) in [
+        ("beside", path.to_owned()),
+        ("relative", "../remote.git".to_owned()),
+        ("file", format!("file://{path}")),
+    ] {
+        git(&repository, &["remote", "add", remote, &url]);
+    }
+    for name in sandboxes(&sandbox) {
+        for remote in ["beside", "relative", "file"] {
+            let arguments = json!({"remote": remote, "set_upstream": true}).to_string();
+            let run = sandbox.run(&["run", "git", "git_push", "--args", &arguments, "--sandbox", &name]);
+            if name == "none" {
+                assert_eq!(run.code, 0, "{remote}: {}", run.stderr);
+                continue;
+            }
+            let advice = format!("Ask the user to run `git push {remote} main` in a shell");
+            assert!(run.code == 1 && run.stderr.contains(&advice), "{name} {remote}: {}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn git_pushes_and_says_that_it_could_not_note_the_upstream() {
+    let sandbox = with_git();
+    git(&sandbox.project(), &["init", "--quiet", "--bare", "remote.git"]);
+    git(&sandbox.project(), &["remote", "add", "origin", "./remote.git"]);
+    for name in sandboxes(&sandbox).iter().filter(|name| *name != "none") {
+        let arguments = json!({"set_upstream": true}).to_string();
+        let run = sandbox.run(&["run", "git", "git_push", "--args", &arguments, "--sandbox", name]);
+        assert!(
+            run.code == 0 && run.stdout.contains("could not be noted"),
+            "{name}: {} {}",
+            run.stdout,
+            run.stderr
+        );
     }
 }
 
@@ -150,7 +234,11 @@ fn git_says_why_there_is_no_repository() {
     let _ = std::fs::remove_dir_all(repository.join(".git"));
     for name in sandboxes(&sandbox) {
         let run = sandbox.run(&["run", "git", "git_status", "--sandbox", &name]);
-        assert!(run.stderr.contains("started at the top of a plain checkout"), "{name}: {}", run.stderr);
+        assert!(
+            run.stderr.contains("there is no repository around the working directory"),
+            "{name}: {}",
+            run.stderr
+        );
     }
 }
 
@@ -217,6 +305,40 @@ fn git_works_on_a_repository_while_it_is_loaded() {
         assert_eq!(client.request("tools/list", json!({})), tools, "{name}");
         client.end();
         git(&repository, &["fsck", "--strict"]);
+    }
+}
+
+#[test]
+fn what_is_json_is_structured_content() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("PATH", "/usr/bin:/bin");
+    sandbox.write(".agents/skills/data/SKILL.md", crate::sandbox::skill("data", "# Data\n"));
+    let schema = r#"[
+        {"name": "object", "description": "O.", "output": "json", "command": ["echo", "{\"rows\": [1, 2.5, null]}"]},
+        {"name": "list", "description": "L.", "output": "json", "command": ["echo", "[1]"]},
+        {"name": "broken", "description": "B.", "output": "json", "command": ["echo", "{"]},
+        {"name": "plain", "description": "P.", "command": ["echo", "{\"rows\": 1}"]}]"#;
+    sandbox.write(".agents/skills/data/schema.json", schema);
+    assert_eq!(sandbox.run(&["approve", "data", "--yes"]).code, 0);
+    for name in sandboxes(&sandbox) {
+        sandbox.set("REPERTOIRE_EXEC_SANDBOX", &name);
+        let mut client = Client::start(&sandbox, &[]);
+        client.call("load_skill", json!({"name": "data"}));
+        let mut call = |tool: &str| {
+            let arguments = json!({"skill": "data", "tool": tool, "arguments": {}});
+            client.request("tools/call", json!({"name": "call_skill_tool", "arguments": arguments}))
+        };
+        let object = call("object");
+        assert_eq!(object["structuredContent"], json!({"rows": [1, 2.5, null]}), "{name}: {object}");
+        assert!(object["content"][0]["text"].as_str().unwrap().contains("\"rows\""), "{name}: {object}");
+        // MCP has objects there and nothing else.
+        for tool in ["list", "broken", "plain"] {
+            let other = call(tool);
+            assert_eq!(other.get("structuredContent"), None, "{name} {tool}: {other}");
+            let says = other["content"][0]["text"].as_str().unwrap().contains("and it is not");
+            assert_eq!(says, tool == "broken", "{name} {tool}: {other}");
+        }
+        client.end();
     }
 }
 

@@ -83,8 +83,9 @@ async fn the_gateway_calls_what_this_connection_loaded() {
 async fn dynamic_tools_come_and_go_and_clients_are_told() {
     let world = World::new();
     let server = server(&world, ToolExposure::Dynamic);
-    let mut client = Client::start(&server, None);
+    let (mut client, mut other) = (Client::start(&server, None), Client::start(&server, None));
     client.initialize("2025-11-25").await;
+    other.initialize("2025-11-25").await;
     let before = names(&mut client).await;
     assert!(!before.contains(&"add".to_owned()) && !before.contains(&"call_skill_tool".to_owned()));
     call(&mut client, "load_skill", json!({"name": "alpha"})).await;
@@ -101,6 +102,9 @@ async fn dynamic_tools_come_and_go_and_clients_are_told() {
     assert!(text(&gone).contains("There is no tool `add`"), "{gone}");
     let skill = call(&mut client, "alpha", json!({})).await;
     assert!(text(&skill).contains("`alpha` is a skill, not a tool"), "{skill}");
+    // What one client loads and unloads is no news to another.
+    assert_eq!(names(&mut other).await, before);
+    assert_eq!(other.others(), &[] as &[Value]);
 }
 
 #[tokio::test]

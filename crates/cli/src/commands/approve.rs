@@ -1,5 +1,7 @@
 //! `rep approve`.
 
+mod changes;
+
 use clap::Args;
 use repertoire::approval::Difference;
 use repertoire::{Approval, Entry, Trust};
@@ -54,6 +56,7 @@ struct DifferenceJson {
     changed_files: Vec<String>,
     gone_files: Vec<String>,
     changed_modes: Vec<String>,
+    diff: String,
 }
 
 /// Runs the command.
@@ -78,10 +81,22 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ApproveArgs) -> Result<
     let approval = Approval::now(entry, &bundle, capabilities, tools);
     let difference = earlier.as_ref().map(|earlier| earlier.difference(&approval));
     let is_news = holding.is_none_or(|holding| holding.tools != approval.tools);
+    let texts = changes::texts(&library.registry, entry, &bundle);
+    let (lines, untold) = match (&earlier, &difference) {
+        (Some(earlier), Some(difference)) => changes::unified(difference, &approvals.texts(earlier), &texts),
+        _ => (Vec::new(), Vec::new()),
+    };
     if is_news {
         show(ui, entry, &approval, &scripts, difference.as_ref().filter(|_| holding.is_none()))?;
+        changes::show(ui, &lines, &untold)?;
+        if !lines.is_empty() || !untold.is_empty() {
+            ui.write_planned(None, "")?;
+        }
         match ui.consent("Approve it?", args.yes)? {
-            Consent::Given => approvals.keep(approval.clone())?,
+            Consent::Given => {
+                approvals.keep(approval.clone())?;
+                approvals.keep_texts(&approval, &texts)?;
+            }
             Consent::Refused => return Err(CliError::no("nothing was approved")),
             Consent::Unasked => {
                 return Err(CliError::no("nothing was approved: nobody is there to ask")
@@ -98,7 +113,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ApproveArgs) -> Result<
             capabilities: approval.capabilities.lines(),
             scripts,
             tools: &approval.tools,
-            difference: difference.map(DifferenceJson::from),
+            difference: difference.map(|difference| DifferenceJson::new(difference, &lines)),
             approved: true,
         };
         ui.write_json(&json)?;
@@ -197,9 +212,9 @@ fn write_files(ui: &mut Ui, style: Option<Style>, what: &str, files: &[String]) 
     Ok(())
 }
 
-impl From<Difference> for DifferenceJson {
-    fn from(difference: Difference) -> Self {
+impl DifferenceJson {
+    fn new(difference: Difference, lines: &[String]) -> Self {
         let Difference { added, removed, new_files, changed_files, gone_files, changed_modes } = difference;
-        Self { added, removed, new_files, changed_files, gone_files, changed_modes }
+        Self { added, removed, new_files, changed_files, gone_files, changed_modes, diff: lines.join("\n") }
     }
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use repertoire::approval::{Approvals, Approver, TrustLevels};
+use repertoire::discovery;
 use repertoire::exec::{Launcher, Sandbox, Unconfined, probe};
 use repertoire::run::ScriptGrants;
 use repertoire::{Executor, ExecutorOptions, Trust};
@@ -42,6 +43,7 @@ impl Context {
             trust: self.trust_levels(),
             approver: request.approver,
             directory: Some(self.env.working_directory().to_owned()),
+            repository: discovery::repository_root(self.env.working_directory(), self.env.home().as_deref()),
             scripts,
             variables: Env::all(),
             protected: self.own_places(),

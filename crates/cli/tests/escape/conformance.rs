@@ -4,7 +4,9 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use repertoire::exec::{Cancel, Ending, Exceeded, ExecErrorKind, Job, Outcome, Sandbox};
+use repertoire::exec::{
+    Cancel, Ending, Exceeded, ExecErrorKind, Job, Launcher, Outcome, Sandbox, Unconfined,
+};
 
 use crate::world::{World, everyone, is_empty, sandboxes, stderr, stdout};
 
@@ -99,6 +101,16 @@ fn how_it_ended_is_told() {
             "{}",
             sandbox.name()
         );
+        // Neither is the other: shells tell of signals by such a status.
+        for status in [128, 129, 137, 192, 255] {
+            let ending = run(&sandbox, &world.sh(&format!("exit {status}"))).ending;
+            assert_eq!(ending, Ending::Exited(status), "{}", sandbox.name());
+        }
+        let outcome = run(&sandbox, &world.sh("trap 'exit 143' TERM; kill 0"));
+        assert_eq!(outcome.ending, Ending::Exited(143), "{}", sandbox.name());
+        world.script("broken", "\u{7f}ELF is not what this is");
+        let error = sandbox.run(&world.job(["./broken"])).unwrap_err();
+        assert_eq!(error.kind(), ExecErrorKind::CommandFailed, "{} {error}", sandbox.name());
         let outcome = run(&sandbox, &world.sh("echo out; echo err >&2"));
         assert_eq!((stdout(&outcome).as_str(), stderr(&outcome).as_str()), ("out\n", "err\n"));
         assert!(outcome.elapsed > Duration::ZERO);
@@ -111,6 +123,44 @@ fn how_it_ended_is_told() {
         let error = sandbox.run(&Job::new(["true"], "relative")).unwrap_err();
         assert_eq!(error.kind(), ExecErrorKind::InvalidJob);
     }
+}
+
+#[test]
+fn words_that_are_too_long_are_told_of_before_anything_starts() {
+    let world = World::new();
+    for sandbox in everyone() {
+        let word = "x".repeat(131_071);
+        assert!(run(&sandbox, &world.job(["true", &word])).ending.is_success(), "{}", sandbox.name());
+        let error = sandbox.run(&world.job(["true", &format!("{word}x")])).unwrap_err();
+        assert_eq!(error.kind(), ExecErrorKind::TooLong, "{}", sandbox.name());
+        assert!(error.to_string().contains("one has 131072 bytes"), "{error}");
+        let mut job = world.job(["true"]);
+        job.command.extend(std::iter::repeat_n(word.into(), 60));
+        let error = sandbox.run(&job).unwrap_err();
+        assert_eq!(error.kind(), ExecErrorKind::TooLong, "{} {error}", sandbox.name());
+        let mut job = world.job(["true"]);
+        job.environment.push(("LONG".to_owned(), "x".repeat(200_000)));
+        assert_eq!(sandbox.run(&job).unwrap_err().kind(), ExecErrorKind::TooLong, "{}", sandbox.name());
+    }
+}
+
+#[test]
+fn a_program_that_is_no_launcher_is_told_of_at_once() {
+    let world = World::new();
+    for (name, text) in [
+        ("ends", "#!/bin/sh\nexit 0\n"),
+        ("talks", "#!/bin/sh\necho hello\nexec sleep 600\n"),
+        ("listens", "#!/bin/sh\nexec cat >/dev/null\n"),
+    ] {
+        world.script(name, text);
+        let launcher = Launcher::Path(world.path("skill").join(name));
+        let mut job = world.sh("true");
+        job.limits.timeout = Duration::from_secs(3600);
+        let error = Unconfined::new(launcher).run(&job).unwrap_err();
+        assert_eq!(error.kind(), ExecErrorKind::Launcher, "{name}");
+        assert!(error.to_string().contains("run_if_asked"), "{name} {error}");
+    }
+    assert!(is_empty(&world.scratches()), "scratch directories are left");
 }
 
 #[test]
@@ -257,6 +307,15 @@ fn limits_end_what_uses_too_much() {
         let ending = run(&sandbox, &job).ending;
         assert!(matches!(ending, Ending::Signalled(9 | 24)), "{name} {ending:?}");
     }
+}
+
+#[test]
+fn a_small_command_needs_little_memory() {
+    let world = World::new();
+    let mut job = world.sh("sleep 0.2; echo done");
+    job.limits.memory = 16 << 20;
+    job.limits.processes = 8;
+    check(&job, "done\n");
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use repertoire::exec::{ExecErrorKind, Job};
+use repertoire::exec::{Aftermath, ExecErrorKind, Job, RepositoryGrant};
+use repertoire_model::toolbox::RepositoryUse;
 
 use crate::probe::Target;
 use crate::world::{World, sandboxes, stderr, stdout};
@@ -299,5 +300,93 @@ fn occupied_names_nested_skills_and_replaced_links_do_not_keep_a_protected_name(
         assert!(link.is_err() || link.unwrap().ends_with("main.rs"), "{}", sandbox.name());
         // What the link led to is what was read by its name.
         assert_eq!(world.read("project/src/main.rs"), "fn main() {}", "{}", sandbox.name());
+    }
+}
+
+fn git(world: &World, directory: &str, arguments: &[&str]) {
+    let mut command = std::process::Command::new("git");
+    command.args(["-c", "user.name=n", "-c", "user.email=e"]).args(arguments);
+    assert!(command.current_dir(world.path(directory)).status().unwrap().success(), "{arguments:?}");
+}
+
+#[test]
+fn a_repository_is_granted_without_what_git_obeys() {
+    for sandbox in sandboxes() {
+        let world = World::new();
+        fs::remove_dir_all(world.path("project/.git")).unwrap();
+        git(&world, "project", &["init", "-q", "-b", "main"]);
+        git(&world, "project", &["config", "core.hooksPath", "own-hooks"]);
+        git(&world, "project", &["commit", "-q", "--allow-empty", "-m", "first"]);
+        git(&world, "project", &["worktree", "add", "-q", "../linked"]);
+        git(&world, "project", &["worktree", "add", "-q", "../third"]);
+        // With Landlock nothing is made at the top itself.
+        world.write("linked/sub/keep", "");
+        world.write("linked/own-hooks/pre-push", "#!/bin/sh\n");
+        world.write("project/own-hooks/pre-push", "#!/bin/sh\n");
+        let main = world.path("project/.git").display().to_string();
+        let text = format!(
+            "for f in {main}/config {main}/hooks/post-commit {main}/worktrees/linked/gitdir {main}/worktrees/linked/commondir {main}/worktrees/third/HEAD {main}/worktrees/third/new .git own-hooks/pre-push; do echo evil > $f; rm -f $f; mv own-hooks/pre-push $f; done 2>/dev/null; \
+             cat {}/home/notes.txt {}; echo x > sub/x && git add sub && git -c user.name=n -c user.email=e commit -qm made && echo made",
+            world.path("").display(),
+            world.path("project/src/main.rs").display(),
+        );
+        let before: Vec<String> = ["project/.git/config", "project/.git/worktrees/third/HEAD", "linked/.git"]
+            .map(|path| world.read(path))
+            .to_vec();
+        let mut job = world.sh(&text);
+        job.grants.directory = Some(world.path("linked"));
+        job.grants.repository =
+            Some(RepositoryGrant { top: world.path("linked"), how: RepositoryUse::Write });
+        let outcome = sandbox.run(&job).unwrap();
+        let name = sandbox.name();
+        assert_eq!(stdout(&outcome), "made\n", "{name} {}", stderr(&outcome));
+        assert!(outcome.aftermath.is_empty() && outcome.refused.is_empty(), "{name} {outcome:?}");
+        let after = ["project/.git/config", "project/.git/worktrees/third/HEAD", "linked/.git"];
+        assert_eq!(after.map(|path| world.read(path)).to_vec(), before, "{name}");
+        assert_eq!(world.read("linked/own-hooks/pre-push"), "#!/bin/sh\n", "{name}");
+        for path in ["project/.git/hooks/post-commit", "project/.git/worktrees/third/new"] {
+            assert!(fs::symlink_metadata(world.path(path)).is_err(), "{name} {path}");
+        }
+        git(&world, "linked", &["diff", "--quiet", "HEAD"]);
+        // Reading is no more than that.
+        job.command = world.sh("git log --format=%s -1; echo x > sub/y; git -c user.name=n -c user.email=e commit -q --allow-empty -m no; true").command;
+        job.grants.repository = Some(RepositoryGrant { top: world.path("linked"), how: RepositoryUse::Read });
+        assert_eq!(stdout(&sandbox.run(&job).unwrap()), "made\n", "{name}");
+        assert!(fs::metadata(world.path("linked/sub/y")).is_err(), "{name}");
+        git(&world, "linked", &["diff", "--quiet", "HEAD"]);
+        // A checkout elsewhere is none of its business.
+        job.grants.repository =
+            Some(RepositoryGrant { top: world.path("project"), how: RepositoryUse::Read });
+        assert_eq!(sandbox.run(&job).unwrap_err().kind(), ExecErrorKind::InvalidJob, "{name}");
+        world.write("thief/.git", &format!("gitdir: {main}/worktrees/linked\n"));
+        job.grants.directory = Some(world.path("thief"));
+        job.grants.repository = Some(RepositoryGrant { top: world.path("thief"), how: RepositoryUse::Read });
+        assert_eq!(sandbox.run(&job).unwrap_err().kind(), ExecErrorKind::Repository, "{name}");
+    }
+}
+
+#[test]
+fn what_a_command_said_is_kept_where_it_cannot_be_swept_up_after_it() {
+    for sandbox in sandboxes() {
+        let world = World::new();
+        let text = "import os\nprint('said', flush=True)\nos.chdir('out')\nfor i in range(30):\n    os.mkdir('d' * 200)\n    os.chdir('d' * 200)\n";
+        let mut job = world.python(text);
+        job.grants.directory = Some(world.path("project"));
+        job.grants.write = vec![world.path("project/out")];
+        let outcome = sandbox.run(&job).unwrap();
+        assert_eq!(stdout(&outcome), "said\n", "{} {}", sandbox.name(), stderr(&outcome));
+        assert!(
+            matches!(outcome.aftermath.as_slice(), [Aftermath::NotSwept(_)]),
+            "{} {outcome:?}",
+            sandbox.name()
+        );
+        assert!(
+            std::process::Command::new("rm")
+                .arg("-rf")
+                .arg(world.path("project/out"))
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 }

@@ -16,10 +16,36 @@ pub struct Needs {
     /// The paths in the working directory that it writes: `.` is all of it, `out/` a directory, and `out` whatever is there, or else a
     /// file.
     pub write: Vec<String>,
+    /// What it does with the git repository that the working directory lies in.
+    pub repository: Option<RepositoryUse>,
     /// The environment variables that it reads.
     pub env: Vec<String>,
     /// Whether a person is to be asked before every call, unless they approved this tool by name.
     pub ask: bool,
+}
+
+/// What a tool does with the git repository that the working directory lies in: the checkout from its top, and what git keeps of it, wherever that is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RepositoryUse {
+    /// It reads it.
+    Read,
+    /// It writes it too, but for what git, shells and agents obey.
+    Write,
+}
+
+impl RepositoryUse {
+    /// Returns the word for it in `schema.json`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+
+    /// Returns what `word` means.
+    pub fn named(word: &str) -> Option<Self> {
+        [Self::Read, Self::Write].into_iter().find(|own| own.as_str() == word)
+    }
 }
 
 impl Needs {
@@ -32,6 +58,12 @@ impl Needs {
         clauses.extend(self.write.iter().map(|path| match path.as_str() {
             "." => "writes anywhere in the working directory".to_owned(),
             path => format!("writes {path} in the working directory"),
+        }));
+        clauses.extend(self.repository.map(|how| match how {
+            RepositoryUse::Read => "reads the git repository around the working directory".to_owned(),
+            RepositoryUse::Write => {
+                "reads and writes the git repository around the working directory".to_owned()
+            }
         }));
         if self.network {
             clauses.push("uses the network".to_owned());
@@ -91,6 +123,7 @@ impl Capability {
             "network": needs.network,
             "directory": needs.directory,
             "write": needs.write,
+            "repository": needs.repository.map(RepositoryUse::as_str),
             "env": needs.env,
             "ask": needs.ask,
             "timeout": timeout,
@@ -103,7 +136,12 @@ impl Capability {
         let words = |key: &str| -> Option<Vec<String>> {
             value.get(key)?.as_array()?.iter().map(|word| Some(word.as_str()?.to_owned())).collect()
         };
+        let repository = match value.get("repository") {
+            None | Some(Value::Null) => None,
+            Some(word) => Some(RepositoryUse::named(word.as_str()?)?),
+        };
         let needs = Needs {
+            repository,
             network: switch("network")?,
             directory: switch("directory")?,
             write: words("write")?,

@@ -12,7 +12,7 @@ pub mod schema;
 #[cfg(test)]
 mod properties;
 
-pub use capabilities::{Capabilities, Needs};
+pub use capabilities::{Capabilities, Needs, RepositoryUse};
 pub use declared::{
     DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS, OutputForm, SkillTool, Toolbox, is_tool_name,
 };

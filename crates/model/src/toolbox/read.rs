@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::capabilities::Needs;
+use super::capabilities::{Needs, RepositoryUse};
 use super::declared::{MAX_TIMEOUT_SECONDS, OutputForm, SkillTool, Toolbox, is_tool_name};
 use super::schema;
 use crate::validate::TOOL_NAMES;
@@ -252,10 +252,12 @@ impl Fields<'_, '_> {
         let write = self.words("write", "a list of paths in the working directory", is_place);
         let write: Vec<String> = write.unwrap_or_default().iter().map(|path| place(path)).collect();
         let env = self.words("env", "a list of names of environment variables", is_variable);
+        let repository = self.repository();
         let mut needs = Needs {
             network,
-            directory: directory || !write.is_empty(),
+            directory: directory || !write.is_empty() || repository.is_some(),
             write,
+            repository,
             env: env.unwrap_or_default(),
             ask,
         };
@@ -268,6 +270,14 @@ impl Fields<'_, '_> {
         needs.env.sort_unstable();
         needs.env.dedup();
         needs
+    }
+
+    fn repository(&mut self) -> Option<RepositoryUse> {
+        let how = (self.get)("repository")?.as_str().and_then(RepositoryUse::named);
+        if how.is_none() {
+            self.bad("repository", "\"read\" or \"write\"");
+        }
+        how
     }
 
     fn output(&mut self) -> OutputForm {
@@ -370,7 +380,7 @@ mod tests {
             (toolbox.tools.into_iter().next(), problems.len())
         };
         let (found, problems) = tool(
-            r#""timeout": 5, "network": true, "write": ["out/", ".", "out"], "env": ["B", "A"], "ask": true, "output": "json""#,
+            r#""timeout": 5, "network": true, "write": ["out/", ".", "out"], "env": ["B", "A"], "ask": true, "output": "json", "repository": "write""#,
         );
         let found = found.unwrap();
         assert_eq!((found.timeout, found.output, problems), (5, OutputForm::Json, 0));
@@ -378,6 +388,7 @@ mod tests {
             network: true,
             directory: true,
             write: vec![".".to_owned(), "out/".to_owned()],
+            repository: Some(RepositoryUse::Write),
             env: vec!["A".to_owned(), "B".to_owned()],
             ask: true,
         };
@@ -390,6 +401,8 @@ mod tests {
             r#""timeout": 0"#,
             r#""timeout": 1e9"#,
             r#""output": "xml""#,
+            r#""repository": "all""#,
+            r#""repository": true"#,
         ] {
             let (found, problems) = tool(bad);
             assert_eq!((found.unwrap().needs, problems), (Needs::default(), 1), "{bad}");

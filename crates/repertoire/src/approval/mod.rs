@@ -6,10 +6,12 @@
 mod trust;
 mod record;
 mod store;
+mod texts;
 mod approver;
 pub(crate) mod decide;
 
 pub use approver::{ApprovalRequest, Approver, Verdict};
 pub use record::{Approval, Difference};
 pub use store::{APPROVALS_FILE, Approvals};
+pub use texts::MAX_KEPT_BYTES;
 pub use trust::{Trust, TrustLevels};

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use crate::exec::host::Taking;
 use crate::exec::pinned::Pinned;
 use crate::exec::plan::Confinement;
 use crate::exec::reach::{Reach, SYSTEM};
@@ -51,7 +52,7 @@ impl Sandbox for Bubblewrap {
             }
             Ok(Confinement::Wrapper { arguments: words, pinned, takes_filter: true })
         };
-        host::run(&self.launcher, job, confine).map(|(outcome, _)| outcome)
+        host::run(&self.launcher, job, Taking::Out, confine).map(|(outcome, _)| outcome)
     }
 }
 
@@ -102,7 +103,7 @@ fn arguments(program: &Path, reach: &Reach) -> Arguments {
     arguments.add(&["--remount-ro", "/dev"]);
     let read = "--ro-bind-fd";
     reach.needs.iter().for_each(|(path, need)| arguments.show_pinned(read, need, path));
-    reach.directory.iter().for_each(|pinned| arguments.show_pinned(read, pinned, &pinned.path));
+    reach.directories.iter().for_each(|pinned| arguments.show_pinned(read, pinned, &pinned.path));
     for writable in &reach.writable {
         arguments.show_pinned("--bind-fd", &writable.pinned, &writable.pinned.path);
         // Nothing can be shown in the place of a link. Where it leads is protected, and another link is seen afterwards.

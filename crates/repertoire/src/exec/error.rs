@@ -20,6 +20,10 @@ pub enum ExecErrorKind {
     InvalidJob,
     /// It asks for a grant that no job may have.
     GrantRefused,
+    /// The repository it is granted is none, or not one that belongs to the checkout.
+    Repository,
+    /// Its arguments and variables are longer than a command can be given.
+    TooLong,
     /// The program is neither in the skill nor in `PATH`.
     CommandNotFound,
     /// The program was found and could not be started.
@@ -57,6 +61,11 @@ impl ExecError {
         self.kind
     }
 
+    /// Returns what there is to say about it, without any path.
+    pub(crate) fn detail(&self) -> &str {
+        self.detail.as_deref().unwrap_or("it cannot be read")
+    }
+
     /// Returns the path it is about.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
@@ -68,6 +77,8 @@ impl fmt::Display for ExecError {
         f.write_str(match self.kind {
             ExecErrorKind::InvalidJob => "not a job that can be run",
             ExecErrorKind::GrantRefused => "no command may have this",
+            ExecErrorKind::Repository => "the git repository cannot be used",
+            ExecErrorKind::TooLong => "arguments or variables are too long",
             ExecErrorKind::CommandNotFound => "command not found",
             ExecErrorKind::CommandFailed => "command could not be started",
             ExecErrorKind::Unavailable => "the sandbox does not work here",

@@ -23,6 +23,8 @@ const MAX_NAMES: usize = 64;
 /// How often what is left is looked at again.
 const MAX_ROUNDS: usize = 64;
 
+const OBEYED: &str = "agents, shells, git or Repertoire itself obey what is there";
+
 /// Something that may be written, without what is protected in it.
 #[derive(Debug)]
 pub(crate) struct Writable {
@@ -75,6 +77,20 @@ pub(crate) struct Swept {
 
 /// Returns what may be written of `path`, which must lie in `root`. In `own` is what the host protects.
 pub(crate) fn writable(path: &Path, root: &Path, own: &[PathBuf]) -> Result<Writable, ExecError> {
+    // By itself a directory of git is nothing to write to.
+    let is_of_git = |real: &Path| real.file_name().is_some_and(protected::is_git) || git::is_directory(real);
+    if path.canonicalize().is_ok_and(|real| is_of_git(&real)) {
+        return Err(ExecError::new(ExecErrorKind::GrantRefused).at(path).saying(OBEYED));
+    }
+    writable_anywhere(path, root, own)
+}
+
+/// Returns what may be written of the directory of git at `path`, that of a repository which was found to belong to a granted checkout.
+pub(crate) fn writable_git(path: &Path, own: &[PathBuf]) -> Result<Writable, ExecError> {
+    writable_anywhere(path, path, own)
+}
+
+fn writable_anywhere(path: &Path, root: &Path, own: &[PathBuf]) -> Result<Writable, ExecError> {
     let refused = |text: &str| ExecError::new(ExecErrorKind::GrantRefused).at(path).saying(text);
     let invalid = |error| ExecError::new(ExecErrorKind::InvalidJob).at(path).because(error);
     if !path.is_absolute() {
@@ -88,11 +104,9 @@ pub(crate) fn writable(path: &Path, root: &Path, own: &[PathBuf]) -> Result<Writ
     let is_obeyed = protected::is_protected(&real)
         || own.iter().any(|own| real.starts_with(own))
         || real.ancestors().any(is_skill)
-        || real.file_name().is_some_and(protected::is_git)
-        || git::is_directory(&real)
         || git::obeyed_above(&real).iter().any(|obeyed| real.starts_with(obeyed));
     if is_obeyed {
-        return Err(refused("agents, shells, git or Repertoire itself obey what is there"));
+        return Err(refused(OBEYED));
     }
     let pinned = Pinned::at(&real).map_err(invalid)?;
     let mut writable = Writable { pinned, own: own.to_owned(), protected: BTreeMap::new() };

@@ -17,7 +17,8 @@ use crate::exec::mark;
 use crate::exec::plan::{Confinement, MAX_PLAN, Plan, Report};
 use crate::exec::reach::Reach;
 use crate::exec::scratch::{self, Scratch};
-use crate::exec::{Ending, ExecError, ExecErrorKind, Job, Outcome, Output};
+use crate::exec::stand_in::StandIn;
+use crate::exec::{Aftermath, Ending, ExecError, ExecErrorKind, Job, Outcome, Output};
 
 /// How long a launcher may take beyond the time of the command: to start, to end everything, to clear up.
 const GRACE: Duration = Duration::from_secs(10);
@@ -26,8 +27,14 @@ const LAST_WORDS: Duration = Duration::from_millis(200);
 /// How often somebody's wish to cancel is looked at.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(10);
 const TOO_MUCH: &str = "the arguments, the variables and what is granted piece by piece are too much for one job; grant smaller directories, or pass less";
-/// What is said where something may be left of a command.
-const NOT_SWEPT: &str = "the command was run, and what it made here could not be looked through; look yourself for files that agents, shells or git obey";
+/// How long a launcher may take to say that it is one.
+const GREETING: Duration = Duration::from_secs(10);
+/// What is said where the program that was started is none.
+const NO_LAUNCHER: &str = "the program that was started is no launcher of this make; its main has to begin with `repertoire::exec::launcher::run_if_asked`";
+/// The longest single argument or variable of a command on Linux, with the zero at its end: 32 pages.
+const MAX_WORD: usize = 32 * 4096;
+/// What the system keeps for itself of the room for all of them.
+const WORDS_MARGIN: u64 = 8 << 10;
 /// How much is read at once.
 const CHUNK: usize = 64 << 10;
 /// The longest report, in bytes.
@@ -36,16 +43,37 @@ const MAX_REPORT: usize = 64 << 10;
 /// What a run came to, and what the launcher said of the confinement.
 pub(crate) type Ran = (Outcome, String);
 
+/// What a sandbox can do about what is protected in a directory that may be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Taking {
+    /// Take it out.
+    Out,
+    /// Leave out the directory itself, in which nothing can be made or removed then.
+    Apart,
+    /// Nothing, for it confines nothing; then nothing is put right afterwards either.
+    Nothing,
+}
+
 /// Runs a job in the confinement that `confine` makes of what it can reach.
 pub(crate) fn run(
     launcher: &Launcher,
     job: &Job,
+    taking: Taking,
     confine: impl FnOnce(&Reach, &Scratch) -> Result<Confinement, ExecError>,
 ) -> Result<Ran, ExecError> {
     let start = Instant::now();
     let parent = job.scratch.as_deref().unwrap_or(Path::new(scratch::PARENT));
     let scratch = Scratch::create(parent).map_err(|error| io_error(parent, error))?;
-    let reach = Reach::of(job, &scratch)?;
+    let mut reach = Reach::of(job, &scratch)?;
+    let stand_in = match reach.repository.as_ref().filter(|_| taking == Taking::Apart) {
+        Some(repository) => Some(StandIn::make(repository, &scratch)?),
+        None => None,
+    };
+    if let Some(stand_in) = &stand_in {
+        let own = stand_in.variables();
+        reach.environment.retain(|(name, _)| !own.iter().any(|(other, _)| other == name));
+        reach.environment.extend(own);
+    }
     let confinement = confine(&reach, &scratch)?;
     let mut command = vec![reach.program.path.clone().into_os_string()];
     command.extend(job.command.iter().skip(1).cloned());
@@ -60,36 +88,75 @@ pub(crate) fn run(
         confinement,
         limits: job.limits.clone(),
     };
+    expect_short(&plan)?;
     let mut conversation = Conversation::begin(launcher, &plan, job)?;
     let report = conversation.hold(job, start + job.limits.timeout.min(MAX_TIMEOUT) + GRACE);
     let (stdout, stderr, detail) = conversation.end();
+    let mut aftermath: Vec<Aftermath> = stand_in.iter().filter_map(StandIn::carry_over).collect();
     drop(scratch);
     let mut refused = Vec::new();
-    for swept in reach.writable.iter().map(Writable::refuse_new) {
-        // Whatever else there is to tell, this comes first: something may be there that agents obey.
-        if let Some(left) = swept.left.into_iter().next() {
-            return Err(ExecError::new(ExecErrorKind::Io).at(left).saying(NOT_SWEPT));
-        }
+    for swept in reach.writable.iter().filter(|_| taking != Taking::Nothing).map(Writable::refuse_new) {
         refused.extend(swept.refused);
+        aftermath.extend(swept.left.into_iter().next().map(Aftermath::NotSwept));
     }
-    match report {
-        Some(Report::Ended(ending)) => {
-            Ok((Outcome { ending, stdout, stderr, elapsed: start.elapsed(), refused }, detail))
-        }
+    let outcome = |ending, stdout, stderr| Outcome {
+        ending,
+        stdout,
+        stderr,
+        elapsed: start.elapsed(),
+        refused,
+        aftermath: aftermath.clone(),
+    };
+    let failed = match report {
+        Some(Report::Ended(ending)) => return Ok((outcome(ending, stdout, stderr), detail)),
         Some(Report::Failed { kind, detail }) => {
             let detail = if detail.is_empty() {
                 String::from_utf8_lossy(&stderr.bytes).trim().to_owned()
             } else {
                 detail
             };
-            Err(ExecError::new(kind).saying(detail))
+            ExecError::new(kind).saying(detail)
         }
         _ if job.cancel.as_ref().is_some_and(super::Cancel::is_cancelled) => {
-            let ending = Ending::Cancelled;
-            Ok((Outcome { ending, stdout, stderr, elapsed: start.elapsed(), refused }, detail))
+            return Ok((outcome(Ending::Cancelled, stdout, stderr), detail));
         }
-        _ => Err(ExecError::new(ExecErrorKind::Launcher).saying("it ended without a word")),
+        _ => ExecError::new(ExecErrorKind::Launcher).saying("it ended without a word"),
+    };
+    // Whatever else there is to tell, this comes first: something may be there that agents obey.
+    match aftermath.first() {
+        Some(left) => Err(ExecError::new(ExecErrorKind::Io).saying(format!("{left} ({failed})"))),
+        None => Err(failed),
     }
+}
+
+/// Fails if the system could not hand a command its words.
+fn expect_short(plan: &Plan) -> Result<(), ExecError> {
+    let too_long = |text: String| Err(ExecError::new(ExecErrorKind::TooLong).saying(text));
+    let before: &[std::ffi::OsString] = match &plan.confinement {
+        Confinement::Wrapper { arguments, .. } => arguments,
+        Confinement::None | Confinement::Landlock(_) => &[],
+    };
+    let words = before.iter().chain(&plan.command).map(|word| word.len() + 1);
+    let variables = plan.environment.iter().map(|(name, value)| name.len() + value.len() + 2);
+    let words: Vec<usize> = words.chain(variables).collect();
+    let longest = words.iter().copied().max().unwrap_or(0);
+    if cfg!(target_os = "linux") && longest > MAX_WORD {
+        return too_long(format!(
+            "one has {} bytes, and none can have more than {}",
+            longest - 1,
+            MAX_WORD - 1
+        ));
+    }
+    let pointer = size_of::<usize>() as u64;
+    let total: u64 = words.iter().map(|word| *word as u64 + pointer).sum();
+    // A quarter of the stack, within bounds that the system sets.
+    let stack = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
+    let room = if cfg!(target_os = "linux") { stack.unwrap_or(u64::MAX) / 4 } else { 1 << 20 };
+    let room = room.clamp(128 << 10, 6 << 20).saturating_sub(WORDS_MARGIN);
+    if total > room {
+        return too_long(format!("together they have {total} bytes, and can have {room}"));
+    }
+    Ok(())
 }
 
 fn io_error(path: &Path, error: io::Error) -> ExecError {
@@ -122,12 +189,13 @@ impl Conversation {
         let mut command = Command::new(&program);
         command.arg0(MARKER).arg(MARKER).env_clear().current_dir("/");
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| failed(error).at(program))?;
+        let mut child = command.spawn().map_err(|error| failed(error).at(&program))?;
+        let shown = program;
         // The other end must be the launcher's alone, so that it is seen when it goes away.
         drop(command);
         let stdout = child.stdout.take().map(OwnedFd::from);
         let stderr = child.stderr.take().map(OwnedFd::from);
-        let conversation = Self {
+        let mut conversation = Self {
             child,
             control: ours,
             stdout: Drain::new(stdout, job.limits.output),
@@ -137,12 +205,41 @@ impl Conversation {
             mark: plan.mark,
             detail: String::new(),
         };
+        if !conversation.is_greeted() {
+            let _ = conversation.child.kill();
+            let _ = conversation.child.wait();
+            return Err(ExecError::new(ExecErrorKind::Launcher).at(shown).saying(NO_LAUNCHER));
+        }
         let told = conversation
             .tell(line.as_bytes())
             .and_then(|()| conversation.tell(job.input.as_deref().unwrap_or_default()));
         // A launcher that is gone already may have said why.
         drop(told);
         Ok(conversation)
+    }
+
+    /// Waits for the launcher to say that it is one. What is none ends, or writes something, or never says so.
+    fn is_greeted(&mut self) -> bool {
+        let deadline = Instant::now() + GREETING;
+        if self.control.set_nonblocking(true).is_err() {
+            return false;
+        }
+        let mut is_heard = false;
+        loop {
+            let is_talking = self.listen();
+            if let Some(end) = self.heard.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.heard.drain(..=end).collect();
+                let report = serde_json::from_slice(&line).ok().and_then(|value| Report::from_json(&value));
+                return report == Some(Report::Hello) && self.control.set_nonblocking(false).is_ok();
+            }
+            let wait = deadline.saturating_duration_since(Instant::now());
+            if !is_talking || wait.is_zero() || is_heard {
+                return false;
+            }
+            self.wait(true, wait);
+            self.stdout.drain();
+            is_heard = !self.stdout.output.bytes.is_empty() || self.stdout.output.dropped > 0;
+        }
     }
 
     fn tell(&self, bytes: &[u8]) -> io::Result<()> {
@@ -223,6 +320,7 @@ impl Conversation {
             let end = self.heard.iter().position(|byte| *byte == b'\n')?;
             let line: Vec<u8> = self.heard.drain(..=end).collect();
             match serde_json::from_slice(&line).ok().and_then(|value| Report::from_json(&value)) {
+                Some(Report::Hello) => {}
                 Some(Report::Started { process, detail }) => {
                     self.process = Some(process);
                     self.detail = detail;

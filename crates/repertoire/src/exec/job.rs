@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use repertoire_model::toolbox::RepositoryUse;
+
 use crate::exec::Limits;
 
 /// One command of a skill.
@@ -66,6 +68,20 @@ pub struct Grants {
     pub directory: Option<PathBuf>,
     /// What it may write within that directory, absolute. Files that configure or instruct agents, shells and git stay as they are all the same.
     pub write: Vec<PathBuf>,
+    /// The git repository it may use, whose checkout the directory lies in.
+    pub repository: Option<RepositoryGrant>,
+}
+
+/// A git repository that a job may use: its checkout, and what git keeps of it wherever that is, as for a linked worktree.
+///
+/// With [`RepositoryUse::Write`] commits can be made; what git, agents and shells obey stays as it is. Where a sandbox lets nothing be made in a directory of git, the variables `GIT_DIR` and `GIT_WORK_TREE`
+/// lead to one that stands in for it; what is in that afterwards is carried over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepositoryGrant {
+    /// The top of the checkout, absolute.
+    pub top: PathBuf,
+    /// What it may do there.
+    pub how: RepositoryUse,
 }
 
 /// A flag by which a thread ends what another one runs.

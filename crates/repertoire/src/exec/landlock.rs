@@ -6,6 +6,7 @@ use landlock::{
 };
 use rustix::fs::{FileType, Mode, OFlags};
 
+use crate::exec::host::Taking;
 use crate::exec::pinned::Pinned;
 use crate::exec::plan::{Access, Confinement, Place, Rule};
 use crate::exec::reach::{Reach, SYSTEM};
@@ -53,7 +54,7 @@ impl Landlock {
     }
 
     pub(crate) fn run_told(&self, job: &Job) -> Result<host::Ran, ExecError> {
-        host::run(&self.launcher, job, |reach, _| Ok(Confinement::Landlock(rules(reach))))
+        host::run(&self.launcher, job, Taking::Apart, |reach, _| Ok(Confinement::Landlock(rules(reach))))
     }
 }
 
@@ -80,7 +81,7 @@ fn rules(reach: &Reach) -> Vec<Rule> {
     let pin = |pinned: &Pinned| Place::Pinned(pinned.clone());
     reach.needs.iter().for_each(|(_, need)| add(pin(need), Access::Read));
     add(pin(&reach.skill_pin), Access::Read);
-    reach.directory.iter().for_each(|directory| add(pin(directory), Access::Read));
+    reach.directories.iter().for_each(|directory| add(pin(directory), Access::Read));
     for writable in &reach.writable {
         let (whole, files) = writable.parts();
         whole.iter().for_each(|part| add(pin(part), Access::Write));

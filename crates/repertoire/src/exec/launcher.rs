@@ -5,6 +5,8 @@
 
 #[cfg(unix)]
 mod confine;
+#[cfg(target_os = "linux")]
+mod herald;
 #[cfg(unix)]
 mod supervise;
 
@@ -13,6 +15,10 @@ use std::process::ExitCode;
 
 /// The one argument of a launcher.
 pub(crate) const MARKER: &str = "repertoire-launcher-e3b0c442";
+
+/// The first argument of a herald; then come the number of its pipe and the command.
+#[cfg(target_os = "linux")]
+pub(crate) const HERALD: &str = "repertoire-herald-e3b0c442";
 
 /// Which program is the launcher: one whose `main` begins with [`run_if_asked`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +63,10 @@ impl Launcher {
 /// }
 /// ```
 pub fn run_if_asked() -> Option<ExitCode> {
+    #[cfg(target_os = "linux")]
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == HERALD) {
+        return Some(herald::run(std::env::args_os().skip(2)));
+    }
     if !is_asked() {
         return None;
     }

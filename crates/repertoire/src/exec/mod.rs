@@ -26,6 +26,10 @@ mod pinned;
 #[cfg(unix)]
 mod git;
 #[cfg(unix)]
+mod repository;
+#[cfg(unix)]
+mod stand_in;
+#[cfg(unix)]
 mod grant;
 #[cfg(unix)]
 mod scratch;
@@ -54,11 +58,11 @@ mod none;
 mod probe;
 
 pub use error::{ExecError, ExecErrorKind};
-pub use job::{Cancel, Grants, Job};
+pub use job::{Cancel, Grants, Job, RepositoryGrant};
 pub use launcher::Launcher;
 pub use limits::Limits;
 #[cfg(unix)]
 pub use none::Unconfined;
-pub use outcome::{Ending, Exceeded, Outcome, Output};
+pub use outcome::{Aftermath, Ending, Exceeded, Outcome, Output};
 pub use probe::{Found, Probe, probe};
 pub use sandbox::Sandbox;

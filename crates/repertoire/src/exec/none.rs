@@ -1,5 +1,6 @@
 //! Confined by nothing but limits, for those who ask for it by name.
 
+use crate::exec::host::Taking;
 use crate::exec::plan::Confinement;
 use crate::exec::{ExecError, Job, Launcher, Outcome, Sandbox, host};
 
@@ -25,6 +26,7 @@ impl Sandbox for Unconfined {
     }
 
     fn run(&self, job: &Job) -> Result<Outcome, ExecError> {
-        host::run(&self.launcher, job, |_, _| Ok(Confinement::None)).map(|(outcome, _)| outcome)
+        host::run(&self.launcher, job, Taking::Nothing, |_, _| Ok(Confinement::None))
+            .map(|(outcome, _)| outcome)
     }
 }

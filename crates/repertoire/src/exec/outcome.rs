@@ -16,6 +16,39 @@ pub struct Outcome {
     pub elapsed: Duration,
     /// What it made under names that no command may write, where that could only be seen afterwards: where these things are now.
     pub refused: Vec<PathBuf>,
+    /// What could not be put right after it had ended. None of it is the command's fault, and none may be overlooked.
+    pub aftermath: Vec<Aftermath>,
+}
+
+/// Something that could not be put right after a command had ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Aftermath {
+    /// What it made here could not be looked through: there may be something that agents, shells or git obey.
+    NotSwept(PathBuf),
+    /// The index or HEAD of this directory of git was changed by somebody else meanwhile, so what the command made of them was left out.
+    RepositoryChanged(PathBuf),
+    /// What the command made of the index or HEAD of this directory of git could not be carried over.
+    RepositoryNotWritten(PathBuf),
+}
+
+impl std::fmt::Display for Aftermath {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (path, text) = match self {
+            Self::NotSwept(path) => (
+                path,
+                "what the command made here could not be looked through; look yourself for files that agents, shells or git obey",
+            ),
+            Self::RepositoryChanged(path) => (
+                path,
+                "somebody else changed the index or HEAD meanwhile, so the command's own were left out; look at `git status`",
+            ),
+            Self::RepositoryNotWritten(path) => {
+                (path, "the command's index and HEAD could not be written; look at `git status`")
+            }
+        };
+        write!(f, "{}: {text}", path.display())
+    }
 }
 
 /// How a command ended.

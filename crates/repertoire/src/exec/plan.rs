@@ -14,7 +14,7 @@ use crate::exec::pinned::Pinned;
 use crate::exec::{Ending, Exceeded, ExecErrorKind, Limits};
 
 /// The version of this wire. Both ends are usually one program; where they are not, they have to be of one make.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 
 /// The longest plan, without the input, in bytes.
 pub(crate) const MAX_PLAN: usize = 4 << 20;
@@ -86,6 +86,8 @@ impl Access {
 /// What a launcher tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Report {
+    /// There is a launcher, and it can be told what to do.
+    Hello,
     /// The command was started, as this process.
     Started { process: i32, detail: String },
     /// It ended, and nothing of it is left.
@@ -179,6 +181,7 @@ impl Plan {
 impl Report {
     pub(crate) fn to_json(&self) -> Value {
         match self {
+            Self::Hello => json!({ "hello": VERSION }),
             Self::Started { process, detail } => json!({ "started": process, "detail": detail }),
             Self::Ended(ending) => match ending {
                 Ending::Exited(status) => json!({ "exited": status }),
@@ -199,6 +202,9 @@ impl Report {
     pub(crate) fn from_json(value: &Value) -> Option<Self> {
         let number = |name: &str| value[name].as_i64().and_then(|number| i32::try_from(number).ok());
         let detail = || value["detail"].as_str().unwrap_or_default().to_owned();
+        if value["hello"].as_u64() == Some(VERSION) {
+            return Some(Self::Hello);
+        }
         if let Some(process) = number("started") {
             return Some(Self::Started { process, detail: detail() });
         }
@@ -329,7 +335,7 @@ mod tests {
         ];
         let failed = KINDS.iter().map(|(kind, _)| Report::Failed { kind: *kind, detail: "x".into() });
         let started = Report::Started { process: 7, detail: "abi 7".into() };
-        for report in endings.map(Report::Ended).into_iter().chain(failed).chain([started]) {
+        for report in endings.map(Report::Ended).into_iter().chain(failed).chain([started, Report::Hello]) {
             assert_eq!(Report::from_json(&report.to_json()), Some(report));
         }
     }

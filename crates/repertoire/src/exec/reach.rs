@@ -3,11 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use repertoire_model::toolbox::RepositoryUse;
+
 use crate::exec::grant::{self, Writable};
 use crate::exec::interpreter::{self, DEFAULT_PATH, Program};
 use crate::exec::pinned::Pinned;
+use crate::exec::repository::Repository;
 use crate::exec::scratch::Scratch;
-use crate::exec::{ExecError, ExecErrorKind, Job};
+use crate::exec::{ExecError, ExecErrorKind, Job, RepositoryGrant};
 
 /// Where the system's programs and libraries are. All of it can be read.
 pub(crate) const SYSTEM: &[&str] =
@@ -56,8 +59,10 @@ pub(crate) struct Reach {
     /// The skill's directory, links resolved.
     pub(crate) skill: PathBuf,
     pub(crate) skill_pin: Pinned,
-    /// The granted directory, links resolved.
-    pub(crate) directory: Option<Pinned>,
+    /// The granted directories, links resolved: that in which it runs, or the repository around it.
+    pub(crate) directories: Vec<Pinned>,
+    /// The repository that it may write.
+    pub(crate) repository: Option<Repository>,
     pub(crate) scratch_pin: Pinned,
     /// What may be written in it.
     pub(crate) writable: Vec<Writable>,
@@ -80,7 +85,10 @@ impl Reach {
         // What is not there yet is protected all the same, once it is.
         let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
         let own: Vec<PathBuf> = [skill.clone()].into_iter().chain(job.protected.iter().map(real)).collect();
-        let mut writable = Vec::new();
+        let (repository, mut writable) = match &job.grants.repository {
+            Some(grant) => repository(grant, granted.as_deref(), &own)?,
+            None => (None, Vec::new()),
+        };
         for path in &job.grants.write {
             let Some(granted) = &granted else {
                 let invalid = ExecError::new(ExecErrorKind::InvalidJob).at(path);
@@ -114,10 +122,17 @@ impl Reach {
             let real = path.canonicalize().ok()?;
             Some((path.clone(), Pinned::at(&real).ok()?))
         });
+        let mut places: Vec<&Path> = repository.iter().flat_map(Repository::places).collect();
+        if let Some(granted) =
+            granted.as_deref().filter(|own| !places.iter().any(|place| own.starts_with(place)))
+        {
+            places.push(granted);
+        }
+        let may_write = job.grants.repository.as_ref().is_some_and(|grant| grant.how == RepositoryUse::Write);
         Ok(Self {
             needs: needs.collect(),
             skill_pin: pin(&skill)?,
-            directory: granted.as_deref().map(pin).transpose()?,
+            directories: places.into_iter().map(pin).collect::<Result<_, _>>()?,
             scratch_pin: pin(scratch.path())?,
             skill,
             working: granted.unwrap_or_else(|| scratch.work()),
@@ -125,6 +140,7 @@ impl Reach {
             environment: environment(job, scratch, &search.join(":")),
             network: job.grants.network,
             program,
+            repository: repository.filter(|_| may_write),
         })
     }
 
@@ -133,6 +149,28 @@ impl Reach {
         let more = if self.network { NETWORK_SETTINGS } else { &[] };
         SETTINGS.iter().chain(more).copied().filter(|path| fs::metadata(path).is_ok())
     }
+}
+
+/// Returns the repository of a grant, and what may be written of it.
+fn repository(
+    grant: &RepositoryGrant,
+    granted: Option<&Path>,
+    own: &[PathBuf],
+) -> Result<(Option<Repository>, Vec<Writable>), ExecError> {
+    let repository = Repository::at(&grant.top)?;
+    if !granted.is_some_and(|granted| granted.starts_with(&repository.top)) {
+        let invalid = ExecError::new(ExecErrorKind::InvalidJob).at(&grant.top);
+        return Err(invalid.saying("the granted directory must lie in the checkout"));
+    }
+    let mut writable = Vec::new();
+    if grant.how == RepositoryUse::Write {
+        let own: Vec<PathBuf> = own.iter().cloned().chain(repository.others()).collect();
+        writable.push(grant::writable(&repository.top, &repository.top, &own)?);
+        if !repository.common.starts_with(&repository.top) {
+            writable.push(grant::writable_git(&repository.common, &own)?);
+        }
+    }
+    Ok((Some(repository), writable))
 }
 
 fn directory(path: &Path) -> Result<PathBuf, ExecError> {

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::exec::host::Taking;
 use crate::exec::plan::Confinement;
 use crate::exec::protected::{PROTECTED, PROTECTED_IN_GIT};
 use crate::exec::reach::Reach;
@@ -65,13 +66,13 @@ impl Sandbox for Seatbelt {
                 takes_filter: false,
             })
         };
-        host::run(&self.launcher, job, confine).map(|(outcome, _)| outcome)
+        host::run(&self.launcher, job, Taking::Out, confine).map(|(outcome, _)| outcome)
     }
 }
 
 fn arguments(reach: &Reach, scratch: &Scratch) -> Vec<OsString> {
     let mut read: Vec<&Path> = vec![&reach.skill];
-    read.extend(reach.directory.iter().map(|directory| directory.path.as_path()));
+    read.extend(reach.directories.iter().map(|directory| directory.path.as_path()));
     read.extend(reach.program.needs.iter().map(PathBuf::as_path));
     let write: Vec<&Path> = reach.writable.iter().map(|writable| writable.pinned.path.as_path()).collect();
     let keep = reach.writable.iter().flat_map(|writable| writable.protected.keys());

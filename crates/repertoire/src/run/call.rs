@@ -11,7 +11,7 @@ use repertoire_model::toolbox::{
 use repertoire_model::{Bundle, Capabilities, Digest, FileEntry, FileKind, LineRange, SkillPath, SkillTool};
 use serde_json::{Map, Value};
 
-use super::command::Copy;
+use super::command::{Copy, UV};
 use super::executor::Executor;
 use super::grants::{Made, grants};
 use super::outcome::{self, Reading};
@@ -21,6 +21,9 @@ use crate::exec::{Cancel, Ending, ExecError, ExecErrorKind, Job, environment};
 use crate::registry::{Entry, Registry};
 use crate::tool::quoted;
 use crate::{Error, ErrorKind};
+
+/// What is said where a script failed that may need packages.
+const NO_PACKAGES: &str = "It runs without the network, so `uv` fetches neither packages nor interpreters for it. A person can run it with `rep run --network`, or make it a tool that declares `network`.";
 
 /// A script that is to be run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -225,6 +228,11 @@ async fn finish(
     job.limits = executor.options.limits.clone();
     job.limits.timeout = reading.timeout;
     job.limits.cpu = job.limits.cpu.max(reading.timeout);
+    // Otherwise it would try for long to reach what cannot be reached.
+    let is_offline = !job.grants.network && job.command.first().is_some_and(|program| program == UV);
+    if is_offline {
+        job.environment.push(("UV_OFFLINE".to_owned(), "1".to_owned()));
+    }
     let cancel = Cancel::new();
     job.cancel = Some(cancel.clone());
     let _end = EndOnDrop(cancel);
@@ -244,7 +252,10 @@ async fn finish(
         Ending::Exited(code) => Some(code),
         _ => None,
     };
-    let result = outcome::result(address, tool, &outcome, reading);
+    let mut result = outcome::result(address, tool, &outcome, reading);
+    if is_offline && result.error.is_some() {
+        result.notes.push(NO_PACKAGES.to_owned());
+    }
     Ok(Ran { result, sandbox: Some(name), exit_code, digest: Some(digest) })
 }
 
@@ -254,6 +265,10 @@ fn reason(error: &ExecError, program: &str) -> String {
     match error.kind() {
         ExecErrorKind::CommandNotFound => format!("`{}` is not installed here", quoted(program)),
         ExecErrorKind::CommandFailed => format!("`{}` cannot be started", quoted(program)),
+        ExecErrorKind::Repository => format!("the git repository cannot be used: {}", error.detail()),
+        ExecErrorKind::TooLong => {
+            format!("its arguments and variables are too long: {}; pass less, or a file", error.detail())
+        }
         ExecErrorKind::GrantRefused => "it asks to write what nothing may write".to_owned(),
         ExecErrorKind::Unavailable => "there is no sandbox that works here".to_owned(),
         _ => "it could not be run".to_owned(),

@@ -13,6 +13,8 @@ use crate::stored;
 const DRIVER: &str = include_str!("driver.py");
 /// What the driver exits with where the function raised something.
 pub(super) const RAISED: i32 = 70;
+/// What runs scripts that say which packages they need.
+pub(super) const UV: &str = "uv";
 /// The largest script that is looked at to tell what runs it, in bytes; files of skills are no larger.
 const MAX_SCRIPT_BYTES: usize = 16 * 1024 * 1024;
 
@@ -43,8 +45,8 @@ impl Copy<'_> {
         let mut words: Vec<OsString> = match Interpreter::of(path, &bytes, file.executable)? {
             Interpreter::Itself => Vec::new(),
             Interpreter::Program(words) => words.into_iter().map(OsString::from).collect(),
-            Interpreter::Uv if executor.has_program("uv") => {
-                ["uv", "run", "--quiet", "--no-project", "--script"].map(OsString::from).to_vec()
+            Interpreter::Uv if executor.has_program(UV) => {
+                [UV, "run", "--quiet", "--no-project", "--script"].map(OsString::from).to_vec()
             }
             Interpreter::Uv => vec!["python3".into()],
         };

@@ -22,6 +22,8 @@ pub struct ExecutorOptions {
     pub approver: Option<Arc<dyn Approver>>,
     /// The working directory, absolute, for tools that ask for one; without it they get none.
     pub directory: Option<PathBuf>,
+    /// The top of the checkout that the working directory lies in, absolute, for tools that ask for its repository. Without it they get the working directory alone.
+    pub repository: Option<PathBuf>,
     /// What plain scripts get, which cannot ask for anything.
     pub scripts: ScriptGrants,
     /// The host's variables. Tools get the harmless ones of them, and those that they ask for by name.
@@ -40,6 +42,7 @@ impl ExecutorOptions {
             trust: TrustLevels::default(),
             approver: None,
             directory: None,
+            repository: None,
             scripts: ScriptGrants::default(),
             variables: Vec::new(),
             protected: Vec::new(),

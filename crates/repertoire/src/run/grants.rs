@@ -10,7 +10,7 @@ use repertoire_model::answer::FaultKind;
 use repertoire_model::toolbox::Needs;
 
 use super::executor::Executor;
-use crate::exec::{Grants, protected};
+use crate::exec::{Grants, RepositoryGrant, protected};
 use crate::tool::quoted;
 
 /// Returns what a job is granted, and what was made so that it can be.
@@ -30,7 +30,15 @@ pub(super) fn grants(executor: &Executor, needs: &Needs) -> Result<(Grants, Made
             reason: format!("it writes `{}`, and {why}", quoted(path)),
         })?);
     }
-    Ok((Grants { network, directory: Some(directory), write }, made))
+    let top = executor.options.repository.clone().filter(|top| lies_in(&directory, top));
+    let repository = needs.repository.zip(top).map(|(how, top)| RepositoryGrant { top, how });
+    Ok((Grants { network, directory: Some(directory), write, repository }, made))
+}
+
+/// Returns whether `directory` lies in the checkout at `top`.
+fn lies_in(directory: &Path, top: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    real(directory).starts_with(real(top))
 }
 
 /// How many calls need what was made for them, by path; whoever is last takes away what is still empty.

@@ -6,7 +6,7 @@ use repertoire_model::answer::ToolResult;
 use repertoire_model::toolbox::OutputForm;
 
 use super::command::RAISED;
-use crate::exec::{Ending, Exceeded, Outcome, Output};
+use crate::exec::{Aftermath, Ending, Exceeded, Outcome, Output};
 
 /// How a result is to be read.
 #[derive(Debug, Clone, Copy)]
@@ -28,6 +28,17 @@ pub(super) fn result(skill: &str, tool: &str, outcome: &Outcome, reading: Readin
     if !outcome.refused.is_empty() {
         let count = outcome.refused.len();
         result.notes.push(format!("{count} files that no tool may write were moved aside."));
+    }
+    if !outcome.aftermath.is_empty() {
+        // The command may have ended well; that something is left to be done is no success.
+        let told: Vec<&str> = outcome.aftermath.iter().map(aftermath).collect();
+        result.error = Some(format!("{}; {}", ending(outcome.ending, reading.timeout), told.join("; ")));
+        result.text = said;
+        let errors = text(&outcome.stderr, "error output", &mut result.notes);
+        if !errors.trim().is_empty() {
+            result.text.push_str(&format!("\nStandard error:\n{errors}"));
+        }
+        return result;
     }
     if outcome.ending.is_success() {
         if reading.output == OutputForm::Json {
@@ -53,6 +64,21 @@ pub(super) fn result(skill: &str, tool: &str, outcome: &Outcome, reading: Readin
         result.text.push_str(&format!("{line_end}Standard output:\n{said}"));
     }
     result
+}
+
+/// Returns what could not be put right, for a model: the machine's own paths are not its business.
+fn aftermath(one: &Aftermath) -> &'static str {
+    match one {
+        Aftermath::NotSwept(_) => {
+            "what it made could not be looked through afterwards, so a person has to look for files that agents, shells or git obey"
+        }
+        Aftermath::RepositoryChanged(_) => {
+            "the index or HEAD was changed by somebody else meanwhile and was left as it is; look at git status before anything else"
+        }
+        Aftermath::RepositoryNotWritten(_) => {
+            "the index and HEAD could not be written; look at git status before anything else"
+        }
+    }
 }
 
 /// Returns what was written as text, and notes what is not whole about it.
@@ -96,6 +122,7 @@ mod tests {
             stderr: output(stderr),
             elapsed: Duration::from_secs(1),
             refused: Vec::new(),
+            aftermath: Vec::new(),
         };
         let reading = Reading {
             output: reading.0,
@@ -135,10 +162,17 @@ mod tests {
             stderr: Output::default(),
             elapsed: Duration::ZERO,
             refused: Vec::new(),
+            aftermath: Vec::new(),
         };
         let reading =
             Reading { output: OutputForm::Text, is_driven: false, is_terse: false, timeout: Duration::ZERO };
         let notes = result("s", "t", &outcome, reading).notes;
+        let lost = Outcome { aftermath: vec![Aftermath::NotSwept("/x".into())], ..outcome };
+        let told = result("s", "t", &lost, reading);
+        assert!(
+            told.error.is_some_and(|error| error.contains("a person has to look") && !error.contains("/x"))
+        );
+        assert_eq!(told.text, "abc");
         assert_eq!(notes, ["The output was cut after 3 bytes; 7 more were dropped."]);
     }
 }

@@ -195,15 +195,17 @@ async fn load(
     about.tokens = skill.tokens + required.loaded.iter().map(|skill| skill.tokens).sum::<usize>();
     let occasion = occasion(presence, force);
     let (first, mut notes) = (required.loaded, required.notes);
+    let (first, first_notes) = with_tools(session, first).await;
+    notes.extend(first_notes);
     notes.extend(tool_notes);
-    let first = with_tools(session, first).await;
     Ok(Answered { answer: Answer::Loaded(Box::new(Loaded { first, skill, occasion, notes })), about })
 }
 
-/// Returns `skills`, which were loaded because another one requires them, with their tools.
-async fn with_tools(session: &Session, skills: Vec<LoadedSkill>) -> Vec<LoadedSkill> {
+/// Returns `skills`, which were loaded because another one requires them, with their tools, and what to note of these.
+async fn with_tools(session: &Session, skills: Vec<LoadedSkill>) -> (Vec<LoadedSkill>, Vec<String>) {
+    let mut notes = Vec::new();
     if !session.offers_skill_tools() {
-        return skills;
+        return (skills, notes);
     }
     let snapshot = session.registry().snapshot();
     let mut equipped = Vec::with_capacity(skills.len());
@@ -213,11 +215,12 @@ async fn with_tools(session: &Session, skills: Vec<LoadedSkill>) -> Vec<LoadedSk
             continue;
         };
         let files = session.registry().files(entry).await.map(|listing| listing.files).unwrap_or_default();
-        let (skill, toolbox, _) = session.with_tools(skill, entry, &files).await;
+        let (skill, toolbox, own_notes) = session.with_tools(skill, entry, &files).await;
+        notes.extend(own_notes.into_iter().map(|note| format!("Of skill `{}`: {note}", skill.name)));
         session.expose(skill.name.to_string(), toolbox);
         equipped.push(skill);
     }
-    equipped
+    (equipped, notes)
 }
 
 /// Returns the skill with its text and files, unless it is gone or broken by now.

@@ -18,12 +18,14 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::era::Era;
+use super::notify::{Followed, Told};
 use super::prompts::Invoked;
 use super::{notify, prompts, resources, skills, tools};
-use crate::audience::{Audience, Epochs};
+use crate::audience::Audience;
 
 /// The methods that rmcp takes for unknown ones where their parameters are not as they should be.
 const KNOWN_METHODS: &[&str] = &[
@@ -44,7 +46,9 @@ const KNOWN_METHODS: &[&str] = &[
 pub(crate) struct Handler {
     audience: Arc<Audience>,
     /// How often each list had changed when the last subscription was accepted.
-    accepted: Mutex<Epochs>,
+    accepted: Mutex<Told>,
+    /// How often the tools of this conversation alone changed.
+    own_tools: watch::Sender<u64>,
     /// Whether somebody tells the connection of changes already; a client may say twice that it is ready.
     is_told: AtomicBool,
     /// Ends with the handler: those who tell a connection of changes have no other way to know that it is over.
@@ -63,6 +67,7 @@ impl Handler {
         Self {
             audience,
             accepted: Mutex::default(),
+            own_tools: watch::Sender::new(0),
             is_told: AtomicBool::new(false),
             ended: ended.clone(),
             _end: ended.drop_guard(),
@@ -116,6 +121,20 @@ impl Handler {
             session.refresh().await;
         }
         Ok(session)
+    }
+
+    /// Tells those whose tools are not what they were: this conversation, or whoever shares a session with a request that belongs to none.
+    fn tools_changed(&self, context: &RequestContext<RoleServer>) {
+        if is_alone(context) {
+            self.audience.tools_changed();
+        } else {
+            self.own_tools.send_modify(|count| *count += 1);
+        }
+    }
+
+    /// Returns what tells of changes.
+    fn followed(&self) -> Followed {
+        Followed { epochs: self.audience.epochs(), own_tools: self.own_tools.subscribe() }
     }
 
     fn server_info(&self) -> Implementation {
@@ -238,7 +257,7 @@ impl ServerHandler for Handler {
             () = self.abandoned.cancelled() => return Err(ErrorData::internal_error("the client is gone", None)),
         };
         if before.is_some_and(|before| before != session.tools()) {
-            self.audience.tools_changed();
+            self.tools_changed(&context);
         }
         result.meta = era.meta(&self.server_info());
         Ok(result.into())
@@ -270,7 +289,7 @@ impl ServerHandler for Handler {
             }
         }
         if before.is_some_and(|before| before != session.tools()) {
-            self.audience.tools_changed();
+            self.tools_changed(&context);
         }
         result.meta = Era::of(&context).meta(&self.server_info());
         Ok(result.into())
@@ -381,13 +400,13 @@ impl ServerHandler for Handler {
         accepted.tools_list_changed = accepted.tools_list_changed.filter(|_| self.has_tools());
         accepted.resources_list_changed = accepted.resources_list_changed.filter(|_| self.has_extension());
         // Clients are told that they are listened to before `listen` begins; what changes between counts.
-        *self.accepted.lock().unwrap_or_else(PoisonError::into_inner) = *self.audience.epochs().borrow();
+        *self.accepted.lock().unwrap_or_else(PoisonError::into_inner) = self.followed().now();
         Some(accepted)
     }
 
     async fn listen(&self, listener: SubscriptionContext) -> Result<(), ErrorData> {
         let told = *self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
-        notify::tell_listener(listener, told, self.audience.epochs(), self.ended.clone()).await;
+        notify::tell_listener(listener, told, self.followed(), self.ended.clone()).await;
         Ok(())
     }
 
@@ -395,9 +414,9 @@ impl ServerHandler for Handler {
         if self.is_told.swap(true, Ordering::Relaxed) {
             return;
         }
-        let (epochs, ended) = (self.audience.epochs(), self.ended.clone());
+        let (mut followed, ended) = (self.followed(), self.ended.clone());
         // What changes before the task runs counts.
-        let told = *epochs.borrow();
-        tokio::spawn(notify::tell_peer(context.peer, told, epochs, ended));
+        let told = followed.now();
+        tokio::spawn(notify::tell_peer(context.peer, told, followed, ended));
     }
 }

@@ -1,9 +1,11 @@
 //! Holds values against a schema.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use serde_json::{Map, Value};
 
+use super::pattern::{Match, Patterns};
 use super::place::{item, property, resolve};
 use crate::text;
 
@@ -13,10 +15,10 @@ const MAX_VIOLATIONS: usize = 10;
 const MAX_DEPTH: usize = 64;
 /// The most schemas that values are held against; what is beyond counts as wrong, so that nothing slips through.
 const MAX_STEPS: usize = 20_000;
-/// The most items that are compared with each other.
-const MAX_COMPARED: usize = 256;
 /// The most choices that are listed.
 const MAX_CHOICES: usize = 20;
+
+const TOO_INVOLVED: &str = "is too involved to be checked";
 
 /// Something in a value that its schema does not allow.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +48,7 @@ impl fmt::Display for Violation {
 /// assert_eq!(check(&schema, &json!({"count": "3"}))[0].to_string(), "`count` must be an integer");
 /// ```
 pub fn check(schema: &Value, value: &Value) -> Vec<Violation> {
-    let mut checker = Checker { root: schema, steps: 0 };
+    let mut checker = Checker { root: schema, steps: 0, patterns: Patterns::default() };
     let mut found = Found::default();
     checker.value(schema, value, "", 0, &mut found);
     found.violations
@@ -72,13 +74,14 @@ impl Found {
 struct Checker<'s> {
     root: &'s Value,
     steps: usize,
+    patterns: Patterns<'s>,
 }
 
 impl<'s> Checker<'s> {
     fn value(&mut self, schema: &'s Value, value: &Value, place: &str, depth: usize, found: &mut Found) {
         self.steps += 1;
         if depth > MAX_DEPTH || self.steps > MAX_STEPS {
-            return found.add(place, "is too involved to be checked");
+            return found.add(place, TOO_INVOLVED);
         }
         let keywords = match schema {
             Value::Bool(true) => return,
@@ -96,8 +99,12 @@ impl<'s> Checker<'s> {
         }
         fixed(keywords, value, place, found);
         match value {
-            Value::String(text) => lengths(keywords, text, place, found),
+            Value::String(text) => {
+                lengths(keywords, text, place, found);
+                self.pattern(keywords, text, place, found);
+            }
             Value::Number(number) => {
+                multiple(keywords, number, place, found);
                 bounds(keywords, number.as_f64().unwrap_or(f64::NAN), place, found);
             }
             Value::Array(items) => self.items(keywords, items, place, depth, found),
@@ -117,10 +124,27 @@ impl<'s> Checker<'s> {
     ) {
         count(keywords, ["minItems", "maxItems"], items.len(), "items", place, found);
         if keywords.get("uniqueItems") == Some(&Value::Bool(true)) {
-            let compared = &items[..items.len().min(MAX_COMPARED)];
-            let is_twice = |index: usize| compared[..index].iter().any(|other| same(other, &compared[index]));
-            if (1..compared.len()).any(is_twice) {
+            let mut seen = HashSet::new();
+            if !items.iter().all(|item| seen.insert(canonical(item))) {
                 found.add(place, "must not hold anything twice");
+            }
+        }
+        if let Some(schema) = keywords.get("contains") {
+            let fitting =
+                items.iter().filter(|item| self.alone(schema, item, place, depth).is_empty()).count();
+            let limit = |keyword: &str| keywords.get(keyword).and_then(Value::as_f64);
+            let least = limit("minContains").unwrap_or(1.0);
+            if (fitting as f64) < least {
+                found.add(
+                    place,
+                    format!("must hold at least {least} items that fit `contains` and holds {fitting}"),
+                );
+            }
+            if let Some(most) = limit("maxContains").filter(|most| fitting as f64 > *most) {
+                found.add(
+                    place,
+                    format!("must hold at most {most} items that fit `contains` and holds {fitting}"),
+                );
             }
         }
         let tuple = match (keywords.get("prefixItems"), keywords.get("items")) {
@@ -149,20 +173,83 @@ impl<'s> Checker<'s> {
             found.add(&property(place, name), "is missing");
         }
         let known = keywords.get("properties").and_then(Value::as_object);
-        // What these would allow is not known here.
-        let others =
-            keywords.get("additionalProperties").filter(|_| !keywords.contains_key("patternProperties"));
+        let patterns = keywords.get("patternProperties").and_then(Value::as_object);
+        let others = keywords.get("additionalProperties");
         for (name, value) in properties {
-            match (known.and_then(|known| known.get(name)), others) {
-                (Some(schema), _) => self.value(schema, value, &property(place, name), depth + 1, found),
-                (None, Some(Value::Bool(false))) => {
+            let inner = property(place, name);
+            if let Some(schema) = keywords.get("propertyNames")
+                && let Some(fault) =
+                    self.alone(schema, &Value::from(name.as_str()), "", depth).violations.first()
+            {
+                found.add(&inner, format!("is no name that is allowed: it {}", fault.message));
+            }
+            let own = known.and_then(|known| known.get(name));
+            if let Some(schema) = own {
+                self.value(schema, value, &inner, depth + 1, found);
+            }
+            let mut is_known = own.is_some();
+            for (pattern, schema) in patterns.into_iter().flatten() {
+                match self.patterns.find(pattern, name) {
+                    Match::Yes => {
+                        is_known = true;
+                        self.value(schema, value, &inner, depth + 1, found);
+                    }
+                    Match::No => {}
+                    // What it would allow is not known here.
+                    Match::NotUnderstood => is_known = true,
+                    Match::TooMuch => found.add(&inner, TOO_INVOLVED),
+                }
+            }
+            match others.filter(|_| !is_known) {
+                Some(Value::Bool(false)) => {
                     let known: Vec<&str> =
                         known.into_iter().flat_map(Map::keys).map(String::as_str).collect();
-                    found.add(&property(place, name), unknown(name, &known));
+                    found.add(&inner, unknown(name, &known));
                 }
-                (None, Some(schema)) => self.value(schema, value, &property(place, name), depth + 1, found),
-                (None, None) => {}
+                Some(schema) => self.value(schema, value, &inner, depth + 1, found),
+                None => {}
             }
+        }
+        self.dependent(keywords, properties, place, depth, found);
+    }
+
+    /// Holds an object against what its schema says of properties that go together.
+    fn dependent(
+        &mut self,
+        keywords: &'s Map<String, Value>,
+        properties: &Map<String, Value>,
+        place: &str,
+        depth: usize,
+        found: &mut Found,
+    ) {
+        let all = ["dependentRequired", "dependentSchemas", "dependencies"];
+        let all = all.iter().filter_map(|keyword| keywords.get(*keyword)?.as_object()).flatten();
+        for (name, dependent) in all.filter(|(name, _)| properties.contains_key(*name)) {
+            match dependent {
+                Value::Array(names) => {
+                    let names = names.iter().filter_map(Value::as_str);
+                    for missing in names.filter(|name| !properties.contains_key(*name)) {
+                        let given = text::shorten(&text::visible_line(name), 80);
+                        found.add(&property(place, missing), format!("is missing, and goes with `{given}`"));
+                    }
+                }
+                schema => {
+                    let value = Value::Object(properties.clone());
+                    self.value(schema, &value, place, depth + 1, found);
+                }
+            }
+        }
+    }
+
+    fn pattern(&mut self, keywords: &'s Map<String, Value>, text: &str, place: &str, found: &mut Found) {
+        let Some(pattern) = keywords.get("pattern").and_then(Value::as_str) else { return };
+        match self.patterns.find(pattern, text) {
+            Match::Yes | Match::NotUnderstood => {}
+            Match::No => {
+                let shown = text::shorten(&text::visible_line(pattern), 120);
+                found.add(place, format!("must match the pattern `{shown}`"));
+            }
+            Match::TooMuch => found.add(place, TOO_INVOLVED),
         }
     }
 
@@ -204,6 +291,12 @@ impl<'s> Checker<'s> {
                     place,
                     format!("must fit exactly one of {} schemas and fits {fitting}", choices.len()),
                 );
+            }
+        }
+        if let Some(condition) = keywords.get("if") {
+            let is_met = self.alone(condition, value, place, depth).is_empty();
+            if let Some(schema) = keywords.get(if is_met { "then" } else { "else" }) {
+                self.value(schema, value, place, depth + 1, found);
             }
         }
         if let Some(schema) = keywords.get("not")
@@ -336,11 +429,41 @@ fn bounds(keywords: &Map<String, Value>, number: f64, place: &str, found: &mut F
     if let Some(most) = limit("exclusiveMaximum").filter(|most| number >= *most) {
         found.add(place, format!("must be less than {most}"));
     }
-    if let Some(step) = limit("multipleOf").filter(|step| *step > 0.0) {
-        let steps = number / step;
-        if (steps - steps.round()).abs() > 1e-9 {
-            found.add(place, format!("must be a multiple of {step}"));
+}
+
+fn multiple(keywords: &Map<String, Value>, number: &serde_json::Number, place: &str, found: &mut Found) {
+    let Some(step) = keywords.get("multipleOf") else { return };
+    let is_multiple = match (number.as_i64(), step.as_i64()) {
+        (Some(number), Some(step)) if step > 0 => number % step == 0,
+        _ => {
+            let (number, step) = (number.as_f64().unwrap_or(f64::NAN), step.as_f64().unwrap_or(0.0));
+            let steps = number / step;
+            step <= 0.0 || (steps - steps.round()).abs() <= 1e-9
         }
+    };
+    if !is_multiple {
+        found.add(place, format!("must be a multiple of {step}"));
+    }
+}
+
+/// Returns a text that two values have in common if they are the same; numbers are compared as such.
+fn canonical(value: &Value) -> String {
+    match value {
+        Value::Number(number) => match number.as_f64() {
+            Some(float) if !number.is_f64() && float.abs() < 9e15 => format!("{float}"),
+            Some(float) if number.is_f64() => format!("{float}"),
+            _ => number.to_string(),
+        },
+        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
+        Value::Object(properties) => {
+            let mut all: Vec<(&String, &Value)> = properties.iter().collect();
+            all.sort_unstable_by_key(|(name, _)| *name);
+            let one = |(name, value): (&String, &Value)| {
+                format!("{}:{}", Value::from(name.as_str()), canonical(value))
+            };
+            format!("{{{}}}", all.into_iter().map(one).collect::<Vec<_>>().join(","))
+        }
+        other => other.to_string(),
     }
 }
 
@@ -410,6 +533,62 @@ mod tests {
         check(json!({"one": 1}), &["`one` must fit exactly one of 2 schemas and fits 2"]);
         check(json!({"all": 3}), &["`all` must be at most 2"]);
         check(json!({"not": null}), &["`not` is what its schema excludes"]);
+    }
+
+    #[test]
+    fn patterns_conditions_and_what_goes_together_are_held_to() {
+        let schema = json!({
+            "properties": {
+                "branch": {"type": "string", "pattern": "^[a-z]+/[0-9]+$"},
+                "list": {"contains": {"const": 1}, "minContains": 2, "maxContains": 3, "uniqueItems": false},
+                "set": {"uniqueItems": true},
+                "many": {"multipleOf": 2},
+                "odd": {"pattern": "(?!x)"},
+                "kind": {},
+            },
+            "patternProperties": {"^x-": {"type": "string"}},
+            "propertyNames": {"maxLength": 8},
+            "dependentRequired": {"many": ["kind"]},
+            "dependentSchemas": {"odd": {"required": ["set"]}},
+            "dependencies": {"list": ["kind"]},
+            "if": {"properties": {"kind": {"const": "a"}}, "required": ["kind"]},
+            "then": {"required": ["branch"]},
+            "else": {"properties": {"branch": false}},
+            "additionalProperties": false,
+        });
+        let check =
+            |value: Value, expect: &[&str]| assert_eq!(violations(&schema, &value), expect, "{value}");
+        check(json!({"kind": "a", "branch": "fix/12", "x-y": "z", "list": [1, 2, 1.0], "many": 4}), &[]);
+        check(json!({"kind": "a", "branch": "fix"}), &["`branch` must match the pattern `^[a-z]+/[0-9]+$`"]);
+        check(json!({"kind": "a"}), &["`branch` is missing"]);
+        check(json!({"kind": "b", "branch": "fix/1"}), &["`branch` is not allowed"]);
+        check(json!({"x-y": 1}), &["`x-y` must be a string"]);
+        check(json!({"y": 1}), &["`y` is no parameter"]);
+        check(
+            json!({"x-23456789": ""}),
+            &["`x-23456789` is no name that is allowed: it must have at most 8 characters"],
+        );
+        check(json!({"many": 2}), &["`kind` is missing, and goes with `many`"]);
+        check(json!({"many": 9_007_199_254_740_993_i64, "kind": 1}), &["`many` must be a multiple of 2"]);
+        check(json!({"odd": "x"}), &["`set` is missing"]);
+        check(
+            json!({"kind": 1, "list": [1]}),
+            &["`list` must hold at least 2 items that fit `contains` and holds 1"],
+        );
+        check(json!({"list": [1, 1]}), &["`kind` is missing, and goes with `list`"]);
+        check(
+            json!({"kind": 1, "list": [1, 1, 1, 1]}),
+            &["`list` must hold at most 3 items that fit `contains` and holds 4"],
+        );
+        let mut set: Vec<Value> = (0..1000).map(Value::from).collect();
+        check(json!({"set": set}), &[]);
+        set.push(json!(999.0));
+        check(json!({"set": set}), &["`set` must not hold anything twice"]);
+        check(
+            json!({"set": [{"a": 1, "b": 2}, {"b": 2.0, "a": 1}]}),
+            &["`set` must not hold anything twice"],
+        );
+        check(json!({"set": ["1", 1, [1], "[1]"]}), &[]);
     }
 
     #[test]

@@ -8,6 +8,7 @@
 mod review;
 mod check;
 mod place;
+mod pattern;
 
 pub use check::{Violation, check};
 pub use review::{Review, review};

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::pattern;
 use super::place::{property, resolve};
 
 /// The deepest that schemas may nest.
@@ -13,23 +14,7 @@ const MAX_FAULTS: usize = 10;
 /// The types there are.
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
 /// Keywords that say something about values and that nobody holds them against.
-const UNCHECKED: [&str; 15] = [
-    "pattern",
-    "patternProperties",
-    "propertyNames",
-    "dependentRequired",
-    "dependentSchemas",
-    "dependencies",
-    "contains",
-    "minContains",
-    "maxContains",
-    "if",
-    "then",
-    "else",
-    "unevaluatedProperties",
-    "unevaluatedItems",
-    "$dynamicRef",
-];
+const UNCHECKED: [&str; 3] = ["unevaluatedProperties", "unevaluatedItems", "$dynamicRef"];
 
 /// What there is to say of a schema.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -72,15 +57,38 @@ impl Reviewer<'_> {
         for (keyword, value) in keywords {
             match keyword.as_str() {
                 "type" => self.kinds(value, place),
-                "properties" | "$defs" | "definitions" => match value {
+                "pattern" => match value.as_str() {
+                    Some(text) if pattern::compile(text).is_some() => {}
+                    Some(_) => drop(self.review.unchecked.insert(keyword.to_owned())),
+                    None => self.fault(place, "`pattern` is no text"),
+                },
+                "dependentRequired" => {
+                    let is_sound = |names: &Value| {
+                        names.as_array().is_some_and(|names| names.iter().all(Value::is_string))
+                    };
+                    if !value.as_object().is_some_and(|all| all.values().all(is_sound)) {
+                        self.fault(place, "`dependentRequired` is no object of lists of names");
+                    }
+                }
+                "properties" | "$defs" | "definitions" | "patternProperties" | "dependentSchemas"
+                | "dependencies" => match value {
                     Value::Object(schemas) => {
                         for (name, schema) in schemas {
+                            if keyword == "patternProperties" && pattern::compile(name).is_none() {
+                                self.review.unchecked.insert(keyword.to_owned());
+                            }
+                            // Before 2019-09 names that go together stood here too.
+                            if keyword == "dependencies" && schema.is_array() {
+                                continue;
+                            }
                             self.schema(schema, &property(place, name), depth + 1);
                         }
                     }
                     _ => self.fault(place, &format!("`{keyword}` is no object")),
                 },
-                "additionalProperties" | "not" => self.schema(value, &property(place, keyword), depth + 1),
+                "additionalProperties" | "not" | "propertyNames" | "contains" | "if" | "then" | "else" => {
+                    self.schema(value, &property(place, keyword), depth + 1)
+                }
                 // Before 2020-12 a list of schemas stood here.
                 "items" if value.is_array() => self.schemas(keyword, value, place, depth),
                 "items" => self.schema(value, &property(place, keyword), depth + 1),
@@ -93,6 +101,7 @@ impl Reviewer<'_> {
                 }
                 "enum" if !value.is_array() => self.fault(place, "`enum` is no list"),
                 "minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties"
+                | "minContains" | "maxContains"
                     if value.as_f64().is_none_or(|number| number < 0.0) =>
                 {
                     self.fault(place, &format!("`{keyword}` is no count"));
@@ -161,8 +170,14 @@ mod tests {
 
     #[test]
     fn what_is_not_checked_is_told() {
-        let schema = json!({"properties": {"a": {"pattern": "^x"}, "b": {"if": {}, "format": "date"}}});
+        let schema = json!({"properties": {
+            "a": {"pattern": "^x", "if": {}, "format": "date"}, "b": {"pattern": "(?=x)", "unevaluatedItems": false},
+            "c": {"patternProperties": {"\\p{L}": true}},
+        }});
         let unchecked: Vec<String> = review(&schema).unchecked.into_iter().collect();
-        assert_eq!(unchecked, ["if", "pattern"]);
+        assert_eq!(unchecked, ["pattern", "patternProperties", "unevaluatedItems"]);
+        assert_eq!(review(&json!({"pattern": 1})).faults, ["`pattern` is no text"]);
+        let broken = review(&json!({"dependentRequired": {"a": "b"}, "contains": 1}));
+        assert_eq!(broken.faults.len(), 2);
     }
 }

@@ -1,5 +1,6 @@
 //! Takes on the limits, builds the confinement, and starts the command in it.
 
+use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
@@ -10,9 +11,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Resource, Rlimit, setrlimit};
 
 use crate::exec::pinned::Pinned;
-use crate::exec::plan::{Confinement, Plan};
+use crate::exec::plan::{Confinement, Plan, Report};
 use crate::exec::scratch;
-use crate::exec::{Exceeded, ExecErrorKind};
+use crate::exec::{Ending, Exceeded, ExecErrorKind};
 
 /// Why a command was not started.
 pub(super) type Fault = (ExecErrorKind, String);
@@ -24,14 +25,62 @@ pub(super) struct Started {
     pub(super) handle: Option<OwnedFd>,
     /// What the confinement is made of.
     pub(super) detail: String,
-    /// Where a program that stands between tells that it began.
-    status: Option<OwnedFd>,
+    /// Where those who stand between tell what they do.
+    between: Option<Between>,
+}
+
+/// Where those who stand between tell what they do.
+struct Between {
+    /// The program that confines: that the command began.
+    status: OwnedFd,
+    /// The herald inside: that the command began, and how it ended.
+    herald: OwnedFd,
+    /// What the herald told, and whether it may tell more.
+    heard: RefCell<Vec<u8>>,
+    is_talking: Cell<bool>,
 }
 
 impl Started {
+    /// Returns where the herald is heard, as long as it may tell something.
+    pub(super) fn herald(&self) -> Option<&OwnedFd> {
+        self.between.as_ref().filter(|between| between.is_talking.get()).map(|between| &between.herald)
+    }
+
+    /// Reads what the herald tells; returns whether there was something.
+    pub(super) fn listen(&self) -> bool {
+        let Some(between) = self.between.as_ref().filter(|between| between.is_talking.get()) else {
+            return false;
+        };
+        let mut text = [0; 4096];
+        match rustix::io::read(&between.herald, &mut text) {
+            Ok(count) if count > 0 && between.heard.borrow().len() <= text.len() => {
+                between.heard.borrow_mut().extend(text.iter().take(count));
+                true
+            }
+            Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => false,
+            _ => {
+                between.is_talking.set(false);
+                false
+            }
+        }
+    }
+
+    /// Returns what the herald told of the end, once everybody is gone.
+    pub(super) fn told(&self) -> Option<Report> {
+        while self.listen() {}
+        let heard = self.between.as_ref()?.heard.borrow();
+        let line = heard.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty())?;
+        match Report::from_json(&serde_json::from_slice(line).ok()?)? {
+            // Only these are its business.
+            report @ (Report::Ended(Ending::Exited(_) | Ending::Signalled(_))
+            | Report::Failed { kind: ExecErrorKind::CommandFailed, .. }) => Some(report),
+            _ => None,
+        }
+    }
+
     /// Returns whether the command itself was started, as far as that can be told.
     pub(super) fn has_begun(self) -> bool {
-        let Some(status) = self.status else { return true };
+        let Some(Between { status, .. }) = self.between else { return true };
         let mut text = [0; 4096];
         let count = rustix::io::read(&status, &mut text).unwrap_or(0);
         String::from_utf8_lossy(&text[..count]).contains("exit-code")
@@ -56,13 +105,13 @@ fn finish(
     plan: &Plan,
     (process, stdin): (u32, Option<OwnedFd>),
     detail: String,
-    status: Option<OwnedFd>,
+    between: Option<Between>,
 ) -> Result<(Started, Option<OwnedFd>), Fault> {
     let process = i32::try_from(process).ok().and_then(Pid::from_raw);
     let process =
         process.ok_or_else(|| (ExecErrorKind::Launcher, "a process without a number".to_owned()))?;
     release(process, plan);
-    Ok((Started { process, handle: handle(process), detail, status }, stdin))
+    Ok((Started { process, handle: handle(process), detail, between }, stdin))
 }
 
 #[cfg(target_os = "linux")]
@@ -143,6 +192,11 @@ fn release(process: Pid, plan: &Plan) {
         let maximum = rustix::process::getrlimit(resource).maximum;
         let _ = setrlimit(resource, Rlimit { current: maximum, maximum });
     }
+    // The herald is as large as the launcher, and tells when the command has begun.
+    #[cfg(target_os = "linux")]
+    if has_herald(plan) {
+        return;
+    }
     limit_command(process, plan);
 }
 
@@ -155,10 +209,18 @@ const LEAST_FILES_TO_START: u64 = 16;
 /// What it may yet need of memory.
 const OWN_MEMORY: u64 = 512 << 20;
 
-/// Returns what the launcher itself has set aside, which is not to be counted against the command that is started from it.
+/// Returns what the launcher itself had set aside at first, which is not to be counted against the command that is started from it.
 #[cfg(target_os = "linux")]
 fn own_memory() -> u64 {
-    crate::exec::tree::reserved(rustix::process::getpid().as_raw_nonzero().get()) + MARGIN
+    static OWN: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+    let reserved = || crate::exec::tree::reserved(rustix::process::getpid().as_raw_nonzero().get());
+    OWN.get_or_init(reserved) + MARGIN
+}
+
+/// Returns whether a herald stands between.
+#[cfg(target_os = "linux")]
+fn has_herald(plan: &Plan) -> bool {
+    matches!(plan.confinement, Confinement::Wrapper { takes_filter: true, .. })
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -231,8 +293,10 @@ fn wrapped(
 ) -> Result<(Started, Option<OwnedFd>), Fault> {
     use std::os::fd::AsRawFd;
 
-    use rustix::fs::{MemfdFlags, SeekFrom, memfd_create, seek};
+    use rustix::fs::{MemfdFlags, Mode, OFlags, SeekFrom, memfd_create, seek};
     use rustix::pipe::{PipeFlags, pipe_with};
+
+    use crate::exec::launcher::HERALD;
 
     let failed = |error: rustix::io::Errno| (ExecErrorKind::Launcher, error.to_string());
     limit(plan)?;
@@ -265,15 +329,26 @@ fn wrapped(
     }
     let (wrapper, rest) =
         arguments.split_first().ok_or((ExecErrorKind::Launcher, "no wrapper".to_owned()))?;
-    let mut all = vec![wrapper.clone()];
+    let mut all = vec![wrapper.clone(), "--as-pid-1".into()];
+    // By its descriptor, for inside there is no path that leads to it.
+    let own = rustix::fs::open("/proc/self/exe", OFlags::PATH, Mode::empty()).map_err(failed)?;
+    let (herald, theirs) = pipe_with(PipeFlags::NONBLOCK).map_err(failed)?;
+    rustix::io::fcntl_setfd(&herald, rustix::io::FdFlags::CLOEXEC).map_err(failed)?;
     for (option, fd) in [("--seccomp", filter.as_raw_fd()), ("--json-status-fd", told.as_raw_fd())] {
         all.extend([option.into(), fd.to_string().into()]);
     }
     all.extend(rest.iter().cloned());
+    all.push(format!("/proc/self/fd/{}", own.as_raw_fd()).into());
+    all.extend([HERALD.into(), theirs.as_raw_fd().to_string().into()]);
     // Started from the main thread, with which it is to die.
     let child = spawn(command(plan, &all))?;
-    drop((filter, told, handed));
-    finish(plan, child, String::new(), Some(status))
+    drop((filter, told, handed, own, theirs));
+    finish(
+        plan,
+        child,
+        String::new(),
+        Some(Between { status, herald, heard: RefCell::default(), is_talking: Cell::new(true) }),
+    )
 }
 
 /// Looks now and then at what the command uses.
@@ -282,6 +357,9 @@ pub(super) struct Meter<'a> {
     next: Instant,
     next_disk: Instant,
     device: u64,
+    /// The process that was started: the command, or whoever stands between.
+    #[cfg(target_os = "linux")]
+    process: i32,
     /// Processes whose limits are firm.
     #[cfg(target_os = "linux")]
     limited: HashSet<i32>,
@@ -295,7 +373,9 @@ const DISK_INTERVAL: Duration = Duration::from_millis(50);
 const REST: u32 = 10;
 
 impl<'a> Meter<'a> {
-    pub(super) fn new(plan: &'a Plan) -> Self {
+    pub(super) fn new(plan: &'a Plan, started: &Started) -> Self {
+        #[cfg(not(target_os = "linux"))]
+        let _ = started;
         let now = Instant::now();
         let device = std::fs::metadata(&plan.scratch).map_or(0, |metadata| metadata.dev());
         Self {
@@ -304,8 +384,15 @@ impl<'a> Meter<'a> {
             next_disk: now + DISK_INTERVAL,
             device,
             #[cfg(target_os = "linux")]
+            process: started.process.as_raw_nonzero().get(),
+            #[cfg(target_os = "linux")]
             limited: HashSet::new(),
         }
+    }
+
+    /// Has it look at once.
+    pub(super) fn hurry(&mut self) {
+        self.next = Instant::now();
     }
 
     /// Returns when to look next.
@@ -328,14 +415,15 @@ impl<'a> Meter<'a> {
             return Some(Exceeded::Processes);
         }
         // What stood between has started the command by itself.
-        for process in &processes {
+        let processes_of_command = self.of_the_command(&processes);
+        for process in &processes_of_command {
             if self.limited.insert(*process)
                 && let Some(process) = Pid::from_raw(*process)
             {
                 limit_command(process, self.plan);
             }
         }
-        let used = tree::usage(&processes);
+        let used = tree::usage(&processes_of_command);
         if used.processes > limits.processes {
             return Some(Exceeded::Processes);
         }
@@ -357,6 +445,17 @@ impl<'a> Meter<'a> {
         }
         self.next = Instant::now() + INTERVAL.max(spent * REST);
         None
+    }
+
+    /// Returns those of `processes` that do not merely stand between. Whoever loses a parent inside becomes a child of the herald, so that of what is outside there is only the herald.
+    #[cfg(target_os = "linux")]
+    fn of_the_command(&self, processes: &[i32]) -> Vec<i32> {
+        if !has_herald(self.plan) {
+            return processes.to_vec();
+        }
+        let heralds = crate::exec::tree::children(self.process).unwrap_or_default();
+        let is_between = |process: &i32| *process == self.process || heralds.contains(process);
+        processes.iter().copied().filter(|process| !is_between(process)).collect()
     }
 
     #[cfg(not(target_os = "linux"))]

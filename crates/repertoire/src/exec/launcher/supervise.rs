@@ -26,6 +26,9 @@ pub(crate) fn run() -> bool {
     if control.peer_addr().is_err() {
         return false;
     }
+    if !tell(&control, &Report::Hello) {
+        return false;
+    }
     let Some((plan, input)) = read(&control) else {
         let detail = "the plan was not understood".to_owned();
         return tell(&control, &Report::Failed { kind: ExecErrorKind::Launcher, detail });
@@ -93,18 +96,22 @@ fn prepare() {
     }
 }
 
-/// Returns what the end of a program means that stood between: it passes on the command's status, or tells that it could not start it.
+/// Returns what the end of a program means that stood between: the herald inside tells how the command ended, or that it could not be started.
 fn wrapped(status: i32, started: Started) -> Report {
+    if let Some(report) = started.told() {
+        return report;
+    }
     if !started.has_begun() {
         return Report::Failed { kind: ExecErrorKind::Unavailable, detail: String::new() };
     }
+    // The command ended the herald as well, or there is none.
     let is_signal = status > SIGNAL_STATUS && status <= SIGNAL_STATUS + 64;
     Report::Ended(if is_signal { Ending::Signalled(status - SIGNAL_STATUS) } else { Ending::Exited(status) })
 }
 
 /// Waits until the command ends, takes too long, uses too much, or is no longer wanted.
 fn watch(control: &UnixStream, plan: &Plan, started: &Started, deadline: Instant) -> Ending {
-    let mut meter = confine::Meter::new(plan);
+    let mut meter = confine::Meter::new(plan, started);
     loop {
         if let Some(ending) = reap(started.process) {
             return ending;
@@ -120,7 +127,12 @@ fn watch(control: &UnixStream, plan: &Plan, started: &Started, deadline: Instant
         let wait = deadline.min(meter.next()).saturating_duration_since(now);
         let mut fds = vec![PollFd::new(control, PollFlags::IN)];
         fds.extend(started.handle.as_ref().map(|handle| PollFd::new(handle, PollFlags::IN)));
+        fds.extend(started.herald().map(|herald| PollFd::new(herald, PollFlags::IN)));
         let _ = poll(&mut fds, Timespec::try_from(wait).ok().as_ref());
+        if started.listen() {
+            // The command has begun, and its limits are not firm yet.
+            meter.hurry();
+        }
         // Whatever comes, be it the end of the host, means that the job is not wanted any more.
         if !fds[0].revents().is_empty() {
             return Ending::Cancelled;
@@ -139,7 +151,7 @@ fn reap(process: Pid) -> Option<Ending> {
     ending
 }
 
-fn ending_of(status: WaitStatus) -> Ending {
+pub(super) fn ending_of(status: WaitStatus) -> Ending {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(status), _) => Ending::Exited(status),
         (_, signal) => Ending::Signalled(signal.unwrap_or_default()),

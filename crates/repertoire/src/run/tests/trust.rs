@@ -254,6 +254,23 @@ fn a_skill_elsewhere_switches_no_tool_off() {
     assert!(call(&session, "maths", "table", json!({})).contains("rows"));
 }
 
+/// What is noted of a skill's tools is noted too where another one brings it along.
+#[test]
+fn tools_of_a_required_skill_that_are_left_out_are_told() {
+    let world = World::with_maths();
+    world.skill("add");
+    let text = "---\nname: main\ndescription: Counts. Use when something is counted.\nrequires: [maths]\n---\n# Main\n";
+    world.write("main/SKILL.md", text);
+    let options =
+        SessionOptions { requires: crate::session::Requires::AutoLoad, ..SessionOptions::default() };
+    let session = world.session_of(world.options(), options);
+    let loaded = load(&session, "main");
+    assert!(
+        loaded.contains("Of skill `maths`: Its tool `add` is left out: a skill has that name."),
+        "{loaded}"
+    );
+}
+
 /// T5: the second of two tools with one name is reached through the gateway, which is listed then.
 #[test]
 fn two_tools_of_one_name_can_both_be_called() {
