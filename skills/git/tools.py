@@ -43,9 +43,8 @@ _LIMITS = (
     ),
     (
         "Please tell me who you are",
-        "there is no identity. Where tools run in a sandbox they do not see the user's own settings; set user.name and "
-        "user.email in the repository (`git config user.name ...`), or GIT_AUTHOR_NAME, GIT_AUTHOR_EMAIL and their "
-        "GIT_COMMITTER_ kin for the agent",
+        "there is no identity. Set user.name and user.email for git (`git config --global user.name ...`), or in the "
+        "repository",
     ),
 )
 
@@ -111,7 +110,7 @@ def git_commit(*, message, repo=".", paths=None):
     if markers:
         raise GitToolError("git_commit: conflict markers are staged: " + _list(markers))
 
-    _git(repo, "commit", "--quiet", "--file=-", stdin=message)
+    _git(repo, "commit", "--quiet", "--file=-", stdin=message, extra=_identity(repo))
     return _git(repo, "log", "-1", "--no-color", "--stat", "--format=%h %s").strip()
 
 
@@ -221,11 +220,24 @@ def _top(repo):
     return place
 
 
-def _git(repo, *args, stdin=None, ok=(0,), merge_stderr=False):
+def _identity(repo):
+    """The user as the host knows them, for what no settings of the repository say."""
+    extra = {}
+    for key, given, kin in (
+        ("user.name", "REPERTOIRE_USER_NAME", ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME")),
+        ("user.email", "REPERTOIRE_USER_EMAIL", ("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL")),
+    ):
+        value = os.environ.get(given)
+        if value and not _git(repo, "config", "--get", key, ok=(0, 1)).strip():
+            extra.update({name: value for name in kin if not os.environ.get(name)})
+    return extra
+
+
+def _git(repo, *args, stdin=None, ok=(0,), merge_stderr=False, extra=None):
     """Run git in `repo`, return stdout; raise unless the exit code is in `ok`."""
     if not isinstance(repo, str) or not os.path.isdir(repo):
         raise GitToolError("repo is not a directory: %r" % (repo,))
-    env = _environment(repo)
+    env = dict(_environment(repo), **(extra or {}))
     command = ["git", "--no-pager", "--literal-pathspecs", "-c", "core.quotePath=false"] + list(args)
     try:
         done = subprocess.run(

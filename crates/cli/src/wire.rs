@@ -2,6 +2,7 @@
 
 mod embedder;
 mod executor;
+mod user;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -93,6 +93,7 @@ fn git_commits_in_new_and_merging_repositories() {
     let skills = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills/git");
     copy(&skills, &sandbox.home().join(".agents/skills/git"));
     assert_eq!(sandbox.run(&["approve", "git", "--yes"]).code, 0);
+    sandbox.write("../home/.gitconfig", "[user]\n\tname = Elsewhere\n");
     for name in sandboxes(&sandbox) {
         sandbox.set("REPERTOIRE_EXEC_SANDBOX", &name);
         init(&repository);
@@ -103,7 +104,7 @@ fn git_commits_in_new_and_merging_repositories() {
         let (said, is_error) = client.git("git_commit", first);
         assert!(!is_error, "{name}: {said}");
         assert!(git(&repository, &["reflog", "-1", "HEAD"]).contains("feat: begin"), "{name}");
-        assert_eq!(git(&repository, &["log", "--format=%s"]), "feat: begin\n", "{name}");
+        assert_eq!(git(&repository, &["log", "--format=%s %an"]), "feat: begin Tester\n", "{name}");
         assert_eq!(git(&repository, &["status", "--porcelain", "a.txt"]), "", "{name}");
 
         git(&repository, &["checkout", "--quiet", "-b", "other"]);
@@ -249,8 +250,8 @@ fn git_works_on_a_repository_while_it_is_loaded() {
     let repository = sandbox.project();
     std::fs::remove_dir(repository.join(".git")).unwrap();
     git(&repository, &["init", "--quiet", "--initial-branch=main", "."]);
-    git(&repository, &["config", "user.name", "Tester"]);
-    git(&repository, &["config", "user.email", "tester@example.com"]);
+    // Who commits is what the user told git, though the tools do not see their home.
+    sandbox.write("../home/.gitconfig", "[user]\n\tname = Tester\n\temail = tester@example.com\n");
     git(&repository, &["init", "--quiet", "--bare", "remote.git"]);
     git(&repository, &["remote", "add", "origin", repository.join("remote.git").to_str().unwrap()]);
     copy(

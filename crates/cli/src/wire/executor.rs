@@ -9,6 +9,7 @@ use repertoire::exec::{Launcher, Sandbox, Unconfined, probe};
 use repertoire::run::ScriptGrants;
 use repertoire::{Executor, ExecutorOptions, Trust};
 
+use super::user::with_user;
 use super::{Context, Reason};
 use crate::config::SandboxChoice;
 use crate::env::Env;
@@ -45,7 +46,7 @@ impl Context {
             directory: Some(self.env.working_directory().to_owned()),
             repository: discovery::repository_root(self.env.working_directory(), self.env.home().as_deref()),
             scripts,
-            variables: Env::all(),
+            variables: with_user(&self.env, Env::all()),
             protected: self.own_places(),
             ..ExecutorOptions::new(self.state()?)
         };
