@@ -37,6 +37,8 @@ const BLOCK: usize = 64;
 const LANES: usize = 16;
 /// The most words that are looked up: the rarest ones.
 const MAX_TERMS: usize = 64;
+/// How far from where it should be a hash is looked for first.
+const NEIGHBOURS: usize = 32;
 /// What a word that says little counts where a share of a name is weighed.
 const COMMON_SHARE: f32 = 0.2;
 
@@ -245,7 +247,7 @@ impl Index {
             let Some((tier, place)) = self.at(*slot) else { return 0.0 };
             let columns = &tier.part.columns;
             let held = columns.pairs.get(place);
-            let side_by_side = pairs.iter().filter(|(pair, _)| held.binary_search(pair).is_ok());
+            let side_by_side = pairs.iter().filter(|(pair, _)| has(held, *pair));
             let side_by_side: f32 = side_by_side.map(|(_, worth)| worth).sum();
             scores[*slot as usize]
                 + weights.pair * side_by_side
@@ -342,6 +344,19 @@ const LEAST_TRUST: f32 = 0.2;
 /// How rare the words of names are, about.
 const UNSAID_RARITY: f32 = 4.0;
 
+/// Returns whether `wanted` is among `hashes`, which are sorted. They are spread evenly, so it can only be near the place that its value
+/// tells; a search that halves them would wait for memory at every step.
+fn has(hashes: &[u16], wanted: u16) -> bool {
+    let guess = (usize::from(wanted) * hashes.len()) >> u16::BITS;
+    let near = &hashes[guess.saturating_sub(NEIGHBOURS)..hashes.len().min(guess + NEIGHBOURS)];
+    match (near.first(), near.last()) {
+        (Some(first), Some(last)) if *first <= wanted && wanted <= *last => {
+            near.iter().fold(false, |has_it, hash| has_it | (*hash == wanted))
+        }
+        _ => hashes.binary_search(&wanted).is_ok(),
+    }
+}
+
 /// Returns a score that at least `wanted` of `scores` reach, about the highest one; 0 where fewer have any.
 fn reached_by(wanted: usize, scores: &[f32]) -> f32 {
     let (mut low, mut high) = (0.0f32, dispatch!(Level::new(), simd => highest(simd, scores)));
@@ -437,6 +452,28 @@ mod tests {
             }
             let none = vec![f32::NEG_INFINITY; length];
             assert_eq!(dispatch!(Level::new(), simd => highest(simd, &none)), 0.0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_hash_is_found_wherever_it_is(mut hashes in proptest::collection::vec(any::<u16>(), 0..1100), low in 1u16.., wanted in any::<u16>()) {
+            hashes.sort_unstable();
+            // Also where they are anything but spread evenly.
+            let crowded: Vec<u16> = hashes.iter().map(|hash| hash % low).collect();
+            for mut hashes in [hashes, crowded] {
+                hashes.sort_unstable();
+                for wanted in hashes.iter().copied().chain([0, wanted, wanted % low, u16::MAX]) {
+                    prop_assert_eq!(has(&hashes, wanted), hashes.contains(&wanted), "{}", wanted);
+                }
+            }
         }
     }
 }

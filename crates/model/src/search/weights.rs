@@ -46,24 +46,24 @@ pub struct Weights {
 impl Default for Weights {
     fn default() -> Self {
         Self {
-            name: 17.0,
-            description: 3.5,
+            name: 15.0,
+            description: 1.9,
             keywords: 1.0,
-            headings: 1.8,
-            prose: 0.9,
+            headings: 2.7,
+            prose: 0.89,
             code: 0.7,
             files: 0.5,
-            length: 0.3,
-            saturation: 5.5,
-            rarity: 0.26,
-            common: 0.52,
-            telling: 0.82,
-            pair: 0.27,
-            name_share: 0.21,
+            length: 0.33,
+            saturation: 5.6,
+            rarity: 0.2,
+            common: 0.39,
+            telling: 0.84,
+            pair: 0.225,
+            name_share: 0.28,
             excluded: 0.2,
-            meaning: 1.55,
-            lead: 2.0,
-            described: 0.04,
+            meaning: 1.95,
+            lead: 2.5,
+            described: 0.058,
         }
     }
 }
