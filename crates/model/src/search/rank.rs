@@ -454,13 +454,6 @@ mod tests {
             assert_eq!(dispatch!(Level::new(), simd => highest(simd, &none)), 0.0);
         }
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
 
     proptest! {
         #[test]
