@@ -233,7 +233,8 @@ fn a_commented_file_is_written_once() {
     # result = "markdown"
 
     # The most tokens of the catalog in the instructions of the MCP server; where not even the names fit,
-    # they name those that do; 0 for no instructions. Takes: a whole number, at least 0.
+    # some skills are shown and the others are to be searched for; 0 for no instructions. Takes: a whole
+    # number, at least 0.
     # instructions_budget = 2000
 
     [agents]

@@ -365,6 +365,101 @@ fn a_repository_is_granted_without_what_git_obeys() {
     }
 }
 
+/// Makes `project` a repository with a commit, and returns a job that may write it.
+fn repository_job(world: &World, job: Job) -> Job {
+    let _ = fs::remove_dir_all(world.path("project/.git"));
+    git(world, "project", &["init", "-q", "-b", "main"]);
+    git(world, "project", &["add", "src"]);
+    git(world, "project", &["commit", "-q", "-m", "first"]);
+    let mut job = job;
+    job.grants.directory = Some(world.path("project"));
+    job.grants.repository = Some(RepositoryGrant { top: world.path("project"), how: RepositoryUse::Write });
+    job
+}
+
+#[test]
+fn what_git_would_run_or_write_through_is_not_left_in_a_repository() {
+    for sandbox in sandboxes() {
+        let (world, name) = (World::new(), sandbox.name());
+        let victim = world.path("victim").display().to_string();
+        fs::create_dir(world.path("victims")).unwrap();
+        let settings = format!("[core]\n\tfsmonitor=\"echo run >> {victim}; false\"\n");
+        world.write("project/src/settings", &settings);
+        // A directory that is one of git's by way of links, another by way of `commondir`, and links that git would write through.
+        let text = format!(
+            "cd src; mkdir objects refs; ln -s refs/heads/none HEAD; cp settings config; \
+             mkdir -p w st/objects st/refs; echo ref: refs/heads/main > w/HEAD; echo ../st > w/commondir; cp settings st/config; cp settings w/config.worktree; cd ..; \
+             rm -f .git/logs/HEAD; ln -s {victim} .git/logs/HEAD; ln -s {victim}s .git/refs/tags/o; ln -s {victim} .git/packed-refs; \
+             mv .git/HEAD .git/H; cp .git/H HEAD; mkfifo .git/config.worktree; echo done"
+        );
+        let job = repository_job(&world, world.sh(&text));
+        let outcome = sandbox.run(&job).unwrap();
+        assert!(stdout(&outcome).contains("done"), "{name} {}", stderr(&outcome));
+        for path in ["project/.git/logs/HEAD", "project/.git/refs/tags/o", "project/.git/packed-refs"] {
+            assert!(fs::read_link(world.path(path)).is_err(), "{name} {path}");
+        }
+        for directory in ["project", "project/src", "project/src/w"] {
+            let mut status = std::process::Command::new("git");
+            let _ = status.arg("status").current_dir(world.path(directory)).output().unwrap();
+        }
+        assert!(fs::metadata(world.path("victim")).is_err(), "{name}: {}", world.read("victim"));
+    }
+}
+
+#[test]
+fn settings_that_a_command_made_do_not_rename_the_checkout() {
+    for sandbox in sandboxes() {
+        let world = World::new();
+        let text = "printf '[core]\\n\\thooksPath = .\\n' > .git/config.worktree; true";
+        let job = repository_job(&world, world.sh(text));
+        sandbox.run(&job).unwrap();
+        assert!(world.path("project/src/main.rs").is_file(), "{}", sandbox.name());
+    }
+}
+
+#[test]
+fn an_index_that_names_what_is_not_in_the_checkout_is_not_left() {
+    let text = "import os, struct\n\
+        def entry(path):\n    body = bytes(24) + struct.pack('>I', 0o100755) + bytes(12) + bytes(20) + struct.pack('>H', len(path)) + path\n    return body + bytes(8 - len(body) % 8)\n\
+        index = b'DIRC' + struct.pack('>II', 2, 1) + entry(b'.git/hooks/post-checkout') + bytes(20)\n\
+        open(os.path.join(os.environ.get('GIT_DIR', '.git'), 'index'), 'wb').write(index)\nprint('written')\n";
+    for sandbox in sandboxes() {
+        let world = World::new();
+        let job = repository_job(&world, world.python(text));
+        let outcome = sandbox.run(&job).unwrap();
+        assert_eq!(stdout(&outcome), "written\n", "{} {}", sandbox.name(), stderr(&outcome));
+        let is_told = !outcome.aftermath.is_empty() || !outcome.refused.is_empty();
+        assert!(is_told, "{} {outcome:?}", sandbox.name());
+        let index = fs::read(world.path("project/.git/index")).unwrap_or_default();
+        assert!(!String::from_utf8_lossy(&index).contains("post-checkout"), "{}", sandbox.name());
+    }
+}
+
+#[test]
+fn a_worktree_of_a_bare_repository_keeps_its_own_ways() {
+    for sandbox in sandboxes() {
+        let (world, name) = (World::new(), sandbox.name());
+        repository_job(&world, world.sh("true"));
+        git(&world, "", &["clone", "-q", "--bare", "project", "bare"]);
+        git(&world, "bare", &["worktree", "add", "-q", "../beside", "main"]);
+        let own = world.path("bare/worktrees/beside").display().to_string();
+        let text = format!(
+            "for f in commondir gitdir config.worktree; do echo ../../../beside/src > {own}/$f; done 2>/dev/null; \
+             echo x > src/x && git add src && git -c user.name=n -c user.email=e commit -qm made && echo made"
+        );
+        let mut job = world.sh(&text);
+        job.grants.directory = Some(world.path("beside"));
+        job.grants.repository =
+            Some(RepositoryGrant { top: world.path("beside"), how: RepositoryUse::Write });
+        let before = world.read("bare/worktrees/beside/commondir");
+        let outcome = sandbox.run(&job).unwrap();
+        assert_eq!(stdout(&outcome), "made\n", "{name} {}", stderr(&outcome));
+        assert_eq!(world.read("bare/worktrees/beside/commondir"), before, "{name}");
+        assert!(!world.path("bare/worktrees/beside/config.worktree").is_file(), "{name}");
+        git(&world, "beside", &["diff", "--quiet", "HEAD"]);
+    }
+}
+
 #[test]
 fn what_a_command_said_is_kept_where_it_cannot_be_swept_up_after_it() {
     for sandbox in sandboxes() {

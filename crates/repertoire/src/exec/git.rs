@@ -2,12 +2,17 @@
 
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use crate::exec::protected;
+use rustix::fs::OFlags;
+
+use crate::exec::{git_index, protected};
 
 /// The most that is read of a file of settings, in bytes.
 const MAX_CONFIG: u64 = 1 << 20;
+/// The largest index that is looked into, in bytes.
+const MAX_INDEX: u64 = 256 << 20;
 /// The longest file that names a path, in bytes.
 const MAX_POINTER: u64 = 4096;
 
@@ -19,6 +24,12 @@ pub(crate) fn is_directory(path: &Path) -> bool {
     path.join("HEAD").is_file() && path.join("objects").is_dir() && path.join("refs").is_dir()
 }
 
+/// Returns whether git might take this for a directory of its own: one whose parts are links or lie elsewhere is one to it, too.
+pub(crate) fn may_be_directory(path: &Path) -> bool {
+    let has = |name: &str| fs::symlink_metadata(path.join(name)).is_ok();
+    has("HEAD") && (has("commondir") || has("objects") && has("refs"))
+}
+
 /// Returns whether `path` is an entry of a directory of git, by whatever name, that git obeys.
 pub(crate) fn is_obeyed(path: &Path) -> bool {
     let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else { return false };
@@ -26,7 +37,7 @@ pub(crate) fn is_obeyed(path: &Path) -> bool {
         return false;
     }
     let is_attributes = name.eq_ignore_ascii_case("attributes") && parent.ends_with("info");
-    is_directory(parent) || is_attributes && parent.parent().is_some_and(is_directory)
+    may_be_directory(parent) || is_attributes && parent.parent().is_some_and(may_be_directory)
 }
 
 /// Returns what the settings at `path` point at, if it is a file of git's settings.
@@ -56,23 +67,67 @@ pub(crate) fn setting(path: &Path, name: &str) -> Option<String> {
 
 /// Returns the settings at `path`, without their sections: names in lower case, and values.
 fn settings(path: &Path) -> Vec<(String, String)> {
-    let mut text = Vec::new();
-    let file = fs::File::open(path);
-    if file.is_err() || file.is_ok_and(|file| file.take(MAX_CONFIG).read_to_end(&mut text).is_err()) {
-        return Vec::new();
-    }
-    let text = String::from_utf8_lossy(&text);
+    let Some(text) = content(path, MAX_CONFIG) else { return Vec::new() };
+    // A value may go on in the next line.
+    let text = String::from_utf8_lossy(&text).replace("\\\r\n", "").replace("\\\n", "");
     // A section may begin on the same line.
     let lines = text.lines().map(str::trim_start).map(|line| match line.strip_prefix('[') {
-        Some(section) => section.split_once(']').map_or("", |(_, rest)| rest),
+        Some(section) => after_section(section),
         None => line,
     });
     let values = lines.filter_map(|line| {
         let (name, value) = line.split_once('=')?;
-        let value = value.split(['#', ';']).next()?.trim().trim_matches('"');
-        Some((name.trim().to_ascii_lowercase(), value.to_owned()))
+        Some((name.trim().to_ascii_lowercase(), unquoted(value)))
     });
     values.collect()
+}
+
+/// Returns what comes after the head of a section; a `]` in quotes does not end it.
+fn after_section(section: &str) -> &str {
+    let (mut is_quoted, mut is_escaped) = (false, false);
+    for (place, letter) in section.char_indices() {
+        match letter {
+            _ if is_escaped => is_escaped = false,
+            '\\' => is_escaped = true,
+            '"' => is_quoted = !is_quoted,
+            ']' if !is_quoted => return &section[place + 1..],
+            _ => {}
+        }
+    }
+    ""
+}
+
+/// Returns a value without its quotes and the comment behind it.
+fn unquoted(value: &str) -> String {
+    let (mut plain, mut is_quoted) = (String::new(), false);
+    let mut letters = value.trim().chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '"' => is_quoted = !is_quoted,
+            '#' | ';' if !is_quoted => break,
+            '\\' => plain.extend(letters.next()),
+            letter => plain.push(letter),
+        }
+    }
+    plain.trim_end().to_owned()
+}
+
+/// Returns the beginning of the plain file at `path`. It never waits for a pipe or a device, which a command may have made.
+fn content(path: &Path, most: u64) -> Option<Vec<u8>> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = fs::OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path).ok()?;
+    file.metadata().ok().filter(fs::Metadata::is_file)?;
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// Returns whether the index at `path` was made to name what does not lie in the checkout, or cannot be told.
+pub(crate) fn is_unsound_index(path: &Path) -> bool {
+    let is_index = path.file_name().is_some_and(|name| name == "index");
+    is_index
+        && path.parent().is_some_and(may_be_directory)
+        && content(path, MAX_INDEX).is_none_or(|bytes| !git_index::is_sound(&bytes))
 }
 
 /// Returns what the settings of the repositories that `path` lies in point at.
@@ -102,8 +157,7 @@ pub(crate) fn pointed_at(inner: &Path, tree: &Path) -> Option<PathBuf> {
 
 /// Returns the one line of a file that names a path.
 pub(crate) fn pointer(path: &Path) -> Option<String> {
-    let mut text = String::new();
-    fs::File::open(path).ok()?.take(MAX_POINTER).read_to_string(&mut text).ok()?;
+    let text = String::from_utf8(content(path, MAX_POINTER)?).ok()?;
     Some(text.trim_end_matches(['\n', '\r']).to_owned())
 }
 

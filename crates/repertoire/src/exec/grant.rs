@@ -34,6 +34,12 @@ pub(crate) struct Writable {
     own: Vec<PathBuf>,
     /// What is protected in it.
     pub(crate) protected: BTreeMap<PathBuf, Entry>,
+    /// What the settings of the repositories around it pointed at: what a command makes of those says nothing.
+    above: Vec<PathBuf>,
+    /// The indices of git that could not be told to be sound before.
+    unsound: HashSet<PathBuf>,
+    /// Whether it is a directory of git as a whole.
+    is_git: bool,
 }
 
 /// Something protected that was there.
@@ -62,6 +68,8 @@ impl Entry {
 #[derive(Debug, Default)]
 struct Found {
     protected: BTreeMap<PathBuf, Entry>,
+    /// Indices of git that cannot be told to be sound.
+    unsound: HashSet<PathBuf>,
     /// What could not be looked at.
     unseen: Vec<PathBuf>,
 }
@@ -78,19 +86,20 @@ pub(crate) struct Swept {
 /// Returns what may be written of `path`, which must lie in `root`. In `own` is what the host protects.
 pub(crate) fn writable(path: &Path, root: &Path, own: &[PathBuf]) -> Result<Writable, ExecError> {
     // By itself a directory of git is nothing to write to.
-    let is_of_git = |real: &Path| real.file_name().is_some_and(protected::is_git) || git::is_directory(real);
+    let is_of_git =
+        |real: &Path| real.file_name().is_some_and(protected::is_git) || git::may_be_directory(real);
     if path.canonicalize().is_ok_and(|real| is_of_git(&real)) {
         return Err(ExecError::new(ExecErrorKind::GrantRefused).at(path).saying(OBEYED));
     }
-    writable_anywhere(path, root, own)
+    writable_anywhere(path, root, own, false)
 }
 
 /// Returns what may be written of the directory of git at `path`, that of a repository which was found to belong to a granted checkout.
 pub(crate) fn writable_git(path: &Path, own: &[PathBuf]) -> Result<Writable, ExecError> {
-    writable_anywhere(path, path, own)
+    writable_anywhere(path, path, own, true)
 }
 
-fn writable_anywhere(path: &Path, root: &Path, own: &[PathBuf]) -> Result<Writable, ExecError> {
+fn writable_anywhere(path: &Path, root: &Path, own: &[PathBuf], is_git: bool) -> Result<Writable, ExecError> {
     let refused = |text: &str| ExecError::new(ExecErrorKind::GrantRefused).at(path).saying(text);
     let invalid = |error| ExecError::new(ExecErrorKind::InvalidJob).at(path).because(error);
     if !path.is_absolute() {
@@ -101,15 +110,17 @@ fn writable_anywhere(path: &Path, root: &Path, own: &[PathBuf]) -> Result<Writab
         return Err(refused("it is not in the granted directory"));
     }
     // All names count, those above the granted directory too.
+    let above = git::obeyed_above(&real);
     let is_obeyed = protected::is_protected(&real)
         || own.iter().any(|own| real.starts_with(own))
         || real.ancestors().any(is_skill)
-        || git::obeyed_above(&real).iter().any(|obeyed| real.starts_with(obeyed));
+        || above.iter().any(|obeyed| real.starts_with(obeyed));
     if is_obeyed {
         return Err(refused(OBEYED));
     }
     let pinned = Pinned::at(&real).map_err(invalid)?;
-    let mut writable = Writable { pinned, own: own.to_owned(), protected: BTreeMap::new() };
+    let (own, protected, unsound) = (own.to_owned(), BTreeMap::new(), HashSet::new());
+    let mut writable = Writable { pinned, own, protected, above, unsound, is_git };
     let found = writable.look(MAX_ENTRIES, Unlistable::Protect);
     if let Some(unseen) = found.unseen.first() {
         let refused = ExecError::new(ExecErrorKind::GrantRefused).at(path);
@@ -123,6 +134,7 @@ fn writable_anywhere(path: &Path, root: &Path, own: &[PathBuf]) -> Result<Writab
         ));
     }
     writable.protected = found.protected;
+    writable.unsound = found.unsound;
     Ok(writable)
 }
 
@@ -144,7 +156,7 @@ impl Writable {
     fn look(&self, most: usize, unlistable: Unlistable) -> Found {
         let mut found = Found::default();
         let mut count = 0;
-        let mut obeyed = git::obeyed_above(&self.pinned.path);
+        let mut obeyed = self.above.clone();
         // Files of more than one name, by their numbers.
         let mut shared: HashMap<(u64, u64), Vec<PathBuf>> = HashMap::new();
         let mut pending = vec![self.pinned.path.clone()];
@@ -214,6 +226,11 @@ impl Writable {
                     found.protected.insert(path, entry);
                 } else if metadata.is_dir() {
                     pending.push(path);
+                } else if git::is_unsound_index(&path) {
+                    if unlistable == Unlistable::Open && !self.unsound.contains(&path) {
+                        found.protected.insert(path.clone(), Entry::of(&path, &metadata));
+                    }
+                    found.unsound.insert(path);
                 } else {
                     note_shared(&path, &metadata, &mut shared);
                 }
@@ -234,6 +251,16 @@ impl Writable {
             || self.own.iter().any(|own| path.starts_with(own))
             || git::is_obeyed(path)
             || metadata.is_dir() && is_skill(path)
+            || !metadata.is_dir() && !metadata.is_file() && self.is_in_git(path)
+    }
+
+    /// Returns whether `path` lies in a directory of git. Git writes through links there, wherever they lead.
+    fn is_in_git(&self, path: &Path) -> bool {
+        let is_git = |directory: &Path| {
+            directory.file_name().is_some_and(protected::is_git) || git::may_be_directory(directory)
+        };
+        let inner = path.ancestors().skip(1).take_while(|directory| directory.starts_with(&self.pinned.path));
+        self.is_git || inner.into_iter().any(is_git)
     }
 
     /// Returns paths that may be written as a whole, and files that may be changed but not removed, for a sandbox that cannot take anything out of a directory.
@@ -291,6 +318,9 @@ impl Writable {
 
     /// Gives something another name, where it is; returns what it is called now.
     fn rename(&self, path: &Path) -> io::Result<PathBuf> {
+        if path == self.pinned.path {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
         // Of a skill that was made the file that makes it one is renamed.
         let is_skill_alone = is_skill(path) && !protected::is_protected(path);
         let path = if is_skill_alone { path.join("SKILL.md") } else { path.to_owned() };

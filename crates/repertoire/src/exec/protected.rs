@@ -58,9 +58,13 @@ pub const PROTECTED: &[&str] = &[
     ".idea",
     ".vscode",
     ".zed",
-    // Directories that git is told to run what is in.
+    // What hooks of git are told to run, and directories of them.
     ".githooks",
     ".husky",
+    ".lefthook.yml",
+    ".overcommit.yml",
+    ".pre-commit-config.yaml",
+    "lefthook.yml",
     // Shells and tools that read a file whenever they start.
     ".bash_aliases",
     ".bash_login",

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags, openat, renameat, unlinkat};
 
+use crate::exec::git_index;
 use crate::exec::outcome::Aftermath;
 use crate::exec::pinned::{self, Pinned};
 use crate::exec::repository::Repository;
@@ -132,6 +133,11 @@ impl StandIn {
         if !after[0].as_deref().is_some_and(is_head) {
             return Err(io::ErrorKind::InvalidData.into());
         }
+        let (index, index_before) = (after.last(), self.before.last());
+        let is_sound = |index: &Vec<u8>| git_index::is_sound(index);
+        if index != index_before && !index.and_then(Option::as_ref).is_none_or(is_sound) {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
         let real = self.real.open()?;
         let lock = match create(&real, LOCK) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
@@ -149,13 +155,14 @@ impl StandIn {
         for (name, after) in changed.iter().filter(|(name, _)| **name != INDEX) {
             put(&real, name, after.as_deref())?;
         }
-        if !added.is_empty() {
-            append(&real, &added)?;
-        }
         match changed.iter().find(|(name, _)| **name == INDEX) {
             Some((_, Some(index))) => lock.replace(index)?,
             Some((_, None)) => unlinkat(&real, INDEX, AtFlags::empty())?,
             None => {}
+        }
+        // Everything is there without it.
+        if !added.is_empty() {
+            let _ = append(&real, &added);
         }
         Ok(true)
     }
@@ -261,6 +268,8 @@ mod tests {
     use super::*;
 
     const HEAD: &str = "ref: refs/heads/main\n";
+    /// An index without entries.
+    const EMPTY: &[u8] = b"DIRC\0\0\0\x02\0\0\0\0sum of twenty octets";
 
     fn repository() -> (tempfile::TempDir, Repository, Scratch) {
         let directory = tempfile::tempdir().unwrap();
@@ -281,7 +290,7 @@ mod tests {
         fs::write(repository.own.join("MERGE_HEAD"), "x").unwrap();
         let stand_in = StandIn::make(&repository, &scratch).unwrap();
         assert_eq!(stand_in.carry_over(), None);
-        fs::write(stand_in.path.join("index"), "new").unwrap();
+        fs::write(stand_in.path.join("index"), EMPTY).unwrap();
         fs::remove_file(stand_in.path.join("MERGE_HEAD")).unwrap();
         fs::create_dir(stand_in.path.join("logs")).unwrap();
         fs::write(stand_in.path.join("logs/HEAD"), "line\n").unwrap();
@@ -300,7 +309,7 @@ mod tests {
         let (_directory, repository, scratch) = repository();
         let stand_in = StandIn::make(&repository, &scratch).unwrap();
         let index = stand_in.path.join("index");
-        fs::write(&index, "new").unwrap();
+        fs::write(&index, EMPTY).unwrap();
         let changed = Some(Aftermath::RepositoryChanged(repository.own.clone()));
         fs::write(repository.own.join("index.lock"), "").unwrap();
         assert_eq!(stand_in.carry_over(), changed);
@@ -313,6 +322,10 @@ mod tests {
         let failed = Some(Aftermath::RepositoryNotWritten(repository.own.clone()));
         fs::write(stand_in.path.join("HEAD"), "nonsense").unwrap();
         assert_eq!(stand_in.carry_over(), failed);
+        fs::write(stand_in.path.join("HEAD"), "ref: refs/heads/other\n").unwrap();
+        fs::write(&index, "no index").unwrap();
+        assert_eq!(stand_in.carry_over(), failed);
+        assert_eq!(content(&repository, "HEAD").unwrap(), HEAD.as_bytes(), "all or nothing");
         fs::write(stand_in.path.join("HEAD"), HEAD).unwrap();
         fs::remove_file(&index).unwrap();
         std::os::unix::fs::symlink("/etc/passwd", &index).unwrap();

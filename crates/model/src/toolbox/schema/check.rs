@@ -48,9 +48,14 @@ impl fmt::Display for Violation {
 /// assert_eq!(check(&schema, &json!({"count": "3"}))[0].to_string(), "`count` must be an integer");
 /// ```
 pub fn check(schema: &Value, value: &Value) -> Vec<Violation> {
-    let mut checker = Checker { root: schema, steps: 0, patterns: Patterns::default() };
+    let mut checker = Checker { root: schema, steps: 0, gave_up: false, patterns: Patterns::default() };
     let mut found = Found::default();
     checker.value(schema, value, "", 0, &mut found);
+    // Where something must not fit, or only one of several, what was not looked at would count as right.
+    if checker.gave_up && !found.violations.iter().any(|violation| violation.message == TOO_INVOLVED) {
+        found.violations.insert(0, Violation { place: String::new(), message: TOO_INVOLVED.to_owned() });
+        found.violations.truncate(MAX_VIOLATIONS);
+    }
     found.violations
 }
 
@@ -74,14 +79,21 @@ impl Found {
 struct Checker<'s> {
     root: &'s Value,
     steps: usize,
+    /// Whether something was not looked at.
+    gave_up: bool,
     patterns: Patterns<'s>,
 }
 
 impl<'s> Checker<'s> {
+    fn give_up(&mut self, place: &str, found: &mut Found) {
+        self.gave_up = true;
+        found.add(place, TOO_INVOLVED);
+    }
+
     fn value(&mut self, schema: &'s Value, value: &Value, place: &str, depth: usize, found: &mut Found) {
         self.steps += 1;
         if depth > MAX_DEPTH || self.steps > MAX_STEPS {
-            return found.add(place, TOO_INVOLVED);
+            return self.give_up(place, found);
         }
         let keywords = match schema {
             Value::Bool(true) => return,
@@ -197,7 +209,7 @@ impl<'s> Checker<'s> {
                     Match::No => {}
                     // What it would allow is not known here.
                     Match::NotUnderstood => is_known = true,
-                    Match::TooMuch => found.add(&inner, TOO_INVOLVED),
+                    Match::TooMuch => self.give_up(&inner, found),
                 }
             }
             match others.filter(|_| !is_known) {
@@ -249,7 +261,7 @@ impl<'s> Checker<'s> {
                 let shown = text::shorten(&text::visible_line(pattern), 120);
                 found.add(place, format!("must match the pattern `{shown}`"));
             }
-            Match::TooMuch => found.add(place, TOO_INVOLVED),
+            Match::TooMuch => self.give_up(place, found),
         }
     }
 
@@ -598,5 +610,10 @@ mod tests {
         // Each level doubles the work.
         let wide = json!({"$defs": {"x": {"anyOf": [{"$ref": "#/$defs/x"}, {"$ref": "#/$defs/x"}]}}, "$ref": "#/$defs/x"});
         assert_eq!(violations(&wide, &json!(1)).len(), 1);
+        // What was not looked at is not right because it must not fit.
+        let many = json!(vec![1; MAX_STEPS + 1]);
+        let none = json!({"not": {"type": "array", "items": {"type": "integer"}}});
+        assert_eq!(violations(&none, &json!([1])).len(), 1);
+        assert_eq!(violations(&none, &many), ["is too involved to be checked"]);
     }
 }
