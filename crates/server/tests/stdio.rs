@@ -315,7 +315,9 @@ async fn instructions_keep_to_their_budget_in_any_script() {
         let mut client = Client::start(&world.server_with(options), None);
         let answer = client.initialize("2025-11-25").await;
         let text = answer["instructions"].as_str().unwrap();
-        assert!(text.contains("skill-59"), "{text}");
+        // Where the names of all would only just fit, some are shown with their descriptions instead.
+        let is_whole = text.contains("skill-59");
+        assert!(is_whole || budget < 2_000 && text.contains("are not listed"), "{text}");
         let count = Tokenizer::default().count(text);
         assert!(count <= budget, "{count} of {budget}");
     }
