@@ -66,8 +66,8 @@ pub(crate) struct Reader {
     session: Session,
     histories: Arc<Histories>,
     random: Random,
-    /// The version of each skill that the session was given last.
-    held: HashMap<usize, u64>,
+    /// What of each skill the session was given last.
+    held: HashMap<usize, Seen>,
     calls: usize,
     pub(crate) tally: Tally,
 }
@@ -110,7 +110,7 @@ impl Reader {
                 if reply.injections().iter().any(|injection| injection.digest != digest) {
                     return self.failed(index, since, &format!("the digest is not that of {line}"));
                 }
-                self.held.insert(index, version);
+                self.held.insert(index, Seen::Version(version));
                 self.tally.whole += 1;
                 Seen::Version(version)
             }
@@ -120,13 +120,19 @@ impl Reader {
                 Seen::Nothing
             }
             Found::Nothing if reply.injections().iter().any(|given| given.digest == Digest::of(b"")) => {
+                self.held.insert(index, Seen::Empty);
                 self.tally.nothing += 1;
                 Seen::Empty
             }
             Found::Nothing => match self.held.get(&index) {
-                Some(version) if !force => {
+                // What was just made, with nothing in it yet, stays the last good version where what came then is broken.
+                Some(Seen::Empty) if !force => {
                     self.tally.acknowledged += 1;
-                    Seen::Version(*version)
+                    return;
+                }
+                Some(seen) if !force => {
+                    self.tally.acknowledged += 1;
+                    *seen
                 }
                 _ => return self.failed(index, since, &format!("was never given: {}", reply.text())),
             },
