@@ -25,6 +25,7 @@ mod interpreter;
 mod pinned;
 #[cfg(unix)]
 mod git;
+#[cfg(unix)]
 mod git_index;
 #[cfg(unix)]
 mod repository;
