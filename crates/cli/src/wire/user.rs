@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use repertoire::exec::git_settings::{self, GitSetting};
+
 use crate::env::Env;
 use crate::regular_file;
 
@@ -20,54 +22,25 @@ pub(super) fn with_user(env: &Env, mut variables: Vec<(String, String)>) -> Vec<
         env.config_home().map(|home| home.join("git/config")),
         env.home().map(|home| home.join(".gitconfig")),
     ];
-    let texts: Vec<String> = files.iter().flatten().filter_map(|file| settings(file)).collect();
+    let settings: Vec<GitSetting> = files.iter().flatten().flat_map(|file| settings(file)).collect();
     for (variable, key) in [(NAME, "name"), (EMAIL, "email")] {
         let is_set = variables.iter().any(|(name, _)| name == variable);
-        let value = texts.iter().rev().find_map(|text| user_setting(text, key)).filter(|_| !is_set);
+        let value = user_setting(&settings, key).filter(|_| !is_set);
         variables.extend(value.map(|value| (variable.to_owned(), value)));
     }
     variables
 }
 
-fn settings(file: &Path) -> Option<String> {
-    let bytes = regular_file::read(file, MAX_SETTINGS).ok()?;
-    String::from_utf8(bytes).ok()
+fn settings(file: &Path) -> Vec<GitSetting> {
+    let bytes = regular_file::read(file, MAX_SETTINGS).unwrap_or_default();
+    git_settings::read(&String::from_utf8_lossy(&bytes))
 }
 
-/// Returns what the settings of git in `text` say under `key` of `[user]`; the last one counts.
-fn user_setting(text: &str, key: &str) -> Option<String> {
-    let (mut is_user, mut found) = (false, None);
-    for line in text.lines().map(str::trim) {
-        let entry = match line.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            Some((section, rest)) => {
-                is_user = section.trim().eq_ignore_ascii_case("user");
-                rest
-            }
-            None => line,
-        };
-        if let Some((name, value)) = entry.split_once('=').filter(|_| is_user)
-            && name.trim().eq_ignore_ascii_case(key)
-        {
-            found = Some(plain(value)).filter(|value| !value.is_empty());
-        }
-    }
-    found
-}
-
-/// Returns `value` without quotes and the comment behind it.
-fn plain(value: &str) -> String {
-    let (mut plain, mut is_quoted) = (String::new(), false);
-    let mut letters = value.trim().chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' => is_quoted = !is_quoted,
-            '#' | ';' if !is_quoted => break,
-            '\\' => plain.extend(letters.next()),
-            letter if letter.is_control() => {}
-            letter => plain.push(letter),
-        }
-    }
-    plain.trim_end().to_owned()
+/// Returns what is said under `name` of `[user]`, in one line; the last one counts, as with git.
+fn user_setting(settings: &[GitSetting], name: &str) -> Option<String> {
+    let last = settings.iter().rfind(|setting| setting.is("user", name))?;
+    let value: String = last.value.chars().filter(|letter| !letter.is_control()).collect();
+    Some(value).filter(|value| !value.is_empty())
 }
 
 #[cfg(test)]
@@ -76,11 +49,13 @@ mod tests {
 
     #[test]
     fn what_git_was_told_of_the_user() {
-        let text = "# mine\n[core]\n\tname = wrong\n[User] # me\n\tname = \"Ada # Lovelace\" ; really\n\temail = a@example.org\n\
-                    [user \"other\"]\n\tname = Wrong\n[user] email = ada@example.org # new\n[alias]\n\temail = wrong\n";
-        assert_eq!(user_setting(text, "name").as_deref(), Some("Ada # Lovelace"));
-        assert_eq!(user_setting(text, "email").as_deref(), Some("ada@example.org"));
-        assert_eq!(user_setting("[user]\n\tname\n\temail =\n", "email"), None);
-        assert_eq!(user_setting("name = x\n", "name"), None);
+        let settings = git_settings::read(
+            "[core]\n\tname = wrong\n[user]\n\tname = Ada\n\temail = old@example.org\n[user \"other\"]\n\tname = Wrong\n\
+             [user] email = \"ada\\n@example.org\"\n[alias]\n\temail = wrong\n",
+        );
+        assert_eq!(user_setting(&settings, "name").as_deref(), Some("Ada"));
+        assert_eq!(user_setting(&settings, "email").as_deref(), Some("ada@example.org"));
+        assert_eq!(user_setting(&git_settings::read("[user]\n\tname\n\temail =\n"), "email"), None);
+        assert_eq!(user_setting(&git_settings::read("name = x\n"), "name"), None);
     }
 }

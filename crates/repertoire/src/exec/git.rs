@@ -7,7 +7,9 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use crate::exec::{git_index, protected};
+use crate::exec::git_index::{self, Objects};
+use crate::exec::git_settings::{self, GitSetting};
+use crate::exec::protected;
 
 /// The most that is read of a file of settings, in bytes.
 const MAX_CONFIG: u64 = 1 << 20;
@@ -52,7 +54,7 @@ pub(crate) fn obeyed_by(path: &Path) -> Vec<PathBuf> {
 /// Returns what the settings at `path` point at where the files are in `tree`, from where hooks are looked for.
 fn obeyed_in(path: &Path, tree: &Path) -> Vec<PathBuf> {
     let Some(directory) = path.parent() else { return Vec::new() };
-    let values = settings(path).into_iter().filter_map(|(name, value)| {
+    let values = settings(path).into_iter().filter_map(|GitSetting { name, value, .. }| {
         let (_, is_beside) = POINTERS.iter().find(|(own, _)| name == *own)?;
         let path = if *is_beside { directory.join(&value) } else { tree.join(&value) };
         (!value.is_empty() && !value.starts_with('~')).then(|| plain(&path))
@@ -60,56 +62,14 @@ fn obeyed_in(path: &Path, tree: &Path) -> Vec<PathBuf> {
     values.collect()
 }
 
-/// Returns the value of `name`, in whatever section, in the settings at `path`.
-pub(crate) fn setting(path: &Path, name: &str) -> Option<String> {
-    settings(path).into_iter().rev().find_map(|(own, value)| (own == name).then_some(value))
+/// Returns the value of `section.name` in the settings at `path`.
+pub(crate) fn setting(path: &Path, section: &str, name: &str) -> Option<String> {
+    settings(path).into_iter().rev().find_map(|own| own.is(section, name).then_some(own.value))
 }
 
-/// Returns the settings at `path`, without their sections: names in lower case, and values.
-fn settings(path: &Path) -> Vec<(String, String)> {
+fn settings(path: &Path) -> Vec<GitSetting> {
     let Some(text) = content(path, MAX_CONFIG) else { return Vec::new() };
-    // A value may go on in the next line.
-    let text = String::from_utf8_lossy(&text).replace("\\\r\n", "").replace("\\\n", "");
-    // A section may begin on the same line.
-    let lines = text.lines().map(str::trim_start).map(|line| match line.strip_prefix('[') {
-        Some(section) => after_section(section),
-        None => line,
-    });
-    let values = lines.filter_map(|line| {
-        let (name, value) = line.split_once('=')?;
-        Some((name.trim().to_ascii_lowercase(), unquoted(value)))
-    });
-    values.collect()
-}
-
-/// Returns what comes after the head of a section; a `]` in quotes does not end it.
-fn after_section(section: &str) -> &str {
-    let (mut is_quoted, mut is_escaped) = (false, false);
-    for (place, letter) in section.char_indices() {
-        match letter {
-            _ if is_escaped => is_escaped = false,
-            '\\' => is_escaped = true,
-            '"' => is_quoted = !is_quoted,
-            ']' if !is_quoted => return &section[place + 1..],
-            _ => {}
-        }
-    }
-    ""
-}
-
-/// Returns a value without its quotes and the comment behind it.
-fn unquoted(value: &str) -> String {
-    let (mut plain, mut is_quoted) = (String::new(), false);
-    let mut letters = value.trim().chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '"' => is_quoted = !is_quoted,
-            '#' | ';' if !is_quoted => break,
-            '\\' => plain.extend(letters.next()),
-            letter => plain.push(letter),
-        }
-    }
-    plain.trim_end().to_owned()
+    git_settings::read(&String::from_utf8_lossy(&text))
 }
 
 /// Returns the beginning of the plain file at `path`. It never waits for a pipe or a device, which a command may have made.
@@ -125,9 +85,20 @@ fn content(path: &Path, most: u64) -> Option<Vec<u8>> {
 /// Returns whether the index at `path` was made to name what does not lie in the checkout, or cannot be told.
 pub(crate) fn is_unsound_index(path: &Path) -> bool {
     let is_index = path.file_name().is_some_and(|name| name == "index");
-    is_index
-        && path.parent().is_some_and(may_be_directory)
-        && content(path, MAX_INDEX).is_none_or(|bytes| !git_index::is_sound(&bytes))
+    let Some(directory) = path.parent().filter(|directory| is_index && may_be_directory(directory)) else {
+        return false;
+    };
+    content(path, MAX_INDEX).is_none_or(|bytes| !git_index::is_sound(&bytes, objects_of(directory)))
+}
+
+/// Returns how the objects of the repository with this directory are named. The bytes of an index could be read either way.
+pub(crate) fn objects_of(directory: &Path) -> Objects {
+    let common = pointer(&directory.join("commondir")).map(|common| directory.join(common));
+    let config = common.as_deref().unwrap_or(directory).join("config");
+    match setting(&config, "extensions", "objectformat") {
+        Some(format) if format == "sha256" => Objects::Sha256,
+        _ => Objects::Sha1,
+    }
 }
 
 /// Returns what the settings of the repositories that `path` lies in point at.

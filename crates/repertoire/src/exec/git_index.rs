@@ -1,58 +1,116 @@
 //! Whether an index of git names only what lies in the checkout: git believes it, and writes wherever it says.
 
+use std::borrow::Cow;
+
 /// How many bytes of an entry come before its object: times, numbers, the mode, the size.
 const BEFORE_OBJECT: usize = 40;
-/// How long the name of an object is: SHA-1, SHA-256.
-const OBJECTS: [usize; 2] = [20, 32];
 /// The bit of an entry's flags that says that there are more flags.
 const EXTENDED: u16 = 0x4000;
-/// The extension of an index that is only a part; nobody looks into the other one here.
-const PART: &[u8] = b"link";
+/// The bits of an entry's flags that say how long its path is; all of them where it is longer than they can say.
+const PATH_LENGTH: u16 = 0x0fff;
 
-/// Returns whether `bytes` are an index whose entries all lie in the checkout, outside of directories of git.
-pub(crate) fn is_sound(bytes: &[u8]) -> bool {
-    OBJECTS.iter().any(|object| entries_are_inside(bytes, *object).unwrap_or(false))
+/// How objects are named in a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Objects {
+    /// By SHA-1, as in nearly all.
+    Sha1,
+    /// By SHA-256.
+    Sha256,
 }
 
-fn entries_are_inside(bytes: &[u8], object: usize) -> Option<bool> {
-    let mut rest = bytes.strip_prefix(b"DIRC")?;
-    let version = number(&mut rest)?;
-    let count = number(&mut rest)?;
-    if !(2..=4).contains(&version) {
-        return Some(false);
-    }
-    let mut path: Vec<u8> = Vec::new();
-    for _ in 0..count {
-        let start = rest.len();
-        rest = rest.get(BEFORE_OBJECT + object..)?;
-        let flags = u16::from_be_bytes(take(&mut rest, 2)?.try_into().ok()?);
-        if version >= 3 && flags & EXTENDED != 0 {
-            take(&mut rest, 2)?;
-        }
-        if version == 4 {
-            let cut = offset(&mut rest)?;
-            path.truncate(path.len().checked_sub(cut)?);
-        } else {
-            path.clear();
-        }
-        let end = rest.iter().position(|byte| *byte == 0)?;
-        path.extend_from_slice(take(&mut rest, end)?);
-        // Entries of earlier versions are filled up to eight bytes, with one at least.
-        let filling = if version == 4 { 1 } else { 8 - (start - rest.len()) % 8 };
-        take(&mut rest, filling)?;
-        if !is_inside(&path) {
-            return Some(false);
+impl Objects {
+    fn length(self) -> usize {
+        match self {
+            Self::Sha1 => 20,
+            Self::Sha256 => 32,
         }
     }
-    while rest.len() > object {
-        let name = take(&mut rest, 4)?;
-        let length = number(&mut rest)? as usize;
-        take(&mut rest, length)?;
-        if name == PART {
-            return Some(false);
+}
+
+/// Returns whether `bytes` are an index whose entries all lie in the checkout, outside of directories of git.
+///
+/// An index says some things twice: how long a path is, and where things are. Git believes now the one, now the other, so both
+/// must be the same.
+pub(crate) fn is_sound(bytes: &[u8], objects: Objects) -> bool {
+    let object = objects.length();
+    Entries::read(bytes, object).and_then(|entries| entries.extensions_agree(bytes, object)).unwrap_or(false)
+}
+
+/// The entries of an index, all of which lie in the checkout.
+struct Entries {
+    count: u32,
+    /// The entries that can be read without the one before: their number and where they begin.
+    whole: Vec<(u32, u32)>,
+    /// Where they end.
+    end: usize,
+}
+
+impl Entries {
+    /// Reads the entries; nothing where they are not all inside, or git would read them otherwise.
+    fn read(bytes: &[u8], object: usize) -> Option<Self> {
+        let mut rest = bytes.strip_prefix(b"DIRC")?;
+        let version = number(&mut rest).filter(|version| (2..=4).contains(version))?;
+        let count = number(&mut rest)?;
+        let mut path: Vec<u8> = Vec::new();
+        let mut whole = Vec::new();
+        for entry in 0..count {
+            let start = bytes.len() - rest.len();
+            take(&mut rest, BEFORE_OBJECT + object)?;
+            let flags = u16::from_be_bytes(take(&mut rest, 2)?.try_into().ok()?);
+            if version >= 3 && flags & EXTENDED != 0 {
+                take(&mut rest, 2)?;
+            }
+            let kept = if version == 4 { path.len().checked_sub(offset(&mut rest)?)? } else { 0 };
+            path.truncate(kept);
+            let end = rest.iter().position(|byte| *byte == 0)?;
+            path.extend_from_slice(take(&mut rest, end)?);
+            if path.len().min(usize::from(PATH_LENGTH)) != usize::from(flags & PATH_LENGTH)
+                || !is_inside(&path)
+            {
+                return None;
+            }
+            // Entries of earlier versions are filled up to eight bytes, with one at least.
+            let length = bytes.len() - rest.len() - start;
+            take(&mut rest, if version == 4 { 1 } else { 8 - length % 8 })?;
+            if kept == 0 {
+                whole.push((entry, u32::try_from(start).ok()?));
+            }
         }
+        Some(Self { count, whole, end: bytes.len() - rest.len() })
     }
-    Some(rest.len() == object)
+
+    /// Returns whether what comes behind the entries does not lead git to others.
+    fn extensions_agree(&self, bytes: &[u8], object: usize) -> Option<bool> {
+        let mut rest = &bytes[self.end..];
+        while rest.len() > object {
+            let name = take(&mut rest, 4)?;
+            let length = number(&mut rest)? as usize;
+            let mut content = take(&mut rest, length)?;
+            let agrees = match name {
+                // It is only a part, and nobody looks into the other one here.
+                b"link" => false,
+                b"EOIE" => number(&mut content)? as usize == self.end,
+                b"IEOT" => self.begin_where(content)?,
+                _ => true,
+            };
+            if !agrees {
+                return Some(false);
+            }
+        }
+        Some(rest.len() == object)
+    }
+
+    /// Returns whether a table says where these entries begin, all of them, for reading them at several places at once.
+    fn begin_where(&self, mut table: &[u8]) -> Option<bool> {
+        let _version = number(&mut table)?;
+        let mut entry = 0u32;
+        while !table.is_empty() {
+            let begin = (entry, number(&mut table)?);
+            self.whole.binary_search(&begin).ok()?;
+            entry = entry.checked_add(number(&mut table)?)?;
+        }
+        Some(entry == self.count)
+    }
 }
 
 /// Returns whether a path leads into the checkout, and not into a directory of git there, on any file system.
@@ -60,7 +118,8 @@ fn is_inside(path: &[u8]) -> bool {
     // That of a directory, where an index is sparse.
     let path = path.strip_suffix(b"/").unwrap_or(path);
     let is_plain = |name: &[u8]| {
-        let bare = name.trim_ascii_end();
+        let bare = without_ignored(name);
+        let bare = bare.trim_ascii_end();
         let bare = bare.strip_suffix(b".").unwrap_or(bare);
         !name.is_empty()
             && name != b"."
@@ -69,6 +128,18 @@ fn is_inside(path: &[u8]) -> bool {
             && !bare.eq_ignore_ascii_case(b"git~1")
     };
     path.split(|byte| *byte == b'/').all(is_plain)
+}
+
+/// Returns a name without the letters that the file system of macOS does not look at.
+fn without_ignored(name: &[u8]) -> Cow<'_, [u8]> {
+    let is_ignored = |letter: &char| matches!(letter, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
+    match str::from_utf8(name) {
+        Ok(text) if !text.is_ascii() => {
+            let seen: String = text.chars().filter(|letter| !is_ignored(letter)).collect();
+            Cow::Owned(seen.into_bytes())
+        }
+        _ => Cow::Borrowed(name),
+    }
 }
 
 fn take<'a>(bytes: &mut &'a [u8], count: usize) -> Option<&'a [u8]> {
@@ -108,7 +179,7 @@ mod tests {
         for path in paths {
             let start = bytes.len();
             bytes.extend(vec![1; BEFORE_OBJECT + object]);
-            bytes.extend((path.len() as u16).to_be_bytes());
+            bytes.extend((path.len() as u16).min(PATH_LENGTH).to_be_bytes());
             if version == 4 {
                 let same = before.bytes().zip(path.bytes()).take_while(|(a, b)| a == b).count();
                 bytes.push((before.len() - same) as u8);
@@ -126,39 +197,92 @@ mod tests {
         bytes
     }
 
+    const ALL: [Objects; 2] = [Objects::Sha1, Objects::Sha256];
+
     #[test]
     fn only_what_lies_in_the_checkout_is_sound() {
-        for version in [2, 3, 4] {
-            for object in OBJECTS {
-                let check = |paths: &[&str]| is_sound(&index(version, object, paths));
-                assert!(
-                    check(&[]) && check(&["a", "a/b.txt", "c/.gitignore", "d/", "e/...x"]),
-                    "{version} {object}"
-                );
-                for path in [
-                    ".git/hooks/post-checkout",
-                    "a/.GIT/config",
-                    "../outside.txt",
-                    "/etc/x",
-                    "a//b",
-                    "a/./b",
-                    "GIT~1/config",
-                    ".git./x",
-                    ".git /x",
-                ] {
-                    assert!(!check(&["a", path, "z"]), "{version} {object} {path}");
-                }
+        let long = "x".repeat(5000);
+        for (version, objects) in
+            [2, 3, 4].into_iter().flat_map(|version| ALL.map(|objects| (version, objects)))
+        {
+            let check = |paths: &[&str]| is_sound(&index(version, objects.length(), paths), objects);
+            let inside = ["a", "a/b.txt", "c/.gitignore", "d/", "e/...x", "f/gît", &long];
+            assert!(check(&[]) && check(&inside), "{version} {objects:?}");
+            for path in [
+                ".git/hooks/post-checkout",
+                "a/.GIT/config",
+                "../outside.txt",
+                "/etc/x",
+                "a//b",
+                "a/./b",
+                "GIT~1/config",
+                ".git./x",
+                ".git /x",
+                ".g\u{200c}it/config",
+            ] {
+                assert!(!check(&["a", path, "z"]), "{version} {objects:?} {path}");
             }
         }
+    }
+
+    #[test]
+    fn only_a_whole_index_is_sound() {
         let whole = index(2, 20, &["a/b"]);
         // The sum at the end is git's to look at, and the extension need not be there.
         for end in 0..whole.len() - 10 {
-            assert!(!is_sound(&whole[..end]), "{end}");
+            assert!(!is_sound(&whole[..end], Objects::Sha1), "{end}");
         }
-        let mut part = whole.clone();
-        part.splice(whole.len() - 20.., b"link\0\0\0\0".iter().copied().chain([7; 20]));
-        assert!(!is_sound(&part));
-        assert!(!is_sound(b"") && !is_sound(b"DIRC\0\0\0\x09\0\0\0\0"));
+        assert!(!is_sound(&with_extension(&whole, *b"link", &[]), Objects::Sha1));
+        assert!(!is_sound(b"", Objects::Sha1) && !is_sound(b"DIRC\0\0\0\x09\0\0\0\0", Objects::Sha1));
+    }
+
+    #[test]
+    fn a_path_is_as_long_as_it_says() {
+        let mut index = index(2, 20, &["a/b"]);
+        let length = 12 + BEFORE_OBJECT + 20 + 1;
+        assert_eq!(index[length], 3);
+        // Git would look for the next entry further on.
+        index[length] = 40;
+        assert!(!is_sound(&index, Objects::Sha1));
+    }
+
+    #[test]
+    fn an_index_is_read_the_way_of_its_repository() {
+        // With longer names of objects the path begins behind the part that matters.
+        let mut both = index(2, 20, &[".git/hooks\0\x02rq"]);
+        both[12 + BEFORE_OBJECT + 20 + 1] = 10;
+        both.truncate(both.len() - 30);
+        both.extend(b"ABCD\0\0\0\x04xxxx");
+        both.extend([7; 20]);
+        assert!(is_sound(&both, Objects::Sha256) && !is_sound(&both, Objects::Sha1));
+    }
+
+    #[test]
+    fn tables_lead_to_the_same_entries() {
+        for version in [2, 4] {
+            let plain = index(version, 20, &["a", "a/b", "c"]);
+            let end = plain.len() - 20 - 10;
+            let starts: Vec<u32> =
+                Entries::read(&plain, 20).unwrap().whole.iter().map(|(_, start)| *start).collect();
+            let last = *starts.last().unwrap();
+            let agrees = |name: [u8; 4], numbers: &[usize]| {
+                let content: Vec<u8> = numbers.iter().flat_map(|one| (*one as u32).to_be_bytes()).collect();
+                is_sound(&with_extension(&plain, name, &content), Objects::Sha1)
+            };
+            assert!(agrees(*b"EOIE", &[end, 0, 0, 0, 0, 0]) && !agrees(*b"EOIE", &[end - 8, 0]), "{version}");
+            assert!(
+                agrees(*b"IEOT", &[1, 12, 3]) && agrees(*b"IEOT", &[1, 12, 2, last as usize, 1]),
+                "{version}"
+            );
+            for wrong in [&[1, 12, 2, last as usize - 4, 1][..], &[1, 12, 2], &[1, 20, 3], &[1, 12], &[]] {
+                assert!(!agrees(*b"IEOT", wrong), "{version} {wrong:?}");
+            }
+        }
+    }
+
+    fn with_extension(index: &[u8], name: [u8; 4], content: &[u8]) -> Vec<u8> {
+        let (entries, sum) = index.split_at(index.len() - 20);
+        [entries, &name, &(content.len() as u32).to_be_bytes(), content, sum].concat()
     }
 
     #[test]
@@ -178,11 +302,19 @@ mod tests {
             eprintln!("SKIPPED: git is not installed");
             return;
         }
-        for version in ["2", "4"] {
-            assert!(git(&["add", "."]) && git(&["update-index", "--index-version", version]));
+        for (version, threads) in [("2", "1"), ("4", "1"), ("2", "2"), ("4", "2")] {
+            let tables = if threads == "1" { "false" } else { "true" };
+            assert!(
+                git(&["config", "index.threads", threads])
+                    && git(&["config", "index.recordOffsetTable", tables])
+            );
+            assert!(
+                git(&["add", "."])
+                    && git(&["update-index", "--force-write-index", "--index-version", version])
+            );
             #[allow(clippy::disallowed_methods)]
             let index = std::fs::read(directory.path().join(".git/index")).unwrap();
-            assert!(is_sound(&index), "{version}");
+            assert!(is_sound(&index, Objects::Sha1), "{version} {threads}");
         }
     }
 }

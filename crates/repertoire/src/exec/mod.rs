@@ -23,6 +23,7 @@ pub mod protected;
 mod interpreter;
 #[cfg(unix)]
 mod pinned;
+pub mod git_settings;
 #[cfg(unix)]
 mod git;
 #[cfg(unix)]

@@ -62,7 +62,7 @@ fn worktree(own: &Path, inner: &Path) -> Option<PathBuf> {
 
 /// Returns `own`, if it is the directory of git of the submodule at `top`.
 fn submodule(own: &Path, top: &Path) -> Option<PathBuf> {
-    let tree = git::setting(&own.join("config"), "worktree")?;
+    let tree = git::setting(&own.join("config"), "core", "worktree")?;
     let is_one = git::is_directory(own) && own.join(tree).canonicalize().ok()? == top;
     is_one.then(|| own.to_owned())
 }

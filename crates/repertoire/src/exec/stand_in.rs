@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, Mode, OFlags, openat, renameat, unlinkat};
 
+use crate::exec::git;
 use crate::exec::git_index;
 use crate::exec::outcome::Aftermath;
 use crate::exec::pinned::{self, Pinned};
@@ -134,7 +135,8 @@ impl StandIn {
             return Err(io::ErrorKind::InvalidData.into());
         }
         let (index, index_before) = (after.last(), self.before.last());
-        let is_sound = |index: &Vec<u8>| git_index::is_sound(index);
+        let objects = git::objects_of(&self.real.path);
+        let is_sound = |index: &Vec<u8>| git_index::is_sound(index, objects);
         if index != index_before && !index.and_then(Option::as_ref).is_none_or(is_sound) {
             return Err(io::ErrorKind::InvalidData.into());
         }
