@@ -39,7 +39,7 @@ fn files(sandbox: &Sandbox) -> String {
         }
     }
     found.retain(|file| !file.contains("/.cache/"));
-    found.concat()
+    found.concat().replace(env!("CARGO_BIN_EXE_rep"), "[REP]")
 }
 
 const ALL: [&str; 18] = [
@@ -110,7 +110,7 @@ fn every_client_gets_the_entry_that_it_reads() {
     {
       "mcpServers": {
         "skills": {
-          "command": "rep",
+          "command": "[REP]",
           "args": ["serve", "--stdio"]
         }
       }

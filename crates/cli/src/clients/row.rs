@@ -27,6 +27,8 @@ pub(crate) struct Client {
     pub(crate) stdio: fn(&str, &str, &[String]) -> Value,
     /// Returns the entry of a server that runs already, from name and address, if it is known how that is written.
     pub(crate) http: Option<fn(&str, &str) -> Value>,
+    /// Whether it is started without the user's shell and so does not know where their programs are.
+    pub(crate) is_desktop: bool,
     /// The directories of a project that it reads skills from, its own first.
     pub(crate) project_skills: &'static [&'static str],
     /// The directories of its user that it reads skills from, its own first.
@@ -49,8 +51,10 @@ pub(crate) enum Format {
 pub(crate) enum Server {
     /// One that the client starts.
     Stdio {
-        /// The program.
+        /// The program, as a shell finds it.
         command: String,
+        /// The program, as anybody finds it.
+        path: String,
         /// Its arguments.
         args: Vec<String>,
     },
@@ -65,7 +69,8 @@ impl Client {
     /// Returns the entry of `server` under `name`, if it is known how this client writes such a one.
     pub(crate) fn entry(&self, name: &str, server: &Server) -> Option<Map<String, Value>> {
         let entry = match server {
-            Server::Stdio { command, args } => (self.stdio)(name, command, args),
+            Server::Stdio { path, args, .. } if self.is_desktop => (self.stdio)(name, path, args),
+            Server::Stdio { command, args, .. } => (self.stdio)(name, command, args),
             Server::Http { url } => self.http?(name, url),
         };
         match entry {

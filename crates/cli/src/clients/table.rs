@@ -20,6 +20,7 @@ const USUAL: Client = Client {
     table: "mcpServers",
     stdio: |_, command, args| json!({ "command": command, "args": args }),
     http: None,
+    is_desktop: false,
     project_skills: &[],
     user_skills: &[],
 };
@@ -43,6 +44,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         title: "Claude Desktop",
         user: &["$SUPPORT/Claude/claude_desktop_config.json"],
         signs: &["$SUPPORT/Claude"],
+        is_desktop: true,
         ..USUAL
     },
     Client {

@@ -73,10 +73,10 @@ fn to_json(text: &str, node: &Node<'_>) -> Result<Value, Fault> {
 
 /// Returns `text` with `entry` at `spot`, where nothing is yet.
 pub(super) fn insert(text: &str, spot: Spot<'_>, entry: &Map<String, Value>) -> Result<String, Fault> {
-    let entry = Value::Object(entry.clone());
+    let value = Value::Object(entry.clone());
     let Some(root) = root(text)? else {
         let mut table = Map::new();
-        table.insert(spot.name.to_owned(), entry);
+        table.insert(spot.name.to_owned(), value);
         let mut document = Map::new();
         document.insert(spot.table.to_owned(), Value::Object(table));
         let style = Style { newline: newline(text), unit: INDENT };
@@ -87,11 +87,15 @@ pub(super) fn insert(text: &str, spot: Spot<'_>, entry: &Map<String, Value>) -> 
     match property(&root, spot.table) {
         None => {
             let mut table = Map::new();
-            table.insert(spot.name.to_owned(), entry);
+            table.insert(spot.name.to_owned(), value);
             Ok(append(text, &root, &root, spot.table, &Value::Object(table)))
         }
         Some(ObjectProp { value: Node::Object(table), .. }) => {
-            Ok(append(text, &root, table, spot.name, &entry))
+            Ok(append(text, &root, table, spot.name, &value))
+        }
+        Some(ObjectProp { value: Node::NullKeyword(null), .. }) => {
+            let empty = format!("{}{{}}{}", &text[..null.start()], &text[null.end()..]);
+            insert(&empty, spot, entry)
         }
         Some(other) => Err(Fault::at(text, other.start(), format!("`{}` is not an object", spot.table))),
     }

@@ -64,6 +64,7 @@ fn json() {
     check("// only a comment\n", &format!("// only a comment\n{pretty}"), Back::Table);
     check("\u{feff}{}\n", &format!("\u{feff}{pretty}"), Back::Table);
     check("{\n  \"mcpServers\": {}\n}", PRETTY, Back::Exact);
+    check("{\n  \"mcpServers\": null\n}", PRETTY, Back::Table);
     check(
         "{\r\n  \"mcpServers\": {}\r\n}\r\n",
         &format!("{}\r\n", PRETTY.replace('\n', "\r\n")),

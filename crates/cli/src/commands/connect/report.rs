@@ -101,7 +101,7 @@ fn write_json(
     outcomes: &[Outcome],
 ) -> Result<(), CliError> {
     let (command, words, url) = match server {
-        Server::Stdio { command, args } => (Some(command.as_str()), args.as_slice(), None),
+        Server::Stdio { command, args, .. } => (Some(command.as_str()), args.as_slice(), None),
         Server::Http { url } => (None, [].as_slice(), Some(url.as_str())),
     };
     let clients = outcomes.iter().map(|outcome| ClientJson {

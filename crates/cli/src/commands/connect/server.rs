@@ -37,10 +37,10 @@ pub(super) fn server(
             CliError::usage(format!("{} is not UTF-8 and cannot be written down", path.display()))
         })
     };
-    let command = match &args.command {
+    let (command, path) = match &args.command {
         // A name is looked up by the client; a path has to lead to the same file from everywhere.
-        Some(path) if path.components().count() > 1 => env.working_directory().join(path),
-        Some(name) => name.clone(),
+        Some(path) if path.components().count() > 1 => twice(env.working_directory().join(path)),
+        Some(name) => twice(name.clone()),
         None => program(env)?,
     };
     let lasting =
@@ -59,7 +59,11 @@ pub(super) fn server(
     if let Some(agent) = &args.agent {
         option("--agent", agent.clone());
     }
-    Ok(Server::Stdio { command: text(&command)?, args: words })
+    Ok(Server::Stdio { command: text(&command)?, path: text(&path)?, args: words })
+}
+
+fn twice(path: PathBuf) -> (PathBuf, PathBuf) {
+    (path.clone(), path)
 }
 
 /// Returns `path` as it is right wherever the client starts the server. What lies in a project stays relative in that
@@ -79,19 +83,23 @@ fn lasting(owner: Owner, project: &Path, path: &Path) -> PathBuf {
     }
 }
 
-/// Returns how this program is started: by its name where that is found first, and else by its path.
-fn program(env: &Env) -> Result<PathBuf, CliError> {
+/// Returns how this program is started, and where it is: by its name where that is found first, and else by its path.
+fn program(env: &Env) -> Result<(PathBuf, PathBuf), CliError> {
     let executable = env.executable().ok_or_else(|| {
         CliError::usage("it is not known which file this program is").hint("name it with --command")
     })?;
     let file = if cfg!(windows) { "rep.exe" } else { PROGRAM };
     let first =
         env.paths(env::PATH).into_iter().map(|directory| directory.join(file)).find(|file| file.is_file());
-    let is_this = first.is_some_and(|first| match (canonicalize(first), canonicalize(executable)) {
+    let is_this = |first: &PathBuf| match (canonicalize(first), canonicalize(executable)) {
         (Ok(first), Ok(this)) => first == this,
         _ => false,
-    });
-    Ok(if is_this { PathBuf::from(PROGRAM) } else { executable.to_owned() })
+    };
+    Ok(match first.filter(is_this) {
+        // Where it is found stays right when the program is updated, which where that leads need not.
+        Some(first) => (PathBuf::from(PROGRAM), env.working_directory().join(first)),
+        None => twice(executable.to_owned()),
+    })
 }
 
 /// Returns whether `entry` of `client` is one that this command wrote: it starts `rep serve`, or just what is `wanted`.
