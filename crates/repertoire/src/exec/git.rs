@@ -7,7 +7,8 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use crate::exec::git_index::{self, Objects};
+use crate::exec::git_index;
+use crate::exec::git_objects::Objects;
 use crate::exec::git_settings::{self, GitSetting};
 use crate::exec::protected;
 
@@ -67,7 +68,8 @@ pub(crate) fn setting(path: &Path, section: &str, name: &str) -> Option<String> 
     settings(path).into_iter().rev().find_map(|own| own.is(section, name).then_some(own.value))
 }
 
-fn settings(path: &Path) -> Vec<GitSetting> {
+/// Returns the settings at `path`.
+pub(crate) fn settings(path: &Path) -> Vec<GitSetting> {
     let Some(text) = content(path, MAX_CONFIG) else { return Vec::new() };
     git_settings::read(&String::from_utf8_lossy(&text))
 }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::exec::git_objects::Objects;
+
 /// How many bytes of an entry come before its object: times, numbers, the mode, the size.
 const BEFORE_OBJECT: usize = 40;
 /// The bit of an entry's flags that says that there are more flags.
@@ -9,23 +11,10 @@ const EXTENDED: u16 = 0x4000;
 /// The bits of an entry's flags that say how long its path is; all of them where it is longer than they can say.
 const PATH_LENGTH: u16 = 0x0fff;
 
-/// How objects are named in a repository.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Objects {
-    /// By SHA-1, as in nearly all.
-    Sha1,
-    /// By SHA-256.
-    Sha256,
-}
-
-impl Objects {
-    fn length(self) -> usize {
-        match self {
-            Self::Sha1 => 20,
-            Self::Sha256 => 32,
-        }
-    }
-}
+/// The extension that says where entries end.
+const END_OF_ENTRIES: &[u8] = b"EOIE";
+/// How long it is, without the sum in it.
+const END_TABLE: usize = 12;
 
 /// Returns whether `bytes` are an index whose entries all lie in the checkout, outside of directories of git.
 ///
@@ -57,8 +46,9 @@ impl Entries {
             let start = bytes.len() - rest.len();
             take(&mut rest, BEFORE_OBJECT + object)?;
             let flags = u16::from_be_bytes(take(&mut rest, 2)?.try_into().ok()?);
-            if version >= 3 && flags & EXTENDED != 0 {
-                take(&mut rest, 2)?;
+            if flags & EXTENDED != 0 {
+                // The second version has none, and git reads them all the same.
+                take(&mut rest, 2).filter(|_| version >= 3)?;
             }
             let kept = if version == 4 { path.len().checked_sub(offset(&mut rest)?)? } else { 0 };
             path.truncate(kept);
@@ -82,14 +72,18 @@ impl Entries {
     /// Returns whether what comes behind the entries does not lead git to others.
     fn extensions_agree(&self, bytes: &[u8], object: usize) -> Option<bool> {
         let mut rest = &bytes[self.end..];
+        // Git looks for the table of ends at this place, whatever else that belongs to.
+        let place = bytes.len().checked_sub(END_TABLE + 2 * object);
+        let mut is_hidden = place.is_some_and(|place| bytes[place..].starts_with(END_OF_ENTRIES));
         while rest.len() > object {
+            is_hidden &= Some(bytes.len() - rest.len()) != place;
             let name = take(&mut rest, 4)?;
             let length = number(&mut rest)? as usize;
             let mut content = take(&mut rest, length)?;
             let agrees = match name {
                 // It is only a part, and nobody looks into the other one here.
                 b"link" => false,
-                b"EOIE" => number(&mut content)? as usize == self.end,
+                END_OF_ENTRIES => number(&mut content)? as usize == self.end,
                 b"IEOT" => self.begin_where(content)?,
                 _ => true,
             };
@@ -97,7 +91,7 @@ impl Entries {
                 return Some(false);
             }
         }
-        Some(rest.len() == object)
+        Some(rest.len() == object && !is_hidden)
     }
 
     /// Returns whether a table says where these entries begin, all of them, for reading them at several places at once.
@@ -277,6 +271,28 @@ mod tests {
             for wrong in [&[1, 12, 2, last as usize - 4, 1][..], &[1, 12, 2], &[1, 20, 3], &[1, 12], &[]] {
                 assert!(!agrees(*b"IEOT", wrong), "{version} {wrong:?}");
             }
+        }
+    }
+
+    #[test]
+    fn a_table_is_not_hidden_in_something_else() {
+        let plain = index(2, 20, &["a"]);
+        let end = plain.len() - 20 - 10;
+        let mut table = b"EOIE\0\0\0\x18".to_vec();
+        table.extend((end as u32).to_be_bytes());
+        table.extend([0; 20]);
+        let open = with_extension(&plain, *b"EOIE", &table[8..]);
+        assert!(is_sound(&open, Objects::Sha1));
+        assert!(!is_sound(&with_extension(&plain, *b"ABCD", &table), Objects::Sha1));
+    }
+
+    #[test]
+    fn more_flags_are_not_for_the_second_version() {
+        for version in [2, 3] {
+            let mut index = index(version, 20, &["abc/d"]);
+            index[12 + BEFORE_OBJECT + 20] |= 0x40;
+            index[12 + BEFORE_OBJECT + 20 + 1] -= 2;
+            assert_eq!(is_sound(&index, Objects::Sha1), version == 3);
         }
     }
 

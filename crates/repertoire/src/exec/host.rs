@@ -65,7 +65,7 @@ pub(crate) fn run(
     let parent = job.scratch.as_deref().unwrap_or(Path::new(scratch::PARENT));
     let scratch = Scratch::create(parent).map_err(|error| io_error(parent, error))?;
     let mut reach = Reach::of(job, &scratch)?;
-    let stand_in = match reach.repository.as_ref().filter(|_| taking == Taking::Apart) {
+    let stand_in = match reach.repository.as_ref().filter(|_| taking != Taking::Nothing) {
         Some(repository) => Some(StandIn::make(repository, &scratch)?),
         None => None,
     };

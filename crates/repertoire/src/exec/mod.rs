@@ -29,6 +29,10 @@ mod git;
 #[cfg(unix)]
 mod git_index;
 #[cfg(unix)]
+mod git_objects;
+#[cfg(unix)]
+mod git_refs;
+#[cfg(unix)]
 mod repository;
 #[cfg(unix)]
 mod stand_in;

@@ -26,10 +26,12 @@ pub struct Outcome {
 pub enum Aftermath {
     /// What it made here could not be looked through: there may be something that agents, shells or git obey.
     NotSwept(PathBuf),
-    /// The index or HEAD of this directory of git was changed by somebody else meanwhile, so what the command made of them was left out.
+    /// The index, HEAD or refs in this directory of git were changed by somebody else meanwhile, so what the command did there was left out.
     RepositoryChanged(PathBuf),
-    /// What the command made of the index or HEAD of this directory of git could not be carried over.
+    /// What the command did could not be carried over to this directory of git.
     RepositoryNotWritten(PathBuf),
+    /// What the command did was carried over to this directory of git, but not these refs and states.
+    RepositoryLeftOut(PathBuf, Vec<String>),
 }
 
 impl std::fmt::Display for Aftermath {
@@ -41,10 +43,14 @@ impl std::fmt::Display for Aftermath {
             ),
             Self::RepositoryChanged(path) => (
                 path,
-                "somebody else changed the index or HEAD meanwhile, so the command's own were left out; look at `git status`",
+                "somebody else changed the index, HEAD or a branch meanwhile, so what the command did was left out; look at `git status`",
             ),
             Self::RepositoryNotWritten(path) => {
-                (path, "the command's index and HEAD could not be written; look at `git status`")
+                (path, "what the command did there could not be carried over; look at `git status`")
+            }
+            Self::RepositoryLeftOut(path, what) => {
+                let what = what.join(", ");
+                return write!(f, "{}: these were not carried over: {what}", path.display());
             }
         };
         write!(f, "{}: {text}", path.display())

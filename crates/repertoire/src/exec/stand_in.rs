@@ -1,57 +1,94 @@
-//! A directory that stands in for that of git, where a sandbox lets nothing be made or removed in the real one.
+//! A repository of the command's own, which stands in for the real one.
 //!
-//! Git can keep what belongs to one checkout (HEAD, the index, a merge under way) apart from what all share (objects, refs, settings, hooks): that is what a linked worktree is. So the command
-//! gets such a directory of its own, in its scratch directory, and what it left there is carried over when nothing of it is left. The host does that, by git's own rules: under `index.lock`, and only if nobody else changed
-//! anything meanwhile.
+//! Git believes what lies in its directory: it runs hooks and what settings name, and writes through links and to whatever an index names. So no command ever writes
+//! the real one. It gets a directory of git in its scratch directory, with the same refs, index and HEAD, and the objects of the real one to read.
+//! Once nothing of the command is left, the host takes over what it made there, each thing by what it has to be: objects by their names, refs, HEAD, the index,
+//! what tells of a merge. It does so by git's own rules, under git's locks, and only if nobody else changed any of it meanwhile.
 
 use std::fs;
 use std::io::{self, Read, Write};
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-
-use rustix::fs::{AtFlags, Mode, OFlags, openat, renameat, unlinkat};
 
 use crate::exec::git;
 use crate::exec::git_index;
+use crate::exec::git_objects::{self, Objects};
+use crate::exec::git_refs::{self, Change, Locked, Refs};
 use crate::exec::outcome::Aftermath;
-use crate::exec::pinned::{self, Pinned};
 use crate::exec::repository::Repository;
 use crate::exec::scratch::Scratch;
 use crate::exec::{ExecError, ExecErrorKind};
 
-/// What is carried over, the index last: whoever sees that sees the rest.
-const CARRIED: &[&str] = &[
-    "HEAD",
-    "ORIG_HEAD",
-    "FETCH_HEAD",
-    "COMMIT_EDITMSG",
-    "MERGE_HEAD",
-    "MERGE_MODE",
-    "MERGE_MSG",
-    "MERGE_RR",
-    "AUTO_MERGE",
-    "SQUASH_MSG",
-    "CHERRY_PICK_HEAD",
-    "REVERT_HEAD",
-    INDEX,
+/// What belongs to one checkout and is carried over, and what it has to be. The index is last: whoever sees that sees the rest.
+const CARRIED: &[(&str, Content)] = &[
+    ("HEAD", Content::Head),
+    ("ORIG_HEAD", Content::Names),
+    ("COMMIT_EDITMSG", Content::Text),
+    ("MERGE_HEAD", Content::Names),
+    ("MERGE_MODE", Content::Text),
+    ("MERGE_MSG", Content::Text),
+    ("AUTO_MERGE", Content::Names),
+    ("SQUASH_MSG", Content::Text),
+    ("CHERRY_PICK_HEAD", Content::Names),
+    ("REVERT_HEAD", Content::Names),
+    (INDEX, Content::Index),
 ];
 const INDEX: &str = "index";
-const LOCK: &str = "index.lock";
-/// What is there to be read only.
-const COPIED: &[&str] = &["config.worktree", "info/sparse-checkout"];
-/// Where a part of an index may lie.
+const HEAD: &str = "HEAD";
+const STASH: &str = "refs/stash";
+/// What is there to be read only, from the directory that all checkouts share.
+const COPIED: &[&str] = &["shallow", "info/exclude", "info/attributes"];
+/// The same from that of the checkout alone.
+const COPIED_OWN: &[&str] = &["info/sparse-checkout"];
+/// Where an index in two parts has the other one.
 const SHARED_INDEX: &str = "sharedindex.";
-/// The log of HEAD, to which is added.
-const LOG: &str = "logs/HEAD";
+/// What is only looked at, where it is.
+const SHOWN: &[&str] = &["hooks", "modules", "lfs"];
+/// What is under way here cannot be carried over.
+const UNDER_WAY: &[&str] = &["rebase-merge", "rebase-apply", "sequencer", "BISECT_LOG"];
 /// The largest file that is carried over, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
+/// The longest text, in bytes.
+const MAX_TEXT: usize = 1 << 20;
+/// The most of all logs that is copied, in bytes.
+const MAX_LOGS: u64 = 16 << 20;
+/// What git is told beside its settings: nothing may be kept in a form that could not be looked into.
+const SETTINGS: &[(&str, &str)] = &[
+    ("core.splitIndex", "false"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("fetch.unpackLimit", "1000000000"),
+    ("transfer.unpackLimit", "1000000000"),
+];
 
-/// A directory that stands in for that of git.
+/// What a file of git may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Content {
+    Head,
+    /// Names of objects, one in a line.
+    Names,
+    Text,
+    Index,
+}
+
+impl Content {
+    fn is(self, bytes: &[u8], objects: Objects) -> bool {
+        let text = || str::from_utf8(bytes);
+        match self {
+            Self::Head => text().is_ok_and(|text| git_refs::is_head(text.trim_end_matches('\n'), objects)),
+            Self::Names => text().is_ok_and(|text| text.lines().all(|line| objects.is_name(line))),
+            Self::Text => bytes.len() <= MAX_TEXT,
+            Self::Index => git_index::is_sound(bytes, objects),
+        }
+    }
+}
+
+/// A repository of the command's own.
 #[derive(Debug)]
 pub(crate) struct StandIn {
     path: PathBuf,
-    top: PathBuf,
-    real: Pinned,
+    real: Repository,
+    objects: Objects,
+    refs: Refs,
     /// What was there, in the order of [`CARRIED`].
     before: Vec<Option<Vec<u8>>>,
 }
@@ -61,283 +98,467 @@ impl StandIn {
     pub(crate) fn make(repository: &Repository, scratch: &Scratch) -> Result<Self, ExecError> {
         let refused = |text: &str| ExecError::new(ExecErrorKind::Repository).at(&repository.own).saying(text);
         if fs::symlink_metadata(repository.common.join("reftable")).is_ok() {
-            return Err(refused("its refs are kept as reftable, which this sandbox cannot have written"));
+            return Err(refused("its refs are kept as reftable, which cannot be carried over yet"));
         }
-        let failed = |error| ExecError::new(ExecErrorKind::Repository).at(&repository.own).because(error);
-        let real = Pinned::at(&repository.own).map_err(failed)?;
-        let directory = real.open().map_err(failed)?;
         let path = scratch.path().join("git");
-        fs::create_dir(&path).map_err(failed)?;
+        Self::try_make(repository, path)
+            .map_err(|error| ExecError::new(ExecErrorKind::Repository).at(&repository.own).because(error))
+    }
+
+    fn try_make(repository: &Repository, path: PathBuf) -> io::Result<Self> {
+        let Repository { own, common, .. } = repository;
+        for directory in ["objects/info", "objects/pack", "info", "logs"] {
+            fs::create_dir_all(path.join(directory))?;
+        }
+        fs::write(path.join("objects/info/alternates"), line(&common.join("objects")))?;
+        fs::write(path.join("config"), settings(repository))?;
+        // Settings that were changed here would be lost, so git had better say that it cannot.
+        fs::write(path.join("config.lock"), "")?;
+        let refs = git_refs::read(common)?;
+        git_refs::write(&path, &refs)?;
         let mut before = Vec::new();
-        for name in CARRIED {
-            let content = read(&directory, name).map_err(failed)?;
+        for (name, _) in CARRIED {
+            let content = read(&own.join(name))?;
             if let Some(content) = &content {
-                fs::write(path.join(name), content).map_err(failed)?;
+                fs::write(path.join(name), content)?;
             }
             before.push(content);
         }
-        let shared = fs::read_dir(&repository.own).map_err(failed)?.flatten();
-        let shared = shared.filter_map(|entry| entry.file_name().into_string().ok());
-        let shared: Vec<String> = shared.filter(|name| name.starts_with(SHARED_INDEX)).collect();
-        for name in COPIED.iter().copied().chain(shared.iter().map(String::as_str)) {
-            if let Some(content) = read(&directory, name).map_err(failed)? {
-                fs::create_dir_all(path.join(name).parent().unwrap_or(&path)).map_err(failed)?;
-                fs::write(path.join(name), content).map_err(failed)?;
+        let parts = fs::read_dir(own)?.flatten().filter_map(|entry| entry.file_name().into_string().ok());
+        let parts: Vec<String> = parts.filter(|name| name.starts_with(SHARED_INDEX)).collect();
+        let copied = COPIED.iter().map(|name| (common, *name));
+        let copied = copied.chain(
+            COPIED_OWN.iter().copied().chain(parts.iter().map(String::as_str)).map(|name| (own, name)),
+        );
+        for (directory, name) in copied {
+            if let Some(content) = read(&directory.join(name))? {
+                fs::write(path.join(name), content)?;
             }
         }
-        // Where nothing was ever committed there is none yet, and the command could not make it.
-        match fs::create_dir(repository.common.join("logs")) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
-            _ => {}
+        for name in SHOWN.iter().filter(|name| common.join(name).is_dir()) {
+            std::os::unix::fs::symlink(common.join(name), path.join(name))?;
         }
-        let mut common = repository.common.clone().into_os_string();
-        common.push("\n");
-        fs::write(path.join("commondir"), common.as_encoded_bytes()).map_err(failed)?;
-        Ok(Self { path, top: repository.top.clone(), real, before })
+        let mut room = MAX_LOGS;
+        for name in [HEAD, STASH].into_iter().chain(refs.keys().map(String::as_str)) {
+            copy_log(&log(repository, name), &path.join("logs").join(name), &mut room)?;
+        }
+        Ok(Self { objects: git::objects_of(common), path, real: repository.clone(), refs, before })
     }
 
     /// Returns the variables by which git finds it.
     pub(crate) fn variables(&self) -> Vec<(String, String)> {
         let shown = |path: &Path| path.to_string_lossy().into_owned();
-        [
-            ("GIT_DIR", shown(&self.path)),
-            ("GIT_WORK_TREE", shown(&self.top)),
-            // An index in two parts could not be carried over as one.
-            ("GIT_CONFIG_COUNT", "1".to_owned()),
-            ("GIT_CONFIG_KEY_0", "core.splitIndex".to_owned()),
-            ("GIT_CONFIG_VALUE_0", "false".to_owned()),
-        ]
-        .map(|(name, value)| (name.to_owned(), value))
-        .into()
+        let mut variables = vec![
+            ("GIT_DIR".to_owned(), shown(&self.path)),
+            ("GIT_WORK_TREE".to_owned(), shown(&self.real.top)),
+            ("GIT_CONFIG_COUNT".to_owned(), SETTINGS.len().to_string()),
+        ];
+        for (number, (name, value)) in SETTINGS.iter().enumerate() {
+            variables.push((format!("GIT_CONFIG_KEY_{number}"), (*name).to_owned()));
+            variables.push((format!("GIT_CONFIG_VALUE_{number}"), (*value).to_owned()));
+        }
+        variables
     }
 
     /// Carries over what the command left, once nothing of it runs any more.
     pub(crate) fn carry_over(&self) -> Option<Aftermath> {
+        let directory = || self.real.own.clone();
         match self.try_carry_over() {
-            Ok(true) => None,
-            Ok(false) => Some(Aftermath::RepositoryChanged(self.real.path.clone())),
-            Err(_) => Some(Aftermath::RepositoryNotWritten(self.real.path.clone())),
+            Ok(Carried::All) => None,
+            Ok(Carried::But(what)) => Some(Aftermath::RepositoryLeftOut(directory(), what)),
+            Ok(Carried::Nothing) => Some(Aftermath::RepositoryChanged(directory())),
+            Err(_) => Some(Aftermath::RepositoryNotWritten(directory())),
         }
     }
 
-    /// Returns whether nobody else had changed anything.
-    fn try_carry_over(&self) -> io::Result<bool> {
-        let own = pinned::open(&self.path)?;
-        let mut after = Vec::new();
-        for name in CARRIED {
-            after.push(read(&own, name)?);
+    fn try_carry_over(&self) -> io::Result<Carried> {
+        let Repository { own, common, .. } = &self.real;
+        let invalid = || io::Error::from(io::ErrorKind::InvalidData);
+        // Nothing else is on the way to it that the command could have put there.
+        let is_directory = |path: &Path| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
+        if !is_directory(&self.path) || !is_directory(&self.path.join("logs")) {
+            return Err(invalid());
         }
-        let added = read(&own, LOG)?.unwrap_or_default();
-        if after == self.before && added.is_empty() {
-            return Ok(true);
-        }
-        if !after[0].as_deref().is_some_and(is_head) {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        let (index, index_before) = (after.last(), self.before.last());
-        let objects = git::objects_of(&self.real.path);
-        let is_sound = |index: &Vec<u8>| git_index::is_sound(index, objects);
-        if index != index_before && !index.and_then(Option::as_ref).is_none_or(is_sound) {
-            return Err(io::ErrorKind::InvalidData.into());
-        }
-        let real = self.real.open()?;
-        let lock = match create(&real, LOCK) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
-            lock => Lock { directory: &real, file: lock? },
-        };
-        for (name, before) in CARRIED.iter().zip(&self.before) {
-            if read(&real, name)? != *before {
-                return Ok(false);
+        let mut left_out: Vec<String> = UNDER_WAY
+            .iter()
+            .filter(|name| fs::symlink_metadata(self.path.join(name)).is_ok())
+            .map(|name| (*name).to_owned())
+            .collect();
+        let mut files = Vec::new();
+        for ((name, content), before) in CARRIED.iter().zip(&self.before) {
+            let after = read(&self.path.join(name))?;
+            if after == *before {
+                continue;
             }
+            let is_sound = after.as_deref().map_or(*name != HEAD, |after| content.is(after, self.objects));
+            if !is_sound {
+                return Err(invalid());
+            }
+            files.push((*name, before, after));
         }
-        let changed =
-            CARRIED.iter().zip(self.before.iter().zip(&after)).filter(|(_, (before, after))| before != after);
-        let changed: Vec<(&&str, &Option<Vec<u8>>)> =
-            changed.map(|(name, (_, after))| (name, after)).collect();
-        for (name, after) in changed.iter().filter(|(name, _)| **name != INDEX) {
-            put(&real, name, after.as_deref())?;
+        let (changes, others) = git_refs::changes(&self.refs, &git_refs::read(&self.path)?, self.objects);
+        left_out.extend(others);
+        if !files.is_empty() || !changes.is_empty() {
+            let Some(lock) = Lock::take(&own.join("index.lock"))? else { return Ok(Carried::Nothing) };
+            for (name, before, _) in &files {
+                if read(&own.join(name))? != **before {
+                    return Ok(Carried::Nothing);
+                }
+            }
+            let Some(refs) = Locked::lock(common, &changes)? else { return Ok(Carried::Nothing) };
+            git_objects::take_over(&self.path.join("objects"), &common.join("objects"), self.objects)?;
+            refs.commit()?;
+            for (name, _, after) in files.iter().filter(|(name, ..)| *name != INDEX) {
+                put(&own.join(name), after.as_deref())?;
+            }
+            match files.iter().find(|(name, ..)| *name == INDEX) {
+                Some((.., Some(index))) => lock.become_index(index, &own.join(INDEX))?,
+                Some((.., None)) => fs::remove_file(own.join(INDEX))?,
+                None => {}
+            }
+            self.carry_logs(&changes);
         }
-        match changed.iter().find(|(name, _)| **name == INDEX) {
-            Some((_, Some(index))) => lock.replace(index)?,
-            Some((_, None)) => unlinkat(&real, INDEX, AtFlags::empty())?,
-            None => {}
+        Ok(if left_out.is_empty() { Carried::All } else { Carried::But(left_out) })
+    }
+
+    /// Adds to the logs what the command added. Everything is there without them.
+    fn carry_logs(&self, changes: &[Change]) {
+        let names = [HEAD].into_iter().chain(changes.iter().map(|change| change.name.as_str()));
+        for name in names {
+            let real = log(&self.real, name);
+            let is_gone = changes.iter().any(|change| change.name == name && change.after.is_none());
+            if is_gone {
+                let _ = fs::remove_file(&real);
+                continue;
+            }
+            let (Ok(made), Ok(before)) = (read_below(&self.path.join("logs"), name), read(&real)) else {
+                continue;
+            };
+            let (Some(made), before) = (made, before.unwrap_or_default()) else { continue };
+            if !made.split_inclusive(|byte| *byte == b'\n').all(|line| is_log_line(line, self.objects)) {
+                continue;
+            }
+            // Of the stash things are taken out again, in the middle too.
+            let _ = match made.strip_prefix(before.as_slice()) {
+                Some([]) => Ok(()),
+                Some(added) => append(&real, added),
+                None if name == STASH => put(&real, Some(&made)),
+                None => Ok(()),
+            };
         }
-        // Everything is there without it.
-        if !added.is_empty() {
-            let _ = append(&real, &added);
-        }
-        Ok(true)
     }
 }
 
-/// Returns whether this is something that git understands as its HEAD: without one it would look for a repository further up.
-fn is_head(content: &[u8]) -> bool {
-    let text = content.strip_suffix(b"\n").unwrap_or(content);
-    let is_id = text.len() >= 40 && text.iter().all(u8::is_ascii_hexdigit);
-    is_id || text.starts_with(b"ref: refs/") && !text.contains(&b'\n')
+/// What came of carrying over.
+enum Carried {
+    All,
+    /// All but this.
+    But(Vec<String>),
+    /// Nothing, because somebody else had changed something.
+    Nothing,
 }
 
-/// The lock of an index, given back in any case.
-struct Lock<'a> {
-    directory: &'a OwnedFd,
+/// Returns settings that say what git has to know of its directory, and lead to the real ones for everything else.
+fn settings(repository: &Repository) -> String {
+    let mut text = format!(
+        "[core]\n\trepositoryformatversion = {}\n\tbare = false\n",
+        git::setting(&repository.common.join("config"), "core", "repositoryformatversion")
+            .unwrap_or_else(|| "0".to_owned())
+    );
+    let config = repository.common.join("config");
+    let mut files = vec![config.clone()];
+    for extension in git::settings(&config).into_iter().filter(|setting| setting.section == "extensions") {
+        // There is but one checkout of this one.
+        if extension.name == "worktreeconfig" {
+            files.push(repository.own.join("config.worktree"));
+        } else {
+            text.push_str(&format!("[extensions]\n\t{} = {}\n", extension.name, quoted(&extension.value)));
+        }
+    }
+    for file in files {
+        text.push_str(&format!("[include]\n\tpath = {}\n", quoted(&file.to_string_lossy())));
+    }
+    text
+}
+
+/// Returns a value as settings of git have it.
+fn quoted(value: &str) -> String {
+    let escaped = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    format!("\"{escaped}\"")
+}
+
+/// Returns where the real log of a ref is.
+fn log(repository: &Repository, name: &str) -> PathBuf {
+    let directory = if name == HEAD { &repository.own } else { &repository.common };
+    directory.join("logs").join(name)
+}
+
+fn copy_log(real: &Path, copy: &Path, room: &mut u64) -> io::Result<()> {
+    let Ok(metadata) = fs::symlink_metadata(real) else { return Ok(()) };
+    let Some(left) = room.checked_sub(metadata.len()).filter(|_| metadata.is_file()) else { return Ok(()) };
+    *room = left;
+    fs::create_dir_all(copy.parent().unwrap_or(copy))?;
+    fs::copy(real, copy).map(drop)
+}
+
+/// Returns whether this is a line of a log: two objects, who, when, and why.
+fn is_log_line(line: &[u8], objects: Objects) -> bool {
+    let digits = 2 * objects.length();
+    let is_object = |bytes: Option<&[u8]>| bytes.is_some_and(|bytes| bytes.iter().all(u8::is_ascii_hexdigit));
+    let text = line.strip_suffix(b"\n");
+    is_object(line.get(..digits))
+        && is_object(line.get(digits + 1..2 * digits + 1))
+        && text.is_some_and(|text| text.iter().all(|byte| *byte == b'\t' || !byte.is_ascii_control()))
+}
+
+fn line(path: &Path) -> Vec<u8> {
+    let mut line = path.as_os_str().as_encoded_bytes().to_vec();
+    line.push(b'\n');
+    line
+}
+
+/// A lock of an index, given back in any case.
+struct Lock {
+    path: PathBuf,
     file: fs::File,
+    is_held: bool,
 }
 
-impl Lock<'_> {
+impl Lock {
+    /// Takes it, unless somebody else has it.
+    fn take(path: &Path) -> io::Result<Option<Self>> {
+        match fs::OpenOptions::new().write(true).create_new(true).open(path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+            file => Ok(Some(Self { path: path.to_owned(), file: file?, is_held: true })),
+        }
+    }
+
     /// Makes the lock the index, as git does.
-    fn replace(self, content: &[u8]) -> io::Result<()> {
-        (&self.file).write_all(content)?;
-        Ok(renameat(self.directory, LOCK, self.directory, INDEX)?)
+    fn become_index(mut self, content: &[u8], index: &Path) -> io::Result<()> {
+        self.file.write_all(content)?;
+        fs::rename(&self.path, index)?;
+        self.is_held = false;
+        Ok(())
     }
 }
 
-impl Drop for Lock<'_> {
+impl Drop for Lock {
     fn drop(&mut self) {
-        let is_ours = || -> rustix::io::Result<bool> {
-            let there = rustix::fs::statat(self.directory, LOCK, AtFlags::SYMLINK_NOFOLLOW)?;
-            let ours = rustix::fs::fstat(&self.file)?;
-            Ok((there.st_dev, there.st_ino) == (ours.st_dev, ours.st_ino))
-        };
-        if is_ours().unwrap_or(false) {
-            let _ = unlinkat(self.directory, LOCK, AtFlags::empty());
+        if self.is_held {
+            let _ = fs::remove_file(&self.path);
         }
     }
 }
 
-/// Reads a plain file of a directory, or of one in it, if there is one. No link is followed, for the command may have made one that leads where only the host can read.
-fn read(directory: &OwnedFd, name: &str) -> io::Result<Option<Vec<u8>>> {
-    if let Some((inner, name)) = name.split_once('/') {
-        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        return match openat(directory, inner, flags, Mode::empty()) {
-            Err(rustix::io::Errno::NOENT) => Ok(None),
-            inner => read(&inner?, name),
-        };
+/// Reads a file below `directory`, if there is one, along a way on which there may be no link.
+fn read_below(directory: &Path, name: &str) -> io::Result<Option<Vec<u8>>> {
+    let mut path = directory.to_owned();
+    for part in name.split('/') {
+        if !fs::symlink_metadata(&path).is_ok_and(|metadata| metadata.is_dir()) {
+            return Ok(None);
+        }
+        path.push(part);
     }
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let file = match openat(directory, name, flags, Mode::empty()) {
-        Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Ok(None),
-        file => fs::File::from(file?),
-    };
-    let metadata = file.metadata()?;
-    if !metadata.is_file() || metadata.len() > MAX_BYTES {
-        return Err(io::ErrorKind::InvalidData.into());
+    read(&path)
+}
+
+/// Reads a plain file, if there is one. A link is not followed, for the command may have made one that leads where only the host can read.
+fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    match fs::symlink_metadata(path) {
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Ok(metadata) if metadata.is_file() && metadata.len() <= MAX_BYTES => {}
+        Ok(_) => return Err(io::ErrorKind::InvalidData.into()),
+        Err(error) => return Err(error),
     }
     let mut content = Vec::new();
-    file.take(MAX_BYTES).read_to_end(&mut content)?;
+    fs::File::open(path)?.take(MAX_BYTES).read_to_end(&mut content)?;
     Ok(Some(content))
 }
 
-fn create(directory: &OwnedFd, name: &str) -> io::Result<fs::File> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    Ok(openat(directory, name, flags, Mode::from_raw_mode(0o666))?.into())
-}
-
 /// Puts a file in the place of what is there, or removes that.
-fn put(directory: &OwnedFd, name: &str, content: Option<&[u8]>) -> io::Result<()> {
-    let Some(content) = content else { return Ok(unlinkat(directory, name, AtFlags::empty())?) };
-    let lock = format!("{name}.lock");
-    let mut file = create(directory, &lock)?;
-    let done = file.write_all(content).and_then(|()| Ok(renameat(directory, &lock, directory, name)?));
+fn put(path: &Path, content: Option<&[u8]>) -> io::Result<()> {
+    let Some(content) = content else { return fs::remove_file(path) };
+    let mut lock = path.as_os_str().to_owned();
+    lock.push(".lock");
+    let lock = PathBuf::from(lock);
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&lock)?;
+    let done = file.write_all(content).and_then(|()| fs::rename(&lock, path));
     if done.is_err() {
-        let _ = unlinkat(directory, &lock, AtFlags::empty());
+        let _ = fs::remove_file(&lock);
     }
     done
 }
 
-/// Adds to the log of HEAD.
-fn append(directory: &OwnedFd, added: &[u8]) -> io::Result<()> {
-    match rustix::fs::mkdirat(directory, "logs", Mode::from_raw_mode(0o777)) {
-        Ok(()) | Err(rustix::io::Errno::EXIST) => {}
-        Err(error) => return Err(error.into()),
-    }
-    let inside = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let logs = openat(directory, "logs", inside, Mode::empty())?;
-    let flags = OFlags::WRONLY
-        | OFlags::CREATE
-        | OFlags::APPEND
-        | OFlags::NOFOLLOW
-        | OFlags::CLOEXEC
-        | OFlags::NONBLOCK;
-    let mut file = fs::File::from(openat(&logs, "HEAD", flags, Mode::from_raw_mode(0o666))?);
-    if !file.metadata()?.is_file() {
-        return Err(io::ErrorKind::InvalidData.into());
-    }
-    file.write_all(added)
+fn append(path: &Path, added: &[u8]) -> io::Result<()> {
+    fs::create_dir_all(path.parent().unwrap_or(path))?;
+    fs::OpenOptions::new().append(true).create(true).open(path)?.write_all(added)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const HEAD: &str = "ref: refs/heads/main\n";
-    /// An index without entries.
-    const EMPTY: &[u8] = b"DIRC\0\0\0\x02\0\0\0\0sum of twenty octets";
-
-    fn repository() -> (tempfile::TempDir, Repository, Scratch) {
+    /// A checkout that git made, with one commit; nothing where there is no git.
+    fn repository() -> Option<(tempfile::TempDir, Repository, Scratch)> {
         let directory = tempfile::tempdir().unwrap();
         let top = directory.path().canonicalize().unwrap().join("top");
-        fs::create_dir_all(top.join(".git")).unwrap();
-        fs::write(top.join(".git/HEAD"), HEAD).unwrap();
+        fs::create_dir_all(&top).unwrap();
         let scratch = Scratch::create(directory.path()).unwrap();
-        (directory, Repository::at(&top).unwrap(), scratch)
+        if !run(&top, &[], &["init", "-q", "-b", "main", "."]) {
+            eprintln!("SKIPPED: git is not installed");
+            return None;
+        }
+        fs::write(top.join("a"), "a").unwrap();
+        assert!(run(&top, &[], &["add", "."]) && run(&top, &[], &["commit", "-qm", "first"]));
+        Some((directory, Repository::at(&top).unwrap(), scratch))
     }
 
-    fn content(repository: &Repository, name: &str) -> Option<Vec<u8>> {
-        read(&pinned::open(&repository.own).unwrap(), name).unwrap()
+    #[allow(clippy::disallowed_methods)]
+    fn output(top: &Path, variables: &[(String, String)], words: &[&str]) -> Option<String> {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "user.name=n", "-c", "user.email=e"]).args(words).current_dir(top);
+        let done = git.envs(variables.iter().cloned()).output().ok()?;
+        done.status.success().then(|| String::from_utf8(done.stdout).unwrap())
     }
 
-    #[test]
-    fn what_came_changed_and_went_is_carried_over() {
-        let (_directory, repository, scratch) = repository();
-        fs::write(repository.own.join("MERGE_HEAD"), "x").unwrap();
-        let stand_in = StandIn::make(&repository, &scratch).unwrap();
-        assert_eq!(stand_in.carry_over(), None);
-        fs::write(stand_in.path.join("index"), EMPTY).unwrap();
-        fs::remove_file(stand_in.path.join("MERGE_HEAD")).unwrap();
-        fs::create_dir(stand_in.path.join("logs")).unwrap();
-        fs::write(stand_in.path.join("logs/HEAD"), "line\n").unwrap();
-        fs::create_dir(stand_in.path.join("hooks")).unwrap();
-        fs::write(stand_in.path.join("config"), "evil").unwrap();
-        assert_eq!(stand_in.carry_over(), None);
-        let mut names: Vec<_> =
-            fs::read_dir(&repository.own).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        names.sort();
-        assert_eq!(names, ["HEAD", "index", "logs"]);
-        assert_eq!(content(&repository, "logs/HEAD").unwrap(), b"line\n");
+    fn run(top: &Path, variables: &[(String, String)], words: &[&str]) -> bool {
+        output(top, variables, words).is_some()
     }
 
     #[test]
-    fn nothing_is_carried_over_what_others_changed_or_through_links() {
-        let (_directory, repository, scratch) = repository();
+    fn what_git_did_is_carried_over() {
+        let Some((_directory, repository, scratch)) = repository() else { return };
+        let top = repository.top.clone();
+        assert!(run(&top, &[], &["tag", "old"]) && run(&top, &[], &["pack-refs", "--all"]));
         let stand_in = StandIn::make(&repository, &scratch).unwrap();
-        let index = stand_in.path.join("index");
-        fs::write(&index, EMPTY).unwrap();
+        assert_eq!(stand_in.carry_over(), None);
+        let own = stand_in.variables();
+        fs::write(top.join("b"), "b").unwrap();
+        for words in [
+            &["checkout", "-qb", "topic/x"][..],
+            &["add", "b"],
+            &["commit", "-qm", "second"],
+            &["tag", "-a", "-m", "m", "new"],
+            &["tag", "-d", "old"],
+        ] {
+            assert!(run(&top, &own, words), "{words:?}");
+        }
+        fs::write(top.join("b"), "c").unwrap();
+        assert!(run(&top, &own, &["stash", "-q"]));
+        assert!(!run(&top, &own, &["config", "a.b", "c"]), "settings are not kept, so they are not taken");
+        assert_eq!(stand_in.carry_over(), None);
+        assert_eq!(output(&top, &[], &["log", "--format=%s", "topic/x"]).unwrap(), "second\nfirst\n");
+        assert_eq!(output(&top, &[], &["status", "--porcelain", "--branch"]).unwrap(), "## topic/x\n");
+        assert_eq!(output(&top, &[], &["tag"]).unwrap(), "new\n");
+        assert!(output(&top, &[], &["reflog", "-2", "HEAD"]).unwrap().contains("second"));
+        assert!(output(&top, &[], &["stash", "list"]).unwrap().starts_with("stash@{0}"));
+        assert!(run(&top, &[], &["fsck", "--strict", "--full"]));
+        // And back again, from a repository that has it.
+        let scratch = Scratch::create(scratch.path()).unwrap();
+        let stand_in = StandIn::make(&repository, &scratch).unwrap();
+        let own = stand_in.variables();
+        assert!(
+            run(&top, &own, &["stash", "pop", "-q"]) && run(&top, &own, &["checkout", "-q", "-f", "main"])
+        );
+        assert!(run(&top, &own, &["branch", "-q", "-D", "topic/x"]));
+        assert_eq!(stand_in.carry_over(), None);
+        assert_eq!(output(&top, &[], &["branch", "--format=%(refname)"]).unwrap(), "refs/heads/main\n");
+        assert_eq!(output(&top, &[], &["stash", "list"]).unwrap(), "");
+        assert!(!top.join(".git/index.lock").exists());
+    }
+
+    #[test]
+    fn nothing_is_carried_over_what_others_changed() {
+        let Some((_directory, repository, scratch)) = repository() else { return };
+        let top = repository.top.clone();
+        let stand_in = StandIn::make(&repository, &scratch).unwrap();
+        let own = stand_in.variables();
+        assert!(run(&top, &own, &["commit", "-q", "--allow-empty", "-m", "mine"]));
         let changed = Some(Aftermath::RepositoryChanged(repository.own.clone()));
         fs::write(repository.own.join("index.lock"), "").unwrap();
         assert_eq!(stand_in.carry_over(), changed);
-        assert!(content(&repository, LOCK).is_some());
+        assert!(repository.own.join("index.lock").exists(), "the lock is another's");
         fs::remove_file(repository.own.join("index.lock")).unwrap();
-        fs::write(repository.own.join("index"), "other").unwrap();
+        assert!(run(&top, &[], &["commit", "-q", "--allow-empty", "-m", "theirs"]));
         assert_eq!(stand_in.carry_over(), changed);
-        assert_eq!(content(&repository, "index").unwrap(), b"other");
-        fs::remove_file(repository.own.join("index")).unwrap();
-        let failed = Some(Aftermath::RepositoryNotWritten(repository.own.clone()));
-        fs::write(stand_in.path.join("HEAD"), "nonsense").unwrap();
-        assert_eq!(stand_in.carry_over(), failed);
-        fs::write(stand_in.path.join("HEAD"), "ref: refs/heads/other\n").unwrap();
-        fs::write(&index, "no index").unwrap();
-        assert_eq!(stand_in.carry_over(), failed);
-        assert_eq!(content(&repository, "HEAD").unwrap(), HEAD.as_bytes(), "all or nothing");
-        fs::write(stand_in.path.join("HEAD"), HEAD).unwrap();
-        fs::remove_file(&index).unwrap();
-        std::os::unix::fs::symlink("/etc/passwd", &index).unwrap();
-        assert_eq!(stand_in.carry_over(), failed);
-        fs::remove_file(&index).unwrap();
-        let elsewhere = scratch.path().join("elsewhere");
-        fs::create_dir(&elsewhere).unwrap();
-        fs::write(elsewhere.join("HEAD"), "secret").unwrap();
-        std::os::unix::fs::symlink(&elsewhere, stand_in.path.join("logs")).unwrap();
-        assert_eq!(stand_in.carry_over(), failed);
-        assert!(content(&repository, INDEX).is_none() && content(&repository, LOCK).is_none());
+        assert_eq!(output(&top, &[], &["log", "--format=%s"]).unwrap(), "theirs\nfirst\n");
+        assert!(!repository.own.join("index.lock").exists());
+        assert!(!repository.own.join("refs/heads/main.lock").exists());
+    }
+
+    #[test]
+    fn what_is_not_what_it_has_to_be_is_not_carried_over() {
+        type Evil = fn(&Path);
+        let evils: &[Evil] = &[
+            |git| fs::write(git.join("HEAD"), "nonsense").unwrap(),
+            |git| fs::write(git.join("HEAD"), "ref: refs/heads/../../hooks/x\n").unwrap(),
+            |git| fs::write(git.join("index"), "no index").unwrap(),
+            |git| fs::write(git.join("ORIG_HEAD"), "../../x\n").unwrap(),
+            |git| {
+                fs::remove_file(git.join("index")).unwrap();
+                std::os::unix::fs::symlink("/etc/passwd", git.join("index")).unwrap();
+            },
+            |git| {
+                fs::rename(git, git.with_extension("x")).unwrap();
+                std::os::unix::fs::symlink(git.with_extension("x"), git).unwrap();
+            },
+            |git| {
+                fs::write(git.join("refs/heads/other"), format!("{}\n", "1".repeat(40))).unwrap();
+                fs::create_dir_all(git.join("objects/11")).unwrap();
+                fs::write(git.join("objects/11").join("1".repeat(38)), "no object").unwrap();
+            },
+        ];
+        for (number, evil) in evils.iter().enumerate() {
+            let Some((_directory, repository, scratch)) = repository() else { return };
+            let stand_in = StandIn::make(&repository, &scratch).unwrap();
+            let before =
+                ["HEAD", "index", "refs/heads/main"].map(|name| fs::read(repository.own.join(name)).unwrap());
+            evil(&stand_in.path);
+            let failed = Some(Aftermath::RepositoryNotWritten(repository.own.clone()));
+            assert_eq!(stand_in.carry_over(), failed, "{number}");
+            let after =
+                ["HEAD", "index", "refs/heads/main"].map(|name| fs::read(repository.own.join(name)).unwrap());
+            assert!(before == after && !repository.own.join("refs/heads/other").exists(), "{number}");
+            assert!(!repository.own.join("index.lock").exists(), "{number}");
+        }
+    }
+
+    #[test]
+    fn what_git_would_obey_is_left_behind() {
+        let Some((_directory, repository, scratch)) = repository() else { return };
+        let stand_in = StandIn::make(&repository, &scratch).unwrap();
+        let own = stand_in.variables();
+        assert!(run(&repository.top, &own, &["commit", "-q", "--allow-empty", "-m", "mine"]));
+        for name in [
+            "MERGE_RR",
+            "config",
+            "config.worktree",
+            "info/attributes",
+            "remotes",
+            "FETCH_HEAD",
+            "rebase-merge",
+        ] {
+            fs::write(stand_in.path.join(name), "evil").unwrap();
+        }
+        fs::remove_file(stand_in.path.join("hooks")).unwrap();
+        fs::create_dir_all(stand_in.path.join("hooks")).unwrap();
+        fs::create_dir_all(stand_in.path.join("refs/replace")).unwrap();
+        fs::write(stand_in.path.join("refs/replace/x"), format!("{}\n", "1".repeat(40))).unwrap();
+        fs::create_dir_all(stand_in.path.join("logs/refs")).unwrap();
+        fs::remove_dir_all(stand_in.path.join("logs/refs")).unwrap();
+        std::os::unix::fs::symlink("/etc", stand_in.path.join("logs/refs")).unwrap();
+        let left_out = ["rebase-merge", "refs/replace/x"].map(str::to_owned).to_vec();
+        assert_eq!(
+            stand_in.carry_over(),
+            Some(Aftermath::RepositoryLeftOut(repository.own.clone(), left_out))
+        );
+        for name in
+            ["MERGE_RR", "config.worktree", "info/attributes", "remotes", "FETCH_HEAD", "refs/replace"]
+        {
+            assert!(!repository.own.join(name).exists(), "{name}");
+        }
+        assert!(run(&repository.top, &[], &["fsck", "--strict"]));
     }
 }

@@ -73,10 +73,13 @@ fn aftermath(one: &Aftermath) -> &'static str {
             "what it made could not be looked through afterwards, so a person has to look for files that agents, shells or git obey"
         }
         Aftermath::RepositoryChanged(_) => {
-            "the index or HEAD was changed by somebody else meanwhile and was left as it is; look at git status before anything else"
+            "the index, HEAD or a branch was changed by somebody else meanwhile, so what the command did in the repository was left out; look at git status before anything else"
         }
         Aftermath::RepositoryNotWritten(_) => {
-            "the index and HEAD could not be written; look at git status before anything else"
+            "what the command did in the repository could not be carried over; look at git status before anything else"
+        }
+        Aftermath::RepositoryLeftOut(..) => {
+            "not all that the command did in the repository was carried over: neither refs beside branches, tags, remotes, notes and the stash nor a rebase under way are"
         }
     }
 }
