@@ -27,6 +27,10 @@ _OUTSIDE = (
     "where tools run in a sandbox they have no credentials, so this remote cannot be reached from here; "
     "ask the user to push from a shell"
 )
+_INSIDE = (
+    "only the checkout around the working directory can be written from here, not another one inside of it; "
+    "start the agent there"
+)
 _LIMITS = (
     (
         "not a git repository",
@@ -36,11 +40,8 @@ _LIMITS = (
     ("Could not read from remote repository", _OUTSIDE),
     ("could not read Username", _OUTSIDE),
     ("could not read Password", _OUTSIDE),
-    (
-        ".git/index.lock': Permission denied",
-        "this sandbox lets only the checkout around the working directory be written, not another one inside of it; "
-        "start the agent there",
-    ),
+    (".git/index.lock': Permission denied", _INSIDE),
+    (".git/index.lock': Read-only file system", _INSIDE),
     (
         "Please tell me who you are",
         "there is no identity. Set user.name and user.email for git (`git config --global user.name ...`), or in the "
@@ -196,8 +197,8 @@ def git_log(*, repo=".", count=20, ref="HEAD", paths=None, patch=False, max_char
     return _cut(out, max_chars, "count or paths").rstrip() or "(no commits)"
 
 
-# Where a sandbox lets nothing be made in the directory of git, these lead to one that stands in for it. They are
-# about one checkout alone, and `repo` may be another one inside of it.
+# In a sandbox these lead to a repository that stands in for the real one. They are about one checkout alone, and
+# `repo` may be another one inside of it.
 _STAND_IN = ("GIT_DIR", "GIT_WORK_TREE")
 
 

@@ -1,6 +1,7 @@
 //! The sample skill `git` over MCP: loaded, called on a real repository, unloaded, gone.
 
 use std::io::{BufRead as _, BufReader, Write as _};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -74,6 +75,40 @@ fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).unwrap();
     for file in ["SKILL.md", "schema.json", "tools.py"] {
         std::fs::copy(from.join(file), to.join(file)).unwrap();
+    }
+}
+
+/// A server of git for the repositories in a directory, to which anybody may push.
+struct Remote {
+    daemon: Child,
+    port: u16,
+}
+
+impl Remote {
+    fn serve(directory: &Path) -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        // Not by way of `git`, whose end would not be its own.
+        let program = Path::new(git(directory, &["--exec-path"]).trim()).join("git-daemon");
+        let mut command = Command::new(program);
+        command.args(["--export-all", "--enable=receive-pack", "--listen=127.0.0.1"]);
+        command.arg(format!("--port={port}")).arg(format!("--base-path={}", directory.display()));
+        let mut daemon = command.arg(directory).stderr(Stdio::null()).spawn().unwrap();
+        while TcpStream::connect(("127.0.0.1", port)).is_err() {
+            assert!(daemon.try_wait().unwrap().is_none(), "git-daemon ended");
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        Self { daemon, port }
+    }
+
+    fn url(&self, name: &str) -> String {
+        format!("git://127.0.0.1:{}/{name}", self.port)
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        let _ = self.daemon.kill();
+        let _ = self.daemon.wait();
     }
 }
 
@@ -210,8 +245,9 @@ fn git_says_what_to_do_about_remotes_beside_the_repository() {
 #[test]
 fn git_pushes_and_says_that_it_could_not_note_the_upstream() {
     let sandbox = with_git();
-    git(&sandbox.project(), &["init", "--quiet", "--bare", "remote.git"]);
-    git(&sandbox.project(), &["remote", "add", "origin", "./remote.git"]);
+    git(&sandbox.home(), &["init", "--quiet", "--bare", "remote.git"]);
+    let remote = Remote::serve(&sandbox.home());
+    git(&sandbox.project(), &["remote", "add", "origin", &remote.url("remote.git")]);
     for name in sandboxes(&sandbox).iter().filter(|name| *name != "none") {
         let arguments = json!({"set_upstream": true}).to_string();
         let run = sandbox.run(&["run", "git", "git_push", "--args", &arguments, "--sandbox", name]);
@@ -221,6 +257,8 @@ fn git_pushes_and_says_that_it_could_not_note_the_upstream() {
             run.stdout,
             run.stderr
         );
+        let pushed = git(&sandbox.project(), &["rev-parse", "origin/main", "main"]);
+        assert_eq!(pushed.lines().collect::<std::collections::BTreeSet<_>>().len(), 1, "{name}: {pushed}");
     }
 }
 
@@ -252,8 +290,9 @@ fn git_works_on_a_repository_while_it_is_loaded() {
     git(&repository, &["init", "--quiet", "--initial-branch=main", "."]);
     // Who commits is what the user told git, though the tools do not see their home.
     sandbox.write("../home/.gitconfig", "[user]\n\tname = Tester\n\temail = tester@example.com\n");
-    git(&repository, &["init", "--quiet", "--bare", "remote.git"]);
-    git(&repository, &["remote", "add", "origin", repository.join("remote.git").to_str().unwrap()]);
+    git(&sandbox.home(), &["init", "--quiet", "--bare", "remote.git"]);
+    let remote = Remote::serve(&sandbox.home());
+    git(&repository, &["remote", "add", "origin", &remote.url("remote.git")]);
     copy(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills/git"),
         &sandbox.home().join(".agents/skills/git"),
@@ -296,7 +335,7 @@ fn git_works_on_a_repository_while_it_is_loaded() {
         let (push, is_error) = client.git("git_push", json!({}));
         assert!(!is_error, "{name}: {push}");
         assert_eq!(
-            git(&repository.join("remote.git"), &["log", "-1", "--format=%s", "main"]),
+            git(&sandbox.home().join("remote.git"), &["log", "-1", "--format=%s", "main"]),
             format!("{message}\n")
         );
 
