@@ -74,8 +74,8 @@ pub struct Grants {
 
 /// A git repository that a job may use: its checkout, and what git keeps of it wherever that is, as for a linked worktree.
 ///
-/// With [`RepositoryUse::Write`] commits can be made; what git, agents and shells obey stays as it is. Where a sandbox lets nothing be made in a directory of git, the variables `GIT_DIR` and `GIT_WORK_TREE`
-/// lead to one that stands in for it; what is in that afterwards is carried over.
+/// With [`RepositoryUse::Write`] commits can be made, in a repository of the command's own to which the variables `GIT_DIR` and `GIT_WORK_TREE` lead; what is let through of that is carried over
+/// afterwards. What git, agents and shells obey stays as it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepositoryGrant {
     /// The top of the checkout, absolute.
