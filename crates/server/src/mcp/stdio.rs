@@ -151,6 +151,16 @@ fn begins(message: &ClientJsonRpcMessage) -> bool {
     }
 }
 
+/// Returns the answer to a request whose id belongs to another one, which is not answered yet.
+fn id_in_use(message: &ClientJsonRpcMessage) -> Value {
+    let id = match message {
+        JsonRpcMessage::Request(request) => request.id.clone().into_json_value(),
+        _ => Value::Null,
+    };
+    let reason = "a request with this id is not answered yet; give each its own";
+    decode::error(&id, ErrorData::invalid_request(reason, None))
+}
+
 /// Answers a line that is no message.
 async fn refuse<W: AsyncWrite + Unpin>(writer: &Mutex<W>, answer: &Value) -> std::io::Result<()> {
     write_line(writer, serde_json::to_vec(answer)?).await
@@ -175,8 +185,9 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
         let (writer, outstanding) = (Arc::clone(&self.writer), Arc::clone(&self.outstanding));
         async move {
             let line = serde_json::to_vec(&message)?;
+            let answering = outstanding.answering(&message);
             let written = write_line(&writer, line).await;
-            outstanding.sent(&message);
+            outstanding.written(answering);
             written
         }
     }
@@ -215,11 +226,13 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
                             let is_request = matches!(*message, JsonRpcMessage::Request(_));
                             self.has_begun = self.has_begun || begins(&message);
                             // Before that there is nothing that a notification could be about, and rmcp would hang up.
-                            if is_request || self.has_begun {
-                                self.outstanding.received(&message);
+                            if !is_request && !self.has_begun {
+                                Ok(())
+                            } else if self.outstanding.received(&message) {
                                 return Some(*message);
+                            } else {
+                                refuse(&self.writer, &id_in_use(&message)).await
                             }
-                            Ok(())
                         }
                         Decoded::Nothing => Ok(()),
                         Decoded::Refused(answer) | Decoded::BadParams(answer) => {
@@ -293,6 +306,33 @@ mod tests {
         drop(ours);
         served.await.unwrap().unwrap();
         assert_eq!(audience.calls.available_permits(), free);
+    }
+
+    #[tokio::test]
+    async fn a_second_request_under_an_open_id_is_refused_and_holds_nothing_up() {
+        let server = server();
+        let (mut ours, theirs) = tokio::io::duplex(1024 * 1024);
+        let (reader, writer) = tokio::io::split(theirs);
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let params = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
+        let listen = json!({"jsonrpc": "2.0", "id": "c", "method": "subscriptions/listen", "params": params});
+        let last = json!({"jsonrpc": "2.0", "id": "d", "method": "skills/list", "params": {"_meta": meta}});
+        ours.write_all(format!("{listen}\n{listen}\n{last}\n").as_bytes()).await.unwrap();
+        ours.shutdown().await.unwrap();
+        let stop = Stop::new();
+        let serving = server.serve_streams(reader, writer, None, &stop);
+        let mut answers = String::new();
+        let (served, read) = tokio::join!(serving, ours.read_to_string(&mut answers));
+        served.unwrap();
+        read.unwrap();
+        let refused = answers.lines().filter(|line| line.contains("is not answered yet")).count();
+        assert_eq!(refused, 1, "{answers}");
+        assert!(answers.contains("\"id\":\"d\""), "{answers}");
+        // Both have their answer, so nobody was waited for at the end.
+        assert_eq!(answers.lines().filter(|line| line.contains("\"id\":\"c\"")).count(), 2, "{answers}");
     }
 
     #[tokio::test]
