@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::merge::Limits;
 use super::part::{Part, Tier};
 use super::posting::WeightTable;
 use super::record::Record;
@@ -18,6 +19,7 @@ pub type Slot = u32;
 #[derive(Debug, Clone, Default)]
 pub struct Index {
     pub(super) weights: Weights,
+    pub(super) limits: Limits,
     /// Packed ones first, then those of one loose skill each.
     pub(super) tiers: Vec<Tier>,
     /// How many skills there are.

@@ -23,6 +23,7 @@ mod merge;
 mod codec;
 mod query;
 mod view;
+mod candidates;
 mod rank;
 mod statistics;
 mod trigger;
