@@ -4,6 +4,7 @@
 //! they were added, in whatever process. There is no syntax of queries, so no query is wrong.
 
 mod hash;
+mod logarithm;
 mod words;
 mod stem;
 mod vocabulary;

@@ -11,6 +11,7 @@ use fearless_simd::{Level, Simd, dispatch};
 
 use super::candidates::{Candidate, Candidates, Lookup, worth};
 use super::index::{Index, Slot};
+use super::logarithm::{ln, ln_1p, pow};
 use super::posting::{Field, Posting};
 use super::query::Query;
 use super::record::Term;
@@ -149,10 +150,10 @@ impl Index {
                 continue;
             }
             let held = holders as f32;
-            let rarity = ((count - held + 0.5) / (held + 0.5)).ln_1p();
+            let rarity = ln_1p((count - held + 0.5) / (held + 0.5));
             let common = if asked.is_common { self.weights.common } else { 1.0 };
-            let telling = asked.telling.powf(self.weights.telling);
-            let weight = rarity.powf(self.weights.rarity) * common * telling;
+            let telling = pow(asked.telling, self.weights.telling);
+            let weight = pow(rarity, self.weights.rarity) * common * telling;
             let rarity = rarity * telling;
             let rarity = if asked.is_common { rarity * COMMON_SHARE } else { rarity };
             terms.push(Weighed { place, term: asked.term, lists, holders, rarity, weight });
@@ -290,7 +291,8 @@ impl Index {
 
 /// Returns how much a description of so many different words says, from 0 to 1.
 fn described(words: u16) -> f32 {
-    (f32::from(words) / SHORT_DESCRIPTION).ln().clamp(0.0, LONG_DESCRIPTION.ln()) / LONG_DESCRIPTION.ln()
+    let times = f32::from(words) / SHORT_DESCRIPTION;
+    ln(times.clamp(1.0, LONG_DESCRIPTION)) / ln(LONG_DESCRIPTION)
 }
 
 /// Returns how much of `name`, the terms of a name, the query says, from 0 to 1.
