@@ -7,12 +7,12 @@
 use super::columns::{Columns, Lists};
 use super::index::{Index, Key};
 use super::part::{Part, Postings, Tier};
-use super::segment::Segment;
+use super::segment::{MAX_SKILLS, Segment};
 use super::vector::Vectors;
 use crate::checksum::Checksum;
 
 /// What the bytes start with; its last letters are the version of the format.
-const MAGIC: &[u8; 8] = b"REPIDX03";
+const MAGIC: &[u8; 8] = b"REPIDX04";
 /// How many bytes of a column are written, or read, at once.
 const PIECE: usize = 16 * 1024;
 /// How many numbers the header has.
@@ -191,7 +191,7 @@ fn write<F: FnMut(&[u8])>(writer: &mut Writer<F>, tier: &Tier, segment: &Segment
 /// Returns the part that `reader` is at the header of, and which of its skills are gone.
 fn read<F: FnMut(&mut [u8]) -> Option<()>>(reader: &mut Reader<F>) -> Option<(Part, Vec<u32>)> {
     let Header { skills, terms, postings, names, pairs, dimensions, dropped } = Header::read(reader)?;
-    if skills == 0 {
+    if skills == 0 || skills > MAX_SKILLS {
         return None;
     }
     let lists = skills.checked_add(1)?;
@@ -398,10 +398,11 @@ mod tests {
     /// `sample().to_bytes(STAMP)` to the directory, without the skill at slot 1.
     #[test]
     fn files_of_all_formats_are_read_or_refused() {
-        let formats: [(&[u8], Option<&[u64]>); 3] = [
+        let formats: [(&[u8], Option<&[u64]>); 4] = [
             (include_bytes!("../../testdata/search/format-01.index"), None),
             (include_bytes!("../../testdata/search/format-02.index"), None),
-            (include_bytes!("../../testdata/search/format-03.index"), Some(&[1, 3])),
+            (include_bytes!("../../testdata/search/format-03.index"), None),
+            (include_bytes!("../../testdata/search/format-04.index"), Some(&[1, 3])),
         ];
         for (bytes, expected) in formats {
             let read = Index::from_bytes(bytes, STAMP);

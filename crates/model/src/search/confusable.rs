@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use super::exclusion;
 use super::index::{Index, Key};
+use super::logarithm::ln_1p;
 use super::meaning::Meanings;
 use super::query::Query;
 use super::record::{Record, SkillText, Term, TermMap};
@@ -356,7 +357,7 @@ impl Worths {
 
     fn get(&self, term: Term) -> f32 {
         let holders = self.holders.get(&term).copied().unwrap_or_default() as f32;
-        ((self.count as f32 - holders + 0.5) / (holders + 0.5)).max(0.0).ln_1p()
+        ln_1p(((self.count as f32 - holders + 0.5) / (holders + 0.5)).max(0.0))
     }
 
     /// Returns how much of what each of two skills says the other says, too, from 0 to 1: that of the one that shares less.

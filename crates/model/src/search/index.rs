@@ -2,8 +2,10 @@
 
 use std::sync::{Arc, OnceLock};
 
+use super::merge::Limits;
 use super::part::{Part, Tier};
 use super::posting::WeightTable;
+use super::query::Query;
 use super::record::Record;
 use super::vector::Vector;
 use super::weights::Weights;
@@ -18,6 +20,7 @@ pub type Slot = u32;
 #[derive(Debug, Clone, Default)]
 pub struct Index {
     pub(super) weights: Weights,
+    pub(super) limits: Limits,
     /// Packed ones first, then those of one loose skill each.
     pub(super) tiers: Vec<Tier>,
     /// How many skills there are.
@@ -84,6 +87,13 @@ impl Index {
         let brevities = self.brevities.get().map_or(0, |brevities| size_of_val(&brevities[..]));
         let table = self.table.get().map_or(0, |table| size_of_val(&**table));
         size_of::<Self>() + tiers + brevities + table
+    }
+
+    /// Returns whether what its skills mean can be compared with what `query` means: directions of other dimensions cannot.
+    pub fn is_comparable(&self, query: &Query) -> bool {
+        let dimensions = self.tiers.iter().map(|tier| tier.part.columns.vectors.dimensions);
+        let mut known = dimensions.filter(|dimensions| *dimensions > 0);
+        query.vector.as_ref().is_none_or(|vector| known.all(|dimensions| dimensions == vector.dimensions()))
     }
 
     /// Returns the skills with their slots.
@@ -185,6 +195,18 @@ mod tests {
             index.add(Key { identity, version: 1 }, Record::of(&skill), vector.as_ref());
         }
         index
+    }
+
+    #[test]
+    fn meanings_of_other_dimensions_are_not_compared() {
+        let asked = |values: &[f32]| Query::new("words").meaning(Vector::of(values));
+        let mut index = filled(3);
+        index.pack();
+        assert!(index.is_comparable(&asked(&[1.0, 1.0])) && index.is_comparable(&Query::new("words")));
+        assert!(!index.is_comparable(&asked(&[1.0, 1.0, 1.0])));
+        index.add(Key { identity: 9, version: 1 }, Record::default(), Vector::of(&[1.0, 0.0, 0.0]).as_ref());
+        assert!(!index.is_comparable(&asked(&[1.0, 1.0])), "not all of them");
+        assert!(Index::default().is_comparable(&asked(&[1.0])));
     }
 
     #[test]

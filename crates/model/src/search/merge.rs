@@ -9,18 +9,31 @@ use std::sync::Arc;
 use super::columns::Columns;
 use super::index::{Index, Slot};
 use super::part::{Part, Postings, Tier};
-use super::segment::{Input, Segment};
+use super::segment::{Input, MAX_SKILLS, Segment};
 
-/// How many skills may wait to be packed: each is looked at alone by every search.
-pub(super) const MAX_LOOSE: usize = 32;
 /// How many times as large as the next a part is at least, unless both together were too large.
 const RATIO: usize = 4;
 /// Which share of a part may be gone: counting those takes time in every search.
 const STALE_SHARE: usize = 16;
 /// How many of its skills may be gone in any case.
 const MAX_STALE: usize = 8;
-/// The most skills of a part that is made of several.
-const MAX_PART: usize = 32 * 1024;
+/// The most skills of a part.
+const MAX_PART: usize = MAX_SKILLS;
+
+/// How much of an index is packed together.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    /// How many skills may wait to be packed: each is looked at alone by every search.
+    pub(super) loose: usize,
+    /// The most skills of a part.
+    pub(super) part: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { loose: 32, part: MAX_PART }
+    }
+}
 
 /// Parts of an index that are to be one. They are packed by [`Merge::run`], for which the index is not needed.
 #[derive(Debug)]
@@ -47,9 +60,11 @@ pub struct Moves {
     gone: Slot,
 }
 
-/// Returns whether `tier` is too small to stand before a part of `count` skills, and is to be one with it.
-fn goes_with(tier: &Tier, count: usize) -> bool {
-    tier.len() < count.saturating_mul(RATIO) && tier.len() + count <= MAX_PART
+impl Limits {
+    /// Returns whether `tier` is too small to stand before a part of `count` skills, and is to be one with it.
+    fn join(self, tier: &Tier, count: usize) -> bool {
+        tier.len() < count.saturating_mul(RATIO) && tier.len() + count <= self.part
+    }
 }
 
 impl Moves {
@@ -111,12 +126,12 @@ impl Index {
     /// be put in with [`Index::take`].
     pub fn due(&self) -> Option<Merge> {
         let is_stale = |tier: &Tier| tier.dropped.len() > MAX_STALE.max(tier.slots() / STALE_SHARE);
-        self.beyond(MAX_LOOSE, is_stale)
+        self.beyond(self.limits.loose, is_stale)
     }
 
     /// Returns what should be packed because too many skills are not, which takes time in proportion to how many these are.
     pub fn crowded(&self) -> Option<Merge> {
-        self.loose_beyond(MAX_LOOSE)
+        self.loose_beyond(self.limits.loose)
     }
 
     /// Packs all that should be. Returns whether anything was, so that skills are at other slots.
@@ -149,7 +164,7 @@ impl Index {
             if let Some(stale) = packed.iter().position(is_stale) {
                 return Some(Merge { inputs: vec![packed[stale].clone()] });
             }
-            let small = packed.windows(2).find(|pair| goes_with(&pair[0], pair[1].len()));
+            let small = packed.windows(2).find(|pair| self.limits.join(&pair[0], pair[1].len()));
             small.map(|pair| Merge { inputs: pair.to_vec() })
         })
     }
@@ -157,16 +172,19 @@ impl Index {
     /// Returns what is to be packed where more than `most` skills are loose: those, and the parts that they would soon go with anyway.
     fn loose_beyond(&self, most: usize) -> Option<Merge> {
         let mut start = self.first_loose();
-        let mut count = self.tiers.len() - start;
-        if count <= most {
+        let loose = self.tiers.len() - start;
+        if loose <= most {
             return None;
         }
-        while let Some(before) = start.checked_sub(1).filter(|before| goes_with(&self.tiers[*before], count))
+        let end = start + loose.min(self.limits.part);
+        let mut count = end - start;
+        while let Some(before) =
+            start.checked_sub(1).filter(|before| self.limits.join(&self.tiers[*before], count))
         {
             count += self.tiers[before].len();
             start = before;
         }
-        Some(Merge { inputs: self.tiers[start..].to_vec() })
+        Some(Merge { inputs: self.tiers[start..end].to_vec() })
     }
 
     fn first_loose(&self) -> usize {
@@ -268,6 +286,11 @@ mod tests {
         index.pack();
         assert!(sizes(&index).iter().all(|size| *size <= MAX_PART) && sizes(&index).len() < 12);
         assert_eq!(index.len(), MAX_PART * 3);
+
+        // Also where all come at once.
+        let mut index = filled(0..MAX_PART as u64 + 10);
+        index.pack();
+        assert_eq!(sizes(&index), [MAX_PART, 10]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! they were added, in whatever process. There is no syntax of queries, so no query is wrong.
 
 mod hash;
+mod logarithm;
 mod words;
 mod stem;
 mod vocabulary;
@@ -23,6 +24,7 @@ mod merge;
 mod codec;
 mod query;
 mod view;
+mod candidates;
 mod rank;
 mod statistics;
 mod trigger;

@@ -61,6 +61,11 @@ impl Query {
         self
     }
 
+    /// Returns of how many dimensions its meaning is, if it has one.
+    pub fn dimensions(&self) -> Option<usize> {
+        self.vector.as_ref().map(Vector::dimensions)
+    }
+
     /// Returns whether `word` says little, as `the` does.
     pub fn is_common(word: &str) -> bool {
         Term::known(word).1

@@ -5,11 +5,14 @@
 //! full: words, words side by side, the share of the name that was said, the meaning, and how much the description says.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use fearless_simd::{Level, Simd, dispatch};
 
+use super::candidates::{Candidate, Candidates, Lookup, worth};
 use super::index::{Index, Slot};
-use super::posting::{Field, Posting, WeightTable};
+use super::logarithm::{ln, ln_1p, pow};
+use super::posting::{Field, Posting};
 use super::query::Query;
 use super::record::Term;
 use super::segment::List;
@@ -25,15 +28,15 @@ const NEAR: f32 = 0.25;
 /// The share of all weight that the most frequent words may have together and yet pick no candidates: their lists are the longest by far,
 /// and whom they alone bring up is seldom what is meant.
 const LEFT_OUT: f32 = 0.4;
-/// How many skills there must be for that: in fewer, all lists are short.
-const LARGE: usize = 2048;
+/// How many skills there must be for that: in fewer, all lists are short. Tests have few.
+const LARGE: usize = if cfg!(test) { 64 } else { 2048 };
 /// How many times as many candidates are looked into where words were left out.
 const RESERVE: usize = 2;
 /// How often the bound of the best scores is brought nearer.
 const MAX_HALVINGS: usize = 16;
+/// Which share of all scores are so few that they are taken out to look at them alone.
+const FEW: usize = 16;
 /// How many scores are looked at together.
-const BLOCK: usize = 64;
-/// How many scores are added to together.
 const LANES: usize = 16;
 /// The most words that are looked up: the rarest ones.
 const MAX_TERMS: usize = 64;
@@ -78,25 +81,29 @@ impl Index {
         view.hidden(self).for_each(|slot| scores[slot as usize] = f32::NEG_INFINITY);
         let done = self.accumulate(&terms, &view, &mut scores);
         let picked = if done < terms.len() { wanted * RESERVE } else { wanted };
-        let mut candidates: Vec<Slot> = at_least(&scores, reached_by(picked, &scores));
-        let nearest = if candidates.len() < wanted { self.nearest(query, &scores) } else { Vec::new() };
-        candidates.extend(&nearest);
-        candidates.sort_unstable();
-        candidates.dedup();
-        for term in &terms[done..] {
-            self.probe(term, &view, &candidates, &mut scores);
+        let mut slots = best_of(&scores, picked);
+        let nearest = if slots.len() < wanted { self.nearest(query, &scores) } else { Vec::new() };
+        let has_more = nearest.is_empty() && slots.len() > wanted;
+        slots.extend(nearest);
+        slots.sort_unstable();
+        slots.dedup();
+        let mut candidates = Candidates::new(&slots, &scores);
+        self.lookups(&terms, done..terms.len(), &view).for_each(|lookup| candidates.look_up(&lookup));
+        if has_more {
+            candidates.keep(wanted, |a, b| self.better((a.score, a.slot), (b.score, b.slot)));
         }
-        if candidates.len() > wanted {
-            let score = |slot: Slot| scores[slot as usize];
-            candidates.select_nth_unstable_by(wanted, |a, b| self.better((score(*a), *a), (score(*b), *b)));
-            candidates.truncate(wanted);
-            candidates.extend(nearest);
-            candidates.sort_unstable();
-            candidates.dedup();
+        // What the first words are worth is in the scores already; who has them is asked for by pairs alone.
+        if !query.pairs.is_empty() {
+            let lookups = self.lookups(&terms, 0..done, &view);
+            lookups.for_each(|lookup| candidates.look_up(&Lookup { weight: 0.0, ..lookup }));
         }
-        let mut hits = self.weighed_in_full(query, &terms, &candidates, &scores);
-        hits.sort_by(|a, b| self.better((a.score, a.slot), (b.score, b.slot)));
+        let mut hits = self.weighed_in_full(query, &terms, candidates.all());
+        let better = |a: &Hit, b: &Hit| self.better((a.score, a.slot), (b.score, b.slot));
+        if limit > 0 && hits.len() > limit {
+            hits.select_nth_unstable_by(limit - 1, better);
+        }
         hits.truncate(limit);
+        hits.sort_unstable_by(better);
         hits
     }
 
@@ -143,10 +150,10 @@ impl Index {
                 continue;
             }
             let held = holders as f32;
-            let rarity = ((count - held + 0.5) / (held + 0.5)).ln_1p();
+            let rarity = ln_1p((count - held + 0.5) / (held + 0.5));
             let common = if asked.is_common { self.weights.common } else { 1.0 };
-            let telling = asked.telling.powf(self.weights.telling);
-            let weight = rarity.powf(self.weights.rarity) * common * telling;
+            let telling = pow(asked.telling, self.weights.telling);
+            let weight = pow(rarity, self.weights.rarity) * common * telling;
             let rarity = rarity * telling;
             let rarity = if asked.is_common { rarity * COMMON_SHARE } else { rarity };
             terms.push(Weighed { place, term: asked.term, lists, holders, rarity, weight });
@@ -173,17 +180,12 @@ impl Index {
             for (number, list) in &term.lists {
                 let range = self.tiers[*number].range();
                 let (scores, brevities) = (&mut scores[range.clone()], &brevities[range]);
-                if let Some(row) = list.row().filter(|_| saturation > 0.0) {
-                    let add = RowOf { row, weight: term.weight, saturation, table };
-                    dispatch!(Level::new(), simd => add.to(simd, brevities, scores));
-                    continue;
-                }
                 list.each(|place, posting| {
                     if let (Some(score), Some(brevity)) =
                         (scores.get_mut(place as usize), brevities.get(place as usize))
                     {
                         let value = table.weigh(posting, *brevity);
-                        *score += term.weight * value / (saturation + value);
+                        *score += worth(value, term.weight, saturation);
                     }
                 });
             }
@@ -191,20 +193,25 @@ impl Index {
         terms.len()
     }
 
-    /// Adds up what `term` is worth to each of `slots`, which are sorted.
-    fn probe(&self, term: &Weighed<'_>, view: &View<'_>, slots: &[Slot], scores: &mut [f32]) {
-        let (table, brevities, saturation) = (self.table(), &view.brevities, self.weights.saturation);
-        for (number, list) in &term.lists {
-            let range = self.tiers[*number].range();
-            let before = |bound: usize| slots.partition_point(|slot| (*slot as usize) < bound);
-            let mut cursor = list.cursor();
-            for slot in &slots[before(range.start)..before(range.end)] {
-                if let Some(posting) = cursor.seek(slot - range.start as Slot) {
-                    let value = table.weigh(posting, brevities[*slot as usize]);
-                    scores[*slot as usize] += term.weight * value / (saturation + value);
-                }
-            }
-        }
+    /// Returns what it takes to look the words of `terms` at these places up in some skills.
+    fn lookups<'a>(
+        &'a self,
+        terms: &'a [Weighed<'a>],
+        places: Range<usize>,
+        view: &'a View<'_>,
+    ) -> impl Iterator<Item = Lookup<'a>> {
+        places.flat_map(move |place| {
+            let term = &terms[place];
+            term.lists.iter().map(move |(number, list)| Lookup {
+                list: *list,
+                range: self.tiers[*number].range(),
+                bit: 1 << place,
+                weight: term.weight,
+                saturation: self.weights.saturation,
+                table: self.table(),
+                brevities: &view.brevities,
+            })
+        })
     }
 
     /// Returns the skills that are nearest to what `query` means.
@@ -223,39 +230,40 @@ impl Index {
         near.into_iter().map(|(_, slot)| slot).collect()
     }
 
-    fn weighed_in_full(
-        &self,
-        query: &Query,
-        terms: &[Weighed<'_>],
-        candidates: &[Slot],
-        scores: &[f32],
-    ) -> Vec<Hit> {
+    fn weighed_in_full(&self, query: &Query, terms: &[Weighed<'_>], candidates: &[Candidate]) -> Vec<Hit> {
         let weights = &self.weights;
-        let mut rarities = vec![0.0f32; query.words.len()];
-        terms.iter().for_each(|term| rarities[term.place] = term.rarity);
+        let (mut rarities, mut bits) = (vec![0.0f32; query.words.len()], vec![0u64; query.words.len()]);
+        for (number, term) in terms.iter().enumerate() {
+            rarities[term.place] = term.rarity;
+            bits[term.place] = 1 << number;
+        }
         let total: f32 = rarities.iter().sum();
-        let pairs: Vec<(u16, f32)> = query
+        let pairs: Vec<AskedPair> = query
             .pairs
             .iter()
-            .map(|(pair, a, b)| (pair.0, (rarities[*a] * rarities[*b]).sqrt()))
-            .filter(|(_, worth)| *worth > 0.0)
+            .map(|(pair, a, b)| AskedPair {
+                hash: pair.0,
+                words: bits[*a] | bits[*b],
+                worth: (rarities[*a] * rarities[*b]).sqrt(),
+            })
+            .filter(|pair| pair.worth > 0.0)
             .collect();
         let best = terms.iter().map(|term| term.weight).sum::<f32>()
-            + weights.pair * pairs.iter().map(|(_, worth)| worth).sum::<f32>()
+            + weights.pair * pairs.iter().map(|pair| pair.worth).sum::<f32>()
             + (weights.name_share + weights.meaning) * total.sqrt().max(1.0);
-        let said = |slot: &Slot| {
-            let Some((tier, place)) = self.at(*slot) else { return 0.0 };
+        let said = |candidate: &Candidate| {
+            let Some((tier, place)) = self.at(candidate.slot) else { return 0.0 };
             let columns = &tier.part.columns;
             let held = columns.pairs.get(place);
-            let side_by_side = pairs.iter().filter(|(pair, _)| has(held, *pair));
-            let side_by_side: f32 = side_by_side.map(|(_, worth)| worth).sum();
-            scores[*slot as usize]
+            let side_by_side =
+                dispatch!(Level::new(), simd => side_by_side(simd, held, candidate.has, &pairs));
+            candidate.score
                 + weights.pair * side_by_side
                 + weights.name_share * name_share(columns.names.get(place), query, &rarities) * total.sqrt()
         };
         let said: Vec<f32> = candidates.iter().map(said).collect();
         let trust = weights.meaning * total.sqrt().max(1.0) * self.trust_in_meaning(query, &said);
-        let hit = |(slot, said): (&Slot, &f32)| {
+        let hit = |(Candidate { slot, .. }, said): (&Candidate, &f32)| {
             let (tier, place) = self.at(*slot)?;
             let columns = &tier.part.columns;
             let meaning = query.vector.as_ref().map_or(0.0, |vector| columns.vectors.cosine(place, vector));
@@ -281,38 +289,10 @@ impl Index {
     }
 }
 
-/// The row of a term, and what it is worth.
-struct RowOf<'a> {
-    row: &'a [[u8; 2]],
-    weight: f32,
-    saturation: f32,
-    table: &'a WeightTable,
-}
-
-impl RowOf<'_> {
-    /// Adds up what the term is worth to each skill, with whatever instructions the processor has. To a skill without the term that is
-    /// 0, which costs less than to ask whether it has it.
-    #[inline(always)]
-    fn to<S: Simd>(self, _: S, brevities: &[f32], scores: &mut [f32]) {
-        let Self { row, weight, saturation, table } = self;
-        let add = |bits: &[[u8; 2]], brevities: &[f32], scores: &mut [f32]| {
-            let mut values = [0.0f32; LANES];
-            for ((value, bits), brevity) in values.iter_mut().zip(bits).zip(brevities) {
-                *value = table.weigh(Posting::from_bits(u16::from_le_bytes(*bits)), *brevity);
-            }
-            let worths = values.map(|value| weight * value / (saturation + value));
-            scores.iter_mut().zip(worths).for_each(|(score, worth)| *score += worth);
-        };
-        let count = row.len().min(scores.len()).min(brevities.len());
-        let rows = row[..count].chunks(LANES).zip(brevities[..count].chunks(LANES));
-        rows.zip(scores[..count].chunks_mut(LANES))
-            .for_each(|((bits, brevities), scores)| add(bits, brevities, scores));
-    }
-}
-
 /// Returns how much a description of so many different words says, from 0 to 1.
 fn described(words: u16) -> f32 {
-    (f32::from(words) / SHORT_DESCRIPTION).ln().clamp(0.0, LONG_DESCRIPTION.ln()) / LONG_DESCRIPTION.ln()
+    let times = f32::from(words) / SHORT_DESCRIPTION;
+    ln(times.clamp(1.0, LONG_DESCRIPTION)) / ln(LONG_DESCRIPTION)
 }
 
 /// Returns how much of `name`, the terms of a name, the query says, from 0 to 1.
@@ -344,9 +324,26 @@ const LEAST_TRUST: f32 = 0.2;
 /// How rare the words of names are, about.
 const UNSAID_RARITY: f32 = 4.0;
 
+/// Two words of the query that stand side by side.
+struct AskedPair {
+    hash: u16,
+    /// The bits of both.
+    words: u64,
+    worth: f32,
+}
+
+/// Returns what those of `pairs` are worth together that a skill has among its own, `held`, which are sorted, with whatever instructions the
+/// processor has. Whoever has not both words, which `has` tells, has them nowhere side by side, and need not be asked.
+#[inline(always)]
+fn side_by_side<S: Simd>(_: S, held: &[u16], has: u64, pairs: &[AskedPair]) -> f32 {
+    let both = pairs.iter().filter(|pair| has & pair.words == pair.words);
+    both.filter(|pair| is_among(held, pair.hash)).map(|pair| pair.worth).sum()
+}
+
 /// Returns whether `wanted` is among `hashes`, which are sorted. They are spread evenly, so it can only be near the place that its value
 /// tells; a search that halves them would wait for memory at every step.
-fn has(hashes: &[u16], wanted: u16) -> bool {
+#[inline(always)]
+fn is_among(hashes: &[u16], wanted: u16) -> bool {
     let guess = (usize::from(wanted) * hashes.len()) >> u16::BITS;
     let near = &hashes[guess.saturating_sub(NEIGHBOURS)..hashes.len().min(guess + NEIGHBOURS)];
     match (near.first(), near.last()) {
@@ -357,23 +354,41 @@ fn has(hashes: &[u16], wanted: u16) -> bool {
     }
 }
 
-/// Returns a score that at least `wanted` of `scores` reach, about the highest one; 0 where fewer have any.
-fn reached_by(wanted: usize, scores: &[f32]) -> f32 {
+/// Returns at least `wanted` of the skills with the best scores, and few more; fewer where fewer have any.
+fn best_of(scores: &[f32], wanted: usize) -> Vec<Slot> {
     let (mut low, mut high) = (0.0f32, dispatch!(Level::new(), simd => highest(simd, scores)));
+    // Those that reach `low`, once they are few: then the others are not looked at any more.
+    let mut few: Option<(Vec<Slot>, Vec<f32>)> = None;
     for _ in 0..MAX_HALVINGS {
+        let among = few.as_ref().map_or(scores, |(_, scores)| scores);
         let middle = (low + high) / 2.0;
-        let count = dispatch!(Level::new(), simd => count(simd, scores, middle));
+        let count = dispatch!(Level::new(), simd => count(simd, among, middle));
         if count < wanted {
             high = middle;
-        } else {
-            low = middle;
-            // As good as it gets: there is room for a few more.
-            if count < wanted + wanted / 4 {
-                break;
-            }
+            continue;
+        }
+        low = middle;
+        // As good as it gets: there is room for a few more.
+        if count < wanted + wanted / 4 {
+            break;
+        }
+        if few.is_none() && count < scores.len() / FEW {
+            let slots = at_least(scores, low, count);
+            let scores = slots.iter().map(|slot| scores[*slot as usize]).collect();
+            few = Some((slots, scores));
         }
     }
-    low
+    let least = low.max(f32::MIN_POSITIVE);
+    match few {
+        None => {
+            let count = dispatch!(Level::new(), simd => count(simd, scores, least));
+            at_least(scores, least, count)
+        }
+        Some((mut slots, _)) => {
+            slots.retain(|slot| scores[*slot as usize] >= least);
+            slots
+        }
+    }
 }
 
 /// Returns the highest of `scores`, or 0, with whatever instructions the processor has.
@@ -394,22 +409,19 @@ fn count<S: Simd>(_: S, scores: &[f32], least: f32) -> usize {
     scores.iter().map(|score| u32::from(*score >= least)).sum::<u32>() as usize
 }
 
-/// Returns the skills whose score is above 0 and at least `least`.
-fn at_least(scores: &[f32], least: f32) -> Vec<Slot> {
-    dispatch!(Level::new(), simd => collect(simd, scores, least.max(f32::MIN_POSITIVE)))
-}
-
-/// Returns the places of `scores` that are at least `least`, with whatever instructions the processor has.
-#[inline(always)]
-fn collect<S: Simd>(_: S, scores: &[f32], least: f32) -> Vec<Slot> {
-    let mut slots = Vec::new();
-    for (block, scores) in (0..).zip(scores.chunks(BLOCK)) {
-        // Most blocks have none, and a block is looked at as a whole.
-        if scores.iter().fold(false, |has_one, score| has_one | (*score >= least)) {
-            let found = (block * BLOCK as Slot..).zip(scores).filter(|(_, score)| **score >= least);
-            slots.extend(found.map(|(slot, _)| slot));
+/// Returns the skills whose score is at least `least`, of which there are `count`.
+fn at_least(scores: &[f32], least: f32, count: usize) -> Vec<Slot> {
+    // One more, for those that are looked at after the last.
+    let mut slots = vec![0; count + 1];
+    let mut found = 0;
+    for (slot, score) in (0..).zip(scores) {
+        // Nobody can foresee which those are, so each is written down, and overwritten unless it is one.
+        if let Some(place) = slots.get_mut(found) {
+            *place = slot;
         }
+        found += usize::from(*score >= least);
     }
+    slots.truncate(count);
     slots
 }
 
@@ -417,30 +429,7 @@ fn collect<S: Simd>(_: S, scores: &[f32], least: f32) -> Vec<Slot> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::Weights;
     use super::*;
-
-    proptest! {
-        #[test]
-        fn a_row_adds_what_its_postings_do(
-            row in proptest::collection::vec((any::<u16>(), any::<bool>()), 0..100),
-            brevities in proptest::collection::vec(0.1f32..2.0, 100),
-            weight in 0.0f32..3.0,
-        ) {
-            let row: Vec<[u8; 2]> = row.iter().map(|(bits, has)| if *has { bits.to_le_bytes() } else { [0; 2] }).collect();
-            let weights = Weights::default();
-            let (table, saturation) = (WeightTable::new(&weights), weights.saturation);
-            let mut expected = vec![0.5f32; row.len()];
-            for (place, bits) in row.iter().enumerate().filter(|(_, bits)| **bits != [0; 2]) {
-                let value = table.weigh(Posting::from_bits(u16::from_le_bytes(*bits)), brevities[place]);
-                expected[place] += weight * value / (saturation + value);
-            }
-            let mut found = vec![0.5f32; row.len()];
-            let add = RowOf { row: &row, weight, saturation, table: &table };
-            dispatch!(Level::new(), simd => add.to(simd, &brevities, &mut found));
-            prop_assert_eq!(found, expected);
-        }
-    }
 
     #[test]
     fn the_highest_score_is_found_wherever_it_stands() {
@@ -457,6 +446,17 @@ mod tests {
 
     proptest! {
         #[test]
+        fn the_best_are_picked(scores in proptest::collection::vec(-1.0f32..4.0, 0..2000), wanted in 1usize..40) {
+            let slots = best_of(&scores, wanted);
+            let above = scores.iter().filter(|score| **score > 0.0).count();
+            prop_assert!(slots.len() >= wanted.min(above) && slots.len() <= above);
+            prop_assert!(slots.windows(2).all(|pair| pair[0] < pair[1]));
+            let least = slots.iter().map(|slot| scores[*slot as usize]).fold(f32::INFINITY, f32::min);
+            let better = scores.iter().filter(|score| **score >= least).count();
+            prop_assert!(slots.is_empty() || (least > 0.0 && better == slots.len()));
+        }
+
+        #[test]
         fn a_hash_is_found_wherever_it_is(mut hashes in proptest::collection::vec(any::<u16>(), 0..1100), low in 1u16.., wanted in any::<u16>()) {
             hashes.sort_unstable();
             // Also where they are anything but spread evenly.
@@ -464,7 +464,7 @@ mod tests {
             for mut hashes in [hashes, crowded] {
                 hashes.sort_unstable();
                 for wanted in hashes.iter().copied().chain([0, wanted, wanted % low, u16::MAX]) {
-                    prop_assert_eq!(has(&hashes, wanted), hashes.contains(&wanted), "{}", wanted);
+                    prop_assert_eq!(is_among(&hashes, wanted), hashes.contains(&wanted), "{}", wanted);
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::logarithm::ln_1p;
 use super::query::Query;
 use super::record::{Term, TermMap};
 use super::words::{Cutter, Side};
@@ -123,7 +124,7 @@ fn scores(query: &Query, parts: &[Part], counted: &[Counted]) -> Vec<f32> {
     let mut holders = vec![0.0f32; query.words.len()];
     counted.iter().flat_map(|part| part.found.keys()).for_each(|at| holders[*at] += 1.0);
     let worths = query.words.iter().zip(holders).map(|(asked, holders)| {
-        let rarity = (1.0 + (count - holders + 0.5) / (holders + 0.5)).ln();
+        let rarity = ln_1p((count - holders + 0.5) / (holders + 0.5));
         if asked.is_common { rarity * COMMON } else { rarity }
     });
     let worths: Vec<f32> = worths.collect();

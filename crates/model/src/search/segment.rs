@@ -4,19 +4,22 @@ use super::columns::bytes_of;
 use super::posting::Posting;
 use super::record::Term;
 
-/// How many postings of a term stand between two places to jump to.
-const STRIDE: usize = 16;
-/// Which share of all skills must have a term for its postings to be a row, with a place for every skill: it is larger, and looking
-/// a skill up takes no search.
-const ROW_SHARE: u32 = 4;
+/// The most skills of a segment: their places are written in fifteen bits.
+pub(super) const MAX_SKILLS: usize = 1 << 15;
+/// Which share of all skills must have a term for its list to begin with a map of them all: looking one up takes no search then.
+const MAP_SHARE: u32 = 16;
 /// How many skills must have it: small lists are walked along as fast.
-const MIN_ROW: usize = 64;
+const MIN_MAP: usize = 64;
+/// How many skills a word of a map stands for.
+const WORD: u32 = u64::BITS;
+/// How far from where it should be a term is looked for first.
+const NEIGHBOURS: usize = 64;
 
 /// Which skills have which terms.
 ///
-/// A list of postings is the number of skills, for long lists a table of places to jump to, and then for each skill how far it is
-/// from the one before, with how often the term stands where. Most postings take two bytes. What most skills have is a row instead,
-/// with a place for every skill.
+/// A list of postings is the number of skills, then their places, and then how often the term stands where in each. Most terms stand in
+/// bodies only, so the other half of a posting is written only where there is one, which the place of the skill tells. The places of skills that
+/// have what many have are a map of bits instead.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Segment {
     /// The terms, sorted.
@@ -29,22 +32,48 @@ pub(super) struct Segment {
 impl Segment {
     /// Returns the list of `term`.
     pub(super) fn list(&self, term: Term) -> Option<List<'_>> {
-        let index = self.terms.binary_search(&term.0).ok()?;
-        self.list_at(index)
+        self.list_at(self.find(term.0)?)
+    }
+
+    /// Returns the place of `term`. Terms are spread evenly, so it can only be near the place that its value tells; a search that halves
+    /// them would wait for memory at every step.
+    fn find(&self, term: u64) -> Option<usize> {
+        let terms = &self.terms[..];
+        let share = |distance: u64| ((u128::from(distance) * terms.len() as u128) >> u64::BITS) as usize;
+        let guess = share(term);
+        let there = *terms.get(guess)?;
+        // What is there tells how far off the guess was.
+        let guess = match there <= term {
+            true => guess + share(term - there),
+            false => guess.saturating_sub(share(there - term)),
+        };
+        let start = guess.saturating_sub(NEIGHBOURS);
+        let near = terms.get(start..terms.len().min(guess + NEIGHBOURS)).unwrap_or_default();
+        match (near.first(), near.last()) {
+            (Some(first), Some(last)) if *first <= term && term <= *last => {
+                near.binary_search(&term).ok().map(|place| start + place)
+            }
+            _ => terms.binary_search(&term).ok(),
+        }
     }
 
     fn list_at(&self, index: usize) -> Option<List<'_>> {
         let bytes = self.bytes.get(*self.starts.get(index)? as usize..)?;
         let (number, bytes) = read_number(bytes)?;
         let count = (number >> 1) as usize;
-        if number & 1 == 1 {
-            let (skills, bytes) = read_number(bytes)?;
-            let row = bytes.get(..(skills as usize).checked_mul(2)?)?;
-            return Some(List { count, form: Form::Row(row) });
+        if number & 1 == 0 {
+            let (places, bytes) = bytes.split_at_checked(count.checked_mul(2)?)?;
+            let (bodies, others) = bytes.split_at_checked(count)?;
+            let places = places.as_chunks().0;
+            return Some(List { count, form: Form::Places(Places { places, bodies, others }) });
         }
-        let jumps = if count > STRIDE { count.div_ceil(STRIDE) * 8 } else { 0 };
-        let (jumps, postings) = bytes.split_at_checked(jumps)?;
-        Some(List { count, form: Form::Steps { jumps, postings } })
+        let (words, bytes) = read_number(bytes)?;
+        let (map, bytes) = bytes.split_at_checked((words as usize).checked_mul(8)?)?;
+        let (before, bytes) = bytes.split_at_checked(words as usize * 2)?;
+        let postings = bytes.get(..count.checked_mul(2)?)?;
+        let map =
+            Map { words: map.as_chunks().0, before: before.as_chunks().0, postings: postings.as_chunks().0 };
+        Some(List { count, form: Form::Map(map) })
     }
 
     /// Returns the postings of `inputs` together with those of `loose` skills, by their places, which follow those of all inputs.
@@ -122,10 +151,10 @@ pub(super) struct List<'a> {
 /// How postings are written.
 #[derive(Debug, Clone, Copy)]
 enum Form<'a> {
-    /// From one skill that has the term to the next.
-    Steps { jumps: &'a [u8], postings: &'a [u8] },
-    /// For every skill, two bytes each.
-    Row(&'a [u8]),
+    /// With the places of the skills that have the term.
+    Places(Places<'a>),
+    /// With a bit for every skill.
+    Map(Map<'a>),
     /// Of the one skill that there is.
     One(Posting),
 }
@@ -136,10 +165,10 @@ impl<'a> List<'a> {
         Self { count: 1, form: Form::One(posting) }
     }
 
-    /// Returns the postings where there is one for every skill; those of skills without the term are 0.
-    pub(super) fn row(self) -> Option<&'a [[u8; 2]]> {
+    /// Returns the postings where there is a bit for every skill.
+    pub(super) fn map(self) -> Option<Map<'a>> {
         match self.form {
-            Form::Row(row) => Some(row.as_chunks::<2>().0),
+            Form::Map(map) => Some(map),
             _ => None,
         }
     }
@@ -149,21 +178,6 @@ impl<'a> List<'a> {
         if slots.is_empty() {
             return 0;
         }
-        // Looking one up takes some steps, so a list that is not much longer is walked along.
-        if let Form::Steps { postings, .. } = self.form
-            && self.count / 4 < slots.len()
-        {
-            let mut rest = slots;
-            let has = |(slot, _): &(u32, Posting)| {
-                while let [first, after @ ..] = rest
-                    && first < slot
-                {
-                    rest = after;
-                }
-                rest.first() == Some(slot)
-            };
-            return Postings::new(postings, self.count).filter(has).count();
-        }
         let mut cursor = self.cursor();
         slots.iter().filter(|slot| cursor.seek(**slot).is_some()).count()
     }
@@ -172,18 +186,8 @@ impl<'a> List<'a> {
     #[inline]
     pub(super) fn each(self, mut take: impl FnMut(u32, Posting)) {
         match self.form {
-            Form::Steps { postings, .. } => {
-                Postings::new(postings, self.count).for_each(|(slot, posting)| take(slot, posting));
-            }
-            Form::Row(row) => {
-                let (row, _) = row.as_chunks::<2>();
-                for (slot, bits) in (0..).zip(row) {
-                    let bits = u16::from_le_bytes(*bits);
-                    if bits != 0 {
-                        take(slot, Posting::from_bits(bits));
-                    }
-                }
-            }
+            Form::Places(places) => places.each(take),
+            Form::Map(map) => map.each(take),
             Form::One(posting) => take(0, posting),
         }
     }
@@ -191,67 +195,85 @@ impl<'a> List<'a> {
     /// Returns what looks skills up that come in order.
     pub(super) fn cursor(self) -> Cursor<'a> {
         match self.form {
-            Form::Row(row) => Cursor::Row(row.as_chunks::<2>().0),
+            Form::Places(list) => Cursor::Walk(Walk { list, index: 0, others: 0 }),
+            Form::Map(map) => Cursor::Map(map),
             Form::One(posting) => Cursor::One(posting),
-            Form::Steps { jumps, postings } => {
-                let mut ahead = Postings::new(postings, self.count);
-                let next = ahead.next();
-                Cursor::Steps(Walk { count: self.count, jumps, postings, ahead, next })
+        }
+    }
+}
+
+/// Postings of skills whose places are written one after the other.
+#[derive(Debug, Clone, Copy)]
+struct Places<'a> {
+    /// The place of each skill, twice, and 1 more where there is another half of its posting.
+    places: &'a [[u8; 2]],
+    /// The half of each posting that tells of the body.
+    bodies: &'a [u8],
+    /// The other halves, of those that have one. Whatever comes behind the list is here as well.
+    others: &'a [u8],
+}
+
+impl Places<'_> {
+    /// Returns the number at `index`: a place, and whether there is another half.
+    #[inline]
+    fn number(&self, index: usize) -> Option<u16> {
+        self.places.get(index).map(|bytes| u16::from_le_bytes(*bytes))
+    }
+
+    #[inline]
+    fn each(self, mut take: impl FnMut(u32, Posting)) {
+        let mut others = 0;
+        for (number, body) in self.places.iter().zip(self.bodies) {
+            let number = u16::from_le_bytes(*number);
+            // Nobody can foresee which have another half, so that is not asked but reckoned.
+            let has_other = number & 1;
+            let other = self.others.get(others).copied().unwrap_or_default() * has_other as u8;
+            others += usize::from(has_other);
+            take(u32::from(number >> 1), Posting::from_bits(u16::from_le_bytes([*body, other])));
+        }
+    }
+}
+
+/// Postings of skills that have a bit each.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Map<'a> {
+    words: &'a [[u8; 8]],
+    /// How many postings come before those of each word.
+    before: &'a [[u8; 2]],
+    postings: &'a [[u8; 2]],
+}
+
+impl Map<'_> {
+    #[inline]
+    fn each(self, mut take: impl FnMut(u32, Posting)) {
+        let mut postings = self.postings.iter();
+        for (first, word) in (0..).step_by(WORD as usize).zip(self.words) {
+            let mut bits = u64::from_le_bytes(*word);
+            while bits != 0 {
+                let Some(posting) = postings.next() else { return };
+                take(first + bits.trailing_zeros(), Posting::from_bits(u16::from_le_bytes(*posting)));
+                bits &= bits - 1;
             }
         }
     }
-}
 
-/// The skills that have a term, in order.
-#[derive(Debug, Clone)]
-struct Postings<'a> {
-    bytes: &'a [u8],
-    slot: u32,
-    left: usize,
-    /// How many were read.
-    index: usize,
-}
-
-impl<'a> Postings<'a> {
-    fn new(bytes: &'a [u8], count: usize) -> Self {
-        Self { bytes, slot: 0, left: count, index: 0 }
-    }
-}
-
-impl Iterator for Postings<'_> {
-    type Item = (u32, Posting);
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        self.left = self.left.checked_sub(1)?;
-        // Most are near to the one before, and stand in bodies only.
-        if let [number, body, rest @ ..] = self.bytes
-            && number & 0x81 == 0
-        {
-            self.slot = self.slot.checked_add(u32::from(number >> 1))?;
-            self.index += 1;
-            self.bytes = rest;
-            return Some((self.slot, Posting::from_bits(u16::from(*body))));
-        }
-        let (number, bytes) = read_number(self.bytes)?;
-        self.slot = self.slot.checked_add(number >> 1)?;
-        self.index += 1;
-        // Most terms stand in bodies only, so the other half of the posting is left out.
-        let (bits, bytes) = match (number & 1, bytes) {
-            (0, [body, rest @ ..]) => (u16::from(*body), rest),
-            (1, [body, short, rest @ ..]) => (u16::from_le_bytes([*body, *short]), rest),
-            _ => return None,
-        };
-        self.bytes = bytes;
-        Some((self.slot, Posting::from_bits(bits)))
+    /// Returns the posting of the skill `slot`; its bits are 0 where it has none. It takes the same steps in any case.
+    #[inline(always)]
+    pub(super) fn posting(&self, slot: u32) -> Posting {
+        let (index, bit) = ((slot / WORD) as usize, 1u64 << (slot % WORD));
+        let word = u64::from_le_bytes(self.words.get(index).copied().unwrap_or_default());
+        let before = u16::from_le_bytes(self.before.get(index).copied().unwrap_or_default());
+        let place = usize::from(before) + (word & (bit - 1)).count_ones() as usize;
+        let bits = u16::from_le_bytes(self.postings.get(place).copied().unwrap_or_default());
+        Posting::from_bits(bits * u16::from(word & bit != 0))
     }
 }
 
 /// Looks skills up in the postings of a term, in order.
 #[derive(Debug)]
 pub(super) enum Cursor<'a> {
-    Steps(Walk<'a>),
-    Row(&'a [[u8; 2]]),
+    Walk(Walk<'a>),
+    Map(Map<'a>),
     One(Posting),
 }
 
@@ -260,75 +282,47 @@ impl Cursor<'_> {
     #[inline]
     pub(super) fn seek(&mut self, slot: u32) -> Option<Posting> {
         match self {
-            Self::Steps(walk) => walk.seek(slot),
-            Self::Row(row) => {
-                let bits = u16::from_le_bytes(*row.get(slot as usize)?);
-                (bits != 0).then_some(Posting::from_bits(bits))
-            }
+            Self::Walk(walk) => walk.seek(slot),
+            Self::Map(map) => Some(map.posting(slot)).filter(|posting| posting.bits() != 0),
             Self::One(posting) => (slot == 0).then_some(*posting),
         }
     }
 }
 
-/// A way along postings that go from skill to skill.
+/// A way along the places of skills.
 #[derive(Debug)]
 pub(super) struct Walk<'a> {
-    count: usize,
-    jumps: &'a [u8],
-    postings: &'a [u8],
-    ahead: Postings<'a>,
-    next: Option<(u32, Posting)>,
+    list: Places<'a>,
+    /// Where it has come to.
+    index: usize,
+    /// How many before that have another half.
+    others: usize,
 }
 
 impl Walk<'_> {
+    #[inline]
     fn seek(&mut self, slot: u32) -> Option<Posting> {
-        self.jump(slot);
-        loop {
-            match self.next {
-                Some((found, _)) if found < slot => self.next = self.ahead.next(),
-                Some((found, posting)) if found == slot => return Some(posting),
-                _ => return None,
-            }
-        }
-    }
-
-    /// Goes to the last stride that starts at or before `slot`, if that is ahead.
-    fn jump(&mut self, slot: u32) {
-        let stride = self.ahead.index.saturating_sub(1) / STRIDE;
-        let is_at_or_before = |index: usize| self.stride(index).is_some_and(|(first, _)| first <= slot);
-        if !is_at_or_before(stride + 1) {
-            return;
-        }
+        let is_before =
+            |index: usize| self.list.number(index).is_some_and(|number| u32::from(number >> 1) < slot);
         // Ahead by ever larger steps, then back by halves.
-        let (mut low, mut step) = (stride + 1, 1);
-        while is_at_or_before(low + step) {
-            low += step;
+        let (mut index, mut step) = (self.index, 1);
+        while is_before(index + step - 1) {
+            index += step;
             step *= 2;
         }
-        while step > 0 {
-            if is_at_or_before(low + step) {
-                low += step;
-            }
+        while step > 1 {
             step /= 2;
+            if is_before(index + step - 1) {
+                index += step;
+            }
         }
-        if let Some((first, offset)) = self.stride(low)
-            && let Some(bytes) = self.postings.get(offset..)
-        {
-            let index = low * STRIDE;
-            // The first posting of a stride tells how far it is from the one before, which nobody knows here.
-            let Some((number, _)) = read_number(bytes) else { return };
-            let before = first.saturating_sub(number >> 1);
-            self.ahead = Postings { bytes, slot: before, left: self.count - index, index };
-            self.next = self.ahead.next();
-        }
-    }
-
-    /// Returns the first skill of the stride `index` and where its postings start.
-    fn stride(&self, index: usize) -> Option<(u32, usize)> {
-        let entry = self.jumps.get(index * 8..index * 8 + 8)?;
-        let (slot, offset) = entry.split_at_checked(4)?;
-        let number = |bytes: &[u8]| bytes.try_into().ok().map(u32::from_le_bytes);
-        Some((number(slot)?, number(offset)? as usize))
+        let passed = self.list.places.get(self.index..index).unwrap_or_default();
+        self.others += passed.iter().map(|number| usize::from(number[0] & 1)).sum::<usize>();
+        self.index = index;
+        let number = self.list.number(index).filter(|number| u32::from(number >> 1) == slot)?;
+        let body = *self.list.bodies.get(index)?;
+        let other = if number & 1 == 1 { *self.list.others.get(self.others)? } else { 0 };
+        Some(Posting::from_bits(u16::from_le_bytes([body, other])))
     }
 }
 
@@ -338,59 +332,49 @@ struct Writer {
     segment: Segment,
     /// The list being written.
     list: Vec<(u32, Posting)>,
-    /// Its postings and its places to jump to, where they are written as steps.
-    postings: Vec<u8>,
-    jumps: Vec<u8>,
 }
 
 impl Writer {
     /// Ends the list of `term`; terms come in order.
     fn finish(&mut self, term: Term) {
-        let Some((last, _)) = self.list.last() else { return };
+        // The last one is the highest, unless the list was read from a damaged file.
+        let Some(last) = self.list.iter().map(|(slot, _)| *slot).max() else { return };
+        debug_assert!((last as usize) < MAX_SKILLS);
         let (count, skills) = (self.list.len() as u32, last + 1);
         self.segment.terms.push(term.0);
         self.segment.starts.push(self.segment.bytes.len() as u32);
-        if self.list.len() >= MIN_ROW && count >= skills / ROW_SHARE {
+        if self.list.len() >= MIN_MAP && count >= skills / MAP_SHARE {
             write_number(&mut self.segment.bytes, count << 1 | 1);
-            self.row(skills);
+            self.map(skills);
         } else {
             write_number(&mut self.segment.bytes, count << 1);
-            self.steps();
+            self.places();
         }
         self.list.clear();
     }
 
-    fn row(&mut self, skills: u32) {
-        write_number(&mut self.segment.bytes, skills);
-        let start = self.segment.bytes.len();
-        self.segment.bytes.resize(start + skills as usize * 2, 0);
-        let (row, _) = self.segment.bytes[start..].as_chunks_mut::<2>();
-        for (slot, posting) in &self.list {
-            row[*slot as usize] = posting.bits().to_le_bytes();
+    fn map(&mut self, skills: u32) {
+        let bytes = &mut self.segment.bytes;
+        let mut words = vec![0u64; skills.div_ceil(WORD) as usize];
+        self.list.iter().for_each(|(slot, _)| words[(slot / WORD) as usize] |= 1 << (slot % WORD));
+        write_number(bytes, words.len() as u32);
+        words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+        let mut before = 0u16;
+        for word in words {
+            bytes.extend(before.to_le_bytes());
+            before += word.count_ones() as u16;
         }
+        self.list.iter().for_each(|(_, posting)| bytes.extend(posting.bits().to_le_bytes()));
     }
 
-    fn steps(&mut self) {
-        self.jumps.clear();
-        self.postings.clear();
-        let mut before = 0;
-        for (index, (slot, posting)) in self.list.iter().enumerate() {
-            if index.is_multiple_of(STRIDE) {
-                self.jumps.extend(slot.to_le_bytes());
-                self.jumps.extend((self.postings.len() as u32).to_le_bytes());
-            }
-            let [body, short] = posting.bits().to_le_bytes();
-            write_number(&mut self.postings, (slot - before) << 1 | u32::from(short != 0));
-            self.postings.push(body);
-            if short != 0 {
-                self.postings.push(short);
-            }
-            before = *slot;
-        }
-        if self.list.len() > STRIDE {
-            self.segment.bytes.append(&mut self.jumps);
-        }
-        self.segment.bytes.append(&mut self.postings);
+    fn places(&mut self) {
+        let bytes = &mut self.segment.bytes;
+        let halves = self.list.iter().map(|(slot, posting)| (*slot as u16, posting.bits().to_le_bytes()));
+        halves
+            .clone()
+            .for_each(|(slot, [_, other])| bytes.extend((slot << 1 | u16::from(other != 0)).to_le_bytes()));
+        bytes.extend(halves.clone().map(|(_, [body, _])| body));
+        bytes.extend(halves.map(|(_, [_, other])| other).filter(|other| *other != 0));
     }
 }
 

@@ -1,11 +1,13 @@
 //! What holds for every index, however it came about, and for every query.
 
 use std::collections::BTreeMap;
+use std::ops::RangeFrom;
 
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample;
 
+use super::merge::Limits;
 use super::{Index, Key, Query, Record, SkillText, SlotSet, Vector, Weights};
 
 /// How far two scores of one skill may be apart: what is added up in another order is rounded in another way.
@@ -51,6 +53,8 @@ impl Skill {
 #[derive(Debug, Clone)]
 enum Step {
     Add(Skill),
+    /// Adds so many skills that say the same, each under a name of its own.
+    AddMany(Skill, u8),
     Drop(sample::Index),
     Pack,
     Settle,
@@ -81,6 +85,7 @@ fn skill() -> impl Strategy<Value = Skill> {
 fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         8 => skill().prop_map(Step::Add),
+        2 => (skill(), 2..60u8).prop_map(|(skill, count)| Step::AddMany(skill, count)),
         3 => any::<sample::Index>().prop_map(Step::Drop),
         1 => Just(Step::Pack),
         1 => Just(Step::Settle),
@@ -94,15 +99,25 @@ fn weights() -> Weights {
     Weights { meaning: 0.5, ..Weights::default() }
 }
 
+/// Returns how much is packed together: little, so that there are many parts.
+fn limits() -> impl Strategy<Value = Limits> {
+    (0usize..40, 1usize..200).prop_map(|(loose, part)| Limits { loose, part })
+}
+
 /// Returns the index that `steps` lead to, and the skills that are left in it.
-fn after(steps: Vec<Step>) -> (Index, BTreeMap<u64, Skill>) {
+fn after(steps: Vec<Step>, limits: Limits) -> (Index, BTreeMap<u64, Skill>) {
     let (mut index, mut skills) = (Index::new(weights()), BTreeMap::new());
+    index.limits = limits;
     let mut aside = None;
-    for (identity, step) in (0..).zip(steps) {
+    let mut identities = 0..;
+    for step in steps {
         match step {
-            Step::Add(skill) => {
-                index.add(Key { identity, version: 1 }, skill.record(), skill.vector.as_ref());
-                skills.insert(identity, skill);
+            Step::Add(skill) => add(&mut index, &mut skills, &mut identities, skill),
+            Step::AddMany(skill, count) => {
+                for number in 0..count {
+                    let name = format!("{} {number}", skill.name);
+                    add(&mut index, &mut skills, &mut identities, Skill { name, ..skill.clone() });
+                }
             }
             Step::Drop(which) => {
                 let keys: Vec<_> = index.keys().collect();
@@ -126,16 +141,24 @@ fn after(steps: Vec<Step>) -> (Index, BTreeMap<u64, Skill>) {
             }
             Step::Reload => {
                 index = Index::from_bytes(&index.to_bytes(1), 1).unwrap().with_weights(weights());
+                index.limits = limits;
             }
         }
     }
     (index, skills)
 }
 
+fn add(index: &mut Index, skills: &mut BTreeMap<u64, Skill>, identities: &mut RangeFrom<u64>, skill: Skill) {
+    let identity = identities.start;
+    identities.start += 1;
+    index.add(Key { identity, version: 1 }, skill.record(), skill.vector.as_ref());
+    skills.insert(identity, skill);
+}
+
 /// Returns what `index` finds, as the scores of skills by their keys.
 fn found(index: &Index, query: &Query) -> BTreeMap<u64, f32> {
     let keys: BTreeMap<_, _> = index.keys().collect();
-    let hits = index.search(query, &SlotSet::all(index.slots()), 1000);
+    let hits = index.search(query, &SlotSet::all(index.slots()), 5000);
     assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score), "best first");
     hits.iter().map(|hit| (keys[&hit.slot].identity, hit.score)).collect()
 }
@@ -145,9 +168,9 @@ proptest! {
 
     #[test]
     fn how_an_index_came_about_does_not_matter(
-        steps in vec(step(), 0..40), asked in text(0..8), meaning in vector(),
+        steps in vec(step(), 0..40), limits in limits(), asked in text(0..8), meaning in vector(),
     ) {
-        let (index, skills) = after(steps);
+        let (index, skills) = after(steps, limits);
         let mut fresh = Index::new(weights());
         for (identity, skill) in skills.iter().rev() {
             fresh.add(Key { identity: *identity, version: 1 }, skill.record(), skill.vector.as_ref());
@@ -159,11 +182,19 @@ proptest! {
         for (identity, score) in &one {
             prop_assert!((score - other[identity]).abs() < ROUNDING, "{:?} {:?}", one, other);
         }
+        // Also where few are asked for, so that not all that have a word are weighed.
+        let best = |index: &Index| -> Vec<f32> {
+            let hits = index.search(&query, &SlotSet::all(index.slots()), 5);
+            hits.into_iter().map(|hit| hit.score).collect()
+        };
+        let (one, other) = (best(&index), best(&fresh));
+        prop_assert_eq!(one.len(), other.len());
+        prop_assert!(one.iter().zip(&other).all(|(a, b)| (a - b).abs() < ROUNDING), "{:?} {:?}", one, other);
     }
 
     #[test]
-    fn a_hidden_skill_is_never_found(steps in vec(step(), 0..40), asked in text(0..8), meaning in vector(), seen in vec(any::<bool>(), 40)) {
-        let (index, _) = after(steps);
+    fn a_hidden_skill_is_never_found(steps in vec(step(), 0..40), asked in text(0..8), meaning in vector(), seen in vec(any::<bool>(), 400)) {
+        let (index, _) = after(steps, Limits::default());
         let seen: SlotSet = (0..).zip(&seen).filter(|(_, seen)| **seen).map(|(slot, _)| slot).collect();
         let live: Vec<_> = index.keys().map(|(slot, _)| slot).collect();
         for hit in index.search(&Query::new(&asked).meaning(meaning), &seen, 10) {
@@ -173,8 +204,8 @@ proptest! {
     }
 
     #[test]
-    fn a_hidden_skill_changes_nothing(steps in vec(step(), 0..40), asked in text(0..8), meaning in vector(), seen in vec(any::<bool>(), 40)) {
-        let (index, skills) = after(steps);
+    fn a_hidden_skill_changes_nothing(steps in vec(step(), 0..40), asked in text(0..8), meaning in vector(), seen in vec(any::<bool>(), 400)) {
+        let (index, skills) = after(steps, Limits::default());
         let is_seen = |identity: u64| seen.get(identity as usize).copied().unwrap_or_default();
         let keys: BTreeMap<u32, Key> = index.keys().collect();
         let slots: SlotSet =
@@ -184,7 +215,7 @@ proptest! {
             fresh.add(Key { identity: *identity, version: 1 }, skill.record(), skill.vector.as_ref());
         }
         let query = Query::new(&asked).meaning(meaning);
-        let hits = index.search(&query, &slots, 1000);
+        let hits = index.search(&query, &slots, 5000);
         let found: BTreeMap<u64, f32> =
             hits.iter().map(|hit| (keys[&hit.slot].identity, hit.score)).collect();
         let expected = self::found(&fresh, &query);
@@ -196,7 +227,7 @@ proptest! {
 
     #[test]
     fn any_text_is_a_query(steps in vec(step(), 0..20), asked in any::<String>(), limit in 0usize..5) {
-        let (index, _) = after(steps);
+        let (index, _) = after(steps, Limits::default());
         let query = Query::new(&asked);
         let hits = index.search(&query, &SlotSet::all(index.slots()), limit);
         prop_assert!(hits.len() <= limit);

@@ -49,6 +49,7 @@ impl Registry {
             return Vec::new();
         }
         loop {
+            self.shelf().forget_unless_comparable(&query);
             if let Some(found) = self.shelf().search(snapshot, request, &query, seen) {
                 return found;
             }

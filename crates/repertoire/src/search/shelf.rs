@@ -56,6 +56,8 @@ struct Updating {
     is_loaded: bool,
     /// How many skills came or went since the index was last kept.
     behind: usize,
+    /// For which dimensions of meanings the index was last made anew.
+    made_for: Option<usize>,
 }
 
 #[derive(Default)]
@@ -138,6 +140,20 @@ impl Shelf {
         updating.behind += gone.len() + missing.len();
         let layout = Layout::new(snapshot, places, index.slots());
         self.hold(Held { index, layout, retries });
+    }
+
+    /// Forgets the index where its skills have meanings of other dimensions than `query`, so that it is made anew: an embedder that
+    /// says something else under the same name would find nothing by meaning any more. That happens once for as many dimensions, lest
+    /// an embedder that is at odds with itself has every search read the library.
+    pub(super) fn forget_unless_comparable(&self, query: &Query) {
+        let Some(dimensions) = query.dimensions().filter(|_| !self.held().index.is_comparable(query)) else {
+            return;
+        };
+        let mut updating = self.updating();
+        if updating.made_for.replace(dimensions) != Some(dimensions) {
+            updating.behind += self.held().index.len();
+            self.hold(Held { index: Index::new(self.options.weights.clone()), ..Held::default() });
+        }
     }
 
     /// Returns whether there is something to do that no search should wait for: see [`Shelf::tidy`].

@@ -322,3 +322,50 @@ fn searches_do_not_fail_with_the_server() {
     found();
     assert_eq!(server.requests(), requests + 1, "one with them is; only the query is asked again");
 }
+
+#[test]
+fn where_directions_have_other_dimensions_skills_are_found_by_them_again() {
+    let is_shortened = Arc::new(AtomicUsize::new(0));
+    let switch = Arc::clone(&is_shortened);
+    let server = Server::start(move |_, asked| {
+        let dimensions = DIMENSIONS - switch.load(Ordering::Relaxed);
+        let items = inputs(asked).into_iter().enumerate().map(|(index, text)| {
+            let (mut values, rest) = (embedding(&text), embedding(&text).split_off(dimensions));
+            values.truncate(dimensions);
+            values.iter_mut().zip(rest).for_each(|(value, rest)| *value += rest);
+            json!({ "index": index, "embedding": values })
+        });
+        Reply::of(200, json!({ "data": items.collect::<Vec<_>>() }).to_string())
+    });
+    let directory = tempfile::tempdir().unwrap();
+    let registry = || {
+        let options = HttpOptions { rest: Duration::ZERO, retries: 0, ..server.options() };
+        let search = SearchOptions {
+            embedder: Some(Arc::new(HttpEmbedder::new(options).unwrap())),
+            file: Some(directory.path().join("test.index")),
+            ..SearchOptions::default()
+        };
+        // Nothing but their meaning: their words are forms that are not known for one another.
+        let skills = vec![
+            SkillDefinition::new("deploy", "Deployer.", "# Deploy\n"),
+            SkillDefinition::new("formatter", "Formatters.", "# Formatters\n"),
+        ];
+        let provider = Arc::new(MemoryProvider::new("test", skills));
+        Registry::builder().provider(provider).search_options(search).open_blocking().unwrap()
+    };
+    let found = |registry: &Registry| {
+        let request = SearchRequest::new("formalities", 5);
+        registry.search_blocking(&registry.snapshot(), &request, Seen::Offered).len()
+    };
+    let first = registry();
+    assert_eq!(found(&first), 1);
+    block_on(first.save());
+    is_shortened.store(7, Ordering::Relaxed);
+    let requests = server.requests();
+    // A process of its own, which only knows the index that was kept.
+    let next = registry();
+    assert_eq!(found(&next), 1);
+    assert_eq!(server.requests(), requests + 2, "the query and the skills");
+    assert_eq!(found(&next), 1);
+    assert_eq!(server.requests(), requests + 2, "made anew once");
+}
