@@ -17,7 +17,7 @@ use super::grants::{Made, grants};
 use super::outcome::{self, Reading};
 use super::workshop;
 use crate::approval::decide::{Rules, Wanted};
-use crate::exec::{Cancel, Ending, ExecError, ExecErrorKind, Job, environment};
+use crate::exec::{Cancel, Ending, ExecError, ExecErrorKind, GitUser, Job, environment};
 use crate::registry::{Entry, Registry};
 use crate::tool::quoted;
 use crate::{Error, ErrorKind};
@@ -225,6 +225,7 @@ async fn finish(
     job.environment = environment::allowed(executor.options.variables.iter().cloned(), variables);
     job.protected = executor.options.protected.clone();
     job.protected.push(executor.options.state.clone());
+    job.git = GitUser::of(&executor.options.variables);
     job.limits = executor.options.limits.clone();
     job.limits.timeout = reading.timeout;
     job.limits.cpu = job.limits.cpu.max(reading.timeout);
