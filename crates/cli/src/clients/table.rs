@@ -276,3 +276,21 @@ fn local_command(_: &str, command: &str, args: &[String]) -> Value {
     let words: Vec<&str> = std::iter::once(command).chain(args.iter().map(String::as_str)).collect();
     json!({ "type": "local", "command": words, "enabled": true })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use repertoire::exec::protected;
+
+    use super::*;
+
+    #[test]
+    fn no_tool_may_write_what_a_project_tells_a_client() {
+        for client in CLIENTS {
+            for path in client.project.iter().chain(client.project_skills) {
+                assert!(protected::is_protected(Path::new(path)), "{}: {path}", client.id);
+            }
+        }
+    }
+}

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use repertoire::exec::{Aftermath, ExecErrorKind, Job, RepositoryGrant};
+use repertoire::exec::{Aftermath, ExecErrorKind, GitUser, Job, RepositoryGrant};
 use repertoire_model::toolbox::RepositoryUse;
 
 use crate::probe::Target;
@@ -157,20 +157,82 @@ fn a_skill_within_a_granted_directory_cannot_be_written() {
 }
 
 #[test]
-fn git_commits_where_namespaces_protect_its_hooks() {
-    for sandbox in sandboxes().iter().filter(|sandbox| sandbox.name() == "bubblewrap") {
-        let world = World::new();
+fn a_directory_of_git_is_not_written_with_what_is_around_it() {
+    for sandbox in sandboxes() {
+        let (world, name) = (World::new(), sandbox.name());
         fs::remove_dir_all(world.path("project/.git")).unwrap();
-        let status = std::process::Command::new("git")
-            .args(["init", "-q"])
-            .current_dir(world.path("project"))
-            .status();
-        assert!(status.unwrap().success());
-        let text = "git config user.name evil; git -c user.name=n -c user.email=e add src && git -c user.name=n -c user.email=e commit -qm first && git log --format=%s; echo evil > .git/hooks/pre-push";
-        let outcome = sandbox.run(&granted(&world, text, &["project"])).unwrap();
-        assert_eq!(stdout(&outcome), "first\n", "{}", stderr(&outcome));
-        assert!(!world.read("project/.git/config").contains("evil"));
-        assert!(fs::metadata(world.path("project/.git/hooks/pre-push")).is_err());
+        git(&world, "project", &["init", "-q", "-b", "main"]);
+        git(&world, "project", &["init", "-q", "--bare", "src/bare"]);
+        let text = "git config user.name evil; git -C src/bare config user.name evil; git -c user.name=n -c user.email=e commit -q --allow-empty -m no; \
+            echo evil > .git/index; echo evil > .git/hooks/pre-push; echo evil > src/bare/hooks/pre-push; rm -rf .git src/bare; echo fine > src/fine; true";
+        sandbox.run(&granted(&world, text, &["project"])).unwrap();
+        for path in ["project/.git", "project/src/bare"] {
+            assert!(!world.read(&format!("{path}/config")).contains("evil"), "{name} {path}");
+            assert!(fs::symlink_metadata(world.path(path).join("hooks/pre-push")).is_err(), "{name} {path}");
+        }
+        assert!(fs::symlink_metadata(world.path("project/.git/index")).is_err(), "{name}");
+        assert_eq!(world.read("project/src/fine"), "fine\n", "{name}");
+    }
+}
+
+#[test]
+fn a_link_that_one_command_made_is_no_way_for_the_next() {
+    for sandbox in sandboxes() {
+        let world = World::new();
+        let text = "ln -s .. out/cache; ln -s ../.git out/git; echo made";
+        let outcome = sandbox.run(&granted(&world, text, &["project/out"])).unwrap();
+        assert_eq!(stdout(&outcome), "made\n", "{}", sandbox.name());
+        for path in ["project/out/cache", "project/out/cache/src", "project/out/git", "project/out/git/index"]
+        {
+            let error = sandbox.run(&granted(&world, "true", &[path])).unwrap_err();
+            assert_eq!(error.kind(), ExecErrorKind::GrantRefused, "{} {path}", sandbox.name());
+        }
+    }
+}
+
+#[test]
+fn what_links_and_settings_lead_to_stays_as_it_is() {
+    for sandbox in sandboxes() {
+        let (world, name) = (World::new(), sandbox.name());
+        let kept = [
+            "project/lib/x.sh",
+            "project/cfg/claude.json",
+            "project/settings/git",
+            "project/hooks/a",
+            "project/uhooks/b",
+        ];
+        kept.iter().for_each(|path| world.write(path, "as it was"));
+        world.write("project/settings/git", "[core]\n\thooksPath = hooks\n");
+        world.write("project/.git/config", "[include]\n\tpath = ../settings/git\n");
+        world.write("home/.gitconfig", "[core]\n\thooksPath = uhooks\n");
+        fs::create_dir(world.path("project/.claude")).unwrap();
+        symlink("../../lib/x.sh", world.path("project/.git/hooks/pre-commit")).unwrap();
+        symlink("../cfg/claude.json", world.path("project/.claude/settings.json")).unwrap();
+        symlink("../cfg/later.json", world.path("project/.claude/later.json")).unwrap();
+        let before = kept.map(|path| world.read(path));
+        let text = "for f in lib/x.sh cfg/claude.json settings/git hooks/a uhooks/b; do echo evil > $f; rm -f $f; done 2>/dev/null; \
+            for f in cfg/later.json uhooks/pre-push src/fine; do echo made > $f; done; true";
+        let mut job = granted(&world, text, &["project"]);
+        job.git = GitUser::of(&[("HOME".to_owned(), world.path("home").display().to_string())]);
+        sandbox.run(&job).unwrap();
+        assert_eq!(kept.map(|path| world.read(path)), before, "{name}");
+        for path in ["project/cfg/later.json", "project/uhooks/pre-push"] {
+            assert!(fs::symlink_metadata(world.path(path)).is_err(), "{name} {path}");
+        }
+        assert_eq!(world.read("project/src/fine"), "made\n", "{name}");
+    }
+}
+
+#[test]
+fn nothing_is_left_that_keeps_git_waiting() {
+    for sandbox in sandboxes() {
+        let (world, name) = (World::new(), sandbox.name());
+        let text = "mkfifo src/.gitignore src/.gitattributes; echo made";
+        let outcome = sandbox.run(&granted(&world, text, &["project/src"])).unwrap();
+        assert_eq!(stdout(&outcome), "made\n", "{name} {}", stderr(&outcome));
+        for path in ["project/src/.gitignore", "project/src/.gitattributes"] {
+            assert!(fs::symlink_metadata(world.path(path)).is_err(), "{name} {path}");
+        }
     }
 }
 

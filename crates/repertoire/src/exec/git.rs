@@ -1,26 +1,30 @@
 //! What git obeys: its directories, by whatever name, and what its settings point at.
 
+use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use crate::exec::git_index;
+use crate::exec::GitUser;
 use crate::exec::git_objects::Objects;
 use crate::exec::git_settings::{self, GitSetting};
 use crate::exec::protected;
 
 /// The most that is read of a file of settings, in bytes.
 const MAX_CONFIG: u64 = 1 << 20;
-/// The largest index that is looked into, in bytes.
-const MAX_INDEX: u64 = 256 << 20;
 /// The longest file that names a path, in bytes.
 const MAX_POINTER: u64 = 4096;
+/// The most files of settings that are read because one names another.
+const MAX_INCLUDED: usize = 32;
 
-/// Settings that name a file or directory that git runs or obeys, and whether it is looked for from where the settings are.
-const POINTERS: &[(&str, bool)] = &[("hookspath", false), ("attributesfile", false), ("path", true)];
+/// Settings that name a file or directory that git runs or obeys, looked for from the top of the checkout.
+const POINTERS: &[&str] = &["hookspath", "attributesfile"];
+/// Files of settings in a directory of git.
+const CONFIGS: [&str; 2] = ["config", "config.worktree"];
 
 /// Returns whether this is a directory of git, by what is in it.
 pub(crate) fn is_directory(path: &Path) -> bool {
@@ -30,37 +34,106 @@ pub(crate) fn is_directory(path: &Path) -> bool {
 /// Returns whether git might take this for a directory of its own: one whose parts are links or lie elsewhere is one to it, too.
 pub(crate) fn may_be_directory(path: &Path) -> bool {
     let has = |name: &str| fs::symlink_metadata(path.join(name)).is_ok();
-    has("HEAD") && (has("commondir") || has("objects") && has("refs"))
+    has(HEAD) && (has("commondir") || has("objects") && has("refs"))
 }
 
-/// Returns whether `path` is an entry of a directory of git, by whatever name, that git obeys.
-pub(crate) fn is_obeyed(path: &Path) -> bool {
-    let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else { return false };
-    if !protected::is_obeyed_by_git(name) {
-        return false;
+/// What makes a directory one of git's.
+pub(crate) const HEAD: &str = "HEAD";
+
+/// What was seen in a directory of what makes it one of git's.
+#[derive(Debug, Default)]
+pub(crate) struct Parts {
+    head: bool,
+    common: bool,
+    objects: bool,
+    refs: bool,
+}
+
+impl Parts {
+    pub(crate) fn note(&mut self, name: &OsStr) {
+        self.head |= protected::is_named(name, HEAD);
+        self.common |= protected::is_named(name, "commondir");
+        self.objects |= protected::is_named(name, "objects");
+        self.refs |= protected::is_named(name, "refs");
     }
-    let is_attributes = name.eq_ignore_ascii_case("attributes") && parent.ends_with("info");
-    may_be_directory(parent) || is_attributes && parent.parent().is_some_and(may_be_directory)
+
+    /// Returns whether git might take a directory with all this in it for one of its own.
+    pub(crate) fn may_be_directory(&self) -> bool {
+        self.head && (self.common || self.objects && self.refs)
+    }
 }
 
-/// Returns what the settings at `path` point at, if it is a file of git's settings.
-pub(crate) fn obeyed_by(path: &Path) -> Vec<PathBuf> {
-    let is_config = path.file_name().is_some_and(|name| name == "config" || name == "config.worktree");
-    let Some(directory) = path.parent().filter(|_| is_config) else { return Vec::new() };
-    let is_inner = directory.file_name().is_some_and(protected::is_git);
-    let tree = if is_inner { directory.parent().unwrap_or(directory) } else { directory };
-    obeyed_in(path, tree)
+/// What files of settings point at.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Obeyed {
+    /// The files themselves, and those that they include.
+    files: Vec<PathBuf>,
+    /// What is looked for from the top of the checkout, unless it is absolute.
+    pointers: Vec<PathBuf>,
 }
 
-/// Returns what the settings at `path` point at where the files are in `tree`, from where hooks are looked for.
-fn obeyed_in(path: &Path, tree: &Path) -> Vec<PathBuf> {
-    let Some(directory) = path.parent() else { return Vec::new() };
-    let values = settings(path).into_iter().filter_map(|GitSetting { name, value, .. }| {
-        let (_, is_beside) = POINTERS.iter().find(|(own, _)| name == *own)?;
-        let path = if *is_beside { directory.join(&value) } else { tree.join(&value) };
-        (!value.is_empty() && !value.starts_with('~')).then(|| plain(&path))
-    });
-    values.collect()
+impl Obeyed {
+    /// Reads what counts in every repository.
+    pub(crate) fn by_user(user: &GitUser) -> Self {
+        let mut obeyed = Self::default();
+        user.settings.iter().for_each(|file| obeyed.read(file.clone(), user));
+        obeyed
+    }
+
+    /// Reads what counts where the files are in `tree` and `inner` is a directory of git, or a file that leads to one.
+    pub(crate) fn by_repository(inner: &Path, tree: &Path, user: &GitUser) -> Self {
+        let directories = match pointed_at(inner, tree) {
+            Some(own) => {
+                let common = pointer(&own.join("commondir")).map(|common| own.join(common));
+                [Some(own), common].into_iter().flatten().collect()
+            }
+            None => vec![inner.to_owned()],
+        };
+        let mut obeyed = Self::default();
+        for file in directories.iter().flat_map(|one| CONFIGS.map(|name| one.join(name))) {
+            obeyed.read(file, user);
+        }
+        obeyed
+    }
+
+    /// Returns where all of it is for a checkout at `tree`; nothing of it need be there.
+    pub(crate) fn in_tree(&self, tree: &Path) -> impl Iterator<Item = PathBuf> {
+        let pointers: Vec<PathBuf> = self.pointers.iter().map(|path| tree.join(path)).collect();
+        self.files.clone().into_iter().chain(pointers)
+    }
+
+    /// Reads a file, and whatever it includes under whatever condition.
+    fn read(&mut self, file: PathBuf, user: &GitUser) {
+        let mut pending = vec![file];
+        let mut seen = HashSet::new();
+        while let Some(file) = pending.pop() {
+            // The same file may be reached by many paths.
+            let real = file.canonicalize().unwrap_or_else(|_| file.clone());
+            if file.is_dir() || seen.len() >= MAX_INCLUDED || !seen.insert(real) {
+                continue;
+            }
+            let beside = file.parent().unwrap_or(Path::new("/")).to_owned();
+            for GitSetting { section, name, value, .. } in settings(&file) {
+                let Some(path) = expanded(&value, user) else { continue };
+                if POINTERS.contains(&name.as_str()) {
+                    self.pointers.push(path);
+                } else if section.starts_with("include") && name == "path" {
+                    pending.push(beside.join(path));
+                }
+            }
+            self.files.push(file);
+        }
+    }
+}
+
+/// Returns the path that a setting says, its `~` replaced.
+fn expanded(value: &str, user: &GitUser) -> Option<PathBuf> {
+    match value.strip_prefix("~/") {
+        _ if value.is_empty() => None,
+        Some(inner) => user.home.as_ref().map(|home| home.join(inner)),
+        None if value == "~" => user.home.clone(),
+        None => Some(value.into()),
+    }
 }
 
 /// Returns the value of `section.name` in the settings at `path`.
@@ -84,15 +157,6 @@ fn content(path: &Path, most: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Returns whether the index at `path` was made to name what does not lie in the checkout, or cannot be told.
-pub(crate) fn is_unsound_index(path: &Path) -> bool {
-    let is_index = path.file_name().is_some_and(|name| name == "index");
-    let Some(directory) = path.parent().filter(|directory| is_index && may_be_directory(directory)) else {
-        return false;
-    };
-    content(path, MAX_INDEX).is_none_or(|bytes| !git_index::is_sound(&bytes, objects_of(directory)))
-}
-
 /// Returns how the objects of the repository with this directory are named. The bytes of an index could be read either way.
 pub(crate) fn objects_of(directory: &Path) -> Objects {
     let common = pointer(&directory.join("commondir")).map(|common| directory.join(common));
@@ -103,22 +167,15 @@ pub(crate) fn objects_of(directory: &Path) -> Objects {
     }
 }
 
-/// Returns what the settings of the repositories that `path` lies in point at.
-pub(crate) fn obeyed_above(path: &Path) -> Vec<PathBuf> {
-    let of = |tree: &Path| -> Vec<PathBuf> {
-        let inner = tree.join(".git");
-        let directories = match pointed_at(&inner, tree) {
-            Some(own) => {
-                let common = pointer(&own.join("commondir")).map(|common| own.join(common));
-                [Some(own), common].into_iter().flatten().collect()
-            }
-            None => vec![inner],
-        };
-        let files =
-            directories.iter().flat_map(|one| ["config", "config.worktree"].map(|name| one.join(name)));
-        files.flat_map(|file| obeyed_in(&file, tree)).collect()
+/// Returns what the settings of the repositories that `path` lies in point at, those of the user among them.
+pub(crate) fn obeyed_above(path: &Path, user: &GitUser) -> Vec<PathBuf> {
+    let everywhere = Obeyed::by_user(user);
+    let is_tree = |tree: &&Path| fs::symlink_metadata(tree.join(".git")).is_ok();
+    let of = |tree: &Path| {
+        let own = Obeyed::by_repository(&tree.join(".git"), tree, user);
+        own.in_tree(tree).chain(everywhere.in_tree(tree)).collect::<Vec<_>>()
     };
-    path.ancestors().flat_map(of).collect()
+    path.ancestors().filter(is_tree).flat_map(of).collect()
 }
 
 /// Returns where the `.git` at `inner` leads to, if it is a file and not a directory.
@@ -134,30 +191,48 @@ pub(crate) fn pointer(path: &Path) -> Option<String> {
     Some(text.trim_end_matches(['\n', '\r']).to_owned())
 }
 
-/// Returns what is protected in a directory itself, for telling whether something is the same under another name.
-pub(crate) fn protected_in(directory: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
-    let own = entries
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.file_name().is_some_and(protected::is_protected_name));
-    own.chain(["hooks", "config"].map(|name| directory.join(".git").join(name))).collect()
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::exec::pinned;
 
-/// Returns a path without `.` and `..`, and without links where it is there.
-fn plain(path: &Path) -> PathBuf {
-    if let Ok(real) = path.canonicalize() {
-        return real;
-    }
-    let mut plain = PathBuf::new();
-    for component in path.components() {
-        match component {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            other => plain.push(other),
+    #[test]
+    fn settings_are_followed_wherever_they_lead() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let write = |path: &str, text: &str| {
+            fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+            fs::write(root.join(path), text).unwrap();
+        };
+        write("tree/.git/config", "[include]\n\tpath = ../.gitconfig\n[difftool \"x\"]\n\tpath = no\n");
+        write(
+            "tree/.gitconfig",
+            "[core]\n\thooksPath = hooks\n[includeIf \"gitdir:/x/\"]\n\tpath = more/one\n",
+        );
+        write("tree/more/one", "[include]\n\tpath = one\n\tpath = ../.git/config\n\tpath = ~/two\n");
+        write("home/two", "[core]\n\tattributesFile = ~/attributes\n");
+        write("home/own", "[core]\n\thooksPath = ghooks\n");
+        let user = GitUser { home: Some(root.join("home")), settings: vec![root.join("home/own")] };
+        let tree = root.join("tree");
+        let found = obeyed_above(&tree.join("src"), &user);
+        let end = |path: &PathBuf| pinned::trail(path).pop().unwrap().strip_prefix(&root).unwrap().to_owned();
+        let found: Vec<PathBuf> = found.iter().map(end).collect();
+        for path in ["tree/hooks", "tree/ghooks", "tree/more/one", "home/two", "home/attributes", "home/own"]
+        {
+            assert!(found.contains(&path.into()), "{path} {found:?}");
         }
+        assert!(!found.iter().any(|path| path.ends_with("no")), "{found:?}");
     }
-    plain
+
+    #[test]
+    fn settings_that_include_one_another_come_to_an_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        for number in 0..100 {
+            let text = format!("[include]\n\tpath = {}\n\tpath = 0\n", number + 1);
+            fs::write(root.join(number.to_string()), text).unwrap();
+        }
+        let user = GitUser { home: None, settings: vec![root.join("0")] };
+        assert_eq!(Obeyed::by_user(&user).files.len(), MAX_INCLUDED);
+    }
 }

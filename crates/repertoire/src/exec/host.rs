@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::exec::grant::Writable;
 use crate::exec::launcher::{Launcher, MARKER};
 use crate::exec::limits::MAX_TIMEOUT;
 use crate::exec::mark;
@@ -18,6 +17,7 @@ use crate::exec::plan::{Confinement, MAX_PLAN, Plan, Report};
 use crate::exec::reach::Reach;
 use crate::exec::scratch::{self, Scratch};
 use crate::exec::stand_in::StandIn;
+use crate::exec::sweep::{self, Swept};
 use crate::exec::{Aftermath, Ending, ExecError, ExecErrorKind, Job, Outcome, Output};
 
 /// How long a launcher may take beyond the time of the command: to start, to end everything, to clear up.
@@ -94,11 +94,9 @@ pub(crate) fn run(
     let (stdout, stderr, detail) = conversation.end();
     let mut aftermath: Vec<Aftermath> = stand_in.iter().filter_map(StandIn::carry_over).collect();
     drop(scratch);
-    let mut refused = Vec::new();
-    for swept in reach.writable.iter().filter(|_| taking != Taking::Nothing).map(Writable::refuse_new) {
-        refused.extend(swept.refused);
-        aftermath.extend(swept.left.into_iter().next().map(Aftermath::NotSwept));
-    }
+    let swept = if taking == Taking::Nothing { Swept::default() } else { sweep::sweep(&reach.writable) };
+    aftermath.extend(swept.left.into_iter().map(Aftermath::NotSwept));
+    let refused = swept.refused;
     let outcome = |ending, stdout, stderr| Outcome {
         ending,
         stdout,

@@ -36,6 +36,8 @@ pub struct Job {
     pub limits: Limits,
     /// What no grant makes writable beyond [`protected`](crate::exec::protected), absolute: the host's own settings and state, and where its skills are.
     pub protected: Vec<PathBuf>,
+    /// What git is told by the user in every repository, which may name files and directories that a grant has in it.
+    pub git: GitUser,
     /// Lets another thread end it.
     pub cancel: Option<Cancel>,
     /// Where the scratch directory is made, absolute; the system's temporary directory unless given.
@@ -53,6 +55,7 @@ impl Job {
             grants: Grants::default(),
             limits: Limits::default(),
             protected: Vec::new(),
+            git: GitUser::default(),
             cancel: None,
             scratch: None,
         }
@@ -82,6 +85,55 @@ pub struct RepositoryGrant {
     pub top: PathBuf,
     /// What it may do there.
     pub how: RepositoryUse,
+}
+
+/// What git is told by the user, whatever the repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitUser {
+    /// The home directory, absolute, which `~` stands for.
+    pub home: Option<PathBuf>,
+    /// The files of settings, absolute; the system's unless given.
+    pub settings: Vec<PathBuf>,
+}
+
+impl Default for GitUser {
+    fn default() -> Self {
+        Self { home: None, settings: SYSTEM_SETTINGS.iter().map(PathBuf::from).collect() }
+    }
+}
+
+/// Where settings of git for all users are.
+const SYSTEM_SETTINGS: &[&str] =
+    &["/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig"];
+
+impl GitUser {
+    /// Returns what these variables of the host say, by git's own rules.
+    ///
+    /// ```
+    /// use repertoire::exec::GitUser;
+    ///
+    /// let user = GitUser::of(&[("HOME".to_owned(), "/home/ada".to_owned())]);
+    /// assert!(user.settings.contains(&"/home/ada/.gitconfig".into()));
+    /// ```
+    pub fn of(variables: &[(String, String)]) -> Self {
+        let path = |name: &str| {
+            let found = variables.iter().rev().find(|(own, _)| own == name);
+            found.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute())
+        };
+        let home = path("HOME");
+        let config = path("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
+        let usual = [
+            config.map(|config| config.join("git/config")),
+            home.as_ref().map(|home| home.join(".gitconfig")),
+        ];
+        let own: Vec<PathBuf> = match path("GIT_CONFIG_GLOBAL") {
+            Some(own) => vec![own],
+            None => usual.into_iter().flatten().collect(),
+        };
+        let system =
+            path("GIT_CONFIG_SYSTEM").map_or_else(|| Self::default().settings, |system| vec![system]);
+        Self { home, settings: system.into_iter().chain(own).collect() }
+    }
 }
 
 /// A flag by which a thread ends what another one runs.

@@ -22,7 +22,10 @@ pub mod protected;
 #[cfg(unix)]
 mod interpreter;
 #[cfg(unix)]
-mod pinned;
+pub(crate) mod pinned;
+#[cfg(not(unix))]
+#[path = "unpinned.rs"]
+pub(crate) mod pinned;
 pub mod git_settings;
 #[cfg(unix)]
 mod git;
@@ -37,7 +40,13 @@ mod repository;
 #[cfg(unix)]
 mod stand_in;
 #[cfg(unix)]
+mod listing;
+#[cfg(unix)]
 mod grant;
+#[cfg(unix)]
+mod survey;
+#[cfg(unix)]
+mod sweep;
 #[cfg(unix)]
 mod scratch;
 #[cfg(unix)]
@@ -65,7 +74,7 @@ mod none;
 mod probe;
 
 pub use error::{ExecError, ExecErrorKind};
-pub use job::{Cancel, Grants, Job, RepositoryGrant};
+pub use job::{Cancel, GitUser, Grants, Job, RepositoryGrant};
 pub use launcher::Launcher;
 pub use limits::Limits;
 #[cfg(unix)]

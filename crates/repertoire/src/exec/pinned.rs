@@ -1,12 +1,16 @@
 //! A file or directory that was looked at, held to: opened later, it must be the same one.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+
+/// How many links are followed one after the other, as the system does.
+const MAX_LINKS: usize = 40;
 
 /// A path without links in it, and what was there when it was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -31,13 +35,120 @@ impl Pinned {
     pub(crate) fn open(&self) -> io::Result<OwnedFd> {
         let fd = open(&self.path)?;
         let now = rustix::fs::fstat(&fd)?;
-        #[allow(clippy::unnecessary_cast, reason = "not everywhere are these of one size")]
-        let is_same = (now.st_dev as u64, now.st_ino as u64) == (self.device, self.inode);
-        if !is_same {
+        if !self.is(&now) {
             return Err(io::Error::other("it was replaced by something else meanwhile"));
         }
         Ok(fd)
     }
+
+    fn is(&self, now: &rustix::fs::Stat) -> bool {
+        #[allow(clippy::unnecessary_cast, reason = "not everywhere are these of one size")]
+        let numbers = (now.st_dev as u64, now.st_ino as u64);
+        numbers == (self.device, self.inode)
+    }
+
+    /// Makes an empty directory and pins it.
+    pub(crate) fn make_directory(path: &Path) -> io::Result<Self> {
+        let (parent, name) = split(path)?;
+        rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o777))?;
+        Self::in_directory(&parent, name, path)
+    }
+
+    /// Makes an empty file and pins it.
+    pub(crate) fn make_file(path: &Path) -> io::Result<Self> {
+        let (parent, name) = split(path)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::openat(&parent, name, flags, Mode::from_raw_mode(0o666))?;
+        Self::in_directory(&parent, name, path)
+    }
+
+    fn in_directory(parent: &OwnedFd, name: &OsStr, path: &Path) -> io::Result<Self> {
+        let now = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        #[allow(clippy::unnecessary_cast, reason = "not everywhere are these of one size")]
+        Ok(Self { path: path.to_owned(), device: now.st_dev as u64, inode: now.st_ino as u64 })
+    }
+
+    /// Removes it, if it is still the same, has nothing in it, and no link came to be on the way.
+    pub(crate) fn remove_if_empty(&self) -> io::Result<()> {
+        let (parent, name) = split(&self.path)?;
+        let now = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        match FileType::from_raw_mode(now.st_mode) {
+            _ if !self.is(&now) => {}
+            // One that is not empty stays by itself.
+            FileType::Directory => rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR)?,
+            FileType::RegularFile if now.st_size == 0 => {
+                rustix::fs::unlinkat(&parent, name, AtFlags::empty())?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Opens the directory that `path` lies in, and returns its name there.
+fn split(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => Ok((open(parent)?, name)),
+        _ => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+/// Lets the owner of a directory list and change it, unless a link came to be on the way.
+pub(crate) fn make_open(directory: &Path) -> io::Result<()> {
+    let (parent, name) = split(directory)?;
+    let now = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if FileType::from_raw_mode(now.st_mode) != FileType::Directory {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    let mode = Mode::from_raw_mode(now.st_mode) | Mode::RWXU;
+    chmod(directory, &parent, name, mode)
+}
+
+/// Changes a mode by what is open: a path could be that of something else by now.
+#[cfg(target_os = "linux")]
+fn chmod(directory: &Path, _: &OwnedFd, _: &OsStr, mode: Mode) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+
+    let fd = open(directory)?;
+    if FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) != FileType::Directory {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    Ok(rustix::fs::chmod(format!("/proc/self/fd/{}", fd.as_raw_fd()), mode)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn chmod(_: &Path, parent: &OwnedFd, name: &OsStr, mode: Mode) -> io::Result<()> {
+    Ok(rustix::fs::chmodat(parent, name, mode, AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+/// Returns every link on the way along an absolute path, and last where it ends; nothing of it need be there.
+pub(crate) fn trail(path: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut at = PathBuf::from("/");
+    let mut pending: Vec<OsString> = reversed(path);
+    while let Some(name) = pending.pop() {
+        match Path::new(&name).components().next() {
+            Some(Component::RootDir) => at = PathBuf::from("/"),
+            Some(Component::ParentDir) => drop(at.pop()),
+            Some(Component::Normal(name)) => {
+                at.push(name);
+                if found.len() < MAX_LINKS
+                    && let Ok(target) = fs::read_link(&at)
+                {
+                    found.push(at.clone());
+                    at.pop();
+                    pending.extend(reversed(&target));
+                }
+            }
+            _ => {}
+        }
+    }
+    found.push(at);
+    found
+}
+
+fn reversed(path: &Path) -> Vec<OsString> {
+    path.components().rev().map(|component| component.as_os_str().to_owned()).collect()
 }
 
 /// Opens a path, neither for reading nor for writing, along which there may be no link.
@@ -96,5 +207,62 @@ mod tests {
         fs::rename(root.join("secret"), root.join("a")).unwrap();
         pinned.open().unwrap_err();
         open_by_steps(&path, OFlags::CLOEXEC | OFlags::NOFOLLOW).unwrap();
+    }
+
+    #[test]
+    fn only_what_was_made_is_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("out/x")).unwrap();
+        fs::create_dir_all(root.join("pkg/empty")).unwrap();
+        fs::write(root.join("pkg/__init__.py"), "").unwrap();
+        let file = Pinned::make_file(&root.join("out/x/__init__.py")).unwrap();
+        let inner = Pinned::make_directory(&root.join("out/x/empty")).unwrap();
+        Pinned::make_file(&root.join("out/x/__init__.py")).unwrap_err();
+        fs::rename(root.join("out/x"), root.join("out/x2")).unwrap();
+        symlink(root.join("pkg"), root.join("out/x")).unwrap();
+        file.remove_if_empty().unwrap_err();
+        inner.remove_if_empty().unwrap_err();
+        Pinned::make_file(&root.join("out/x/new")).unwrap_err();
+        assert!(root.join("pkg/__init__.py").is_file() && root.join("pkg/empty").is_dir());
+        fs::remove_file(root.join("out/x")).unwrap();
+        // Nor another one in its place.
+        fs::rename(root.join("pkg"), root.join("out/x")).unwrap();
+        file.remove_if_empty().unwrap();
+        assert!(root.join("out/x/__init__.py").is_file());
+        fs::remove_dir_all(root.join("out/x")).unwrap();
+        fs::rename(root.join("out/x2"), root.join("out/x")).unwrap();
+        file.remove_if_empty().unwrap();
+        inner.remove_if_empty().unwrap();
+        assert!(fs::read_dir(root.join("out/x")).unwrap().next().is_none());
+    }
+
+    #[test]
+    fn a_trail_has_every_link_and_its_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        symlink("a/b", root.join("one")).unwrap();
+        symlink("../../one/./c", root.join("a/b/two")).unwrap();
+        symlink("loop", root.join("loop")).unwrap();
+        let found: Vec<PathBuf> = ["a/b/two", "one", "a/b/c"].map(|path| root.join(path)).to_vec();
+        assert_eq!(trail(&root.join("a/x/../b/two")), found);
+        assert!(trail(&root.join("loop")).len() <= MAX_LINKS + 1);
+    }
+
+    #[test]
+    fn a_directory_is_opened_and_no_link_to_one() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::create_dir(root.join("shut")).unwrap();
+        fs::set_permissions(root.join("shut"), fs::Permissions::from_mode(0o044)).unwrap();
+        symlink("shut", root.join("link")).unwrap();
+        make_open(&root.join("link")).unwrap_err();
+        let mode = || fs::metadata(root.join("shut")).unwrap().mode() & 0o777;
+        assert_eq!(mode(), 0o044);
+        make_open(&root.join("shut")).unwrap();
+        assert_eq!(mode(), 0o744);
     }
 }

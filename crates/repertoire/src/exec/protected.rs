@@ -1,21 +1,25 @@
 //! What no grant makes writable: files that configure or instruct agents, shells, editors and git, and our own.
 
 use std::ffi::OsStr;
-use std::path::{Component, Path};
+use std::path::Path;
 
 /// Entries of these names are protected wherever they lie, with all that is in them.
 pub const PROTECTED: &[&str] = &[
     // Agents: what configures them and what instructs them.
     ".agents",
     ".aider.conf.yml",
+    ".amazonq",
     ".amp",
     ".augment",
     ".claude",
     ".claude.json",
+    ".cline",
     ".clinerules",
     ".codex",
     ".continue",
     ".copilot",
+    ".crush",
+    ".crush.json",
     ".cursor",
     ".cursorignore",
     ".cursorrules",
@@ -23,16 +27,21 @@ pub const PROTECTED: &[&str] = &[
     ".gemini",
     ".goose",
     ".goosehints",
+    ".grok",
     ".junie",
+    ".kilo",
     ".kilocode",
+    ".kimi-code",
     ".kiro",
     ".mcp.json",
     ".openclaw",
     ".opencode",
     ".openhands",
+    ".pi",
     ".qwen",
     ".roo",
     ".roomodes",
+    ".rules",
     ".trae",
     ".windsurf",
     ".windsurfrules",
@@ -41,10 +50,15 @@ pub const PROTECTED: &[&str] = &[
     "AGENTS.override.md",
     "CLAUDE.local.md",
     "CLAUDE.md",
+    "CRUSH.md",
     "GEMINI.md",
     "MEMORY.md",
     "QWEN.md",
     "SOUL.md",
+    "WARP.md",
+    "crush.json",
+    "kilo.json",
+    "kilo.jsonc",
     "opencode.json",
     "opencode.jsonc",
     // Skills, and what tells where they are.
@@ -58,13 +72,17 @@ pub const PROTECTED: &[&str] = &[
     ".idea",
     ".vscode",
     ".zed",
+    // What git, Mercurial and Jujutsu keep of a checkout: settings, hooks, and what leads to them. Git takes `.git` in any spelling.
+    ".git",
+    ".hg",
+    ".jj",
     // What hooks of git are told to run, and directories of them.
     ".githooks",
     ".husky",
-    ".lefthook.yml",
+    ".huskyrc",
+    ".lintstagedrc",
     ".overcommit.yml",
     ".pre-commit-config.yaml",
-    "lefthook.yml",
     // Shells and tools that read a file whenever they start.
     ".bash_aliases",
     ".bash_login",
@@ -93,7 +111,7 @@ pub const PROTECTED: &[&str] = &[
     ".zshrc",
 ];
 
-/// Entries that are protected in a directory of this name: what is read or run when somebody logs in, or by git and shells.
+/// Entries that are protected in a directory of this name: what is read or run when somebody logs in, or by git, shells and agents.
 pub const PROTECTED_IN: &[(&str, &str)] = &[
     (".config", "autostart"),
     (".config", "environment.d"),
@@ -102,46 +120,64 @@ pub const PROTECTED_IN: &[(&str, &str)] = &[
     (".config", "nushell"),
     (".config", "repertoire"),
     (".config", "systemd"),
+    // What agents of GitHub are told.
+    (".github", "agents"),
+    (".github", "chatmodes"),
+    (".github", "copilot-instructions.md"),
+    (".github", "hooks"),
+    (".github", "instructions"),
+    (".github", "prompts"),
+    (".github", "skills"),
 ];
 
-/// Entries that are protected in a directory of git: what it runs, and what tells it what to run.
-pub const PROTECTED_IN_GIT: &[&str] = &[
-    "hooks",
-    "config",
-    "config.worktree",
-    "attributes",
-    "commondir",
-    "gitdir",
-    "rebase-apply",
-    "rebase-merge",
-    "sequencer",
+/// What hooks of git are told to run, in files that may have any of several endings.
+pub const PROTECTED_ENDINGS: &[(&str, &[&str])] = &[
+    (".huskyrc", &["cjs", "js", "json", "mjs", "ts", "yaml", "yml"]),
+    (".lefthook", &["json", "jsonc", "toml", "yaml", "yml"]),
+    (".lefthook-local", &["json", "jsonc", "toml", "yaml", "yml"]),
+    (".lintstagedrc", &["cjs", "cts", "js", "json", "mjs", "mts", "ts", "yaml", "yml"]),
+    ("lefthook", &["json", "jsonc", "toml", "yaml", "yml"]),
+    ("lefthook-local", &["json", "jsonc", "toml", "yaml", "yml"]),
+    ("lint-staged.config", &["cjs", "cts", "js", "mjs", "mts", "ts"]),
 ];
 
-/// Where these are in a directory of git, for submodules and further worktrees have directories within it.
-const GIT_DIRECTORIES: &[&str] = &["modules", "worktrees"];
+/// Files that git reads wherever they lie, and waits for where they are pipes.
+const READ_BY_GIT: &[&str] = &[".gitattributes", ".gitignore", ".gitmodules", ".mailmap"];
 
 /// Returns whether `name` is an entry that is protected wherever it lies. Case does not count, for file systems that do not tell it apart.
-pub(crate) fn is_protected_name(name: &OsStr) -> bool {
+fn is_protected_name(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
+    let has_ending = |(stem, endings): &(&str, &[&str])| {
+        name.get(..stem.len()).is_some_and(|start| start.eq_ignore_ascii_case(stem))
+            && name[stem.len()..]
+                .strip_prefix('.')
+                .is_some_and(|own| endings.iter().any(|ending| ending.eq_ignore_ascii_case(own)))
+    };
     PROTECTED.iter().any(|protected| protected.eq_ignore_ascii_case(name))
+        || PROTECTED_ENDINGS.iter().any(has_ending)
+}
+
+/// Returns whether an entry of this name is protected in a directory of that name.
+pub(crate) fn is_protected_in(parent: Option<&OsStr>, name: &OsStr) -> bool {
+    is_protected_name(name)
+        || parent.is_some_and(|parent| {
+            PROTECTED_IN.iter().any(|(directory, entry)| is_named(parent, directory) && is_named(name, entry))
+        })
 }
 
 /// Returns whether the entry at `path`, all of whose names count, is protected or within what is.
-pub(crate) fn is_protected(path: &Path) -> bool {
-    let names: Vec<&OsStr> = path.components().map(Component::as_os_str).collect();
-    names.iter().enumerate().any(|(place, name)| {
-        is_protected_name(name)
-            || place > 0 && is_protected_in(names[place - 1], name)
-            || names[..place].iter().any(|name| is_git(name)) && is_protected_in_git(&names, place)
+pub fn is_protected(path: &Path) -> bool {
+    let mut parent = None;
+    path.components().any(|component| {
+        let name = component.as_os_str();
+        let above = parent.replace(name);
+        is_protected_in(above, name)
     })
 }
 
-fn is_named(name: &OsStr, own: &str) -> bool {
-    name.to_str().is_some_and(|name| name.eq_ignore_ascii_case(own))
-}
-
-fn is_protected_in(parent: &OsStr, name: &OsStr) -> bool {
-    PROTECTED_IN.iter().any(|(directory, entry)| is_named(parent, directory) && is_named(name, entry))
+/// Returns whether git reads a file of this name, wherever it lies.
+pub(crate) fn is_read_by_git(name: &OsStr) -> bool {
+    READ_BY_GIT.iter().any(|own| is_named(name, own))
 }
 
 /// Returns whether this is the name of a directory of git.
@@ -149,19 +185,8 @@ pub(crate) fn is_git(name: &OsStr) -> bool {
     is_named(name, ".git")
 }
 
-/// Returns whether git obeys an entry of this name in one of its directories.
-pub(crate) fn is_obeyed_by_git(name: &OsStr) -> bool {
-    PROTECTED_IN_GIT.iter().any(|own| is_named(name, own))
-}
-
-/// Returns whether the entry at `place`, somewhere in a directory of git, is one that git obeys.
-fn is_protected_in_git(names: &[&OsStr], place: usize) -> bool {
-    let parent = names[place - 1];
-    let is_inner =
-        names[..place].iter().any(|name| GIT_DIRECTORIES.iter().any(|own| OsStr::new(own) == *name));
-    // One of the settings is in a directory of its own.
-    let is_attributes = is_named(names[place], "attributes") && is_named(parent, "info");
-    (is_obeyed_by_git(names[place]) && (is_git(parent) || is_inner)) || is_attributes
+pub(crate) fn is_named(name: &OsStr, own: &str) -> bool {
+    name.to_str().is_some_and(|name| name.eq_ignore_ascii_case(own))
 }
 
 #[cfg(test)]
@@ -191,14 +216,24 @@ mod tests {
         check(".git/info/attributes", true);
         check(".git/rebase-merge/git-rebase-todo", true);
         check(".husky/pre-commit", true);
+        check(".git/index", true);
+        check(".git/objects/ab/cd", true);
+        check("vendor/.GIT", true);
+        check("lefthook-local.YAML", true);
+        check(".lintstagedrc.mjs", true);
+        check(".huskyrc", true);
+        check(".github/copilot-instructions.md", true);
+        check(".github/skills/x/run.sh", true);
     }
 
     #[test]
     fn leaves_the_rest() {
         check("src/main.rs", false);
-        check(".git/index", false);
-        check(".git/objects/ab/cd", false);
-        check(".git/refs/heads/config", false);
+        check(".gitignore", false);
+        check("lefthook.go", false);
+        check(".lintstagedrc.refused", false);
+        check(".github/workflows/ci.yml", false);
+        check("skills", false);
         check("hooks/pre-commit", false);
         check("config", false);
         check(".config/other", false);

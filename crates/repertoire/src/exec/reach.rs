@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use repertoire_model::toolbox::RepositoryUse;
 
-use crate::exec::grant::{self, Writable};
+use crate::exec::grant::{self, Never, Writable};
 use crate::exec::interpreter::{self, DEFAULT_PATH, Program};
 use crate::exec::pinned::Pinned;
 use crate::exec::repository::Repository;
@@ -85,8 +85,9 @@ impl Reach {
         // What is not there yet is protected all the same, once it is.
         let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
         let own: Vec<PathBuf> = [skill.clone()].into_iter().chain(job.protected.iter().map(real)).collect();
+        let never = Never { own: &own, git: &job.git };
         let (repository, mut writable) = match &job.grants.repository {
-            Some(grant) => repository(grant, granted.as_deref(), &own)?,
+            Some(grant) => repository(grant, granted.as_deref(), never)?,
             None => (None, Vec::new()),
         };
         for path in &job.grants.write {
@@ -94,7 +95,7 @@ impl Reach {
                 let invalid = ExecError::new(ExecErrorKind::InvalidJob).at(path);
                 return Err(invalid.saying("what may be written must lie in a granted directory"));
             };
-            writable.push(grant::writable(path, granted, &own)?);
+            writable.push(grant::writable(path, granted, never)?);
         }
         let Some(name) = job.command.first().filter(|name| !name.is_empty()) else {
             return Err(ExecError::new(ExecErrorKind::InvalidJob).saying("the command is empty"));
@@ -155,7 +156,7 @@ impl Reach {
 fn repository(
     grant: &RepositoryGrant,
     granted: Option<&Path>,
-    own: &[PathBuf],
+    never: Never<'_>,
 ) -> Result<(Option<Repository>, Vec<Writable>), ExecError> {
     let repository = Repository::at(&grant.top)?;
     if !granted.is_some_and(|granted| granted.starts_with(&repository.top)) {
@@ -164,11 +165,7 @@ fn repository(
     }
     let mut writable = Vec::new();
     if grant.how == RepositoryUse::Write {
-        let own: Vec<PathBuf> = own.iter().cloned().chain(repository.others()).collect();
-        writable.push(grant::writable(&repository.top, &repository.top, &own)?);
-        if !repository.common.starts_with(&repository.top) {
-            writable.push(grant::writable_git(&repository.common, &own)?);
-        }
+        writable.push(grant::writable(&repository.top, &repository.top, never)?);
     }
     Ok((Some(repository), writable))
 }

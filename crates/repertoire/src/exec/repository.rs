@@ -42,12 +42,6 @@ impl Repository {
         let common = Some(self.common.as_path()).filter(|common| !common.starts_with(&self.top));
         [self.top.as_path()].into_iter().chain(common).collect()
     }
-
-    /// Returns what belongs to other checkouts of it alone.
-    pub(crate) fn others(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(self.common.join("worktrees")).into_iter().flatten().flatten();
-        entries.map(|entry| entry.path()).filter(|path| *path != self.own).collect()
-    }
 }
 
 /// Returns the shared directory of git, if `own` is that of the linked worktree whose `.git` is `inner`.
@@ -98,12 +92,10 @@ mod tests {
             &format!("gitdir: {}\n", root.join("main/.git/worktrees/linked").display()),
         );
         write(&root, "main/.git/worktrees/linked/commondir", "../..\n");
-        write(&root, "main/.git/worktrees/other/commondir", "../..\n");
         let back = root.join("linked/.git").display().to_string();
         write(&root, "main/.git/worktrees/linked/gitdir", &format!("{back}\n"));
         let linked = Repository::at(&root.join("linked")).unwrap();
         assert_eq!(linked.places(), [root.join("linked"), root.join("main/.git")]);
-        assert_eq!(linked.others(), [root.join("main/.git/worktrees/other")]);
         // Somebody else's checkout cannot claim it.
         write(
             &root,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::exec::host::Taking;
 use crate::exec::plan::Confinement;
-use crate::exec::protected::{PROTECTED, PROTECTED_IN_GIT};
+use crate::exec::protected::{PROTECTED, PROTECTED_ENDINGS, PROTECTED_IN};
 use crate::exec::reach::Reach;
 use crate::exec::scratch::Scratch;
 use crate::exec::{ExecError, Job, Launcher, Outcome, Sandbox, host};
@@ -110,19 +110,25 @@ fn profile(
     read.iter().for_each(|path| rule(&mut text, "allow", "file-read*", path));
     write.iter().for_each(|path| rule(&mut text, "allow", "file-write*", path));
     keep.iter().for_each(|path| rule(&mut text, "deny", "file-write*", path));
-    for name in PROTECTED {
-        let _ = writeln!(text, "(deny file-write* (regex #\"(?i)/{}(/|$)\"))", name.replace('.', "\\."));
-    }
-    for name in PROTECTED_IN_GIT {
-        let _ = writeln!(
-            text,
-            "(deny file-write* (regex #\"(?i)/\\.git/(.*/)?{}(/|$)\"))",
-            name.replace('.', "\\.")
-        );
+    let endings = PROTECTED_ENDINGS.iter().map(|(stem, endings)| {
+        format!(
+            "{}\\.({})",
+            literal(stem),
+            endings.iter().map(|one| literal(one)).collect::<Vec<_>>().join("|")
+        )
+    });
+    let inner = PROTECTED_IN.iter().map(|(parent, name)| format!("{}/{}", literal(parent), literal(name)));
+    for pattern in PROTECTED.iter().map(|name| literal(name)).chain(endings).chain(inner) {
+        let _ = writeln!(text, "(deny file-write* (regex #\"(?i)/{pattern}(/|$)\"))");
     }
     rule(&mut text, "allow", "file-read*", scratch);
     rule(&mut text, "allow", "file-write*", scratch);
     (text, parameters)
+}
+
+/// Returns a pattern that is this name and no other.
+fn literal(name: &str) -> String {
+    name.replace('.', "\\.")
 }
 
 #[cfg(test)]
@@ -152,7 +158,9 @@ mod tests {
             "(allow file-write* (subpath (param \"P2\")))",
             "(deny file-write* (subpath (param \"P3\")))",
             "(deny file-write* (regex #\"(?i)/AGENTS\\.md(/|$)\"))",
-            "(deny file-write* (regex #\"(?i)/\\.git/(.*/)?hooks(/|$)\"))",
+            "(deny file-write* (regex #\"(?i)/\\.git(/|$)\"))",
+            "(deny file-write* (regex #\"(?i)/\\.huskyrc\\.(cjs|js|json|mjs|ts|yaml|yml)(/|$)\"))",
+            "(deny file-write* (regex #\"(?i)/\\.github/skills(/|$)\"))",
             "(allow file-write* (subpath (param \"P5\")))",
         ];
         let mut at = 0;

@@ -1,6 +1,6 @@
 //! One call: checked, approved, copied, run.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use super::grants::{Made, grants};
 use super::outcome::{self, Reading};
 use super::workshop;
 use crate::approval::decide::{Rules, Wanted};
-use crate::exec::{Cancel, Ending, ExecError, ExecErrorKind, Job, environment};
+use crate::exec::{Cancel, Ending, ExecError, ExecErrorKind, GitUser, Job, environment};
 use crate::registry::{Entry, Registry};
 use crate::tool::quoted;
 use crate::{Error, ErrorKind};
@@ -225,6 +225,7 @@ async fn finish(
     job.environment = environment::allowed(executor.options.variables.iter().cloned(), variables);
     job.protected = executor.options.protected.clone();
     job.protected.push(executor.options.state.clone());
+    job.git = GitUser::of(&executor.options.variables);
     job.limits = executor.options.limits.clone();
     job.limits.timeout = reading.timeout;
     job.limits.cpu = job.limits.cpu.max(reading.timeout);
@@ -240,6 +241,7 @@ async fn finish(
         job.command.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
     let sandbox = Arc::clone(&executor.sandbox);
     let name = sandbox.name();
+    let directory = job.grants.directory.clone();
     let outcome = blocking::unblock(move || {
         let outcome = sandbox.run(&job);
         // It stays for as long as the job does, whoever still waits for that.
@@ -247,12 +249,13 @@ async fn finish(
         outcome
     })
     .await;
-    let outcome = outcome.map_err(|error| FaultKind::Failed { reason: reason(&error, &program) })?;
+    let outcome = outcome
+        .map_err(|error| FaultKind::Failed { reason: reason(&error, &program, directory.as_deref()) })?;
     let exit_code = match outcome.ending {
         Ending::Exited(code) => Some(code),
         _ => None,
     };
-    let mut result = outcome::result(address, tool, &outcome, reading);
+    let mut result = outcome::result(address, tool, &outcome, directory.as_deref(), reading);
     if is_offline && result.error.is_some() {
         result.notes.push(NO_PACKAGES.to_owned());
     }
@@ -260,7 +263,7 @@ async fn finish(
 }
 
 /// Returns why something was not run; the machine's own paths are not the model's business.
-fn reason(error: &ExecError, program: &str) -> String {
+fn reason(error: &ExecError, program: &str, directory: Option<&Path>) -> String {
     let program = program.rsplit('/').next().unwrap_or(program);
     match error.kind() {
         ExecErrorKind::CommandNotFound => format!("`{}` is not installed here", quoted(program)),
@@ -269,9 +272,24 @@ fn reason(error: &ExecError, program: &str) -> String {
         ExecErrorKind::TooLong => {
             format!("its arguments and variables are too long: {}; pass less, or a file", error.detail())
         }
-        ExecErrorKind::GrantRefused => "it asks to write what nothing may write".to_owned(),
+        ExecErrorKind::GrantRefused => refusal(error, directory),
         ExecErrorKind::Unavailable => "there is no sandbox that works here".to_owned(),
         _ => "it could not be run".to_owned(),
+    }
+}
+
+/// Returns why a grant was refused, and where.
+fn refusal(error: &ExecError, directory: Option<&Path>) -> String {
+    let place = error.path().zip(directory).map(|(path, directory)| outcome::relative(path, directory));
+    match (place, error.detail()) {
+        (Some(place), detail) => {
+            format!("it asks to write what nothing may write (`{}`): {detail}", quoted(&place))
+        }
+        // What a launcher says may name any path.
+        (None, detail) if detail.contains('/') => {
+            "what it asks to write changed meanwhile; try again".to_owned()
+        }
+        (None, detail) => format!("it asks to write what nothing may write: {detail}"),
     }
 }
 

@@ -1,7 +1,6 @@
 //! From what a tool asks for to what its job is granted.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
 use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -10,6 +9,7 @@ use repertoire_model::answer::FaultKind;
 use repertoire_model::toolbox::Needs;
 
 use super::executor::Executor;
+use crate::exec::pinned::Pinned;
 use crate::exec::{Grants, RepositoryGrant, protected};
 use crate::tool::quoted;
 
@@ -24,6 +24,8 @@ pub(super) fn grants(executor: &Executor, needs: &Needs) -> Result<(Grants, Made
         let reason = "it works in a directory, and it is given none here".to_owned();
         return Err(FaultKind::Failed { reason });
     };
+    // What is made in it is removed again by paths without links.
+    let directory = directory.canonicalize().unwrap_or(directory);
     let mut write = Vec::new();
     for path in &needs.write {
         write.push(made.place(&directory, path).map_err(|why| FaultKind::Failed {
@@ -42,7 +44,14 @@ fn lies_in(directory: &Path, top: &Path) -> bool {
 }
 
 /// How many calls need what was made for them, by path; whoever is last takes away what is still empty.
-static NEEDED: Mutex<BTreeMap<PathBuf, usize>> = Mutex::new(BTreeMap::new());
+static NEEDED: Mutex<BTreeMap<PathBuf, Needed>> = Mutex::new(BTreeMap::new());
+
+/// Something that was made, and how many calls need it.
+#[derive(Debug)]
+struct Needed {
+    pinned: Pinned,
+    count: usize,
+}
 
 /// Files and directories that were made so that they can be granted. What is still empty goes again with this.
 #[derive(Debug, Default)]
@@ -87,29 +96,29 @@ impl Made {
         self.share(&mut needed, directory, &target);
         let failed = |error: io::Error| format!("that cannot be made: {}", error.kind());
         for above in missing.into_iter().rev() {
-            fs::create_dir(above).map_err(failed)?;
-            self.note(&mut needed, above);
+            self.add(&mut needed, Pinned::make_directory(above).map_err(failed)?);
         }
-        if path.ends_with('/') {
-            fs::create_dir(&target).map_err(failed)?;
-        } else {
-            File::options().write(true).create_new(true).open(&target).map_err(failed)?;
-        }
-        self.note(&mut needed, &target);
+        let make = if path.ends_with('/') { Pinned::make_directory } else { Pinned::make_file };
+        self.add(&mut needed, make(&target).map_err(failed)?);
         Ok(target)
     }
 
     /// Notes that what others made of `target` and of what it lies in is needed here too.
-    fn share(&mut self, needed: &mut BTreeMap<PathBuf, usize>, directory: &Path, target: &Path) {
-        let mut shared: Vec<&Path> = target.ancestors().take_while(|above| *above != directory).collect();
-        shared.retain(|path| needed.contains_key(*path));
-        shared.reverse();
-        shared.into_iter().for_each(|path| self.note(needed, path));
+    fn share(&mut self, needed: &mut BTreeMap<PathBuf, Needed>, directory: &Path, target: &Path) {
+        let shared: Vec<&Path> = target.ancestors().take_while(|above| *above != directory).collect();
+        for path in shared.into_iter().rev() {
+            if let Some(shared) = needed.get_mut(path) {
+                shared.count += 1;
+                self.paths.push(path.to_owned());
+            }
+        }
     }
 
-    fn note(&mut self, needed: &mut BTreeMap<PathBuf, usize>, path: &Path) {
-        *needed.entry(path.to_owned()).or_default() += 1;
-        self.paths.push(path.to_owned());
+    fn add(&mut self, needed: &mut BTreeMap<PathBuf, Needed>, pinned: Pinned) {
+        self.paths.push(pinned.path.clone());
+        // What went meanwhile may have been needed by others, who need this one then.
+        let before = needed.remove(&pinned.path).map_or(0, |before| before.count);
+        needed.insert(pinned.path.clone(), Needed { pinned, count: before + 1 });
     }
 }
 
@@ -117,17 +126,14 @@ impl Drop for Made {
     fn drop(&mut self) {
         let mut needed = NEEDED.lock().unwrap_or_else(PoisonError::into_inner);
         for path in self.paths.drain(..).rev() {
-            let left = needed.get(&path).map_or(0, |count| count - 1);
-            if left > 0 {
-                needed.insert(path, left);
+            let Some(made) = needed.get_mut(&path) else { continue };
+            made.count -= 1;
+            if made.count > 0 {
                 continue;
             }
-            needed.remove(&path);
-            match path.symlink_metadata() {
-                // A directory that is not empty stays by itself.
-                Ok(found) if found.is_dir() => drop(fs::remove_dir(&path)),
-                Ok(found) if found.is_file() && found.len() == 0 => drop(fs::remove_file(&path)),
-                _ => {}
+            if let Some(made) = needed.remove(&path) {
+                // What is not empty stays, and so does what the command put in its place.
+                let _ = made.pinned.remove_if_empty();
             }
         }
     }
@@ -136,17 +142,18 @@ impl Drop for Made {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn a_slash_makes_a_directory_and_anything_else_a_file() {
         let work = tempfile::tempdir().unwrap();
-        let directory = work.path();
+        let directory = &work.path().canonicalize().unwrap();
         let mut made = Made::default();
         assert!(made.place(directory, "out/").unwrap().is_dir());
         assert!(made.place(directory, "a.d/").unwrap().is_dir());
         assert!(made.place(directory, "deep/er/report.md").unwrap().is_file());
         assert!(made.place(directory, "plain").unwrap().is_file());
-        assert_eq!(made.place(directory, ".").unwrap(), directory);
+        assert_eq!(made.place(directory, ".").unwrap(), *directory);
         fs::write(directory.join("plain"), "text").unwrap();
         fs::write(directory.join("out/x"), "").unwrap();
         // Another call needs it too.
@@ -161,9 +168,26 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
+    fn nothing_is_removed_by_way_of_a_link_that_a_command_put_there() {
+        let (work, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let directory = work.path().canonicalize().unwrap();
+        fs::write(other.path().join("__init__.py"), "").unwrap();
+        fs::create_dir(other.path().join("empty")).unwrap();
+        let mut made = Made::default();
+        for path in ["out/", "out/x/__init__.py", "out/x/empty/"] {
+            made.place(&directory, path).unwrap();
+        }
+        fs::rename(directory.join("out/x"), directory.join("out/x2")).unwrap();
+        std::os::unix::fs::symlink(other.path(), directory.join("out/x")).unwrap();
+        drop(made);
+        assert!(other.path().join("__init__.py").is_file() && other.path().join("empty").is_dir());
+    }
+
+    #[cfg(unix)]
+    #[test]
     fn nothing_is_made_where_nothing_may_be_written_or_through_links() {
         let (work, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        let directory = work.path();
+        let directory = &work.path().canonicalize().unwrap();
         std::os::unix::fs::symlink(other.path(), directory.join("link")).unwrap();
         std::os::unix::fs::symlink(other.path().join("gone"), directory.join("dangling")).unwrap();
         fs::create_dir(directory.join("skill")).unwrap();

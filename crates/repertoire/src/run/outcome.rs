@@ -1,5 +1,6 @@
 //! From what a job came to, to what a model reads.
 
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use repertoire_model::answer::ToolResult;
@@ -7,6 +8,7 @@ use repertoire_model::toolbox::OutputForm;
 
 use super::command::RAISED;
 use crate::exec::{Aftermath, Ending, Exceeded, Outcome, Output};
+use crate::tool::quoted;
 
 /// How a result is to be read.
 #[derive(Debug, Clone, Copy)]
@@ -21,18 +23,28 @@ pub(super) struct Reading {
     pub(super) timeout: Duration,
 }
 
-/// Returns what `tool` of `skill` came to.
-pub(super) fn result(skill: &str, tool: &str, outcome: &Outcome, reading: Reading) -> ToolResult {
+/// The most paths that are told of at once.
+const MAX_PATHS: usize = 10;
+
+/// Returns what `tool` of `skill` came to, which ran in `directory`.
+pub(super) fn result(
+    skill: &str,
+    tool: &str,
+    outcome: &Outcome,
+    directory: Option<&Path>,
+    reading: Reading,
+) -> ToolResult {
     let mut result = ToolResult::new(skill, tool, "");
     let said = text(&outcome.stdout, "output", &mut result.notes);
     if !outcome.refused.is_empty() {
-        let count = outcome.refused.len();
-        result.notes.push(format!("{count} files that no tool may write were moved aside."));
+        let shown = listed(outcome.refused.iter(), directory);
+        result.notes.push(format!("It made what no tool may write; that was moved aside to {shown}."));
     }
     if !outcome.aftermath.is_empty() {
         // The command may have ended well; that something is left to be done is no success.
-        let told: Vec<&str> = outcome.aftermath.iter().map(aftermath).collect();
-        result.error = Some(format!("{}; {}", ending(outcome.ending, reading.timeout), told.join("; ")));
+        let how = Some(ending(outcome.ending, reading.timeout)).filter(|_| !outcome.ending.is_success());
+        let told: Vec<String> = how.into_iter().chain(aftermath(&outcome.aftermath, directory)).collect();
+        result.error = Some(told.join("; "));
         result.text = said;
         let errors = text(&outcome.stderr, "error output", &mut result.notes);
         if !errors.trim().is_empty() {
@@ -67,21 +79,50 @@ pub(super) fn result(skill: &str, tool: &str, outcome: &Outcome, reading: Readin
 }
 
 /// Returns what could not be put right, for a model: the machine's own paths are not its business.
-fn aftermath(one: &Aftermath) -> &'static str {
-    match one {
-        Aftermath::NotSwept(_) => {
-            "what it made could not be looked through afterwards, so a person has to look for files that agents, shells or git obey"
-        }
-        Aftermath::RepositoryChanged(_) => {
-            "the index, HEAD or a branch was changed by somebody else meanwhile, so what the command did in the repository was left out; look at git status before anything else"
-        }
-        Aftermath::RepositoryNotWritten(_) => {
-            "what the command did in the repository could not be carried over; look at git status before anything else"
-        }
-        Aftermath::RepositoryLeftOut(..) => {
-            "not all that the command did in the repository was carried over: neither refs beside branches, tags, remotes, notes and the stash nor a rebase under way are"
-        }
-    }
+fn aftermath(all: &[Aftermath], directory: Option<&Path>) -> Vec<String> {
+    let unswept: Vec<&PathBuf> = all
+        .iter()
+        .filter_map(|one| if let Aftermath::NotSwept(path) = one { Some(path) } else { None })
+        .collect();
+    let swept = (!unswept.is_empty()).then(|| {
+        let shown = listed(unswept.into_iter(), directory);
+        format!(
+            "what it made could not be looked through afterwards, so a person has to look for files that agents, shells or git obey, in {shown}"
+        )
+    });
+    let others = all.iter().filter_map(|one| match one {
+        Aftermath::RepositoryChanged(_) => Some(
+            "the index, HEAD or a branch was changed by somebody else meanwhile, so what the command did in the repository was left out; look at git status before anything else",
+        ),
+        Aftermath::RepositoryNotWritten(_) => Some(
+            "what the command did in the repository could not be carried over; look at git status before anything else",
+        ),
+        Aftermath::RepositoryLeftOut(..) => Some(
+            "not all that the command did in the repository was carried over: neither refs beside branches, tags, remotes, notes and the stash nor a rebase under way are",
+        ),
+        Aftermath::NotSwept(_) => None,
+    });
+    swept.into_iter().chain(others.map(str::to_owned)).collect()
+}
+
+/// Returns some paths as they are seen from `directory`, and how many more there are.
+fn listed<'a>(paths: impl ExactSizeIterator<Item = &'a PathBuf>, directory: Option<&Path>) -> String {
+    let more = paths.len().saturating_sub(MAX_PATHS);
+    let shown = paths.take(MAX_PATHS).map(|path| match directory {
+        Some(directory) => format!("`{}`", quoted(&relative(path, directory))),
+        None => "its directory".to_owned(),
+    });
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
+
+/// Returns how `path` is written in `directory`; neither has links in it.
+pub(super) fn relative(path: &Path, directory: &Path) -> String {
+    let common =
+        path.components().zip(directory.components()).take_while(|(one, other)| one == other).count();
+    let up = directory.components().skip(common).map(|_| Component::ParentDir);
+    let relative: PathBuf = up.chain(path.components().skip(common)).collect();
+    if relative.as_os_str().is_empty() { ".".to_owned() } else { relative.to_string_lossy().into_owned() }
 }
 
 /// Returns what was written as text, and notes what is not whole about it.
@@ -133,7 +174,7 @@ mod tests {
             is_terse: reading.1,
             timeout: Duration::from_secs(5),
         };
-        result("s", "t", &outcome, reading)
+        result("s", "t", &outcome, Some(Path::new("/w/sub")), reading)
     }
 
     #[test]
@@ -169,13 +210,19 @@ mod tests {
         };
         let reading =
             Reading { output: OutputForm::Text, is_driven: false, is_terse: false, timeout: Duration::ZERO };
-        let notes = result("s", "t", &outcome, reading).notes;
-        let lost = Outcome { aftermath: vec![Aftermath::NotSwept("/x".into())], ..outcome };
-        let told = result("s", "t", &lost, reading);
-        assert!(
-            told.error.is_some_and(|error| error.contains("a person has to look") && !error.contains("/x"))
-        );
+        let notes = result("s", "t", &outcome, Some(Path::new("/w/sub")), reading).notes;
+        let refused =
+            (0..12).map(|number| PathBuf::from(format!("/w/sub/src/CLAUDE.md.refused-{number}"))).collect();
+        let lost = Outcome { aftermath: vec![Aftermath::NotSwept("/w/x".into())], refused, ..outcome };
+        let told = result("s", "t", &lost, Some(Path::new("/w/sub")), reading);
+        let error = told.error.unwrap();
+        assert!(error.starts_with("what it made") && error.ends_with("in `../x`"), "{error}");
         assert_eq!(told.text, "abc");
+        let note = told.notes.iter().find(|note| note.contains("moved aside")).unwrap();
+        assert!(note.contains("`src/CLAUDE.md.refused-9` and 2 more") && !note.contains("/w"), "{note}");
+        let killed = Outcome { ending: Ending::Signalled(9), ..lost };
+        let error = result("s", "t", &killed, None, reading).error.unwrap();
+        assert!(error.starts_with("killed by signal 9; what it made") && !error.contains("/w"), "{error}");
         assert_eq!(notes, ["The output was cut after 3 bytes; 7 more were dropped."]);
     }
 }
