@@ -1,7 +1,9 @@
 //! What grants give, and what no grant gives.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 
 use repertoire::exec::{Aftermath, ExecErrorKind, GitUser, Job, RepositoryGrant};
 use repertoire_model::toolbox::RepositoryUse;
@@ -465,6 +467,49 @@ fn what_git_would_run_or_write_through_is_not_left_in_a_repository() {
             let _ = status.arg("status").current_dir(world.path(directory)).output().unwrap();
         }
         assert!(fs::metadata(world.path("victim")).is_err(), "{name}: {}", world.read("victim"));
+    }
+}
+
+/// Returns everything below `directory`: where links lead, and what is in files.
+fn tree(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let (mut found, mut pending) = (BTreeMap::new(), vec![directory.to_owned()]);
+    while let Some(path) = pending.pop() {
+        let metadata = fs::symlink_metadata(&path).unwrap();
+        let content = if metadata.is_dir() {
+            pending.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            Vec::new()
+        } else if metadata.is_symlink() {
+            fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()
+        } else {
+            fs::read(&path).unwrap()
+        };
+        found.insert(path, content);
+    }
+    found
+}
+
+#[test]
+fn the_directory_of_git_is_nobodys_to_write() {
+    for sandbox in sandboxes() {
+        let (world, name) = (World::new(), sandbox.name());
+        let text = "for f in $(find .git); do echo evil > $f; ln -sf /etc/passwd $f; mv $f $f.x; rm -rf $f; done 2>/dev/null; \
+             mkdir -p .git/rr-cache .git/remotes .git/new; echo evil > .git/MERGE_RR; mkfifo .git/pipe; mv .git other; \
+             echo evil > $GIT_DIR/MERGE_RR; mkdir -p $GIT_DIR/rr-cache $GIT_DIR/remotes; rm -f $GIT_DIR/hooks; mkdir $GIT_DIR/hooks; \
+             echo evil > $GIT_DIR/hooks/pre-commit; echo done";
+        let job = repository_job(&world, world.sh(text));
+        let before = tree(&world.path("project/.git"));
+        let outcome = sandbox.run(&job).unwrap();
+        assert_eq!(stdout(&outcome), "done\n", "{name} {}", stderr(&outcome));
+        let after = tree(&world.path("project/.git"));
+        let changed: Vec<&PathBuf> =
+            before.keys().chain(after.keys()).filter(|path| before.get(*path) != after.get(*path)).collect();
+        assert!(changed.is_empty(), "{name}: {changed:?}");
+        // The same where only the directory may be written.
+        let mut job = world.sh(text);
+        job.grants.directory = Some(world.path("project"));
+        job.grants.write = vec![world.path("project")];
+        sandbox.run(&job).unwrap();
+        assert_eq!(tree(&world.path("project/.git")), before, "{name}");
     }
 }
 
