@@ -166,14 +166,14 @@ fn a_directory_of_git_is_not_written_with_what_is_around_it() {
         git(&world, "project", &["init", "-q", "-b", "main"]);
         git(&world, "project", &["init", "-q", "--bare", "src/bare"]);
         let text = "git config user.name evil; git -C src/bare config user.name evil; git -c user.name=n -c user.email=e commit -q --allow-empty -m no; \
-            echo evil > .git/index; echo evil > .git/hooks/pre-push; echo evil > src/bare/hooks/pre-push; rm -rf .git src/bare; echo fine > src/fine; true";
+            echo evil > .git/index; echo evil > .git/hooks/pre-push; echo evil > src/bare/hooks/pre-push; rm -rf .git src/bare; echo fine > src/main.rs; true";
         sandbox.run(&granted(&world, text, &["project"])).unwrap();
         for path in ["project/.git", "project/src/bare"] {
             assert!(!world.read(&format!("{path}/config")).contains("evil"), "{name} {path}");
             assert!(fs::symlink_metadata(world.path(path).join("hooks/pre-push")).is_err(), "{name} {path}");
         }
         assert!(fs::symlink_metadata(world.path("project/.git/index")).is_err(), "{name}");
-        assert_eq!(world.read("project/src/fine"), "fine\n", "{name}");
+        assert_eq!(world.read("project/src/main.rs"), "fine\n", "{name}");
     }
 }
 
