@@ -284,3 +284,16 @@ fn scripts_that_name_packages_run_with_uv() {
         assert!(!shown.contains("retries"), "{name}: {shown}");
     }
 }
+
+#[test]
+fn arguments_that_are_no_object_are_a_mistake_of_the_command_line() {
+    let sandbox = with_tools();
+    for given in ["[]", "3", "\"{}\"", "null"] {
+        let run = run(&sandbox, &["tools", "greet", "--args", given]);
+        assert!(
+            run.code == 2 && run.stderr.contains("`--args` is no JSON object"),
+            "{given}: {}",
+            run.stderr
+        );
+    }
+}

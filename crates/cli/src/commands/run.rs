@@ -23,6 +23,9 @@ use crate::wire::{Context, ExecRequest};
 /// The most that is read from standard input for a script, in bytes.
 const MAX_INPUT_BYTES: u64 = 64 * 1024 * 1024;
 
+/// What `--args` is to be.
+const OBJECT: &str = "give an object, as in `rep run git git_log --args '{\"count\": 3}'`";
+
 /// Runs a tool or a script of a skill, in the sandbox that agents have
 ///
 /// As in `rep run git git_status` and `rep run pdf --script scripts/fill.py -- form.pdf`. The skill must be approved, see `rep approve`.
@@ -109,11 +112,11 @@ fn arguments(args: &RunArgs) -> Result<Value, CliError> {
         return Ok(arguments);
     }
     let text = args.args.as_deref().unwrap_or("{}");
-    let given: Value = serde_json::from_str(text).map_err(|error| {
-        CliError::usage("`--args` is not JSON")
-            .because(error)
-            .hint("give an object, as in `rep run git git_log --args '{\"count\": 3}'`")
-    })?;
+    let given: Value = serde_json::from_str(text)
+        .map_err(|error| CliError::usage("`--args` is not JSON").because(error).hint(OBJECT))?;
+    if !given.is_object() {
+        return Err(CliError::usage("`--args` is no JSON object").hint(OBJECT));
+    }
     Ok(json!({"skill": args.skill, "tool": args.tool, "arguments": given}))
 }
 
