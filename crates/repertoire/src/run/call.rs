@@ -226,6 +226,7 @@ async fn finish(
     job.protected = executor.options.protected.clone();
     job.protected.push(executor.options.state.clone());
     job.git = GitUser::of(&executor.options.variables);
+    job.workplaces = executor.workplaces();
     job.limits = executor.options.limits.clone();
     job.limits.timeout = reading.timeout;
     job.limits.cpu = job.limits.cpu.max(reading.timeout);

@@ -1,7 +1,7 @@
 //! What runs things for sessions.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,7 +9,8 @@ use repertoire_model::Digest;
 use repertoire_model::toolbox::MAX_TIMEOUT_SECONDS;
 
 use crate::approval::{Approvals, Approver, TrustLevels};
-use crate::exec::{Limits, Sandbox};
+use crate::exec::workplace::{search_outside, workplaces};
+use crate::exec::{GitUser, Limits, Sandbox};
 
 /// What the host gives and allows to whatever skills run.
 #[derive(Debug, Clone)]
@@ -96,12 +97,21 @@ impl Executor {
         &self.approvals
     }
 
-    /// Returns where `program` lies, where the host's `PATH` leads to it.
+    /// Returns where tools work and may come to write: whatever one of them is granted, it lies in there.
+    pub(super) fn workplaces(&self) -> Vec<PathBuf> {
+        self.options.directory.iter().chain(&self.options.repository).cloned().collect()
+    }
+
+    /// Returns whether the host's `PATH` leads to `program`, as a job finds it.
     pub(super) fn has_program(&self, program: &str) -> bool {
         let path = self.options.variables.iter().find(|(name, _)| name == "PATH");
+        let home = GitUser::of(&self.options.variables).home;
+        let workplaces = workplaces(self.workplaces().iter(), home.as_deref());
         // Not `split_paths`: that belongs to the environment, and this is a value that was handed over.
         path.is_some_and(|(_, path)| {
-            path.split(':').any(|directory| PathBuf::from(directory).join(program).is_file())
+            let search = search_outside(path, &workplaces);
+            let directories = search.split(':').map(Path::new).filter(|directory| directory.is_absolute());
+            directories.into_iter().any(|directory| directory.join(program).is_file())
         })
     }
 }
