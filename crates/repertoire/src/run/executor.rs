@@ -8,6 +8,7 @@ use std::time::Duration;
 use repertoire_model::Digest;
 use repertoire_model::toolbox::MAX_TIMEOUT_SECONDS;
 
+use super::jobs::Jobs;
 use crate::approval::{Approvals, Approver, TrustLevels};
 use crate::exec::workplace::{search_outside, workplaces};
 use crate::exec::{GitUser, Limits, Sandbox};
@@ -73,13 +74,15 @@ pub struct Executor {
     pub(super) approvals: Approvals,
     /// The copies that this process knows to be what they should be.
     pub(super) verified: Mutex<HashSet<Digest>>,
+    /// What runs now.
+    pub(super) jobs: Arc<Jobs>,
 }
 
 impl Executor {
     /// Returns what runs things in `sandbox`.
     pub fn new(sandbox: Arc<dyn Sandbox>, options: ExecutorOptions) -> Self {
         let approvals = Approvals::new(&options.state);
-        Self { sandbox, options, approvals, verified: Mutex::default() }
+        Self { sandbox, options, approvals, verified: Mutex::default(), jobs: Arc::default() }
     }
 
     /// Returns what things run in.
@@ -95,6 +98,26 @@ impl Executor {
     /// Returns what was approved.
     pub fn approvals(&self) -> &Approvals {
         &self.approvals
+    }
+
+    /// Ends whatever runs, and runs nothing more. [`Executor::settled`] waits until that is over.
+    ///
+    /// A program that ends does both first: nobody else looks at what a command made under names that agents, shells and git obey.
+    pub fn end(&self) {
+        self.jobs.end();
+    }
+
+    /// Waits until nothing is left of what was cancelled: by [`Executor::end`], or because whoever called dropped the future of the call.
+    ///
+    /// All its processes are ended then, what it made was looked at, and its scratch directory is gone.
+    pub async fn settled(&self) {
+        let jobs = Arc::clone(&self.jobs);
+        blocking::unblock(move || jobs.wait()).await;
+    }
+
+    /// Waits as [`Executor::settled`] does.
+    pub fn settled_blocking(&self) {
+        self.jobs.wait();
     }
 
     /// Returns where tools work and may come to write: whatever one of them is granted, it lies in there.
