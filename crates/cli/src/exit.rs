@@ -13,6 +13,8 @@ pub(crate) enum Exit {
     Usage,
     /// Input or output failed.
     Failure,
+    /// This signal asked it to end, and what it ran was ended first.
+    Interrupted(u8),
     /// Whatever the reference library exits with, under `rep check --compat`.
     Compat(u8),
 }
@@ -48,6 +50,8 @@ impl Exit {
             Self::No => 1,
             Self::Usage => 2,
             Self::Failure => 3,
+            // As shells have it.
+            Self::Interrupted(signal) => 128 + signal,
             Self::Compat(code) => code,
         }
     }

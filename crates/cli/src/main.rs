@@ -12,6 +12,7 @@ mod config;
 mod env;
 mod error;
 mod exit;
+mod interrupt;
 mod json;
 mod regular_file;
 mod replace_file;

@@ -153,7 +153,9 @@ fn exit_codes() {
         let _ = writeln!(page, "| {} | {name} | {meaning} |", exit.code());
     }
     page.push_str(
-        "\n`rep check --compat skills-ref` exits as the reference library does: 0, 1, or 2 for usage.\n",
+        "\n`rep run` and `rep session --exec` that a signal asks to end, as Ctrl-C does, end what runs and put right what it made. Then they end as others \
+         do by that signal, for a shell with 128 and its number: 129 (SIGHUP), 130 (SIGINT), 143 (SIGTERM). `rep serve` and `rep watch` end with 0.\n\n\
+         `rep check --compat skills-ref` exits as the reference library does: 0, 1, or 2 for usage.\n",
     );
     check("exit-codes.md", &page);
 }

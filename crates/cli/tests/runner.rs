@@ -22,6 +22,8 @@ mod test_explain_command;
 mod test_files_command;
 mod test_global;
 mod test_init_command;
+#[cfg(unix)]
+mod test_interruption;
 mod test_link_command;
 mod test_list_command;
 mod test_migrate_command;

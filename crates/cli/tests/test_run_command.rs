@@ -284,3 +284,86 @@ fn scripts_that_name_packages_run_with_uv() {
         assert!(!shown.contains("retries"), "{name}: {shown}");
     }
 }
+
+#[test]
+fn arguments_that_are_no_object_are_a_mistake_of_the_command_line() {
+    let sandbox = with_tools();
+    for given in ["[]", "3", "\"{}\"", "null"] {
+        let run = run(&sandbox, &["tools", "greet", "--args", given]);
+        assert!(
+            run.code == 2 && run.stderr.contains("`--args` is no JSON object"),
+            "{given}: {}",
+            run.stderr
+        );
+    }
+}
+
+/// Approves a skill of the user's whose one tool, `go`, asks for what `needs` says and runs `command`.
+fn with_command(sandbox: &Sandbox, name: &str, needs: Value, command: &[&str]) {
+    sandbox.write(&format!("../home/.agents/skills/{name}/SKILL.md"), skill(name, "# One\n"));
+    let mut declared = json!({"name": "go", "description": "Does one thing.", "command": command});
+    declared.as_object_mut().unwrap().extend(needs.as_object().unwrap().clone());
+    sandbox.write(&format!("../home/.agents/skills/{name}/schema.json"), json!([declared]).to_string());
+    assert_eq!(sandbox.run(&["approve", name, "--yes"]).code, 0);
+}
+
+#[test]
+fn a_tool_that_a_signal_ends_says_so() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("PATH", "/usr/bin:/bin");
+    with_command(&sandbox, "fall", json!({}), &["sh", "-c", "kill -9 $$"]);
+    for name in sandboxes(&sandbox) {
+        let run = run(&sandbox, &["fall", "go", "--sandbox", &name]);
+        assert!(
+            run.code == 1 && run.stderr.contains("error: killed by signal 9\n"),
+            "{name}: {}",
+            run.stderr
+        );
+    }
+}
+
+/// What one tool wrote is not what the next one runs, though a directory of the project is in `PATH`.
+#[test]
+fn no_program_is_taken_from_where_tools_write() {
+    let mut sandbox = Sandbox::new();
+    let programs = sandbox.project().join("env/bin");
+    sandbox.set("PATH", &format!("{}:/usr/bin:/bin", programs.display()));
+    let plant = "cp /bin/echo env/bin/mytool && cp /bin/echo env/bin/id";
+    with_command(&sandbox, "plant", json!({"write": ["env/"]}), &["sh", "-c", plant]);
+    with_command(&sandbox, "mine", json!({"directory": true}), &["mytool", "planted"]);
+    with_command(&sandbox, "alone", json!({}), &["mytool", "planted"]);
+    with_command(&sandbox, "inside", json!({"directory": true}), &["sh", "-c", "command -v id"]);
+    fs::create_dir_all(&programs).unwrap();
+    for name in sandboxes(&sandbox) {
+        let planted = run(&sandbox, &["plant", "go", "--sandbox", &name]);
+        assert_eq!(planted.code, 0, "{name}: {}", planted.stderr);
+        for tool in ["mine", "alone"] {
+            let run = run(&sandbox, &[tool, "go", "--sandbox", &name]);
+            assert!(
+                run.code == 1 && run.stderr.contains("`mytool` is not installed here"),
+                "{name} {tool}: {}{}",
+                run.stdout,
+                run.stderr
+            );
+        }
+        assert_eq!(run(&sandbox, &["inside", "go", "--sandbox", &name]).stdout, "/usr/bin/id\n", "{name}");
+    }
+}
+
+#[test]
+fn a_home_directory_as_a_whole_is_nothing_to_write_to() {
+    let mut sandbox = Sandbox::new();
+    sandbox.set("PATH", "/usr/bin:/bin");
+    with_command(&sandbox, "all", json!({"write": ["."]}), &["touch", "made"]);
+    with_command(&sandbox, "part", json!({"write": ["part/"]}), &["touch", "part/made"]);
+    for name in sandboxes(&sandbox).iter().filter(|name| *name != "none") {
+        for place in ["../home", ".."] {
+            let run = sandbox.run_in(place, &["run", "all", "go", "--sandbox", name]);
+            assert_eq!(run.code, 1, "{name} {place}: {}", run.stderr);
+            assert!(!sandbox.project().join(place).join("made").exists(), "{name} {place}");
+        }
+        let run = sandbox.run_in("../home", &["run", "part", "go", "--sandbox", name]);
+        assert_eq!(run.code, 0, "{name}: {}", run.stderr);
+        assert!(sandbox.home().join("part/made").exists(), "{name}");
+    }
+}

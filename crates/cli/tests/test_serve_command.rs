@@ -191,16 +191,16 @@ fn a_project_may_not_say_who_reaches_the_server() {
 }
 
 /// A running server.
-struct Serving {
-    child: Child,
-    address: String,
+pub(crate) struct Serving {
+    pub(crate) child: Child,
+    pub(crate) address: String,
     /// What was told before it served.
     before: String,
     _stderr: BufReader<ChildStderr>,
 }
 
 impl Serving {
-    fn start(sandbox: &Sandbox, flags: &[&str]) -> Self {
+    pub(crate) fn start(sandbox: &Sandbox, flags: &[&str]) -> Self {
         let arguments: Vec<&str> = ["serve", "--http", "0"].iter().chain(flags).copied().collect();
         let mut child =
             sandbox.command(&arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

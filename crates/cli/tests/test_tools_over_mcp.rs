@@ -11,15 +11,15 @@ use crate::sandbox::Sandbox;
 use crate::test_run_command::sandboxes;
 
 /// A client of `rep serve --stdio`.
-struct Client {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
+pub(crate) struct Client {
+    pub(crate) child: Child,
+    pub(crate) input: ChildStdin,
+    pub(crate) output: BufReader<ChildStdout>,
     next: u64,
 }
 
 impl Client {
-    fn start(sandbox: &Sandbox, flags: &[&str]) -> Self {
+    pub(crate) fn start(sandbox: &Sandbox, flags: &[&str]) -> Self {
         let arguments: Vec<&str> = ["serve", "--stdio", "--exec"].iter().chain(flags).copied().collect();
         let mut command = sandbox.command(&arguments);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -49,7 +49,7 @@ impl Client {
     }
 
     /// Returns what the tool says, and whether that is an error.
-    fn call(&mut self, tool: &str, arguments: Value) -> (String, bool) {
+    pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> (String, bool) {
         let result = self.request("tools/call", json!({"name": tool, "arguments": arguments}));
         let text = result["content"][0]["text"].as_str().unwrap_or_default().to_owned();
         (text, result["isError"].as_bool().unwrap_or_default())
@@ -59,7 +59,7 @@ impl Client {
         self.call("call_skill_tool", json!({"skill": "git", "tool": tool, "arguments": arguments}))
     }
 
-    fn end(mut self) {
+    pub(crate) fn end(mut self) {
         drop(self.input);
         assert!(self.child.wait().unwrap().success());
     }

@@ -71,6 +71,13 @@ impl Server {
         &self.shared.registry
     }
 
+    /// Waits until what was cancelled is over, where anything runs tools of skills.
+    pub(crate) async fn settled(&self) {
+        if let Some(executor) = self.registry().executor() {
+            executor.settled().await;
+        }
+    }
+
     /// Returns what the agent called `agent`, or one that may see everything, is served.
     pub(crate) async fn audience(&self, agent: Option<&str>) -> Result<Arc<Audience>, Error> {
         let audience = Audience::open(Arc::clone(&self.shared), agent).await?;

@@ -1,13 +1,14 @@
 //! `rep run`.
 
 use std::io::Read as _;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use repertoire::approval::{ApprovalRequest, Approver, Verdict};
 use repertoire::provider::BoxFuture;
 use repertoire::run::ScriptGrants;
-use repertoire::{Reply, Session};
+use repertoire::{Executor, Reply, Session};
 use repertoire_model::answer::{Answer, FaultKind, Render};
 use repertoire_model::toolbox::{TOOLBOX_FILE, Toolbox};
 use repertoire_model::{LineRange, SkillPath};
@@ -17,11 +18,18 @@ use crate::cli::skill_names;
 use crate::config::SandboxChoice;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::interrupt::{Interrupt, on_interrupt};
 use crate::ui::{Consent, Style, Ui, escape};
 use crate::wire::{Context, ExecRequest};
 
 /// The most that is read from standard input for a script, in bytes.
 const MAX_INPUT_BYTES: u64 = 64 * 1024 * 1024;
+
+/// How long one Ctrl-C takes to arrive for good: from the terminal, and from programs in between that pass it on.
+const ONE_KEY: Duration = Duration::from_secs(1);
+
+/// What `--args` is to be.
+const OBJECT: &str = "give an object, as in `rep run git git_log --args '{\"count\": 3}'`";
 
 /// Runs a tool or a script of a skill, in the sandbox that agents have
 ///
@@ -83,17 +91,37 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit
     let scripts = ScriptGrants { directory: args.read, write: args.write.clone(), network: args.network };
     let executor = context.executor(ui, ExecRequest { sandbox, scripts, approver })?;
     let options = context.session_options(Some(Render::Markdown.as_str()));
-    let session = context.session_with(options, None, Some(executor))?;
+    let session = context.session_with(options, None, Some(Arc::clone(&executor)))?;
     // It prints what is wrong with the name, too.
     let loaded = session.call_blocking("load_skill", &json!({"name": args.skill}));
-    let reply = match loaded.is_error() {
-        true => loaded,
-        false => session.call_blocking(
-            if args.script.is_some() { "run_skill_script" } else { "call_skill_tool" },
-            &arguments,
-        ),
-    };
-    write(ui, context, args, &session, &reply)
+    if loaded.is_error() {
+        return write(ui, context, args, &session, &loaded);
+    }
+    let interrupted = end_when_interrupted(executor)?;
+    let tool = if args.script.is_some() { "run_skill_script" } else { "call_skill_tool" };
+    let reply = session.call_blocking(tool, &arguments);
+    let written = write(ui, context, args, &session, &reply);
+    match interrupted.get() {
+        // A terminal that is gone reads nothing any more; the end is the same.
+        Some(interrupt) => Ok(interrupt.exit()),
+        None => written,
+    }
+}
+
+/// Has what runs ended when the program is asked to end, and returns where it is noted that it was. Whoever types Ctrl-C again after a while does not wait for that.
+fn end_when_interrupted(executor: Arc<Executor>) -> Result<Arc<OnceLock<Interrupt>>, CliError> {
+    let interrupted = Arc::new(OnceLock::new());
+    let noted = Arc::clone(&interrupted);
+    let mut since = None;
+    on_interrupt(move |interrupt| {
+        let first = *since.get_or_insert_with(Instant::now);
+        if interrupt.is_typed() && first.elapsed() > ONE_KEY {
+            interrupt.end_now();
+        }
+        let _ = noted.set(interrupt);
+        executor.end();
+    })?;
+    Ok(interrupted)
 }
 
 /// Returns the arguments of the call.
@@ -109,11 +137,11 @@ fn arguments(args: &RunArgs) -> Result<Value, CliError> {
         return Ok(arguments);
     }
     let text = args.args.as_deref().unwrap_or("{}");
-    let given: Value = serde_json::from_str(text).map_err(|error| {
-        CliError::usage("`--args` is not JSON")
-            .because(error)
-            .hint("give an object, as in `rep run git git_log --args '{\"count\": 3}'`")
-    })?;
+    let given: Value = serde_json::from_str(text)
+        .map_err(|error| CliError::usage("`--args` is not JSON").because(error).hint(OBJECT))?;
+    if !given.is_object() {
+        return Err(CliError::usage("`--args` is no JSON object").hint(OBJECT));
+    }
     Ok(json!({"skill": args.skill, "tool": args.tool, "arguments": given}))
 }
 

@@ -18,6 +18,7 @@ use self::notices::Teller;
 use crate::cli::agent_names;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::interrupt::on_interrupt;
 use crate::ui::Ui;
 use crate::wire::Context;
 
@@ -78,21 +79,34 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Ex
     let server = Server::new(registry, options);
     let stop = Stop::new();
     let interrupted = stop.clone();
-    ctrlc::set_handler(move || interrupted.stop())
-        .map_err(|error| CliError::usage("cannot be told of an interruption").because(error))?;
-    match http {
-        None => server.serve_stdio_blocking(args.agent.as_deref(), &stop)?,
-        Some(http) => {
-            open_files::make_room(http.limits.connections);
-            let bound = server.bind_http(http)?;
-            let skills = server.registry().snapshot().active().count();
-            writeln!(ui.err(), "rep: serving {skills} skills at http://{}/mcp", bound.address())?;
-            ui.flush()?;
-            bound.serve_blocking(&stop)?;
-        }
+    let executor = server.registry().executor().cloned();
+    let ending = executor.clone();
+    on_interrupt(move |_| {
+        interrupted.stop();
+        // Whoever waits for what runs is told that it was cancelled.
+        ending.iter().for_each(|executor| executor.end());
+    })?;
+    let served = match http {
+        None => server.serve_stdio_blocking(args.agent.as_deref(), &stop).map_err(CliError::from),
+        Some(http) => serve_http(ui, &server, http, &stop),
+    };
+    // What still runs, runs for nobody. Once this program is gone nobody looks at what it made.
+    if let Some(executor) = executor {
+        executor.end();
+        executor.settled_blocking();
     }
+    served?;
     pollster::block_on(server.registry().save());
     Ok(Exit::Success)
+}
+
+fn serve_http(ui: &mut Ui, server: &Server, http: HttpOptions, stop: &Stop) -> Result<(), CliError> {
+    open_files::make_room(http.limits.connections);
+    let bound = server.bind_http(http)?;
+    let skills = server.registry().snapshot().active().count();
+    writeln!(ui.err(), "rep: serving {skills} skills at http://{}/mcp", bound.address())?;
+    ui.flush()?;
+    Ok(bound.serve_blocking(stop)?)
 }
 
 /// Follows the library, and says where that cannot be done as configured.

@@ -14,6 +14,7 @@ use super::prompt::Role;
 use crate::cli::{agent_names, skill_names};
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::interrupt::on_interrupt;
 use crate::ui::Ui;
 use crate::wire::Context;
 
@@ -71,6 +72,13 @@ fn open<'a>(ui: &mut Ui, context: &'a Context, args: &SessionArgs) -> Result<Con
     // The catalog alone is to be that of the prompt.
     options.catalog.highlight.clone_from(&args.role);
     let executor = context.session_executor(ui, args.exec)?;
+    if let Some(executor) = executor.clone() {
+        on_interrupt(move |interrupt| {
+            executor.end();
+            executor.settled_blocking();
+            interrupt.end_now();
+        })?;
+    }
     let session = context.session_with(options, args.agent.as_deref(), executor)?;
     let mut conversation = Conversation::new(context, session);
     if let Some(role) = role {

@@ -18,6 +18,7 @@ use self::account::{Account, Finding};
 use super::catalog;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::interrupt::on_interrupt;
 use crate::json::DiagnosticJson;
 use crate::ui::{Style, Ui, escape};
 use crate::wire::Context;
@@ -50,10 +51,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, _args: &WatchArgs) -> Result<E
     context.expect_directories()?;
     let (sender, wakes) = wakes();
     let interrupted = sender.clone();
-    ctrlc::set_handler(move || {
+    on_interrupt(move |_| {
         let _ = interrupted.send(Wake::Interrupted);
-    })
-    .map_err(|error| CliError::usage("cannot be told of an interruption").because(error))?;
+    })?;
     let registry = context.open_to_follow();
     let watcher = registry.watch(context.eager_reload())?;
     watcher.wait_ready(READY);

@@ -10,6 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use crate::exec::workplace::{HOMES, lies_in};
 use crate::exec::{ExecError, ExecErrorKind};
 
 /// Where programs are looked for where nobody says.
@@ -17,9 +18,6 @@ pub(crate) const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
 /// What of an installation a program needs: nothing that could hold settings or keys.
 const PARTS: &[&str] = &["lib", "lib64", "lib32", "libexec", "include", "pyvenv.cfg"];
-
-/// Where home directories are.
-const HOMES: &[&str] = &["/home", "/Users"];
 
 /// How many links and first lines of scripts are followed.
 const MAX_STEPS: usize = 8;
@@ -43,12 +41,14 @@ pub(crate) struct Program {
 
 /// Finds `name` as a shell would: in `search` if it has no slash, else beneath `skill`.
 ///
-/// Nothing becomes readable because of bytes or links in the skill: only what the host's own search finds by a bare name does.
+/// Nothing becomes readable because of bytes or links in the skill: only what the host's own search finds by a bare name does. Nor does anything by links in `workplaces`, where commands may have made
+/// them.
 pub(crate) fn find(
     name: &OsStr,
     skill: &Path,
     search: &str,
     system: &[PathBuf],
+    workplaces: &[PathBuf],
 ) -> Result<Program, ExecError> {
     let has_slash = name.as_bytes().contains(&b'/');
     let found = if has_slash {
@@ -65,6 +65,7 @@ pub(crate) fn find(
         skill: &skill.canonicalize().unwrap_or_else(|_| skill.to_owned()),
         search,
         system,
+        workplaces,
     };
     let real = path.canonicalize().unwrap_or_else(|_| path.clone());
     if !has_slash && !real.starts_with(finder.skill) {
@@ -95,6 +96,7 @@ struct Finder<'a> {
     skill: &'a Path,
     search: &'a str,
     system: &'a [PathBuf],
+    workplaces: &'a [PathBuf],
 }
 
 impl Finder<'_> {
@@ -103,7 +105,7 @@ impl Finder<'_> {
         let mut next = Some(path);
         for _ in 0..MAX_STEPS {
             let Some(path) = next.take() else { break };
-            if path.starts_with(self.skill) {
+            if path.starts_with(self.skill) || lies_in(&path, self.workplaces) {
                 break;
             }
             if !self.system.iter().any(|root| path.starts_with(root)) {
@@ -248,7 +250,7 @@ mod tests {
         executable(&home.join(".pyenv/shims/python3"), "#!/usr/bin/env bash\n");
         fs::write(home.join(".pyenv/version"), "3.12.1\n").unwrap();
         let search = format!("{}:/usr/bin", home.join(".pyenv/shims").display());
-        let program = find("python3".as_ref(), Path::new("/skill"), &search, &["/usr".into()]).unwrap();
+        let program = find("python3".as_ref(), Path::new("/skill"), &search, &["/usr".into()], &[]).unwrap();
         assert_eq!(program.path, prefix.join("bin/python3"));
         assert_eq!(
             program.needs,
@@ -269,7 +271,7 @@ mod tests {
         executable(&home.join("tools/bin/own"), "elf");
         executable(&home.join("skill/run"), "#!/usr/bin/env -S own --flag\n");
         let search = home.join("tools/bin").display().to_string();
-        let program = find("./run".as_ref(), &home.join("skill"), &search, &["/usr".into()]).unwrap();
+        let program = find("./run".as_ref(), &home.join("skill"), &search, &["/usr".into()], &[]).unwrap();
         assert!(program.needs.contains(&home.join("tools/bin/own")), "{program:?}");
     }
 
@@ -304,11 +306,11 @@ mod tests {
         ] {
             executable(&skill.join("run"), &format!("{line}\n"));
             let search = home.join("tools/bin").display().to_string();
-            let program = find("./run".as_ref(), &skill, &search, &["/usr".into()]).unwrap();
+            let program = find("./run".as_ref(), &skill, &search, &["/usr".into()], &[]).unwrap();
             assert!(program.needs.is_empty() && program.directories.is_empty(), "{line}: {program:?}");
         }
         for name in ["./link", "../.local/bin/x", "root/.local/bin/x"] {
-            let program = find(name.as_ref(), &skill, "/usr/bin", &["/usr".into()]).unwrap();
+            let program = find(name.as_ref(), &skill, "/usr/bin", &["/usr".into()], &[]).unwrap();
             assert!(program.needs.is_empty(), "{name}: {program:?}");
         }
         for line in
@@ -316,9 +318,37 @@ mod tests {
         {
             executable(&skill.join("run"), line);
             let search = home.join("tools/bin").display().to_string();
-            let program = find("./run".as_ref(), &skill, &search, &["/usr".into()]).unwrap();
+            let program = find("./run".as_ref(), &skill, &search, &["/usr".into()], &[]).unwrap();
             assert!(program.needs.contains(&home.join("tools/bin/own")), "{line}: {program:?}");
         }
+    }
+
+    #[test]
+    fn nothing_is_looked_for_where_commands_write() {
+        let home = tempfile::tempdir().unwrap();
+        let home = home.path().canonicalize().unwrap();
+        let project = home.join("project");
+        executable(&home.join(".priv/bin/tool"), "elf");
+        fs::create_dir_all(home.join(".priv/lib")).unwrap();
+        fs::create_dir_all(project.join(".venv/bin")).unwrap();
+        symlink(home.join(".priv/bin/tool"), project.join(".venv/bin/mytool")).unwrap();
+        symlink(&project, home.join("link")).unwrap();
+        executable(&home.join("own/bin/other"), "elf");
+        symlink(project.join(".venv/bin/mytool"), home.join("own/bin/linked")).unwrap();
+        let shown = home.display();
+        let given = format!(
+            "{shown}/project/.venv/bin:{shown}/link/.venv/bin:{shown}/link/later/bin:{shown}/own/bin:bin:"
+        );
+        let workplaces = [project];
+        let search = crate::exec::workplace::search_outside(&given, &workplaces);
+        assert_eq!(search, format!("{shown}/own/bin"));
+        let find =
+            |name: &str| find(name.as_ref(), Path::new("/skill"), &search, &["/usr".into()], &workplaces);
+        assert_eq!(find("mytool").unwrap_err().kind(), ExecErrorKind::CommandNotFound);
+        assert!(find("other").unwrap().needs.contains(&home.join("own/bin/other")));
+        // The user's own link leads to what a command made, and no further.
+        let linked = find("linked").unwrap();
+        assert!(!linked.needs.iter().any(|need| need.starts_with(home.join(".priv"))), "{linked:?}");
     }
 
     #[test]
@@ -333,7 +363,8 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_said() {
-        let error = find("no-such".as_ref(), Path::new("/skill"), "/usr/bin:relative:", &[]).unwrap_err();
+        let error =
+            find("no-such".as_ref(), Path::new("/skill"), "/usr/bin:relative:", &[], &[]).unwrap_err();
         assert_eq!(error.kind(), ExecErrorKind::CommandNotFound);
     }
 }

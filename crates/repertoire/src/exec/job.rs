@@ -38,6 +38,9 @@ pub struct Job {
     pub protected: Vec<PathBuf>,
     /// What git is told by the user in every repository, which may name files and directories that a grant has in it.
     pub git: GitUser,
+    /// Where commands of skills may come to write, absolute: no program is looked for there, whatever `PATH` says, or one command would decide what the next one runs. What is
+    /// granted here counts anyway.
+    pub workplaces: Vec<PathBuf>,
     /// Lets another thread end it.
     pub cancel: Option<Cancel>,
     /// Where the scratch directory is made, absolute; the system's temporary directory unless given.
@@ -56,6 +59,7 @@ impl Job {
             limits: Limits::default(),
             protected: Vec::new(),
             git: GitUser::default(),
+            workplaces: Vec::new(),
             cancel: None,
             scratch: None,
         }
@@ -90,7 +94,7 @@ pub struct RepositoryGrant {
 /// What git is told by the user, whatever the repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitUser {
-    /// The home directory, absolute, which `~` stands for.
+    /// The home directory, absolute, which `~` stands for. As a whole it is nothing to write to; unless given, that is so for what looks like one.
     pub home: Option<PathBuf>,
     /// The files of settings, absolute; the system's unless given.
     pub settings: Vec<PathBuf>,

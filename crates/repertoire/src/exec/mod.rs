@@ -19,6 +19,8 @@ mod sandbox;
 pub mod environment;
 #[cfg_attr(not(unix), allow(dead_code, reason = "nothing runs there yet"))]
 pub mod protected;
+#[cfg_attr(not(unix), allow(dead_code, reason = "nothing runs there yet"))]
+pub(crate) mod workplace;
 #[cfg(unix)]
 mod interpreter;
 #[cfg(unix)]

@@ -10,6 +10,7 @@ use crate::exec::interpreter::{self, DEFAULT_PATH, Program};
 use crate::exec::pinned::Pinned;
 use crate::exec::repository::Repository;
 use crate::exec::scratch::Scratch;
+use crate::exec::workplace::{holds_home, search_outside, workplaces};
 use crate::exec::{ExecError, ExecErrorKind, Job, RepositoryGrant};
 
 /// Where the system's programs and libraries are. All of it can be read.
@@ -50,6 +51,9 @@ pub(crate) const NETWORK_SETTINGS: &[&str] = &["/etc/gai.conf", "/etc/hosts", "/
 /// Variables that decide what code a program loads before it begins; none is passed on.
 const LOADER_PREFIXES: &[&str] = &["LD_", "DYLD_", "GLIBC_TUNABLES", "MALLOC_"];
 
+/// What is said of a grant to write all of a home directory.
+const WHOLE_HOME: &str = "a home directory as a whole is nothing to write to; work in a directory of it";
+
 /// A job whose paths were looked at and found right.
 #[derive(Debug)]
 pub(crate) struct Reach {
@@ -87,6 +91,12 @@ impl Reach {
         let own: Vec<PathBuf> = [skill.clone()].into_iter().chain(job.protected.iter().map(real)).collect();
         let never = Never { own: &own, git: &job.git };
         let (repository, mut writable) = match &job.grants.repository {
+            Some(grant)
+                if grant.how == RepositoryUse::Write
+                    && holds_home(&real(&grant.top), job.git.home.as_deref()) =>
+            {
+                return Err(ExecError::new(ExecErrorKind::GrantRefused).at(&grant.top).saying(WHOLE_HOME));
+            }
             Some(grant) => repository(grant, granted.as_deref(), never)?,
             None => (None, Vec::new()),
         };
@@ -95,6 +105,9 @@ impl Reach {
                 let invalid = ExecError::new(ExecErrorKind::InvalidJob).at(path);
                 return Err(invalid.saying("what may be written must lie in a granted directory"));
             };
+            if holds_home(&real(path), job.git.home.as_deref()) {
+                return Err(ExecError::new(ExecErrorKind::GrantRefused).at(path).saying(WHOLE_HOME));
+            }
             writable.push(grant::writable(path, granted, never)?);
         }
         let Some(name) = job.command.first().filter(|name| !name.is_empty()) else {
@@ -102,8 +115,12 @@ impl Reach {
         };
         let given = job.environment.iter().rev().find(|(name, _)| name == "PATH");
         let search = given.map_or(DEFAULT_PATH, |(_, search)| search.as_str());
+        let granted_places =
+            job.grants.directory.iter().chain(job.grants.repository.iter().map(|grant| &grant.top));
+        let workplaces = workplaces(job.workplaces.iter().chain(granted_places), job.git.home.as_deref());
+        let search = search_outside(search, &workplaces);
         let system: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
-        let program = interpreter::find(name, &skill, search, &system)?;
+        let program = interpreter::find(name, &skill, &search, &system, &workplaces)?;
         let is_visible = |path: &Path| {
             let roots = system.iter().chain([&skill]).chain(&granted).chain(&program.directories);
             path.is_absolute() && roots.into_iter().any(|root| path.starts_with(root))

@@ -14,6 +14,7 @@ use crate::provider::{
     BoxFuture, Changes, FileContent, FileListing, Listed, Listing, OpenedSkill, Problem, Provider, Skill,
     differences,
 };
+use crate::run::Executor;
 use crate::search::{SearchOptions, Shelf};
 use crate::{Error, ErrorKind};
 
@@ -127,6 +128,11 @@ impl Registry {
     /// Returns what sessions are given.
     pub(crate) fn equipment(&self) -> &Equipment {
         &self.shared.equipment
+    }
+
+    /// Returns what runs tools and scripts of skills for sessions, where something does.
+    pub fn executor(&self) -> Option<&Arc<Executor>> {
+        self.equipment().executor.as_ref()
     }
 
     /// Returns the providers, in order of precedence.

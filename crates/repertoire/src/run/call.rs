@@ -226,6 +226,7 @@ async fn finish(
     job.protected = executor.options.protected.clone();
     job.protected.push(executor.options.state.clone());
     job.git = GitUser::of(&executor.options.variables);
+    job.workplaces = executor.workplaces();
     job.limits = executor.options.limits.clone();
     job.limits.timeout = reading.timeout;
     job.limits.cpu = job.limits.cpu.max(reading.timeout);
@@ -236,6 +237,8 @@ async fn finish(
     }
     let cancel = Cancel::new();
     job.cancel = Some(cancel.clone());
+    let ended = || FaultKind::Failed { reason: "whatever runs tools here is about to end".to_owned() };
+    let running = executor.jobs.begin(&cancel).ok_or_else(ended)?;
     let _end = EndOnDrop(cancel);
     let program =
         job.command.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
@@ -246,6 +249,7 @@ async fn finish(
         let outcome = sandbox.run(&job);
         // It stays for as long as the job does, whoever still waits for that.
         drop(made);
+        drop(running);
         outcome
     })
     .await;

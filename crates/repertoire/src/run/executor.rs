@@ -1,15 +1,17 @@
 //! What runs things for sessions.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use repertoire_model::Digest;
 use repertoire_model::toolbox::MAX_TIMEOUT_SECONDS;
 
+use super::jobs::Jobs;
 use crate::approval::{Approvals, Approver, TrustLevels};
-use crate::exec::{Limits, Sandbox};
+use crate::exec::workplace::{search_outside, workplaces};
+use crate::exec::{GitUser, Limits, Sandbox};
 
 /// What the host gives and allows to whatever skills run.
 #[derive(Debug, Clone)]
@@ -72,13 +74,15 @@ pub struct Executor {
     pub(super) approvals: Approvals,
     /// The copies that this process knows to be what they should be.
     pub(super) verified: Mutex<HashSet<Digest>>,
+    /// What runs now.
+    pub(super) jobs: Arc<Jobs>,
 }
 
 impl Executor {
     /// Returns what runs things in `sandbox`.
     pub fn new(sandbox: Arc<dyn Sandbox>, options: ExecutorOptions) -> Self {
         let approvals = Approvals::new(&options.state);
-        Self { sandbox, options, approvals, verified: Mutex::default() }
+        Self { sandbox, options, approvals, verified: Mutex::default(), jobs: Arc::default() }
     }
 
     /// Returns what things run in.
@@ -96,12 +100,41 @@ impl Executor {
         &self.approvals
     }
 
-    /// Returns where `program` lies, where the host's `PATH` leads to it.
+    /// Ends whatever runs, and runs nothing more. [`Executor::settled`] waits until that is over.
+    ///
+    /// A program that ends does both first: nobody else looks at what a command made under names that agents, shells and git obey.
+    pub fn end(&self) {
+        self.jobs.end();
+    }
+
+    /// Waits until nothing is left of what was cancelled: by [`Executor::end`], or because whoever called dropped the future of the call.
+    ///
+    /// All its processes are ended then, what it made was looked at, and its scratch directory is gone.
+    pub async fn settled(&self) {
+        let jobs = Arc::clone(&self.jobs);
+        blocking::unblock(move || jobs.wait()).await;
+    }
+
+    /// Waits as [`Executor::settled`] does.
+    pub fn settled_blocking(&self) {
+        self.jobs.wait();
+    }
+
+    /// Returns where tools work and may come to write: whatever one of them is granted, it lies in there.
+    pub(super) fn workplaces(&self) -> Vec<PathBuf> {
+        self.options.directory.iter().chain(&self.options.repository).cloned().collect()
+    }
+
+    /// Returns whether the host's `PATH` leads to `program`, as a job finds it.
     pub(super) fn has_program(&self, program: &str) -> bool {
         let path = self.options.variables.iter().find(|(name, _)| name == "PATH");
+        let home = GitUser::of(&self.options.variables).home;
+        let workplaces = workplaces(self.workplaces().iter(), home.as_deref());
         // Not `split_paths`: that belongs to the environment, and this is a value that was handed over.
         path.is_some_and(|(_, path)| {
-            path.split(':').any(|directory| PathBuf::from(directory).join(program).is_file())
+            let search = search_outside(path, &workplaces);
+            let directories = search.split(':').map(Path::new).filter(|directory| directory.is_absolute());
+            directories.into_iter().any(|directory| directory.join(program).is_file())
         })
     }
 }

@@ -1,6 +1,7 @@
 //! Running what skills bring along: from a call to a job in a sandbox, and from its outcome to an answer.
 
 mod executor;
+mod jobs;
 mod handler;
 mod workshop;
 mod command;

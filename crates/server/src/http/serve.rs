@@ -98,6 +98,7 @@ impl HttpServer {
         let _ = tokio::time::timeout(FAREWELL, async { while open.join_next().await.is_some() {} }).await;
         open.shutdown().await;
         drop(followers);
+        self.server.settled().await;
         Ok(())
     }
 

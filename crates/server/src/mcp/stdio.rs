@@ -46,6 +46,8 @@ impl Server {
     }
 
     /// Serves the messages of `reader`, answering on `writer`, until the input ends or `stop`.
+    ///
+    /// What the calls of this client still run then is cancelled, and waited for until all it made was looked at.
     pub async fn serve_streams(
         &self,
         reader: impl AsyncRead + Send + Unpin + 'static,
@@ -60,11 +62,15 @@ impl Server {
         followers.spawn(Arc::clone(&audience).follow());
         let handler = Handler::new(audience, &closing);
         let transport = Lines::new(reader, writer, closing);
-        let handler = handler.until(transport.abandoned.clone());
+        let abandoned = transport.abandoned.clone();
+        let handler = handler.until(abandoned.clone());
         // A client that goes before it said anything has done no wrong.
         if let Ok(running) = handler.serve(transport).await {
             let _ = running.waiting().await;
         }
+        // However it came to an end, nobody is left to run anything for.
+        abandoned.cancel();
+        self.settled().await;
         Ok(())
     }
 }

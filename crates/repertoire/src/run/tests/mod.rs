@@ -1,5 +1,6 @@
 //! Tests of tools and scripts of skills through sessions. What runs here runs in no sandbox: that has tests of its own.
 
+mod ending;
 mod trust;
 
 use std::collections::BTreeMap;
