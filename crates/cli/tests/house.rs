@@ -401,3 +401,17 @@ fn the_sample_skills_are_as_good_as_they_can_be() {
         assert!(output.status.success());
     }
 }
+
+/// `build.rs` writes these names into a script for the linker, to which other characters mean something.
+#[test]
+fn the_layout_is_a_list_of_functions() {
+    let list = read("crates/cli/layout/serve.txt");
+    let names: Vec<&str> = list.lines().filter(|line| !line.starts_with('#')).collect();
+    let is_name = |name: &str| {
+        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.$*".contains(&byte))
+    };
+    let odd: Vec<&&str> = names.iter().filter(|name| !is_name(name)).collect();
+    assert!(odd.is_empty(), "{odd:#?}");
+    assert!(names.len() > 1_000, "{} functions are not all that run", names.len());
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "a function is named twice");
+}

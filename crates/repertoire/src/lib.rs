@@ -23,6 +23,7 @@ pub mod exec;
 pub mod approval;
 pub mod run;
 mod stored;
+mod unblock;
 #[doc(hidden)]
 pub mod testing;
 

@@ -154,7 +154,7 @@ impl Audience {
         // What changed since the audience was opened is told of too.
         let (mut tools, mut snapshot) = (self.session.tools(), Arc::clone(&self.opened));
         loop {
-            self.session.refresh().await;
+            self.session.renew().await;
             let (new_tools, newest) = (self.session.tools(), registry.snapshot());
             let is_of_tools = self.options().tools.is_on() && tools != new_tools;
             let is_of_prompts = self.prompts_differ(&snapshot, &newest);

@@ -70,6 +70,16 @@ impl Tokenizer {
         Some(count)
     }
 
+    /// Returns the most bytes that a text of `tokens` tokens may have.
+    pub(super) fn most_bytes(self, tokens: usize) -> usize {
+        let of_one = match self {
+            Self::O200kBase | Self::Cl100kBase => MAX_TOKEN_BYTES,
+            // Four characters of at most four bytes.
+            Self::Chars4 => 16,
+        };
+        tokens.saturating_mul(of_one)
+    }
+
     /// Returns the tables, which the library builds on their first use and keeps.
     fn vocabulary(self) -> Option<&'static bpe_openai::Tokenizer> {
         match self {
@@ -341,6 +351,13 @@ mod tests {
             for tokenizer in Tokenizer::ALL {
                 let count = tokenizer.count(&text);
                 prop_assert_eq!(tokenizer.count_up_to(&text, limit), (count <= limit).then_some(count));
+            }
+        }
+
+        #[test]
+        fn no_text_has_more_bytes_than_its_tokens_may(text in "\\PC{0,60}|[ \\n]{0,200}|[🦀文]{0,40}") {
+            for tokenizer in Tokenizer::ALL {
+                prop_assert!(text.len() <= tokenizer.most_bytes(tokenizer.count(&text)));
             }
         }
 

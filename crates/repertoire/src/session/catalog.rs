@@ -203,11 +203,18 @@ impl Session {
 
     /// Looks at the library again, writes catalog and tools anew, and returns the catalog.
     pub async fn refresh(&self) -> PinnedCatalog {
+        self.renew().await;
+        self.rank_catalog().await;
+        self.catalog()
+    }
+
+    /// Looks at the library again, so that tools and catalog are those of the newest snapshot once somebody asks for them.
+    ///
+    /// It is for hosts that do not show the catalog: that of a large library is a large text.
+    pub async fn renew(&self) {
         let newest = self.registry().newest().await;
         self.look().await;
         self.state().pin(&newest);
-        self.rank_catalog().await;
-        self.catalog()
     }
 
     /// Returns the note as [`Session::delta`] does, and waits for it.

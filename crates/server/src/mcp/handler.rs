@@ -118,7 +118,7 @@ impl Handler {
         let session = self.session();
         // It is told of the same library as everybody.
         if session.snapshot_number() < self.audience.session.snapshot_number() {
-            session.refresh().await;
+            session.renew().await;
         }
         Ok(session)
     }

@@ -26,9 +26,9 @@ impl<'a> Page<'a> {
         Self { items, options, layout: layout(options.format) }
     }
 
-    /// Returns the text with every description in full.
-    pub(in crate::catalog) fn full(&self) -> String {
-        self.write(|_| Tier::Full, None)
+    /// Returns the text with every description in full, if it has no more than `most_bytes`.
+    pub(in crate::catalog) fn full(&self, most_bytes: usize) -> Option<String> {
+        self.write(|_| Tier::Full, None, most_bytes)
     }
 
     /// Returns the text with as much of each item as `tiers` says, and the footer that goes with it.
@@ -43,7 +43,8 @@ impl<'a> Page<'a> {
         if shortened.omitted == shortened.total {
             return self.search_only();
         }
-        self.write(|index| tiers[index], notice::shortened(self.options, shortened).as_deref())
+        let note = notice::shortened(self.options, shortened);
+        self.write(|index| tiers[index], note.as_deref(), usize::MAX).unwrap_or_default()
     }
 
     /// Returns the text without entries, around the longest footer that `tiered` may need where every name is listed.
@@ -83,22 +84,28 @@ impl<'a> Page<'a> {
         out.push('\n');
     }
 
-    fn write(&self, tier: impl Fn(usize) -> Tier, note: Option<&str>) -> String {
+    /// Returns the text, or nothing as soon as it has more than `most_bytes`.
+    fn write(&self, tier: impl Fn(usize) -> Tier, note: Option<&str>, most_bytes: usize) -> Option<String> {
         let is_listed = |index: &usize| tier(*index) != Tier::Omitted;
         let bytes = |index| match tier(index) {
             Tier::Omitted => 0,
             _ => self.items[index].name.len() + self.items[index].description.len() + MARKUP_BYTES,
         };
         let indices = 0..self.items.len();
-        let mut out = String::with_capacity(FRAME_BYTES + indices.clone().map(bytes).sum::<usize>());
+        let all = FRAME_BYTES + indices.clone().map(bytes).sum::<usize>();
+        let mut out = String::with_capacity(all.min(most_bytes));
         let frame = Frame { options: self.options, example: self.example(|index| is_listed(&index)) };
         self.layout.open(&mut out, &frame);
         let last = indices.clone().rfind(is_listed).unwrap_or_default();
         for index in indices.filter(is_listed) {
             self.entry(&mut out, index, tier(index), last);
+            // The line break at the end is not part of the text.
+            if out.len() - 1 > most_bytes {
+                return None;
+            }
         }
         self.layout.close(&mut out, &frame, note);
-        trimmed(out)
+        Some(trimmed(out)).filter(|text| text.len() <= most_bytes)
     }
 
     fn bare(&self, example: Option<&str>, note: Option<&str>) -> String {

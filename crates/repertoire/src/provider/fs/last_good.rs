@@ -14,8 +14,8 @@ use repertoire_model::{Document, Policy, RuleId, Severity, Standing, text};
 use super::safe_dir::Stamp;
 use crate::provider::Locator;
 
-/// The most bytes of text of opened skills that are kept: those of the last few hundred.
-pub(super) const MAX_TEXT_BYTES: usize = 1024 * 1024;
+/// The most bytes of text of opened skills that are kept: those of the last fifty to a hundred.
+pub(super) const MAX_TEXT_BYTES: usize = 256 * 1024;
 
 /// What a text counts for at least, because keeping it costs more than its bytes.
 const LEAST_TEXT_BYTES: usize = 512;

@@ -14,6 +14,7 @@ use crate::provider::{
     BoxFuture, Changes, FileContent, FileListing, Listing, Locator, Memo, OpenedSkill, Provider, Skill,
     TokenCounts, WatchPoint,
 };
+use crate::unblock;
 
 /// What a [`FsProvider`] is told.
 #[derive(Debug, Clone)]
@@ -80,7 +81,7 @@ impl FsProvider {
         work: impl FnOnce(&Source) -> T + Send + 'static,
     ) -> BoxFuture<'_, T> {
         let source = Arc::clone(&self.source);
-        Box::pin(blocking::unblock(move || work(&source)))
+        Box::pin(unblock::with_files(move || work(&source)))
     }
 }
 

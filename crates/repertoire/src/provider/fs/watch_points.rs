@@ -23,6 +23,7 @@ impl Source {
             Ok(resolved) if is_directory(&resolved) => {
                 points.push(WatchPoint { directory: resolved.clone(), subject: Subject::Root });
                 if let Some(known) = self.known().filter(|known| known.resolved == resolved) {
+                    points.reserve(known.skills.len() + known.rests.len());
                     points.extend(skills(&known));
                 }
             }

@@ -9,6 +9,7 @@ use super::state::Board;
 use super::system::Doorbell;
 use crate::registry::change::Signals;
 use crate::registry::{Registry, Snapshot};
+use crate::unblock;
 
 /// The longest that anybody waits for the thread to catch up.
 const CATCH_UP: Duration = Duration::from_secs(2);
@@ -123,7 +124,7 @@ impl Registry {
             (ReloadMode::Off, _) => Some(self.snapshot()),
             (ReloadMode::Lazy, _) => Some(self.touch().await),
             (ReloadMode::Watch, Some(line)) => {
-                let has_caught_up = blocking::unblock(move || line.catch_up()).await;
+                let has_caught_up = unblock::with_others(move || line.catch_up()).await;
                 has_caught_up.then(|| self.snapshot())
             }
             (ReloadMode::Watch | ReloadMode::Poll, _) => None,

@@ -128,6 +128,9 @@ impl Points {
         let mut new = Changes::default();
         let mut added = Vec::with_capacity(points.len());
         let mut outcome = Ok(());
+        // Tables that grow step by step leave as much behind as they take.
+        self.numbers.reserve(points.len());
+        self.uses.reserve(points.len());
         for point in points {
             let directory: Arc<Path> = point.directory.as_path().into();
             let known = self.numbers.get(&directory).copied();

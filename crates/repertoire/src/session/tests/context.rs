@@ -26,6 +26,17 @@ fn what_was_added_later_is_loadable_at_once_and_told_of_once() {
 }
 
 #[test]
+fn a_session_is_renewed_without_writing_its_catalog() {
+    let library = Library::new(&["alpha"]);
+    let session = library.session();
+    session.catalog();
+    library.skill("beta", "", "# Beta\n\nDo beta.\n");
+    pollster::block_on(session.renew());
+    assert!(session.state().text.is_none(), "nobody asked for it");
+    assert!(session.catalog().text.contains("beta"));
+}
+
+#[test]
 fn compaction_and_what_comes_back() {
     let library = Library::new(&["alpha", "beta"]);
     let session = library.session();
