@@ -364,7 +364,7 @@ pub(super) mod tests {
         }
         fs::write(root.join("src/sub/.git"), "gitdir: nowhere").unwrap();
         fs::write(home.join("own"), "[core]\n\thooksPath = ghooks\n[include]\n\tpath = ~/more\n").unwrap();
-        fs::write(home.join("more"), format!("[core]\n\tattributesFile = ~/proj/gh\n")).unwrap();
+        fs::write(home.join("more"), "[core]\n\tattributesFile = ~/proj/gh\n").unwrap();
         symlink(&root, home.join("proj")).unwrap();
         fs::write(root.join(".git/config"), "[include]\n\tpath = ../settings\n").unwrap();
         fs::write(root.join("settings"), "[core]\n\thooksPath = tools/hooks\n").unwrap();
