@@ -46,7 +46,8 @@ impl Lane {
 
     /// Returns a turn if nobody has one.
     fn turn(&'static self) -> Option<Turn> {
-        (!self.is_taken.swap(true, Ordering::Acquire)).then_some(Turn(self))
+        // Only then there is a turn that ends: the end of another one would free the lane.
+        (!self.is_taken.swap(true, Ordering::Acquire)).then(|| Turn(self))
     }
 
     fn run<T: Send + 'static>(
@@ -115,7 +116,7 @@ mod tests {
         let lane = lane();
         let (end, ended) = sync_channel::<()>(0);
         let long = lane.run(lane.turn().unwrap(), move || ended.recv());
-        assert!(lane.turn().is_none());
+        assert!((0..3).all(|_| lane.turn().is_none()), "however often it is asked for");
         end.send(()).unwrap();
         pollster::block_on(long).unwrap();
         assert!(lane.turn().is_some());

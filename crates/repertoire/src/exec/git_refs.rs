@@ -6,6 +6,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::exec::git_objects::Objects;
+use crate::exec::plain_file;
 
 /// The file with the refs that have none of their own.
 pub(crate) const PACKED: &str = "packed-refs";
@@ -50,8 +51,10 @@ pub(crate) fn read(directory: &Path) -> io::Result<Refs> {
             let metadata = fs::symlink_metadata(directory.join(&name))?;
             if metadata.is_dir() {
                 pending.push((name, depth + 1));
-            } else if metadata.is_file() && metadata.len() <= MAX_REF && !own.ends_with(".lock") {
-                let value = String::from_utf8_lossy(&fs::read(directory.join(&name))?).trim_end().to_owned();
+            } else if metadata.is_file()
+                && !own.ends_with(".lock")
+                && let Some(value) = value(directory, &name)?
+            {
                 refs.insert(name, value);
             }
             if refs.len() > MAX_REFS {
@@ -62,15 +65,15 @@ pub(crate) fn read(directory: &Path) -> io::Result<Refs> {
     Ok(refs)
 }
 
+/// Returns what the file of a ref says, if it has one.
+fn value(directory: &Path, name: &str) -> io::Result<Option<String>> {
+    let text = plain_file::read(&directory.join(name), MAX_REF)?;
+    Ok(text.map(|text| String::from_utf8_lossy(&text).trim_end().to_owned()))
+}
+
 /// Returns the refs that have no file of their own.
 fn packed(directory: &Path) -> io::Result<Refs> {
-    let path = directory.join(PACKED);
-    match fs::symlink_metadata(&path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Refs::new()),
-        Ok(metadata) if metadata.is_file() && metadata.len() <= MAX_PACKED => {}
-        _ => return Err(io::Error::new(io::ErrorKind::InvalidData, "its packed-refs cannot be read")),
-    }
-    let text = fs::read(&path)?;
+    let text = plain_file::read(&directory.join(PACKED), MAX_PACKED)?.unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let lines = text.lines().filter(|line| !line.starts_with(['#', '^']));
     let refs: Refs = lines
@@ -168,11 +171,8 @@ impl<'a> Locked<'a> {
         }
         let packed = packed(directory)?;
         let is_same = |change: &Change| {
-            let own = match fs::read(directory.join(&change.name)) {
-                Ok(value) => Some(String::from_utf8_lossy(&value).trim_end().to_owned()),
-                Err(_) => packed.get(&change.name).cloned(),
-            };
-            own == change.before
+            let own = value(directory, &change.name).unwrap_or_default();
+            own.or_else(|| packed.get(&change.name).cloned()) == change.before
         };
         Ok(changes.iter().all(is_same).then_some(locked))
     }
@@ -209,10 +209,7 @@ impl<'a> Locked<'a> {
     /// Takes refs out of the file that many share.
     fn unpack(&mut self, gone: &[&str]) -> io::Result<()> {
         let (path, lock) = (self.directory.join(PACKED), self.directory.join(format!("{PACKED}.lock")));
-        let text = match fs::read(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            text => text?,
-        };
+        let text = plain_file::read(&path, MAX_PACKED)?.unwrap_or_default();
         let (mut kept, mut is_kept) = (Vec::with_capacity(text.len()), true);
         for line in text.split_inclusive(|byte| *byte == b'\n') {
             // What an annotated tag leads to stands in the line below it.
@@ -254,6 +251,7 @@ fn remove_empty(path: &Path) {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "what came of it is looked at plainly")]
 mod tests {
     use super::*;
 

@@ -32,6 +32,8 @@ pub mod git_settings;
 #[cfg(unix)]
 mod git;
 #[cfg(unix)]
+mod plain_file;
+#[cfg(unix)]
 mod git_index;
 #[cfg(unix)]
 mod git_objects;

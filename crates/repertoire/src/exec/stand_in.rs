@@ -6,7 +6,7 @@
 //! what tells of a merge. It does so by git's own rules, under git's locks, and only if nobody else changed any of it meanwhile.
 
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::exec::git;
@@ -14,6 +14,7 @@ use crate::exec::git_index;
 use crate::exec::git_objects::{self, Objects};
 use crate::exec::git_refs::{self, Change, Locked, Refs};
 use crate::exec::outcome::Aftermath;
+use crate::exec::plain_file;
 use crate::exec::repository::Repository;
 use crate::exec::scratch::Scratch;
 use crate::exec::{ExecError, ExecErrorKind};
@@ -362,19 +363,9 @@ fn read_below(directory: &Path, name: &str) -> io::Result<Option<Vec<u8>>> {
     read(&path)
 }
 
-/// Reads a plain file, if there is one. A link is not followed, for the command may have made one that leads where only the host can read.
+/// Reads a plain file, if there is one. The command may have made a link that leads where only the host can read.
 fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    match fs::symlink_metadata(path) {
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
-            return Ok(None);
-        }
-        Ok(metadata) if metadata.is_file() && metadata.len() <= MAX_BYTES => {}
-        Ok(_) => return Err(io::ErrorKind::InvalidData.into()),
-        Err(error) => return Err(error),
-    }
-    let mut content = Vec::new();
-    fs::File::open(path)?.take(MAX_BYTES).read_to_end(&mut content)?;
-    Ok(Some(content))
+    plain_file::read(path, MAX_BYTES)
 }
 
 /// Puts a file in the place of what is there, or removes that.
@@ -397,6 +388,7 @@ fn append(path: &Path, added: &[u8]) -> io::Result<()> {
 }
 
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "what came of it is looked at plainly")]
 mod tests {
     use super::*;
 
@@ -415,7 +407,6 @@ mod tests {
         Some((directory, Repository::at(&top).unwrap(), scratch))
     }
 
-    #[allow(clippy::disallowed_methods)]
     fn output(top: &Path, variables: &[(String, String)], words: &[&str]) -> Option<String> {
         let mut git = std::process::Command::new("git");
         git.args(["-c", "user.name=n", "-c", "user.email=e"]).args(words).current_dir(top);
