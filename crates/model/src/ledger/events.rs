@@ -9,7 +9,10 @@ use crate::{Digest, SkillName};
 impl Ledger {
     /// Notes that the instructions of `name` were put into the context in the current turn.
     pub fn loaded(&mut self, name: &SkillName, digest: Digest) {
-        let prompt = self.skills.get(name).and_then(|entry| entry.prompt);
+        let known = self.skills.get(name);
+        let prompt = known.and_then(|entry| entry.prompt);
+        let has_other =
+            prompt.is_some_and(|prompt| prompt != digest) || known.is_some_and(|entry| entry.has_other);
         let record = Record {
             presence: Presence::Active,
             digest: Some(digest),
@@ -18,8 +21,15 @@ impl Ledger {
             is_certain: true,
         };
         let sequence = self.next_sequence();
-        let entry =
-            Entry { record, prompt, is_of_prompt: false, sequence, seen_turn: None, is_dismissed: false };
+        let entry = Entry {
+            record,
+            prompt,
+            is_of_prompt: false,
+            has_other,
+            sequence,
+            seen_turn: None,
+            is_dismissed: false,
+        };
         self.skills.insert(name.clone(), entry);
     }
 
@@ -45,6 +55,7 @@ impl Ledger {
             record,
             prompt: Some(digest),
             is_of_prompt: true,
+            has_other: false,
             sequence: 0,
             seen_turn: None,
             is_dismissed: false,
@@ -131,6 +142,10 @@ impl Ledger {
     /// [observes](Self::observed) it.
     pub fn compacted(&mut self, kept: &[SkillName]) {
         let kept: BTreeSet<&SkillName> = kept.iter().collect();
+        // What is in the prompt may be followed by another version still, though the newest is gone.
+        let is_hidden = |entry: &Entry| entry.has_other && entry.record.presence == Presence::Active;
+        let dropped = self.skills.iter_mut().filter(|(name, _)| !kept.contains(name)).map(|(_, entry)| entry);
+        dropped.filter(|entry| is_hidden(entry)).for_each(|entry| entry.record.presence = Presence::Stale);
         self.drop_unless(|name| kept.contains(name));
     }
 
@@ -155,6 +170,8 @@ impl Ledger {
             }
             _ => Presence::Active,
         };
+        let has_other =
+            prompt.is_some() && (prompt != seen.digest || known.is_some_and(|entry| entry.has_other));
         let is_certain = seen.is_certain || same.is_some_and(|entry| entry.record.is_certain);
         let kept = same.filter(|entry| entry.record.presence != Presence::Lost && entry.sequence > before);
         let sequence = kept.map(|entry| entry.sequence);
@@ -162,7 +179,15 @@ impl Ledger {
         let record =
             Record { presence, digest: seen.digest, turn: seen.turn, is_bound: prompt.is_some(), is_certain };
         let seen_turn = Some(seen.turn);
-        let entry = Entry { record, prompt, is_of_prompt: false, sequence, seen_turn, is_dismissed: false };
+        let entry = Entry {
+            record,
+            prompt,
+            is_of_prompt: false,
+            has_other,
+            sequence,
+            seen_turn,
+            is_dismissed: false,
+        };
         self.skills.insert(seen.name.clone(), entry);
         sequence
     }

@@ -24,7 +24,8 @@
 //! 2. It stays Evictable if the instructions are those that were unloaded: a person may have done so, which no transcript shows. It
 //!    becomes Active if a transcript showed them before and shows them at a later turn now.
 //! 3. What is bound is in the prompt, and the prompt stays. If the instructions of the transcript were newer, those of the prompt
-//!    are what is left: Active becomes Stale, Stale and Evictable stay. In the same way `evicted` leaves what is bound Evictable.
+//!    are what is left: Active becomes Stale, Stale and Evictable stay. So it does where any other version was given since, which
+//!    may be there still though the newest is gone. In the same way `evicted` leaves what is bound Evictable.
 //!
 //! ```
 //! use repertoire_model::ledger::{Decision, Ledger, Presence, Reload};

@@ -23,6 +23,8 @@ pub(super) struct Entry {
     pub(super) prompt: Option<Digest>,
     /// Whether the record is about the instructions in the prompt, and not about a copy in the transcript.
     pub(super) is_of_prompt: bool,
+    /// Whether another version than that of the prompt was given, which may be in the transcript still.
+    pub(super) has_other: bool,
     /// Says which of two skills was given later; 0 for those of the prompt. Turns cannot: they are counted on two scales.
     pub(super) sequence: u64,
     /// The turn at which a transcript showed the instructions, if one did since they were given.
@@ -98,6 +100,7 @@ impl Ledger {
                 record,
                 prompt: None,
                 is_of_prompt: false,
+                has_other: false,
                 seen_turn: None,
                 is_dismissed: false,
                 ..entry.clone()

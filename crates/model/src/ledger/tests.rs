@@ -235,6 +235,21 @@ fn an_acknowledgement_says_which_copy_is_meant() {
 }
 
 #[test]
+fn what_is_bound_is_not_acknowledged_where_another_version_may_stand_behind_it() {
+    let mut ledger = Ledger::new();
+    ledger.bound(&git(), digest(1));
+    ledger.loaded(&git(), digest(2));
+    ledger.loaded(&git(), digest(1));
+    // The newest is gone; the one before it may be there.
+    ledger.compacted(&[]);
+    let decide = |ledger: &Ledger| ledger.decide(&git(), &digest(1), false, Reload::Auto);
+    assert!(matches!(decide(&ledger), Decision::Give(_)));
+    ledger.observed(&[], 0);
+    ledger.changed(&git(), &digest(1));
+    assert_eq!(decide(&ledger), Decision::Acknowledge { turn: 0, is_bound: true });
+}
+
+#[test]
 fn recency_does_not_depend_on_how_turns_are_counted() {
     let name = |text: &str| SkillName::new(text).unwrap();
     let lost = |ledger: &Ledger| {

@@ -149,8 +149,9 @@ fn put(made: &Path, directory: &Path, target: &Path) -> io::Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "what came of it is looked at plainly")]
 mod tests {
+    #![allow(clippy::disallowed_methods, reason = "what came of it is looked at plainly")]
+
     use super::*;
     use flate2::{Compression, write::ZlibEncoder};
 

@@ -251,8 +251,9 @@ fn remove_empty(path: &Path) {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "what came of it is looked at plainly")]
 mod tests {
+    #![allow(clippy::disallowed_methods, reason = "what came of it is looked at plainly")]
+
     use super::*;
 
     const ONE: &str = "1111111111111111111111111111111111111111";

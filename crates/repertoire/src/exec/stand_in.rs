@@ -388,8 +388,9 @@ fn append(path: &Path, added: &[u8]) -> io::Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "what came of it is looked at plainly")]
 mod tests {
+    #![allow(clippy::disallowed_methods, reason = "what came of it is looked at plainly")]
+
     use super::*;
 
     /// A checkout that git made, with one commit; nothing where there is no git.
