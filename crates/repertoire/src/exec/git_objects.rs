@@ -90,19 +90,22 @@ fn entries(directory: &Path) -> io::Result<Vec<String>> {
 
 /// Fails unless the object at `path` is well made and its name is `name`.
 fn expect_named(path: &Path, name: &str, objects: Objects, room: &mut u64) -> io::Result<()> {
-    let content = ZlibDecoder::new(io::BufReader::new(fs::File::open(path)?));
+    let file = fs::File::open(path)?;
+    let length = file.metadata()?.len();
+    let mut content = ZlibDecoder::new(io::BufReader::new(file));
     let found = match objects {
-        Objects::Sha1 => named::<Sha1>(content, room)?,
-        Objects::Sha256 => named::<Sha256>(content, room)?,
+        Objects::Sha1 => named::<Sha1>(&mut content, room)?,
+        Objects::Sha256 => named::<Sha256>(&mut content, room)?,
     };
-    if found != name {
+    // Git refuses an object with something behind it, once it looks.
+    if found != name || content.total_in() != length {
         return Err(io::Error::new(io::ErrorKind::InvalidData, "an object is not what its name says"));
     }
     Ok(())
 }
 
 /// Returns the name of what is read, which has to say its kind and its true size first.
-fn named<D: Digest>(mut content: impl Read, room: &mut u64) -> io::Result<String> {
+fn named<D: Digest>(content: &mut impl Read, room: &mut u64) -> io::Result<String> {
     let invalid = || io::Error::new(io::ErrorKind::InvalidData, "an object is damaged, or too large");
     let mut digest = D::new();
     let mut chunk = vec![0; CHUNK];
@@ -124,7 +127,7 @@ fn named<D: Digest>(mut content: impl Read, room: &mut u64) -> io::Result<String
     let end = head.iter().position(|byte| *byte == 0).ok_or_else(invalid)?;
     let text = str::from_utf8(&head[..end]).map_err(|_| invalid())?;
     let (kind, size) = text.split_once(' ').ok_or_else(invalid)?;
-    let is_sound = KINDS.contains(&kind) && size.parse() == Ok(total - end as u64 - 1);
+    let is_sound = KINDS.contains(&kind) && size == (total - end as u64 - 1).to_string();
     is_sound.then(|| hex(&digest.finalize())).ok_or_else(invalid)
 }
 
@@ -201,6 +204,12 @@ mod tests {
         }
         let (_directory, from, into) = directories();
         object(&from, b"blob 4\0abc");
+        object(&from, b"blob 03\0abc");
+        take_over(&from, &into, Objects::Sha1).unwrap_err();
+        let (_directory, from, into) = directories();
+        let name = object(&from, b"blob 3\0abc");
+        let path = from.join(&name[..2]).join(&name[2..]);
+        fs::OpenOptions::new().append(true).open(path).unwrap().write_all(&[0; 9]).unwrap();
         take_over(&from, &into, Objects::Sha1).unwrap_err();
         let (_directory, from, into) = directories();
         fs::write(from.join("pack/pack-1.pack"), "x").unwrap();

@@ -1,6 +1,6 @@
 //! The refs of a repository: what they are, and how changes of them are taken over.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -18,6 +18,12 @@ const MAX_REF: u64 = 4096;
 const MAX_PACKED: u64 = 64 << 20;
 /// How deep a ref may lie.
 const MAX_DEPTH: usize = 32;
+
+/// The most changes at once.
+pub(crate) const MAX_CHANGES: usize = 10_000;
+/// Where things are kept that could not be carried over, and how many.
+pub(crate) const ASIDE: &str = "refs/repertoire/left";
+const MAX_ASIDE: usize = 100;
 
 /// What a command may change. Git takes objects for others where `refs/replace` says so.
 const OPEN: &[&str] = &["refs/heads/", "refs/tags/", "refs/remotes/", "refs/notes/"];
@@ -115,6 +121,29 @@ pub(crate) fn changes(before: &Refs, after: &Refs, objects: Objects) -> (Vec<Cha
     (changes, left_out)
 }
 
+/// Returns whether a change makes a ref where a directory of others is, or the other way round. Git itself has to be asked for that.
+pub(crate) fn has_clash(changes: &[Change], before: &Refs) -> bool {
+    let new: BTreeSet<&str> =
+        changes.iter().filter(|change| change.before.is_none()).map(|change| change.name.as_str()).collect();
+    let is_below = |name: &str, others: &dyn Fn(&str) -> bool| {
+        name.match_indices('/').any(|(end, _)| others(&name[..end]))
+    };
+    let is_known = |name: &str| before.contains_key(name) || new.contains(name);
+    new.iter().any(|name| is_below(name, &is_known))
+        || before.keys().any(|name| is_below(name, &|above: &str| new.contains(above)))
+}
+
+/// Keeps what could not be carried over under names of its own, so that no work is lost. Returns whether there is anything.
+pub(crate) fn keep_aside(directory: &Path, values: &[(&str, &str)]) -> bool {
+    let mut is_kept = false;
+    for (name, value) in values.iter().take(MAX_ASIDE) {
+        let path = directory.join(ASIDE).join(name.strip_prefix("refs/").unwrap_or(name));
+        let made = path.parent().map_or(Ok(()), fs::create_dir_all);
+        is_kept |= made.and_then(|()| fs::write(&path, format!("{value}\n"))).is_ok();
+    }
+    is_kept
+}
+
 /// Returns whether a command may change this ref; its name is one that git would give.
 fn is_open(name: &str) -> bool {
     let is_part = |part: &str| {
@@ -151,13 +180,13 @@ pub(crate) fn is_head(text: &str, objects: Objects) -> bool {
 pub(crate) struct Locked<'a> {
     directory: &'a Path,
     changes: &'a [Change],
-    locks: Vec<PathBuf>,
+    locks: BTreeSet<PathBuf>,
 }
 
 impl<'a> Locked<'a> {
     /// Locks what is to be changed, by git's own rules; nothing if it is no longer what it was.
     pub(crate) fn lock(directory: &'a Path, changes: &'a [Change]) -> io::Result<Option<Self>> {
-        let mut locked = Self { directory, changes, locks: Vec::new() };
+        let mut locked = Self { directory, changes, locks: BTreeSet::new() };
         let is_unpacked = changes.iter().any(|change| change.after.is_none());
         let packed_lock = is_unpacked.then(|| directory.join(format!("{PACKED}.lock")));
         let own = changes.iter().map(|change| directory.join(format!("{}.lock", change.name)));
@@ -167,7 +196,7 @@ impl<'a> Locked<'a> {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
                 lock => drop(lock?),
             }
-            locked.locks.push(path);
+            locked.locks.insert(path);
         }
         let packed = packed(directory)?;
         let is_same = |change: &Change| {
@@ -181,7 +210,7 @@ impl<'a> Locked<'a> {
     pub(crate) fn commit(mut self) -> io::Result<()> {
         let changes: &'a [Change] = self.changes;
         let gone = changes.iter().filter(|change| change.after.is_none());
-        let gone: Vec<&str> = gone.map(|change| change.name.as_str()).collect();
+        let gone: HashSet<&str> = gone.map(|change| change.name.as_str()).collect();
         if !gone.is_empty() {
             self.unpack(&gone)?;
         }
@@ -195,7 +224,7 @@ impl<'a> Locked<'a> {
                     // Where a branch `a/b` was, a directory may have stayed behind.
                     remove_empty(&path);
                     fs::rename(&lock, &path)?;
-                    self.locks.retain(|own| *own != lock);
+                    self.locks.remove(&lock);
                 }
                 None => match fs::remove_file(&path) {
                     Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -207,7 +236,7 @@ impl<'a> Locked<'a> {
     }
 
     /// Takes refs out of the file that many share.
-    fn unpack(&mut self, gone: &[&str]) -> io::Result<()> {
+    fn unpack(&mut self, gone: &HashSet<&str>) -> io::Result<()> {
         let (path, lock) = (self.directory.join(PACKED), self.directory.join(format!("{PACKED}.lock")));
         let text = plain_file::read(&path, MAX_PACKED)?.unwrap_or_default();
         let (mut kept, mut is_kept) = (Vec::with_capacity(text.len()), true);
@@ -216,7 +245,7 @@ impl<'a> Locked<'a> {
             if !line.starts_with(b"^") {
                 let text = String::from_utf8_lossy(line);
                 let name = text.trim_end().split_once(' ').map(|(_, name)| name);
-                is_kept = line.starts_with(b"#") || !name.is_some_and(|name| gone.contains(&name));
+                is_kept = line.starts_with(b"#") || !name.is_some_and(|name| gone.contains(name));
             }
             if is_kept {
                 kept.extend_from_slice(line);
@@ -225,7 +254,7 @@ impl<'a> Locked<'a> {
         if kept != text {
             fs::write(&lock, &kept)?;
             fs::rename(&lock, &path)?;
-            self.locks.retain(|own| *own != lock);
+            self.locks.remove(&lock);
         }
         Ok(())
     }

@@ -92,10 +92,11 @@ pub(crate) fn run(
     let mut conversation = Conversation::begin(launcher, &plan, job)?;
     let report = conversation.hold(job, start + job.limits.timeout.min(MAX_TIMEOUT) + GRACE);
     let (stdout, stderr, detail) = conversation.end();
-    let mut aftermath: Vec<Aftermath> = stand_in.iter().filter_map(StandIn::carry_over).collect();
-    drop(scratch);
+    // First of all: whatever else goes wrong or takes its time, nothing is left that somebody obeys.
     let swept = if taking == Taking::Nothing { Swept::default() } else { sweep::sweep(&reach.writable) };
-    aftermath.extend(swept.left.into_iter().map(Aftermath::NotSwept));
+    let mut aftermath: Vec<Aftermath> = swept.left.into_iter().map(Aftermath::NotSwept).collect();
+    aftermath.extend(stand_in.iter().filter_map(StandIn::carry_over));
+    drop(scratch);
     let refused = swept.refused;
     let outcome = |ending, stdout, stderr| Outcome {
         ending,

@@ -43,11 +43,12 @@ impl std::fmt::Display for Aftermath {
             ),
             Self::RepositoryChanged(path) => (
                 path,
-                "somebody else changed the index, HEAD or a branch meanwhile, so what the command did was left out; look at `git status`",
+                "somebody else changed the index, HEAD or a branch meanwhile, so what the command did was left out; look at `git status`, and at `git for-each-ref refs/repertoire/left` for what it committed or stashed",
             ),
-            Self::RepositoryNotWritten(path) => {
-                (path, "what the command did there could not be carried over; look at `git status`")
-            }
+            Self::RepositoryNotWritten(path) => (
+                path,
+                "what the command did there could not be carried over; look at `git status`, and at `git for-each-ref refs/repertoire/left` for what it committed or stashed",
+            ),
             Self::RepositoryLeftOut(path, what) => {
                 let what = what.join(", ");
                 return write!(f, "{}: these were not carried over: {what}", path.display());

@@ -37,11 +37,27 @@ impl Repository {
         Ok(Self { common: common.ok_or_else(|| refused(NOT_MUTUAL))?, own, top })
     }
 
+    /// Returns the branches that other checkouts of it are on.
+    pub(crate) fn other_branches(&self) -> Vec<String> {
+        let linked = fs::read_dir(self.common.join("worktrees")).into_iter().flatten().flatten();
+        // A bare one is no checkout, whatever its HEAD says.
+        let is_bare =
+            git::setting(&self.common.join("config"), "core", "bare").is_some_and(|bare| bare == "true");
+        let main = Some(self.common.clone()).filter(|_| !is_bare);
+        let others = linked.map(|entry| entry.path()).chain(main);
+        others.filter(|other| *other != self.own).filter_map(|other| branch(&other)).collect()
+    }
+
     /// Returns what has to be seen of it: directories, none of which lies in another.
     pub(crate) fn places(&self) -> Vec<&Path> {
         let common = Some(self.common.as_path()).filter(|common| !common.starts_with(&self.top));
         [self.top.as_path()].into_iter().chain(common).collect()
     }
+}
+
+/// Returns the branch that the HEAD in a directory of git names.
+fn branch(directory: &Path) -> Option<String> {
+    Some(git::pointer(&directory.join("HEAD"))?.strip_prefix("ref: ")?.to_owned())
 }
 
 /// Returns the shared directory of git, if `own` is that of the linked worktree whose `.git` is `inner`.

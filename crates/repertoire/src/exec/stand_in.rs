@@ -8,6 +8,7 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::exec::git;
 use crate::exec::git_index;
@@ -29,6 +30,7 @@ const CARRIED: &[(&str, Content)] = &[
     ("MERGE_MSG", Content::Text),
     ("AUTO_MERGE", Content::Names),
     ("SQUASH_MSG", Content::Text),
+    ("MERGE_AUTOSTASH", Content::Names),
     ("CHERRY_PICK_HEAD", Content::Names),
     ("REVERT_HEAD", Content::Names),
     (INDEX, Content::Index),
@@ -36,6 +38,10 @@ const CARRIED: &[(&str, Content)] = &[
 const INDEX: &str = "index";
 const HEAD: &str = "HEAD";
 const STASH: &str = "refs/stash";
+const BRANCHES: &str = "refs/heads/";
+/// How often a lock is tried, and how long is waited in between.
+const LOCK_ATTEMPTS: usize = 20;
+const LOCK_INTERVAL: Duration = Duration::from_millis(100);
 /// What is there to be read only, from the directory that all checkouts share.
 const COPIED: &[&str] = &["shallow", "info/exclude", "info/attributes"];
 /// The same from that of the checkout alone.
@@ -56,6 +62,7 @@ const MAX_LOGS: u64 = 16 << 20;
 const SETTINGS: &[(&str, &str)] = &[
     ("core.splitIndex", "false"),
     ("gc.auto", "0"),
+    ("branch.autoSetupMerge", "false"),
     ("maintenance.auto", "false"),
     ("fetch.unpackLimit", "1000000000"),
     ("transfer.unpackLimit", "1000000000"),
@@ -90,6 +97,8 @@ pub(crate) struct StandIn {
     real: Repository,
     objects: Objects,
     refs: Refs,
+    /// The branches that other checkouts of the repository are on.
+    elsewhere: Vec<String>,
     /// What was there, in the order of [`CARRIED`].
     before: Vec<Option<Vec<u8>>>,
 }
@@ -132,7 +141,8 @@ impl StandIn {
             COPIED_OWN.iter().copied().chain(parts.iter().map(String::as_str)).map(|name| (own, name)),
         );
         for (directory, name) in copied {
-            if let Some(content) = read(&directory.join(name))? {
+            // What somebody keeps elsewhere, behind a link, is not needed that much.
+            if let Some(content) = read(&directory.join(name)).unwrap_or_default() {
                 fs::write(path.join(name), content)?;
             }
         }
@@ -143,7 +153,8 @@ impl StandIn {
         for name in [HEAD, STASH].into_iter().chain(refs.keys().map(String::as_str)) {
             copy_log(&log(repository, name), &path.join("logs").join(name), &mut room)?;
         }
-        Ok(Self { objects: git::objects_of(common), path, real: repository.clone(), refs, before })
+        let elsewhere = repository.other_branches();
+        Ok(Self { objects: git::objects_of(common), path, real: repository.clone(), refs, elsewhere, before })
     }
 
     /// Returns the variables by which git finds it.
@@ -164,12 +175,39 @@ impl StandIn {
     /// Carries over what the command left, once nothing of it runs any more.
     pub(crate) fn carry_over(&self) -> Option<Aftermath> {
         let directory = || self.real.own.clone();
-        match self.try_carry_over() {
-            Ok(Carried::All) => None,
-            Ok(Carried::But(what)) => Some(Aftermath::RepositoryLeftOut(directory(), what)),
-            Ok(Carried::Nothing) => Some(Aftermath::RepositoryChanged(directory())),
-            Err(_) => Some(Aftermath::RepositoryNotWritten(directory())),
+        let carried = self.try_carry_over();
+        match carried {
+            Ok(Carried::All) => return None,
+            Ok(Carried::But(what)) => return Some(Aftermath::RepositoryLeftOut(directory(), what)),
+            Ok(Carried::Nothing) | Err(_) => {}
         }
+        // What is committed or stashed there is nowhere else any more.
+        self.keep_aside();
+        Some(match carried {
+            Ok(_) => Aftermath::RepositoryChanged(directory()),
+            Err(_) => Aftermath::RepositoryNotWritten(directory()),
+        })
+    }
+
+    /// Keeps what the refs stand for, and what was stashed away by the way, under names that are nobody's.
+    fn keep_aside(&self) -> bool {
+        let Ok(refs) = git_refs::read(&self.path) else { return false };
+        let (changes, _) = git_refs::changes(&self.refs, &refs, self.objects);
+        let stashed = ["MERGE_AUTOSTASH", "rebase-merge/autostash", "rebase-apply/autostash"];
+        let stashed = stashed.iter().filter_map(|name| read_below(&self.path, name).ok().flatten());
+        let stashed: Vec<String> =
+            stashed.map(|text| String::from_utf8_lossy(&text).trim_end().to_owned()).collect();
+        let changed =
+            changes.iter().filter_map(|change| Some((change.name.as_str(), change.after.as_deref()?)));
+        let stashed = stashed.iter().map(|name| ("autostash", name.as_str()));
+        let values: Vec<(&str, &str)> =
+            changed.chain(stashed).filter(|(_, value)| self.objects.is_name(value)).collect();
+        // Without their objects they would be of no use.
+        !values.is_empty() && self.take_objects().is_ok() && git_refs::keep_aside(&self.real.common, &values)
+    }
+
+    fn take_objects(&self) -> io::Result<()> {
+        git_objects::take_over(&self.path.join("objects"), &self.real.common.join("objects"), self.objects)
     }
 
     fn try_carry_over(&self) -> io::Result<Carried> {
@@ -180,11 +218,10 @@ impl StandIn {
         if !is_directory(&self.path) || !is_directory(&self.path.join("logs")) {
             return Err(invalid());
         }
-        let mut left_out: Vec<String> = UNDER_WAY
-            .iter()
-            .filter(|name| fs::symlink_metadata(self.path.join(name)).is_ok())
-            .map(|name| (*name).to_owned())
-            .collect();
+        // Half of it would leave the checkout in a state that nothing leads out of.
+        if UNDER_WAY.iter().any(|name| fs::symlink_metadata(self.path.join(name)).is_ok()) {
+            return Err(invalid());
+        }
         let mut files = Vec::new();
         for ((name, content), before) in CARRIED.iter().zip(&self.before) {
             let after = read(&self.path.join(name))?;
@@ -195,27 +232,49 @@ impl StandIn {
             if !is_sound {
                 return Err(invalid());
             }
-            files.push((*name, before, after));
+            files.push((*name, after));
         }
-        let (changes, others) = git_refs::changes(&self.refs, &git_refs::read(&self.path)?, self.objects);
-        left_out.extend(others);
-        if !files.is_empty() || !changes.is_empty() {
-            let Some(lock) = Lock::take(&own.join("index.lock"))? else { return Ok(Carried::Nothing) };
-            for (name, before, _) in &files {
-                if read(&own.join(name))? != **before {
+        let (changes, left_out) = git_refs::changes(&self.refs, &git_refs::read(&self.path)?, self.objects);
+        let is_elsewhere = |name: &str| self.elsewhere.iter().any(|other| other == name);
+        let head = files.iter().find(|(name, _)| *name == HEAD).and_then(|(_, after)| after.as_deref());
+        let head = head.and_then(branch_of);
+        if changes.len() > git_refs::MAX_CHANGES
+            || git_refs::has_clash(&changes, &self.refs)
+            || changes.iter().any(|change| is_elsewhere(&change.name))
+            || head.is_some_and(|branch| is_elsewhere(&branch))
+        {
+            return Err(invalid());
+        }
+        let stash = read_below(&self.path.join("logs"), STASH)?;
+        let has_stashed = stash != read(&log(&self.real, STASH))?;
+        if !files.is_empty() || !changes.is_empty() || has_stashed {
+            self.take_objects()?;
+            let Some(index) = patiently(|| Lock::take(&own.join(INDEX)))? else {
+                return Ok(Carried::Nothing);
+            };
+            let mut locks = Vec::new();
+            for (name, after) in files.iter().filter(|(name, _)| *name != INDEX) {
+                let Some(lock) = patiently(|| Lock::take(&own.join(name)))? else {
+                    return Ok(Carried::Nothing);
+                };
+                locks.push((lock, after));
+            }
+            let is_of_checkout =
+                !files.is_empty() || changes.iter().any(|change| change.name.starts_with(BRANCHES));
+            for ((name, _), before) in CARRIED.iter().zip(&self.before).filter(|_| is_of_checkout) {
+                if read(&own.join(name))? != *before {
                     return Ok(Carried::Nothing);
                 }
             }
-            let Some(refs) = Locked::lock(common, &changes)? else { return Ok(Carried::Nothing) };
-            git_objects::take_over(&self.path.join("objects"), &common.join("objects"), self.objects)?;
+            let Some(refs) = patiently(|| Locked::lock(common, &changes))? else {
+                return Ok(Carried::Nothing);
+            };
             refs.commit()?;
-            for (name, _, after) in files.iter().filter(|(name, ..)| *name != INDEX) {
-                put(&own.join(name), after.as_deref())?;
+            for (lock, after) in locks {
+                lock.commit(after.as_deref())?;
             }
-            match files.iter().find(|(name, ..)| *name == INDEX) {
-                Some((.., Some(index))) => lock.become_index(index, &own.join(INDEX))?,
-                Some((.., None)) => fs::remove_file(own.join(INDEX))?,
-                None => {}
+            if let Some((_, after)) = files.iter().find(|(name, _)| *name == INDEX) {
+                index.commit(after.as_deref())?;
             }
             self.carry_logs(&changes);
         }
@@ -224,7 +283,8 @@ impl StandIn {
 
     /// Adds to the logs what the command added. Everything is there without them.
     fn carry_logs(&self, changes: &[Change]) {
-        let names = [HEAD].into_iter().chain(changes.iter().map(|change| change.name.as_str()));
+        let others = changes.iter().map(|change| change.name.as_str()).filter(|name| *name != STASH);
+        let names = [HEAD, STASH].into_iter().chain(others);
         for name in names {
             let real = log(&self.real, name);
             let is_gone = changes.iter().any(|change| change.name == name && change.after.is_none());
@@ -243,7 +303,7 @@ impl StandIn {
             let _ = match made.strip_prefix(before.as_slice()) {
                 Some([]) => Ok(()),
                 Some(added) => append(&real, added),
-                None if name == STASH => put(&real, Some(&made)),
+                None if name == STASH => replace(&real, &made),
                 None => Ok(()),
             };
         }
@@ -318,26 +378,47 @@ fn line(path: &Path) -> Vec<u8> {
     line
 }
 
-/// A lock of an index, given back in any case.
+/// Returns the branch that a HEAD names.
+fn branch_of(head: &[u8]) -> Option<String> {
+    Some(str::from_utf8(head).ok()?.strip_prefix("ref: ")?.trim_end().to_owned())
+}
+
+/// Tries again for a while where somebody else has a lock: most are held for a moment.
+fn patiently<T>(mut attempt: impl FnMut() -> io::Result<Option<T>>) -> io::Result<Option<T>> {
+    for _ in 1..LOCK_ATTEMPTS {
+        if let Some(done) = attempt()? {
+            return Ok(Some(done));
+        }
+        std::thread::sleep(LOCK_INTERVAL);
+    }
+    attempt()
+}
+
+/// A lock of a file of git, given back in any case.
 struct Lock {
     path: PathBuf,
+    target: PathBuf,
     file: fs::File,
     is_held: bool,
 }
 
 impl Lock {
-    /// Takes it, unless somebody else has it.
-    fn take(path: &Path) -> io::Result<Option<Self>> {
-        match fs::OpenOptions::new().write(true).create_new(true).open(path) {
+    /// Takes that of `target`, unless somebody else has it.
+    fn take(target: &Path) -> io::Result<Option<Self>> {
+        let mut path = target.as_os_str().to_owned();
+        path.push(".lock");
+        let path = PathBuf::from(path);
+        match fs::OpenOptions::new().write(true).create_new(true).open(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
-            file => Ok(Some(Self { path: path.to_owned(), file: file?, is_held: true })),
+            file => Ok(Some(Self { path, target: target.to_owned(), file: file?, is_held: true })),
         }
     }
 
-    /// Makes the lock the index, as git does.
-    fn become_index(mut self, content: &[u8], index: &Path) -> io::Result<()> {
+    /// Makes `content` what is there, as git does, or removes that.
+    fn commit(mut self, content: Option<&[u8]>) -> io::Result<()> {
+        let Some(content) = content else { return fs::remove_file(&self.target) };
         self.file.write_all(content)?;
-        fs::rename(&self.path, index)?;
+        fs::rename(&self.path, &self.target)?;
         self.is_held = false;
         Ok(())
     }
@@ -368,18 +449,11 @@ fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
     plain_file::read(path, MAX_BYTES)
 }
 
-/// Puts a file in the place of what is there, or removes that.
-fn put(path: &Path, content: Option<&[u8]>) -> io::Result<()> {
-    let Some(content) = content else { return fs::remove_file(path) };
-    let mut lock = path.as_os_str().to_owned();
-    lock.push(".lock");
-    let lock = PathBuf::from(lock);
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&lock)?;
-    let done = file.write_all(content).and_then(|()| fs::rename(&lock, path));
-    if done.is_err() {
-        let _ = fs::remove_file(&lock);
+fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+    match Lock::take(path)? {
+        Some(lock) => lock.commit(Some(content)),
+        None => Ok(()),
     }
-    done
 }
 
 fn append(path: &Path, added: &[u8]) -> io::Result<()> {
@@ -392,6 +466,7 @@ mod tests {
     #![allow(clippy::disallowed_methods, reason = "what came of it is looked at plainly")]
 
     use super::*;
+    use crate::exec::git_refs::PACKED;
 
     /// A checkout that git made, with one commit; nothing where there is no git.
     fn repository() -> Option<(tempfile::TempDir, Repository, Scratch)> {
@@ -481,6 +556,65 @@ mod tests {
     }
 
     #[test]
+    fn work_is_kept_where_it_cannot_be_carried_over() {
+        type Spoil = fn(&Path, &Path);
+        let spoilers: &[Spoil] = &[
+            |real, _| fs::write(real.join("index.lock"), "").unwrap(),
+            |_, git| fs::create_dir(git.join("rebase-merge")).unwrap(),
+            |_, git| {
+                let main = fs::read_to_string(git.join(PACKED)).unwrap();
+                fs::create_dir_all(git.join("refs/heads/main")).unwrap();
+                fs::write(git.join("refs/heads/main/below"), &main[..40]).unwrap();
+            },
+        ];
+        for (number, spoil) in spoilers.iter().enumerate() {
+            let Some((_directory, repository, scratch)) = repository() else { return };
+            let top = repository.top.clone();
+            fs::write(top.join("a"), "not committed").unwrap();
+            let stand_in = StandIn::make(&repository, &scratch).unwrap();
+            assert!(run(&top, &stand_in.variables(), &["stash", "-q"]));
+            assert_eq!(fs::read_to_string(top.join("a")).unwrap(), "a");
+            spoil(&repository.own, &stand_in.path);
+            assert!(stand_in.carry_over().is_some(), "{number}");
+            let _ = fs::remove_file(repository.own.join("index.lock"));
+            assert!(run(&top, &[], &["stash", "apply", "-q", "refs/repertoire/left/stash"]), "{number}");
+            assert_eq!(fs::read_to_string(top.join("a")).unwrap(), "not committed", "{number}");
+        }
+    }
+
+    #[test]
+    fn branches_of_other_checkouts_are_theirs() {
+        let Some((_directory, repository, scratch)) = repository() else { return };
+        let top = repository.top.clone();
+        assert!(run(&top, &[], &["worktree", "add", "-q", "-b", "side", "../side"]));
+        for words in
+            [&["branch", "-f", "side", "HEAD"][..], &["branch", "-D", "side"], &["checkout", "-q", "side"]]
+        {
+            let scratch = Scratch::create(scratch.path()).unwrap();
+            let stand_in = StandIn::make(&repository, &scratch).unwrap();
+            assert!(run(&top, &stand_in.variables(), &["commit", "-q", "--allow-empty", "-m", "x"]));
+            assert!(run(&top, &stand_in.variables(), words), "{words:?}");
+            let failed = Some(Aftermath::RepositoryNotWritten(repository.own.clone()));
+            assert_eq!(stand_in.carry_over(), failed, "{words:?}");
+        }
+        assert!(run(&top, &[], &["rev-parse", "-q", "--verify", "side"]));
+    }
+
+    #[test]
+    fn what_is_dropped_from_the_stash_is_gone() {
+        let Some((_directory, repository, scratch)) = repository() else { return };
+        let top = repository.top.clone();
+        for text in ["one", "two"] {
+            fs::write(top.join("a"), text).unwrap();
+            assert!(run(&top, &[], &["stash", "push", "-q", "-m", text]));
+        }
+        let stand_in = StandIn::make(&repository, &scratch).unwrap();
+        assert!(run(&top, &stand_in.variables(), &["stash", "drop", "-q", "stash@{1}"]));
+        assert_eq!(stand_in.carry_over(), None);
+        assert_eq!(output(&top, &[], &["stash", "list"]).unwrap(), "stash@{0}: On main: two\n");
+    }
+
+    #[test]
     fn what_is_not_what_it_has_to_be_is_not_carried_over() {
         type Evil = fn(&Path);
         let evils: &[Evil] = &[
@@ -523,15 +657,7 @@ mod tests {
         let stand_in = StandIn::make(&repository, &scratch).unwrap();
         let own = stand_in.variables();
         assert!(run(&repository.top, &own, &["commit", "-q", "--allow-empty", "-m", "mine"]));
-        for name in [
-            "MERGE_RR",
-            "config",
-            "config.worktree",
-            "info/attributes",
-            "remotes",
-            "FETCH_HEAD",
-            "rebase-merge",
-        ] {
+        for name in ["MERGE_RR", "config", "config.worktree", "info/attributes", "remotes", "FETCH_HEAD"] {
             fs::write(stand_in.path.join(name), "evil").unwrap();
         }
         fs::remove_file(stand_in.path.join("hooks")).unwrap();
@@ -541,7 +667,7 @@ mod tests {
         fs::create_dir_all(stand_in.path.join("logs/refs")).unwrap();
         fs::remove_dir_all(stand_in.path.join("logs/refs")).unwrap();
         std::os::unix::fs::symlink("/etc", stand_in.path.join("logs/refs")).unwrap();
-        let left_out = ["rebase-merge", "refs/replace/x"].map(str::to_owned).to_vec();
+        let left_out = vec!["refs/replace/x".to_owned()];
         assert_eq!(
             stand_in.carry_over(),
             Some(Aftermath::RepositoryLeftOut(repository.own.clone(), left_out))

@@ -92,10 +92,10 @@ fn aftermath(all: &[Aftermath], directory: Option<&Path>) -> Vec<String> {
     });
     let others = all.iter().filter_map(|one| match one {
         Aftermath::RepositoryChanged(_) => Some(
-            "the index, HEAD or a branch was changed by somebody else meanwhile, so what the command did in the repository was left out; look at git status before anything else",
+            "the index, HEAD or a branch was changed by somebody else meanwhile, so what the command did in the repository was left out; look at git status before anything else, and at git for-each-ref refs/repertoire/left for what it committed or stashed",
         ),
         Aftermath::RepositoryNotWritten(_) => Some(
-            "what the command did in the repository could not be carried over; look at git status before anything else",
+            "what the command did in the repository could not be carried over; look at git status before anything else, and at git for-each-ref refs/repertoire/left for what it committed or stashed",
         ),
         Aftermath::RepositoryLeftOut(..) => Some(
             "not all that the command did in the repository was carried over: neither refs beside branches, tags, remotes, notes and the stash nor a rebase under way are",
