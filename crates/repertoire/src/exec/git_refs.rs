@@ -133,15 +133,14 @@ pub(crate) fn has_clash(changes: &[Change], before: &Refs) -> bool {
         || before.keys().any(|name| is_below(name, &|above: &str| new.contains(above)))
 }
 
-/// Keeps what could not be carried over under names of its own, so that no work is lost. Returns whether there is anything.
-pub(crate) fn keep_aside(directory: &Path, values: &[(&str, &str)]) -> bool {
-    let mut is_kept = false;
+/// Keeps what could not be carried over under names of its own, so that no work is lost.
+pub(crate) fn keep_aside(directory: &Path, values: &[(&str, &str)]) {
     for (name, value) in values.iter().take(MAX_ASIDE) {
         let path = directory.join(ASIDE).join(name.strip_prefix("refs/").unwrap_or(name));
         let made = path.parent().map_or(Ok(()), fs::create_dir_all);
-        is_kept |= made.and_then(|()| fs::write(&path, format!("{value}\n"))).is_ok();
+        // One that cannot be kept is no reason to lose the others.
+        let _ = made.and_then(|()| fs::write(&path, format!("{value}\n")));
     }
-    is_kept
 }
 
 /// Returns whether a command may change this ref; its name is one that git would give.

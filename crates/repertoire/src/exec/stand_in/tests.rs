@@ -1,0 +1,211 @@
+//! A repository that stands in for another, with git at work in it.
+
+#![allow(clippy::disallowed_methods, reason = "what came of it is looked at plainly")]
+
+use super::*;
+use crate::exec::git_refs::PACKED;
+
+/// A checkout that git made, with one commit; nothing where there is no git.
+fn repository() -> Option<(tempfile::TempDir, Repository, Scratch)> {
+    let directory = tempfile::tempdir().unwrap();
+    let top = directory.path().canonicalize().unwrap().join("top");
+    fs::create_dir_all(&top).unwrap();
+    let scratch = Scratch::create(directory.path()).unwrap();
+    if !run(&top, &[], &["init", "-q", "-b", "main", "."]) {
+        eprintln!("SKIPPED: git is not installed");
+        return None;
+    }
+    fs::write(top.join("a"), "a").unwrap();
+    assert!(run(&top, &[], &["add", "."]) && run(&top, &[], &["commit", "-qm", "first"]));
+    Some((directory, Repository::at(&top).unwrap(), scratch))
+}
+
+fn output(top: &Path, variables: &[(String, String)], words: &[&str]) -> Option<String> {
+    let mut git = std::process::Command::new("git");
+    git.args(["-c", "user.name=n", "-c", "user.email=e"]).args(words).current_dir(top);
+    let done = git.envs(variables.iter().cloned()).output().ok()?;
+    done.status.success().then(|| String::from_utf8(done.stdout).unwrap())
+}
+
+fn run(top: &Path, variables: &[(String, String)], words: &[&str]) -> bool {
+    output(top, variables, words).is_some()
+}
+
+#[test]
+fn what_git_did_is_carried_over() {
+    let Some((_directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    assert!(run(&top, &[], &["tag", "old"]) && run(&top, &[], &["pack-refs", "--all"]));
+    let stand_in = StandIn::make(&repository, &scratch).unwrap();
+    assert_eq!(stand_in.carry_over(), None);
+    let own = stand_in.variables();
+    fs::write(top.join("b"), "b").unwrap();
+    for words in [
+        &["checkout", "-qb", "topic/x"][..],
+        &["add", "b"],
+        &["commit", "-qm", "second"],
+        &["tag", "-a", "-m", "m", "new"],
+        &["tag", "-d", "old"],
+    ] {
+        assert!(run(&top, &own, words), "{words:?}");
+    }
+    fs::write(top.join("b"), "c").unwrap();
+    assert!(run(&top, &own, &["stash", "-q"]));
+    assert!(!run(&top, &own, &["config", "a.b", "c"]), "settings are not kept, so they are not taken");
+    assert_eq!(stand_in.carry_over(), None);
+    assert_eq!(output(&top, &[], &["log", "--format=%s", "topic/x"]).unwrap(), "second\nfirst\n");
+    assert_eq!(output(&top, &[], &["status", "--porcelain", "--branch"]).unwrap(), "## topic/x\n");
+    assert_eq!(output(&top, &[], &["tag"]).unwrap(), "new\n");
+    assert!(output(&top, &[], &["reflog", "-2", "HEAD"]).unwrap().contains("second"));
+    assert!(output(&top, &[], &["stash", "list"]).unwrap().starts_with("stash@{0}"));
+    assert!(run(&top, &[], &["fsck", "--strict", "--full"]));
+    // And back again, from a repository that has it.
+    let scratch = Scratch::create(scratch.path()).unwrap();
+    let stand_in = StandIn::make(&repository, &scratch).unwrap();
+    let own = stand_in.variables();
+    assert!(run(&top, &own, &["stash", "pop", "-q"]) && run(&top, &own, &["checkout", "-q", "-f", "main"]));
+    assert!(run(&top, &own, &["branch", "-q", "-D", "topic/x"]));
+    assert_eq!(stand_in.carry_over(), None);
+    assert_eq!(output(&top, &[], &["branch", "--format=%(refname)"]).unwrap(), "refs/heads/main\n");
+    assert_eq!(output(&top, &[], &["stash", "list"]).unwrap(), "");
+    assert!(!top.join(".git/index.lock").exists());
+}
+
+#[test]
+fn nothing_is_carried_over_what_others_changed() {
+    let Some((_directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    let stand_in = StandIn::make(&repository, &scratch).unwrap();
+    let own = stand_in.variables();
+    assert!(run(&top, &own, &["commit", "-q", "--allow-empty", "-m", "mine"]));
+    let changed = Some(Aftermath::RepositoryChanged(repository.own.clone()));
+    fs::write(repository.own.join("index.lock"), "").unwrap();
+    assert_eq!(stand_in.carry_over(), changed);
+    assert!(repository.own.join("index.lock").exists(), "the lock is another's");
+    fs::remove_file(repository.own.join("index.lock")).unwrap();
+    assert!(run(&top, &[], &["commit", "-q", "--allow-empty", "-m", "theirs"]));
+    assert_eq!(stand_in.carry_over(), changed);
+    assert_eq!(output(&top, &[], &["log", "--format=%s"]).unwrap(), "theirs\nfirst\n");
+    assert!(!repository.own.join("index.lock").exists());
+    assert!(!repository.own.join("refs/heads/main.lock").exists());
+}
+
+#[test]
+fn work_is_kept_where_it_cannot_be_carried_over() {
+    type Spoil = fn(&Path, &Path);
+    let spoilers: &[Spoil] = &[
+        |real, _| fs::write(real.join("index.lock"), "").unwrap(),
+        |_, git| fs::create_dir(git.join("rebase-merge")).unwrap(),
+        |_, git| {
+            let main = fs::read_to_string(git.join(PACKED)).unwrap();
+            fs::create_dir_all(git.join("refs/heads/main")).unwrap();
+            fs::write(git.join("refs/heads/main/below"), &main[..40]).unwrap();
+        },
+    ];
+    for (number, spoil) in spoilers.iter().enumerate() {
+        let Some((_directory, repository, scratch)) = repository() else { return };
+        let top = repository.top.clone();
+        fs::write(top.join("a"), "not committed").unwrap();
+        let stand_in = StandIn::make(&repository, &scratch).unwrap();
+        assert!(run(&top, &stand_in.variables(), &["stash", "-q"]));
+        assert_eq!(fs::read_to_string(top.join("a")).unwrap(), "a");
+        spoil(&repository.own, &stand_in.path);
+        assert!(stand_in.carry_over().is_some(), "{number}");
+        let _ = fs::remove_file(repository.own.join("index.lock"));
+        assert!(run(&top, &[], &["stash", "apply", "-q", "refs/repertoire/left/stash"]), "{number}");
+        assert_eq!(fs::read_to_string(top.join("a")).unwrap(), "not committed", "{number}");
+    }
+}
+
+#[test]
+fn branches_of_other_checkouts_are_theirs() {
+    let Some((_directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    assert!(run(&top, &[], &["worktree", "add", "-q", "-b", "side", "../side"]));
+    for words in
+        [&["branch", "-f", "side", "HEAD"][..], &["branch", "-D", "side"], &["checkout", "-q", "side"]]
+    {
+        let scratch = Scratch::create(scratch.path()).unwrap();
+        let stand_in = StandIn::make(&repository, &scratch).unwrap();
+        assert!(run(&top, &stand_in.variables(), &["commit", "-q", "--allow-empty", "-m", "x"]));
+        assert!(run(&top, &stand_in.variables(), words), "{words:?}");
+        let failed = Some(Aftermath::RepositoryNotWritten(repository.own.clone()));
+        assert_eq!(stand_in.carry_over(), failed, "{words:?}");
+    }
+    assert!(run(&top, &[], &["rev-parse", "-q", "--verify", "side"]));
+}
+
+#[test]
+fn what_is_dropped_from_the_stash_is_gone() {
+    let Some((_directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    for text in ["one", "two"] {
+        fs::write(top.join("a"), text).unwrap();
+        assert!(run(&top, &[], &["stash", "push", "-q", "-m", text]));
+    }
+    let stand_in = StandIn::make(&repository, &scratch).unwrap();
+    assert!(run(&top, &stand_in.variables(), &["stash", "drop", "-q", "stash@{1}"]));
+    assert_eq!(stand_in.carry_over(), None);
+    assert_eq!(output(&top, &[], &["stash", "list"]).unwrap(), "stash@{0}: On main: two\n");
+}
+
+#[test]
+fn what_is_not_what_it_has_to_be_is_not_carried_over() {
+    type Evil = fn(&Path);
+    let evils: &[Evil] = &[
+        |git| fs::write(git.join("HEAD"), "nonsense").unwrap(),
+        |git| fs::write(git.join("HEAD"), "ref: refs/heads/../../hooks/x\n").unwrap(),
+        |git| fs::write(git.join("index"), "no index").unwrap(),
+        |git| fs::write(git.join("ORIG_HEAD"), "../../x\n").unwrap(),
+        |git| {
+            fs::remove_file(git.join("index")).unwrap();
+            std::os::unix::fs::symlink("/etc/passwd", git.join("index")).unwrap();
+        },
+        |git| {
+            fs::rename(git, git.with_extension("x")).unwrap();
+            std::os::unix::fs::symlink(git.with_extension("x"), git).unwrap();
+        },
+        |git| {
+            fs::write(git.join("refs/heads/other"), format!("{}\n", "1".repeat(40))).unwrap();
+            fs::create_dir_all(git.join("objects/11")).unwrap();
+            fs::write(git.join("objects/11").join("1".repeat(38)), "no object").unwrap();
+        },
+    ];
+    for (number, evil) in evils.iter().enumerate() {
+        let Some((_directory, repository, scratch)) = repository() else { return };
+        let stand_in = StandIn::make(&repository, &scratch).unwrap();
+        let before =
+            ["HEAD", "index", "refs/heads/main"].map(|name| fs::read(repository.own.join(name)).unwrap());
+        evil(&stand_in.path);
+        let failed = Some(Aftermath::RepositoryNotWritten(repository.own.clone()));
+        assert_eq!(stand_in.carry_over(), failed, "{number}");
+        let after =
+            ["HEAD", "index", "refs/heads/main"].map(|name| fs::read(repository.own.join(name)).unwrap());
+        assert!(before == after && !repository.own.join("refs/heads/other").exists(), "{number}");
+        assert!(!repository.own.join("index.lock").exists(), "{number}");
+    }
+}
+
+#[test]
+fn what_git_would_obey_is_left_behind() {
+    let Some((_directory, repository, scratch)) = repository() else { return };
+    let stand_in = StandIn::make(&repository, &scratch).unwrap();
+    let own = stand_in.variables();
+    assert!(run(&repository.top, &own, &["commit", "-q", "--allow-empty", "-m", "mine"]));
+    for name in ["MERGE_RR", "config", "config.worktree", "info/attributes", "remotes", "FETCH_HEAD"] {
+        fs::write(stand_in.path.join(name), "evil").unwrap();
+    }
+    fs::remove_file(stand_in.path.join("hooks")).unwrap();
+    fs::create_dir_all(stand_in.path.join("hooks")).unwrap();
+    fs::create_dir_all(stand_in.path.join("refs/replace")).unwrap();
+    fs::write(stand_in.path.join("refs/replace/x"), format!("{}\n", "1".repeat(40))).unwrap();
+    fs::create_dir_all(stand_in.path.join("logs/refs")).unwrap();
+    fs::remove_dir_all(stand_in.path.join("logs/refs")).unwrap();
+    std::os::unix::fs::symlink("/etc", stand_in.path.join("logs/refs")).unwrap();
+    let left_out = vec!["refs/replace/x".to_owned()];
+    assert_eq!(stand_in.carry_over(), Some(Aftermath::RepositoryLeftOut(repository.own.clone(), left_out)));
+    for name in ["MERGE_RR", "config.worktree", "info/attributes", "remotes", "FETCH_HEAD", "refs/replace"] {
+        assert!(!repository.own.join(name).exists(), "{name}");
+    }
+    assert!(run(&repository.top, &[], &["fsck", "--strict"]));
+}
