@@ -37,6 +37,14 @@ impl Objects {
         }
     }
 
+    /// Returns the sum by which things are named.
+    pub(crate) fn sum(self, bytes: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Sha1 => Sha1::digest(bytes).to_vec(),
+            Self::Sha256 => Sha256::digest(bytes).to_vec(),
+        }
+    }
+
     /// Returns whether `text` is the name of an object, and not the one of none.
     pub(crate) fn is_name(self, text: &str) -> bool {
         text.len() == 2 * self.length() && is_hex(text) && text.bytes().any(|digit| digit != b'0')
