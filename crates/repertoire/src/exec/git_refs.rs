@@ -6,12 +6,17 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::exec::git_objects::Objects;
+use crate::exec::listing::Budget;
 use crate::exec::plain_file;
 
 /// The file with the refs that have none of their own.
 pub(crate) const PACKED: &str = "packed-refs";
 /// The most refs that a repository may have here.
 const MAX_REFS: usize = 200_000;
+/// The most files and directories below `refs` of a repository.
+pub(crate) const MAX_ENTRIES: usize = 1 << 19;
+/// The most that a command may have made there.
+pub(crate) const MAX_MADE: usize = 1 << 16;
 /// The longest file of one ref, in bytes.
 const MAX_REF: u64 = 4096;
 /// The longest file of many refs, in bytes.
@@ -42,7 +47,8 @@ pub(crate) struct Change {
 }
 
 /// Returns the refs in a directory of git. No link is followed: a command may have made some.
-pub(crate) fn read(directory: &Path) -> io::Result<Refs> {
+pub(crate) fn read(directory: &Path, mut budget: Budget) -> io::Result<Refs> {
+    let too_many = |text| Err(io::Error::new(io::ErrorKind::InvalidData, text));
     let mut refs = packed(directory)?;
     let mut pending = vec![("refs".to_owned(), 0)];
     while let Some((name, depth)) = pending.pop() {
@@ -51,6 +57,9 @@ pub(crate) fn read(directory: &Path) -> io::Result<Refs> {
             continue;
         }
         for entry in fs::read_dir(&path)? {
+            if !budget.take() {
+                return too_many("there is more below refs than can be looked through");
+            }
             // What is not UTF-8 is nobody's business here.
             let Ok(own) = entry?.file_name().into_string() else { continue };
             let name = format!("{name}/{own}");
@@ -64,7 +73,7 @@ pub(crate) fn read(directory: &Path) -> io::Result<Refs> {
                 refs.insert(name, value);
             }
             if refs.len() > MAX_REFS {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "there are too many refs"));
+                return too_many("there are too many refs");
             }
         }
     }
@@ -282,10 +291,16 @@ fn remove_empty(path: &Path) {
 mod tests {
     #![allow(clippy::disallowed_methods, reason = "what came of it is looked at plainly")]
 
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     const ONE: &str = "1111111111111111111111111111111111111111";
     const TWO: &str = "2222222222222222222222222222222222222222";
+
+    fn read(directory: &Path) -> io::Result<Refs> {
+        super::read(directory, Budget::new(100, Instant::now() + Duration::from_secs(600)))
+    }
 
     fn refs(of: &[(&str, &str)]) -> Refs {
         of.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
@@ -313,6 +328,20 @@ mod tests {
         let found = read(directory.path()).unwrap();
         assert_eq!(found.len(), 3);
         assert_eq!(found["refs/heads/a/b"], TWO);
+    }
+
+    #[test]
+    fn directories_without_end_are_not_looked_through() {
+        let directory = tempfile::tempdir().unwrap();
+        for number in 0..99 {
+            fs::create_dir_all(directory.path().join(format!("refs/{number}"))).unwrap();
+        }
+        assert!(read(directory.path()).unwrap().is_empty());
+        fs::create_dir_all(directory.path().join("refs/5/a/b")).unwrap();
+        assert!(read(directory.path()).unwrap_err().to_string().contains("below refs"));
+        let late = Budget::new(1 << 20, Instant::now());
+        fs::write(directory.path().join("refs/x"), ONE).unwrap();
+        super::read(directory.path(), late).unwrap_err();
     }
 
     #[test]

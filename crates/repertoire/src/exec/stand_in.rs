@@ -8,12 +8,13 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::exec::git;
 use crate::exec::git_index;
 use crate::exec::git_objects::{self, Objects};
 use crate::exec::git_refs::{self, Change, Locked, Refs};
+use crate::exec::listing::Budget;
 use crate::exec::outcome::Aftermath;
 use crate::exec::plain_file;
 use crate::exec::repository::Repository;
@@ -39,6 +40,10 @@ const INDEX: &str = "index";
 const HEAD: &str = "HEAD";
 const STASH: &str = "refs/stash";
 const BRANCHES: &str = "refs/heads/";
+/// How long is looked at the refs of a repository before a command.
+const MAKE_TIME: Duration = Duration::from_secs(20);
+/// How long what a command made is looked at, and once more that long where nothing but its work is kept. Nobody can cancel that: work would be lost.
+const CARRY_TIME: Duration = Duration::from_secs(60);
 /// How often a lock is tried, and how long is waited in between.
 const LOCK_ATTEMPTS: usize = 20;
 const LOCK_INTERVAL: Duration = Duration::from_millis(100);
@@ -124,7 +129,7 @@ impl StandIn {
         fs::write(path.join("config"), settings(repository))?;
         // Settings that were changed here would be lost, so git had better say that it cannot.
         fs::write(path.join("config.lock"), "")?;
-        let refs = git_refs::read(common)?;
+        let refs = git_refs::read(common, Budget::new(git_refs::MAX_ENTRIES, Instant::now() + MAKE_TIME))?;
         git_refs::write(&path, &refs)?;
         let mut before = Vec::new();
         for (name, _) in CARRIED {
@@ -174,24 +179,28 @@ impl StandIn {
 
     /// Carries over what the command left, once nothing of it runs any more.
     pub(crate) fn carry_over(&self) -> Option<Aftermath> {
+        self.carry_over_within(CARRY_TIME)
+    }
+
+    fn carry_over_within(&self, time: Duration) -> Option<Aftermath> {
         let directory = || self.real.own.clone();
-        let carried = self.try_carry_over();
+        let carried = self.try_carry_over(Instant::now() + time);
         match carried {
             Ok(Carried::All) => return None,
             Ok(Carried::But(what)) => return Some(Aftermath::RepositoryLeftOut(directory(), what)),
             Ok(Carried::Nothing) | Err(_) => {}
         }
         // What is committed or stashed there is nowhere else any more.
-        self.keep_aside();
+        self.keep_aside(Instant::now() + time);
         Some(match carried {
             Ok(_) => Aftermath::RepositoryChanged(directory()),
-            Err(_) => Aftermath::RepositoryNotWritten(directory()),
+            Err(error) => Aftermath::RepositoryNotWritten(directory(), error.to_string()),
         })
     }
 
     /// Keeps what the refs stand for, and what was stashed away by the way, under names that are nobody's.
-    fn keep_aside(&self) {
-        let Ok(refs) = git_refs::read(&self.path) else { return };
+    fn keep_aside(&self, until: Instant) {
+        let Ok(refs) = self.refs_made(until) else { return };
         let (changes, _) = git_refs::changes(&self.refs, &refs, self.objects);
         let stashed = ["MERGE_AUTOSTASH", "rebase-merge/autostash", "rebase-apply/autostash"];
         let stashed = stashed.iter().filter_map(|name| read_below(&self.path, name).ok().flatten());
@@ -203,54 +212,63 @@ impl StandIn {
         let values: Vec<(&str, &str)> =
             changed.chain(stashed).filter(|(_, value)| self.objects.is_name(value)).collect();
         // Without their objects they would be of no use.
-        if !values.is_empty() && self.take_objects().is_ok() {
+        if !values.is_empty() && self.take_objects(until).is_ok() {
             git_refs::keep_aside(&self.real.common, &values);
         }
     }
 
-    fn take_objects(&self) -> io::Result<()> {
-        git_objects::take_over(&self.path.join("objects"), &self.real.common.join("objects"), self.objects)
+    fn take_objects(&self, until: Instant) -> io::Result<()> {
+        let (from, into) = (self.path.join("objects"), self.real.common.join("objects"));
+        git_objects::take_over(&from, &into, self.objects, until)
     }
 
-    fn try_carry_over(&self) -> io::Result<Carried> {
+    /// Returns the refs as the command left them.
+    fn refs_made(&self, until: Instant) -> io::Result<Refs> {
+        git_refs::read(&self.path, Budget::new(git_refs::MAX_MADE, until))
+    }
+
+    fn try_carry_over(&self, until: Instant) -> io::Result<Carried> {
         let Repository { own, common, .. } = &self.real;
-        let invalid = || io::Error::from(io::ErrorKind::InvalidData);
         // Nothing else is on the way to it that the command could have put there.
         let is_directory = |path: &Path| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
         if !is_directory(&self.path) || !is_directory(&self.path.join("logs")) {
-            return Err(invalid());
+            return Err(invalid("its repository is none any more"));
         }
         // Half of it would leave the checkout in a state that nothing leads out of.
-        if UNDER_WAY.iter().any(|name| fs::symlink_metadata(self.path.join(name)).is_ok()) {
-            return Err(invalid());
+        if let Some(name) = UNDER_WAY.iter().find(|name| fs::symlink_metadata(self.path.join(name)).is_ok()) {
+            return Err(invalid(&format!("something is under way there: {name}")));
         }
         let mut files = Vec::new();
         for ((name, content), before) in CARRIED.iter().zip(&self.before) {
-            let after = read(&self.path.join(name))?;
+            let after = read(&self.path.join(name)).map_err(|error| invalid(&format!("{name}: {error}")))?;
             if after == *before {
                 continue;
             }
             let is_sound = after.as_deref().map_or(*name != HEAD, |after| content.is(after, self.objects));
             if !is_sound {
-                return Err(invalid());
+                return Err(invalid(&format!("{name} is not what it has to be")));
             }
             files.push((*name, after));
         }
-        let (changes, left_out) = git_refs::changes(&self.refs, &git_refs::read(&self.path)?, self.objects);
+        let (changes, left_out) = git_refs::changes(&self.refs, &self.refs_made(until)?, self.objects);
         let is_elsewhere = |name: &str| self.elsewhere.iter().any(|other| other == name);
         let head = files.iter().find(|(name, _)| *name == HEAD).and_then(|(_, after)| after.as_deref());
         let head = head.and_then(branch_of);
-        if changes.len() > git_refs::MAX_CHANGES
-            || git_refs::has_clash(&changes, &self.refs)
-            || changes.iter().any(|change| is_elsewhere(&change.name))
+        if changes.len() > git_refs::MAX_CHANGES {
+            return Err(invalid("too many refs were changed"));
+        }
+        if git_refs::has_clash(&changes, &self.refs) {
+            return Err(invalid("a ref would lie where a directory of refs is"));
+        }
+        if changes.iter().any(|change| is_elsewhere(&change.name))
             || head.is_some_and(|branch| is_elsewhere(&branch))
         {
-            return Err(invalid());
+            return Err(invalid("another checkout is on one of the branches"));
         }
         let stash = read_below(&self.path.join("logs"), STASH)?;
         let has_stashed = stash != read(&log(&self.real, STASH))?;
         if !files.is_empty() || !changes.is_empty() || has_stashed {
-            self.take_objects()?;
+            self.take_objects(until)?;
             let Some(index) = patiently(|| Lock::take(&own.join(INDEX)))? else {
                 return Ok(Carried::Nothing);
             };
@@ -378,6 +396,10 @@ fn line(path: &Path) -> Vec<u8> {
     let mut line = path.as_os_str().as_encoded_bytes().to_vec();
     line.push(b'\n');
     line
+}
+
+fn invalid(text: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
 /// Returns the branch that a HEAD names.

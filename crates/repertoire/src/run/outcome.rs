@@ -91,18 +91,14 @@ fn aftermath(all: &[Aftermath], directory: Option<&Path>) -> Vec<String> {
         )
     });
     let others = all.iter().filter_map(|one| match one {
-        Aftermath::RepositoryChanged(_) => Some(
-            "the index, HEAD or a branch was changed by somebody else meanwhile, so what the command did in the repository was left out; look at git status before anything else, and at git for-each-ref refs/repertoire/left for what it committed or stashed",
-        ),
-        Aftermath::RepositoryNotWritten(_) => Some(
-            "what the command did in the repository could not be carried over; look at git status before anything else, and at git for-each-ref refs/repertoire/left for what it committed or stashed",
-        ),
-        Aftermath::RepositoryLeftOut(..) => Some(
-            "not all that the command did in the repository was carried over: neither refs beside branches, tags, remotes, notes and the stash nor a rebase under way are",
-        ),
+        Aftermath::RepositoryChanged(_) => Some("the index, HEAD or a branch was changed by somebody else meanwhile, so what the command did in the repository was left out; look at git status before anything else, and at git for-each-ref refs/repertoire/left for what it committed or stashed".to_owned()),
+        Aftermath::RepositoryNotWritten(_, why) => Some(format!(
+            "what the command did in the repository could not be carried over ({why}); look at git status before anything else, and at git for-each-ref refs/repertoire/left for what it committed or stashed",
+        )),
+        Aftermath::RepositoryLeftOut(..) => Some("not all that the command did in the repository was carried over: neither refs beside branches, tags, remotes, notes and the stash nor a rebase under way are".to_owned()),
         Aftermath::NotSwept(_) => None,
     });
-    swept.into_iter().chain(others.map(str::to_owned)).collect()
+    swept.into_iter().chain(others).collect()
 }
 
 /// Returns some paths as they are seen from `directory`, and how many more there are.
