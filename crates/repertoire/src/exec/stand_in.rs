@@ -5,6 +5,7 @@
 //! Once nothing of the command is left, the host takes over what it made there, each thing by what it has to be: objects by their names, refs, HEAD, the index,
 //! what tells of a merge. It does so by git's own rules, under git's locks, and only if nobody else changed any of it meanwhile.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -14,6 +15,7 @@ use crate::exec::git;
 use crate::exec::git_index;
 use crate::exec::git_objects::{self, Objects};
 use crate::exec::git_refs::{self, Change, Locked, Refs};
+use crate::exec::git_stores;
 use crate::exec::listing::Budget;
 use crate::exec::outcome::Aftermath;
 use crate::exec::plain_file;
@@ -63,6 +65,9 @@ const MAX_BYTES: u64 = 256 << 20;
 const MAX_TEXT: usize = 1 << 20;
 /// The most of all logs that is copied, in bytes.
 const MAX_LOGS: u64 = 16 << 20;
+/// How many names of refs are told, and how much of each.
+const MAX_TOLD: usize = 100;
+const MAX_TOLD_LETTERS: usize = 200;
 /// What git is told beside its settings: nothing may be kept in a form that could not be looked into.
 const SETTINGS: &[(&str, &str)] = &[
     ("core.splitIndex", "false"),
@@ -101,6 +106,8 @@ pub(crate) struct StandIn {
     path: PathBuf,
     real: Repository,
     objects: Objects,
+    /// Where the real one has its objects.
+    stores: Vec<PathBuf>,
     refs: Refs,
     /// The branches that other checkouts of the repository are on.
     elsewhere: Vec<String>,
@@ -159,7 +166,15 @@ impl StandIn {
             copy_log(&log(repository, name), &path.join("logs").join(name), &mut room)?;
         }
         let elsewhere = repository.other_branches();
-        Ok(Self { objects: git::objects_of(common), path, real: repository.clone(), refs, elsewhere, before })
+        Ok(Self {
+            objects: git::objects_of(common),
+            stores: git_stores::of(&common.join("objects")),
+            path,
+            real: repository.clone(),
+            refs,
+            elsewhere,
+            before,
+        })
     }
 
     /// Returns the variables by which git finds it.
@@ -212,14 +227,50 @@ impl StandIn {
         let values: Vec<(&str, &str)> =
             changed.chain(stashed).filter(|(_, value)| self.objects.is_name(value)).collect();
         // Without their objects they would be of no use.
-        if !values.is_empty() && self.take_objects(until).is_ok() {
-            git_refs::keep_aside(&self.real.common, &values);
+        if values.is_empty() || self.take_objects(until).is_err() {
+            return;
         }
+        let Ok(missing) = self.missing(values.iter().map(|(_, value)| *value), until) else { return };
+        let values: Vec<(&str, &str)> =
+            values.into_iter().filter(|(_, value)| !missing.contains(*value)).collect();
+        git_refs::keep_aside(&self.real.common, &values);
     }
 
     fn take_objects(&self, until: Instant) -> io::Result<()> {
         let (from, into) = (self.path.join("objects"), self.real.common.join("objects"));
         git_objects::take_over(&from, &into, self.objects, until)
+    }
+
+    /// Returns which of these objects the real repository does not have.
+    fn missing<'a>(
+        &self,
+        names: impl Iterator<Item = &'a str>,
+        until: Instant,
+    ) -> io::Result<HashSet<String>> {
+        let known: HashSet<&str> = self.refs.values().map(String::as_str).collect();
+        let names = names.filter(|name| !known.contains(name));
+        git_stores::missing(&self.stores, names, self.objects, until)
+    }
+
+    /// Takes out of `changes` the refs to what is not there, which would break the repository, and returns their names.
+    fn take_out_missing(&self, changes: &mut Vec<Change>, until: Instant) -> io::Result<Vec<String>> {
+        let missing = self.missing(changes.iter().filter_map(|change| change.after.as_deref()), until)?;
+        let is_missing =
+            |change: &mut Change| change.after.as_ref().is_some_and(|after| missing.contains(after));
+        Ok(changes.extract_if(.., is_missing).map(|change| change.name).collect())
+    }
+
+    /// Fails if a file names objects that are not there, or HEAD a branch that is among those `without` one.
+    fn expect_there(&self, files: &[Made], without: &[String], until: Instant) -> io::Result<()> {
+        for (name, after) in files.iter().filter(|(name, _)| *name != INDEX) {
+            let Some(text) = after.as_deref().and_then(|after| str::from_utf8(after).ok()) else { continue };
+            let is_lost = branch_of(text.as_bytes()).is_some_and(|branch| without.contains(&branch));
+            // What is no name of an object is nothing to look for.
+            if is_lost || !self.missing(text.lines(), until)?.is_empty() {
+                return Err(invalid(&format!("{name} leads to an object that is not there")));
+            }
+        }
+        Ok(())
     }
 
     /// Returns the refs as the command left them.
@@ -250,7 +301,8 @@ impl StandIn {
             }
             files.push((*name, after));
         }
-        let (changes, left_out) = git_refs::changes(&self.refs, &self.refs_made(until)?, self.objects);
+        let (mut changes, mut left_out) =
+            git_refs::changes(&self.refs, &self.refs_made(until)?, self.objects);
         let is_elsewhere = |name: &str| self.elsewhere.iter().any(|other| other == name);
         let head = files.iter().find(|(name, _)| *name == HEAD).and_then(|(_, after)| after.as_deref());
         let head = head.and_then(branch_of);
@@ -269,6 +321,9 @@ impl StandIn {
         let has_stashed = stash != read(&log(&self.real, STASH))?;
         if !files.is_empty() || !changes.is_empty() || has_stashed {
             self.take_objects(until)?;
+            let without = self.take_out_missing(&mut changes, until)?;
+            self.expect_there(&files, &without, until)?;
+            left_out.extend(without);
             let Some(index) = patiently(|| Lock::take(&own.join(INDEX)))? else {
                 return Ok(Carried::Nothing);
             };
@@ -298,7 +353,7 @@ impl StandIn {
             }
             self.carry_logs(&changes);
         }
-        Ok(if left_out.is_empty() { Carried::All } else { Carried::But(left_out) })
+        Ok(if left_out.is_empty() { Carried::All } else { Carried::But(told(&left_out)) })
     }
 
     /// Adds to the logs what the command added. Everything is there without them.
@@ -329,6 +384,9 @@ impl StandIn {
         }
     }
 }
+
+/// A file of the checkout that the command made or changed, and what is in it unless it removed it.
+type Made = (&'static str, Option<Vec<u8>>);
 
 /// What came of carrying over.
 enum Carried {
@@ -396,6 +454,16 @@ fn line(path: &Path) -> Vec<u8> {
     let mut line = path.as_os_str().as_encoded_bytes().to_vec();
     line.push(b'\n');
     line
+}
+
+/// Returns names that a command made up, as far as anybody wants to read them.
+fn told(names: &[String]) -> Vec<String> {
+    let letter = |letter: char| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter };
+    let short = |name: &String| name.chars().take(MAX_TOLD_LETTERS).map(letter).collect();
+    let mut told: Vec<String> = names.iter().take(MAX_TOLD).map(short).collect();
+    let more = names.len() - told.len();
+    told.extend((more > 0).then(|| format!("{more} more")));
+    told
 }
 
 fn invalid(text: &str) -> io::Error {

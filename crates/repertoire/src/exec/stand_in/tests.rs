@@ -201,6 +201,45 @@ fn what_is_not_what_it_has_to_be_is_not_carried_over() {
 }
 
 #[test]
+fn a_ref_to_nothing_is_left_out_and_the_others_are_not() {
+    let Some((_directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    let stand_in = StandIn::make(&repository, &scratch).unwrap();
+    let own = stand_in.variables();
+    assert!(run(&top, &own, &["checkout", "-q", "-b", "mine"]));
+    assert!(run(&top, &own, &["commit", "-q", "--allow-empty", "-m", "second"]));
+    for name in ["main", "tag-less"] {
+        fs::write(stand_in.path.join("refs/heads").join(name), format!("{}\n", "1".repeat(40))).unwrap();
+    }
+    let left_out = ["refs/heads/main", "refs/heads/tag-less"].map(str::to_owned).to_vec();
+    let told = Aftermath::RepositoryLeftOut(repository.own.clone(), left_out);
+    assert_eq!(stand_in.carry_over(), Some(told));
+    assert_eq!(output(&top, &[], &["log", "--format=%s", "mine"]).unwrap(), "second\nfirst\n");
+    assert_eq!(output(&top, &[], &["log", "--format=%s", "main"]).unwrap(), "first\n");
+    assert!(run(&top, &[], &["fsck", "--strict"]));
+    // Nothing else leads there either, and nothing of that is kept.
+    for (file, text) in
+        [("HEAD", "1".repeat(40)), ("MERGE_HEAD", "1".repeat(40)), ("HEAD", "ref: refs/heads/new".into())]
+    {
+        let scratch = Scratch::create(scratch.path()).unwrap();
+        let stand_in = StandIn::make(&repository, &scratch).unwrap();
+        fs::write(stand_in.path.join("refs/heads/new"), format!("{}\n", "1".repeat(40))).unwrap();
+        fs::write(stand_in.path.join(file), text + "\n").unwrap();
+        let Some(Aftermath::RepositoryNotWritten(_, why)) = stand_in.carry_over() else { panic!("{file}") };
+        assert_eq!(why, format!("{file} leads to an object that is not there"));
+        assert!(!repository.own.join("refs/repertoire").exists(), "{file}");
+    }
+}
+
+#[test]
+fn names_that_a_command_made_up_are_told_in_short() {
+    let names: Vec<String> = (0..120).map(|_| "\u{1b}[2J".repeat(100)).collect();
+    let told = told(&names);
+    assert_eq!((told.len(), told[0].chars().count(), told[100].as_str()), (101, 200, "20 more"));
+    assert!(!told[0].contains('\u{1b}'));
+}
+
+#[test]
 fn what_git_would_obey_is_left_behind() {
     let Some((_directory, repository, scratch)) = repository() else { return };
     let stand_in = StandIn::make(&repository, &scratch).unwrap();
