@@ -16,6 +16,8 @@ use crate::exec::mark;
 const MAX_BYTES: u64 = 4 << 30;
 /// The longest beginning of an object: its kind and its size.
 const MAX_HEAD: usize = 32;
+/// Where packs would be, beside the directory of objects; nobody makes that.
+const NO_PACKS: &str = "../no/packs";
 const KINDS: &[&str] = &["blob", "tree", "commit", "tag"];
 /// How much is read at once.
 const CHUNK: usize = 64 << 10;
@@ -79,11 +81,13 @@ impl Room {
 
 /// Copies the objects in `from` that are not yet in `into`, both directories of objects. What is there when time is up stays there, so it can be gone on with.
 ///
-/// What is packed cannot be told to be what it says without unpacking it all, so it is refused.
+/// What is packed cannot be told to be what it says without unpacking it all, so it is refused. Where nothing can be packed a link leads nowhere ([`shut_packs`]).
 pub(crate) fn take_over(from: &Path, into: &Path, objects: Objects, until: Instant) -> io::Result<()> {
-    let is_packed = entries(&from.join("pack"))?.iter().any(|name| name.ends_with(".pack"));
-    if is_packed {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "there are packed objects"));
+    let packs = from.join("pack");
+    let is_shut = fs::symlink_metadata(&packs).is_ok_and(|metadata| metadata.is_symlink());
+    if !is_shut && entries(&packs)?.iter().any(|name| name.ends_with(".pack")) {
+        let text = "there are packed objects, which are not taken over";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, text));
     }
     let mut room = Room { bytes: MAX_BYTES, until };
     for start in entries(from)?.iter().filter(|name| name.len() == 2 && is_hex(name)) {
@@ -102,6 +106,13 @@ pub(crate) fn take_over(from: &Path, into: &Path, objects: Objects, until: Insta
         }
     }
     Ok(())
+}
+
+/// Makes a directory of objects into which git cannot put a pack: it says so then, and loses nothing that was not packed before.
+///
+/// A link that leads nowhere is to git as if nothing were packed. A directory that nobody may write would not hold against the superuser.
+pub(crate) fn shut_packs(directory: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(NO_PACKS, directory.join("pack"))
 }
 
 /// Returns the names in a directory, none where there is no directory.

@@ -129,9 +129,10 @@ impl StandIn {
 
     fn try_make(repository: &Repository, path: PathBuf) -> io::Result<Self> {
         let Repository { own, common, .. } = repository;
-        for directory in ["objects/info", "objects/pack", "info", "logs"] {
+        for directory in ["objects/info", "info", "logs"] {
             fs::create_dir_all(path.join(directory))?;
         }
+        git_objects::shut_packs(&path.join("objects"))?;
         fs::write(path.join("objects/info/alternates"), line(&common.join("objects")))?;
         fs::write(path.join("config"), settings(repository))?;
         // Settings that were changed here would be lost, so git had better say that it cannot.

@@ -131,6 +131,37 @@ fn there_is_an_end_to_carrying_over() {
 }
 
 #[test]
+fn nothing_is_packed_so_nothing_is_lost() {
+    let Some((directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    let other = directory.path().join("other");
+    let there = other.to_str().unwrap();
+    assert!(run(directory.path(), &[], &["clone", "-q", "top", "other"]));
+    assert!(run(&other, &[], &["commit", "-q", "--allow-empty", "-m", "theirs"]));
+    let stand_in = StandIn::make(&repository, &scratch).unwrap();
+    let own = stand_in.variables();
+    fs::write(top.join("b"), "b").unwrap();
+    assert!(run(&top, &own, &["-c", "core.fsyncMethod=batch", "add", "b"]));
+    assert!(run(&top, &own, &["commit", "-q", "-m", "mine"]));
+    // Git says that it cannot, and nothing else happens.
+    assert!(!run(&top, &own, &["gc", "-q"]) && !run(&top, &own, &["repack", "-q", "-a", "-d"]));
+    assert!(run(&top, &own, &["fetch", "-q", there, "HEAD:theirs"]));
+    assert!(run(&top, &own, &["fsck", "--strict"]) && run(&top, &own, &["prune"]));
+    assert_eq!(stand_in.carry_over(), None);
+    assert_eq!(output(&top, &[], &["log", "--format=%s"]).unwrap(), "mine\nfirst\n");
+    assert_eq!(output(&top, &[], &["log", "--format=%s", "theirs"]).unwrap(), "theirs\nfirst\n");
+    assert!(run(&top, &[], &["fsck", "--strict", "--full"]));
+    // Whoever packs all the same is told.
+    let scratch = Scratch::create(scratch.path()).unwrap();
+    let stand_in = StandIn::make(&repository, &scratch).unwrap();
+    fs::remove_file(stand_in.path.join("objects/pack")).unwrap();
+    assert!(run(&top, &stand_in.variables(), &["commit", "-q", "--allow-empty", "-m", "packed"]));
+    assert!(run(&top, &stand_in.variables(), &["gc", "-q"]));
+    let Some(Aftermath::RepositoryNotWritten(_, why)) = stand_in.carry_over() else { panic!() };
+    assert!(why.contains("packed"), "{why}");
+}
+
+#[test]
 fn branches_of_other_checkouts_are_theirs() {
     let Some((_directory, repository, scratch)) = repository() else { return };
     let top = repository.top.clone();
