@@ -57,6 +57,8 @@ const COPIED_OWN: &[&str] = &["info/sparse-checkout"];
 const SHARED_INDEX: &str = "sharedindex.";
 /// What is only looked at, where it is.
 const SHOWN: &[&str] = &["hooks", "modules", "lfs"];
+/// Where linked checkouts are kept (`git worktree`).
+const LINKED: &str = "worktrees";
 /// What is under way here cannot be carried over.
 const UNDER_WAY: &[&str] = &["rebase-merge", "rebase-apply", "sequencer", "BISECT_LOG"];
 /// The largest file that is carried over, in bytes.
@@ -137,6 +139,8 @@ impl StandIn {
         fs::write(path.join("config"), settings(repository))?;
         // Settings that were changed here would be lost, so git had better say that it cannot.
         fs::write(path.join("config.lock"), "")?;
+        // A linked checkout would name this directory, which is gone afterwards.
+        fs::write(path.join(LINKED), "")?;
         let refs = git_refs::read(common, Budget::new(git_refs::MAX_ENTRIES, Instant::now() + MAKE_TIME))?;
         git_refs::write(&path, &refs)?;
         let mut before = Vec::new();
@@ -304,6 +308,7 @@ impl StandIn {
         }
         let (mut changes, mut left_out) =
             git_refs::changes(&self.refs, &self.refs_made(until)?, self.objects);
+        left_out.extend(is_directory(&self.path.join(LINKED)).then(|| LINKED.to_owned()));
         let is_elsewhere = |name: &str| self.elsewhere.iter().any(|other| other == name);
         let head = files.iter().find(|(name, _)| *name == HEAD).and_then(|(_, after)| after.as_deref());
         let head = head.and_then(branch_of);

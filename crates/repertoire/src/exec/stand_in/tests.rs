@@ -162,6 +162,27 @@ fn nothing_is_packed_so_nothing_is_lost() {
 }
 
 #[test]
+fn a_linked_checkout_is_not_made() {
+    let Some((_directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    let stand_in = StandIn::make(&repository, &scratch).unwrap();
+    let own = stand_in.variables();
+    assert!(!run(&top, &own, &["worktree", "add", "-q", "--detach", "linked"]));
+    assert!(!top.join("linked").exists());
+    assert!(run(&top, &own, &["worktree", "list"]) && run(&top, &own, &["worktree", "prune"]));
+    assert!(run(&top, &own, &["branch", "other"]) && run(&top, &own, &["checkout", "-q", "other"]));
+    assert_eq!(stand_in.carry_over(), None);
+    // Whoever makes one all the same is told.
+    let scratch = Scratch::create(scratch.path()).unwrap();
+    let stand_in = StandIn::make(&repository, &scratch).unwrap();
+    fs::remove_file(stand_in.path.join(LINKED)).unwrap();
+    assert!(run(&top, &stand_in.variables(), &["worktree", "add", "-q", "-b", "new", "linked"]));
+    let told = Aftermath::RepositoryLeftOut(repository.own.clone(), vec![LINKED.to_owned()]);
+    assert_eq!(stand_in.carry_over(), Some(told));
+    assert!(run(&top, &[], &["rev-parse", "-q", "--verify", "new"]) && !repository.own.join(LINKED).exists());
+}
+
+#[test]
 fn branches_of_other_checkouts_are_theirs() {
     let Some((_directory, repository, scratch)) = repository() else { return };
     let top = repository.top.clone();
