@@ -373,6 +373,8 @@ impl StandIn {
                 let _ = fs::remove_file(&real);
                 continue;
             }
+            // Where the log of `a/b` was, a directory may have stayed behind.
+            git_refs::remove_empty(&real);
             let (Ok(made), Ok(before)) = (read_below(&self.path.join("logs"), name), read(&real)) else {
                 continue;
             };

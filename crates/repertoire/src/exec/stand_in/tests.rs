@@ -162,6 +162,28 @@ fn nothing_is_packed_so_nothing_is_lost() {
 }
 
 #[test]
+fn a_branch_takes_the_place_of_a_directory_and_the_other_way_round() {
+    let Some((_directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    assert!(run(&top, &[], &["checkout", "-q", "-b", "a/b"]));
+    for (old, new) in [("a/b", "a"), ("a", "a/b/c")] {
+        let scratch = Scratch::create(scratch.path()).unwrap();
+        let stand_in = StandIn::make(&repository, &scratch).unwrap();
+        let own = stand_in.variables();
+        // It ends badly, because settings cannot be changed, once the branch is renamed.
+        run(&top, &own, &["branch", "-m", old, new]);
+        assert!(run(&top, &own, &["commit", "-q", "--allow-empty", "-m", new]));
+        assert_eq!(stand_in.carry_over(), None);
+        let branches = output(&top, &[], &["branch", "--format=%(refname:short)"]).unwrap();
+        assert_eq!(branches, format!("{new}\nmain\n"));
+        assert_eq!(output(&top, &[], &["status", "--porcelain", "-b"]).unwrap(), format!("## {new}\n"));
+        let log = output(&top, &[], &["reflog", "--format=%gs", &format!("refs/heads/{new}")]).unwrap();
+        assert!(log.contains(&format!("commit: {new}")) && log.contains("Branch: renamed"), "{log}");
+    }
+    assert!(run(&top, &[], &["fsck", "--strict"]));
+}
+
+#[test]
 fn a_linked_checkout_is_not_made() {
     let Some((_directory, repository, scratch)) = repository() else { return };
     let top = repository.top.clone();
