@@ -70,6 +70,8 @@ const MAX_LOGS: u64 = 16 << 20;
 /// How many names of refs are told, and how much of each.
 const MAX_TOLD: usize = 100;
 const MAX_TOLD_LETTERS: usize = 200;
+/// What is said of a repository whose objects a command cannot read.
+const BORROWED: &str = "the repository borrows objects from here (.git/objects/info/alternates), which the command may not read; `git repack -a -d` makes it whole, then that file can go";
 /// What git is told beside its settings: nothing may be kept in a form that could not be looked into.
 const SETTINGS: &[(&str, &str)] = &[
     ("core.splitIndex", "false"),
@@ -118,24 +120,39 @@ pub(crate) struct StandIn {
 }
 
 impl StandIn {
-    /// Makes one in `scratch`.
-    pub(crate) fn make(repository: &Repository, scratch: &Scratch) -> Result<Self, ExecError> {
+    /// Makes one in `scratch` for a command that may read what is in the directories `readable`.
+    pub(crate) fn make(
+        repository: &Repository,
+        scratch: &Scratch,
+        readable: &[&Path],
+    ) -> Result<Self, ExecError> {
         let refused = |text: &str| ExecError::new(ExecErrorKind::Repository).at(&repository.own).saying(text);
         if fs::symlink_metadata(repository.common.join("reftable")).is_ok() {
             return Err(refused("its refs are kept as reftable, which cannot be carried over yet"));
         }
+        // A file there says where, and anybody may have written that: nothing becomes readable by it.
+        let stores = git_stores::of(&repository.common.join("objects"));
+        if let Some(store) =
+            stores.iter().find(|store| !readable.iter().any(|place| store.starts_with(place)))
+        {
+            return Err(refused(BORROWED).at(store));
+        }
         let path = scratch.path().join("git");
-        Self::try_make(repository, path)
+        Self::try_make(repository, path, stores)
             .map_err(|error| ExecError::new(ExecErrorKind::Repository).at(&repository.own).because(error))
     }
 
-    fn try_make(repository: &Repository, path: PathBuf) -> io::Result<Self> {
+    fn try_make(repository: &Repository, path: PathBuf, stores: Vec<PathBuf>) -> io::Result<Self> {
         let Repository { own, common, .. } = repository;
         for directory in ["objects/info", "info", "logs"] {
             fs::create_dir_all(path.join(directory))?;
         }
         git_objects::shut_packs(&path.join("objects"))?;
-        fs::write(path.join("objects/info/alternates"), line(&common.join("objects")))?;
+        // Git does not follow what the real one borrows from if that is said in another way than by a whole path.
+        fs::write(
+            path.join("objects/info/alternates"),
+            stores.iter().flat_map(|store| line(store)).collect::<Vec<u8>>(),
+        )?;
         fs::write(path.join("config"), settings(repository))?;
         // Settings that were changed here would be lost, so git had better say that it cannot.
         fs::write(path.join("config.lock"), "")?;
@@ -173,7 +190,7 @@ impl StandIn {
         let elsewhere = repository.other_branches();
         Ok(Self {
             objects: git::objects_of(common),
-            stores: git_stores::of(&common.join("objects")),
+            stores,
             path,
             real: repository.clone(),
             refs,
