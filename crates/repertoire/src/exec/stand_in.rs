@@ -301,9 +301,7 @@ impl StandIn {
     }
 
     fn try_carry_over(&self, until: Instant) -> io::Result<Carried> {
-        let Repository { own, common, .. } = &self.real;
         // Nothing else is on the way to it that the command could have put there.
-        let is_directory = |path: &Path| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
         if !is_directory(&self.path) || !is_directory(&self.path.join("logs")) {
             return Err(invalid("its repository is none any more"));
         }
@@ -311,6 +309,28 @@ impl StandIn {
         if let Some(name) = UNDER_WAY.iter().find(|name| fs::symlink_metadata(self.path.join(name)).is_ok()) {
             return Err(invalid(&format!("something is under way there: {name}")));
         }
+        let files = self.files_made()?;
+        let (mut changes, mut left_out) =
+            git_refs::changes(&self.refs, &self.refs_made(until)?, self.objects);
+        left_out.extend(is_directory(&self.path.join(LINKED)).then(|| LINKED.to_owned()));
+        self.expect_allowed(&files, &changes)?;
+        let stash = read_below(&self.path.join("logs"), STASH)?;
+        let has_stashed = stash != read(&log(&self.real, STASH))?;
+        if !files.is_empty() || !changes.is_empty() || has_stashed {
+            self.take_objects(until)?;
+            let without = self.take_out_missing(&mut changes, until)?;
+            self.expect_there(&files, &without, until)?;
+            left_out.extend(without);
+            if !self.write(&files, &changes)? {
+                return Ok(Carried::Nothing);
+            }
+            self.carry_logs(&changes);
+        }
+        Ok(if left_out.is_empty() { Carried::All } else { Carried::But(told(&left_out)) })
+    }
+
+    /// Returns what the command made of the files of the checkout, each of which is what it has to be.
+    fn files_made(&self) -> io::Result<Vec<Made>> {
         let mut files = Vec::new();
         for ((name, content), before) in CARRIED.iter().zip(&self.before) {
             let after = read(&self.path.join(name)).map_err(|error| invalid(&format!("{name}: {error}")))?;
@@ -323,16 +343,18 @@ impl StandIn {
             }
             files.push((*name, after));
         }
-        let (mut changes, mut left_out) =
-            git_refs::changes(&self.refs, &self.refs_made(until)?, self.objects);
-        left_out.extend(is_directory(&self.path.join(LINKED)).then(|| LINKED.to_owned()));
+        Ok(files)
+    }
+
+    /// Fails if these changes are not for a command to make.
+    fn expect_allowed(&self, files: &[Made], changes: &[Change]) -> io::Result<()> {
         let is_elsewhere = |name: &str| self.elsewhere.iter().any(|other| other == name);
         let head = files.iter().find(|(name, _)| *name == HEAD).and_then(|(_, after)| after.as_deref());
         let head = head.and_then(branch_of);
         if changes.len() > git_refs::MAX_CHANGES {
             return Err(invalid("too many refs were changed"));
         }
-        if git_refs::has_clash(&changes, &self.refs) {
+        if git_refs::has_clash(changes, &self.refs) {
             return Err(invalid("a ref would lie where a directory of refs is"));
         }
         if changes.iter().any(|change| is_elsewhere(&change.name))
@@ -340,43 +362,34 @@ impl StandIn {
         {
             return Err(invalid("another checkout is on one of the branches"));
         }
-        let stash = read_below(&self.path.join("logs"), STASH)?;
-        let has_stashed = stash != read(&log(&self.real, STASH))?;
-        if !files.is_empty() || !changes.is_empty() || has_stashed {
-            self.take_objects(until)?;
-            let without = self.take_out_missing(&mut changes, until)?;
-            self.expect_there(&files, &without, until)?;
-            left_out.extend(without);
-            let Some(index) = patiently(|| Lock::take(&own.join(INDEX)))? else {
-                return Ok(Carried::Nothing);
-            };
-            let mut locks = Vec::new();
-            for (name, after) in files.iter().filter(|(name, _)| *name != INDEX) {
-                let Some(lock) = patiently(|| Lock::take(&own.join(name)))? else {
-                    return Ok(Carried::Nothing);
-                };
-                locks.push((lock, after));
-            }
-            let is_of_checkout =
-                !files.is_empty() || changes.iter().any(|change| change.name.starts_with(BRANCHES));
-            for ((name, _), before) in CARRIED.iter().zip(&self.before).filter(|_| is_of_checkout) {
-                if read(&own.join(name))? != *before {
-                    return Ok(Carried::Nothing);
-                }
-            }
-            let Some(refs) = patiently(|| Locked::lock(common, &changes))? else {
-                return Ok(Carried::Nothing);
-            };
-            refs.commit()?;
-            for (lock, after) in locks {
-                lock.commit(after.as_deref())?;
-            }
-            if let Some((_, after)) = files.iter().find(|(name, _)| *name == INDEX) {
-                index.commit(after.as_deref())?;
-            }
-            self.carry_logs(&changes);
+        Ok(())
+    }
+
+    /// Writes files and refs under git's locks; returns whether nobody else had changed any meanwhile.
+    fn write(&self, files: &[Made], changes: &[Change]) -> io::Result<bool> {
+        let Repository { own, common, .. } = &self.real;
+        let Some(index) = patiently(|| Lock::take(&own.join(INDEX)))? else { return Ok(false) };
+        let mut locks = Vec::new();
+        for (name, after) in files.iter().filter(|(name, _)| *name != INDEX) {
+            let Some(lock) = patiently(|| Lock::take(&own.join(name)))? else { return Ok(false) };
+            locks.push((lock, after));
         }
-        Ok(if left_out.is_empty() { Carried::All } else { Carried::But(told(&left_out)) })
+        let is_of_checkout =
+            !files.is_empty() || changes.iter().any(|change| change.name.starts_with(BRANCHES));
+        for ((name, _), before) in CARRIED.iter().zip(&self.before).filter(|_| is_of_checkout) {
+            if read(&own.join(name))? != *before {
+                return Ok(false);
+            }
+        }
+        let Some(refs) = patiently(|| Locked::lock(common, changes))? else { return Ok(false) };
+        refs.commit()?;
+        for (lock, after) in locks {
+            lock.commit(after.as_deref())?;
+        }
+        if let Some((_, after)) = files.iter().find(|(name, _)| *name == INDEX) {
+            index.commit(after.as_deref())?;
+        }
+        Ok(true)
     }
 
     /// Adds to the logs what the command added. Everything is there without them.
@@ -473,6 +486,11 @@ fn is_log_line(line: &[u8], objects: Objects) -> bool {
     is_object(line.get(..digits))
         && is_object(line.get(digits + 1..2 * digits + 1))
         && text.is_some_and(|text| text.iter().all(|byte| *byte == b'\t' || !byte.is_ascii_control()))
+}
+
+/// Returns whether there is a directory, and no link to one.
+fn is_directory(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
 
 fn line(path: &Path) -> Vec<u8> {
