@@ -324,7 +324,7 @@ impl StandIn {
             if !self.write(&files, &changes)? {
                 return Ok(Carried::Nothing);
             }
-            self.carry_logs(&changes);
+            self.carry_logs(&changes, until);
         }
         Ok(if left_out.is_empty() { Carried::All } else { Carried::But(told(&left_out)) })
     }
@@ -392,14 +392,23 @@ impl StandIn {
         Ok(true)
     }
 
+    /// Returns whether what a log leads to is all there.
+    fn has_all_of(&self, log: &[u8], until: Instant) -> bool {
+        let digits = 2 * self.objects.length();
+        let lines = log.split(|byte| *byte == b'\n');
+        let names = lines.filter_map(|line| str::from_utf8(line.get(digits + 1..2 * digits + 1)?).ok());
+        self.missing(names, until).is_ok_and(|missing| missing.is_empty())
+    }
+
     /// Adds to the logs what the command added. Everything is there without them.
-    fn carry_logs(&self, changes: &[Change]) {
+    fn carry_logs(&self, changes: &[Change], until: Instant) {
+        let gone = changes.iter().filter(|change| change.after.is_none());
+        let gone: HashSet<&str> = gone.map(|change| change.name.as_str()).collect();
         let others = changes.iter().map(|change| change.name.as_str()).filter(|name| *name != STASH);
         let names = [HEAD, STASH].into_iter().chain(others);
         for name in names {
             let real = log(&self.real, name);
-            let is_gone = changes.iter().any(|change| change.name == name && change.after.is_none());
-            if is_gone {
+            if gone.contains(name) {
                 let _ = fs::remove_file(&real);
                 continue;
             }
@@ -410,6 +419,10 @@ impl StandIn {
             };
             let (Some(made), before) = (made, before.unwrap_or_default()) else { continue };
             if !made.split_inclusive(|byte| *byte == b'\n').all(|line| is_log_line(line, self.objects)) {
+                continue;
+            }
+            // What is stashed is in the log alone, but for the last.
+            if name == STASH && !self.has_all_of(&made, until) {
                 continue;
             }
             // Of the stash things are taken out again, in the middle too.

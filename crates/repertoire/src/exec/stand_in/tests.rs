@@ -333,6 +333,25 @@ fn a_ref_to_nothing_is_left_out_and_the_others_are_not() {
 }
 
 #[test]
+fn nothing_is_stashed_that_is_not_there() {
+    let Some((_directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    fs::write(top.join("a"), "stashed").unwrap();
+    assert!(run(&top, &[], &["stash", "-q"]));
+    let log = repository.own.join("logs/refs/stash");
+    let before = fs::read_to_string(&log).unwrap();
+    let line = format!("{} {} n <e> 1 +0000\tx\n", "0".repeat(40), "1".repeat(40));
+    for name in ["refs/stash", "nothing"] {
+        let scratch = Scratch::create(scratch.path()).unwrap();
+        let stand_in = made(&repository, &scratch);
+        fs::write(stand_in.path.join("logs/refs/stash"), format!("{line}{before}")).unwrap();
+        fs::write(stand_in.path.join(name), format!("{}\n", "1".repeat(40))).unwrap();
+        assert_eq!(stand_in.carry_over().is_some(), name == "refs/stash");
+        assert_eq!(fs::read_to_string(&log).unwrap(), before);
+    }
+}
+
+#[test]
 fn names_that_a_command_made_up_are_told_in_short() {
     let names: Vec<String> = (0..120).map(|_| "\u{1b}[2J".repeat(100)).collect();
     let told = told(&names);
