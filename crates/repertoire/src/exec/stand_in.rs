@@ -93,6 +93,11 @@ enum Content {
 }
 
 impl Content {
+    /// Returns whether this leads to objects, line by line.
+    fn leads(self) -> bool {
+        matches!(self, Self::Head | Self::Names)
+    }
+
     fn is(self, bytes: &[u8], objects: Objects) -> bool {
         let text = || str::from_utf8(bytes);
         match self {
@@ -284,7 +289,9 @@ impl StandIn {
 
     /// Fails if a file names objects that are not there, or HEAD a branch that is among those `without` one.
     fn expect_there(&self, files: &[Made], without: &[String], until: Instant) -> io::Result<()> {
-        for (name, after) in files.iter().filter(|(name, _)| *name != INDEX) {
+        // In a text a name is but a word.
+        let leads = |name: &str| CARRIED.iter().any(|(own, content)| *own == name && content.leads());
+        for (name, after) in files.iter().filter(|(name, _)| leads(name)) {
             let Some(text) = after.as_deref().and_then(|after| str::from_utf8(after).ok()) else { continue };
             let is_lost = branch_of(text.as_bytes()).is_some_and(|branch| without.contains(&branch));
             // What is no name of an object is nothing to look for.

@@ -318,6 +318,12 @@ fn a_ref_to_nothing_is_left_out_and_the_others_are_not() {
     assert_eq!(output(&top, &[], &["log", "--format=%s", "mine"]).unwrap(), "second\nfirst\n");
     assert_eq!(output(&top, &[], &["log", "--format=%s", "main"]).unwrap(), "first\n");
     assert!(run(&top, &[], &["fsck", "--strict"]));
+    // What somebody wrote leads nowhere.
+    let message = "1".repeat(40);
+    let scratch = Scratch::create(scratch.path()).unwrap();
+    let stand_in = made(&repository, &scratch);
+    assert!(run(&top, &stand_in.variables(), &["commit", "-q", "--allow-empty", "-m", &message]));
+    assert_eq!(stand_in.carry_over(), None);
     // Nothing else leads there either, and nothing of that is kept.
     for (file, text) in
         [("HEAD", "1".repeat(40)), ("MERGE_HEAD", "1".repeat(40)), ("HEAD", "ref: refs/heads/new".into())]
