@@ -543,6 +543,32 @@ fn an_index_that_names_what_is_not_in_the_checkout_is_not_left() {
 }
 
 #[test]
+fn git_says_what_it_cannot_do_in_a_repository_and_does_the_rest() {
+    for sandbox in sandboxes() {
+        let (world, name) = (World::new(), sandbox.name());
+        let text = "git status --porcelain --untracked-files=no 2>&1; \
+             git worktree add -q --detach linked 2>/dev/null || echo no worktree; git branch topic/x; git branch -q -m topic/x topic 2>/dev/null; \
+             echo x > src/x && git add src && git -c user.name=n -c user.email=e commit -qm made 2>&1 && git fsck --no-dangling 2>/dev/null && echo made; \
+             git gc -q 2>/dev/null || echo no gc";
+        let outcome = sandbox.run(&repository_job(&world, world.sh(text))).unwrap();
+        assert_eq!(stdout(&outcome), "no worktree\nmade\nno gc\n", "{name} {}", stderr(&outcome));
+        assert!(outcome.aftermath.is_empty() && outcome.refused.is_empty(), "{name} {outcome:?}");
+        assert!(fs::symlink_metadata(world.path("project/linked")).is_err(), "{name}");
+        git(&world, "project", &["diff", "--quiet", "HEAD"]);
+        git(&world, "project", &["show-ref", "-q", "--verify", "refs/heads/topic"]);
+        // What it borrows from elsewhere is not to be read.
+        git(&world, "", &["clone", "-q", "--shared", "project", "borrower"]);
+        let mut job = world.sh("git log -1 --format=%s");
+        job.grants.directory = Some(world.path("borrower"));
+        job.grants.repository =
+            Some(RepositoryGrant { top: world.path("borrower"), how: RepositoryUse::Write });
+        let error = sandbox.run(&job).unwrap_err();
+        assert_eq!(error.kind(), ExecErrorKind::Repository, "{name}");
+        assert!(error.to_string().contains("borrows objects"), "{name} {error}");
+    }
+}
+
+#[test]
 fn a_worktree_of_a_bare_repository_keeps_its_own_ways() {
     for sandbox in sandboxes() {
         let (world, name) = (World::new(), sandbox.name());

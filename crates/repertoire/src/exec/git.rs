@@ -21,6 +21,8 @@ const MAX_POINTER: u64 = 4096;
 /// The most files of settings that are read because one names another.
 const MAX_INCLUDED: usize = 32;
 
+/// The list of the machine's users. Those that only a server knows are not in it.
+const USERS: &str = "/etc/passwd";
 /// Settings that name a file or directory that git runs or obeys, looked for from the top of the checkout.
 const POINTERS: &[&str] = &["hookspath", "attributesfile"];
 /// Files of settings in a directory of git.
@@ -77,6 +79,19 @@ impl Obeyed {
     pub(crate) fn by_user(user: &GitUser) -> Self {
         let mut obeyed = Self::default();
         user.settings.iter().for_each(|file| obeyed.read(file.clone(), user));
+        for (name, value) in &user.given {
+            let Some(path) = expanded(value, user) else { continue };
+            let (section, name) =
+                (name.split('.').next().unwrap_or_default(), name.rsplit('.').next().unwrap_or_default());
+            if is_pointer(&name.to_ascii_lowercase()) {
+                obeyed.pointers.push(path);
+            } else if is_include(&section.to_ascii_lowercase(), &name.to_ascii_lowercase())
+                && path.is_absolute()
+            {
+                // Git refuses one that is not: there is nothing that it could lie beside.
+                obeyed.read(path, user);
+            }
+        }
         obeyed
     }
 
@@ -115,9 +130,9 @@ impl Obeyed {
             let beside = file.parent().unwrap_or(Path::new("/")).to_owned();
             for GitSetting { section, name, value, .. } in settings(&file) {
                 let Some(path) = expanded(&value, user) else { continue };
-                if POINTERS.contains(&name.as_str()) {
+                if is_pointer(&name) {
                     self.pointers.push(path);
-                } else if section.starts_with("include") && name == "path" {
+                } else if is_include(&section, &name) {
                     pending.push(beside.join(path));
                 }
             }
@@ -126,14 +141,33 @@ impl Obeyed {
     }
 }
 
-/// Returns the path that a setting says, its `~` replaced.
+fn is_pointer(name: &str) -> bool {
+    POINTERS.contains(&name)
+}
+
+fn is_include(section: &str, name: &str) -> bool {
+    section.starts_with("include") && name == "path"
+}
+
+/// Returns the path that a setting says, its `~` or `~NAME` replaced.
 fn expanded(value: &str, user: &GitUser) -> Option<PathBuf> {
-    match value.strip_prefix("~/") {
-        _ if value.is_empty() => None,
-        Some(inner) => user.home.as_ref().map(|home| home.join(inner)),
-        None if value == "~" => user.home.clone(),
-        None => Some(value.into()),
-    }
+    let Some(rest) = value.strip_prefix('~') else {
+        return Some(PathBuf::from(value)).filter(|_| !value.is_empty());
+    };
+    let (name, inner) = rest.split_once('/').unwrap_or((rest, ""));
+    let home = match name {
+        "" => user.home.clone(),
+        name => home_of(name, &String::from_utf8_lossy(&content(Path::new(USERS), MAX_CONFIG)?)),
+    };
+    Some(home?.join(inner))
+}
+
+/// Returns the home directory of a user, from the text of the list of them.
+fn home_of(name: &str, users: &str) -> Option<PathBuf> {
+    let mut lines = users.lines().map(|line| line.split(':'));
+    let mut user = lines.find_map(|mut fields| (fields.next() == Some(name)).then_some(fields))?;
+    // The word, two numbers and the full name come before.
+    user.nth(4).map(PathBuf::from).filter(|home| home.is_absolute())
 }
 
 /// Returns the value of `section.name` in the settings at `path`.
@@ -212,16 +246,51 @@ mod tests {
         write("tree/more/one", "[include]\n\tpath = one\n\tpath = ../.git/config\n\tpath = ~/two\n");
         write("home/two", "[core]\n\tattributesFile = ~/attributes\n");
         write("home/own", "[core]\n\thooksPath = ghooks\n");
-        let user = GitUser { home: Some(root.join("home")), settings: vec![root.join("home/own")] };
+        write("home/given", "[core]\n\thooksPath = inhooks\n");
+        let given = [
+            ("Core.HooksPath", "envhooks".to_owned()),
+            ("include.path", root.join("home/given").display().to_string()),
+            ("includeIf.gitdir:/x/.path", "~/two".to_owned()),
+            ("include.path", "tree/no".to_owned()),
+            ("core.editor", "no".to_owned()),
+        ];
+        let given = given.map(|(name, value)| (name.to_owned(), value)).to_vec();
+        let user = GitUser { home: Some(root.join("home")), settings: vec![root.join("home/own")], given };
         let tree = root.join("tree");
         let found = obeyed_above(&tree.join("src"), &user);
         let end = |path: &PathBuf| pinned::trail(path).pop().unwrap().strip_prefix(&root).unwrap().to_owned();
         let found: Vec<PathBuf> = found.iter().map(end).collect();
-        for path in ["tree/hooks", "tree/ghooks", "tree/more/one", "home/two", "home/attributes", "home/own"]
-        {
+        for path in [
+            "tree/hooks",
+            "tree/ghooks",
+            "tree/more/one",
+            "home/two",
+            "home/attributes",
+            "home/own",
+            "tree/envhooks",
+            "tree/inhooks",
+            "home/given",
+        ] {
             assert!(found.contains(&path.into()), "{path} {found:?}");
         }
         assert!(!found.iter().any(|path| path.ends_with("no")), "{found:?}");
+    }
+
+    #[test]
+    fn homes_of_others_are_where_the_machine_says() {
+        let users = "root:x:0:0:root:/root:/bin/sh\nada:x:1:1:Ada L,,,:/home/ada:/bin/sh\nodd:x:2:2::relative:\nshort:x\n";
+        assert_eq!(home_of("ada", users), Some("/home/ada".into()));
+        for name in ["ad", "odd", "short", ""] {
+            assert_eq!(home_of(name, users), None, "{name}");
+        }
+        let user = GitUser { home: Some("/home/me".into()), settings: Vec::new(), given: Vec::new() };
+        let check =
+            |value: &str, expect: Option<&str>| assert_eq!(expanded(value, &user), expect.map(PathBuf::from));
+        check("~", Some("/home/me"));
+        check("~/a/b", Some("/home/me/a/b"));
+        check("a/~b", Some("a/~b"));
+        check("", None);
+        check("~no-such-user-at-all/x", None);
     }
 
     #[test]
@@ -232,7 +301,7 @@ mod tests {
             let text = format!("[include]\n\tpath = {}\n\tpath = 0\n", number + 1);
             fs::write(root.join(number.to_string()), text).unwrap();
         }
-        let user = GitUser { home: None, settings: vec![root.join("0")] };
+        let user = GitUser { home: None, settings: vec![root.join("0")], given: Vec::new() };
         assert_eq!(Obeyed::by_user(&user).files.len(), MAX_INCLUDED);
     }
 }

@@ -1,4 +1,4 @@
-//! Whether an index of git names only what lies in the checkout: git believes it, and writes wherever it says.
+//! Whether an index of git is whole and names only what lies in the checkout: git believes it, and writes wherever it says.
 
 use std::borrow::Cow;
 
@@ -21,13 +21,23 @@ const END_OF_ENTRIES: &[u8] = b"EOIE";
 /// How long it is, without the sum in it.
 const END_TABLE: usize = 12;
 
-/// Returns whether `bytes` are an index whose entries all lie in the checkout, outside of directories of git.
+/// Returns whether `bytes` are a whole index whose entries all lie in the checkout, outside of directories of git.
 ///
 /// An index says some things twice: how long a path is, and where things are. Git believes now the one, now the other, so both
 /// must be the same.
 pub(crate) fn is_sound(bytes: &[u8], objects: Objects) -> bool {
     let object = objects.length();
+    if !has_sum(bytes, objects) {
+        return false;
+    }
     Entries::read(bytes, object).and_then(|entries| entries.extensions_agree(bytes, object)).unwrap_or(false)
+}
+
+/// Returns whether an index ends in the sum of what is before, or in none at all, as git leaves it where it is told to (`index.skipHash`).
+fn has_sum(bytes: &[u8], objects: Objects) -> bool {
+    let before = bytes.len().checked_sub(objects.length());
+    let Some((content, sum)) = before.and_then(|end| bytes.split_at_checked(end)) else { return false };
+    sum.iter().all(|byte| *byte == 0) || sum == objects.sum(content)
 }
 
 /// The entries of an index, all of which lie in the checkout.
@@ -191,8 +201,16 @@ mod tests {
             before = path;
         }
         bytes.extend(b"TREE\0\0\0\x02xx");
-        bytes.extend(vec![7; object]);
+        let sum = if object == 20 { Objects::Sha1 } else { Objects::Sha256 }.sum(&bytes);
+        bytes.extend(sum);
         bytes
+    }
+
+    /// Returns an index whose sum is left out, so that only what it holds is looked at.
+    fn without_sum(mut index: Vec<u8>, objects: Objects) -> Vec<u8> {
+        let end = index.len() - objects.length();
+        index[end..].fill(0);
+        index
     }
 
     const ALL: [Objects; 2] = [Objects::Sha1, Objects::Sha256];
@@ -226,10 +244,14 @@ mod tests {
     #[test]
     fn only_a_whole_index_is_sound() {
         let whole = index(2, 20, &["a/b"]);
-        // The sum at the end is git's to look at, and the extension need not be there.
-        for end in 0..whole.len() - 10 {
+        assert!(is_sound(&whole, Objects::Sha1));
+        for end in 0..whole.len() {
             assert!(!is_sound(&whole[..end], Objects::Sha1), "{end}");
+            let mut changed = whole.clone();
+            changed[end] ^= 1;
+            assert!(!is_sound(&changed, Objects::Sha1), "{end}");
         }
+        assert!(is_sound(&without_sum(whole.clone(), Objects::Sha1), Objects::Sha1));
         assert!(!is_sound(&with_extension(&whole, *b"link", &[]), Objects::Sha1));
         assert!(!is_sound(b"", Objects::Sha1) && !is_sound(b"DIRC\0\0\0\x09\0\0\0\0", Objects::Sha1));
     }
@@ -241,7 +263,7 @@ mod tests {
         assert_eq!(index[length], 3);
         // Git would look for the next entry further on.
         index[length] = 40;
-        assert!(!is_sound(&index, Objects::Sha1));
+        assert!(!is_sound(&without_sum(index, Objects::Sha1), Objects::Sha1));
     }
 
     #[test]
@@ -250,9 +272,8 @@ mod tests {
         let mut both = index(2, 20, &[".git/hooks\0\x02rq"]);
         both[12 + BEFORE_OBJECT + 20 + 1] = 10;
         both.truncate(both.len() - 30);
-        both.extend(b"TREE\0\0\0\x04xxxx");
-        both.extend([7; 20]);
-        assert!(is_sound(&both, Objects::Sha256) && !is_sound(&both, Objects::Sha1));
+        both.extend([0; 32]);
+        assert!(is_sound(&both, Objects::Sha256) && Entries::read(&both, 20).is_none());
     }
 
     #[test]
@@ -296,13 +317,14 @@ mod tests {
             let mut index = index(version, 20, &["abc/d"]);
             index[12 + BEFORE_OBJECT + 20] |= 0x40;
             index[12 + BEFORE_OBJECT + 20 + 1] -= 2;
-            assert_eq!(is_sound(&index, Objects::Sha1), version == 3);
+            assert_eq!(is_sound(&without_sum(index, Objects::Sha1), Objects::Sha1), version == 3);
         }
     }
 
     fn with_extension(index: &[u8], name: [u8; 4], content: &[u8]) -> Vec<u8> {
-        let (entries, sum) = index.split_at(index.len() - 20);
-        [entries, &name, &(content.len() as u32).to_be_bytes(), content, sum].concat()
+        let (entries, _) = index.split_at(index.len() - 20);
+        let index = [entries, &name, &(content.len() as u32).to_be_bytes(), content].concat();
+        [index.as_slice(), &Objects::Sha1.sum(&index)].concat()
     }
 
     #[test]
@@ -325,7 +347,8 @@ mod tests {
         for (version, threads) in [("2", "1"), ("4", "1"), ("2", "2"), ("4", "2")] {
             let tables = if threads == "1" { "false" } else { "true" };
             assert!(
-                git(&["config", "index.threads", threads])
+                git(&["config", "index.skipHash", tables])
+                    && git(&["config", "index.threads", threads])
                     && git(&["config", "index.recordOffsetTable", tables])
             );
             assert!(

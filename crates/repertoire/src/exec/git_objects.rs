@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{self, Read, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::time::Instant;
 
 use flate2::read::ZlibDecoder;
 use sha1::Sha1;
@@ -15,6 +16,8 @@ use crate::exec::mark;
 const MAX_BYTES: u64 = 4 << 30;
 /// The longest beginning of an object: its kind and its size.
 const MAX_HEAD: usize = 32;
+/// Where packs would be, beside the directory of objects; nobody makes that.
+const NO_PACKS: &str = "../no/packs";
 const KINDS: &[&str] = &["blob", "tree", "commit", "tag"];
 /// How much is read at once.
 const CHUNK: usize = 64 << 10;
@@ -37,6 +40,14 @@ impl Objects {
         }
     }
 
+    /// Returns the sum by which things are named.
+    pub(crate) fn sum(self, bytes: &[u8]) -> Vec<u8> {
+        match self {
+            Self::Sha1 => Sha1::digest(bytes).to_vec(),
+            Self::Sha256 => Sha256::digest(bytes).to_vec(),
+        }
+    }
+
     /// Returns whether `text` is the name of an object, and not the one of none.
     pub(crate) fn is_name(self, text: &str) -> bool {
         text.len() == 2 * self.length() && is_hex(text) && text.bytes().any(|digit| digit != b'0')
@@ -47,15 +58,38 @@ fn is_hex(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Copies the objects in `from` that are not yet in `into`, both directories of objects.
-///
-/// What is packed cannot be told to be what it says without unpacking it all, so it is refused.
-pub(crate) fn take_over(from: &Path, into: &Path, objects: Objects) -> io::Result<()> {
-    let is_packed = entries(&from.join("pack"))?.iter().any(|name| name.ends_with(".pack"));
-    if is_packed {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "there are packed objects"));
+/// How much may still be read of what a command made.
+struct Room {
+    bytes: u64,
+    until: Instant,
+}
+
+impl Room {
+    fn take(&mut self, count: usize) -> io::Result<()> {
+        if Instant::now() >= self.until {
+            return Err(io::Error::new(
+                io::ErrorKind::TimedOut,
+                "there are so many objects that it takes too long",
+            ));
+        }
+        let left = self.bytes.checked_sub(count as u64);
+        self.bytes =
+            left.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the objects are too large"))?;
+        Ok(())
     }
-    let mut room = MAX_BYTES;
+}
+
+/// Copies the objects in `from` that are not yet in `into`, both directories of objects. What is there when time is up stays there, so it can be gone on with.
+///
+/// What is packed cannot be told to be what it says without unpacking it all, so it is refused. Where nothing can be packed a link leads nowhere ([`shut_packs`]).
+pub(crate) fn take_over(from: &Path, into: &Path, objects: Objects, until: Instant) -> io::Result<()> {
+    let packs = from.join("pack");
+    let is_shut = fs::symlink_metadata(&packs).is_ok_and(|metadata| metadata.is_symlink());
+    if !is_shut && entries(&packs)?.iter().any(|name| name.ends_with(".pack")) {
+        let text = "there are packed objects, which are not taken over";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+    }
+    let mut room = Room { bytes: MAX_BYTES, until };
     for start in entries(from)?.iter().filter(|name| name.len() == 2 && is_hex(name)) {
         for rest in entries(&from.join(start))? {
             let name = format!("{start}{rest}");
@@ -74,6 +108,13 @@ pub(crate) fn take_over(from: &Path, into: &Path, objects: Objects) -> io::Resul
     Ok(())
 }
 
+/// Makes a directory of objects into which git cannot put a pack: it says so then, and loses nothing that was not packed before.
+///
+/// A link that leads nowhere is to git as if nothing were packed. A directory that nobody may write would not hold against the superuser.
+pub(crate) fn shut_packs(directory: &Path) -> io::Result<()> {
+    std::os::unix::fs::symlink(NO_PACKS, directory.join("pack"))
+}
+
 /// Returns the names in a directory, none where there is no directory.
 fn entries(directory: &Path) -> io::Result<Vec<String>> {
     match fs::symlink_metadata(directory) {
@@ -89,7 +130,7 @@ fn entries(directory: &Path) -> io::Result<Vec<String>> {
 }
 
 /// Fails unless the object at `path` is well made and its name is `name`.
-fn expect_named(path: &Path, name: &str, objects: Objects, room: &mut u64) -> io::Result<()> {
+fn expect_named(path: &Path, name: &str, objects: Objects, room: &mut Room) -> io::Result<()> {
     let file = fs::File::open(path)?;
     let length = file.metadata()?.len();
     let mut content = ZlibDecoder::new(io::BufReader::new(file));
@@ -105,8 +146,8 @@ fn expect_named(path: &Path, name: &str, objects: Objects, room: &mut u64) -> io
 }
 
 /// Returns the name of what is read, which has to say its kind and its true size first.
-fn named<D: Digest>(content: &mut impl Read, room: &mut u64) -> io::Result<String> {
-    let invalid = || io::Error::new(io::ErrorKind::InvalidData, "an object is damaged, or too large");
+fn named<D: Digest>(content: &mut impl Read, room: &mut Room) -> io::Result<String> {
+    let invalid = || io::Error::new(io::ErrorKind::InvalidData, "an object is damaged");
     let mut digest = D::new();
     let mut chunk = vec![0; CHUNK];
     let mut head = Vec::new();
@@ -122,7 +163,7 @@ fn named<D: Digest>(content: &mut impl Read, room: &mut u64) -> io::Result<Strin
         let missing = MAX_HEAD - head.len();
         head.extend_from_slice(&chunk[..count.min(missing)]);
         total += count as u64;
-        *room = room.checked_sub(count as u64).ok_or_else(invalid)?;
+        room.take(count)?;
     }
     let end = head.iter().position(|byte| *byte == 0).ok_or_else(invalid)?;
     let text = str::from_utf8(&head[..end]).map_err(|_| invalid())?;
@@ -157,6 +198,11 @@ mod tests {
 
     use super::*;
     use flate2::{Compression, write::ZlibEncoder};
+    use std::time::Duration;
+
+    fn take_over(from: &Path, into: &Path, objects: Objects) -> io::Result<()> {
+        super::take_over(from, into, objects, Instant::now() + Duration::from_secs(600))
+    }
 
     fn object(directory: &Path, content: &[u8]) -> String {
         let name = hex(&Sha1::digest(content));
@@ -190,6 +236,16 @@ mod tests {
         assert_eq!(fs::read(&target).unwrap(), fs::read(from.join(&name[..2]).join(&name[2..])).unwrap());
         assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o444);
         assert_eq!(fs::read_dir(target.parent().unwrap()).unwrap().count(), 1);
+        take_over(&from, &into, Objects::Sha1).unwrap();
+    }
+
+    #[test]
+    fn there_is_an_end_to_it() {
+        let (_directory, from, into) = directories();
+        object(&from, b"blob 3\0abc");
+        let late = super::take_over(&from, &into, Objects::Sha1, Instant::now());
+        assert_eq!(late.unwrap_err().kind(), io::ErrorKind::TimedOut);
+        assert_eq!(fs::read_dir(&into).unwrap().count(), 0);
         take_over(&from, &into, Objects::Sha1).unwrap();
     }
 

@@ -6,12 +6,17 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::exec::git_objects::Objects;
+use crate::exec::listing::Budget;
 use crate::exec::plain_file;
 
 /// The file with the refs that have none of their own.
 pub(crate) const PACKED: &str = "packed-refs";
 /// The most refs that a repository may have here.
 const MAX_REFS: usize = 200_000;
+/// The most files and directories below `refs` of a repository.
+pub(crate) const MAX_ENTRIES: usize = 1 << 19;
+/// The most that a command may have made there.
+pub(crate) const MAX_MADE: usize = 1 << 16;
 /// The longest file of one ref, in bytes.
 const MAX_REF: u64 = 4096;
 /// The longest file of many refs, in bytes.
@@ -42,7 +47,8 @@ pub(crate) struct Change {
 }
 
 /// Returns the refs in a directory of git. No link is followed: a command may have made some.
-pub(crate) fn read(directory: &Path) -> io::Result<Refs> {
+pub(crate) fn read(directory: &Path, mut budget: Budget) -> io::Result<Refs> {
+    let too_many = |text| Err(io::Error::new(io::ErrorKind::InvalidData, text));
     let mut refs = packed(directory)?;
     let mut pending = vec![("refs".to_owned(), 0)];
     while let Some((name, depth)) = pending.pop() {
@@ -51,6 +57,9 @@ pub(crate) fn read(directory: &Path) -> io::Result<Refs> {
             continue;
         }
         for entry in fs::read_dir(&path)? {
+            if !budget.take() {
+                return too_many("there is more below refs than can be looked through");
+            }
             // What is not UTF-8 is nobody's business here.
             let Ok(own) = entry?.file_name().into_string() else { continue };
             let name = format!("{name}/{own}");
@@ -64,7 +73,7 @@ pub(crate) fn read(directory: &Path) -> io::Result<Refs> {
                 refs.insert(name, value);
             }
             if refs.len() > MAX_REFS {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "there are too many refs"));
+                return too_many("there are too many refs");
             }
         }
     }
@@ -121,16 +130,24 @@ pub(crate) fn changes(before: &Refs, after: &Refs, objects: Objects) -> (Vec<Cha
     (changes, left_out)
 }
 
-/// Returns whether a change makes a ref where a directory of others is, or the other way round. Git itself has to be asked for that.
+/// Returns whether after the changes a ref would be where a directory of others is. One that goes makes room.
 pub(crate) fn has_clash(changes: &[Change], before: &Refs) -> bool {
     let new: BTreeSet<&str> =
         changes.iter().filter(|change| change.before.is_none()).map(|change| change.name.as_str()).collect();
-    let is_below = |name: &str, others: &dyn Fn(&str) -> bool| {
-        name.match_indices('/').any(|(end, _)| others(&name[..end]))
-    };
-    let is_known = |name: &str| before.contains_key(name) || new.contains(name);
-    new.iter().any(|name| is_below(name, &is_known))
-        || before.keys().any(|name| is_below(name, &|above: &str| new.contains(above)))
+    let gone = gone(changes);
+    let stays = |name: &str| before.contains_key(name) && !gone.contains(name);
+    new.iter().any(|name| is_below(name, |above| stays(above) || new.contains(above)))
+        || before.keys().any(|name| stays(name) && is_below(name, |above| new.contains(above)))
+}
+
+/// Returns the names of the refs that are to go.
+fn gone(changes: &[Change]) -> HashSet<&str> {
+    changes.iter().filter(|change| change.after.is_none()).map(|change| change.name.as_str()).collect()
+}
+
+/// Returns whether a ref lies in what would be a directory by the name of one of the `others`.
+fn is_below(name: &str, others: impl Fn(&str) -> bool) -> bool {
+    name.match_indices('/').any(|(end, _)| others(&name[..end]))
 }
 
 /// Keeps what could not be carried over under names of its own, so that no work is lost.
@@ -180,24 +197,28 @@ pub(crate) struct Locked<'a> {
     directory: &'a Path,
     changes: &'a [Change],
     locks: BTreeSet<PathBuf>,
+    /// The refs that are to go.
+    gone: HashSet<&'a str>,
 }
 
 impl<'a> Locked<'a> {
     /// Locks what is to be changed, by git's own rules; nothing if it is no longer what it was.
     pub(crate) fn lock(directory: &'a Path, changes: &'a [Change]) -> io::Result<Option<Self>> {
-        let mut locked = Self { directory, changes, locks: BTreeSet::new() };
-        let is_unpacked = changes.iter().any(|change| change.after.is_none());
-        let packed_lock = is_unpacked.then(|| directory.join(format!("{PACKED}.lock")));
-        let own = changes.iter().map(|change| directory.join(format!("{}.lock", change.name)));
-        for path in own.chain(packed_lock) {
-            fs::create_dir_all(path.parent().unwrap_or(directory))?;
-            match fs::OpenOptions::new().write(true).create_new(true).open(&path) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
-                lock => drop(lock?),
+        let mut locked = Self { directory, changes, locks: BTreeSet::new(), gone: gone(changes) };
+        // There is no room yet for the lock of one that takes the place of another; the other's is held instead.
+        let own = changes.iter().filter(|change| !locked.takes_place(&change.name));
+        let mut paths: Vec<PathBuf> = own.map(|change| locked.lock_of(&change.name)).collect();
+        paths.extend((!locked.gone.is_empty()).then(|| locked.lock_of(PACKED)));
+        for path in paths {
+            if !locked.take(path)? {
+                return Ok(None);
             }
-            locked.locks.insert(path);
         }
         let packed = packed(directory)?;
+        let new = changes.iter().filter(|change| change.before.is_none());
+        if new.map(|change| change.name.as_str()).any(|name| locked.has_others_around(name, &packed)) {
+            return Ok(None);
+        }
         let is_same = |change: &Change| {
             let own = value(directory, &change.name).unwrap_or_default();
             own.or_else(|| packed.get(&change.name).cloned()) == change.before
@@ -205,38 +226,86 @@ impl<'a> Locked<'a> {
         Ok(changes.iter().all(is_same).then_some(locked))
     }
 
-    /// Makes the changes.
+    fn lock_of(&self, name: &str) -> PathBuf {
+        self.directory.join(format!("{name}.lock"))
+    }
+
+    /// Takes a lock; returns whether nobody else has it.
+    fn take(&mut self, path: PathBuf) -> io::Result<bool> {
+        fs::create_dir_all(path.parent().unwrap_or(self.directory))?;
+        match fs::OpenOptions::new().write(true).create_new(true).open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+            lock => drop(lock?),
+        }
+        self.locks.insert(path);
+        Ok(true)
+    }
+
+    /// Returns whether a ref lies below one that goes (`a/b` instead of `a`).
+    fn takes_place(&self, name: &str) -> bool {
+        is_below(name, |above| self.gone.contains(above))
+    }
+
+    /// Returns whether there is something above or below a name but what goes.
+    fn has_others_around(&self, name: &str, packed: &Refs) -> bool {
+        let stays = |name: &str| !self.gone.contains(name);
+        if is_below(name, |above| packed.contains_key(above) && stays(above)) {
+            return true;
+        }
+        let start = format!("{name}/");
+        let mut below = packed.range(start.clone()..).map(|(name, _)| name.as_str());
+        if below.by_ref().take_while(|name| name.starts_with(&start)).any(stays) {
+            return true;
+        }
+        let is_ours = |path: &Path| {
+            let name = path.strip_prefix(self.directory).ok().and_then(Path::to_str);
+            self.locks.contains(path) || name.is_some_and(|name| self.gone.contains(name))
+        };
+        has_other_files(&self.directory.join(name), &is_ours)
+    }
+
+    /// Makes the changes: first what goes, so that there is room for what comes.
     pub(crate) fn commit(mut self) -> io::Result<()> {
         let changes: &'a [Change] = self.changes;
-        let gone = changes.iter().filter(|change| change.after.is_none());
-        let gone: HashSet<&str> = gone.map(|change| change.name.as_str()).collect();
-        if !gone.is_empty() {
-            self.unpack(&gone)?;
+        if !self.gone.is_empty() {
+            self.unpack()?;
+        }
+        let new: BTreeSet<&str> = changes
+            .iter()
+            .filter(|change| change.after.is_some())
+            .map(|change| change.name.as_str())
+            .collect();
+        for change in changes.iter().filter(|change| change.after.is_none()) {
+            let path = self.directory.join(&change.name);
+            if fs::symlink_metadata(&path).is_ok_and(|metadata| !metadata.is_dir()) {
+                fs::remove_file(&path)?;
+            }
+            // Its lock would keep the directory in which the other one is to be.
+            if is_below(&change.name, |above| new.contains(above)) {
+                let lock = self.lock_of(&change.name);
+                fs::remove_file(&lock)?;
+                self.locks.remove(&lock);
+            }
         }
         for change in changes {
-            let path = self.directory.join(&change.name);
-            let lock = self.directory.join(format!("{}.lock", change.name));
-            match &change.after {
-                Some(value) => {
-                    let mut file = fs::OpenOptions::new().write(true).open(&lock)?;
-                    file.write_all(format!("{value}\n").as_bytes())?;
-                    // Where a branch `a/b` was, a directory may have stayed behind.
-                    remove_empty(&path);
-                    fs::rename(&lock, &path)?;
-                    self.locks.remove(&lock);
-                }
-                None => match fs::remove_file(&path) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-                    _ => {}
-                },
+            let Some(value) = &change.after else { continue };
+            let (path, lock) = (self.directory.join(&change.name), self.lock_of(&change.name));
+            if self.takes_place(&change.name) && !self.take(lock.clone())? {
+                return Err(io::Error::new(io::ErrorKind::AlreadyExists, "somebody else made the same ref"));
             }
+            let mut file = fs::OpenOptions::new().write(true).open(&lock)?;
+            file.write_all(format!("{value}\n").as_bytes())?;
+            // Where a branch `a/b` was, a directory may have stayed behind.
+            remove_empty(&path);
+            fs::rename(&lock, &path)?;
+            self.locks.remove(&lock);
         }
         Ok(())
     }
 
     /// Takes refs out of the file that many share.
-    fn unpack(&mut self, gone: &HashSet<&str>) -> io::Result<()> {
-        let (path, lock) = (self.directory.join(PACKED), self.directory.join(format!("{PACKED}.lock")));
+    fn unpack(&mut self) -> io::Result<()> {
+        let (path, lock) = (self.directory.join(PACKED), self.lock_of(PACKED));
         let text = plain_file::read(&path, MAX_PACKED)?.unwrap_or_default();
         let (mut kept, mut is_kept) = (Vec::with_capacity(text.len()), true);
         for line in text.split_inclusive(|byte| *byte == b'\n') {
@@ -244,7 +313,7 @@ impl<'a> Locked<'a> {
             if !line.starts_with(b"^") {
                 let text = String::from_utf8_lossy(line);
                 let name = text.trim_end().split_once(' ').map(|(_, name)| name);
-                is_kept = line.starts_with(b"#") || !name.is_some_and(|name| gone.contains(name));
+                is_kept = line.starts_with(b"#") || !name.is_some_and(|name| self.gone.contains(name));
             }
             if is_kept {
                 kept.extend_from_slice(line);
@@ -267,8 +336,18 @@ impl Drop for Locked<'_> {
     }
 }
 
+/// Returns whether there are files in a directory that are not ours.
+fn has_other_files(path: &Path, is_ours: &impl Fn(&Path) -> bool) -> bool {
+    let is_directory = fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
+    let mut paths = fs::read_dir(path).into_iter().filter(|_| is_directory).flatten().flatten();
+    paths.any(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => has_other_files(&entry.path(), is_ours),
+        _ => !is_ours(&entry.path()),
+    })
+}
+
 /// Removes a directory in which there are but empty ones.
-fn remove_empty(path: &Path) {
+pub(crate) fn remove_empty(path: &Path) {
     if !fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir()) {
         return;
     }
@@ -282,10 +361,16 @@ fn remove_empty(path: &Path) {
 mod tests {
     #![allow(clippy::disallowed_methods, reason = "what came of it is looked at plainly")]
 
+    use std::time::{Duration, Instant};
+
     use super::*;
 
     const ONE: &str = "1111111111111111111111111111111111111111";
     const TWO: &str = "2222222222222222222222222222222222222222";
+
+    fn read(directory: &Path) -> io::Result<Refs> {
+        super::read(directory, Budget::new(100, Instant::now() + Duration::from_secs(600)))
+    }
 
     fn refs(of: &[(&str, &str)]) -> Refs {
         of.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
@@ -313,6 +398,20 @@ mod tests {
         let found = read(directory.path()).unwrap();
         assert_eq!(found.len(), 3);
         assert_eq!(found["refs/heads/a/b"], TWO);
+    }
+
+    #[test]
+    fn directories_without_end_are_not_looked_through() {
+        let directory = tempfile::tempdir().unwrap();
+        for number in 0..99 {
+            fs::create_dir_all(directory.path().join(format!("refs/{number}"))).unwrap();
+        }
+        assert!(read(directory.path()).unwrap().is_empty());
+        fs::create_dir_all(directory.path().join("refs/5/a/b")).unwrap();
+        assert!(read(directory.path()).unwrap_err().to_string().contains("below refs"));
+        let late = Budget::new(1 << 20, Instant::now());
+        fs::write(directory.path().join("refs/x"), ONE).unwrap();
+        super::read(directory.path(), late).unwrap_err();
     }
 
     #[test]
@@ -347,6 +446,42 @@ mod tests {
                 "refs/heads/symbolic"
             ]
         );
+    }
+
+    #[test]
+    fn a_ref_may_take_the_place_of_a_directory_and_the_other_way_round() {
+        let (up, down) = (
+            [change("refs/heads/a/b", Some(ONE), None), change("refs/heads/a", None, Some(ONE))],
+            [change("refs/heads/a", Some(ONE), None), change("refs/heads/a/b", None, Some(ONE))],
+        );
+        for (is_packed, is_up) in [(false, false), (false, true), (true, false), (true, true)] {
+            let directory = tempfile::tempdir().unwrap();
+            let directory = directory.path();
+            let changes = if is_up { &up } else { &down };
+            let old = directory.join(&changes[0].name);
+            if is_packed {
+                fs::write(directory.join(PACKED), format!("{ONE} {}\n", changes[0].name)).unwrap();
+            } else {
+                fs::create_dir_all(old.parent().unwrap()).unwrap();
+                fs::write(&old, ONE).unwrap();
+            }
+            let before = read(directory).unwrap();
+            assert!(!has_clash(changes, &before) && has_clash(&changes[1..], &before), "{is_packed} {is_up}");
+            if is_up {
+                // Somebody else made another there.
+                fs::create_dir_all(directory.join("refs/heads/a")).unwrap();
+                fs::write(directory.join("refs/heads/a/c"), TWO).unwrap();
+                assert!(Locked::lock(directory, changes).unwrap().is_none());
+                fs::remove_file(directory.join("refs/heads/a/c")).unwrap();
+                fs::create_dir_all(directory.join("refs/heads/a/empty")).unwrap();
+            }
+            Locked::lock(directory, changes).unwrap().unwrap();
+            assert_eq!(read(directory).unwrap(), before);
+            Locked::lock(directory, changes).unwrap().unwrap().commit().unwrap();
+            assert_eq!(read(directory).unwrap(), refs(&[(&changes[1].name, ONE)]), "{is_packed} {is_up}");
+            let left = fs::read_dir(directory.join("refs/heads")).unwrap();
+            assert_eq!(left.count(), 1, "no lock stays");
+        }
     }
 
     #[test]

@@ -156,7 +156,7 @@ pub(super) mod tests {
     }
 
     fn nobody() -> GitUser {
-        GitUser { home: None, settings: Vec::new() }
+        GitUser { home: None, settings: Vec::new(), given: Vec::new() }
     }
 
     pub(crate) fn granted(path: &Path, root: &Path) -> Result<Writable, ExecError> {
@@ -368,7 +368,7 @@ pub(super) mod tests {
         symlink(&root, home.join("proj")).unwrap();
         fs::write(root.join(".git/config"), "[include]\n\tpath = ../settings\n").unwrap();
         fs::write(root.join("settings"), "[core]\n\thooksPath = tools/hooks\n").unwrap();
-        let user = GitUser { home: Some(home.clone()), settings: vec![home.join("own")] };
+        let user = GitUser { home: Some(home.clone()), settings: vec![home.join("own")], given: Vec::new() };
         let all = writable(&root, &root, never(&[], &user)).unwrap();
         for path in ["ghooks", "gh", "settings", "tools/hooks", "src/sub/ghooks"] {
             assert!(all.protected.contains_key(&root.join(path)), "{path} {:?}", all.protected.keys());

@@ -66,7 +66,7 @@ pub(crate) fn run(
     let scratch = Scratch::create(parent).map_err(|error| io_error(parent, error))?;
     let mut reach = Reach::of(job, &scratch)?;
     let stand_in = match reach.repository.as_ref().filter(|_| taking != Taking::Nothing) {
-        Some(repository) => Some(StandIn::make(repository, &scratch)?),
+        Some(repository) => Some(StandIn::make(repository, &scratch, &reach.readable())?),
         None => None,
     };
     if let Some(stand_in) = &stand_in {

@@ -98,17 +98,23 @@ pub struct GitUser {
     pub home: Option<PathBuf>,
     /// The files of settings, absolute; the system's unless given.
     pub settings: Vec<PathBuf>,
+    /// Settings that are in no file (`GIT_CONFIG_COUNT`): their names, as `core.hooksPath`, and values.
+    pub given: Vec<(String, String)>,
 }
 
 impl Default for GitUser {
     fn default() -> Self {
-        Self { home: None, settings: SYSTEM_SETTINGS.iter().map(PathBuf::from).collect() }
+        let settings = SYSTEM_SETTINGS.iter().map(PathBuf::from).collect();
+        Self { home: None, settings, given: Vec::new() }
     }
 }
 
 /// Where settings of git for all users are.
 const SYSTEM_SETTINGS: &[&str] =
     &["/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig"];
+
+/// The most settings that are taken from variables.
+const MAX_GIVEN: usize = 1000;
 
 impl GitUser {
     /// Returns what these variables of the host say, by git's own rules.
@@ -120,10 +126,10 @@ impl GitUser {
     /// assert!(user.settings.contains(&"/home/ada/.gitconfig".into()));
     /// ```
     pub fn of(variables: &[(String, String)]) -> Self {
-        let path = |name: &str| {
-            let found = variables.iter().rev().find(|(own, _)| own == name);
-            found.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute())
+        let text = |name: &str| {
+            variables.iter().rev().find_map(|(own, value)| (own == name).then_some(value.as_str()))
         };
+        let path = |name: &str| text(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let home = path("HOME");
         let config = path("XDG_CONFIG_HOME").or_else(|| Some(home.as_ref()?.join(".config")));
         let usual = [
@@ -136,7 +142,12 @@ impl GitUser {
         };
         let system =
             path("GIT_CONFIG_SYSTEM").map_or_else(|| Self::default().settings, |system| vec![system]);
-        Self { home, settings: system.into_iter().chain(own).collect() }
+        let count = text("GIT_CONFIG_COUNT").and_then(|count| count.trim().parse().ok()).unwrap_or(0usize);
+        let given = (0..count.min(MAX_GIVEN)).filter_map(|number| {
+            let name = text(&format!("GIT_CONFIG_KEY_{number}"))?;
+            Some((name.to_owned(), text(&format!("GIT_CONFIG_VALUE_{number}"))?.to_owned()))
+        });
+        Self { home, settings: system.into_iter().chain(own).collect(), given: given.collect() }
     }
 }
 
@@ -158,5 +169,29 @@ impl Cancel {
     /// Returns whether it is set.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Acquire)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_in_variables_are_taken_as_far_as_they_are_counted() {
+        let variables = [
+            ("GIT_CONFIG_COUNT", "3"),
+            ("GIT_CONFIG_KEY_0", "core.hooksPath"),
+            ("GIT_CONFIG_VALUE_0", "hooks"),
+            ("GIT_CONFIG_KEY_1", "a.b"),
+            ("GIT_CONFIG_KEY_2", "include.path"),
+            ("GIT_CONFIG_VALUE_2", "/x"),
+            ("GIT_CONFIG_KEY_3", "core.attributesFile"),
+            ("GIT_CONFIG_VALUE_3", "y"),
+        ];
+        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let expect = [("core.hooksPath", "hooks"), ("include.path", "/x")];
+        let expect = expect.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(GitUser::of(&variables).given, expect);
+        assert!(GitUser::of(&variables[1..]).given.is_empty());
     }
 }

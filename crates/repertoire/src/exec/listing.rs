@@ -38,7 +38,7 @@ impl Budget {
     }
 
     /// Takes one entry; returns whether there was one left.
-    fn take(&mut self) -> bool {
+    pub(crate) fn take(&mut self) -> bool {
         let is_late = self.left.is_multiple_of(CLOCK_INTERVAL) && Instant::now() >= self.until;
         if is_late || self.left == 0 {
             self.left = 0;

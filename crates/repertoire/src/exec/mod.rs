@@ -40,6 +40,8 @@ mod git_objects;
 #[cfg(unix)]
 mod git_refs;
 #[cfg(unix)]
+mod git_stores;
+#[cfg(unix)]
 mod repository;
 #[cfg(unix)]
 mod stand_in;

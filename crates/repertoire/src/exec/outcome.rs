@@ -28,8 +28,8 @@ pub enum Aftermath {
     NotSwept(PathBuf),
     /// The index, HEAD or refs in this directory of git were changed by somebody else meanwhile, so what the command did there was left out.
     RepositoryChanged(PathBuf),
-    /// What the command did could not be carried over to this directory of git.
-    RepositoryNotWritten(PathBuf),
+    /// What the command did could not be carried over to this directory of git, for this reason.
+    RepositoryNotWritten(PathBuf, String),
     /// What the command did was carried over to this directory of git, but not these refs and states.
     RepositoryLeftOut(PathBuf, Vec<String>),
 }
@@ -45,10 +45,13 @@ impl std::fmt::Display for Aftermath {
                 path,
                 "somebody else changed the index, HEAD or a branch meanwhile, so what the command did was left out; look at `git status`, and at `git for-each-ref refs/repertoire/left` for what it committed or stashed",
             ),
-            Self::RepositoryNotWritten(path) => (
-                path,
-                "what the command did there could not be carried over; look at `git status`, and at `git for-each-ref refs/repertoire/left` for what it committed or stashed",
-            ),
+            Self::RepositoryNotWritten(path, why) => {
+                return write!(
+                    f,
+                    "{}: what the command did there could not be carried over ({why}); look at `git status`, and at `git for-each-ref refs/repertoire/left` for what it committed or stashed",
+                    path.display()
+                );
+            }
             Self::RepositoryLeftOut(path, what) => {
                 let what = what.join(", ");
                 return write!(f, "{}: these were not carried over: {what}", path.display());

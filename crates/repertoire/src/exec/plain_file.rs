@@ -13,7 +13,7 @@ pub(crate) fn read(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
             return Ok(None);
         }
         Ok(metadata) if metadata.is_file() && metadata.len() <= most => {}
-        Ok(_) => return Err(io::ErrorKind::InvalidData.into()),
+        Ok(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, "it is no plain file, or too large")),
         Err(error) => return Err(error),
     }
     let mut content = Vec::new();

@@ -162,6 +162,12 @@ impl Reach {
         })
     }
 
+    /// Returns the directories that can be read as a whole, without those of the interpreter.
+    pub(crate) fn readable(&self) -> Vec<&Path> {
+        let granted = self.directories.iter().map(|pinned| pinned.path.as_path());
+        granted.chain([self.skill.as_path()]).chain(SYSTEM.iter().map(Path::new)).collect()
+    }
+
     /// Returns the settings of the system that can be read.
     pub(crate) fn settings(&self) -> impl Iterator<Item = &'static str> {
         let more = if self.network { NETWORK_SETTINGS } else { &[] };

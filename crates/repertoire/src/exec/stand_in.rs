@@ -5,15 +5,18 @@
 //! Once nothing of the command is left, the host takes over what it made there, each thing by what it has to be: objects by their names, refs, HEAD, the index,
 //! what tells of a merge. It does so by git's own rules, under git's locks, and only if nobody else changed any of it meanwhile.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::exec::git;
 use crate::exec::git_index;
 use crate::exec::git_objects::{self, Objects};
 use crate::exec::git_refs::{self, Change, Locked, Refs};
+use crate::exec::git_stores;
+use crate::exec::listing::Budget;
 use crate::exec::outcome::Aftermath;
 use crate::exec::plain_file;
 use crate::exec::repository::Repository;
@@ -39,6 +42,10 @@ const INDEX: &str = "index";
 const HEAD: &str = "HEAD";
 const STASH: &str = "refs/stash";
 const BRANCHES: &str = "refs/heads/";
+/// How long is looked at the refs of a repository before a command.
+const MAKE_TIME: Duration = Duration::from_secs(20);
+/// How long what a command made is looked at, and once more that long where nothing but its work is kept. Nobody can cancel that: work would be lost.
+const CARRY_TIME: Duration = Duration::from_secs(60);
 /// How often a lock is tried, and how long is waited in between.
 const LOCK_ATTEMPTS: usize = 20;
 const LOCK_INTERVAL: Duration = Duration::from_millis(100);
@@ -50,6 +57,8 @@ const COPIED_OWN: &[&str] = &["info/sparse-checkout"];
 const SHARED_INDEX: &str = "sharedindex.";
 /// What is only looked at, where it is.
 const SHOWN: &[&str] = &["hooks", "modules", "lfs"];
+/// Where linked checkouts are kept (`git worktree`).
+const LINKED: &str = "worktrees";
 /// What is under way here cannot be carried over.
 const UNDER_WAY: &[&str] = &["rebase-merge", "rebase-apply", "sequencer", "BISECT_LOG"];
 /// The largest file that is carried over, in bytes.
@@ -58,6 +67,11 @@ const MAX_BYTES: u64 = 256 << 20;
 const MAX_TEXT: usize = 1 << 20;
 /// The most of all logs that is copied, in bytes.
 const MAX_LOGS: u64 = 16 << 20;
+/// How many names of refs are told, and how much of each.
+const MAX_TOLD: usize = 100;
+const MAX_TOLD_LETTERS: usize = 200;
+/// What is said of a repository whose objects a command cannot read.
+const BORROWED: &str = "the repository borrows objects from here (.git/objects/info/alternates), which the command may not read; `git repack -a -d` makes it whole, then that file can go";
 /// What git is told beside its settings: nothing may be kept in a form that could not be looked into.
 const SETTINGS: &[(&str, &str)] = &[
     ("core.splitIndex", "false"),
@@ -79,6 +93,11 @@ enum Content {
 }
 
 impl Content {
+    /// Returns whether this leads to objects, line by line.
+    fn leads(self) -> bool {
+        matches!(self, Self::Head | Self::Names)
+    }
+
     fn is(self, bytes: &[u8], objects: Objects) -> bool {
         let text = || str::from_utf8(bytes);
         match self {
@@ -96,6 +115,8 @@ pub(crate) struct StandIn {
     path: PathBuf,
     real: Repository,
     objects: Objects,
+    /// Where the real one has its objects.
+    stores: Vec<PathBuf>,
     refs: Refs,
     /// The branches that other checkouts of the repository are on.
     elsewhere: Vec<String>,
@@ -104,27 +125,45 @@ pub(crate) struct StandIn {
 }
 
 impl StandIn {
-    /// Makes one in `scratch`.
-    pub(crate) fn make(repository: &Repository, scratch: &Scratch) -> Result<Self, ExecError> {
+    /// Makes one in `scratch` for a command that may read what is in the directories `readable`.
+    pub(crate) fn make(
+        repository: &Repository,
+        scratch: &Scratch,
+        readable: &[&Path],
+    ) -> Result<Self, ExecError> {
         let refused = |text: &str| ExecError::new(ExecErrorKind::Repository).at(&repository.own).saying(text);
         if fs::symlink_metadata(repository.common.join("reftable")).is_ok() {
             return Err(refused("its refs are kept as reftable, which cannot be carried over yet"));
         }
+        // A file there says where, and anybody may have written that: nothing becomes readable by it.
+        let stores = git_stores::of(&repository.common.join("objects"));
+        if let Some(store) =
+            stores.iter().find(|store| !readable.iter().any(|place| store.starts_with(place)))
+        {
+            return Err(refused(BORROWED).at(store));
+        }
         let path = scratch.path().join("git");
-        Self::try_make(repository, path)
+        Self::try_make(repository, path, stores)
             .map_err(|error| ExecError::new(ExecErrorKind::Repository).at(&repository.own).because(error))
     }
 
-    fn try_make(repository: &Repository, path: PathBuf) -> io::Result<Self> {
+    fn try_make(repository: &Repository, path: PathBuf, stores: Vec<PathBuf>) -> io::Result<Self> {
         let Repository { own, common, .. } = repository;
-        for directory in ["objects/info", "objects/pack", "info", "logs"] {
+        for directory in ["objects/info", "info", "logs"] {
             fs::create_dir_all(path.join(directory))?;
         }
-        fs::write(path.join("objects/info/alternates"), line(&common.join("objects")))?;
+        git_objects::shut_packs(&path.join("objects"))?;
+        // Git does not follow what the real one borrows from if that is said in another way than by a whole path.
+        fs::write(
+            path.join("objects/info/alternates"),
+            stores.iter().flat_map(|store| line(store)).collect::<Vec<u8>>(),
+        )?;
         fs::write(path.join("config"), settings(repository))?;
         // Settings that were changed here would be lost, so git had better say that it cannot.
         fs::write(path.join("config.lock"), "")?;
-        let refs = git_refs::read(common)?;
+        // A linked checkout would name this directory, which is gone afterwards.
+        fs::write(path.join(LINKED), "")?;
+        let refs = git_refs::read(common, Budget::new(git_refs::MAX_ENTRIES, Instant::now() + MAKE_TIME))?;
         git_refs::write(&path, &refs)?;
         let mut before = Vec::new();
         for (name, _) in CARRIED {
@@ -154,7 +193,15 @@ impl StandIn {
             copy_log(&log(repository, name), &path.join("logs").join(name), &mut room)?;
         }
         let elsewhere = repository.other_branches();
-        Ok(Self { objects: git::objects_of(common), path, real: repository.clone(), refs, elsewhere, before })
+        Ok(Self {
+            objects: git::objects_of(common),
+            stores,
+            path,
+            real: repository.clone(),
+            refs,
+            elsewhere,
+            before,
+        })
     }
 
     /// Returns the variables by which git finds it.
@@ -174,24 +221,28 @@ impl StandIn {
 
     /// Carries over what the command left, once nothing of it runs any more.
     pub(crate) fn carry_over(&self) -> Option<Aftermath> {
+        self.carry_over_within(CARRY_TIME)
+    }
+
+    fn carry_over_within(&self, time: Duration) -> Option<Aftermath> {
         let directory = || self.real.own.clone();
-        let carried = self.try_carry_over();
+        let carried = self.try_carry_over(Instant::now() + time);
         match carried {
             Ok(Carried::All) => return None,
             Ok(Carried::But(what)) => return Some(Aftermath::RepositoryLeftOut(directory(), what)),
             Ok(Carried::Nothing) | Err(_) => {}
         }
         // What is committed or stashed there is nowhere else any more.
-        self.keep_aside();
+        self.keep_aside(Instant::now() + time);
         Some(match carried {
             Ok(_) => Aftermath::RepositoryChanged(directory()),
-            Err(_) => Aftermath::RepositoryNotWritten(directory()),
+            Err(error) => Aftermath::RepositoryNotWritten(directory(), error.to_string()),
         })
     }
 
     /// Keeps what the refs stand for, and what was stashed away by the way, under names that are nobody's.
-    fn keep_aside(&self) {
-        let Ok(refs) = git_refs::read(&self.path) else { return };
+    fn keep_aside(&self, until: Instant) {
+        let Ok(refs) = self.refs_made(until) else { return };
         let (changes, _) = git_refs::changes(&self.refs, &refs, self.objects);
         let stashed = ["MERGE_AUTOSTASH", "rebase-merge/autostash", "rebase-apply/autostash"];
         let stashed = stashed.iter().filter_map(|name| read_below(&self.path, name).ok().flatten());
@@ -203,102 +254,182 @@ impl StandIn {
         let values: Vec<(&str, &str)> =
             changed.chain(stashed).filter(|(_, value)| self.objects.is_name(value)).collect();
         // Without their objects they would be of no use.
-        if !values.is_empty() && self.take_objects().is_ok() {
-            git_refs::keep_aside(&self.real.common, &values);
+        if values.is_empty() || self.take_objects(until).is_err() {
+            return;
         }
+        let Ok(missing) = self.missing(values.iter().map(|(_, value)| *value), until) else { return };
+        let values: Vec<(&str, &str)> =
+            values.into_iter().filter(|(_, value)| !missing.contains(*value)).collect();
+        git_refs::keep_aside(&self.real.common, &values);
     }
 
-    fn take_objects(&self) -> io::Result<()> {
-        git_objects::take_over(&self.path.join("objects"), &self.real.common.join("objects"), self.objects)
+    fn take_objects(&self, until: Instant) -> io::Result<()> {
+        let (from, into) = (self.path.join("objects"), self.real.common.join("objects"));
+        git_objects::take_over(&from, &into, self.objects, until)
     }
 
-    fn try_carry_over(&self) -> io::Result<Carried> {
-        let Repository { own, common, .. } = &self.real;
-        let invalid = || io::Error::from(io::ErrorKind::InvalidData);
+    /// Returns which of these objects the real repository does not have.
+    fn missing<'a>(
+        &self,
+        names: impl Iterator<Item = &'a str>,
+        until: Instant,
+    ) -> io::Result<HashSet<String>> {
+        let known: HashSet<&str> = self.refs.values().map(String::as_str).collect();
+        let names = names.filter(|name| !known.contains(name));
+        git_stores::missing(&self.stores, names, self.objects, until)
+    }
+
+    /// Takes out of `changes` the refs to what is not there, which would break the repository, and returns their names.
+    fn take_out_missing(&self, changes: &mut Vec<Change>, until: Instant) -> io::Result<Vec<String>> {
+        let missing = self.missing(changes.iter().filter_map(|change| change.after.as_deref()), until)?;
+        let is_missing =
+            |change: &mut Change| change.after.as_ref().is_some_and(|after| missing.contains(after));
+        Ok(changes.extract_if(.., is_missing).map(|change| change.name).collect())
+    }
+
+    /// Fails if a file names objects that are not there, or HEAD a branch that is among those `without` one.
+    fn expect_there(&self, files: &[Made], without: &[String], until: Instant) -> io::Result<()> {
+        // In a text a name is but a word.
+        let leads = |name: &str| CARRIED.iter().any(|(own, content)| *own == name && content.leads());
+        for (name, after) in files.iter().filter(|(name, _)| leads(name)) {
+            let Some(text) = after.as_deref().and_then(|after| str::from_utf8(after).ok()) else { continue };
+            let is_lost = branch_of(text.as_bytes()).is_some_and(|branch| without.contains(&branch));
+            // What is no name of an object is nothing to look for.
+            if is_lost || !self.missing(text.lines(), until)?.is_empty() {
+                return Err(invalid(&format!("{name} leads to an object that is not there")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the refs as the command left them.
+    fn refs_made(&self, until: Instant) -> io::Result<Refs> {
+        git_refs::read(&self.path, Budget::new(git_refs::MAX_MADE, until))
+    }
+
+    fn try_carry_over(&self, until: Instant) -> io::Result<Carried> {
         // Nothing else is on the way to it that the command could have put there.
-        let is_directory = |path: &Path| fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir());
         if !is_directory(&self.path) || !is_directory(&self.path.join("logs")) {
-            return Err(invalid());
+            return Err(invalid("its repository is none any more"));
         }
         // Half of it would leave the checkout in a state that nothing leads out of.
-        if UNDER_WAY.iter().any(|name| fs::symlink_metadata(self.path.join(name)).is_ok()) {
-            return Err(invalid());
+        if let Some(name) = UNDER_WAY.iter().find(|name| fs::symlink_metadata(self.path.join(name)).is_ok()) {
+            return Err(invalid(&format!("something is under way there: {name}")));
         }
+        let files = self.files_made()?;
+        let (mut changes, mut left_out) =
+            git_refs::changes(&self.refs, &self.refs_made(until)?, self.objects);
+        left_out.extend(is_directory(&self.path.join(LINKED)).then(|| LINKED.to_owned()));
+        self.expect_allowed(&files, &changes)?;
+        let stash = read_below(&self.path.join("logs"), STASH)?;
+        let has_stashed = stash != read(&log(&self.real, STASH))?;
+        if !files.is_empty() || !changes.is_empty() || has_stashed {
+            self.take_objects(until)?;
+            let without = self.take_out_missing(&mut changes, until)?;
+            self.expect_there(&files, &without, until)?;
+            left_out.extend(without);
+            if !self.write(&files, &changes)? {
+                return Ok(Carried::Nothing);
+            }
+            self.carry_logs(&changes, until);
+        }
+        Ok(if left_out.is_empty() { Carried::All } else { Carried::But(told(&left_out)) })
+    }
+
+    /// Returns what the command made of the files of the checkout, each of which is what it has to be.
+    fn files_made(&self) -> io::Result<Vec<Made>> {
         let mut files = Vec::new();
         for ((name, content), before) in CARRIED.iter().zip(&self.before) {
-            let after = read(&self.path.join(name))?;
+            let after = read(&self.path.join(name)).map_err(|error| invalid(&format!("{name}: {error}")))?;
             if after == *before {
                 continue;
             }
             let is_sound = after.as_deref().map_or(*name != HEAD, |after| content.is(after, self.objects));
             if !is_sound {
-                return Err(invalid());
+                return Err(invalid(&format!("{name} is not what it has to be")));
             }
             files.push((*name, after));
         }
-        let (changes, left_out) = git_refs::changes(&self.refs, &git_refs::read(&self.path)?, self.objects);
+        Ok(files)
+    }
+
+    /// Fails if these changes are not for a command to make.
+    fn expect_allowed(&self, files: &[Made], changes: &[Change]) -> io::Result<()> {
         let is_elsewhere = |name: &str| self.elsewhere.iter().any(|other| other == name);
         let head = files.iter().find(|(name, _)| *name == HEAD).and_then(|(_, after)| after.as_deref());
         let head = head.and_then(branch_of);
-        if changes.len() > git_refs::MAX_CHANGES
-            || git_refs::has_clash(&changes, &self.refs)
-            || changes.iter().any(|change| is_elsewhere(&change.name))
+        if changes.len() > git_refs::MAX_CHANGES {
+            return Err(invalid("too many refs were changed"));
+        }
+        if git_refs::has_clash(changes, &self.refs) {
+            return Err(invalid("a ref would lie where a directory of refs is"));
+        }
+        if changes.iter().any(|change| is_elsewhere(&change.name))
             || head.is_some_and(|branch| is_elsewhere(&branch))
         {
-            return Err(invalid());
+            return Err(invalid("another checkout is on one of the branches"));
         }
-        let stash = read_below(&self.path.join("logs"), STASH)?;
-        let has_stashed = stash != read(&log(&self.real, STASH))?;
-        if !files.is_empty() || !changes.is_empty() || has_stashed {
-            self.take_objects()?;
-            let Some(index) = patiently(|| Lock::take(&own.join(INDEX)))? else {
-                return Ok(Carried::Nothing);
-            };
-            let mut locks = Vec::new();
-            for (name, after) in files.iter().filter(|(name, _)| *name != INDEX) {
-                let Some(lock) = patiently(|| Lock::take(&own.join(name)))? else {
-                    return Ok(Carried::Nothing);
-                };
-                locks.push((lock, after));
-            }
-            let is_of_checkout =
-                !files.is_empty() || changes.iter().any(|change| change.name.starts_with(BRANCHES));
-            for ((name, _), before) in CARRIED.iter().zip(&self.before).filter(|_| is_of_checkout) {
-                if read(&own.join(name))? != *before {
-                    return Ok(Carried::Nothing);
-                }
-            }
-            let Some(refs) = patiently(|| Locked::lock(common, &changes))? else {
-                return Ok(Carried::Nothing);
-            };
-            refs.commit()?;
-            for (lock, after) in locks {
-                lock.commit(after.as_deref())?;
-            }
-            if let Some((_, after)) = files.iter().find(|(name, _)| *name == INDEX) {
-                index.commit(after.as_deref())?;
-            }
-            self.carry_logs(&changes);
+        Ok(())
+    }
+
+    /// Writes files and refs under git's locks; returns whether nobody else had changed any meanwhile.
+    fn write(&self, files: &[Made], changes: &[Change]) -> io::Result<bool> {
+        let Repository { own, common, .. } = &self.real;
+        let Some(index) = patiently(|| Lock::take(&own.join(INDEX)))? else { return Ok(false) };
+        let mut locks = Vec::new();
+        for (name, after) in files.iter().filter(|(name, _)| *name != INDEX) {
+            let Some(lock) = patiently(|| Lock::take(&own.join(name)))? else { return Ok(false) };
+            locks.push((lock, after));
         }
-        Ok(if left_out.is_empty() { Carried::All } else { Carried::But(left_out) })
+        let is_of_checkout =
+            !files.is_empty() || changes.iter().any(|change| change.name.starts_with(BRANCHES));
+        for ((name, _), before) in CARRIED.iter().zip(&self.before).filter(|_| is_of_checkout) {
+            if read(&own.join(name))? != *before {
+                return Ok(false);
+            }
+        }
+        let Some(refs) = patiently(|| Locked::lock(common, changes))? else { return Ok(false) };
+        refs.commit()?;
+        for (lock, after) in locks {
+            lock.commit(after.as_deref())?;
+        }
+        if let Some((_, after)) = files.iter().find(|(name, _)| *name == INDEX) {
+            index.commit(after.as_deref())?;
+        }
+        Ok(true)
+    }
+
+    /// Returns whether what a log leads to is all there.
+    fn has_all_of(&self, log: &[u8], until: Instant) -> bool {
+        let digits = 2 * self.objects.length();
+        let lines = log.split(|byte| *byte == b'\n');
+        let names = lines.filter_map(|line| str::from_utf8(line.get(digits + 1..2 * digits + 1)?).ok());
+        self.missing(names, until).is_ok_and(|missing| missing.is_empty())
     }
 
     /// Adds to the logs what the command added. Everything is there without them.
-    fn carry_logs(&self, changes: &[Change]) {
+    fn carry_logs(&self, changes: &[Change], until: Instant) {
+        let gone = changes.iter().filter(|change| change.after.is_none());
+        let gone: HashSet<&str> = gone.map(|change| change.name.as_str()).collect();
         let others = changes.iter().map(|change| change.name.as_str()).filter(|name| *name != STASH);
         let names = [HEAD, STASH].into_iter().chain(others);
         for name in names {
             let real = log(&self.real, name);
-            let is_gone = changes.iter().any(|change| change.name == name && change.after.is_none());
-            if is_gone {
+            if gone.contains(name) {
                 let _ = fs::remove_file(&real);
                 continue;
             }
+            // Where the log of `a/b` was, a directory may have stayed behind.
+            git_refs::remove_empty(&real);
             let (Ok(made), Ok(before)) = (read_below(&self.path.join("logs"), name), read(&real)) else {
                 continue;
             };
             let (Some(made), before) = (made, before.unwrap_or_default()) else { continue };
             if !made.split_inclusive(|byte| *byte == b'\n').all(|line| is_log_line(line, self.objects)) {
+                continue;
+            }
+            // What is stashed is in the log alone, but for the last.
+            if name == STASH && !self.has_all_of(&made, until) {
                 continue;
             }
             // Of the stash things are taken out again, in the middle too.
@@ -311,6 +442,9 @@ impl StandIn {
         }
     }
 }
+
+/// A file of the checkout that the command made or changed, and what is in it unless it removed it.
+type Made = (&'static str, Option<Vec<u8>>);
 
 /// What came of carrying over.
 enum Carried {
@@ -374,10 +508,29 @@ fn is_log_line(line: &[u8], objects: Objects) -> bool {
         && text.is_some_and(|text| text.iter().all(|byte| *byte == b'\t' || !byte.is_ascii_control()))
 }
 
+/// Returns whether there is a directory, and no link to one.
+fn is_directory(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
+}
+
 fn line(path: &Path) -> Vec<u8> {
     let mut line = path.as_os_str().as_encoded_bytes().to_vec();
     line.push(b'\n');
     line
+}
+
+/// Returns names that a command made up, as far as anybody wants to read them.
+fn told(names: &[String]) -> Vec<String> {
+    let letter = |letter: char| if letter.is_control() { char::REPLACEMENT_CHARACTER } else { letter };
+    let short = |name: &String| name.chars().take(MAX_TOLD_LETTERS).map(letter).collect();
+    let mut told: Vec<String> = names.iter().take(MAX_TOLD).map(short).collect();
+    let more = names.len() - told.len();
+    told.extend((more > 0).then(|| format!("{more} more")));
+    told
+}
+
+fn invalid(text: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, text)
 }
 
 /// Returns the branch that a HEAD names.

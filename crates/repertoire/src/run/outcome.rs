@@ -91,18 +91,23 @@ fn aftermath(all: &[Aftermath], directory: Option<&Path>) -> Vec<String> {
         )
     });
     let others = all.iter().filter_map(|one| match one {
-        Aftermath::RepositoryChanged(_) => Some(
-            "the index, HEAD or a branch was changed by somebody else meanwhile, so what the command did in the repository was left out; look at git status before anything else, and at git for-each-ref refs/repertoire/left for what it committed or stashed",
-        ),
-        Aftermath::RepositoryNotWritten(_) => Some(
-            "what the command did in the repository could not be carried over; look at git status before anything else, and at git for-each-ref refs/repertoire/left for what it committed or stashed",
-        ),
-        Aftermath::RepositoryLeftOut(..) => Some(
-            "not all that the command did in the repository was carried over: neither refs beside branches, tags, remotes, notes and the stash nor a rebase under way are",
-        ),
+        Aftermath::RepositoryChanged(_) => Some("the index, HEAD or a branch was changed by somebody else meanwhile, so what the command did in the repository was left out; look at git status before anything else, and at git for-each-ref refs/repertoire/left for what it committed or stashed".to_owned()),
+        Aftermath::RepositoryNotWritten(_, why) => Some(format!(
+            "what the command did in the repository could not be carried over ({why}); look at git status before anything else, and at git for-each-ref refs/repertoire/left for what it committed or stashed",
+        )),
+        Aftermath::RepositoryLeftOut(_, what) => {
+            let more = what.len().saturating_sub(MAX_PATHS);
+            let shown: Vec<String> =
+                what.iter().take(MAX_PATHS).map(|name| format!("`{}`", quoted(name))).collect();
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            Some(format!(
+                "not all that the command did in the repository was carried over; these were left out: {}{more}. Only branches, tags, remotes, notes and the stash are taken, where they stand for an object that is there",
+                shown.join(", ")
+            ))
+        }
         Aftermath::NotSwept(_) => None,
     });
-    swept.into_iter().chain(others.map(str::to_owned)).collect()
+    swept.into_iter().chain(others).collect()
 }
 
 /// Returns some paths as they are seen from `directory`, and how many more there are.
@@ -223,6 +228,11 @@ mod tests {
         let killed = Outcome { ending: Ending::Signalled(9), ..lost };
         let error = result("s", "t", &killed, None, reading).error.unwrap();
         assert!(error.starts_with("killed by signal 9; what it made") && !error.contains("/w"), "{error}");
+        let names = (0..11).map(|number| format!("refs/heads/`{number}")).collect();
+        let left_out = vec![Aftermath::RepositoryLeftOut("/w/.git".into(), names)];
+        let left_out = Outcome { aftermath: left_out, ending: Ending::Exited(0), ..killed };
+        let error = result("s", "t", &left_out, None, reading).error.unwrap();
+        assert!(error.contains("9` and 1 more.") && !error.contains("/w"), "{error}");
         assert_eq!(notes, ["The output was cut after 3 bytes; 7 more were dropped."]);
     }
 }

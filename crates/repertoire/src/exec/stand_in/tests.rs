@@ -20,6 +20,10 @@ fn repository() -> Option<(tempfile::TempDir, Repository, Scratch)> {
     Some((directory, Repository::at(&top).unwrap(), scratch))
 }
 
+fn made(repository: &Repository, scratch: &Scratch) -> StandIn {
+    StandIn::make(repository, scratch, &repository.places()).unwrap()
+}
+
 fn output(top: &Path, variables: &[(String, String)], words: &[&str]) -> Option<String> {
     let mut git = std::process::Command::new("git");
     git.args(["-c", "user.name=n", "-c", "user.email=e"]).args(words).current_dir(top);
@@ -36,7 +40,7 @@ fn what_git_did_is_carried_over() {
     let Some((_directory, repository, scratch)) = repository() else { return };
     let top = repository.top.clone();
     assert!(run(&top, &[], &["tag", "old"]) && run(&top, &[], &["pack-refs", "--all"]));
-    let stand_in = StandIn::make(&repository, &scratch).unwrap();
+    let stand_in = made(&repository, &scratch);
     assert_eq!(stand_in.carry_over(), None);
     let own = stand_in.variables();
     fs::write(top.join("b"), "b").unwrap();
@@ -61,7 +65,7 @@ fn what_git_did_is_carried_over() {
     assert!(run(&top, &[], &["fsck", "--strict", "--full"]));
     // And back again, from a repository that has it.
     let scratch = Scratch::create(scratch.path()).unwrap();
-    let stand_in = StandIn::make(&repository, &scratch).unwrap();
+    let stand_in = made(&repository, &scratch);
     let own = stand_in.variables();
     assert!(run(&top, &own, &["stash", "pop", "-q"]) && run(&top, &own, &["checkout", "-q", "-f", "main"]));
     assert!(run(&top, &own, &["branch", "-q", "-D", "topic/x"]));
@@ -75,7 +79,7 @@ fn what_git_did_is_carried_over() {
 fn nothing_is_carried_over_what_others_changed() {
     let Some((_directory, repository, scratch)) = repository() else { return };
     let top = repository.top.clone();
-    let stand_in = StandIn::make(&repository, &scratch).unwrap();
+    let stand_in = made(&repository, &scratch);
     let own = stand_in.variables();
     assert!(run(&top, &own, &["commit", "-q", "--allow-empty", "-m", "mine"]));
     let changed = Some(Aftermath::RepositoryChanged(repository.own.clone()));
@@ -106,7 +110,7 @@ fn work_is_kept_where_it_cannot_be_carried_over() {
         let Some((_directory, repository, scratch)) = repository() else { return };
         let top = repository.top.clone();
         fs::write(top.join("a"), "not committed").unwrap();
-        let stand_in = StandIn::make(&repository, &scratch).unwrap();
+        let stand_in = made(&repository, &scratch);
         assert!(run(&top, &stand_in.variables(), &["stash", "-q"]));
         assert_eq!(fs::read_to_string(top.join("a")).unwrap(), "a");
         spoil(&repository.own, &stand_in.path);
@@ -118,6 +122,116 @@ fn work_is_kept_where_it_cannot_be_carried_over() {
 }
 
 #[test]
+fn there_is_an_end_to_carrying_over() {
+    let Some((_directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    let stand_in = made(&repository, &scratch);
+    assert!(run(&top, &stand_in.variables(), &["commit", "-q", "--allow-empty", "-m", "second"]));
+    let late = stand_in.carry_over_within(Duration::ZERO);
+    assert!(matches!(late, Some(Aftermath::RepositoryNotWritten(..))), "{late:?}");
+    assert_eq!(output(&top, &[], &["log", "--format=%s"]).unwrap(), "first\n");
+    assert_eq!(stand_in.carry_over(), None);
+    assert_eq!(output(&top, &[], &["log", "--format=%s"]).unwrap(), "second\nfirst\n");
+}
+
+#[test]
+fn nothing_is_packed_so_nothing_is_lost() {
+    let Some((directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    let other = directory.path().join("other");
+    let there = other.to_str().unwrap();
+    assert!(run(directory.path(), &[], &["clone", "-q", "top", "other"]));
+    assert!(run(&other, &[], &["commit", "-q", "--allow-empty", "-m", "theirs"]));
+    let stand_in = made(&repository, &scratch);
+    let own = stand_in.variables();
+    fs::write(top.join("b"), "b").unwrap();
+    assert!(run(&top, &own, &["-c", "core.fsyncMethod=batch", "add", "b"]));
+    assert!(run(&top, &own, &["commit", "-q", "-m", "mine"]));
+    // Git says that it cannot, and nothing else happens.
+    assert!(!run(&top, &own, &["gc", "-q"]) && !run(&top, &own, &["repack", "-q", "-a", "-d"]));
+    assert!(run(&top, &own, &["fetch", "-q", there, "HEAD:theirs"]));
+    assert!(run(&top, &own, &["fsck", "--strict"]) && run(&top, &own, &["prune"]));
+    assert_eq!(stand_in.carry_over(), None);
+    assert_eq!(output(&top, &[], &["log", "--format=%s"]).unwrap(), "mine\nfirst\n");
+    assert_eq!(output(&top, &[], &["log", "--format=%s", "theirs"]).unwrap(), "theirs\nfirst\n");
+    assert!(run(&top, &[], &["fsck", "--strict", "--full"]));
+    // Whoever packs all the same is told.
+    let scratch = Scratch::create(scratch.path()).unwrap();
+    let stand_in = made(&repository, &scratch);
+    fs::remove_file(stand_in.path.join("objects/pack")).unwrap();
+    assert!(run(&top, &stand_in.variables(), &["commit", "-q", "--allow-empty", "-m", "packed"]));
+    assert!(run(&top, &stand_in.variables(), &["gc", "-q"]));
+    let Some(Aftermath::RepositoryNotWritten(_, why)) = stand_in.carry_over() else { panic!() };
+    assert!(why.contains("packed"), "{why}");
+}
+
+#[test]
+fn a_branch_takes_the_place_of_a_directory_and_the_other_way_round() {
+    let Some((_directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    assert!(run(&top, &[], &["checkout", "-q", "-b", "a/b"]));
+    for (old, new) in [("a/b", "a"), ("a", "a/b/c")] {
+        let scratch = Scratch::create(scratch.path()).unwrap();
+        let stand_in = made(&repository, &scratch);
+        let own = stand_in.variables();
+        // It ends badly, because settings cannot be changed, once the branch is renamed.
+        run(&top, &own, &["branch", "-m", old, new]);
+        assert!(run(&top, &own, &["commit", "-q", "--allow-empty", "-m", new]));
+        assert_eq!(stand_in.carry_over(), None);
+        let branches = output(&top, &[], &["branch", "--format=%(refname:short)"]).unwrap();
+        assert_eq!(branches, format!("{new}\nmain\n"));
+        assert_eq!(output(&top, &[], &["status", "--porcelain", "-b"]).unwrap(), format!("## {new}\n"));
+        let log = output(&top, &[], &["reflog", "--format=%gs", &format!("refs/heads/{new}")]).unwrap();
+        assert!(log.contains(&format!("commit: {new}")) && log.contains("Branch: renamed"), "{log}");
+    }
+    assert!(run(&top, &[], &["fsck", "--strict"]));
+}
+
+#[test]
+fn borrowed_objects_are_seen_where_they_may_be_read() {
+    let Some((directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    assert!(run(&top, &[], &["clone", "-q", "--shared", ".", "inner"]));
+    assert!(run(directory.path(), &[], &["clone", "-q", "--reference", "top/inner", "top", "outer"]));
+    let root = top.parent().unwrap();
+    let outer = Repository::at(&root.join("outer")).unwrap();
+    let error = StandIn::make(&outer, &scratch, &outer.places()).unwrap_err();
+    assert_eq!(error.kind(), ExecErrorKind::Repository);
+    assert!(error.to_string().contains("borrows objects"), "{error}");
+    // One that is said as seen from where it is said.
+    fs::write(outer.own.join("objects/info/alternates"), "../../../top/inner/.git/objects\n").unwrap();
+    let stand_in = StandIn::make(&outer, &scratch, &[root]).unwrap();
+    let own = stand_in.variables();
+    assert_eq!(stand_in.stores.len(), 3, "{stand_in:?}");
+    assert!(run(&outer.top, &own, &["commit", "-q", "--allow-empty", "-m", "second"]));
+    assert!(run(&outer.top, &own, &["branch", "old", "HEAD^"]) && run(&outer.top, &own, &["fsck"]));
+    assert_eq!(stand_in.carry_over(), None);
+    assert_eq!(output(&outer.top, &[], &["log", "--format=%s", "-2"]).unwrap(), "second\nfirst\n");
+    assert_eq!(output(&outer.top, &[], &["log", "--format=%s", "old"]).unwrap(), "first\n");
+}
+
+#[test]
+fn a_linked_checkout_is_not_made() {
+    let Some((_directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    let stand_in = made(&repository, &scratch);
+    let own = stand_in.variables();
+    assert!(!run(&top, &own, &["worktree", "add", "-q", "--detach", "linked"]));
+    assert!(!top.join("linked").exists());
+    assert!(run(&top, &own, &["worktree", "list"]) && run(&top, &own, &["worktree", "prune"]));
+    assert!(run(&top, &own, &["branch", "other"]) && run(&top, &own, &["checkout", "-q", "other"]));
+    assert_eq!(stand_in.carry_over(), None);
+    // Whoever makes one all the same is told.
+    let scratch = Scratch::create(scratch.path()).unwrap();
+    let stand_in = made(&repository, &scratch);
+    fs::remove_file(stand_in.path.join(LINKED)).unwrap();
+    assert!(run(&top, &stand_in.variables(), &["worktree", "add", "-q", "-b", "new", "linked"]));
+    let told = Aftermath::RepositoryLeftOut(repository.own.clone(), vec![LINKED.to_owned()]);
+    assert_eq!(stand_in.carry_over(), Some(told));
+    assert!(run(&top, &[], &["rev-parse", "-q", "--verify", "new"]) && !repository.own.join(LINKED).exists());
+}
+
+#[test]
 fn branches_of_other_checkouts_are_theirs() {
     let Some((_directory, repository, scratch)) = repository() else { return };
     let top = repository.top.clone();
@@ -126,10 +240,11 @@ fn branches_of_other_checkouts_are_theirs() {
         [&["branch", "-f", "side", "HEAD"][..], &["branch", "-D", "side"], &["checkout", "-q", "side"]]
     {
         let scratch = Scratch::create(scratch.path()).unwrap();
-        let stand_in = StandIn::make(&repository, &scratch).unwrap();
+        let stand_in = made(&repository, &scratch);
         assert!(run(&top, &stand_in.variables(), &["commit", "-q", "--allow-empty", "-m", "x"]));
         assert!(run(&top, &stand_in.variables(), words), "{words:?}");
-        let failed = Some(Aftermath::RepositoryNotWritten(repository.own.clone()));
+        let why = "another checkout is on one of the branches".to_owned();
+        let failed = Some(Aftermath::RepositoryNotWritten(repository.own.clone(), why));
         assert_eq!(stand_in.carry_over(), failed, "{words:?}");
     }
     assert!(run(&top, &[], &["rev-parse", "-q", "--verify", "side"]));
@@ -143,7 +258,7 @@ fn what_is_dropped_from_the_stash_is_gone() {
         fs::write(top.join("a"), text).unwrap();
         assert!(run(&top, &[], &["stash", "push", "-q", "-m", text]));
     }
-    let stand_in = StandIn::make(&repository, &scratch).unwrap();
+    let stand_in = made(&repository, &scratch);
     assert!(run(&top, &stand_in.variables(), &["stash", "drop", "-q", "stash@{1}"]));
     assert_eq!(stand_in.carry_over(), None);
     assert_eq!(output(&top, &[], &["stash", "list"]).unwrap(), "stash@{0}: On main: two\n");
@@ -173,12 +288,12 @@ fn what_is_not_what_it_has_to_be_is_not_carried_over() {
     ];
     for (number, evil) in evils.iter().enumerate() {
         let Some((_directory, repository, scratch)) = repository() else { return };
-        let stand_in = StandIn::make(&repository, &scratch).unwrap();
+        let stand_in = made(&repository, &scratch);
         let before =
             ["HEAD", "index", "refs/heads/main"].map(|name| fs::read(repository.own.join(name)).unwrap());
         evil(&stand_in.path);
-        let failed = Some(Aftermath::RepositoryNotWritten(repository.own.clone()));
-        assert_eq!(stand_in.carry_over(), failed, "{number}");
+        let carried = stand_in.carry_over();
+        assert!(matches!(carried, Some(Aftermath::RepositoryNotWritten(..))), "{number} {carried:?}");
         let after =
             ["HEAD", "index", "refs/heads/main"].map(|name| fs::read(repository.own.join(name)).unwrap());
         assert!(before == after && !repository.own.join("refs/heads/other").exists(), "{number}");
@@ -187,9 +302,73 @@ fn what_is_not_what_it_has_to_be_is_not_carried_over() {
 }
 
 #[test]
+fn a_ref_to_nothing_is_left_out_and_the_others_are_not() {
+    let Some((_directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    let stand_in = made(&repository, &scratch);
+    let own = stand_in.variables();
+    assert!(run(&top, &own, &["checkout", "-q", "-b", "mine"]));
+    assert!(run(&top, &own, &["commit", "-q", "--allow-empty", "-m", "second"]));
+    for name in ["main", "tag-less"] {
+        fs::write(stand_in.path.join("refs/heads").join(name), format!("{}\n", "1".repeat(40))).unwrap();
+    }
+    let left_out = ["refs/heads/main", "refs/heads/tag-less"].map(str::to_owned).to_vec();
+    let told = Aftermath::RepositoryLeftOut(repository.own.clone(), left_out);
+    assert_eq!(stand_in.carry_over(), Some(told));
+    assert_eq!(output(&top, &[], &["log", "--format=%s", "mine"]).unwrap(), "second\nfirst\n");
+    assert_eq!(output(&top, &[], &["log", "--format=%s", "main"]).unwrap(), "first\n");
+    assert!(run(&top, &[], &["fsck", "--strict"]));
+    // What somebody wrote leads nowhere.
+    let message = "1".repeat(40);
+    let scratch = Scratch::create(scratch.path()).unwrap();
+    let stand_in = made(&repository, &scratch);
+    assert!(run(&top, &stand_in.variables(), &["commit", "-q", "--allow-empty", "-m", &message]));
+    assert_eq!(stand_in.carry_over(), None);
+    // Nothing else leads there either, and nothing of that is kept.
+    for (file, text) in
+        [("HEAD", "1".repeat(40)), ("MERGE_HEAD", "1".repeat(40)), ("HEAD", "ref: refs/heads/new".into())]
+    {
+        let scratch = Scratch::create(scratch.path()).unwrap();
+        let stand_in = made(&repository, &scratch);
+        fs::write(stand_in.path.join("refs/heads/new"), format!("{}\n", "1".repeat(40))).unwrap();
+        fs::write(stand_in.path.join(file), text + "\n").unwrap();
+        let Some(Aftermath::RepositoryNotWritten(_, why)) = stand_in.carry_over() else { panic!("{file}") };
+        assert_eq!(why, format!("{file} leads to an object that is not there"));
+        assert!(!repository.own.join("refs/repertoire").exists(), "{file}");
+    }
+}
+
+#[test]
+fn nothing_is_stashed_that_is_not_there() {
+    let Some((_directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    fs::write(top.join("a"), "stashed").unwrap();
+    assert!(run(&top, &[], &["stash", "-q"]));
+    let log = repository.own.join("logs/refs/stash");
+    let before = fs::read_to_string(&log).unwrap();
+    let line = format!("{} {} n <e> 1 +0000\tx\n", "0".repeat(40), "1".repeat(40));
+    for name in ["refs/stash", "nothing"] {
+        let scratch = Scratch::create(scratch.path()).unwrap();
+        let stand_in = made(&repository, &scratch);
+        fs::write(stand_in.path.join("logs/refs/stash"), format!("{line}{before}")).unwrap();
+        fs::write(stand_in.path.join(name), format!("{}\n", "1".repeat(40))).unwrap();
+        assert_eq!(stand_in.carry_over().is_some(), name == "refs/stash");
+        assert_eq!(fs::read_to_string(&log).unwrap(), before);
+    }
+}
+
+#[test]
+fn names_that_a_command_made_up_are_told_in_short() {
+    let names: Vec<String> = (0..120).map(|_| "\u{1b}[2J".repeat(100)).collect();
+    let told = told(&names);
+    assert_eq!((told.len(), told[0].chars().count(), told[100].as_str()), (101, 200, "20 more"));
+    assert!(!told[0].contains('\u{1b}'));
+}
+
+#[test]
 fn what_git_would_obey_is_left_behind() {
     let Some((_directory, repository, scratch)) = repository() else { return };
-    let stand_in = StandIn::make(&repository, &scratch).unwrap();
+    let stand_in = made(&repository, &scratch);
     let own = stand_in.variables();
     assert!(run(&repository.top, &own, &["commit", "-q", "--allow-empty", "-m", "mine"]));
     for name in ["MERGE_RR", "config", "config.worktree", "info/attributes", "remotes", "FETCH_HEAD"] {
