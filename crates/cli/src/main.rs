@@ -37,10 +37,6 @@ use crate::exit::Exit;
 use crate::ui::Ui;
 use crate::wire::Context;
 
-/// Listing a large library is mostly small allocations on all cores, where the system's allocator is slow.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     // Before all else: what confines the commands of skills is this program, started again.
     if let Some(code) = repertoire::exec::launcher::run_if_asked() {

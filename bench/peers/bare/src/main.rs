@@ -25,10 +25,6 @@ struct Skill {
     _modified: Option<SystemTime>,
 }
 
-/// The allocator of `rep`.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() {
     let task = Task::from_args();
     let threads = rayon::current_num_threads();

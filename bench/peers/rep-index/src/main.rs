@@ -13,10 +13,6 @@ use repertoire_model::Policy;
 use repertoire_model::catalog::CatalogOptions;
 use stopwatch::Task;
 
-/// The allocator of `rep`.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() {
     let task = Task::from_args();
     task.measure("cold", || index(&task.library, None));

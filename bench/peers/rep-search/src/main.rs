@@ -13,10 +13,6 @@ use anyhow::Result;
 use bench::pool::{self, Labelled, Skill};
 use clap::{Args, Parser, Subcommand};
 
-/// The allocator of `rep`.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// Measures how Repertoire finds skills
 #[derive(Parser)]
 struct Arguments {
