@@ -114,6 +114,21 @@ pub fn start(text: &str, limit: usize) -> &str {
     &text[..end]
 }
 
+/// Returns the two ends of `text`, of at most `limit` bytes together; all of it, and nothing, where it is no longer than that.
+///
+/// ```
+/// use repertoire_model::text::ends;
+/// assert_eq!((ends("añb", 4), ends("abñcd", 4), ends("abcñ", 3)), (("añb", ""), ("ab", "cd"), ("a", "")));
+/// ```
+pub fn ends(text: &str, limit: usize) -> (&str, &str) {
+    if text.len() <= limit {
+        return (text, "");
+    }
+    let first = text.len() - limit / 2;
+    let rest = (first..=text.len()).find(|index| text.is_char_boundary(*index)).unwrap_or(text.len());
+    (start(text, limit / 2), &text[rest..])
+}
+
 /// Returns at most `limit` characters of `text`, with an ellipsis in place of what was cut.
 pub fn shorten(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {

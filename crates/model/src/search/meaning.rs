@@ -9,7 +9,7 @@ use super::record::SkillText;
 use super::vector::Vector;
 
 const MAGIC: &[u8; 8] = b"REPEMB01";
-/// The most pieces of a query that count.
+/// The most pieces of a query that count, half of them at each end.
 const MAX_QUERY_PIECES: usize = 512;
 /// The most pieces of a name, a description and keywords that count.
 const MAX_HEAD_PIECES: usize = 256;
@@ -59,7 +59,18 @@ impl<'a> Meanings<'a> {
 
     /// Returns what `text` means to somebody who asks for it; `None` where it says nothing that is known.
     pub fn of_query(&self, text: &str) -> Option<Vector> {
-        Vector::of(&self.sum(&[text], MAX_QUERY_PIECES))
+        let (head, tail) = crate::text::ends(text, MAX_BYTES);
+        let mut pieces = Vec::new();
+        for text in [head, tail] {
+            self.pieces.each(text, &mut |number| {
+                pieces.push(number);
+                true
+            });
+        }
+        if pieces.len() > MAX_QUERY_PIECES {
+            pieces.drain(MAX_QUERY_PIECES / 2..pieces.len() - MAX_QUERY_PIECES / 2);
+        }
+        Vector::of(&self.sum_of(pieces))
     }
 
     /// Returns how much `word`, in lower case, tells of what is asked for, of what another word does: `please` little, `kubernetes` much.
@@ -82,7 +93,7 @@ impl<'a> Meanings<'a> {
         Vector::of(&sum)
     }
 
-    /// Returns the sum of what the first `limit` pieces of `texts` mean. One that comes often counts more, but not as many times more.
+    /// Returns the sum of what the first `limit` pieces of `texts` mean.
     fn sum(&self, texts: &[&str], limit: usize) -> Vec<f32> {
         let mut numbers: Vec<u32> = Vec::new();
         for text in texts {
@@ -95,6 +106,11 @@ impl<'a> Meanings<'a> {
                 break;
             }
         }
+        self.sum_of(numbers)
+    }
+
+    /// Returns the sum of what pieces and their neighbours mean. One that comes often counts more, but not as many times more.
+    fn sum_of(&self, mut numbers: Vec<u32>) -> Vec<f32> {
         let side_by_side: Vec<u32> =
             numbers.windows(2).filter_map(|pair| self.pair(pair[0], pair[1])).collect();
         numbers.extend(side_by_side);

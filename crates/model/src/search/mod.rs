@@ -39,7 +39,7 @@ pub use meaning::Meanings;
 pub use merge::{Merge, Merged, Moves};
 pub use posting::Field;
 pub use query::Query;
-pub use rank::Hit;
+pub use rank::{Explained, Hit};
 pub use record::{Record, SkillText};
 pub use section::best_section;
 pub use slots::SlotSet;

@@ -1,12 +1,13 @@
 //! What is looked for.
 
-use super::record::{Pair, Term};
+use super::record::{Pair, Term, TermMap};
 use super::vector::Vector;
 use super::words::{Cutter, Side};
 
-/// The most bytes of a query that are read.
+/// The most bytes of a query that are read, half of them at each end.
 const MAX_QUERY_BYTES: usize = 32 * 1024;
-/// The most different words of a query that are looked up.
+/// The most different words of a query that are looked up, half of them at each end: what is wanted is said before or after whatever
+/// is pasted.
 pub(super) const MAX_WORDS: usize = 256;
 
 /// What is looked for: the words of a text, and what it means.
@@ -33,21 +34,12 @@ pub(super) struct Asked {
 impl Query {
     /// Returns the query `text`. Any text is one: there is no syntax.
     pub fn new(text: &str) -> Self {
-        let text = crate::text::start(text, MAX_QUERY_BYTES);
-        let mut query = Self::default();
-        let mut before = None;
-        Cutter::default().each(text, Side::Asked, |word| {
-            let place = query.place(word);
-            if let (Some(a), Some(b)) = (before, place.filter(|place| !query.words[*place].is_common)) {
-                let (first, second): (&Asked, &Asked) = (&query.words[a], &query.words[b]);
-                let pair = first.term.pair(second.term);
-                if !query.pairs.iter().any(|(other, ..)| *other == pair) && query.pairs.len() < MAX_WORDS {
-                    query.pairs.push((pair, a, b));
-                }
-            }
-            before = place.filter(|place| !query.words[*place].is_common);
-        });
-        query
+        let mut reader = Reader::default();
+        let (head, tail) = crate::text::ends(text, MAX_QUERY_BYTES);
+        let mut cutter = Cutter::default();
+        [head, tail].into_iter().for_each(|text| cutter.each(text, Side::Asked, |word| reader.say(word)));
+        let words = reader.kept();
+        Self { pairs: reader.pairs(&words), words, vector: None }
     }
 
     /// Returns the same query, which means `vector`.
@@ -75,18 +67,61 @@ impl Query {
     pub fn is_empty(&self) -> bool {
         self.words.is_empty() && self.vector.is_none()
     }
+}
 
-    /// Returns the place of `word` among the words; `None` where there are too many.
-    fn place(&mut self, word: &str) -> Option<usize> {
+/// Reads what a query says.
+#[derive(Default)]
+struct Reader {
+    /// What is said, word for word, by places in `words`.
+    said: Vec<usize>,
+    words: Vec<Asked>,
+    places: TermMap<usize>,
+}
+
+impl Reader {
+    /// Takes the next word.
+    fn say(&mut self, word: &str) {
         let (term, is_common) = Term::known(word);
-        if let Some(place) = self.words.iter().position(|other| other.term == term) {
-            return Some(place);
-        }
-        let place = self.words.len();
-        (place < MAX_WORDS).then(|| {
+        let place = *self.places.entry(term).or_insert(self.words.len());
+        if place == self.words.len() {
             self.words.push(Asked { word: word.to_owned(), term, is_common, telling: 1.0 });
-            place
-        })
+        }
+        self.said.push(place);
+    }
+
+    /// Returns the words that are looked up, in the order in which they are first said.
+    fn kept(&self) -> Vec<Asked> {
+        if self.words.len() <= MAX_WORDS {
+            return self.words.clone();
+        }
+        let mut is_kept = vec![false; self.words.len()];
+        is_kept[..MAX_WORDS / 2].fill(true);
+        let mut room = MAX_WORDS - MAX_WORDS / 2;
+        for place in self.said.iter().rev() {
+            room -= usize::from(!std::mem::replace(&mut is_kept[*place], true));
+            if room == 0 {
+                break;
+            }
+        }
+        let kept = self.words.iter().zip(is_kept).filter(|(_, is_kept)| *is_kept);
+        kept.map(|(word, _)| word.clone()).collect()
+    }
+
+    /// Returns the pairs of `words` that are said side by side.
+    fn pairs(&self, words: &[Asked]) -> Vec<(Pair, usize, usize)> {
+        let telling = words.iter().enumerate().filter(|(_, word)| !word.is_common);
+        let places: TermMap<usize> = telling.map(|(place, word)| (word.term, place)).collect();
+        let place = |said: usize| places.get(&self.words[said].term).copied();
+        let mut pairs: Vec<(Pair, usize, usize)> = Vec::new();
+        // What is said last is most of what is wanted, where there are too many.
+        for said in self.said.windows(2).rev() {
+            let (Some(a), Some(b)) = (place(said[0]), place(said[1])) else { continue };
+            let pair = words[a].term.pair(words[b].term);
+            if pairs.len() < MAX_WORDS && !pairs.iter().any(|(other, ..)| *other == pair) {
+                pairs.push((pair, a, b));
+            }
+        }
+        pairs
     }
 }
 
@@ -104,6 +139,8 @@ mod tests {
         assert!(Query::new("").is_empty());
         let long: String = (0..10_000).map(|number| format!("word{number} ")).collect();
         assert_eq!(words(&long).len(), MAX_WORDS);
+        let ends = [&words(&long)[0], &words(&long)[MAX_WORDS - 1]];
+        assert_eq!(ends, ["word0", "word9999"], "what is wanted may come after what is pasted");
     }
 
     #[test]

@@ -54,6 +54,9 @@ pub struct Hit {
     pub score: f32,
 }
 
+/// A skill that a query is about, with the words that it was found by and where it has them, those that tell most first.
+pub type Explained<'q> = (Hit, Vec<(&'q str, Vec<Field>)>);
+
 /// A word of the query, as the index knows it.
 struct Weighed<'a> {
     /// Its place in the query.
@@ -72,32 +75,52 @@ struct Weighed<'a> {
 impl Index {
     /// Returns the `limit` skills of `seen` that `query` is most about, best first.
     pub fn search(&self, query: &Query, seen: &SlotSet, limit: usize) -> Vec<Hit> {
-        let limit = limit.min(self.slots());
+        let view = View::of(self, seen);
+        self.ranked(query, &view, &self.weighed(query, &view), limit)
+    }
+
+    /// Returns what [`Index::search`] does, with the reasons.
+    pub fn explained<'q>(&self, query: &'q Query, seen: &SlotSet, limit: usize) -> Vec<Explained<'q>> {
         let view = View::of(self, seen);
         let terms = self.weighed(query, &view);
+        let hits = self.ranked(query, &view, &terms, limit).into_iter();
+        let explained = |hit: Hit| {
+            let why = self.reasons(query, &terms, hit.slot);
+            (hit, why)
+        };
+        hits.map(explained).collect()
+    }
+
+    fn ranked(&self, query: &Query, view: &View<'_>, terms: &[Weighed<'_>], limit: usize) -> Vec<Hit> {
+        let limit = limit.min(self.slots());
         let wanted = CANDIDATES.max(limit);
         // Whatever is added to it, a skill that is not seen stays below all others.
         let mut scores = vec![0.0f32; self.slots()];
         view.hidden(self).for_each(|slot| scores[slot as usize] = f32::NEG_INFINITY);
-        let done = self.accumulate(&terms, &view, &mut scores);
+        let done = self.accumulate(terms, view, &mut scores);
         let picked = if done < terms.len() { wanted * RESERVE } else { wanted };
         let mut slots = best_of(&scores, picked);
         let nearest = if slots.len() < wanted { self.nearest(query, &scores) } else { Vec::new() };
-        let has_more = nearest.is_empty() && slots.len() > wanted;
+        let has_more = slots.len() > wanted;
         slots.extend(nearest);
         slots.sort_unstable();
         slots.dedup();
         let mut candidates = Candidates::new(&slots, &scores);
-        self.lookups(&terms, done..terms.len(), &view).for_each(|lookup| candidates.look_up(&lookup));
+        self.lookups(terms, done..terms.len(), view).for_each(|lookup| candidates.look_up(&lookup));
         if has_more {
-            candidates.keep(wanted, |a, b| self.better((a.score, a.slot), (b.score, b.slot)));
+            // Where the words make no difference, the meaning does.
+            let nearer = |a: Slot, b: Slot| self.cosine(query, b).total_cmp(&self.cosine(query, a));
+            candidates.keep(wanted, |a, b| {
+                let by_words = b.score.total_cmp(&a.score);
+                by_words.then_with(|| nearer(a.slot, b.slot)).then_with(|| self.order(a.slot, b.slot))
+            });
         }
         // What the first words are worth is in the scores already; who has them is asked for by pairs alone.
         if !query.pairs.is_empty() {
-            let lookups = self.lookups(&terms, 0..done, &view);
+            let lookups = self.lookups(terms, 0..done, view);
             lookups.for_each(|lookup| candidates.look_up(&Lookup { weight: 0.0, ..lookup }));
         }
-        let mut hits = self.weighed_in_full(query, &terms, candidates.all());
+        let mut hits = self.weighed_in_full(query, terms, candidates.all());
         let better = |a: &Hit, b: &Hit| self.better((a.score, a.slot), (b.score, b.slot));
         if limit > 0 && hits.len() > limit {
             hits.select_nth_unstable_by(limit - 1, better);
@@ -107,34 +130,37 @@ impl Index {
         hits
     }
 
-    /// Orders skills by their scores, best first. Of equals, who comes first is a matter of what they are, not of where they stand.
+    /// Orders skills by their scores, best first.
     fn better(&self, a: (f32, Slot), b: (f32, Slot)) -> Ordering {
-        let identity = |slot: Slot| self.key(slot).map(|key| key.identity);
-        b.0.total_cmp(&a.0).then_with(|| identity(a.1).cmp(&identity(b.1)))
+        b.0.total_cmp(&a.0).then_with(|| self.order(a.1, b.1))
     }
 
-    /// Returns which words of `query` each of the skills at `slots` has, and where; those that tell most among `seen` first.
-    pub fn matches<'q>(
-        &self,
-        query: &'q Query,
-        seen: &SlotSet,
-        slots: &[Slot],
-    ) -> Vec<Vec<(&'q str, Vec<Field>)>> {
-        let terms = self.weighed(query, &View::of(self, seen));
+    /// Orders skills that are equally good: by what they say, and only then by where they come from. The same skills rank the same
+    /// wherever they lie.
+    fn order(&self, a: Slot, b: Slot) -> Ordering {
+        let key = |slot: Slot| self.key(slot).map(|key| (key.version, key.identity));
+        key(a).cmp(&key(b))
+    }
+
+    /// Returns how near in meaning the skill at `slot` is to `query`.
+    fn cosine(&self, query: &Query, slot: Slot) -> f32 {
+        let near = self.at(slot).zip(query.vector.as_ref());
+        near.map_or(0.0, |((tier, place), vector)| tier.part.columns.vectors.cosine(place, vector))
+    }
+
+    /// Returns which words of `query` the skill at `slot` has, and where.
+    fn reasons<'q>(&self, query: &'q Query, terms: &[Weighed<'_>], slot: Slot) -> Vec<(&'q str, Vec<Field>)> {
+        let Some(number) = self.tier_of(slot) else { return Vec::new() };
+        let place = slot - self.tiers[number].first;
         let fields = |posting: Posting| Field::ALL.into_iter().filter(move |field| posting.count(*field) > 0);
-        let matches = |slot: &Slot| {
-            let Some(number) = self.tier_of(*slot) else { return Vec::new() };
-            let place = slot - self.tiers[number].first;
-            let words = terms.iter().filter_map(|term| {
-                let (_, list) = term.lists.iter().find(|(other, _)| *other == number)?;
-                // What it is not for is no reason to find it.
-                let posting =
-                    list.cursor().seek(place).filter(|posting| self.table().weigh(*posting, 1.0) > 0.0)?;
-                Some((query.words[term.place].word.as_str(), fields(posting).collect()))
-            });
-            words.collect()
-        };
-        slots.iter().map(matches).collect()
+        let words = terms.iter().filter_map(|term| {
+            let (_, list) = term.lists.iter().find(|(other, _)| *other == number)?;
+            // What it is not for is no reason to find it.
+            let posting =
+                list.cursor().seek(place).filter(|posting| self.table().weigh(*posting, 1.0) > 0.0)?;
+            Some((query.words[term.place].word.as_str(), fields(posting).collect()))
+        });
+        words.collect()
     }
 
     /// Returns the words of `query` that some skill of `view` has, those that tell most first.
@@ -145,7 +171,7 @@ impl Index {
             let lists = self.tiers.iter().enumerate();
             let lists = lists.filter_map(|(number, tier)| Some((number, tier.part.list(asked.term)?)));
             let lists: Vec<(usize, List<'_>)> = lists.collect();
-            let holders: usize = lists.iter().map(|(number, list)| view.holders(*number, *list)).sum();
+            let holders: usize = lists.iter().map(|(number, list)| view.holders(self, *number, *list)).sum();
             if holders == 0 {
                 continue;
             }
@@ -354,7 +380,8 @@ fn is_among(hashes: &[u16], wanted: u16) -> bool {
     }
 }
 
-/// Returns at least `wanted` of the skills with the best scores, and few more; fewer where fewer have any.
+/// Returns at least `wanted` of the skills with the best scores, few more than that, and all that are as good as the last; fewer where
+/// fewer have any.
 fn best_of(scores: &[f32], wanted: usize) -> Vec<Slot> {
     let (mut low, mut high) = (0.0f32, dispatch!(Level::new(), simd => highest(simd, scores)));
     // Those that reach `low`, once they are few: then the others are not looked at any more.

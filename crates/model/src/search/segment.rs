@@ -58,8 +58,10 @@ impl Segment {
     }
 
     fn list_at(&self, index: usize) -> Option<List<'_>> {
-        let bytes = self.bytes.get(*self.starts.get(index)? as usize..)?;
-        let (number, bytes) = read_number(bytes)?;
+        let start = *self.starts.get(index)? as usize;
+        // No list reaches into the next one: a file that says otherwise would have the same bytes read for ever more terms.
+        let end = self.starts.get(index + 1).map_or(self.bytes.len(), |next| *next as usize);
+        let (number, bytes) = read_number(self.bytes.get(start..end)?)?;
         let count = (number >> 1) as usize;
         if number & 1 == 0 {
             let (places, bytes) = bytes.split_at_checked(count.checked_mul(2)?)?;
@@ -68,6 +70,9 @@ impl Segment {
             return Some(List { count, form: Form::Places(Places { places, bodies, others }) });
         }
         let (words, bytes) = read_number(bytes)?;
+        if words > MAX_SKILLS as u32 / WORD {
+            return None;
+        }
         let (map, bytes) = bytes.split_at_checked((words as usize).checked_mul(8)?)?;
         let (before, bytes) = bytes.split_at_checked(words as usize * 2)?;
         let postings = bytes.get(..count.checked_mul(2)?)?;
@@ -209,7 +214,7 @@ struct Places<'a> {
     places: &'a [[u8; 2]],
     /// The half of each posting that tells of the body.
     bodies: &'a [u8],
-    /// The other halves, of those that have one. Whatever comes behind the list is here as well.
+    /// The other halves, of those that have one.
     others: &'a [u8],
 }
 
@@ -341,8 +346,10 @@ impl Writer {
         let Some(last) = self.list.iter().map(|(slot, _)| *slot).max() else { return };
         debug_assert!((last as usize) < MAX_SKILLS);
         let (count, skills) = (self.list.len() as u32, last + 1);
+        // A word that there is no room for finds nothing, like one that nobody says.
+        let Ok(start) = u32::try_from(self.segment.bytes.len()) else { return self.list.clear() };
         self.segment.terms.push(term.0);
-        self.segment.starts.push(self.segment.bytes.len() as u32);
+        self.segment.starts.push(start);
         if self.list.len() >= MIN_MAP && count >= skills / MAP_SHARE {
             write_number(&mut self.segment.bytes, count << 1 | 1);
             self.map(skills);
@@ -478,6 +485,18 @@ mod tests {
             let loose: Vec<_> = (next..).zip(records.iter().map(Vec::as_slice)).collect();
             let kept = first.iter().zip(&dropped).filter(|(_, dropped)| !**dropped).map(|(terms, _)| terms);
             check(&Segment::packed(&inputs, &loose), &kept.chain(&second).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn no_list_reaches_into_the_next(starts in proptest::collection::vec(0u32..60, 2..40), bytes in proptest::collection::vec(any::<u8>(), 60)) {
+            let segment = Segment { terms: (0..).take(starts.len()).collect(), starts, bytes };
+            let mut read = 0;
+            for index in 0..segment.terms.len() {
+                segment.list_at(index).into_iter().for_each(|list| list.each(|_, _| read += 1));
+            }
+            // However often lists begin, each begins before the next one or is none.
+            let rises = segment.starts.windows(2).filter(|pair| pair[0] < pair[1]).count() + 1;
+            prop_assert!(read <= rises * segment.bytes.len());
         }
 
         #[test]

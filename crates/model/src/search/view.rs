@@ -15,11 +15,13 @@ pub(super) struct View<'a> {
     pub(super) brevities: Cow<'a, [f32]>,
     /// The skills of each part that are gone or not seen, by their places, sorted.
     hidden: Vec<Cow<'a, [u32]>>,
+    /// What is seen, and perhaps what is gone.
+    seen: &'a SlotSet,
 }
 
 impl<'a> View<'a> {
     /// Returns what `seen` are of `index`.
-    pub(super) fn of(index: &'a Index, seen: &SlotSet) -> Self {
+    pub(super) fn of(index: &'a Index, seen: &'a SlotSet) -> Self {
         let mut hidden: Vec<Cow<'a, [u32]>> =
             index.tiers.iter().map(|tier| Cow::Borrowed(tier.dropped.as_slice())).collect();
         let (mut count, mut words) = (index.len(), index.words());
@@ -41,7 +43,7 @@ impl<'a> View<'a> {
             true => Cow::Borrowed(index.brevities()),
             false => Cow::Owned(index.brevities_among(count, words)),
         };
-        Self { count, brevities, hidden }
+        Self { count, brevities, hidden, seen }
     }
 
     /// Returns the slots that are gone or not seen.
@@ -53,7 +55,18 @@ impl<'a> View<'a> {
     }
 
     /// Returns how many of the skills in `list`, one of the part `number`, are seen.
-    pub(super) fn holders(&self, number: usize, list: List<'_>) -> usize {
-        list.count.saturating_sub(list.count_of(&self.hidden[number]))
+    pub(super) fn holders(&self, index: &Index, number: usize, list: List<'_>) -> usize {
+        let hidden = &self.hidden[number];
+        if hidden.len() <= list.count {
+            return list.count.saturating_sub(list.count_of(hidden));
+        }
+        // Far more are hidden than have it, so those that have it are asked for.
+        let tier = &index.tiers[number];
+        let mut holders = 0;
+        list.each(|place, _| {
+            let is_seen = self.seen.contains(tier.first + place) && !tier.is_dropped(place);
+            holders += usize::from(is_seen);
+        });
+        holders
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::LazyLock;
 
 use super::hash::WordMap;
+use super::words::is_dense;
 
 /// Words that people shorten or spell differently, each with the spelling that it is compared by.
 ///
@@ -277,8 +278,24 @@ const COMMON: &[&str] = &[
     "yours",
 ];
 
-/// The most letters of a word in the tables.
-const MAX_LETTERS: usize = 10;
+/// Words that hold sentences of other languages together, a language a line, without accents. None of them is a word or a short form
+/// in talk about software: `mit` is a licence, `di` is how dependencies come, `su` changes users.
+const COMMON_ELSEWHERE: &[&str] = &[
+    "der die das den dem des und oder von vom zu zum zur ist sind nicht ein eine einen einem einer auf aus bei wie ich mir mich mein meine im sich auch nach wird kann bitte",
+    "le la les un une de du et est pour dans avec sur que qui je mon mes cette vous nous pas au aux en",
+    "el los las del al una por para con como mi se lo",
+    "um uma em nao da ao",
+    "il gli che della nel nella delle sono",
+    "на из для как по не от что это за до или же мне при со во ли бы",
+];
+
+/// The most bytes of a word in the tables.
+const MAX_BYTES: usize = 10;
+
+/// Returns the words that hold sentences together.
+fn common() -> impl Iterator<Item = &'static str> {
+    COMMON.iter().copied().chain(COMMON_ELSEWHERE.iter().flat_map(|words| words.split(' ')))
+}
 
 /// What is known of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -295,11 +312,21 @@ pub(super) fn known(word: &str) -> Known<'_> {
     static TABLE: LazyLock<WordMap<'static, Known<'static>>> = LazyLock::new(|| {
         let spellings =
             SPELLINGS.iter().map(|(word, spelling)| (*word, Known { spelling, is_common: false }));
-        let common = COMMON.iter().map(|word| (*word, Known { spelling: word, is_common: true }));
+        let common = common().map(|word| (word, Known { spelling: word, is_common: true }));
         spellings.chain(common).collect()
     });
-    let unknown = Known { spelling: word, is_common: false };
-    if word.len() > MAX_LETTERS { unknown } else { TABLE.get(word).copied().unwrap_or(unknown) }
+    let unknown = Known { spelling: word, is_common: is_grammar(word) };
+    if word.len() > MAX_BYTES { unknown } else { TABLE.get(word).copied().unwrap_or(unknown) }
+}
+
+/// Returns whether `word` is of letters that hold sentences together: one alone, as `в`, or Hiragana, as `から`.
+fn is_grammar(word: &str) -> bool {
+    if word.as_bytes().first().is_none_or(u8::is_ascii) {
+        return false;
+    }
+    let mut letters = word.chars();
+    let is_alone = letters.next().is_some_and(|letter| !is_dense(letter)) && letters.next().is_none();
+    is_alone || word.chars().all(|letter| matches!(letter, '\u{3041}'..='\u{309f}'))
 }
 
 #[cfg(test)]
@@ -310,9 +337,9 @@ mod tests {
 
     #[test]
     fn a_word_is_listed_once() {
-        let words = || SPELLINGS.iter().map(|(word, _)| word).chain(COMMON);
-        assert!(words().all(|word| word.len() <= MAX_LETTERS));
-        let different: HashSet<&&str> = words().collect();
+        let words = || SPELLINGS.iter().map(|(word, _)| *word).chain(common());
+        assert!(words().all(|word| word.len() <= MAX_BYTES));
+        let different: HashSet<&str> = words().collect();
         assert_eq!(different.len(), words().count(), "a word is listed twice");
     }
 
@@ -321,5 +348,11 @@ mod tests {
         assert_eq!(known("k8s").spelling, "kubernetes");
         assert_eq!(known("kubernetes").spelling, "kubernetes");
         assert!(known("please").is_common && !known("deploy").is_common);
+    }
+
+    #[test]
+    fn words_that_say_little_are_known_in_other_languages() {
+        assert!(["von", "для", "в", "から", "する"].iter().all(|word| known(word).is_common));
+        assert!(["r", "öl", "抽出", "字", "テス"].iter().all(|word| !known(word).is_common));
     }
 }

@@ -137,7 +137,7 @@ fn scripts(run: &str, buffers: &mut Buffers, side: Side, take: &mut impl FnMut(&
 }
 
 /// Returns whether `letter` belongs to a script that sets no blanks between words.
-fn is_dense(letter: char) -> bool {
+pub(super) fn is_dense(letter: char) -> bool {
     matches!(letter as u32,
         0x0e00..=0x0eff | 0x1000..=0x109f | 0x1780..=0x17ff   // Thai, Lao, Burmese, Khmer
         | 0x1100..=0x11ff | 0x3040..=0x30ff | 0x3130..=0x318f // Jamo, Kana

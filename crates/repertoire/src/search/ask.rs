@@ -115,6 +115,13 @@ mod tests {
     }
 
     #[test]
+    fn what_is_wanted_may_come_after_whatever_was_pasted() {
+        let pasted: String = (0..9_000).map(|number| format!("x{number} ")).collect();
+        assert_eq!(found(&format!("{pasted}\nfill in a form")), ["pdf-forms"]);
+        assert_eq!(found(&format!("fill in a form\n{pasted}")), ["pdf-forms"]);
+    }
+
+    #[test]
     fn what_no_skill_is_about_finds_none() {
         let nothing: [String; 0] = [];
         assert_eq!(found("cook pasta"), nothing);

@@ -73,6 +73,11 @@ impl Layout {
         self.entries.get(slot as usize).copied().flatten().map(|entry| entry as usize)
     }
 
+    /// Returns where `entry` stands in the index.
+    pub(super) fn slot(&self, entry: usize) -> Option<Slot> {
+        self.places.get(entry)?.slot
+    }
+
     /// Returns the same skills where `moves` says that they stand now, in an index of `slots` slots.
     pub(super) fn moved(&self, moves: &Moves, slots: usize) -> Option<Self> {
         let mut places = self.places.clone();

@@ -23,14 +23,15 @@ impl SearchRequest {
         Self { query: query.into(), limit, tag: None, source: None }
     }
 
-    /// Returns whether the filters let `entry` through.
-    pub(super) fn admits(&self, entry: &Entry) -> bool {
-        let has_tag = |tag: &String| {
-            let folded = tag.to_lowercase();
-            entry.document.manifest.tags.iter().any(|other| other.to_lowercase() == folded)
-        };
-        self.tag.as_ref().is_none_or(has_tag)
-            && self.source.as_ref().is_none_or(|source| *source == *entry.source)
+    /// Returns what tells whether the filters let an entry through.
+    pub(super) fn filter(&self) -> impl Fn(&Entry) -> bool {
+        let tag = self.tag.as_ref().map(|tag| tag.to_lowercase());
+        move |entry| {
+            let is_same = |tag: &str, other: &str| other.chars().flat_map(char::to_lowercase).eq(tag.chars());
+            let has_tag = |tag: &String| entry.document.manifest.tags.iter().any(|other| is_same(tag, other));
+            tag.as_ref().is_none_or(has_tag)
+                && self.source.as_ref().is_none_or(|source| *source == *entry.source)
+        }
     }
 
     /// Returns whether every skill is let through.

@@ -1,6 +1,5 @@
 //! The index of a registry, brought up to date with its snapshots.
 
-use std::collections::HashSet;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -32,7 +31,7 @@ const FAR_BEHIND: usize = 256;
 /// Which share of all skills that must be, too: all of them are written.
 const FAR_BEHIND_SHARE: usize = 16;
 /// The version of what is indexed of a skill, and of how: whatever was kept under another is made anew.
-const EDITION: u64 = 2;
+const EDITION: u64 = 3;
 
 /// The index of a registry.
 ///
@@ -283,22 +282,19 @@ impl Shelf {
                     Seen::Offered => true,
                     Seen::Of(is_seen) => is_seen(entry),
                 };
-                let offered =
-                    snapshot.held(is_seen).filter(|entry| entry.is_offered() && request.admits(entry));
-                let offered: HashSet<usize> = offered.map(|entry| snapshot.index_of(entry)).collect();
-                let is_offered =
-                    |slot: &Slot| layout.entry(*slot).is_some_and(|entry| offered.contains(&entry));
-                narrowed = (0..held.index.slots() as Slot).filter(is_offered).collect();
+                let admits = request.filter();
+                let offered = snapshot.held(is_seen).filter(|entry| entry.is_offered() && admits(entry));
+                narrowed = offered.filter_map(|entry| layout.slot(snapshot.index_of(entry))).collect();
                 &narrowed
             }
         };
-        let mut hits = held.index.search(query, slots, request.limit);
-        // Slots depend on what was indexed when; names do not.
+        let mut hits = held.index.explained(query, slots, request.limit);
+        // Of those that are equally good, people expect the first by name first.
         let name = |slot: Slot| layout.entry(slot).map(|entry| snapshot.entries()[entry].name());
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| name(a.slot).cmp(&name(b.slot))));
-        let found: Vec<Slot> = hits.iter().map(|hit| hit.slot).collect();
-        let matches = held.index.matches(query, slots, &found);
-        let found = hits.into_iter().zip(matches).filter_map(|(hit, why)| {
+        hits.sort_by(|(a, _), (b, _)| {
+            b.score.total_cmp(&a.score).then_with(|| name(a.slot).cmp(&name(b.slot)))
+        });
+        let found = hits.into_iter().filter_map(|(hit, why)| {
             let why = why.into_iter().map(|(word, fields)| Match { word: word.to_owned(), fields });
             Some(Found { entry: layout.entry(hit.slot)?, score: hit.score, why: why.collect() })
         });
