@@ -109,13 +109,17 @@ pub(crate) fn read(directory: &GitDir, objects: Objects, allowance: &mut Allowan
                 (None, _) if is_lock => {}
                 (None, _) => found.nameless += 1,
             }
-            if found.refs.len() + found.broken.len() > MAX_REFS { Err(too_many()) } else { Ok(()) }
+            if found.count() > MAX_REFS { Err(too_many()) } else { Ok(()) }
         })?;
     }
     Ok(found)
 }
 
 impl Found {
+    fn count(&self) -> usize {
+        self.refs.len() + self.broken.len() + self.nameless
+    }
+
     /// Notes the ref that has a file of its own.
     fn note(&mut self, directory: &GitDir, name: RefName, objects: Objects) {
         match value(directory, &name, objects) {
@@ -155,7 +159,7 @@ fn packed(directory: &GitDir, objects: Objects, allowance: Option<&Allowance>) -
             Some((name, value @ Value::Object(_))) => drop(found.refs.insert(name, value)),
             _ => found.nameless += 1,
         }
-        if found.refs.len() > MAX_REFS {
+        if found.count() > MAX_REFS {
             return Err(too_many());
         }
     }
@@ -508,10 +512,12 @@ mod tests {
     #[test]
     fn there_are_not_more_refs_than_can_be_kept() {
         let (_directory, git, root) = directory();
-        let lines: String = (0..=MAX_REFS).map(|number| format!("{ONE} refs/tags/{number}\n")).collect();
-        fs::write(root.join(PACKED), lines).unwrap();
-        let error = super::read(&git, Objects::Sha1, &mut allowance(100)).unwrap_err();
-        assert_eq!(error.to_string(), "there are too many refs");
+        for start in ["refs/tags/", ""] {
+            let lines: String = (0..=MAX_REFS).map(|number| format!("{ONE} {start}{number}\n")).collect();
+            fs::write(root.join(PACKED), lines).unwrap();
+            let error = super::read(&git, Objects::Sha1, &mut allowance(100)).unwrap_err();
+            assert_eq!(error.to_string(), "there are too many refs");
+        }
     }
 
     #[test]

@@ -15,8 +15,13 @@ use crate::exec::ref_name::RefName;
 const ASIDE: &str = "refs/repertoire/left";
 /// How many of a run.
 const MAX_ASIDE: usize = 1000;
-/// Where git keeps what it stashed away by the way.
-const AUTOSTASHES: &[&str] = &["MERGE_AUTOSTASH", "rebase-merge/autostash", "rebase-apply/autostash"];
+/// What leads to work and is no ref, and how that is called here: a HEAD on no branch, and what git stashed away by the way.
+const ALONE: &[(&str, &str)] = &[
+    (HEAD, "detached"),
+    ("MERGE_AUTOSTASH", "autostash/merge"),
+    ("rebase-merge/autostash", "autostash/rebase"),
+    ("rebase-apply/autostash", "autostash/apply"),
+];
 
 /// A name below [`ASIDE`], and what is kept there.
 type Kept = (Vec<u8>, String);
@@ -49,6 +54,12 @@ impl StandIn {
         if kept.len() > MAX_ASIDE { Err(invalid("there is more than can be kept")) } else { Ok(()) }
     }
 
+    /// Returns what was in a file of the checkout.
+    fn before_of(&self, name: &str) -> Option<&Vec<u8>> {
+        let mut all = CARRIED.iter().zip(&self.before);
+        all.find(|((own, _), _)| *own == name).and_then(|(_, content)| content.as_ref())
+    }
+
     /// Returns what the command left that is nowhere else.
     fn left(&self, allowance: &mut Allowance) -> io::Result<Vec<Kept>> {
         let mut kept = Vec::new();
@@ -58,25 +69,16 @@ impl StandIn {
         let stashed = stashed.and_then(|change| change.after.as_ref()).and_then(Value::object);
         let log = self.own.read(STASH_LOG, 2 * MAX_STASH).ok().flatten().unwrap_or_default();
         let mut stashes = new_in(&log, self.stash.as_deref().unwrap_or_default(), self.objects);
-        stashes.extend(stashed);
+        stashes.extend(stashed.filter(|last| !stashes.contains(last)));
         let numbered = stashes.iter().enumerate();
         kept.extend(
             numbered.map(|(number, name)| (format!("stash/{}", number + 1).into_bytes(), (*name).to_owned())),
         );
-        let head = self.own.read(HEAD, MAX_NAMES).ok().flatten();
-        let before = CARRIED.iter().zip(&self.before).find(|((name, _), _)| *name == HEAD);
-        let before = before.and_then(|(_, content)| content.as_ref());
-        if let Some(Value::Object(name)) = head
-            .as_ref()
-            .filter(|head| Some(*head) != before)
-            .and_then(|head| Value::parse(head, self.objects))
-        {
-            kept.push((b"detached".to_vec(), name));
-        }
-        for name in AUTOSTASHES {
-            let text = self.own.read(name, MAX_NAMES).ok().flatten();
+        for (file, name) in ALONE {
+            let text = self.own.read(file, MAX_NAMES).ok().flatten();
+            let text = text.filter(|text| Some(text) != self.before_of(file));
             if let Some(Value::Object(object)) = text.and_then(|text| Value::parse(&text, self.objects)) {
-                kept.push((b"autostash".to_vec(), object));
+                kept.push((name.as_bytes().to_vec(), object));
             }
         }
         // Branches first: where there is too much, they are not what is lost.

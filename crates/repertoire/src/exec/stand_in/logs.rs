@@ -1,6 +1,6 @@
 //! The logs of refs: what was there, and what a command added.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -113,8 +113,8 @@ pub(super) fn objects_in(log: &[u8], objects: Objects) -> impl Iterator<Item = &
     names.filter(move |name| objects.is_name(name))
 }
 
-/// Returns what is new in a log, each once.
-pub(super) fn new_in<'a>(after: &'a [u8], before: &'a [u8], objects: Objects) -> BTreeSet<&'a str> {
-    let old: HashSet<&str> = objects_in(before, objects).collect();
-    objects_in(after, objects).filter(|name| !old.contains(name)).collect()
+/// Returns what is new in a log, each once, in their order.
+pub(super) fn new_in<'a>(after: &'a [u8], before: &'a [u8], objects: Objects) -> Vec<&'a str> {
+    let mut seen: HashSet<&str> = objects_in(before, objects).collect();
+    objects_in(after, objects).filter(|name| seen.insert(name)).collect()
 }
