@@ -1,26 +1,50 @@
 //! Objects of git that a command made, taken over one by one: each has to be what its name says.
 
-use std::fs;
-use std::io::{self, Read, Write as _};
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
-use std::time::Instant;
+use std::path::{Path, PathBuf};
 
 use flate2::read::ZlibDecoder;
+use rustix::fs::FileType;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
+use crate::exec::allowance::Allowance;
+use crate::exec::git_dir::GitDir;
 use crate::exec::mark;
 
-/// The most that all of them may be, unpacked, in bytes.
-const MAX_BYTES: u64 = 4 << 30;
+/// Where objects are.
+pub(crate) const OBJECTS: &str = "objects";
+const PACKS: &str = "objects/pack";
 /// The longest beginning of an object: its kind and its size.
 const MAX_HEAD: usize = 32;
 /// Where packs would be, beside the directory of objects; nobody makes that.
 const NO_PACKS: &str = "../no/packs";
-const KINDS: &[&str] = &["blob", "tree", "commit", "tag"];
 /// How much is read at once.
 const CHUNK: usize = 64 << 10;
+
+/// What an object is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Commit,
+    Tree,
+    Blob,
+    Tag,
+}
+
+impl Kind {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        match text {
+            "commit" => Some(Self::Commit),
+            "tree" => Some(Self::Tree),
+            "blob" => Some(Self::Blob),
+            "tag" => Some(Self::Tag),
+            _ => None,
+        }
+    }
+}
 
 /// How objects are named in a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,96 +82,92 @@ fn is_hex(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// How much may still be read of what a command made.
-struct Room {
-    bytes: u64,
-    until: Instant,
-}
-
-impl Room {
-    fn take(&mut self, count: usize) -> io::Result<()> {
-        if Instant::now() >= self.until {
-            return Err(io::Error::new(
-                io::ErrorKind::TimedOut,
-                "there are so many objects that it takes too long",
-            ));
-        }
-        let left = self.bytes.checked_sub(count as u64);
-        self.bytes =
-            left.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the objects are too large"))?;
-        Ok(())
-    }
-}
-
-/// Copies the objects in `from` that are not yet in `into`, both directories of objects. What is there when time is up stays there, so it can be gone on with.
+/// Copies the objects in `from` that are not yet in `into`, both directories of git. What is there when time is up stays there, so it can be gone on with.
 ///
 /// What is packed cannot be told to be what it says without unpacking it all, so it is refused. Where nothing can be packed a link leads nowhere ([`shut_packs`]).
-pub(crate) fn take_over(from: &Path, into: &Path, objects: Objects, until: Instant) -> io::Result<()> {
-    let packs = from.join("pack");
-    let is_shut = fs::symlink_metadata(&packs).is_ok_and(|metadata| metadata.is_symlink());
-    if !is_shut && entries(&packs)?.iter().any(|name| name.ends_with(".pack")) {
-        let text = "there are packed objects, which are not taken over";
-        return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+pub(crate) fn take_over(
+    from: &GitDir,
+    into: &GitDir,
+    objects: Objects,
+    allowance: &mut Allowance,
+) -> io::Result<()> {
+    let is_shut = from.kind(PACKS)? == Some(FileType::Symlink);
+    if !is_shut && has_packs(from, allowance)? {
+        return Err(invalid("there are packed objects, which are not taken over"));
     }
-    let mut room = Room { bytes: MAX_BYTES, until };
-    for start in entries(from)?.iter().filter(|name| name.len() == 2 && is_hex(name)) {
-        for rest in entries(&from.join(start))? {
-            let name = format!("{start}{rest}");
-            let (made, target) = (from.join(start).join(&rest), into.join(start).join(&rest));
+    for start in from.names(OBJECTS, || allowance.take_entry())? {
+        let Some(start) = start.to_str().filter(|name| name.len() == 2 && is_hex(name)) else { continue };
+        let directory = Path::new(OBJECTS).join(start);
+        for rest in from.names(&directory, || allowance.take_entry())? {
+            let path = directory.join(&rest);
             // What git had not finished has another name.
-            if !objects.is_name(&name) || fs::symlink_metadata(&target).is_ok() {
-                continue;
-            }
-            if !fs::symlink_metadata(&made)?.is_file() {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "an object is not a file"));
-            }
-            expect_named(&made, &name, objects, &mut room)?;
-            put(&made, &into.join(start), &target)?;
+            let name = named_by(start, &rest).filter(|name| objects.is_name(name));
+            let Some(name) = name.filter(|_| !matches!(into.kind(&path), Ok(Some(_)))) else { continue };
+            let not_a_file = || invalid("an object is not a file");
+            let (mut file, length) = from.file(&path)?.ok_or_else(not_a_file)?;
+            expect_named(&mut file, length, &name, objects, allowance)?;
+            put(&mut file, into, &path)?;
         }
     }
     Ok(())
 }
 
-/// Makes a directory of objects into which git cannot put a pack: it says so then, and loses nothing that was not packed before.
+fn has_packs(directory: &GitDir, allowance: &mut Allowance) -> io::Result<bool> {
+    let names = directory.names(PACKS, || allowance.take_entry())?;
+    Ok(names.iter().any(|name| Path::new(name).extension().is_some_and(|end| end == "pack")))
+}
+
+fn named_by(start: &str, rest: &OsString) -> Option<String> {
+    Some(format!("{start}{}", rest.to_str()?))
+}
+
+/// Makes it so that git cannot put a pack into an empty directory of git: it says so then, and loses nothing that was not packed before.
 ///
 /// A link that leads nowhere is to git as if nothing were packed. A directory that nobody may write would not hold against the superuser.
-pub(crate) fn shut_packs(directory: &Path) -> io::Result<()> {
-    std::os::unix::fs::symlink(NO_PACKS, directory.join("pack"))
+pub(crate) fn shut_packs(directory: &GitDir) -> io::Result<()> {
+    directory.make_link(PACKS, Path::new(NO_PACKS))
 }
 
-/// Returns the names in a directory, none where there is no directory.
-fn entries(directory: &Path) -> io::Result<Vec<String>> {
-    match fs::symlink_metadata(directory) {
-        Ok(metadata) if metadata.is_dir() => {}
-        Ok(_) => return Err(io::Error::new(io::ErrorKind::InvalidData, "it is not a directory")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(error),
-    }
-    let names = fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name().into_string().ok()));
-    let mut names: Vec<String> = names.collect::<io::Result<Vec<_>>>()?.into_iter().flatten().collect();
-    names.sort();
-    Ok(names)
+/// Returns where the object of this name is in a directory of objects, unless it is packed.
+pub(crate) fn place(name: &str) -> PathBuf {
+    Path::new(&name[..2]).join(&name[2..])
 }
 
-/// Fails unless the object at `path` is well made and its name is `name`.
-fn expect_named(path: &Path, name: &str, objects: Objects, room: &mut Room) -> io::Result<()> {
-    let file = fs::File::open(path)?;
-    let length = file.metadata()?.len();
+/// Returns what the object in a file is by its first words, without looking whether that is true.
+pub(crate) fn kind(file: &File) -> Option<Kind> {
+    let mut head = Vec::new();
+    ZlibDecoder::new(file).take(MAX_HEAD as u64).read_to_end(&mut head).ok()?;
+    let end = head.iter().position(|byte| *byte == b' ')?;
+    Kind::parse(str::from_utf8(&head[..end]).ok()?)
+}
+
+fn invalid(text: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, text)
+}
+
+/// Fails unless the object in a file is well made and its name is `name`.
+fn expect_named(
+    file: &mut File,
+    length: u64,
+    name: &str,
+    objects: Objects,
+    allowance: &mut Allowance,
+) -> io::Result<()> {
     let mut content = ZlibDecoder::new(io::BufReader::new(file));
     let found = match objects {
-        Objects::Sha1 => named::<Sha1>(&mut content, room)?,
-        Objects::Sha256 => named::<Sha256>(&mut content, room)?,
+        Objects::Sha1 => named::<Sha1>(&mut content, allowance)?,
+        Objects::Sha256 => named::<Sha256>(&mut content, allowance)?,
     };
     // Git refuses an object with something behind it, once it looks.
     if found != name || content.total_in() != length {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "an object is not what its name says"));
+        return Err(invalid("an object is not what its name says"));
     }
     Ok(())
 }
 
 /// Returns the name of what is read, which has to say its kind and its true size first.
-fn named<D: Digest>(content: &mut impl Read, room: &mut Room) -> io::Result<String> {
-    let invalid = || io::Error::new(io::ErrorKind::InvalidData, "an object is damaged");
+fn named<D: Digest>(content: &mut impl Read, allowance: &mut Allowance) -> io::Result<String> {
+    let damaged = || invalid("an object is damaged");
     let mut digest = D::new();
     let mut chunk = vec![0; CHUNK];
     let mut head = Vec::new();
@@ -163,31 +183,31 @@ fn named<D: Digest>(content: &mut impl Read, room: &mut Room) -> io::Result<Stri
         let missing = MAX_HEAD - head.len();
         head.extend_from_slice(&chunk[..count.min(missing)]);
         total += count as u64;
-        room.take(count)?;
+        allowance.take_object(count)?;
     }
-    let end = head.iter().position(|byte| *byte == 0).ok_or_else(invalid)?;
-    let text = str::from_utf8(&head[..end]).map_err(|_| invalid())?;
-    let (kind, size) = text.split_once(' ').ok_or_else(invalid)?;
-    let is_sound = KINDS.contains(&kind) && size == (total - end as u64 - 1).to_string();
-    is_sound.then(|| hex(&digest.finalize())).ok_or_else(invalid)
+    let end = head.iter().position(|byte| *byte == 0).ok_or_else(damaged)?;
+    let text = str::from_utf8(&head[..end]).map_err(|_| damaged())?;
+    let (kind, size) = text.split_once(' ').ok_or_else(damaged)?;
+    let is_sound = Kind::parse(kind).is_some() && size == (total - end as u64 - 1).to_string();
+    is_sound.then(|| hex(&digest.finalize())).ok_or_else(damaged)
 }
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Copies a file to `target` in `directory` the way git does: whole or not at all, and not to be written any more.
-fn put(made: &Path, directory: &Path, target: &Path) -> io::Result<()> {
-    fs::create_dir_all(directory)?;
-    let unfinished = directory.join(format!("tmp_obj_{:016x}", mark::random()));
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).open(&unfinished)?;
-    let done = fs::File::open(made)
-        .and_then(|mut made| io::copy(&mut made, &mut file))
+/// Copies an object to its place the way git does: whole or not at all, and not to be written any more.
+fn put(made: &mut File, into: &GitDir, path: &Path) -> io::Result<()> {
+    made.rewind()?;
+    let unfinished = path.with_file_name(format!("tmp_obj_{:016x}", mark::random()));
+    let mut file = into.create(&unfinished)?;
+    let done = io::copy(made, &mut file)
         .and_then(|_| file.flush())
         .and_then(|()| file.set_permissions(fs::Permissions::from_mode(0o444)))
-        .and_then(|()| fs::rename(&unfinished, target));
+        .inspect(|()| into.share(&file))
+        .and_then(|()| into.rename(&unfinished, path));
     if done.is_err() {
-        let _ = fs::remove_file(&unfinished);
+        let _ = into.remove(&unfinished);
     }
     done
 }
@@ -200,8 +220,13 @@ mod tests {
     use flate2::{Compression, write::ZlibEncoder};
     use std::time::Duration;
 
-    fn take_over(from: &Path, into: &Path, objects: Objects) -> io::Result<()> {
-        super::take_over(from, into, objects, Instant::now() + Duration::from_secs(600))
+    fn take_over(from: &Path, into: &Path) -> io::Result<()> {
+        take_over_within(Duration::from_secs(600), from, into)
+    }
+
+    fn take_over_within(time: Duration, from: &Path, into: &Path) -> io::Result<()> {
+        let [from, into] = [from, into].map(|path| GitDir::open(path.parent().unwrap()).unwrap());
+        super::take_over(&from, &into, Objects::Sha1, &mut Allowance::new(time, None, 1000))
     }
 
     fn object(directory: &Path, content: &[u8]) -> String {
@@ -219,7 +244,8 @@ mod tests {
 
     fn directories() -> (tempfile::TempDir, std::path::PathBuf, std::path::PathBuf) {
         let directory = tempfile::tempdir().unwrap();
-        let [from, into] = ["from", "into"].map(|name| directory.path().join(name));
+        let root = directory.path().canonicalize().unwrap();
+        let [from, into] = ["from/objects", "into/objects"].map(|name| root.join(name));
         fs::create_dir_all(from.join("pack")).unwrap();
         fs::create_dir_all(&into).unwrap();
         (directory, from, into)
@@ -231,22 +257,22 @@ mod tests {
         let name = object(&from, b"blob 3\0abc");
         assert_eq!(name, "f2ba8f84ab5c1bce84a7b441cb1959cfc7093b7f");
         fs::write(from.join(&name[..2]).join("tmp_obj_x"), "unfinished").unwrap();
-        take_over(&from, &into, Objects::Sha1).unwrap();
+        take_over(&from, &into).unwrap();
         let target = into.join(&name[..2]).join(&name[2..]);
         assert_eq!(fs::read(&target).unwrap(), fs::read(from.join(&name[..2]).join(&name[2..])).unwrap());
         assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o777, 0o444);
         assert_eq!(fs::read_dir(target.parent().unwrap()).unwrap().count(), 1);
-        take_over(&from, &into, Objects::Sha1).unwrap();
+        take_over(&from, &into).unwrap();
     }
 
     #[test]
     fn there_is_an_end_to_it() {
         let (_directory, from, into) = directories();
         object(&from, b"blob 3\0abc");
-        let late = super::take_over(&from, &into, Objects::Sha1, Instant::now());
+        let late = take_over_within(Duration::ZERO, &from, &into);
         assert_eq!(late.unwrap_err().kind(), io::ErrorKind::TimedOut);
         assert_eq!(fs::read_dir(&into).unwrap().count(), 0);
-        take_over(&from, &into, Objects::Sha1).unwrap();
+        take_over(&from, &into).unwrap();
     }
 
     #[test]
@@ -255,25 +281,33 @@ mod tests {
         for content in [&b"blob 3\0xyz"[..], b"blob 4\0abc", b"evil 3\0abc", b"blob 3 abc", b""] {
             let (_directory, from, into) = directories();
             write(&from, other, content);
-            take_over(&from, &into, Objects::Sha1).unwrap_err();
+            take_over(&from, &into).unwrap_err();
             assert_eq!(fs::read_dir(&into).unwrap().count(), 0, "{content:?}");
         }
         let (_directory, from, into) = directories();
         object(&from, b"blob 4\0abc");
         object(&from, b"blob 03\0abc");
-        take_over(&from, &into, Objects::Sha1).unwrap_err();
+        take_over(&from, &into).unwrap_err();
         let (_directory, from, into) = directories();
         let name = object(&from, b"blob 3\0abc");
         let path = from.join(&name[..2]).join(&name[2..]);
         fs::OpenOptions::new().append(true).open(path).unwrap().write_all(&[0; 9]).unwrap();
-        take_over(&from, &into, Objects::Sha1).unwrap_err();
+        take_over(&from, &into).unwrap_err();
         let (_directory, from, into) = directories();
         fs::write(from.join("pack/pack-1.pack"), "x").unwrap();
-        take_over(&from, &into, Objects::Sha1).unwrap_err();
+        take_over(&from, &into).unwrap_err();
         let (directory, from, into) = directories();
         let elsewhere = directory.path().join("elsewhere");
         object(&elsewhere, b"blob 3\0abc");
         std::os::unix::fs::symlink(elsewhere.join("f2"), from.join("f2")).unwrap();
-        take_over(&from, &into, Objects::Sha1).unwrap_err();
+        take_over(&from, &into).unwrap_err();
+        // Nor is anything put where a link leads.
+        fs::remove_file(from.join("f2")).unwrap();
+        let target = directory.path().join("target");
+        fs::create_dir(&target).unwrap();
+        std::os::unix::fs::symlink(&target, into.join("f2")).unwrap();
+        object(&from, b"blob 3\0abc");
+        take_over(&from, &into).unwrap_err();
+        assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
     }
 }

@@ -66,7 +66,9 @@ pub(crate) fn run(
     let scratch = Scratch::create(parent).map_err(|error| io_error(parent, error))?;
     let mut reach = Reach::of(job, &scratch)?;
     let stand_in = match reach.repository.as_ref().filter(|_| taking != Taking::Nothing) {
-        Some(repository) => Some(StandIn::make(repository, &scratch, &reach.readable())?),
+        Some(repository) => {
+            Some(StandIn::make(repository, &scratch, &reach.readable(), job.cancel.as_ref())?)
+        }
         None => None,
     };
     if let Some(stand_in) = &stand_in {
@@ -95,7 +97,7 @@ pub(crate) fn run(
     // First of all: whatever else goes wrong or takes its time, nothing is left that somebody obeys.
     let swept = if taking == Taking::Nothing { Swept::default() } else { sweep::sweep(&reach.writable) };
     let mut aftermath: Vec<Aftermath> = swept.left.into_iter().map(Aftermath::NotSwept).collect();
-    aftermath.extend(stand_in.iter().filter_map(StandIn::carry_over));
+    aftermath.extend(stand_in.iter().filter_map(|stand_in| stand_in.carry_over(job.cancel.as_ref())));
     drop(scratch);
     let refused = swept.refused;
     let outcome = |ending, stdout, stderr| Outcome {

@@ -32,7 +32,15 @@ pub mod git_settings;
 #[cfg(unix)]
 mod git;
 #[cfg(unix)]
-mod plain_file;
+mod allowance;
+#[cfg(unix)]
+mod ref_name;
+#[cfg(unix)]
+mod git_dir;
+#[cfg(unix)]
+mod git_lock;
+#[cfg(unix)]
+mod left_out;
 #[cfg(unix)]
 mod git_index;
 #[cfg(unix)]

@@ -3,11 +3,12 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
 
 /// How many links are followed one after the other, as the system does.
 const MAX_LINKS: usize = 40;
@@ -159,7 +160,7 @@ pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
         // In some containers the call is refused.
-        Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM) => open_by_steps(path, flags),
+        Err(Errno::NOSYS | Errno::PERM) => open_by_steps(path, flags),
         other => Ok(other?),
     }
 }
@@ -171,16 +172,71 @@ pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
 
 /// The same name by name.
 fn open_by_steps(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
-    let mut fd = rustix::fs::open("/", flags | OFlags::DIRECTORY, Mode::empty())?;
-    for name in path.components().skip(1) {
-        let next = rustix::fs::openat(&fd, name.as_os_str(), flags, Mode::empty())?;
-        let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(&next)?.st_mode);
-        if kind == rustix::fs::FileType::Symlink {
-            return Err(io::Error::other("a link is on the way"));
-        }
-        fd = next;
+    let root = rustix::fs::open("/", flags | OFlags::DIRECTORY, Mode::empty())?;
+    let below: PathBuf = path.components().skip(1).collect();
+    if below.as_os_str().is_empty() {
+        return Ok(root);
+    }
+    let fd = step_below(root.as_fd(), &below, flags, Mode::empty())?;
+    if FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) == FileType::Symlink {
+        return Err(Errno::LOOP.into());
     }
     Ok(fd)
+}
+
+/// Opens what is at `path` below a directory that is open. There may be no link on the way, and none at its end; nothing but names may be in it.
+pub(crate) fn open_below(
+    directory: BorrowedFd<'_>,
+    path: &Path,
+    flags: OFlags,
+    mode: Mode,
+) -> io::Result<OwnedFd> {
+    if path.as_os_str().is_empty() || !path.components().all(|part| matches!(part, Component::Normal(_))) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    walk_below(directory, path, flags, mode)
+}
+
+#[cfg(target_os = "linux")]
+fn walk_below(directory: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
+    use rustix::fs::{ResolveFlags, openat2};
+
+    // Links are refused on the way and at the end; without this flag the system says that it was one.
+    let walked = flags.difference(OFlags::NOFOLLOW);
+    match openat2(directory, path, walked, mode, ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH) {
+        // In some containers the call is refused, and a rename at the same time can keep it from being decided.
+        Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => step_below(directory, path, flags, mode),
+        other => Ok(other?),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn walk_below(directory: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
+    step_below(directory, path, flags, mode)
+}
+
+/// Opens what is below a directory, name by name.
+fn step_below(directory: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
+    let step = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut at: Option<OwnedFd> = None;
+    let mut names = path.components().peekable();
+    while let Some(name) = names.next() {
+        let parent = at.as_ref().map_or(directory, AsFd::as_fd);
+        let name = name.as_os_str();
+        let (flags, mode) = if names.peek().is_some() { (step, Mode::empty()) } else { (flags, mode) };
+        at = Some(match rustix::fs::openat(parent, name, flags, mode) {
+            // Which of the two it was matters: the one is as if nothing were there, the other is a trap.
+            Err(Errno::NOTDIR) if is_link(parent, name) => return Err(Errno::LOOP.into()),
+            next => next?,
+        });
+    }
+    at.ok_or_else(|| io::ErrorKind::InvalidInput.into())
+}
+
+fn is_link(parent: BorrowedFd<'_>, name: &OsStr) -> bool {
+    rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|now| FileType::from_raw_mode(now.st_mode) == FileType::Symlink)
 }
 
 #[cfg(test)]
@@ -207,6 +263,43 @@ mod tests {
         fs::rename(root.join("secret"), root.join("a")).unwrap();
         pinned.open().unwrap_err();
         open_by_steps(&path, OFlags::CLOEXEC | OFlags::NOFOLLOW).unwrap();
+    }
+
+    #[test]
+    fn nothing_is_opened_by_way_of_a_link() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("in/a")).unwrap();
+        fs::write(root.join("in/a/file"), "x").unwrap();
+        fs::write(root.join("secret"), "x").unwrap();
+        symlink("a", root.join("in/link")).unwrap();
+        symlink("../../secret", root.join("in/a/out")).unwrap();
+        let top = open(&root.join("in")).unwrap();
+        for open in [open_below, step_below] {
+            let open = |path: &str| {
+                open(top.as_fd(), Path::new(path), OFlags::RDONLY | OFlags::NOFOLLOW, Mode::empty())
+            };
+            open("a/file").unwrap();
+            for path in ["link/file", "a/out"] {
+                assert_eq!(
+                    open(path).unwrap_err().raw_os_error(),
+                    Some(Errno::LOOP.raw_os_error()),
+                    "{path}"
+                );
+            }
+            let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
+            let link = step_below(top.as_fd(), Path::new("link"), flags, Mode::empty()).unwrap_err();
+            assert_eq!(link.raw_os_error(), Some(Errno::LOOP.raw_os_error()));
+            let link = open_below(top.as_fd(), Path::new("link"), flags, Mode::empty()).unwrap_err();
+            assert_eq!(link.raw_os_error(), Some(Errno::LOOP.raw_os_error()));
+            for path in ["a/file/x", "none/x", "none"] {
+                let kind = open(path).unwrap_err().kind();
+                assert!(matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory), "{path}");
+            }
+        }
+        for path in ["../secret", "a/../../secret", "/etc/passwd", "", "."] {
+            open_below(top.as_fd(), Path::new(path), OFlags::RDONLY, Mode::empty()).unwrap_err();
+        }
     }
 
     #[test]

@@ -3,7 +3,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::exec::git_dir::GitDir;
+use crate::exec::ref_name::RefName;
 use crate::exec::{ExecError, ExecErrorKind, git};
+
+/// Where the shared directory of git keeps what belongs to linked checkouts.
+const LINKED: &str = "worktrees";
+/// The longest HEAD, in bytes.
+const MAX_HEAD: u64 = 4096;
 
 const NOT_MUTUAL: &str = "its .git leads to a directory of git that does not name this checkout; `git worktree repair` mends links that moved";
 const NO_POINTER: &str = "its .git is neither a directory nor a file that leads to one";
@@ -37,15 +44,16 @@ impl Repository {
         Ok(Self { common: common.ok_or_else(|| refused(NOT_MUTUAL))?, own, top })
     }
 
-    /// Returns the branches that other checkouts of it are on.
-    pub(crate) fn other_branches(&self) -> Vec<String> {
-        let linked = fs::read_dir(self.common.join("worktrees")).into_iter().flatten().flatten();
+    /// Returns the branches that other checkouts of it are on now.
+    pub(crate) fn other_branches(&self, common: &GitDir) -> Vec<RefName> {
         // A bare one is no checkout, whatever its HEAD says.
         let is_bare =
             git::setting(&self.common.join("config"), "core", "bare").is_some_and(|bare| bare == "true");
-        let main = Some(self.common.clone()).filter(|_| !is_bare);
-        let others = linked.map(|entry| entry.path()).chain(main);
-        others.filter(|other| *other != self.own).filter_map(|other| branch(&other)).collect()
+        let main = Some(PathBuf::new()).filter(|_| !is_bare);
+        let linked = common.names(LINKED, || Ok(())).unwrap_or_default();
+        let linked = linked.into_iter().map(|name| Path::new(LINKED).join(name));
+        let others = linked.chain(main).filter(|other| self.common.join(other) != self.own);
+        others.filter_map(|other| branch(common, &other)).collect()
     }
 
     /// Returns what has to be seen of it: directories, none of which lies in another.
@@ -55,9 +63,10 @@ impl Repository {
     }
 }
 
-/// Returns the branch that the HEAD in a directory of git names.
-fn branch(directory: &Path) -> Option<String> {
-    Some(git::pointer(&directory.join("HEAD"))?.strip_prefix("ref: ")?.to_owned())
+/// Returns the branch that a checkout is on, by what the shared directory of git has for it.
+fn branch(common: &GitDir, checkout: &Path) -> Option<RefName> {
+    let head = common.read(checkout.join(git::HEAD), MAX_HEAD).ok()??;
+    RefName::parse(head.strip_prefix(b"ref:")?.trim_ascii())
 }
 
 /// Returns the shared directory of git, if `own` is that of the linked worktree whose `.git` is `inner`.
