@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::exec::git;
 use crate::exec::git_index;
@@ -98,13 +98,23 @@ impl Content {
         matches!(self, Self::Head | Self::Names)
     }
 
-    fn is(self, bytes: &[u8], objects: Objects) -> bool {
-        let text = || str::from_utf8(bytes);
-        match self {
+    /// Returns what is carried over of this.
+    fn carried(self, bytes: Vec<u8>, objects: Objects, until: Instant) -> io::Result<Vec<u8>> {
+        let text = || str::from_utf8(&bytes);
+        let is_sound = match self {
             Self::Head => text().is_ok_and(|text| git_refs::is_head(text.trim_end_matches('\n'), objects)),
             Self::Names => text().is_ok_and(|text| text.lines().all(|line| objects.is_name(line))),
             Self::Text => bytes.len() <= MAX_TEXT,
-            Self::Index => git_index::is_sound(bytes, objects),
+            Self::Index => return git_index::carried(&bytes, objects, until),
+        };
+        if is_sound { Ok(bytes) } else { Err(invalid("it is not what it has to be")) }
+    }
+
+    /// Returns whether two files say the same.
+    fn is_same(self, one: Option<&[u8]>, other: Option<&[u8]>, objects: Objects, until: Instant) -> bool {
+        match (one, other) {
+            (Some(one), Some(other)) if self == Self::Index => git_index::is_same(one, other, objects, until),
+            _ => one == other,
         }
     }
 }
@@ -167,9 +177,12 @@ impl StandIn {
         git_refs::write(&path, &refs)?;
         let mut before = Vec::new();
         for (name, _) in CARRIED {
+            let time = git_index::time(&own.join(name));
             let content = read(&own.join(name))?;
             if let Some(content) = &content {
-                fs::write(path.join(name), content)?;
+                let mut copy = fs::File::create_new(path.join(name))?;
+                copy.write_all(content)?;
+                time.map_or(Ok(()), |time| copy.set_modified(time))?;
             }
             before.push(content);
         }
@@ -316,7 +329,7 @@ impl StandIn {
         if let Some(name) = UNDER_WAY.iter().find(|name| fs::symlink_metadata(self.path.join(name)).is_ok()) {
             return Err(invalid(&format!("something is under way there: {name}")));
         }
-        let files = self.files_made()?;
+        let files = self.files_made(until)?;
         let (mut changes, mut left_out) =
             git_refs::changes(&self.refs, &self.refs_made(until)?, self.objects);
         left_out.extend(is_directory(&self.path.join(LINKED)).then(|| LINKED.to_owned()));
@@ -328,7 +341,7 @@ impl StandIn {
             let without = self.take_out_missing(&mut changes, until)?;
             self.expect_there(&files, &without, until)?;
             left_out.extend(without);
-            if !self.write(&files, &changes)? {
+            if !self.write(&files, &changes, until)? {
                 return Ok(Carried::Nothing);
             }
             self.carry_logs(&changes, until);
@@ -337,16 +350,18 @@ impl StandIn {
     }
 
     /// Returns what the command made of the files of the checkout, each of which is what it has to be.
-    fn files_made(&self) -> io::Result<Vec<Made>> {
+    fn files_made(&self, until: Instant) -> io::Result<Vec<Made>> {
         let mut files = Vec::new();
         for ((name, content), before) in CARRIED.iter().zip(&self.before) {
-            let after = read(&self.path.join(name)).map_err(|error| invalid(&format!("{name}: {error}")))?;
-            if after == *before {
+            let said = |error: io::Error| invalid(&format!("{name}: {error}"));
+            let after = read(&self.path.join(name)).map_err(said)?;
+            if content.is_same(after.as_deref(), before.as_deref(), self.objects, until) {
                 continue;
             }
-            let is_sound = after.as_deref().map_or(*name != HEAD, |after| content.is(after, self.objects));
-            if !is_sound {
-                return Err(invalid(&format!("{name} is not what it has to be")));
+            let after = after.map(|after| content.carried(after, self.objects, until)).transpose();
+            let after = after.map_err(said)?;
+            if after.is_none() && *name == HEAD {
+                return Err(invalid("there is no HEAD any more"));
             }
             files.push((*name, after));
         }
@@ -373,7 +388,7 @@ impl StandIn {
     }
 
     /// Writes files and refs under git's locks; returns whether nobody else had changed any meanwhile.
-    fn write(&self, files: &[Made], changes: &[Change]) -> io::Result<bool> {
+    fn write(&self, files: &[Made], changes: &[Change], until: Instant) -> io::Result<bool> {
         let Repository { own, common, .. } = &self.real;
         let Some(index) = patiently(|| Lock::take(&own.join(INDEX)))? else { return Ok(false) };
         let mut locks = Vec::new();
@@ -383,8 +398,9 @@ impl StandIn {
         }
         let is_of_checkout =
             !files.is_empty() || changes.iter().any(|change| change.name.starts_with(BRANCHES));
-        for ((name, _), before) in CARRIED.iter().zip(&self.before).filter(|_| is_of_checkout) {
-            if read(&own.join(name))? != *before {
+        for ((name, content), before) in CARRIED.iter().zip(&self.before).filter(|_| is_of_checkout) {
+            let now = read(&own.join(name))?;
+            if !content.is_same(now.as_deref(), before.as_deref(), self.objects, until) {
                 return Ok(false);
             }
         }
@@ -394,7 +410,7 @@ impl StandIn {
             lock.commit(after.as_deref())?;
         }
         if let Some((_, after)) = files.iter().find(|(name, _)| *name == INDEX) {
-            index.commit(after.as_deref())?;
+            index.dated(git_index::time(&self.path.join(INDEX))).commit(after.as_deref())?;
         }
         Ok(true)
     }
@@ -554,6 +570,7 @@ struct Lock {
     path: PathBuf,
     target: PathBuf,
     file: fs::File,
+    time: Option<SystemTime>,
     is_held: bool,
 }
 
@@ -565,14 +582,23 @@ impl Lock {
         let path = PathBuf::from(path);
         match fs::OpenOptions::new().write(true).create_new(true).open(&path) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
-            file => Ok(Some(Self { path, target: target.to_owned(), file: file?, is_held: true })),
+            file => {
+                Ok(Some(Self { path, target: target.to_owned(), file: file?, time: None, is_held: true }))
+            }
         }
+    }
+
+    /// Says what time what is there will have, if not the one at which it came there.
+    fn dated(mut self, time: Option<SystemTime>) -> Self {
+        self.time = time;
+        self
     }
 
     /// Makes `content` what is there, as git does, or removes that.
     fn commit(mut self, content: Option<&[u8]>) -> io::Result<()> {
         let Some(content) = content else { return fs::remove_file(&self.target) };
         self.file.write_all(content)?;
+        self.time.map_or(Ok(()), |time| self.file.set_modified(time))?;
         fs::rename(&self.path, &self.target)?;
         self.is_held = false;
         Ok(())

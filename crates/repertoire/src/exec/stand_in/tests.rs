@@ -388,3 +388,71 @@ fn what_git_would_obey_is_left_behind() {
     }
     assert!(run(&repository.top, &[], &["fsck", "--strict"]));
 }
+
+#[test]
+fn an_index_that_was_only_looked_at_is_no_change() {
+    let Some((_directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    let stand_in = made(&repository, &scratch);
+    let own = stand_in.variables();
+    let look = |variables: &[(String, String)]| {
+        let later = std::time::SystemTime::now() + Duration::from_secs(3600);
+        fs::File::options().write(true).open(top.join("a")).unwrap().set_modified(later).unwrap();
+        assert!(run(&top, variables, &["status"]));
+    };
+    let before = fs::read(repository.own.join("index")).unwrap();
+    look(&own);
+    assert_ne!(fs::read(stand_in.path.join("index")).unwrap(), before);
+    assert_eq!(stand_in.carry_over(), None);
+    assert_eq!(fs::read(repository.own.join("index")).unwrap(), before);
+    fs::write(top.join("b"), "b").unwrap();
+    assert!(run(&top, &own, &["add", "b"]) && run(&top, &own, &["commit", "-qm", "second"]));
+    look(&[]);
+    assert_ne!(fs::read(repository.own.join("index")).unwrap(), before);
+    assert_eq!(stand_in.carry_over(), None);
+    assert_eq!(output(&top, &[], &["log", "--format=%s"]).unwrap(), "second\nfirst\n");
+    assert_eq!(output(&top, &[], &["status", "--porcelain"]).unwrap(), "");
+}
+
+#[test]
+fn an_index_is_no_later_than_it_was() {
+    let Some((_directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    let time = |path: &Path| fs::metadata(path.join("index")).unwrap().modified().unwrap();
+    let set = |path: &Path, time: SystemTime| {
+        fs::File::options().write(true).open(path.join("index")).unwrap().set_modified(time).unwrap();
+    };
+    let then = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+    set(&repository.own, then);
+    let stand_in = made(&repository, &scratch);
+    assert_eq!(time(&stand_in.path), then);
+    fs::write(top.join("b"), "b").unwrap();
+    assert!(run(&top, &stand_in.variables(), &["add", "b"]));
+    let then = then + Duration::from_secs(10);
+    set(&stand_in.path, then);
+    assert_eq!(stand_in.carry_over(), None);
+    assert_eq!(time(&repository.own), then);
+    // One that is yet to come would hide what is changed until then.
+    let scratch = Scratch::create(scratch.path()).unwrap();
+    let stand_in = made(&repository, &scratch);
+    assert!(run(&top, &stand_in.variables(), &["rm", "-q", "--cached", "b"]));
+    set(&stand_in.path, SystemTime::now() + Duration::from_secs(3600));
+    assert_eq!(stand_in.carry_over(), None);
+    assert!(time(&repository.own) <= SystemTime::now());
+}
+
+#[test]
+fn an_index_in_two_parts_becomes_one() {
+    let Some((_directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    assert!(run(&top, &[], &["update-index", "--split-index"]));
+    let stand_in = made(&repository, &scratch);
+    let own = stand_in.variables();
+    assert_eq!(output(&top, &own, &["ls-files"]).unwrap(), "a\n");
+    assert_eq!(stand_in.carry_over(), None);
+    fs::write(top.join("b"), "b").unwrap();
+    assert!(run(&top, &own, &["add", "b"]));
+    assert_eq!(stand_in.carry_over(), None);
+    assert_eq!(output(&top, &[], &["ls-files"]).unwrap(), "a\nb\n");
+    assert_eq!(output(&top, &[], &["status", "--porcelain"]).unwrap(), "A  b\n");
+}
