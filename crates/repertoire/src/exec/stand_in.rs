@@ -39,6 +39,10 @@ const CARRIED: &[(&str, Content)] = &[
     (INDEX, Content::Index),
 ];
 const INDEX: &str = "index";
+/// What of the command's own is for this run alone.
+const SETTINGS_FILE: &str = "config";
+/// Says that somebody looks for the commit that broke something.
+const BISECTING: &str = "BISECT_LOG";
 const HEAD: &str = "HEAD";
 const STASH: &str = "refs/stash";
 const BRANCHES: &str = "refs/heads/";
@@ -60,7 +64,7 @@ const SHOWN: &[&str] = &["hooks", "modules", "lfs"];
 /// Where linked checkouts are kept (`git worktree`).
 const LINKED: &str = "worktrees";
 /// What is under way here cannot be carried over.
-const UNDER_WAY: &[&str] = &["rebase-merge", "rebase-apply", "sequencer", "BISECT_LOG"];
+const UNDER_WAY: &[&str] = &["rebase-merge", "rebase-apply", "sequencer"];
 /// The largest file that is carried over, in bytes.
 const MAX_BYTES: u64 = 256 << 20;
 /// The longest text, in bytes.
@@ -132,6 +136,8 @@ pub(crate) struct StandIn {
     elsewhere: Vec<String>,
     /// What was there, in the order of [`CARRIED`].
     before: Vec<Option<Vec<u8>>>,
+    /// The settings that it was made with.
+    settings: String,
 }
 
 impl StandIn {
@@ -168,9 +174,10 @@ impl StandIn {
             path.join("objects/info/alternates"),
             stores.iter().flat_map(|store| line(store)).collect::<Vec<u8>>(),
         )?;
-        fs::write(path.join("config"), settings(repository))?;
-        // Settings that were changed here would be lost, so git had better say that it cannot.
-        fs::write(path.join("config.lock"), "")?;
+        let settings = settings(repository);
+        fs::write(path.join(SETTINGS_FILE), &settings)?;
+        // What a checkout is to leave out would be lost with the settings, and files be missing. Git says that it cannot lock it.
+        fs::write(path.join("info/sparse-checkout.lock"), "")?;
         // A linked checkout would name this directory, which is gone afterwards.
         fs::write(path.join(LINKED), "")?;
         let refs = git_refs::read(common, Budget::new(git_refs::MAX_ENTRIES, Instant::now() + MAKE_TIME))?;
@@ -214,6 +221,7 @@ impl StandIn {
             refs,
             elsewhere,
             before,
+            settings,
         })
     }
 
@@ -333,6 +341,7 @@ impl StandIn {
         let (mut changes, mut left_out) =
             git_refs::changes(&self.refs, &self.refs_made(until)?, self.objects);
         left_out.extend(is_directory(&self.path.join(LINKED)).then(|| LINKED.to_owned()));
+        left_out.extend(self.states_left_out());
         self.expect_allowed(&files, &changes)?;
         let stash = read_below(&self.path.join("logs"), STASH)?;
         let has_stashed = stash != read(&log(&self.real, STASH))?;
@@ -347,6 +356,15 @@ impl StandIn {
             self.carry_logs(&changes, until);
         }
         Ok(if left_out.is_empty() { Carried::All } else { Carried::But(told(&left_out)) })
+    }
+
+    /// Returns what the command made that is for this run alone. Without it the checkout is still whole: one that looks for a commit has one out, and no branch.
+    fn states_left_out(&self) -> Vec<String> {
+        let settings = read(&self.path.join(SETTINGS_FILE)).ok().flatten();
+        let is_set = settings.as_deref() != Some(self.settings.as_bytes());
+        let is_bisecting = fs::symlink_metadata(self.path.join(BISECTING)).is_ok();
+        let states = [(is_set, SETTINGS_FILE), (is_bisecting, BISECTING)];
+        states.into_iter().filter(|(is_so, _)| *is_so).map(|(_, name)| name.to_owned()).collect()
     }
 
     /// Returns what the command made of the files of the checkout, each of which is what it has to be.

@@ -55,7 +55,6 @@ fn what_git_did_is_carried_over() {
     }
     fs::write(top.join("b"), "c").unwrap();
     assert!(run(&top, &own, &["stash", "-q"]));
-    assert!(!run(&top, &own, &["config", "a.b", "c"]), "settings are not kept, so they are not taken");
     assert_eq!(stand_in.carry_over(), None);
     assert_eq!(output(&top, &[], &["log", "--format=%s", "topic/x"]).unwrap(), "second\nfirst\n");
     assert_eq!(output(&top, &[], &["status", "--porcelain", "--branch"]).unwrap(), "## topic/x\n");
@@ -381,12 +380,51 @@ fn what_git_would_obey_is_left_behind() {
     fs::create_dir_all(stand_in.path.join("logs/refs")).unwrap();
     fs::remove_dir_all(stand_in.path.join("logs/refs")).unwrap();
     std::os::unix::fs::symlink("/etc", stand_in.path.join("logs/refs")).unwrap();
-    let left_out = vec!["refs/replace/x".to_owned()];
+    let left_out = vec!["refs/replace/x".to_owned(), "config".to_owned()];
     assert_eq!(stand_in.carry_over(), Some(Aftermath::RepositoryLeftOut(repository.own.clone(), left_out)));
     for name in ["MERGE_RR", "config.worktree", "info/attributes", "remotes", "FETCH_HEAD", "refs/replace"] {
         assert!(!repository.own.join(name).exists(), "{name}");
     }
     assert!(run(&repository.top, &[], &["fsck", "--strict"]));
+}
+
+#[test]
+fn settings_and_bisecting_are_for_one_run() {
+    let Some((_directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    for name in ["b", "c", "d", "e"] {
+        fs::write(top.join(name), name).unwrap();
+        assert!(run(&top, &[], &["add", "."]) && run(&top, &[], &["commit", "-qm", name]));
+    }
+    let left_out = |what: &[&str]| {
+        let what = what.iter().map(|one| (*one).to_owned()).collect();
+        Some(Aftermath::RepositoryLeftOut(repository.own.clone(), what))
+    };
+    let stand_in = made(&repository, &scratch);
+    let own = stand_in.variables();
+    assert!(run(&top, &own, &["branch", "old"]) && run(&top, &own, &["branch", "-m", "old", "new"]));
+    assert_eq!(stand_in.carry_over(), None);
+    assert!(
+        run(&top, &[], &["rev-parse", "refs/heads/new"]) && !run(&top, &[], &["rev-parse", "refs/heads/old"])
+    );
+    let scratch = Scratch::create(scratch.path()).unwrap();
+    let stand_in = made(&repository, &scratch);
+    let own = stand_in.variables();
+    // Files would be missing, and nothing say why.
+    assert!(!run(&top, &own, &["sparse-checkout", "set", "nothing"]) && top.join("b").is_file());
+    assert!(run(&top, &own, &["config", "a.b", "c"]));
+    assert_eq!(output(&top, &own, &["config", "a.b"]).unwrap(), "c\n");
+    assert_eq!(stand_in.carry_over(), left_out(&["config"]));
+    assert!(!run(&top, &[], &["config", "a.b"]));
+    let scratch = Scratch::create(scratch.path()).unwrap();
+    let stand_in = made(&repository, &scratch);
+    assert!(run(&top, &stand_in.variables(), &["bisect", "start", "main", "main~4"]));
+    let Some(Aftermath::RepositoryLeftOut(_, left)) = stand_in.carry_over() else { panic!("it is told") };
+    assert!(left.contains(&BISECTING.to_owned()), "{left:?}");
+    // The files are those of the commit that HEAD is at.
+    assert_eq!(output(&top, &[], &["status", "--porcelain", "--branch"]).unwrap(), "## HEAD (no branch)\n");
+    assert!(run(&top, &[], &["checkout", "-q", "-"]));
+    assert_eq!(output(&top, &[], &["status", "--porcelain", "--branch"]).unwrap(), "## main\n");
 }
 
 #[test]
