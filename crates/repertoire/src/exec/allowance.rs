@@ -51,6 +51,11 @@ impl Allowance {
         Err(io::Error::new(io::ErrorKind::TimedOut, text))
     }
 
+    /// Returns when the time is up.
+    pub(crate) fn until(&self) -> Instant {
+        self.until.get()
+    }
+
     /// Takes one file or directory.
     pub(crate) fn take_entry(&mut self) -> io::Result<()> {
         self.go_on()?;

@@ -10,6 +10,7 @@ use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -205,6 +206,27 @@ impl GitDir {
     /// Makes a file with this in it that was not there.
     pub(crate) fn write_new(&self, name: impl AsRef<Path>, content: &[u8]) -> io::Result<()> {
         self.create(name)?.write_all(content)
+    }
+
+    /// Makes a file with this in it that was not there, of a time of its own where there is one.
+    pub(crate) fn write_dated(
+        &self,
+        name: impl AsRef<Path>,
+        content: &[u8],
+        time: Option<SystemTime>,
+    ) -> io::Result<()> {
+        let mut file = self.create(name)?;
+        file.write_all(content)?;
+        time.map_or(Ok(()), |time| file.set_modified(time))
+    }
+
+    /// Returns the time of the plain file at `name`, though none that is yet to come, for whoever copies it.
+    ///
+    /// Git looks into a file that is no older than the index it is in: it may have been changed right after. A copy of a later time
+    /// would hide that.
+    pub(crate) fn time(&self, name: impl AsRef<Path>) -> Option<SystemTime> {
+        let (file, _) = self.file(name).ok()??;
+        Some(file.metadata().ok()?.modified().ok()?.min(SystemTime::now()))
     }
 
     /// Adds to a file, which is made where there is none.

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use crate::exec::allowance::Allowance;
 use crate::exec::git_dir::{GitDir, lock_of};
@@ -32,7 +32,7 @@ enum After {
 impl<'a> Lock<'a> {
     /// Takes that of `target` and leaves that as it is; nothing if somebody else has it.
     pub(crate) fn take(directory: &'a GitDir, target: impl AsRef<Path>) -> io::Result<Option<Self>> {
-        Self::take_with(directory, target.as_ref(), After::Same, &[])
+        Self::take_with(directory, target.as_ref(), After::Same, &[], None)
     }
 
     /// Takes that of `target`, in which `content` is to be, or which is to go.
@@ -41,8 +41,18 @@ impl<'a> Lock<'a> {
         target: impl AsRef<Path>,
         content: Option<&[u8]>,
     ) -> io::Result<Option<Self>> {
+        Self::take_to_write_dated(directory, target, content, None)
+    }
+
+    /// Takes that of `target`, in which `content` is to be, of this time, or which is to go.
+    pub(crate) fn take_to_write_dated(
+        directory: &'a GitDir,
+        target: impl AsRef<Path>,
+        content: Option<&[u8]>,
+        time: Option<SystemTime>,
+    ) -> io::Result<Option<Self>> {
         let after = if content.is_some() { After::Written } else { After::Gone };
-        Self::take_with(directory, target.as_ref(), after, content.unwrap_or_default())
+        Self::take_with(directory, target.as_ref(), after, content.unwrap_or_default(), time)
     }
 
     fn take_with(
@@ -50,6 +60,7 @@ impl<'a> Lock<'a> {
         target: &Path,
         after: After,
         content: &[u8],
+        time: Option<SystemTime>,
     ) -> io::Result<Option<Self>> {
         let mut file = match directory.create(lock_of(target)) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(None),
@@ -57,6 +68,7 @@ impl<'a> Lock<'a> {
         };
         let lock = Self { directory, target: target.to_owned(), after, is_held: true };
         io::Write::write_all(&mut file, content)?;
+        time.map_or(Ok(()), |time| file.set_modified(time))?;
         Ok(Some(lock))
     }
 

@@ -18,6 +18,8 @@ mod error;
 mod sandbox;
 pub mod environment;
 #[cfg_attr(not(unix), allow(dead_code, reason = "nothing runs there yet"))]
+mod file_name;
+#[cfg_attr(not(unix), allow(dead_code, reason = "nothing runs there yet"))]
 pub mod protected;
 #[cfg_attr(not(unix), allow(dead_code, reason = "nothing runs there yet"))]
 pub(crate) mod workplace;

@@ -3,6 +3,8 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
+use crate::exec::file_name;
+
 /// Entries of these names are protected wherever they lie, with all that is in them.
 pub const PROTECTED: &[&str] = &[
     // Agents: what configures them and what instructs them.
@@ -144,16 +146,16 @@ pub const PROTECTED_ENDINGS: &[(&str, &[&str])] = &[
 /// Files that git reads wherever they lie, and waits for where they are pipes.
 const READ_BY_GIT: &[&str] = &[".gitattributes", ".gitignore", ".gitmodules", ".mailmap"];
 
-/// Returns whether `name` is an entry that is protected wherever it lies. Case does not count, for file systems that do not tell it apart.
+/// Returns whether `name` is an entry that is protected wherever it lies. Case does not count, nor letters that some file systems do not look at.
 fn is_protected_name(name: &OsStr) -> bool {
-    let Some(name) = name.to_str() else { return false };
+    let name = file_name::plain(name.as_encoded_bytes());
     let has_ending = |(stem, endings): &(&str, &[&str])| {
         name.get(..stem.len()).is_some_and(|start| start.eq_ignore_ascii_case(stem))
             && name[stem.len()..]
                 .strip_prefix('.')
                 .is_some_and(|own| endings.iter().any(|ending| ending.eq_ignore_ascii_case(own)))
     };
-    PROTECTED.iter().any(|protected| protected.eq_ignore_ascii_case(name))
+    PROTECTED.iter().any(|protected| protected.eq_ignore_ascii_case(&name))
         || PROTECTED_ENDINGS.iter().any(has_ending)
 }
 
@@ -186,7 +188,7 @@ pub(crate) fn is_git(name: &OsStr) -> bool {
 }
 
 pub(crate) fn is_named(name: &OsStr, own: &str) -> bool {
-    name.to_str().is_some_and(|name| name.eq_ignore_ascii_case(own))
+    file_name::plain(name.as_encoded_bytes()).eq_ignore_ascii_case(own)
 }
 
 #[cfg(test)]
@@ -219,6 +221,10 @@ mod tests {
         check(".git/index", true);
         check(".git/objects/ab/cd", true);
         check("vendor/.GIT", true);
+        check("vendor/.g\u{200c}it/config", true);
+        check("AGENT\u{17f}.md", true);
+        check(".github/s\u{212a}ills/x", true);
+        check("lefthoo\u{212a}.yml", true);
         check("lefthook-local.YAML", true);
         check(".lintstagedrc.mjs", true);
         check(".huskyrc", true);

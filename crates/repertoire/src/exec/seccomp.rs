@@ -203,6 +203,10 @@ const ATTRIBUTE_CALLS: &[i64] = &[
 
 /// Calls by which one is told what happens in directories that one cannot list.
 const NOTICE_CALLS: &[i64] = &[libc::SYS_inotify_init1, libc::SYS_inotify_add_watch];
+#[cfg(target_arch = "x86_64")]
+const NOTICE_CALLS_HERE: &[i64] = &[libc::SYS_inotify_init];
+#[cfg(target_arch = "aarch64")]
+const NOTICE_CALLS_HERE: &[i64] = &[];
 
 /// Calls that set how another process is scheduled, with the argument that says which. Zero is oneself.
 const CALLS_ON_OTHERS: &[(i64, u32)] = &[
@@ -259,6 +263,7 @@ fn verdicts(purpose: Purpose) -> BTreeMap<i64, Verdict> {
         always(PRETENDED_CALLS_HERE, PRETENDED);
         always(ATTRIBUTE_CALLS, UNSUPPORTED);
         always(NOTICE_CALLS, REFUSED);
+        always(NOTICE_CALLS_HERE, REFUSED);
     }
     if !purpose.network {
         let calls = [
@@ -479,6 +484,14 @@ mod tests {
         check(ALONE, libc::SYS_clone, &[libc::SIGCHLD as u32], ALLOW);
         check(ALONE, libc::SYS_ioctl, &[0, 0x5401], ALLOW);
         check(ALONE, libc::SYS_prlimit64, &[0, 7], ALLOW);
+    }
+
+    #[test]
+    fn nobody_is_told_of_what_cannot_be_listed() {
+        for call in NOTICE_CALLS.iter().chain(NOTICE_CALLS_HERE) {
+            check(ALONE, *call, &[], REFUSED);
+            check(INSIDE, *call, &[], ALLOW);
+        }
     }
 
     #[test]

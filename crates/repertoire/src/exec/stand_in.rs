@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::fs::FileType;
 
@@ -46,6 +46,8 @@ const CARRIED: &[(&str, Content)] = &[
 ];
 const INDEX: &str = "index";
 const HEAD: &str = "HEAD";
+/// What of the command's own is for this run alone.
+const SETTINGS_FILE: &str = "config";
 /// Where the history of a repository ends that has not all of it.
 const SHALLOW: &str = "shallow";
 /// How long is looked at a repository before a command.
@@ -103,14 +105,24 @@ impl Content {
         }
     }
 
-    fn is(self, bytes: &[u8], objects: Objects) -> bool {
-        match self {
-            Self::Head => Value::parse(bytes, objects).is_some_and(|value| git_refs::is_head(&value)),
+    /// Returns what is carried over of this.
+    fn carried(self, bytes: Vec<u8>, objects: Objects, until: Instant) -> io::Result<Vec<u8>> {
+        let is_sound = match self {
+            Self::Head => Value::parse(&bytes, objects).is_some_and(|value| git_refs::is_head(&value)),
             Self::Commits | Self::Tree => {
-                str::from_utf8(bytes).is_ok_and(|text| text.lines().all(|line| objects.is_name(line)))
+                str::from_utf8(&bytes).is_ok_and(|text| text.lines().all(|line| objects.is_name(line)))
             }
             Self::Text => bytes.len() as u64 <= MAX_TEXT,
-            Self::Index => git_index::is_sound(bytes, objects),
+            Self::Index => return git_index::carried(&bytes, objects, until),
+        };
+        if is_sound { Ok(bytes) } else { Err(invalid("it is not what it has to be")) }
+    }
+
+    /// Returns whether two files say the same.
+    fn is_same(self, one: Option<&[u8]>, other: Option<&[u8]>, objects: Objects, until: Instant) -> bool {
+        match (one, other) {
+            (Some(one), Some(other)) if self == Self::Index => git_index::is_same(one, other, objects, until),
+            _ => one == other,
         }
     }
 
@@ -149,6 +161,8 @@ pub(crate) struct StandIn {
     stash: Option<Vec<u8>>,
     /// How long the logs are that were copied, by their names.
     logs: HashMap<PathBuf, u64>,
+    /// The settings that it was made with.
+    settings: String,
 }
 
 impl StandIn {
@@ -189,6 +203,7 @@ impl StandIn {
             shallow: None,
             stash: None,
             logs: HashMap::new(),
+            settings: settings(repository),
         };
         stand_in.filled(&mut Allowance::new(MAKE_TIME, cancel, git_refs::MAX_ENTRIES)).map_err(failed)
     }
@@ -203,9 +218,9 @@ impl StandIn {
         // Git does not follow what the real one borrows from if that is said in another way than by a whole path.
         let stores: Vec<u8> = self.stores.iter().flat_map(|store| line(store)).collect();
         own.write_new("objects/info/alternates", &stores)?;
-        own.write_new("config", settings(&self.repository).as_bytes())?;
-        // Settings that were changed here would be lost, so git had better say that it cannot.
-        own.write_new("config.lock", b"")?;
+        own.write_new(SETTINGS_FILE, self.settings.as_bytes())?;
+        // What a checkout is to leave out would be lost with the settings, and files be missing. Git says that it cannot lock it.
+        own.write_new("info/sparse-checkout.lock", b"")?;
         // History that was cut off anew would be broken in the real one, or lost there.
         own.write_new("shallow.lock", b"")?;
         // A linked checkout would name this directory, which is gone afterwards.
@@ -215,7 +230,7 @@ impl StandIn {
         for (name, _) in CARRIED {
             let content = at(name, self.checkout.read(name, MAX_BYTES))?;
             if let Some(content) = &content {
-                own.write_new(name, content)?;
+                own.write_dated(name, content, self.checkout.time(name))?;
             }
             self.before.push(content);
         }

@@ -62,8 +62,10 @@ impl Swept {
     fn walk(&mut self, writable: &Writable, until: Instant) {
         let top = &writable.pinned.path;
         let mut budget = Budget::new(MAX_ENTRIES, until);
+        // Directories alone: they are there until the end, while another thing may get the number of a link that was removed.
+        let directories = writable.protected.values().filter(|entry| entry.is_directory);
         let before: HashSet<(u64, u64)> =
-            writable.protected.values().map(|entry| (entry.pinned.device, entry.pinned.inode)).collect();
+            directories.map(|entry| (entry.pinned.device, entry.pinned.inode)).collect();
         let mut pending = Vec::new();
         if let Ok(metadata) = fs::symlink_metadata(top) {
             pending.extend(metadata.is_dir().then(|| (top.clone(), number(&metadata))));
@@ -347,6 +349,27 @@ mod tests {
         fs::rename(root.join("src/sub"), root.join("src/moved")).unwrap();
         assert_eq!(after(&all).refused, [root.join("src/moved/.git.refused")]);
         assert!(root.join("src/moved/.git.refused/HEAD").is_file());
+    }
+
+    #[test]
+    fn the_number_of_a_link_that_was_removed_hides_nothing() {
+        let (_directory, root) = project();
+        symlink("docs/x.md", root.join("CLAUDE.md")).unwrap();
+        let mut all = granted(&root, &root).unwrap();
+        fs::remove_file(root.join("CLAUDE.md")).unwrap();
+        for path in ["tools/objects", "tools/refs", "tools/sub/.claude"] {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        for path in ["tools/HEAD", "tools/AGENTS.md"] {
+            fs::write(root.join(path), "obey").unwrap();
+        }
+        // A file system that gives numbers again may make it so.
+        let number = fs::metadata(root.join("tools")).unwrap().ino();
+        all.protected.get_mut(&root.join("CLAUDE.md")).unwrap().pinned.inode = number;
+        let mut refused = after(&all).refused;
+        refused.sort();
+        let expect = ["AGENTS.md.refused", "HEAD.refused", "sub/.claude.refused"];
+        assert_eq!(refused, expect.map(|path| root.join("tools").join(path)));
     }
 
     #[test]

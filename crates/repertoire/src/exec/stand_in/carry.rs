@@ -5,7 +5,9 @@ use std::io;
 use std::time::Duration;
 
 use super::logs::{MAX_STASH, STASH_LOG, is_log, new_in, objects_in};
-use super::{CARRIED, Content, HEAD, INDEX, LINKED, MAX_BYTES, SHALLOW, StandIn, at, branch_of, invalid};
+use super::{
+    CARRIED, Content, HEAD, INDEX, LINKED, MAX_BYTES, SETTINGS_FILE, SHALLOW, StandIn, at, branch_of, invalid,
+};
 use crate::exec::Cancel;
 use crate::exec::allowance::Allowance;
 use crate::exec::git_lock::{Lock, patiently};
@@ -23,7 +25,9 @@ const KEEP_TIME: Duration = Duration::from_secs(15);
 /// The most files and directories that a command may have made in its repository.
 const MAX_MADE: usize = 1 << 20;
 /// What is under way here cannot be carried over.
-const UNDER_WAY: &[&str] = &["rebase-merge", "rebase-apply", "sequencer", "BISECT_LOG"];
+const UNDER_WAY: &[&str] = &["rebase-merge", "rebase-apply", "sequencer"];
+/// Says that somebody looks for the commit that broke something.
+pub(super) const BISECTING: &str = "BISECT_LOG";
 
 /// A file of the checkout that the command made or changed, and what is in it unless it removed it.
 struct Made {
@@ -113,10 +117,11 @@ impl StandIn {
             ));
         }
         let (changes, mut left_out) = git_refs::changes(&self.refs, &self.refs_made(allowance)?);
-        let files = self.files_made(&mut left_out)?;
+        let files = self.files_made(allowance, &mut left_out)?;
         if self.own.has_directory(LINKED) {
             left_out.push(LINKED);
         }
+        self.leave_out_states(&mut left_out);
         let stash = at(STASH_LOG, self.own.read(STASH_LOG, 2 * MAX_STASH))?;
         let stash = Some(stash).filter(|stash| *stash != self.stash);
         let mut work = Work { files, changes, stash };
@@ -132,8 +137,20 @@ impl StandIn {
         Ok(if left_out.is_empty() { Carried::All } else { Carried::But(left_out.told()) })
     }
 
+    /// Leaves out what the command made that is for this run alone. Without it the checkout is still whole: one that looks for a commit has
+    /// one out, and no branch.
+    fn leave_out_states(&self, left_out: &mut LeftOut) {
+        let settings = self.own.read(SETTINGS_FILE, MAX_BYTES).ok().flatten();
+        if settings.as_deref() != Some(self.settings.as_bytes()) {
+            left_out.push(SETTINGS_FILE);
+        }
+        if !matches!(self.own.kind(BISECTING), Ok(None)) {
+            left_out.push(BISECTING);
+        }
+    }
+
     /// Returns what the command made of the files of the checkout, each of which is what it has to be.
-    fn files_made(&self, left_out: &mut LeftOut) -> io::Result<Vec<Made>> {
+    fn files_made(&self, allowance: &Allowance, left_out: &mut LeftOut) -> io::Result<Vec<Made>> {
         let mut files = Vec::new();
         for ((name, content), before) in CARRIED.iter().zip(&self.before) {
             // One that was too long before is no worse now.
@@ -146,12 +163,14 @@ impl StandIn {
                 }
                 after => at(name, after)?,
             };
-            if after == *before {
+            let until = allowance.until();
+            if content.is_same(after.as_deref(), before.as_deref(), self.objects, until) {
                 continue;
             }
-            let is_sound = after.as_deref().map_or(*name != HEAD, |after| content.is(after, self.objects));
-            if !is_sound {
-                return Err(invalid(&format!("{name} is not what it has to be")));
+            let after = after.map(|after| content.carried(after, self.objects, until)).transpose();
+            let after = at(name, after)?;
+            if after.is_none() && *name == HEAD {
+                return Err(invalid("there is no HEAD any more"));
             }
             files.push(Made { name, content: *content, after });
         }
@@ -252,7 +271,10 @@ impl StandIn {
         let mut locks = Vec::new();
         let index = work.files.iter().find(|made| made.name == INDEX);
         let index = patiently(allowance, || match index {
-            Some(made) => Lock::take_to_write(checkout, INDEX, made.after.as_deref()),
+            Some(made) => {
+                let time = self.own.time(INDEX);
+                Lock::take_to_write_dated(checkout, INDEX, made.after.as_deref(), time)
+            }
             None => Lock::take(checkout, INDEX),
         })?;
         let Some(index) = index else { return Ok(false) };
@@ -264,8 +286,9 @@ impl StandIn {
         }
         let is_of_checkout =
             !work.files.is_empty() || work.changes.iter().any(|change| change.name.starts_with(BRANCHES));
-        for ((name, _), before) in CARRIED.iter().zip(&self.before).filter(|_| is_of_checkout) {
-            if at(name, checkout.read(name, MAX_BYTES))? != *before {
+        for ((name, content), before) in CARRIED.iter().zip(&self.before).filter(|_| is_of_checkout) {
+            let now = at(name, checkout.read(name, MAX_BYTES))?;
+            if !content.is_same(now.as_deref(), before.as_deref(), self.objects, allowance.until()) {
                 return Ok(false);
             }
         }

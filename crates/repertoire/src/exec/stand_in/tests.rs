@@ -8,6 +8,8 @@ use super::*;
 use crate::exec::git_refs::PACKED;
 use crate::exec::outcome::Aftermath;
 
+mod index;
+
 /// A checkout that git made, with one commit; nothing where there is no git.
 fn repository() -> Option<(tempfile::TempDir, Repository, Scratch)> {
     let directory = tempfile::tempdir().unwrap();
@@ -64,7 +66,6 @@ fn what_git_did_is_carried_over() {
     }
     fs::write(top.join("b"), "c").unwrap();
     assert!(run(&top, &own, &["stash", "-q"]));
-    assert!(!run(&top, &own, &["config", "a.b", "c"]), "settings are not kept, so they are not taken");
     assert_eq!(stand_in.carry_over(None), None);
     assert_eq!(output(&top, &[], &["log", "--format=%s", "topic/x"]).unwrap(), "second\nfirst\n");
     assert_eq!(output(&top, &[], &["status", "--porcelain", "--branch"]).unwrap(), "## topic/x\n");
@@ -387,7 +388,7 @@ fn what_git_would_obey_is_left_behind() {
     fs::write(stand_in.own.path().join("refs/replace/x"), format!("{}\n", "1".repeat(40))).unwrap();
     fs::remove_dir_all(stand_in.own.path().join("logs/refs/heads")).unwrap();
     std::os::unix::fs::symlink("/etc", stand_in.own.path().join("logs/refs/heads")).unwrap();
-    let left_out = vec!["refs/replace/x".to_owned()];
+    let left_out = vec!["refs/replace/x".to_owned(), "config".to_owned()];
     assert_eq!(
         stand_in.carry_over(None),
         Some(Aftermath::RepositoryLeftOut(repository.own.clone(), left_out))
