@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Read, Seek as _, Write as _};
+use std::io::{self, Read, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
@@ -104,9 +104,8 @@ pub(crate) fn take_over(
             let name = named_by(start, &rest).filter(|name| objects.is_name(name));
             let Some(name) = name.filter(|_| !matches!(into.kind(&path), Ok(Some(_)))) else { continue };
             let not_a_file = || invalid("an object is not a file");
-            let (mut file, length) = from.file(&path)?.ok_or_else(not_a_file)?;
-            expect_named(&mut file, length, &name, objects, allowance)?;
-            put(&mut file, into, &path)?;
+            let (file, length) = from.file(&path)?.ok_or_else(not_a_file)?;
+            put(file, into, &path, |copied| expect_named(copied, length, &name, objects, allowance))?;
         }
     }
     Ok(())
@@ -147,7 +146,7 @@ fn invalid(text: &str) -> io::Error {
 
 /// Fails unless the object in a file is well made and its name is `name`.
 fn expect_named(
-    file: &mut File,
+    file: impl Read,
     length: u64,
     name: &str,
     objects: Objects,
@@ -196,18 +195,38 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// A file that is copied as it is read.
+struct Copied<'a> {
+    from: File,
+    to: &'a File,
+}
+
+impl Read for Copied<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.from.read(buffer)?;
+        self.to.write_all(&buffer[..count])?;
+        Ok(count)
+    }
+}
+
 /// Copies an object to its place the way git does: whole or not at all, and not to be written any more.
-fn put(made: &mut File, into: &GitDir, path: &Path) -> io::Result<()> {
-    made.rewind()?;
+///
+/// It is read once, and `expect` sees what is copied: somebody else may still have the file open, and write to it.
+fn put(
+    made: File,
+    into: &GitDir,
+    path: &Path,
+    expect: impl FnOnce(Copied<'_>) -> io::Result<()>,
+) -> io::Result<()> {
     let unfinished = path.with_file_name(format!("tmp_obj_{:016x}", mark::random()));
-    let mut file = into.create(&unfinished)?;
-    let done = io::copy(made, &mut file)
-        .and_then(|_| file.flush())
+    let file = into.create(&unfinished)?;
+    let done = expect(Copied { from: made, to: &file })
         .and_then(|()| file.set_permissions(fs::Permissions::from_mode(0o444)))
         .inspect(|()| into.share(&file))
         .and_then(|()| into.rename(&unfinished, path));
     if done.is_err() {
         let _ = into.remove(&unfinished);
+        path.parent().into_iter().for_each(|directory| into.remove_empty(directory));
     }
     done
 }

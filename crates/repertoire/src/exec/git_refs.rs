@@ -234,10 +234,11 @@ fn is_below(name: &RefName, others: impl Fn(&[u8]) -> bool) -> bool {
 
 /// Returns whether a command may change this ref.
 fn is_open(name: &RefName) -> bool {
-    (*name == RefName::stash() || OPEN.iter().any(|start| name.starts_with(start)))
+    let short = OPEN.iter().find_map(|start| name.bytes().strip_prefix(start.as_bytes()));
+    // Git would take it for an option.
+    let is_option = |short: &[u8]| short.starts_with(b"-");
+    (*name == RefName::stash() || short.is_some_and(|short| !is_option(short)))
         && !LIKE_HEAD.contains(&name.bytes())
-        // Git would take it for an option.
-        && !name.bytes().windows(2).any(|both| both == b"/-")
 }
 
 /// Returns whether this ref may stand for that.

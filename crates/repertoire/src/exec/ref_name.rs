@@ -8,6 +8,8 @@ use std::path::Path;
 
 /// How deep a ref may lie.
 pub(crate) const MAX_DEPTH: usize = 32;
+/// The longest part of a name, in bytes: with `.lock` behind it, it is still the name of a file.
+const MAX_PART: usize = 250;
 /// The longest name, in bytes: with what comes before and behind it, it has to be a path.
 const MAX_BYTES: usize = 2048;
 /// What no name may have in it, beside control characters.
@@ -22,7 +24,7 @@ pub(crate) struct RefName(Vec<u8>);
 impl RefName {
     pub(crate) fn parse(name: &[u8]) -> Option<Self> {
         let is_part = |part: &[u8]| {
-            !part.is_empty() && !part.starts_with(b".") && !part.ends_with(b".") && !part.ends_with(b".lock")
+            (1..=MAX_PART).contains(&part.len()) && !part.starts_with(b".") && !part.ends_with(b".lock")
         };
         let has = |two: &[u8; 2]| name.windows(2).any(|both| both == two);
         let is_sound = name.starts_with(b"refs/")
@@ -30,6 +32,7 @@ impl RefName {
             && name.split(|byte| *byte == b'/').count() <= MAX_DEPTH
             && name.split(|byte| *byte == b'/').all(is_part)
             && !name.iter().any(|byte| *byte < b' ' || ODD.contains(byte))
+            && !name.ends_with(b".")
             && !has(b"..")
             && !has(b"@{");
         is_sound.then(|| Self(name.to_owned()))

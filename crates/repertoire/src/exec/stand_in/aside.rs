@@ -13,6 +13,8 @@ use crate::exec::ref_name::RefName;
 
 /// Where things are kept, those of each run in a directory of their own.
 const ASIDE: &str = "refs/repertoire/left";
+/// Where those of the stash are among them.
+const STASHES: &str = "stash/";
 /// How many of a run.
 const MAX_ASIDE: usize = 1000;
 /// What leads to work and is no ref, and how that is called here: a HEAD on no branch, and what git stashed away by the way.
@@ -30,6 +32,17 @@ impl StandIn {
     /// Keeps what refs, a HEAD of its own and the stash stand for. Says why where that cannot be done.
     pub(super) fn keep_aside(&self, allowance: &mut Allowance) -> io::Result<()> {
         let kept = self.left(allowance)?;
+        self.keep(&kept, allowance)
+    }
+
+    /// Keeps what the command stashed, as [`StandIn::keep_aside`] does.
+    pub(super) fn keep_stashes(&self, allowance: &mut Allowance) -> io::Result<()> {
+        let mut kept = self.left(allowance)?;
+        kept.retain(|(name, _)| name.starts_with(STASHES.as_bytes()));
+        self.keep(&kept, allowance)
+    }
+
+    fn keep(&self, kept: &[Kept], allowance: &mut Allowance) -> io::Result<()> {
         if kept.is_empty() {
             return Ok(());
         }
@@ -45,13 +58,18 @@ impl StandIn {
         };
         let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let directory = format!("{ASIDE}/{time}-{:08x}/", mark::random() as u32);
+        // One that cannot be kept is no reason to lose the others.
+        let mut failed = Ok(());
         for (name, value) in kept.iter().filter(is_sound).take(MAX_ASIDE) {
             allowance.go_on()?;
-            let Some(name) = RefName::parse(&[directory.as_bytes(), name].concat()) else { continue };
-            // One that cannot be kept is no reason to lose the others.
-            let _ = self.common.write_new(name.path(), &Value::Object(value.clone()).line());
+            let line = Value::Object(value.clone()).line();
+            let done = match RefName::parse(&[directory.as_bytes(), name].concat()) {
+                Some(name) => self.common.write_new(name.path(), &line),
+                None => Err(invalid("a name is too long")),
+            };
+            failed = failed.and(done);
         }
-        if kept.len() > MAX_ASIDE { Err(invalid("there is more than can be kept")) } else { Ok(()) }
+        if kept.len() > MAX_ASIDE { Err(invalid("there is more than can be kept")) } else { failed }
     }
 
     /// Returns what was in a file of the checkout.
@@ -72,7 +90,8 @@ impl StandIn {
         stashes.extend(stashed.filter(|last| !stashes.contains(last)));
         let numbered = stashes.iter().enumerate();
         kept.extend(
-            numbered.map(|(number, name)| (format!("stash/{}", number + 1).into_bytes(), (*name).to_owned())),
+            numbered
+                .map(|(number, name)| (format!("{STASHES}{}", number + 1).into_bytes(), (*name).to_owned())),
         );
         for (file, name) in ALONE {
             let text = self.own.read(file, MAX_NAMES).ok().flatten();

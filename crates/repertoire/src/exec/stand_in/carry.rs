@@ -128,9 +128,14 @@ impl StandIn {
         self.expect_allowed(&work)?;
         if !work.files.is_empty() || !work.changes.is_empty() || work.stash.is_some() {
             self.take_objects(allowance)?;
+            let has_stashed = work.stash.is_some();
             self.take_out_unsound(&mut work, allowance, &mut left_out)?;
             if !self.write(&work, allowance)? {
                 return Ok(Carried::Nothing);
+            }
+            if has_stashed && work.stash.is_none() {
+                // What was stashed is not in the files any more, and nothing else leads to it.
+                self.keep_stashes(allowance)?;
             }
             self.carry_logs(&work.changes, allowance, &mut left_out);
         }

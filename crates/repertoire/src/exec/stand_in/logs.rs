@@ -72,7 +72,7 @@ impl StandIn {
             let added = self.own.read_from(&name, self.logs.get(&name).copied().unwrap_or(0), |length| {
                 allowance.take_log(length).inspect_err(|_| is_spent = true)
             });
-            if is_spent {
+            if is_spent || added.is_err() {
                 left_out.push(&name.display());
             }
             let Ok(Some(added)) = added else { continue };
@@ -102,7 +102,8 @@ fn is_log_line(line: &[u8], objects: Objects) -> bool {
     let text = line.strip_suffix(b"\n");
     is_object(line.get(..digits))
         && is_object(line.get(digits + 1..2 * digits + 1))
-        && text.is_some_and(|text| text.iter().all(|byte| *byte == b'\t' || !byte.is_ascii_control()))
+        // Why is what a commit says of itself, with whatever letters.
+        && text.is_some_and(|text| !text.contains(&0) && !text.contains(&b'\r'))
 }
 
 /// Returns what the lines of a log lead to, in their order.

@@ -374,6 +374,53 @@ fn nothing_is_stashed_that_is_not_there() {
 }
 
 #[test]
+fn what_is_stashed_is_carried_over_whatever_commits_are_called() {
+    let Some((_directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    assert!(run(&top, &[], &["checkout", "-qb", "a/-b"]));
+    assert!(run(&top, &[], &["commit", "-q", "--allow-empty", "-m", "a \u{1b}[1m subject"]));
+    fs::write(top.join("a"), "mine").unwrap();
+    let stand_in = made(&repository, &scratch);
+    let own = stand_in.variables();
+    assert!(
+        run(&top, &own, &["stash", "-q"])
+            && run(&top, &own, &["commit", "-q", "--allow-empty", "-m", "more"])
+    );
+    assert_eq!(stand_in.carry_over(None), None);
+    assert_eq!(output(&top, &[], &["log", "-1", "--format=%s"]).unwrap(), "more\n");
+    assert!(run(&top, &[], &["stash", "pop", "-q"]));
+    assert_eq!(fs::read_to_string(top.join("a")).unwrap(), "mine");
+}
+
+#[test]
+fn a_stash_that_is_not_whole_is_kept_aside_as_far_as_it_is() {
+    let Some((_directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    fs::write(top.join("a"), "mine").unwrap();
+    let stand_in = made(&repository, &scratch);
+    assert!(run(&top, &stand_in.variables(), &["stash", "-q"]));
+    let log = stand_in.own.path().join("logs/refs/stash");
+    let broken = [fs::read(&log).unwrap(), b"nonsense\n".to_vec()].concat();
+    fs::write(&log, broken).unwrap();
+    let told = Aftermath::RepositoryLeftOut(repository.own.clone(), vec!["refs/stash".to_owned()]);
+    assert_eq!(stand_in.carry_over(None), Some(told));
+    let [kept] = &left(&top)[..] else { panic!("one stash is kept") };
+    assert_eq!(output(&top, &[], &["show", &format!("{kept}:a")]).unwrap(), "mine");
+}
+
+#[test]
+fn it_is_told_where_nothing_can_be_kept() {
+    let Some((_directory, repository, scratch)) = repository() else { return };
+    let top = repository.top.clone();
+    let stand_in = made(&repository, &scratch);
+    assert!(run(&top, &stand_in.variables(), &["commit", "-q", "--allow-empty", "-m", "mine"]));
+    assert!(run(&top, &[], &["update-ref", "refs/repertoire", "HEAD"]));
+    assert!(run(&top, &[], &["commit", "-q", "--allow-empty", "-m", "theirs"]));
+    let Some(Aftermath::RepositoryNotWritten(_, why)) = stand_in.carry_over(None) else { panic!() };
+    assert!(why.contains("nor could all be kept"), "{why}");
+}
+
+#[test]
 fn what_git_would_obey_is_left_behind() {
     let Some((_directory, repository, scratch)) = repository() else { return };
     let stand_in = made(&repository, &scratch);
@@ -388,7 +435,7 @@ fn what_git_would_obey_is_left_behind() {
     fs::write(stand_in.own.path().join("refs/replace/x"), format!("{}\n", "1".repeat(40))).unwrap();
     fs::remove_dir_all(stand_in.own.path().join("logs/refs/heads")).unwrap();
     std::os::unix::fs::symlink("/etc", stand_in.own.path().join("logs/refs/heads")).unwrap();
-    let left_out = vec!["refs/replace/x".to_owned(), "config".to_owned()];
+    let left_out = ["refs/replace/x", "config", "logs/refs/heads/main"].map(str::to_owned).to_vec();
     assert_eq!(
         stand_in.carry_over(None),
         Some(Aftermath::RepositoryLeftOut(repository.own.clone(), left_out))
@@ -572,7 +619,7 @@ fn logs_are_carried_over_as_far_as_they_are_of_use() {
     for name in ["long", "one", "two", "linked", "other"] {
         fs::write(git.join("refs/heads").join(name), &line[41..81]).unwrap();
     }
-    let left_out = ["logs/refs/heads/long", "logs/refs/heads/two"].map(str::to_owned).to_vec();
+    let left_out = ["linked", "long", "other", "two"].map(|name| format!("logs/refs/heads/{name}")).to_vec();
     let told = Aftermath::RepositoryLeftOut(repository.own.clone(), left_out);
     assert_eq!(stand_in.carry_over(None), Some(told));
     let real = repository.own.join("logs/refs/heads");
