@@ -155,7 +155,9 @@ def git_push(*, repo=".", remote="origin", branch=None, set_upstream=False, forc
     if set_upstream:
         # Apart from the push, which is done whether or not this can be noted.
         tracked = "%s/%s" % (remote, branch)
-        _git(repo, "branch", "--quiet", "--set-upstream-to=" + tracked, "--", branch, ok=range(256))
+        # Of a repository that is lent for the call, settings end with it.
+        if "GIT_DIR" not in os.environ:
+            _git(repo, "branch", "--quiet", "--set-upstream-to=" + tracked, "--", branch, ok=range(256))
         upstream = _git(repo, "for-each-ref", "--format=%(upstream:short)", ref).strip()
         if upstream != tracked:
             pushed += (

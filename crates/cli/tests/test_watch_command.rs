@@ -187,6 +187,6 @@ fn an_interruption_is_a_good_end() {
     let mut watching = Watching::start(&sandbox, &["watch", "--json"]);
     watching.json();
     let id = rustix::process::Pid::from_child(&watching.child);
-    rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
     assert_eq!(watching.child.wait().unwrap().code(), Some(0));
 }
