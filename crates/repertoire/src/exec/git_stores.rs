@@ -249,19 +249,19 @@ mod tests {
         Allowance::new(Duration::from_secs(seconds), None, 0)
     }
 
+    /// Runs git, and returns what it said; nothing where it failed or is not installed.
+    fn git_in(directory: &Path, words: &[&str]) -> Option<String> {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "user.name=n", "-c", "user.email=e"]).args(words).current_dir(directory);
+        let done = git.output().ok()?;
+        done.status.success().then(|| String::from_utf8(done.stdout).unwrap())
+    }
+
     #[test]
     fn objects_are_found_in_packs_and_where_they_are_borrowed() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
-        let git = |words: &[&str]| {
-            let done = std::process::Command::new("git")
-                .args(["-c", "user.name=n", "-c", "user.email=e"])
-                .args(words)
-                .current_dir(&root)
-                .output()
-                .ok()?;
-            done.status.success().then(|| String::from_utf8(done.stdout).unwrap())
-        };
+        let git = |words: &[&str]| git_in(&root, words);
         if git(&["init", "-q", "a"]).is_none() {
             eprintln!("SKIPPED: git is not installed");
             return;
@@ -294,15 +294,7 @@ mod tests {
     fn every_kind_is_told_wherever_it_is() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
-        let git = |words: &[&str]| {
-            let done = std::process::Command::new("git")
-                .args(["-c", "user.name=n", "-c", "user.email=e"])
-                .args(words)
-                .current_dir(&root)
-                .output()
-                .ok()?;
-            done.status.success().then(|| String::from_utf8(done.stdout).unwrap())
-        };
+        let git = |words: &[&str]| git_in(&root, words);
         if git(&["init", "-q", "."]).is_none() {
             eprintln!("SKIPPED: git is not installed");
             return;
