@@ -4,16 +4,14 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, ValueEnum};
 use clap_complete::CompleteEnv;
 use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
 
 use repertoire_model::Profile;
 
-use crate::commands::{
-    approvals, approve, call, catalog, check, completions, connect, doctor, eval, explain, files, init, link,
-    list, migrate, new, prompt, revoke, run, search, serve, session, show, watch,
-};
+use crate::commands::table::{self, Command};
 use crate::env::{self, Env};
 use crate::{exit::Exit, wire};
 
@@ -24,14 +22,22 @@ use crate::{exit::Exit, wire};
 /// missing, checks them against the open standard, and prints the catalog that an agent carries.
 #[derive(Debug, Parser)]
 #[command(name = "rep", version, propagate_version = true, disable_help_subcommand = true)]
+#[command(subcommand_required = true, arg_required_else_help = true)]
 #[command(after_help = "Start with `rep list`, or with `rep doctor` when something is missing.")]
-pub(crate) struct Cli {
+struct Cli {
     /// Options that every command takes.
     #[command(flatten)]
-    pub globals: Globals,
+    globals: Globals,
+}
+
+/// What was typed.
+pub(crate) struct Typed {
+    /// Options that every command takes.
+    pub(crate) globals: Globals,
     /// The command.
-    #[command(subcommand)]
-    pub command: Command,
+    pub(crate) command: Command,
+    /// What was typed behind it.
+    pub(crate) behind: ArgMatches,
 }
 
 /// Options that every command takes.
@@ -83,63 +89,50 @@ impl ColorChoice {
     }
 }
 
-/// A command; what it says of itself stands with its arguments.
-#[derive(Debug, Subcommand)]
-pub(crate) enum Command {
-    List(list::ListArgs),
-    Search(search::SearchArgs),
-    Show(show::ShowArgs),
-    Files(files::FilesArgs),
-    Check(check::CheckArgs),
-    Catalog(catalog::CatalogArgs),
-    Call(call::CallArgs),
-    Run(run::RunArgs),
-    Approve(approve::ApproveArgs),
-    Revoke(revoke::RevokeArgs),
-    Approvals(approvals::ApprovalsArgs),
-    Session(session::SessionArgs),
-    Serve(serve::ServeArgs),
-    Watch(watch::WatchArgs),
-    Prompt(prompt::PromptArgs),
-    Explain(explain::ExplainArgs),
-    Eval(eval::EvalArgs),
-    Doctor(doctor::DoctorArgs),
-    Connect(connect::ConnectArgs),
-    Link(link::LinkArgs),
-    New(new::NewArgs),
-    Migrate(migrate::MigrateArgs),
-    Init(init::InitArgs),
-    Completions(completions::CompletionsArgs),
-}
-
 /// The option that counts both before and behind the command.
 pub(crate) const ROOT: &str = "root";
 
 /// Returns what can be typed.
 pub(crate) fn command() -> clap::Command {
-    let command = Cli::command();
-    let root = command.get_arguments().find(|argument| argument.get_id() == ROOT).cloned();
-    command.mut_subcommands(|subcommand| {
-        let subcommand = subcommand.args(root.clone());
+    with_commands(&table::ALL)
+}
+
+/// Returns what can be typed where there are only these commands.
+fn with_commands(commands: &[Command]) -> clap::Command {
+    let cli = Cli::command();
+    let root = cli.get_arguments().find(|argument| argument.get_id() == ROOT).cloned();
+    let described = commands.iter().map(|command| {
+        let described = (command.describe)(clap::Command::new(command.name)).args(root.clone());
         // What a command measures stands behind it, and its options behind that.
-        match subcommand.get_name() {
-            "eval" => subcommand.mut_subcommands(|below| below.args(root.clone())),
-            _ => subcommand,
+        match command.name {
+            "eval" => described.mut_subcommands(|below| below.args(root.clone())),
+            _ => described,
         }
-    })
+    });
+    cli.subcommands(described)
 }
 
 /// Returns what was typed, or ends the process with help or a usage error.
-pub(crate) fn parse(env: &Env) -> Cli {
-    let matches = command().get_matches_from(env.arguments());
-    let mut cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let mut behind = matches.subcommand();
-    while let Some((_, matches)) = behind {
+pub(crate) fn parse(env: &Env) -> Typed {
+    let arguments = env.arguments();
+    // Most of the time the first word is a command, and then nothing is asked about any other.
+    let first = arguments.get(1).and_then(|word| word.to_str()).and_then(table::find);
+    let cli = first.map_or_else(command, |first| with_commands(&[first]));
+    typed(cli.get_matches_from(arguments)).unwrap_or_else(|error| error.exit())
+}
+
+fn typed(mut matches: ArgMatches) -> Result<Typed, clap::Error> {
+    let mut globals = Globals::from_arg_matches(&matches)?;
+    let missing = || command().error(ErrorKind::MissingSubcommand, "a command is required");
+    let (name, behind) = matches.remove_subcommand().ok_or_else(missing)?;
+    let command = table::find(&name).ok_or_else(missing)?;
+    let mut below = Some(&behind);
+    while let Some(matches) = below {
         let roots = matches.try_get_many::<PathBuf>(ROOT).ok().flatten();
-        cli.globals.root.extend(roots.into_iter().flatten().cloned());
-        behind = matches.subcommand();
+        globals.root.extend(roots.into_iter().flatten().cloned());
+        below = matches.subcommand().map(|(_, matches)| matches);
     }
-    cli
+    Ok(Typed { globals, command, behind })
 }
 
 /// Answers a shell that asks for completions; `None` in all other runs.

@@ -24,4 +24,5 @@ pub(crate) mod search;
 pub(crate) mod serve;
 pub(crate) mod session;
 pub(crate) mod show;
+pub(crate) mod table;
 pub(crate) mod watch;
