@@ -349,7 +349,7 @@ impl Parser<'_, '_> {
         let (entries, offset) =
             frontmatter.as_ref().map_or((&[][..], 0), |found| (&found.entries[..], found.offset));
         let place = Place::new(self.file, offset);
-        let manifest = Manifest::read(entries, &place, &mut self.reporter);
+        let mut manifest = Manifest::read(entries, &place, &mut self.reporter);
         let span_of = |key: &str| {
             entries
                 .iter()
@@ -375,6 +375,10 @@ impl Parser<'_, '_> {
         body::check_characters(self.file, &mut self.reporter);
         body::check_escapes(entries, &place, &mut self.reporter);
 
+        // Most often it is what is written, and one text serves both.
+        if manifest.name.as_deref() == Some(chosen.name.as_str()) {
+            manifest.name = Some(Arc::clone(chosen.name.as_shared()));
+        }
         let standing = self.standing(&chosen);
         Document {
             name: chosen.name,

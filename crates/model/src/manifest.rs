@@ -48,7 +48,7 @@ const SYNONYMS: &[(&str, &str)] = &[
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Manifest {
     /// `name`, as written.
-    pub name: Option<String>,
+    pub name: Option<Arc<str>>,
     /// `description`, as written.
     pub description: Option<Arc<str>>,
     /// `license`.
@@ -145,7 +145,7 @@ impl Manifest {
             }
             let mut field = Field { key, value: &entry.value, place, reporter };
             match key {
-                "name" => manifest.name = field.text(),
+                "name" => manifest.name = field.text().map(Into::into),
                 "description" => manifest.description = field.text().map(Into::into),
                 "license" => manifest.license = field.text(),
                 "compatibility" => manifest.compatibility = field.text(),

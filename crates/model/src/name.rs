@@ -4,7 +4,9 @@
 //! hyphens. A quarter of the public skills break that, so a [`SkillName`] is anything that can safely stand in a
 //! prompt, a command line and a URI segment; how far it is from the standard is told by [`grammar_faults`].
 
+use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -21,7 +23,7 @@ pub const USABLE_MAX_CHARS: usize = 128;
 ///
 /// It holds no separator of any kind, so it can never be mistaken for a path or for `source:name`.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SkillName(Box<str>);
+pub struct SkillName(Arc<str>);
 
 impl SkillName {
     /// Returns the name if `text`, trimmed and NFKC-normalised, is usable as it stands.
@@ -32,18 +34,12 @@ impl SkillName {
     /// assert!(SkillName::new("../etc").is_none());
     /// ```
     pub fn new(text: &str) -> Option<Self> {
-        let trimmed = text.trim();
-        if is_plain_ascii(trimmed) && trimmed.len() <= USABLE_MAX_CHARS {
-            return Some(Self(trimmed.into()));
-        }
-        let normalised: String = trimmed.nfkc().collect();
-        let mut chars = normalised.chars();
-        let starts_well = chars.next().is_some_and(|c| c.is_alphanumeric() && !is_unseen(c));
-        let allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.') || is_combining_mark(c);
-        let usable = starts_well
-            && chars.all(|c| allowed(c) && !is_unseen(c))
-            && normalised.chars().count() <= USABLE_MAX_CHARS;
-        usable.then(|| Self(normalised.into_boxed_str()))
+        usable(text).map(|name| Self(name.into()))
+    }
+
+    /// Returns the name if `text` is usable to the letter; both are one text then.
+    pub fn exact(text: &Arc<str>) -> Option<Self> {
+        (usable(text)? == **text).then(|| Self(Arc::clone(text)))
     }
 
     /// Returns the usable name nearest to `text`: lower case, every run of other characters one hyphen, and nothing
@@ -84,6 +80,27 @@ impl SkillName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Returns the text itself, for whoever wants to hold it too.
+    pub fn as_shared(&self) -> &Arc<str> {
+        &self.0
+    }
+}
+
+/// Returns `text`, trimmed and NFKC-normalised, if a skill can be addressed by that.
+fn usable(text: &str) -> Option<Cow<'_, str>> {
+    let trimmed = text.trim();
+    if is_plain_ascii(trimmed) && trimmed.len() <= USABLE_MAX_CHARS {
+        return Some(trimmed.into());
+    }
+    let normalised: String = trimmed.nfkc().collect();
+    let mut chars = normalised.chars();
+    let starts_well = chars.next().is_some_and(|c| c.is_alphanumeric() && !is_unseen(c));
+    let allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.') || is_combining_mark(c);
+    let is_usable = starts_well
+        && chars.all(|c| allowed(c) && !is_unseen(c))
+        && normalised.chars().count() <= USABLE_MAX_CHARS;
+    is_usable.then(|| normalised.into())
 }
 
 impl fmt::Display for SkillName {

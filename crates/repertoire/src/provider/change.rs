@@ -1,7 +1,8 @@
 //! What changed in a source, and where that shows.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::Path;
+use std::sync::Arc;
 
 use super::Locator;
 
@@ -43,7 +44,7 @@ impl Changes {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WatchPoint {
     /// The directory, links resolved.
-    pub directory: PathBuf,
+    pub directory: Arc<Path>,
     /// What a change of its entries is about.
     pub subject: Subject,
 }

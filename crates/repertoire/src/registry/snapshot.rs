@@ -1,9 +1,11 @@
 //! An immutable, numbered view of all skills.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::hash::{BuildHasher as _, RandomState};
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
+use hashbrown::HashTable;
 use repertoire_model::resolve::{self, Candidate, Verdict};
 use repertoire_model::{Diagnostic, Policy, SkillName, State, text};
 
@@ -125,7 +127,33 @@ pub struct Snapshot {
     /// The places of those skills because of which the policy refuses the library.
     pub(super) refusals: Vec<usize>,
     /// Where the skills of a name begin, once somebody looks up many.
-    index: OnceLock<HashMap<Box<str>, usize>>,
+    index: OnceLock<Index>,
+}
+
+/// Where the skills of each name begin among sorted entries, which it leaves the names to.
+#[derive(Debug)]
+struct Index {
+    starts: HashTable<usize>,
+    hasher: RandomState,
+}
+
+impl Index {
+    fn of(entries: &[Entry]) -> Self {
+        let hasher = RandomState::new();
+        let hash = |start: &usize| hasher.hash_one(entries[*start].name().as_str());
+        let mut starts = HashTable::with_capacity(entries.len());
+        let mut start = 0;
+        for group in entries.chunk_by(|a, b| a.name() == b.name()) {
+            starts.insert_unique(hash(&start), start, hash);
+            start += group.len();
+        }
+        Self { starts, hasher }
+    }
+
+    fn find(&self, name: &str, entries: &[Entry]) -> Option<usize> {
+        let is_it = |start: &usize| entries[*start].name().as_str() == name;
+        self.starts.find(self.hasher.hash_one(name), is_it).copied()
+    }
 }
 
 impl Snapshot {
@@ -255,13 +283,7 @@ impl Snapshot {
 
     /// Makes looking up names cheap, for whoever looks up many: a search among ten thousand names costs more than all else.
     pub(crate) fn prepare(&self) {
-        self.index.get_or_init(|| {
-            let mut index = HashMap::with_capacity(self.entries.len());
-            for (position, entry) in self.entries.iter().enumerate() {
-                index.entry(entry.name().as_str().into()).or_insert(position);
-            }
-            index
-        });
+        self.index.get_or_init(|| Index::of(&self.entries));
     }
 
     /// Returns the place of `entry`, one of this snapshot's own, among its entries.
@@ -279,7 +301,7 @@ impl Snapshot {
     /// Returns the skills called `name`, those that are sound first, then in order of precedence.
     pub(crate) fn named(&self, name: &str) -> &[Entry] {
         let start = match self.index.get() {
-            Some(index) => index.get(name).copied().unwrap_or(self.entries.len()),
+            Some(index) => index.find(name, &self.entries).unwrap_or(self.entries.len()),
             None => self.entries.partition_point(|entry| entry.name().as_str() < name),
         };
         let rest = &self.entries[start..];

@@ -409,13 +409,15 @@ impl<'a> Scanner<'a> {
             Home::Beneath | Home::Mounted => self.resolved.join(place.relative).into(),
             Home::Linked(path) => Shown::new(path).join(ROOT_LOCATOR).into(),
         };
-        let listed = Listed {
-            locator: Locator::new(place.relative),
-            path,
-            manifest_file,
-            identity: Some(identity),
-            document: Arc::new(document),
+        // Most skills are called like their directories, and one text serves both.
+        let name = document.name.as_shared();
+        let locator = if **name == *place.relative {
+            Locator::new(Arc::clone(name))
+        } else {
+            Locator::new(place.relative)
         };
+        let listed =
+            Listed { locator, path, manifest_file, identity: Some(identity), document: Arc::new(document) };
         let is_settled = stamp.is_some_and(|stamp| is_settled(&stamp, self.task.started));
         let listed = Arc::new(listed);
         Found { listed, home: place.home.clone(), stamp, is_settled, good: None }

@@ -17,11 +17,11 @@ impl Source {
         // A path that cannot even be made absolute leads nowhere.
         let Ok(root) = std::path::absolute(&self.options().root) else { return Vec::new() };
         let mut points = Vec::new();
-        let above = |directory| WatchPoint { directory, subject: Subject::Above };
+        let above = |directory: PathBuf| WatchPoint { directory: directory.into(), subject: Subject::Above };
         points.extend(links(&root).map(above));
         match canonicalize(&root) {
             Ok(resolved) if is_directory(&resolved) => {
-                points.push(WatchPoint { directory: resolved.clone(), subject: Subject::Root });
+                points.push(WatchPoint { directory: resolved.as_path().into(), subject: Subject::Root });
                 if let Some(known) = self.known().filter(|known| known.resolved == resolved) {
                     points.reserve(known.skills.len() + known.rests.len());
                     points.extend(skills(&known));
@@ -63,5 +63,8 @@ fn skills(known: &Known) -> impl Iterator<Item = WatchPoint> {
     let rests = rests.filter(|(path, _)| symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir()));
     // The root itself has a point of its own.
     let points = skills.chain(rests).filter(|(_, locator)| locator.as_str() != ROOT_LOCATOR);
-    points.map(|(directory, locator)| WatchPoint { directory, subject: Subject::Skill(locator) })
+    points.map(|(directory, locator)| WatchPoint {
+        directory: directory.into(),
+        subject: Subject::Skill(locator),
+    })
 }

@@ -37,7 +37,7 @@ pub struct SkillDefinition {
 
 impl SkillDefinition {
     /// Returns the skill `name` with nothing but a description and instructions.
-    pub fn new(name: impl Into<String>, description: impl Into<Arc<str>>, body: impl Into<String>) -> Self {
+    pub fn new(name: impl Into<Arc<str>>, description: impl Into<Arc<str>>, body: impl Into<String>) -> Self {
         let manifest = Manifest {
             name: Some(name.into()),
             description: Some(description.into()),
@@ -142,7 +142,7 @@ pub fn define_skill(skill: SkillDefinition) -> Result<SkillDefinition, Error> {
     if faults.0.is_empty() {
         return Ok(skill);
     }
-    let name = skill.manifest.name.unwrap_or_default();
+    let name = skill.manifest.name.as_deref().unwrap_or_default();
     Err(Error::new(ErrorKind::InvalidSkill).about(name).with(faults.0))
 }
 

@@ -138,7 +138,7 @@ proptest! {
         let (mut texts, mut lists) = (texts.into_iter(), lists.into_iter());
         let (mut text, mut list) = (|| texts.next().unwrap(), || lists.next().unwrap());
         let manifest = Manifest {
-            name: Some("greet".to_owned()),
+            name: Some("greet".into()),
             description: Some(text().unwrap_or("Greets.".to_owned()).into()),
             license: text(),
             compatibility: text(),

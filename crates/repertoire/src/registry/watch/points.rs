@@ -114,7 +114,7 @@ impl Points {
     /// It is found out before the first is watched: a watch that ends is told of, and tens of thousands that are made and
     /// ended for nothing would fill the queue of events, which means to look at everything again.
     fn room_for(&self, provider: usize, points: &[WatchPoint]) -> Result<(), PollReason> {
-        let directories = points.iter().map(|point| point.directory.as_path());
+        let directories = points.iter().map(|point| &*point.directory);
         let new: HashSet<&Path> = directories.filter(|path| !self.numbers.contains_key(*path)).collect();
         let needed = self.held.get(&provider).map_or(0, Vec::len) + points.len();
         match self.uses.len() + new.len() > self.budget {
@@ -132,7 +132,7 @@ impl Points {
         self.numbers.reserve(points.len());
         self.uses.reserve(points.len());
         for point in points {
-            let directory: Arc<Path> = point.directory.as_path().into();
+            let directory = Arc::clone(&point.directory);
             let known = self.numbers.get(&directory).copied();
             let watch = match known.map_or_else(|| self.events.add(&directory), Ok) {
                 Ok(watch) => watch,
@@ -160,14 +160,14 @@ impl Points {
     /// Watches `points` no longer for `provider`.
     fn release(&mut self, provider: usize, points: &[WatchPoint]) {
         for WatchPoint { directory, subject } in points {
-            let Some(watch) = self.numbers.get(directory.as_path()).copied() else { continue };
+            let Some(watch) = self.numbers.get(directory).copied() else { continue };
             let Some(uses) = self.uses.get_mut(&watch) else { continue };
             let is_it = |used: &Use| {
-                used.provider == provider && used.subject == *subject && *used.directory == **directory
+                used.provider == provider && used.subject == *subject && used.directory == *directory
             };
             uses.retain(|used| !is_it(used));
-            if !uses.iter().any(|used| *used.directory == **directory) {
-                self.numbers.remove(directory.as_path());
+            if !uses.iter().any(|used| used.directory == *directory) {
+                self.numbers.remove(directory);
             }
             if uses.is_empty() {
                 self.uses.remove(&watch);
@@ -302,7 +302,7 @@ mod tests {
 
     fn points(root: &Path, names: &[&str]) -> Vec<WatchPoint> {
         let point = |name: &&str| {
-            let directory = root.join(name);
+            let directory: Arc<Path> = root.join(name).into();
             std::fs::create_dir_all(&directory).unwrap();
             WatchPoint { directory, subject: Subject::Skill(Locator::new(*name)) }
         };

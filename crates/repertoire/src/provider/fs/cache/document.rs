@@ -48,12 +48,8 @@ fn encode_document(document: &Document, writer: &mut Writer) {
 
 fn decode_document(reader: &mut Reader<'_>, rules: &[RuleId]) -> Option<Document> {
     let manifest = decode_manifest(reader)?;
-    let text = decode_like(reader, manifest.name.as_deref())?;
-    let name = SkillName::new(text).filter(|name| name.as_str() == text)?;
-    let description = match reader.optional_text()? {
-        Some(text) => text.into(),
-        None => Arc::clone(manifest.description.as_ref()?),
-    };
+    let name = SkillName::exact(&decode_like(reader, manifest.name.as_ref())?)?;
+    let description = decode_like(reader, manifest.description.as_ref())?;
     let standing = match reader.u8()? {
         0 => Standing::Sound,
         1 => Standing::Quarantined,
@@ -77,8 +73,12 @@ fn encode_like(text: &str, other: Option<&str>, writer: &mut Writer) {
     writer.optional_text(if other == Some(text) { None } else { Some(text) });
 }
 
-fn decode_like<'a, 'b: 'a>(reader: &mut Reader<'b>, other: Option<&'a str>) -> Option<&'a str> {
-    reader.optional_text()?.or(other)
+/// Reads it; where it is the same, one text serves both.
+fn decode_like(reader: &mut Reader<'_>, other: Option<&Arc<str>>) -> Option<Arc<str>> {
+    match reader.optional_text()? {
+        Some(text) => Some(text.into()),
+        None => other.cloned(),
+    }
 }
 
 fn encode_manifest(manifest: &Manifest, writer: &mut Writer) {
@@ -103,7 +103,8 @@ fn encode_manifest(manifest: &Manifest, writer: &mut Writer) {
         unknown,
     } = manifest;
     writer.optional_text(description.as_deref());
-    for text in [name, license, compatibility, version, author] {
+    writer.optional_text(name.as_deref());
+    for text in [license, compatibility, version, author] {
         writer.optional_text(text.as_deref());
     }
     writer.count(metadata.len());
@@ -121,9 +122,9 @@ fn encode_manifest(manifest: &Manifest, writer: &mut Writer) {
 
 fn decode_manifest(reader: &mut Reader<'_>) -> Option<Manifest> {
     let description = reader.optional_text()?.map(Into::into);
+    let name = reader.optional_text()?.map(Into::into);
     let mut text = || reader.optional_text().map(|text| text.map(str::to_owned));
-    let (name, license, compatibility) = (text()?, text()?, text()?);
-    let (version, author) = (text()?, text()?);
+    let (license, compatibility, version, author) = (text()?, text()?, text()?, text()?);
     let metadata = reader.list(|reader| Some((reader.text()?.to_owned(), reader.text()?.to_owned())))?;
     Some(Manifest {
         name,

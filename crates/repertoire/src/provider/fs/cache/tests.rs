@@ -27,7 +27,7 @@ fn manifest() -> impl Strategy<Value = Manifest> {
         |(mut s, mut l, metadata, d, u)| {
             let (mut text, mut list) = (|| s.pop().unwrap(), || l.pop().unwrap());
             Manifest {
-                name: text(),
+                name: text().map(Into::into),
                 description: text().map(Into::into),
                 license: text(),
                 compatibility: text(),
@@ -82,7 +82,7 @@ fn document() -> impl Strategy<Value = Document> {
         )| {
             // Most often these are the same, and the same again they must come back.
             if repaired {
-                manifest.name = Some(name.clone());
+                manifest.name = Some(name.as_str().into());
             }
             let description =
                 description.map(Into::into).or_else(|| manifest.description.clone()).unwrap_or_default();

@@ -221,7 +221,10 @@ fn deeper_levels_are_taken_over_too() {
     let points = provider.watch_points().unwrap();
     let is_watched = |path: &str| {
         let directory = root.path().canonicalize().unwrap().join(path);
-        points.contains(&WatchPoint { directory, subject: Subject::Skill(Locator::new(path)) })
+        points.contains(&WatchPoint {
+            directory: directory.into(),
+            subject: Subject::Skill(Locator::new(path)),
+        })
     };
     assert!(["top", "one", "one/b", "one/d", "two", "two/c"].into_iter().all(is_watched), "{points:?}");
 }
@@ -339,13 +342,13 @@ fn what_is_broken_is_not_kept_for_the_next_process() {
 fn changes_show_in_the_root_above_it_and_in_its_skills() {
     let home = tempfile::tempdir().unwrap();
     let base = home.path().canonicalize().unwrap();
-    let point = |directory: &str, subject| WatchPoint { directory: base.join(directory), subject };
+    let point = |directory: &str, subject| WatchPoint { directory: base.join(directory).into(), subject };
     let skill = |name: &str| Subject::Skill(Locator::new(name));
     let provider = provider(&home.path().join("current/skills"));
     list(&provider);
     assert_eq!(
         provider.watch_points().unwrap(),
-        [WatchPoint { directory: base.clone(), subject: Subject::Above }]
+        [WatchPoint { directory: base.as_path().into(), subject: Subject::Above }]
     );
     write_skill(&base, "releases/1/skills/b");
     write_skill(&base, "elsewhere/linked");
@@ -357,7 +360,7 @@ fn changes_show_in_the_root_above_it_and_in_its_skills() {
     assert_eq!(
         provider.watch_points().unwrap(),
         [
-            WatchPoint { directory: base.clone(), subject: Subject::Above },
+            WatchPoint { directory: base.as_path().into(), subject: Subject::Above },
             point("releases/1/skills", Subject::Root),
             point("elsewhere/linked", skill("a")),
             point("releases/1/skills/b", skill("b")),
