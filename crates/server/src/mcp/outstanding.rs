@@ -71,9 +71,14 @@ impl Outstanding {
 
     /// Waits until everything is answered.
     pub(super) async fn all_settled(&self) {
+        self.fewer_than(1).await;
+    }
+
+    /// Waits until fewer than `count` answers are not written yet.
+    pub(super) async fn fewer_than(&self, count: usize) {
         loop {
             let settled = self.settled.notified();
-            if self.state().unwritten == 0 {
+            if self.state().unwritten < count {
                 return;
             }
             settled.await;

@@ -24,6 +24,16 @@ use crate::{Error, Server, Stop};
 /// The longest line that is read; a longer one is answered with an error.
 pub const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 
+/// The most requests that are not answered; no more is read before the client takes answers. Whoever asks a lot before reading anything gets
+/// far with that, and whoever never reads does not fill the memory.
+const MAX_OUTSTANDING: usize = 10_000;
+
+/// Why a request is refused that has the id of another.
+const ID_IN_USE: &str = "a request with this id is not answered yet; give each its own";
+
+/// Why a handshake is refused after requests that did without one: rmcp would go on to ask each request for what they say.
+const TOO_LATE: &str = "a handshake comes first; this client has asked without one, so it goes on to put `_meta` into each request";
+
 /// How long answers to what was asked before the end of the input may take.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
@@ -80,9 +90,11 @@ struct Lines<R, W> {
     reader: BufReader<R>,
     line: Vec<u8>,
     is_skipping: bool,
-    has_begun: bool,
+    /// How the client speaks, once that is settled.
+    begun: Option<Manner>,
     writer: Arc<Mutex<W>>,
     outstanding: Arc<Outstanding>,
+    max_outstanding: usize,
     /// Is cancelled at the end of the input, so that open subscriptions do not keep the server.
     closing: CancellationToken,
     /// Is cancelled a while after that: whatever still runs then, runs for nobody.
@@ -102,9 +114,10 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<
             reader: BufReader::new(reader),
             line: Vec::new(),
             is_skipping: false,
-            has_begun: false,
+            begun: None,
             writer: Arc::new(Mutex::new(writer)),
             outstanding: Arc::default(),
+            max_outstanding: MAX_OUTSTANDING,
             closing,
             abandoned: CancellationToken::new(),
         }
@@ -140,30 +153,39 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<
     }
 }
 
-/// Returns whether a message settles how the client speaks, as rmcp sees it: a handshake does, and a request that says all that
-/// one without a handshake must say; a ping and a question for what the server is do not.
-fn begins(message: &ClientJsonRpcMessage) -> bool {
-    let JsonRpcMessage::Request(request) = message else { return false };
-    match &request.request {
-        ClientRequest::InitializeRequest(_) => true,
-        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => false,
-        other => {
-            let meta = other.get_meta();
-            meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
-                && meta
-                    .protocol_version()
-                    .is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version))
+/// How a client speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// It shook hands.
+    Handshake,
+    /// It says with every request what others say once.
+    EachRequest,
+}
+
+impl Manner {
+    /// Returns the manner that a message settles, as rmcp sees it: a handshake does, and a request that says all that one without a
+    /// handshake must say; a ping and a question for what the server is do not.
+    fn settled_by(message: &ClientJsonRpcMessage) -> Option<Self> {
+        let JsonRpcMessage::Request(request) = message else { return None };
+        match &request.request {
+            ClientRequest::InitializeRequest(_) => Some(Self::Handshake),
+            ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => None,
+            other => {
+                let meta = other.get_meta();
+                let is_whole = meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty();
+                let version = meta.protocol_version().filter(|_| is_whole)?;
+                ProtocolVersion::KNOWN_VERSIONS.contains(&version).then_some(Self::EachRequest)
+            }
         }
     }
 }
 
-/// Returns the answer to a request whose id belongs to another one, which is not answered yet.
-fn id_in_use(message: &ClientJsonRpcMessage) -> Value {
+/// Returns why a request cannot be taken in.
+fn refusal(message: &ClientJsonRpcMessage, reason: &'static str) -> Value {
     let id = match message {
         JsonRpcMessage::Request(request) => request.id.clone().into_json_value(),
         _ => Value::Null,
     };
-    let reason = "a request with this id is not answered yet; give each its own";
     decode::error(&id, ErrorData::invalid_request(reason, None))
 }
 
@@ -201,9 +223,14 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
             let closing = self.closing.clone();
+            let (outstanding, max) = (Arc::clone(&self.outstanding), self.max_outstanding);
+            let next = async {
+                outstanding.fewer_than(max).await;
+                self.read_line().await
+            };
             // A server that is stopped reads no more, as if the input had ended.
             let line = tokio::select! {
-                line = self.read_line() => line,
+                line = next => line,
                 () = closing.cancelled() => Line::End,
             };
             let refused = match line {
@@ -230,14 +257,19 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
                     match decoded {
                         Decoded::Message(message) => {
                             let is_request = matches!(*message, JsonRpcMessage::Request(_));
-                            self.has_begun = self.has_begun || begins(&message);
+                            let manner = Manner::settled_by(&message);
+                            let is_late =
+                                (self.begun, manner) == (Some(Manner::EachRequest), Some(Manner::Handshake));
+                            self.begun = self.begun.or(manner);
                             // Before that there is nothing that a notification could be about, and rmcp would hang up.
-                            if !is_request && !self.has_begun {
+                            if !is_request && self.begun.is_none() {
                                 Ok(())
+                            } else if is_late {
+                                refuse(&self.writer, &refusal(&message, TOO_LATE)).await
                             } else if self.outstanding.received(&message) {
                                 return Some(*message);
                             } else {
-                                refuse(&self.writer, &id_in_use(&message)).await
+                                refuse(&self.writer, &refusal(&message, ID_IN_USE)).await
                             }
                         }
                         Decoded::Nothing => Ok(()),
@@ -339,6 +371,42 @@ mod tests {
         assert!(answers.contains("\"id\":\"d\""), "{answers}");
         // Both have their answer, so nobody was waited for at the end.
         assert_eq!(answers.lines().filter(|line| line.contains("\"id\":\"c\"")).count(), 2, "{answers}");
+    }
+
+    #[tokio::test]
+    async fn whoever_takes_no_answers_is_not_listened_to() {
+        let audience = server().audience(None).await.unwrap();
+        let (mut asking, asked) = tokio::io::duplex(1024 * 1024);
+        // There is no room for even one answer.
+        let (answers, mut read) = tokio::io::duplex(16);
+        let closing = CancellationToken::new();
+        let transport = Lines { max_outstanding: 3, ..Lines::new(asked, answers, closing.clone()) };
+        let outstanding = Arc::clone(&transport.outstanding);
+        let handler = Handler::new(audience, &closing);
+        let served = tokio::spawn(async move { handler.serve(transport).await.unwrap().waiting().await });
+        for id in 0..100 {
+            let params = match id {
+                0 => {
+                    json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}})
+                }
+                _ => json!({}),
+            };
+            let method = if id == 0 { "initialize" } else { "ping" };
+            let line = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+            asking.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+        }
+        let (mut seen, mut buffer) = (Vec::new(), [0; 512]);
+        while seen.iter().filter(|byte| **byte == b'\n').count() < 100 {
+            for _ in 0..20 {
+                tokio::task::yield_now().await;
+                assert!(outstanding.count() <= 3, "{}", outstanding.count());
+            }
+            let length = read.read(&mut buffer).await.unwrap();
+            assert_ne!(length, 0, "the server is gone");
+            seen.extend_from_slice(&buffer[..length]);
+        }
+        drop((asking, read));
+        served.await.unwrap().unwrap();
     }
 
     #[tokio::test]
