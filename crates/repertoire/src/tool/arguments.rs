@@ -137,6 +137,11 @@ impl<'a> Arguments<'a> {
         }
     }
 
+    /// Returns whether `parameter` is given.
+    pub(super) fn is_given(&self, parameter: &Parameter<'_>) -> bool {
+        self.find(parameter).is_some()
+    }
+
     /// Returns whether `parameter` is on.
     pub(super) fn switch(&self, parameter: &Parameter<'_>) -> Result<bool, FaultKind> {
         match self.find(parameter) {

@@ -65,7 +65,7 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Ans
     Box::pin(async move {
         let asked = match asked(session, arguments) {
             Ok(asked) => asked,
-            Err(kind) => return session.fault(TOOL.canonical, None, kind).into(),
+            Err(kind) => return misused(session, arguments, kind).await.into(),
         };
         let entry = match session.find(asked.skill).await {
             Ok(entry) => entry,
@@ -91,6 +91,17 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Ans
     })
 }
 
+/// Answers a call whose arguments are wrong; what it says of the skill is right all the same.
+async fn misused(session: &Session, arguments: Arguments<'_>, kind: FaultKind) -> Answer {
+    let skill = arguments.skill(&name(session)).ok();
+    let answer = session.fault(TOOL.canonical, skill, kind);
+    let Some(skill) = skill else { return answer };
+    match session.find(skill).await {
+        Ok(entry) => with_files(answer, session.registry().resources(&entry).await.unwrap_or_default()),
+        Err(_) => answer,
+    }
+}
+
 /// Returns `answer` with the files that the skill has, which whoever asked for one it has not wants to know.
 fn with_files(answer: Answer, resources: Resources) -> Answer {
     let Answer::Fault(fault) = answer else { return answer };
@@ -98,10 +109,19 @@ fn with_files(answer: Answer, resources: Resources) -> Answer {
     Answer::Fault(Fault { available: Some(Box::new(Available { references, scripts, assets })), ..fault })
 }
 
+/// The argument that names the skill.
+fn name(session: &Session) -> Parameter<'_> {
+    Parameter { name: &session.options().arguments.name, aliases: SKILL_ALIASES }
+}
+
 fn asked<'a>(session: &Session, arguments: Arguments<'a>) -> Result<Asked<'a>, FaultKind> {
     let options = session.options();
-    let name = Parameter { name: &options.arguments.name, aliases: SKILL_ALIASES };
-    let mut parameters = vec![name, FORCE];
+    let name = name(session);
+    let mut parameters = vec![name];
+    // Where no account is kept nobody is told of it, and it does no harm.
+    if options.account == Account::Kept || arguments.is_given(&FORCE) {
+        parameters.push(FORCE);
+    }
     if options.bucket_arguments {
         parameters.extend(BUCKETS.map(|(_, parameter)| parameter));
     }
