@@ -16,6 +16,10 @@ use crate::{Error, ServerOptions};
 /// mostly in memory, so more of them would be no quicker, and each takes a thread.
 const CALLS_PER_PROCESSOR: usize = 4;
 
+/// The most calls of one audience that run something of a skill at a time, for each processor; others of that kind wait. Commands take
+/// as long as they take, and nobody who reads waits for them.
+const RUNS_PER_PROCESSOR: usize = 4;
+
 /// How many skills are worked out at a time.
 pub(crate) const AT_A_TIME: usize = 16;
 
@@ -38,6 +42,7 @@ pub(crate) struct Audience {
     instructions: Instructions,
     epochs: watch::Sender<Epochs>,
     pub(crate) calls: Semaphore,
+    pub(crate) runs: Semaphore,
 }
 
 impl Audience {
@@ -54,6 +59,7 @@ impl Audience {
             instructions: Instructions::default(),
             epochs: watch::Sender::default(),
             calls: Semaphore::new(CALLS_PER_PROCESSOR * processors()),
+            runs: Semaphore::new(RUNS_PER_PROCESSOR * processors()),
         }))
     }
 

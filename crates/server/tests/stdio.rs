@@ -112,6 +112,11 @@ async fn results_as_json_have_both_forms_and_prompts_stay_text() {
     assert_eq!(structured["name"], "alpha");
     assert!(structured["body"].as_str().unwrap().contains("Do alpha."));
     assert_eq!(serde_json::from_str::<Value>(text(&answer)).unwrap(), *structured);
+    // Whatever is wrong with the arguments, the skill is told by its name.
+    let wrong = json!({"name": "load_skill", "arguments": {"name": "alpha", "nope": 1}});
+    let wrong = client.request("tools/call", wrong).await;
+    assert_eq!(wrong["result"]["structuredContent"]["name"], "alpha", "{wrong}");
+    assert!(!text(&wrong).contains("force"), "{wrong}");
     let prompt = client.request("prompts/get", json!({"name": "alpha"})).await;
     let message = prompt["result"]["messages"][0]["content"]["text"].as_str().unwrap();
     assert!(message.contains("Do alpha.") && !message.starts_with('{'), "{message}");
@@ -186,7 +191,8 @@ async fn what_a_person_invoked_is_there_for_the_rest_of_the_conversation() {
     let mut client = Client::start(&server, None);
     client.initialize("2025-11-25").await;
     assert_eq!(reach(&mut client).await, [false; 5]);
-    assert!(client.request("prompts/get", json!({"name": "own"})).await["result"].is_object());
+    let prompt = client.request("prompts/get", json!({"name": "own"})).await["result"].to_string();
+    assert!(prompt.contains("references/more.md") && prompt.contains("read_skill_file"), "{prompt}");
     assert_eq!(reach(&mut client).await, [true; 5]);
     for method in ["skills/list", "resources/list", "tools/list"] {
         let listed = client.request(method, json!({})).await.to_string();
@@ -195,6 +201,19 @@ async fn what_a_person_invoked_is_there_for_the_rest_of_the_conversation() {
     let mut other = Client::start(&server, None);
     other.initialize("2025-11-25").await;
     assert_eq!(reach(&mut other).await, [false; 5], "other conversations are others");
+}
+
+#[tokio::test]
+async fn whoever_asks_without_a_handshake_cannot_shake_hands_later() {
+    let world = World::new();
+    let mut client = Client::start(&world.server(), None);
+    assert!(client.modern("skills/list", json!({})).await["result"].is_object());
+    let about = json!({"name": "test", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": about});
+    let refused = client.request("initialize", params).await;
+    assert_eq!(refused["error"]["code"], -32600, "{refused}");
+    assert!(refused["error"]["message"].as_str().unwrap().contains("`_meta`"), "{refused}");
+    assert!(client.modern("skills/list", json!({})).await["result"].is_object());
 }
 
 #[tokio::test]
@@ -215,7 +234,7 @@ async fn prompts_are_what_people_may_invoke() {
     let text =
         |answer: &Value| answer["result"]["messages"][0]["content"]["text"].as_str().unwrap().to_owned();
     let own = client.request("prompts/get", json!({"name": "own", "arguments": {"arguments": "Ada"}})).await;
-    assert_eq!(text(&own), "# Own\n\nGreet Ada.\n");
+    assert!(text(&own).starts_with("Skill loaded: own ") && text(&own).ends_with("# Own\n\nGreet Ada.\n"));
     assert_eq!(own["result"]["messages"][0]["role"], "user");
     let alpha =
         client.request("prompts/get", json!({"name": "alpha", "arguments": {"arguments": "now"}})).await;

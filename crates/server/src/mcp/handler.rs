@@ -23,7 +23,6 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::era::Era;
 use super::notify::{Followed, Told};
-use super::prompts::Invoked;
 use super::{notify, prompts, resources, skills, tools};
 use crate::audience::Audience;
 
@@ -278,16 +277,14 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
+        let invoked = prompts::invoked(&self.audience, &request).await?;
+        // Before it is loaded: from now on the model may.
+        if !invoked.entry.is_offered() {
+            self.invoked(invoked.entry.name(), &context).await?;
+        }
         let session = self.conversation(&context).await?;
         let before = tools::may_change(&session).then(|| session.tools());
-        let Invoked { mut result, kept } = prompts::get(&self.audience, &session, request).await?;
-        if let Some(name) = kept {
-            self.invoked(&name, &context).await?;
-            if self.has_tools() && session.offers_skill_tools() {
-                // Its tools come with it; what it says is in the prompt already.
-                prompts::load(&self.session(), &name).await;
-            }
-        }
+        let mut result = prompts::get(&self.audience, &session, &invoked).await?;
         if before.is_some_and(|before| before != session.tools()) {
             self.tools_changed(&context);
         }

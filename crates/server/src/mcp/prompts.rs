@@ -43,20 +43,16 @@ fn prompt(entry: &Entry) -> Prompt {
     Prompt::new(entry.name().as_str(), Some(&*entry.document.description), Some(vec![argument]))
 }
 
-/// What came of invoking a skill.
+/// A skill that a person invokes.
 pub(crate) struct Invoked {
-    pub(crate) result: GetPromptResult,
-    /// The skill, where its author keeps it for people.
-    pub(crate) kept: Option<SkillName>,
+    pub(crate) entry: Entry,
+    arguments: String,
 }
 
-/// Returns the instructions of a skill as a message of the user.
-///
-/// It is loaded in `session`, that of the conversation, so that its tools can be called there.
-pub(crate) async fn get(
+/// Returns what `request` asks for.
+pub(crate) async fn invoked(
     audience: &Audience,
-    session: &Session,
-    request: GetPromptRequestParams,
+    request: &GetPromptRequestParams,
 ) -> Result<Invoked, ErrorData> {
     let arguments = match request.arguments.as_ref().and_then(|arguments| arguments.get(ARGUMENTS)) {
         None | Some(Value::Null) => "",
@@ -67,19 +63,28 @@ pub(crate) async fn get(
         let reason = format!("`arguments` has more than {MAX_ARGUMENT_BYTES} bytes");
         return Err(ErrorData::invalid_params(reason, None));
     }
-    let _turn = audience.calls.acquire().await;
     let snapshot = audience.shared.registry.newest().await;
     let found = audience.invocable(&snapshot).find(|entry| entry.name().as_str() == request.name);
     let entry = found.ok_or_else(|| {
         let name = repertoire_model::text::shorten(&request.name, 100);
         ErrorData::invalid_params(format!("there is no prompt `{name}`; prompts/list has all of them"), None)
     })?;
-    let instructions = instructions(audience, session, entry).await?;
-    let text = filled(instructions, arguments)?;
+    Ok(Invoked { entry: entry.clone(), arguments: arguments.to_owned() })
+}
+
+/// Returns the instructions of a skill as a message of the user.
+///
+/// It is loaded in `session`, that of the conversation, so that its tools can be called there.
+pub(crate) async fn get(
+    audience: &Audience,
+    session: &Session,
+    Invoked { entry, arguments }: &Invoked,
+) -> Result<GetPromptResult, ErrorData> {
+    let _turn = audience.calls.acquire().await;
+    let text = filled(instructions(audience, session, entry).await?, arguments)?;
     let mut result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]);
     result.description = Some(entry.document.description.to_string());
-    let kept = (!entry.is_offered()).then(|| entry.name().clone());
-    Ok(Invoked { result, kept })
+    Ok(result)
 }
 
 /// Returns `instructions` with `arguments` where they belong, which cannot end what the instructions are wrapped in.
@@ -98,14 +103,14 @@ fn filled(instructions: String, arguments: &str) -> Result<String, ErrorData> {
 }
 
 /// Loads a skill as a model does.
-pub(crate) async fn load(session: &Session, name: &SkillName) -> Reply {
+async fn load(session: &Session, name: &SkillName) -> Reply {
     let options = session.options();
     session.call(&options.names.load, &json!({options.arguments.name.as_str(): name.as_str()})).await
 }
 
-/// Returns the instructions of the skill as `load_skill` gives them, or as they are where it is kept from models.
+/// Returns the instructions of the skill as `load_skill` gives them, or as they are where there is no such tool.
 async fn instructions(audience: &Audience, session: &Session, entry: &Entry) -> Result<String, ErrorData> {
-    if audience.options().tools.is_on() && entry.is_offered() {
+    if audience.options().tools.is_on() {
         let reply = load(session, entry.name()).await;
         if !reply.is_error() {
             // A person invoked it, so it is text, whatever results of tools are.

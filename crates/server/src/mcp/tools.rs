@@ -23,9 +23,14 @@ pub(crate) fn list(session: &Session) -> Vec<Tool> {
     let names = &session.options().names;
     // Without these two a model could not get at any skill, or not at one that the catalog had no room for.
     let always = [names.load.as_str(), names.search.as_str()];
-    let running = [names.call.as_str(), names.run_script.as_str()];
-    let runs = |name: &str| running.contains(&name) || session.is_skill_tool(name);
-    session.tools().iter().map(|definition| tool(definition, &always, runs(&definition.name))).collect()
+    let tool = |definition: &Definition| tool(definition, &always, runs(session, &definition.name));
+    session.tools().iter().map(tool).collect()
+}
+
+/// Returns whether a call of the tool `name` runs something of a skill.
+pub(crate) fn runs(session: &Session, name: &str) -> bool {
+    let names = &session.options().names;
+    [names.call.as_str(), names.run_script.as_str()].contains(&name) || session.is_skill_tool(name)
 }
 
 fn tool(definition: &Definition, always: &[&str], runs: bool) -> Tool {
@@ -57,7 +62,8 @@ pub(crate) async fn call(
     session: &Session,
     request: CallToolRequestParams,
 ) -> Result<CallToolResult, ErrorData> {
-    let _turn = audience.calls.acquire().await;
+    let turns = if runs(session, &request.name) { &audience.runs } else { &audience.calls };
+    let _turn = turns.acquire().await;
     let arguments = request.arguments.map_or(Value::Null, Value::Object);
     let reply = session.call(&request.name, &arguments).await;
     // Where tools come and go with skills, a name that is none now is the model's business, and the answer tells it what to do.
@@ -81,4 +87,30 @@ pub(crate) async fn call(
         result.structured_content = ran.structured.clone().filter(Value::is_object);
     }
     Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Server, ServerOptions};
+    use repertoire::{MemoryProvider, Registry, SkillDefinition};
+    use serde_json::json;
+
+    #[tokio::test]
+    async fn nobody_who_reads_waits_for_what_runs() {
+        let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
+        let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
+        let registry = Registry::builder().provider(provider).open_blocking().unwrap();
+        let audience = Server::new(registry, ServerOptions::default()).audience(None).await.unwrap();
+        let names = audience.session.options().names.clone();
+        for (name, expect) in [(&names.run_script, true), (&names.call, true), (&names.load, false)] {
+            assert_eq!(runs(&audience.session, name), expect, "{name}");
+        }
+        let running = u32::try_from(audience.runs.available_permits()).unwrap();
+        let _running = audience.runs.acquire_many(running).await.unwrap();
+        let request = CallToolRequestParams::new("load_skill")
+            .with_arguments(json!({"name": "greet"}).as_object().unwrap().clone());
+        let result = call(&audience, &audience.session, request).await.unwrap();
+        assert_ne!(result.is_error, Some(true));
+    }
 }
