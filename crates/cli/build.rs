@@ -39,7 +39,8 @@ fn main() -> io::Result<()> {
 /// Returns the linker script for a list of functions, a group of names between lines that start with `#`.
 ///
 /// A name with its hash is one of several that differ in nothing else, and the hash is another one with another compiler or
-/// another version of a dependency. So whatever is called the same follows at the end.
+/// another version of a dependency. So whatever is called the same lies together too, elsewhere. What every server runs comes last,
+/// next to where the program starts.
 fn script(list: &str) -> String {
     let mut groups = vec![Vec::new()];
     let mut alike = Vec::new();
@@ -53,18 +54,28 @@ fn script(list: &str) -> String {
         }
     }
     alike.dedup();
-    groups.push(alike);
-    let mut script = "SECTIONS\n{\n  .text.serve :\n  {\n".to_owned();
+    groups.reverse();
+    // Whatever matches both belongs to the first. Where they lie among other sections is left to the linker's own script.
+    format!(
+        "{}INSERT BEFORE .text;\n{}INSERT AFTER .text;\n",
+        section("serve", &groups),
+        section("alike", &[alike])
+    )
+}
+
+/// Returns the part of a linker script that makes a section of these groups of functions.
+fn section(name: &str, groups: &[Vec<String>]) -> String {
+    let mut script = format!("SECTIONS\n{{\n  .text.{name} :\n  {{\n");
     for group in groups.iter().filter(|group| !group.is_empty()) {
         script.push_str("    *(");
         for name in group {
-            // What the compiler takes for unlikely it keeps apart, and much of that is what happens once.
-            let _ = write!(script, " .text.{name} .text.unlikely.{name}");
+            // What the compiler takes for unlikely it keeps apart, and much of that is what happens once. Functions of one name have
+            // numbers.
+            let _ = write!(script, " .text.{name} .text.{name}.* .text.unlikely.{name}");
         }
         script.push_str(" )\n");
     }
-    // Where it lies among other sections is left to the linker's own script.
-    script.push_str("  }\n}\nINSERT BEFORE .text;\n");
+    script.push_str("  }\n}\n");
     script
 }
 

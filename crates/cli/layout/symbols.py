@@ -7,7 +7,7 @@ import subprocess
 # In the older way to mangle names a hash ends them, in the newer one it goes with every crate.
 HASH = re.compile(r"17h[0-9a-f]{16}E")
 CRATE = re.compile(r"Cs[0-9A-Za-z]+_")
-# A function of which there are several with that very name has a number, which is another one in every build.
+# A function of which there are several with that very name may have a number, which is another one in every build.
 NUMBER = re.compile(r"\.\d+$")
 # What the C library's own start is made of has no section of its own.
 STARTUP = {"_start", "_init", "_fini"}
@@ -29,15 +29,15 @@ def pattern(name):
 
 
 def unnumbered(name):
-    """Returns what matches the function whatever its number, if it has one."""
-    return NUMBER.sub(".*", name)
+    """Returns the name without the number that it may have."""
+    return NUMBER.sub("", name)
 
 
 def patterns(names, ran):
     """Returns what matches each of the functions that ran and none that did not, by their addresses.
 
-    Where functions that did not run differ from one that did in nothing but the hash, the hash stays. Whatever differs in nothing
-    but a number is matched with it.
+    Where functions that did not run differ from one that did in nothing but the hash, the hash stays. What differs in nothing but a
+    number is matched all the same.
     """
     names = {address: [unnumbered(name) for name in same] for address, same in names.items()}
     others = {pattern(name) for address, same in names.items() if address not in ran for name in same}
