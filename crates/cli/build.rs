@@ -15,10 +15,6 @@ use std::{env, fs, io};
 
 const LIST: &str = "layout/serve.txt";
 
-/// How names end that were mangled in the way that is usual so far: with a hash of this many digits.
-const HASH_START: &str = "17h";
-const HASH_DIGITS: usize = 16;
-
 fn main() -> io::Result<()> {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed={LIST}");
@@ -38,35 +34,17 @@ fn main() -> io::Result<()> {
 
 /// Returns the linker script for a list of functions, a group of names between lines that start with `#`.
 ///
-/// A name with its hash is one of several that differ in nothing else, and the hash is another one with another compiler or
-/// another version of a dependency. So whatever is called the same lies together too, elsewhere. What every server runs comes last,
-/// next to where the program starts.
+/// What every server runs is the first group and comes last, next to where the program starts.
 fn script(list: &str) -> String {
     let mut groups = vec![Vec::new()];
-    let mut alike = Vec::new();
     for line in list.lines().map(str::trim).filter(|line| !line.is_empty()) {
         match (line.starts_with('#'), groups.last_mut()) {
-            (false, Some(group)) => {
-                group.push(line.to_owned());
-                alike.extend(without_hash(line));
-            }
+            (false, Some(group)) => group.push(line),
             _ => groups.push(Vec::new()),
         }
     }
-    alike.dedup();
-    groups.reverse();
-    // Whatever matches both belongs to the first. Where they lie among other sections is left to the linker's own script.
-    format!(
-        "{}INSERT BEFORE .text;\n{}INSERT AFTER .text;\n",
-        section("serve", &groups),
-        section("alike", &[alike])
-    )
-}
-
-/// Returns the part of a linker script that makes a section of these groups of functions.
-fn section(name: &str, groups: &[Vec<String>]) -> String {
-    let mut script = format!("SECTIONS\n{{\n  .text.{name} :\n  {{\n");
-    for group in groups.iter().filter(|group| !group.is_empty()) {
+    let mut script = "SECTIONS\n{\n  .text.serve :\n  {\n".to_owned();
+    for group in groups.iter().rev().filter(|group| !group.is_empty()) {
         script.push_str("    *(");
         for name in group {
             // What the compiler takes for unlikely it keeps apart, and much of that is what happens once. Functions of one name have
@@ -75,16 +53,9 @@ fn section(name: &str, groups: &[Vec<String>]) -> String {
         }
         script.push_str(" )\n");
     }
-    script.push_str("  }\n}\n");
+    // Where it lies among other sections is left to the linker's own script.
+    script.push_str("  }\n}\nINSERT BEFORE .text;\n");
     script
-}
-
-/// Returns the pattern for `name` whatever its hash, if it has one.
-fn without_hash(name: &str) -> Option<String> {
-    let (before, rest) = name.rsplit_once(HASH_START)?;
-    let (hash, after) = rest.split_at_checked(HASH_DIGITS)?;
-    let is_hash = hash.bytes().all(|byte| byte.is_ascii_hexdigit());
-    (is_hash && after.starts_with('E')).then(|| format!("{before}{HASH_START}*{after}"))
 }
 
 /// Returns whether the linker in use takes the script at `path`; not every linker does. It is tried out in `directory`.

@@ -4,8 +4,7 @@ import collections
 import re
 import subprocess
 
-# In the older way to mangle names a hash ends them, in the newer one it goes with every crate.
-HASH = re.compile(r"17h[0-9a-f]{16}E")
+# Crates go by a name and a hash, which is another one with another compiler or version.
 CRATE = re.compile(r"Cs[0-9A-Za-z]+_")
 # A function of which there are several with that very name may have a number, which is another one in every build.
 NUMBER = re.compile(r"\.\d+$")
@@ -24,8 +23,8 @@ def functions(program):
 
 
 def pattern(name):
-    """Returns what matches the function whatever the hashes in its name."""
-    return CRATE.sub("Cs*_", name) if name.startswith("_R") else HASH.sub("17h*E", name)
+    """Returns what matches the function whatever the hashes of the crates in its name."""
+    return CRATE.sub("Cs*_", name) if name.startswith("_R") else name
 
 
 def unnumbered(name):
@@ -36,7 +35,7 @@ def unnumbered(name):
 def patterns(names, ran):
     """Returns what matches each of the functions that ran and none that did not, by their addresses.
 
-    Where functions that did not run differ from one that did in nothing but the hash, the hash stays. What differs in nothing but a
+    Where functions that did not run differ from one that did in nothing but hashes, the hashes stay. What differs in nothing but a
     number is matched all the same.
     """
     names = {address: [unnumbered(name) for name in same] for address, same in names.items()}
