@@ -11,6 +11,19 @@ use crate::world::{Http, MODERN, World, event, watched, with_meta};
 
 const INDEX: &str = "/.well-known/agent-skills/index.json";
 
+/// Shakes hands, and returns the conversation that was begun.
+fn shake_hands(http: &Http) -> String {
+    let client = json!({"name": "test", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string();
+    let (_, answer) = http.ask("POST", "/mcp", &JSON, &initialize);
+    let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().trim().to_owned();
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
+    let headers = [JSON[0], JSON[1], ("Mcp-Session-Id", id.as_str())];
+    assert_eq!(http.ask("POST", "/mcp", &headers, &initialized).0, 202);
+    id
+}
+
 const JSON: [(&str, &str); 2] =
     [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
 
@@ -274,6 +287,36 @@ fn streams_and_conversations_are_counted() {
     assert!(answer.ends_with("there is no such conversation, or no longer; begin one with initialize\n"));
     assert_eq!((ping(&one).0, ping(&three).0), (200, 200));
     assert_eq!(http.post("tools/list", json!({})).0, 200, "what needs no conversation is served");
+}
+
+#[test]
+fn requests_under_one_id_are_answered_one_after_the_other() {
+    let world = World::new();
+    for number in 0..200 {
+        world.skill(&format!("many-{number}"), "", "# Many\n");
+    }
+    let http = Http::start(&world.server(), HttpOptions::default());
+    let conversation = shake_hands(&http);
+    let headers = [JSON[0], JSON[1], ("Mcp-Session-Id", conversation.as_str())];
+    let list = json!({"jsonrpc": "2.0", "id": 5, "method": "skills/list"}).to_string();
+    let answers: Vec<(u16, String)> = std::thread::scope(|scope| {
+        let asking: Vec<_> =
+            (0..16).map(|_| scope.spawn(|| http.ask("POST", "/mcp", &headers, &list))).collect();
+        asking.into_iter().map(|asked| asked.join().unwrap()).collect()
+    });
+    let mut answered = 0;
+    for (status, answer) in &answers {
+        match status {
+            200 => answered += usize::from(answer.contains("\"skills\"")),
+            _ => assert!(answer.contains("-32600") && answer.contains("is not answered yet"), "{answer}"),
+        }
+    }
+    assert_eq!(answered, answers.iter().filter(|(status, _)| *status == 200).count());
+    assert!(answered > 0);
+    // What was answered is no longer open, nor is what was refused.
+    for _ in 0..20 {
+        assert_eq!(http.ask("POST", "/mcp", &headers, &list).0, 200);
+    }
 }
 
 #[test]

@@ -6,17 +6,18 @@ use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use rmcp::model::{ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion};
+use rmcp::model::{ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion, RequestId};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::conversation::answering;
 use super::conversations::Conversations;
 use super::limits::refuse;
 use super::options::Limits;
 use crate::audience::Audience;
-use crate::mcp::{Decoded, Handler, decode};
+use crate::mcp::{Decoded, Handler, decode, id_in_use};
 
 /// Names the conversation that a request belongs to.
 const SESSION_ID: &str = "mcp-session-id";
@@ -32,28 +33,32 @@ pub(super) enum Asked {
     /// A handshake in a version that has none.
     HandshakeOfToday,
     /// A stream that lasts until there is something to tell, and longer.
-    ToBeTold,
+    Stream,
+    /// The same, as the answer to a request.
+    Subscription(RequestId),
     /// Something whose parameters are none, with the answer to it.
     Nonsense(Value),
+    /// The answer to a request.
+    Answer(RequestId),
     /// Anything else.
-    Answer,
+    Nothing,
 }
 
 impl Asked {
     /// Returns what a request with this body asks for.
     pub(super) fn of(parts: &Parts, body: &[u8]) -> Self {
         if parts.method == Method::GET {
-            return Self::ToBeTold;
+            return Self::Stream;
         }
         if parts.method != Method::POST {
-            return Self::Answer;
+            return Self::Nothing;
         }
         let message = match decode(body) {
             Decoded::Message(message) => message,
             Decoded::BadParams(answer) => return Self::Nonsense(answer),
-            Decoded::Nothing | Decoded::Refused(_) => return Self::Answer,
+            Decoded::Nothing | Decoded::Refused(_) => return Self::Nothing,
         };
-        let JsonRpcMessage::Request(request) = *message else { return Self::Answer };
+        let JsonRpcMessage::Request(request) = *message else { return Self::Nothing };
         let is_of_today = match &request.request {
             ClientRequest::InitializeRequest(handshake) => {
                 handshake.params.protocol_version == ProtocolVersion::V_2026_07_28
@@ -63,9 +68,14 @@ impl Asked {
         match request.request.method() {
             "initialize" if is_of_today || is_modern(&parts.headers) => Self::HandshakeOfToday,
             "initialize" => Self::Handshake,
-            "subscriptions/listen" => Self::ToBeTold,
-            _ => Self::Answer,
+            "subscriptions/listen" => Self::Subscription(request.id),
+            _ => Self::Answer(request.id),
         }
+    }
+
+    /// Returns whether it is a stream that lasts.
+    pub(super) fn lasts(&self) -> bool {
+        matches!(self, Self::Stream | Self::Subscription(_))
     }
 }
 
@@ -115,23 +125,36 @@ impl Endpoint {
         if parts.headers.get(header::ACCEPT).is_some_and(|kinds| kinds == "*/*") {
             parts.headers.insert(header::ACCEPT, HeaderValue::from_static(ANY_ANSWER));
         }
-        let beginning = match asked {
+        let beginning = match &asked {
             Asked::HandshakeOfToday => return no_handshake(&body),
-            Asked::Nonsense(answer) => return json_answer(StatusCode::OK, &answer),
+            Asked::Nonsense(answer) => return json_answer(StatusCode::OK, answer),
             Asked::Handshake => Some(self.conversations.make_room().await),
-            Asked::ToBeTold | Asked::Answer => None,
+            Asked::Stream | Asked::Subscription(_) | Asked::Answer(_) | Asked::Nothing => None,
         };
-        if let Some(id) = conversation(&parts.headers) {
-            self.conversations.used_now(id);
+        let conversation = conversation_id(&parts.headers).and_then(|id| self.conversations.used_now(id));
+        let mut open = None;
+        if let (Asked::Answer(id) | Asked::Subscription(id), Some(conversation)) = (&asked, &conversation)
+            && !is_modern(&parts.headers)
+        {
+            let Some(request) = conversation.open(id) else {
+                return json_answer(StatusCode::BAD_REQUEST, &id_in_use(id));
+            };
+            // Whoever works on the request holds on to its head.
+            parts.extensions.insert(Arc::clone(&request));
+            open = Some(request);
         }
         let is_json = is_json(&parts.headers);
         let request = Request::from_parts(parts, Body::from(body.clone()));
         let response = self.service.handle(request).await.into_response();
         if beginning.is_some()
-            && let Some(id) = conversation(response.headers())
+            && let Some(id) = conversation_id(response.headers())
         {
             self.conversations.begun(id);
         }
+        let response = match open {
+            Some(open) => answering(response, open),
+            None => response,
+        };
         match response.status() {
             // A conversation that was ended is over. The official Python client takes rmcp's 202 for a failure.
             StatusCode::ACCEPTED if method == Method::DELETE => StatusCode::NO_CONTENT.into_response(),
@@ -145,7 +168,7 @@ impl Endpoint {
 }
 
 /// Returns the conversation that headers name.
-fn conversation(headers: &HeaderMap) -> Option<&str> {
+fn conversation_id(headers: &HeaderMap) -> Option<&str> {
     headers.get(SESSION_ID)?.to_str().ok()
 }
 

@@ -5,6 +5,7 @@ mod access;
 mod guard;
 mod limits;
 mod health;
+mod conversation;
 mod conversations;
 mod endpoint;
 mod router;

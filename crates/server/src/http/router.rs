@@ -135,12 +135,12 @@ async fn mcp(State(app): State<Arc<App>>, request: Request) -> Response {
     };
     let asked = Asked::of(&parts, &body);
     // Whatever there is no room for is not begun.
-    let stream = match asked {
-        Asked::ToBeTold => match app.room.stream() {
+    let stream = match asked.lasts() {
+        true => match app.room.stream() {
             Some(stream) => Some(stream),
             None => return busy_answer("there are too many streams", LATER),
         },
-        _ => None,
+        false => None,
     };
     // Whoever is slow to ask takes nobody's turn.
     let Some(_turn) = app.room.request().await else {
