@@ -118,6 +118,43 @@ fn bodies_that_are_no_messages() {
 }
 
 #[test]
+fn bodies_are_limited_each_and_all_together() {
+    let world = World::new();
+    let limits = Limits { all_body_bytes: 1024 * 1024, ..Limits::default() };
+    let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
+    let head = |length: usize, more: &str| {
+        format!(
+            "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: {length}\r\n{more}\r\n",
+            http.address
+        )
+    };
+    // Whoever asks beforehand is told before anything is sent.
+    for more in ["", "Expect: 100-continue\r\n"] {
+        let (status, answer) = http.exchange(head(4 * 1024 * 1024 + 1, more));
+        assert_eq!(status, 413);
+        assert!(answer.ends_with("\r\n\r\nthe body is too large; send at most 4194304 bytes\n"), "{answer}");
+    }
+    let mut half = http.connect();
+    half.write_all(head(1024 * 1024, "").as_bytes()).unwrap();
+    half.write_all(&vec![b' '; 1024 * 1024 - 1]).unwrap();
+    let large = format!("{}{}", " ".repeat(512 * 1024), json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
+    let is_refused = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        let (status, answer) = http.ask("POST", "/mcp", &JSON, &large);
+        assert!(status != 503 || answer.contains("too many large bodies"), "{answer}");
+        status == 503
+    });
+    assert!(is_refused, "one that stands still takes nearly all the room");
+    assert_eq!(http.post("tools/list", json!({})).0, 200, "there is room for small ones");
+    drop(half);
+    let is_heard = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        http.ask("POST", "/mcp", &JSON, &large).0 == 400
+    });
+    assert!(is_heard, "it is given back");
+}
+
+#[test]
 fn whatever_is_refused_says_what_to_do_in_one_line() {
     let world = World::new();
     let http = Http::start(&world.server(), HttpOptions::default());

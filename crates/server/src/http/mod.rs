@@ -3,6 +3,7 @@
 mod options;
 mod access;
 mod guard;
+mod bodies;
 mod limits;
 mod health;
 mod conversation;
