@@ -111,8 +111,14 @@ fn bodies_that_are_no_messages() {
     let client = json!({"name": "test", "version": "1"});
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
     let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string();
-    let anything = [JSON[0], ("Accept", "*/*")];
-    assert_eq!(http.ask("POST", "/mcp", &anything, &initialize).0, 200, "anything is any of both");
+    for (kind, accepted) in [
+        ("application/json", "*/*"),
+        ("Application/JSON; charset=utf-8", "application/json, text/plain, */*"),
+        ("application/json", "APPLICATION/*, Text/*"),
+    ] {
+        let headers = [("Content-Type", kind), ("Accept", accepted)];
+        assert_eq!(http.ask("POST", "/mcp", &headers, &initialize).0, 200, "{kind} {accepted}");
+    }
     assert_eq!(http.exchange("GARBAGE\r\n\r\n").0, 400);
     assert_eq!(http.post("tools/list", json!({})).0, 200, "the next request is served");
 }

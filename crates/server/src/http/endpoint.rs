@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
+use axum::http::{HeaderMap, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use rmcp::model::{ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion, RequestId};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::conversation::answering;
 use super::conversations::Conversations;
 use super::limits::refuse;
+use super::media;
 use super::options::Limits;
 use crate::audience::Audience;
 use crate::mcp::{Decoded, Handler, decode, id_in_use};
@@ -79,9 +80,6 @@ impl Asked {
     }
 }
 
-/// The kinds of answers that there are.
-const ANY_ANSWER: &str = "application/json, text/event-stream";
-
 /// MCP for one principal. Conversations of one are out of reach of all others.
 pub(super) struct Endpoint {
     pub(super) audience: Arc<Audience>,
@@ -121,10 +119,7 @@ impl Endpoint {
     /// Answers a request whose body is `body` and asks for `asked`.
     pub(super) async fn answer(&self, mut parts: Parts, body: Bytes, asked: Asked) -> Response {
         let method = parts.method.clone();
-        // Whoever takes anything takes both kinds of answer.
-        if parts.headers.get(header::ACCEPT).is_some_and(|kinds| kinds == "*/*") {
-            parts.headers.insert(header::ACCEPT, HeaderValue::from_static(ANY_ANSWER));
-        }
+        media::in_plain_words(&mut parts.headers);
         let beginning = match &asked {
             Asked::HandshakeOfToday => return no_handshake(&body),
             Asked::Nonsense(answer) => return json_answer(StatusCode::OK, answer),
@@ -143,7 +138,7 @@ impl Endpoint {
             parts.extensions.insert(Arc::clone(&request));
             open = Some(request);
         }
-        let is_json = is_json(&parts.headers);
+        let is_json = media::is_json(&parts.headers);
         let request = Request::from_parts(parts, Body::from(body.clone()));
         let response = self.service.handle(request).await.into_response();
         if beginning.is_some()
@@ -175,8 +170,7 @@ fn conversation_id(headers: &HeaderMap) -> Option<&str> {
 /// Returns what rmcp refuses with a word or two as everything else is refused: with one line that says what to do.
 async fn in_own_words(response: Response, method: &Method) -> Response {
     let is_refused = response.status().is_client_error();
-    let kind = response.headers().get(header::CONTENT_TYPE);
-    if !is_refused || kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json")) {
+    if !is_refused || media::is_json(response.headers()) {
         return response;
     }
     let (parts, body) = response.into_parts();
@@ -204,10 +198,6 @@ async fn in_own_words(response: Response, method: &Method) -> Response {
         refused.headers_mut().insert(header::ALLOW, allowed.clone());
     }
     refused
-}
-
-fn is_json(headers: &HeaderMap) -> bool {
-    headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"))
 }
 
 /// Returns the answer to a body that is no message.

@@ -8,6 +8,7 @@ mod limits;
 mod health;
 mod conversation;
 mod conversations;
+mod media;
 mod endpoint;
 mod router;
 mod patience;
