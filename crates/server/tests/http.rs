@@ -1,6 +1,6 @@
 //! HTTP as it is on the wire.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::time::{Duration, Instant};
 
 use repertoire_server::ErrorKind;
@@ -422,6 +422,56 @@ fn changes_are_told_over_streams() {
     event(&modern, |message| message["id"] == 9);
     http.end();
     assert!(started.elapsed() < Duration::from_secs(9), "idle streams are not waited for");
+}
+
+#[test]
+fn the_newest_stream_is_told_of_changes_and_of_each_once() {
+    let world = World::new();
+    let server = world.server();
+    let http = Http::start(&server, HttpOptions::default());
+    let conversation = shake_hands(&http);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let add = |name: &str| {
+        world.skill(name, "", "# New\n");
+        runtime.block_on(server.registry().reload());
+    };
+    let open = |more: &str| {
+        let mut stream = http.connect();
+        let head = format!(
+            "GET /mcp HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nAccept: text/event-stream\r\nMcp-Session-Id: {conversation}\r\n{more}\r\n",
+            http.address
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut start = [0; 12];
+        stream.read_exact(&mut start).unwrap();
+        assert_eq!(&start, b"HTTP/1.1 200");
+        stream
+    };
+    // Each change is told of in three lists.
+    let changes = |stream: &std::net::TcpStream| {
+        let lines = BufReader::new(stream).lines().map(Result::unwrap);
+        let told: Vec<String> = lines.filter(|line| line.contains("list_changed")).take(3).collect();
+        assert_eq!(told.len(), 3, "the stream ended");
+        told
+    };
+    let first = open("");
+    add("gamma");
+    let told = changes(&first);
+    let mut second = open("");
+    let mut rest = Vec::new();
+    (&first).read_to_end(&mut rest).unwrap();
+    let third = open("");
+    let mut nothing = String::new();
+    second.read_to_string(&mut nothing).unwrap();
+    assert!(!nothing.contains("data:"), "the change was told before: {nothing}");
+    add("delta");
+    assert_eq!(changes(&third), told, "as often as it changed");
+    // Whoever says what it has is told of what came after.
+    let fourth = open("Last-Event-ID: 3\r\n");
+    add("epsilon");
+    let lines = BufReader::new(&fourth).lines().map(Result::unwrap);
+    let after: Vec<String> = lines.filter(|line| line.contains("list_changed")).take(5).collect();
+    assert_eq!(after, [&told[1..], &told[..]].concat());
 }
 
 #[test]

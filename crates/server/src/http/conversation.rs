@@ -10,11 +10,15 @@ use axum::response::Response;
 use hyper::body::{Frame, SizeHint};
 use rmcp::model::RequestId;
 
+use super::standalone::Standalone;
+
 /// One conversation of a client that shook hands.
 #[derive(Default)]
 pub(super) struct Conversation {
     /// The requests that are not answered yet: rmcp finds the one that an answer belongs to by its id alone.
     open: Mutex<HashSet<RequestId>>,
+    /// Held while a stream takes the place of another, so that there is one.
+    pub(super) stream: tokio::sync::Mutex<Standalone>,
 }
 
 impl Conversation {

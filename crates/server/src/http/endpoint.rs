@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, Request, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use rmcp::model::{ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion, RequestId};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
@@ -12,16 +12,20 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::conversation::answering;
+use super::conversation::{Conversation, answering};
 use super::conversations::Conversations;
 use super::limits::refuse;
 use super::media;
 use super::options::Limits;
+use super::standalone::LAST_EVENT_ID;
 use crate::audience::Audience;
 use crate::mcp::{Decoded, Handler, decode, id_in_use};
 
 /// Names the conversation that a request belongs to.
 const SESSION_ID: &str = "mcp-session-id";
+
+/// Names the version of the protocol that a request is in.
+const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 
 /// The most bytes of a reason of rmcp's that are passed on.
 const MAX_REASON_BYTES: usize = 4096;
@@ -139,8 +143,13 @@ impl Endpoint {
             open = Some(request);
         }
         let is_json = media::is_json(&parts.headers);
-        let request = Request::from_parts(parts, Body::from(body.clone()));
-        let response = self.service.handle(request).await.into_response();
+        let response = match (&asked, &conversation) {
+            (Asked::Stream, Some(conversation)) => self.stream(parts, conversation).await,
+            _ => {
+                let request = Request::from_parts(parts, Body::from(body.clone()));
+                self.service.handle(request).await.into_response()
+            }
+        };
         if beginning.is_some()
             && let Some(id) = conversation_id(response.headers())
         {
@@ -160,6 +169,27 @@ impl Endpoint {
             _ => in_own_words(response, &method).await,
         }
     }
+
+    /// Answers a request for a stream of `conversation`.
+    async fn stream(&self, mut parts: Parts, conversation: &Conversation) -> Response {
+        let mut stream = conversation.stream.lock().await;
+        // Whoever is refused ends nothing.
+        let first = stream.first_event(&parts.headers).filter(|_| may_have_stream(&parts.headers));
+        if let Some(first) = first {
+            parts.headers.insert(LAST_EVENT_ID, first.into());
+            stream.end();
+        }
+        let response = self.service.handle(Request::from_parts(parts, Body::empty())).await.into_response();
+        if first.is_some() { stream.begun(response) } else { response }
+    }
+}
+
+/// Returns whether a client takes a stream, in a version that has them.
+fn may_have_stream(headers: &HeaderMap) -> bool {
+    let is_known = |version: &HeaderValue| {
+        ProtocolVersion::KNOWN_VERSIONS.iter().any(|known| version == known.as_str()) && !is_modern(headers)
+    };
+    media::accepts(headers, media::EVENTS) && headers.get(PROTOCOL_VERSION).is_none_or(is_known)
 }
 
 /// Returns the conversation that headers name.
@@ -225,6 +255,6 @@ fn no_handshake(body: &[u8]) -> Response {
 }
 
 fn is_modern(headers: &HeaderMap) -> bool {
-    let version = headers.get("mcp-protocol-version").and_then(|version| version.to_str().ok());
+    let version = headers.get(PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
     version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28.as_str())
 }

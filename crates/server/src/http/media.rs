@@ -3,7 +3,8 @@
 use axum::http::{HeaderMap, HeaderValue, header};
 
 const JSON: &str = "application/json";
-const EVENTS: &str = "text/event-stream";
+/// A stream of events.
+pub(super) const EVENTS: &str = "text/event-stream";
 
 /// Both kinds of answers that there are.
 const ANY_ANSWER: &str = "application/json, text/event-stream";

@@ -6,6 +6,7 @@ mod guard;
 mod bodies;
 mod limits;
 mod health;
+mod standalone;
 mod conversation;
 mod conversations;
 mod media;
