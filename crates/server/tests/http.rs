@@ -1,6 +1,6 @@
 //! HTTP as it is on the wire.
 
-use std::io::{Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::time::{Duration, Instant};
 
 use repertoire_server::ErrorKind;
@@ -10,6 +10,19 @@ use serde_json::json;
 use crate::world::{Http, MODERN, World, event, watched, with_meta};
 
 const INDEX: &str = "/.well-known/agent-skills/index.json";
+
+/// Shakes hands, and returns the conversation that was begun.
+fn shake_hands(http: &Http) -> String {
+    let client = json!({"name": "test", "version": "1"});
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
+    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string();
+    let (_, answer) = http.ask("POST", "/mcp", &JSON, &initialize);
+    let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().trim().to_owned();
+    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
+    let headers = [JSON[0], JSON[1], ("Mcp-Session-Id", id.as_str())];
+    assert_eq!(http.ask("POST", "/mcp", &headers, &initialized).0, 202);
+    id
+}
 
 const JSON: [(&str, &str); 2] =
     [("Content-Type", "application/json"), ("Accept", "application/json, text/event-stream")];
@@ -98,10 +111,53 @@ fn bodies_that_are_no_messages() {
     let client = json!({"name": "test", "version": "1"});
     let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
     let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string();
-    let anything = [JSON[0], ("Accept", "*/*")];
-    assert_eq!(http.ask("POST", "/mcp", &anything, &initialize).0, 200, "anything is any of both");
+    for (kind, accepted) in [
+        ("application/json", "*/*"),
+        ("Application/JSON; charset=utf-8", "application/json, text/plain, */*"),
+        ("application/json", "APPLICATION/*, Text/*"),
+    ] {
+        let headers = [("Content-Type", kind), ("Accept", accepted)];
+        assert_eq!(http.ask("POST", "/mcp", &headers, &initialize).0, 200, "{kind} {accepted}");
+    }
     assert_eq!(http.exchange("GARBAGE\r\n\r\n").0, 400);
     assert_eq!(http.post("tools/list", json!({})).0, 200, "the next request is served");
+}
+
+#[test]
+fn bodies_are_limited_each_and_all_together() {
+    let world = World::new();
+    let limits = Limits { all_body_bytes: 1024 * 1024, ..Limits::default() };
+    let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
+    let head = |length: usize, more: &str| {
+        format!(
+            "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: {length}\r\n{more}\r\n",
+            http.address
+        )
+    };
+    // Whoever asks beforehand is told before anything is sent.
+    for more in ["", "Expect: 100-continue\r\n"] {
+        let (status, answer) = http.exchange(head(4 * 1024 * 1024 + 1, more));
+        assert_eq!(status, 413);
+        assert!(answer.ends_with("\r\n\r\nthe body is too large; send at most 4194304 bytes\n"), "{answer}");
+    }
+    let mut half = http.connect();
+    half.write_all(head(1024 * 1024, "").as_bytes()).unwrap();
+    half.write_all(&vec![b' '; 1024 * 1024 - 1]).unwrap();
+    let large = format!("{}{}", " ".repeat(512 * 1024), json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
+    let is_refused = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        let (status, answer) = http.ask("POST", "/mcp", &JSON, &large);
+        assert!(status != 503 || answer.contains("too many large bodies"), "{answer}");
+        status == 503
+    });
+    assert!(is_refused, "one that stands still takes nearly all the room");
+    assert_eq!(http.post("tools/list", json!({})).0, 200, "there is room for small ones");
+    drop(half);
+    let is_heard = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        http.ask("POST", "/mcp", &JSON, &large).0 == 400
+    });
+    assert!(is_heard, "it is given back");
 }
 
 #[test]
@@ -277,6 +333,36 @@ fn streams_and_conversations_are_counted() {
 }
 
 #[test]
+fn requests_under_one_id_are_answered_one_after_the_other() {
+    let world = World::new();
+    for number in 0..200 {
+        world.skill(&format!("many-{number}"), "", "# Many\n");
+    }
+    let http = Http::start(&world.server(), HttpOptions::default());
+    let conversation = shake_hands(&http);
+    let headers = [JSON[0], JSON[1], ("Mcp-Session-Id", conversation.as_str())];
+    let list = json!({"jsonrpc": "2.0", "id": 5, "method": "skills/list"}).to_string();
+    let answers: Vec<(u16, String)> = std::thread::scope(|scope| {
+        let asking: Vec<_> =
+            (0..16).map(|_| scope.spawn(|| http.ask("POST", "/mcp", &headers, &list))).collect();
+        asking.into_iter().map(|asked| asked.join().unwrap()).collect()
+    });
+    let mut answered = 0;
+    for (status, answer) in &answers {
+        match status {
+            200 => answered += usize::from(answer.contains("\"skills\"")),
+            _ => assert!(answer.contains("-32600") && answer.contains("is not answered yet"), "{answer}"),
+        }
+    }
+    assert_eq!(answered, answers.iter().filter(|(status, _)| *status == 200).count());
+    assert!(answered > 0);
+    // What was answered is no longer open, nor is what was refused.
+    for _ in 0..20 {
+        assert_eq!(http.ask("POST", "/mcp", &headers, &list).0, 200);
+    }
+}
+
+#[test]
 fn a_conversation_that_was_ended_is_over() {
     let world = World::new();
     let http = Http::start(&world.server(), HttpOptions::default());
@@ -336,6 +422,56 @@ fn changes_are_told_over_streams() {
     event(&modern, |message| message["id"] == 9);
     http.end();
     assert!(started.elapsed() < Duration::from_secs(9), "idle streams are not waited for");
+}
+
+#[test]
+fn the_newest_stream_is_told_of_changes_and_of_each_once() {
+    let world = World::new();
+    let server = world.server();
+    let http = Http::start(&server, HttpOptions::default());
+    let conversation = shake_hands(&http);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let add = |name: &str| {
+        world.skill(name, "", "# New\n");
+        runtime.block_on(server.registry().reload());
+    };
+    let open = |more: &str| {
+        let mut stream = http.connect();
+        let head = format!(
+            "GET /mcp HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nAccept: text/event-stream\r\nMcp-Session-Id: {conversation}\r\n{more}\r\n",
+            http.address
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut start = [0; 12];
+        stream.read_exact(&mut start).unwrap();
+        assert_eq!(&start, b"HTTP/1.1 200");
+        stream
+    };
+    // Each change is told of in three lists.
+    let changes = |stream: &std::net::TcpStream| {
+        let lines = BufReader::new(stream).lines().map(Result::unwrap);
+        let told: Vec<String> = lines.filter(|line| line.contains("list_changed")).take(3).collect();
+        assert_eq!(told.len(), 3, "the stream ended");
+        told
+    };
+    let first = open("");
+    add("gamma");
+    let told = changes(&first);
+    let mut second = open("");
+    let mut rest = Vec::new();
+    (&first).read_to_end(&mut rest).unwrap();
+    let third = open("");
+    let mut nothing = String::new();
+    second.read_to_string(&mut nothing).unwrap();
+    assert!(!nothing.contains("data:"), "the change was told before: {nothing}");
+    add("delta");
+    assert_eq!(changes(&third), told, "as often as it changed");
+    // Whoever says what it has is told of what came after.
+    let fourth = open("Last-Event-ID: 3\r\n");
+    add("epsilon");
+    let lines = BufReader::new(&fourth).lines().map(Result::unwrap);
+    let after: Vec<String> = lines.filter(|line| line.contains("list_changed")).take(5).collect();
+    assert_eq!(after, [&told[1..], &told[..]].concat());
 }
 
 #[test]

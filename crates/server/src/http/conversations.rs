@@ -8,20 +8,28 @@ use rmcp::transport::streamable_http_server::SessionManager as _;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use tokio::sync::{Mutex, MutexGuard};
 
+use super::conversation::Conversation;
+
 /// The conversations of one principal.
 pub(super) struct Conversations {
     kept: Arc<LocalSessionManager>,
     most: usize,
-    /// When each was last used.
-    used: std::sync::Mutex<HashMap<String, Instant>>,
+    known: std::sync::Mutex<HashMap<String, Known>>,
     /// Held while a conversation is begun, so that no two take the last place.
     beginning: Mutex<()>,
+}
+
+/// A conversation that was begun.
+struct Known {
+    /// When it was last used.
+    used: Instant,
+    conversation: Arc<Conversation>,
 }
 
 impl Conversations {
     /// Returns those that `kept` keeps, which are to be no more than `most`.
     pub(super) fn new(kept: Arc<LocalSessionManager>, most: usize) -> Self {
-        Self { kept, most, used: std::sync::Mutex::default(), beginning: Mutex::default() }
+        Self { kept, most, known: std::sync::Mutex::default(), beginning: Mutex::default() }
     }
 
     /// Makes room for one more, which is begun before anybody else's while what is returned is held.
@@ -31,7 +39,7 @@ impl Conversations {
     pub(super) async fn make_room(&self) -> MutexGuard<'_, ()> {
         let beginning = self.beginning.lock().await;
         while let Some(idle) = self.one_too_many().await {
-            self.used().remove(&*idle);
+            self.known().remove(&*idle);
             // It is forgotten at once, even where its end fails.
             let _ = self.kept.close_session(&idle).await;
         }
@@ -41,27 +49,29 @@ impl Conversations {
     /// Returns the conversation that was not used for longest, if there is no room for another.
     async fn one_too_many(&self) -> Option<Arc<str>> {
         let kept = self.kept.sessions.read().await;
-        let mut used = self.used();
-        used.retain(|id, _| kept.contains_key(id.as_str()));
+        let mut known = self.known();
+        known.retain(|id, _| kept.contains_key(id.as_str()));
         if kept.len() < self.most {
             return None;
         }
-        kept.keys().min_by_key(|id| used.get(&***id)).cloned()
+        kept.keys().min_by_key(|id| known.get(&***id).map(|known| known.used)).cloned()
     }
 
     /// Notes that the conversation `id` was begun.
     pub(super) fn begun(&self, id: &str) {
-        self.used().insert(id.to_owned(), Instant::now());
+        let known = Known { used: Instant::now(), conversation: Arc::default() };
+        self.known().insert(id.to_owned(), known);
     }
 
-    /// Notes that the conversation `id`, if there is one, is used.
-    pub(super) fn used_now(&self, id: &str) {
-        if let Some(used) = self.used().get_mut(id) {
-            *used = Instant::now();
-        }
+    /// Returns the conversation `id`, if there is one, and notes that it is used.
+    pub(super) fn used_now(&self, id: &str) -> Option<Arc<Conversation>> {
+        let mut known = self.known();
+        let known = known.get_mut(id)?;
+        known.used = Instant::now();
+        Some(Arc::clone(&known.conversation))
     }
 
-    fn used(&self) -> std::sync::MutexGuard<'_, HashMap<String, Instant>> {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner)
+    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<String, Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,20 +6,26 @@ use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use rmcp::model::{ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion};
+use rmcp::model::{ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion, RequestId};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::conversation::{Conversation, answering};
 use super::conversations::Conversations;
 use super::limits::refuse;
+use super::media;
 use super::options::Limits;
+use super::standalone::LAST_EVENT_ID;
 use crate::audience::Audience;
-use crate::mcp::{Decoded, Handler, decode};
+use crate::mcp::{Decoded, Handler, decode, id_in_use};
 
 /// Names the conversation that a request belongs to.
 const SESSION_ID: &str = "mcp-session-id";
+
+/// Names the version of the protocol that a request is in.
+const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 
 /// The most bytes of a reason of rmcp's that are passed on.
 const MAX_REASON_BYTES: usize = 4096;
@@ -32,28 +38,32 @@ pub(super) enum Asked {
     /// A handshake in a version that has none.
     HandshakeOfToday,
     /// A stream that lasts until there is something to tell, and longer.
-    ToBeTold,
+    Stream,
+    /// The same, as the answer to a request.
+    Subscription(RequestId),
     /// Something whose parameters are none, with the answer to it.
     Nonsense(Value),
+    /// The answer to a request.
+    Answer(RequestId),
     /// Anything else.
-    Answer,
+    Nothing,
 }
 
 impl Asked {
     /// Returns what a request with this body asks for.
     pub(super) fn of(parts: &Parts, body: &[u8]) -> Self {
         if parts.method == Method::GET {
-            return Self::ToBeTold;
+            return Self::Stream;
         }
         if parts.method != Method::POST {
-            return Self::Answer;
+            return Self::Nothing;
         }
         let message = match decode(body) {
             Decoded::Message(message) => message,
             Decoded::BadParams(answer) => return Self::Nonsense(answer),
-            Decoded::Nothing | Decoded::Refused(_) => return Self::Answer,
+            Decoded::Nothing | Decoded::Refused(_) => return Self::Nothing,
         };
-        let JsonRpcMessage::Request(request) = *message else { return Self::Answer };
+        let JsonRpcMessage::Request(request) = *message else { return Self::Nothing };
         let is_of_today = match &request.request {
             ClientRequest::InitializeRequest(handshake) => {
                 handshake.params.protocol_version == ProtocolVersion::V_2026_07_28
@@ -63,14 +73,16 @@ impl Asked {
         match request.request.method() {
             "initialize" if is_of_today || is_modern(&parts.headers) => Self::HandshakeOfToday,
             "initialize" => Self::Handshake,
-            "subscriptions/listen" => Self::ToBeTold,
-            _ => Self::Answer,
+            "subscriptions/listen" => Self::Subscription(request.id),
+            _ => Self::Answer(request.id),
         }
     }
-}
 
-/// The kinds of answers that there are.
-const ANY_ANSWER: &str = "application/json, text/event-stream";
+    /// Returns whether it is a stream that lasts.
+    pub(super) fn lasts(&self) -> bool {
+        matches!(self, Self::Stream | Self::Subscription(_))
+    }
+}
 
 /// MCP for one principal. Conversations of one are out of reach of all others.
 pub(super) struct Endpoint {
@@ -111,27 +123,42 @@ impl Endpoint {
     /// Answers a request whose body is `body` and asks for `asked`.
     pub(super) async fn answer(&self, mut parts: Parts, body: Bytes, asked: Asked) -> Response {
         let method = parts.method.clone();
-        // Whoever takes anything takes both kinds of answer.
-        if parts.headers.get(header::ACCEPT).is_some_and(|kinds| kinds == "*/*") {
-            parts.headers.insert(header::ACCEPT, HeaderValue::from_static(ANY_ANSWER));
-        }
-        let beginning = match asked {
+        media::in_plain_words(&mut parts.headers);
+        let beginning = match &asked {
             Asked::HandshakeOfToday => return no_handshake(&body),
-            Asked::Nonsense(answer) => return json_answer(StatusCode::OK, &answer),
+            Asked::Nonsense(answer) => return json_answer(StatusCode::OK, answer),
             Asked::Handshake => Some(self.conversations.make_room().await),
-            Asked::ToBeTold | Asked::Answer => None,
+            Asked::Stream | Asked::Subscription(_) | Asked::Answer(_) | Asked::Nothing => None,
         };
-        if let Some(id) = conversation(&parts.headers) {
-            self.conversations.used_now(id);
+        let conversation = conversation_id(&parts.headers).and_then(|id| self.conversations.used_now(id));
+        let mut open = None;
+        if let (Asked::Answer(id) | Asked::Subscription(id), Some(conversation)) = (&asked, &conversation)
+            && !is_modern(&parts.headers)
+        {
+            let Some(request) = conversation.open(id) else {
+                return json_answer(StatusCode::BAD_REQUEST, &id_in_use(id));
+            };
+            // Whoever works on the request holds on to its head.
+            parts.extensions.insert(Arc::clone(&request));
+            open = Some(request);
         }
-        let is_json = is_json(&parts.headers);
-        let request = Request::from_parts(parts, Body::from(body.clone()));
-        let response = self.service.handle(request).await.into_response();
+        let is_json = media::is_json(&parts.headers);
+        let response = match (&asked, &conversation) {
+            (Asked::Stream, Some(conversation)) => self.stream(parts, conversation).await,
+            _ => {
+                let request = Request::from_parts(parts, Body::from(body.clone()));
+                self.service.handle(request).await.into_response()
+            }
+        };
         if beginning.is_some()
-            && let Some(id) = conversation(response.headers())
+            && let Some(id) = conversation_id(response.headers())
         {
             self.conversations.begun(id);
         }
+        let response = match open {
+            Some(open) => answering(response, open),
+            None => response,
+        };
         match response.status() {
             // A conversation that was ended is over. The official Python client takes rmcp's 202 for a failure.
             StatusCode::ACCEPTED if method == Method::DELETE => StatusCode::NO_CONTENT.into_response(),
@@ -142,18 +169,38 @@ impl Endpoint {
             _ => in_own_words(response, &method).await,
         }
     }
+
+    /// Answers a request for a stream of `conversation`.
+    async fn stream(&self, mut parts: Parts, conversation: &Conversation) -> Response {
+        let mut stream = conversation.stream.lock().await;
+        // Whoever is refused ends nothing.
+        let first = stream.first_event(&parts.headers).filter(|_| may_have_stream(&parts.headers));
+        if let Some(first) = first {
+            parts.headers.insert(LAST_EVENT_ID, first.into());
+            stream.end();
+        }
+        let response = self.service.handle(Request::from_parts(parts, Body::empty())).await.into_response();
+        if first.is_some() { stream.begun(response) } else { response }
+    }
+}
+
+/// Returns whether a client takes a stream, in a version that has them.
+fn may_have_stream(headers: &HeaderMap) -> bool {
+    let is_known = |version: &HeaderValue| {
+        ProtocolVersion::KNOWN_VERSIONS.iter().any(|known| version == known.as_str()) && !is_modern(headers)
+    };
+    media::accepts(headers, media::EVENTS) && headers.get(PROTOCOL_VERSION).is_none_or(is_known)
 }
 
 /// Returns the conversation that headers name.
-fn conversation(headers: &HeaderMap) -> Option<&str> {
+fn conversation_id(headers: &HeaderMap) -> Option<&str> {
     headers.get(SESSION_ID)?.to_str().ok()
 }
 
 /// Returns what rmcp refuses with a word or two as everything else is refused: with one line that says what to do.
 async fn in_own_words(response: Response, method: &Method) -> Response {
     let is_refused = response.status().is_client_error();
-    let kind = response.headers().get(header::CONTENT_TYPE);
-    if !is_refused || kind.is_some_and(|kind| kind.as_bytes().starts_with(b"application/json")) {
+    if !is_refused || media::is_json(response.headers()) {
         return response;
     }
     let (parts, body) = response.into_parts();
@@ -183,10 +230,6 @@ async fn in_own_words(response: Response, method: &Method) -> Response {
     refused
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
-    headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"))
-}
-
 /// Returns the answer to a body that is no message.
 fn no_message(body: &[u8]) -> Option<Response> {
     match decode(body) {
@@ -212,6 +255,6 @@ fn no_handshake(body: &[u8]) -> Response {
 }
 
 fn is_modern(headers: &HeaderMap) -> bool {
-    let version = headers.get("mcp-protocol-version").and_then(|version| version.to_str().ok());
+    let version = headers.get(PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
     version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28.as_str())
 }

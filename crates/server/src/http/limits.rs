@@ -8,12 +8,15 @@ use std::time::Duration;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use http_body_util::LengthLimitError;
 use hyper::body::{Frame, SizeHint};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
+use super::bodies::{Bodies, Refused, Taken};
 use super::options::Limits;
+
+/// In how many seconds there may be room for a request again.
+pub(super) const SOON: u32 = 1;
 
 /// More requests than anybody can have under way.
 const BUSY: u32 = 1 << 20;
@@ -32,6 +35,7 @@ const DOWNLOADS: usize = 4;
 pub(super) struct Room {
     limits: Limits,
     stopping: CancellationToken,
+    bodies: Bodies,
     requests: Arc<Semaphore>,
     downloads: Arc<Semaphore>,
     streams: Arc<Semaphore>,
@@ -44,6 +48,7 @@ impl Room {
         Self {
             limits,
             stopping,
+            bodies: Bodies::new(&limits),
             requests: Arc::new(Semaphore::new(limits.requests)),
             downloads: Arc::new(Semaphore::new(limits.requests.div_ceil(DOWNLOADS))),
             streams: Arc::new(Semaphore::new(limits.streams)),
@@ -74,24 +79,28 @@ impl Room {
         let _ = tokio::time::timeout(self.limits.grace, self.busy.acquire_many(BUSY)).await;
     }
 
-    /// Returns the bytes of `body`, or the answer to one that is too large or too slow.
-    pub(super) async fn read(&self, body: Body) -> Result<Bytes, Response> {
-        let bytes = axum::body::to_bytes(body, self.limits.body_bytes);
+    /// Returns the bytes of `body` and the room they take, or the answer to one that is too large or too slow.
+    pub(super) async fn read(&self, body: Body) -> Result<Taken, Response> {
         // What was not asked by then is not under way.
         let cut_off = async {
             self.stopping.cancelled().await;
             tokio::time::sleep(LAST_BYTES).await;
         };
         let read = tokio::select! {
-            read = tokio::time::timeout(self.limits.body_time, bytes) => read,
+            read = tokio::time::timeout(self.limits.body_time, self.bodies.take(body)) => read,
             () = cut_off => return Err(refuse(StatusCode::SERVICE_UNAVAILABLE, "the server is being stopped")),
         };
         match read {
-            Ok(Ok(bytes)) => Ok(bytes),
-            Ok(Err(error)) if is_too_large(&error) => {
-                Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large"))
+            Ok(Ok(taken)) => Ok(taken),
+            Ok(Err(Refused::TooLarge)) => {
+                let reason = format!("the body is too large; send at most {} bytes", self.limits.body_bytes);
+                Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, &reason))
             }
-            Ok(Err(_)) => Err(refuse(StatusCode::BAD_REQUEST, "the body cannot be read")),
+            Ok(Err(Refused::NoRoom)) => {
+                let reason = "there are too many large bodies at a time; send less, or the same again later";
+                Err(busy_answer(reason, SOON))
+            }
+            Ok(Err(Refused::Unreadable)) => Err(refuse(StatusCode::BAD_REQUEST, "the body cannot be read")),
             Err(_) => Err(refuse(StatusCode::REQUEST_TIMEOUT, "the body took too long")),
         }
     }
@@ -149,17 +158,6 @@ impl<T: Unpin> HttpBody for Held<T> {
         hint.set_lower(inner.lower().saturating_add(rest));
         hint
     }
-}
-
-fn is_too_large(error: &axum::Error) -> bool {
-    let mut cause = std::error::Error::source(error);
-    while let Some(error) = cause {
-        if error.is::<LengthLimitError>() {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
 }
 
 /// Returns the answer that there is no room just now, and may be in `seconds`.

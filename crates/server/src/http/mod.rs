@@ -3,9 +3,13 @@
 mod options;
 mod access;
 mod guard;
+mod bodies;
 mod limits;
 mod health;
+mod standalone;
+mod conversation;
 mod conversations;
+mod media;
 mod endpoint;
 mod router;
 mod patience;

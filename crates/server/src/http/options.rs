@@ -16,6 +16,8 @@ const REQUESTS_PER_PROCESSOR: usize = 4;
 pub struct Limits {
     /// The most bytes of a request's body.
     pub body_bytes: usize,
+    /// The most bytes of the bodies of all requests at a time, beyond the first 64 KiB of each; more are turned away.
+    pub all_body_bytes: usize,
     /// How long a request's body may take to arrive.
     pub body_time: Duration,
     /// How long a request's head may take to arrive; a connection that asks nothing is closed after as long.
@@ -40,6 +42,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             body_bytes: 4 * 1024 * 1024,
+            all_body_bytes: 64 * 1024 * 1024,
             body_time: Duration::from_secs(30),
             head_time: Duration::from_secs(15),
             write_time: Duration::from_secs(60),

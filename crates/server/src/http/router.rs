@@ -13,11 +13,8 @@ use super::access::{Token, bearer};
 use super::endpoint::{Asked, Endpoint};
 use super::guard::Guard;
 use super::health;
-use super::limits::{Room, busy_answer, hold, refuse};
+use super::limits::{Room, SOON, busy_answer, hold, refuse};
 use crate::{Server, well_known};
-
-/// In how many seconds there may be room for a request again.
-const SOON: u32 = 1;
 
 /// In how many seconds there may be room for a stream again; they last.
 const LATER: u32 = 30;
@@ -129,23 +126,24 @@ async fn mcp(State(app): State<Arc<App>>, request: Request) -> Response {
     // A stream that only waits for changes is not under way: it ends with the server.
     let busy = if request.method() == Method::POST { app.room.busy() } else { None };
     let (parts, body) = request.into_parts();
+    // The room that the body takes is given back when it is answered.
     let body = match app.room.read(body).await {
         Ok(body) => body,
         Err(response) => return response,
     };
-    let asked = Asked::of(&parts, &body);
+    let asked = Asked::of(&parts, &body.bytes);
     // Whatever there is no room for is not begun.
-    let stream = match asked {
-        Asked::ToBeTold => match app.room.stream() {
+    let stream = match asked.lasts() {
+        true => match app.room.stream() {
             Some(stream) => Some(stream),
             None => return busy_answer("there are too many streams", LATER),
         },
-        _ => None,
+        false => None,
     };
     // Whoever is slow to ask takes nobody's turn.
     let Some(_turn) = app.room.request().await else {
         return busy_answer("there are too many requests", SOON);
     };
-    let response = endpoint.answer(parts, body, asked).await;
+    let response = endpoint.answer(parts, body.bytes.clone(), asked).await;
     hold(response, (stream, busy))
 }

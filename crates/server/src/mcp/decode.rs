@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use rmcp::model::{ClientJsonRpcMessage, ErrorData, JsonRpcMessage};
+use rmcp::model::{ClientJsonRpcMessage, ErrorData, JsonRpcMessage, RequestId};
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
@@ -130,6 +130,12 @@ fn refused(bytes: &[u8]) -> Decoded {
 /// Returns the answer that what has `id` is refused.
 pub(crate) fn error(id: &Value, error: ErrorData) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": error})
+}
+
+/// Returns the answer to a request whose id belongs to another one, which is not answered yet.
+pub(crate) fn id_in_use(id: &RequestId) -> Value {
+    let reason = "a request with this id is not answered yet; give each its own";
+    error(&id.clone().into_json_value(), ErrorData::invalid_request(reason, None))
 }
 
 #[cfg(test)]
