@@ -15,7 +15,7 @@ use repertoire::Entry;
 
 use crate::cli::{agent_names, skill_names};
 use crate::clients::{CLIENTS, Client, Owner, Places};
-use crate::commands::connect::{self, connections};
+use crate::commands::connect::{self, Ours, connections};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
@@ -114,7 +114,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &LinkArgs) -> Result<Exi
     if args.undo {
         return undo::run(ui, context, &places, args, &base, &named);
     }
-    let (clients, mut skipped) = chosen(&places, args, named)?;
+    let (clients, mut skipped) = chosen(context, &places, args, named)?;
     let library = context.open()?;
     let (skills, left_out) = skills(context, &library, &places, args)?;
     let mut plan = plan::plan(&library, &places, args, &base, &clients, &skills)?;
@@ -124,6 +124,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &LinkArgs) -> Result<Exi
 
 /// Returns the clients that are meant, and those that are left out.
 fn chosen(
+    context: &Context,
     places: &Places,
     args: &LinkArgs,
     named: Vec<&'static Client>,
@@ -136,7 +137,7 @@ fn chosen(
         return Err(CliError::no("none of the clients that read skills was found")
             .hint(format!("name one: {}", ids.join(", "))));
     }
-    let connections = if args.force { Vec::new() } else { connections(places) };
+    let connections = if args.force { Vec::new() } else { connections(&Ours::new(&context.env), places) };
     let (mut chosen, mut skipped) = (Vec::new(), Vec::new());
     for client in clients {
         let connection = connections.iter().find(|connection| connection.client.id == client.id);

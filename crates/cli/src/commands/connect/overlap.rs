@@ -6,6 +6,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use super::connections::connections;
+use super::ours::Ours;
 use super::plan::{Plan, Step};
 use crate::clients::{Client, Owner, Places};
 use crate::ui::escape;
@@ -70,8 +71,8 @@ pub(crate) fn read_twice(places: &Places, client: &Client, names: &BTreeSet<Stri
 }
 
 /// Adds to each of `plans` the warning that its client has the server under another name than `name` already.
-pub(super) fn warn_of_second(places: &Places, name: &str, plans: &mut [Plan]) {
-    let connections = connections(places);
+pub(super) fn warn_of_second(ours: &Ours, places: &Places, name: &str, plans: &mut [Plan]) {
+    let connections = connections(ours, places);
     for plan in plans.iter_mut().filter(|plan| matches!(plan.step, Ok(Step::Write { .. }))) {
         let mut others = connections.iter().filter(|other| other.client.id == plan.client.id);
         let Some(other) = others.find(|other| other.name != name) else { continue };

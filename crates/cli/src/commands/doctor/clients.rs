@@ -7,7 +7,7 @@ use super::Status;
 use super::checks::Checks;
 use crate::cli::Globals;
 use crate::clients::{CLIENTS, Owner, Places};
-use crate::commands::connect::{connections, offered_names, overlap, read_twice};
+use crate::commands::connect::{Ours, connections, offered_names, overlap, read_twice};
 use crate::commands::link;
 use crate::config::Trust;
 use crate::wire::{Context, Library};
@@ -35,7 +35,7 @@ impl Checks {
     /// Tells of every client that is connected, and warns where it reads the same skills from files.
     pub(super) fn clients(&mut self, context: &Context, library: &Library) {
         let places = Places::new(&context.env);
-        for connection in connections(&places) {
+        for connection in connections(&Ours::new(&context.env), &places) {
             let title = connection.client.title;
             let roots = connection.roots();
             let roots: Vec<PathBuf> = roots.iter().map(|root| places.project().join(root)).collect();
