@@ -606,6 +606,11 @@ fn all_means_those_that_are_there() {
     let clients = answer["clients"].as_array().unwrap();
     let ids: Vec<&str> = clients.iter().map(|client| client["client"].as_str().unwrap()).collect();
     assert_eq!(ids, ["claude-code", "codex"]);
+    // Claude Code may have written nothing but its file.
+    fs::remove_dir_all(sandbox.home().join(".claude")).unwrap();
+    sandbox.write("../home/.claude.json", "{}");
+    let answer = sandbox.json(&["connect", "--all", "--print", "--json"]);
+    assert_eq!(answer["clients"][0]["client"], "claude-code");
     assert_eq!(sandbox.run(&["connect"]).code, 2);
     assert!(sandbox.run(&["connect", "cursr"]).stderr.contains("a similar value exists: 'cursor'"));
 }
@@ -803,7 +808,8 @@ fn a_server_that_runs_already() {
 #[test]
 fn an_entry_in_several_files_is_removed_from_all() {
     let sandbox = sandbox();
-    let entry = "{\"mcp\": {\"skills\": {\"type\": \"local\", \"command\": [\"rep\", \"serve\"]}, \"a\": {}}}\n";
+    let entry =
+        "{\"mcp\": {\"skills\": {\"type\": \"local\", \"command\": [\"rep\", \"serve\"]}, \"a\": {}}}\n";
     for path in ["opencode/opencode.json", "opencode/opencode.jsonc", "kilo/kilo.json", "kilo/kilo.jsonc"] {
         sandbox.write(&format!("../home/.config/{path}"), entry);
     }

@@ -21,9 +21,9 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
-pub(crate) use connections::connections;
+pub(crate) use connections::{Connection, connections};
 pub(crate) use ours::Ours;
-pub(crate) use overlap::{offered_names, overlap, read_twice};
+pub(crate) use overlap::{Files, Overlap, offered_names, told_beside, told_twice};
 
 use crate::cli::Globals;
 use crate::clients::{CLIENTS, Client, Owner, Places};
@@ -50,7 +50,7 @@ pub(crate) struct ConnectArgs {
     /// The clients
     #[arg(value_name = "CLIENT", value_parser = clients())]
     clients: Vec<String>,
-    /// All clients whose directory is there; with --undo, all that are connected
+    /// All clients of which there is a sign; with --undo, all that are connected
     #[arg(long, conflicts_with = "clients")]
     all: bool,
     /// Whose configuration is written
