@@ -11,7 +11,7 @@ use crate::regular_file;
 pub(crate) const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Makes the file at `path`, which is no link, hold `after`, if it still holds `before`; `None` is a file that is not
-/// there yet. Its permissions stay.
+/// there yet. Its permissions stay, and so does whom it belongs to.
 pub(crate) fn replace(path: &Path, before: Option<&[u8]>, after: &[u8]) -> Result<(), CliError> {
     let failed = |error| CliError::io("write", path, error);
     let found = match regular_file::read(path, MAX_BYTES) {
@@ -22,37 +22,147 @@ pub(crate) fn replace(path: &Path, before: Option<&[u8]>, after: &[u8]) -> Resul
     if found.as_deref() != before {
         return Err(CliError::no(format!("{} was changed meanwhile", path.display())).hint("run it again"));
     }
-    let permissions = match found {
-        Some(_) => Some(fs::metadata(path).map_err(failed)?.permissions()),
+    let old = match found {
+        Some(_) => Some(fs::metadata(path).map_err(failed)?),
         None => None,
     };
+    if old.as_ref().is_some_and(is_read_only) {
+        return Err(left_alone(path));
+    }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
     let outcome = (|| {
-        let mut file = create(&temporary, permissions)?;
-        file.write_all(after)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)
+        let mut file = create(&temporary, old.is_some()).map_err(failed)?;
+        if let Some(old) = old {
+            #[cfg(unix)]
+            owner::keep(path, &file, &old)?;
+            file.set_permissions(old.permissions()).map_err(failed)?;
+        }
+        file.write_all(after).and_then(|()| file.sync_all()).map_err(failed)?;
+        fs::rename(&temporary, path).map_err(failed)
     })();
-    outcome.map_err(|error| {
+    if outcome.is_err() {
         // The temporary file is of no use to anyone; that it cannot be removed is not worth a second error.
         let _ = fs::remove_file(&temporary);
-        failed(error)
-    })
+    }
+    outcome
 }
 
-/// Makes the file at `path`; what nobody else may read is never readable by them, not even for a moment.
-fn create(path: &Path, permissions: Option<fs::Permissions>) -> io::Result<fs::File> {
-    let mut options = fs::OpenOptions::new();
-    options.write(true).create_new(true);
-    let Some(permissions) = permissions else { return options.open(path) };
+/// Returns whether its owner may not write the file. Putting another in its place would go round that.
+fn is_read_only(metadata: &fs::Metadata) -> bool {
     #[cfg(unix)]
     {
+        use std::os::unix::fs::PermissionsExt as _;
+
+        metadata.permissions().mode() & 0o200 == 0
+    }
+    #[cfg(not(unix))]
+    metadata.permissions().readonly()
+}
+
+fn left_alone(path: &Path) -> CliError {
+    let way = if cfg!(unix) { "`chmod u+w` makes it writable" } else { "take that attribute away" };
+    CliError::no(format!("{} is read-only and left alone", path.display()))
+        .hint(format!("{way}, if it may be changed; then run it again"))
+}
+
+/// Makes the file at `path`; what only some may read is never readable by others, not even for a moment.
+fn create(path: &Path, is_replacement: bool) -> io::Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if is_replacement {
         use std::os::unix::fs::OpenOptionsExt as _;
 
         options.mode(0o600);
     }
-    let file = options.open(path)?;
-    file.set_permissions(permissions)?;
-    Ok(file)
+    #[cfg(not(unix))]
+    let _ = is_replacement;
+    options.open(path)
+}
+
+/// Whom a file belongs to.
+#[cfg(unix)]
+mod owner {
+    use std::fs::{File, Metadata};
+    use std::os::unix::fs::MetadataExt as _;
+    use std::path::Path;
+
+    use rustix::fs::{Gid, Uid, fchown};
+
+    use crate::error::CliError;
+
+    /// Gives `file` to whom `old` belongs to, the file at `path` that it is to replace. Where that may not be done, it is
+    /// an error only if somebody would come by other rights.
+    pub(super) fn keep(path: &Path, file: &File, old: &Metadata) -> Result<(), CliError> {
+        let new = file.metadata().map_err(|error| CliError::io("write", path, error))?;
+        if (new.uid(), new.gid()) == (old.uid(), old.gid()) {
+            return Ok(());
+        }
+        let user = (new.uid() != old.uid()).then(|| Uid::from_raw(old.uid()));
+        let Err(error) = fchown(file, user, Some(Gid::from_raw(old.gid()))) else { return Ok(()) };
+        let whose = match (user, is_group_of_weight(old.mode())) {
+            (Some(_), _) => format!("belongs to another user (uid {})", old.uid()),
+            (None, true) => format!("belongs to a group that is not yours (gid {})", old.gid()),
+            (None, false) => return Ok(()),
+        };
+        Err(CliError::no(format!(
+            "{} {whose}, which it would not any more; it is left alone",
+            path.display()
+        ))
+        .because(error)
+        .hint("run it as the user that the file belongs to, or change the file by hand"))
+    }
+
+    /// Returns whether a group may do with a file of `mode` what others may not, or the other way round.
+    pub(super) fn is_group_of_weight(mode: u32) -> bool {
+        (mode >> 3) & 0o7 != mode & 0o7
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[cfg(unix)]
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn a_group_counts_where_it_has_rights_of_its_own() {
+        for (mode, expect) in [(0o600, false), (0o644, false), (0o640, true), (0o664, true), (0o604, true)] {
+            assert_eq!(owner::is_group_of_weight(0o100_000 | mode), expect, "{mode:o}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_stays_with_its_owner() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("mcp.json");
+        fs::write(&path, "before").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        // Only a superuser can give files away, and not in every container.
+        let _ = chown(&path, Some(65534), Some(65534));
+        let expect = fs::metadata(&path).unwrap();
+        replace(&path, Some(b"before"), b"after").unwrap();
+        let found = fs::metadata(&path).unwrap();
+        let whose = |metadata: &fs::Metadata| (metadata.uid(), metadata.gid(), metadata.mode());
+        assert_eq!(whose(&found), whose(&expect));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "after");
+    }
+
+    #[test]
+    fn what_is_read_only_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("mcp.json");
+        fs::write(&path, "before").unwrap();
+        let mut permissions = fs::metadata(&path).unwrap().permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(&path, permissions).unwrap();
+        let error = replace(&path, Some(b"before"), b"after").unwrap_err();
+        assert!(error.message().ends_with("is read-only and left alone"), "{}", error.message());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "before");
+        assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
 }

@@ -606,6 +606,11 @@ fn all_means_those_that_are_there() {
     let clients = answer["clients"].as_array().unwrap();
     let ids: Vec<&str> = clients.iter().map(|client| client["client"].as_str().unwrap()).collect();
     assert_eq!(ids, ["claude-code", "codex"]);
+    // Claude Code may have written nothing but its file.
+    fs::remove_dir_all(sandbox.home().join(".claude")).unwrap();
+    sandbox.write("../home/.claude.json", "{}");
+    let answer = sandbox.json(&["connect", "--all", "--print", "--json"]);
+    assert_eq!(answer["clients"][0]["client"], "claude-code");
     assert_eq!(sandbox.run(&["connect"]).code, 2);
     assert!(sandbox.run(&["connect", "cursr"]).stderr.contains("a similar value exists: 'cursor'"));
 }
@@ -786,12 +791,63 @@ fn a_server_that_runs_already() {
       }
     }
     "#);
+    // What is called connected can be undone without being described; what answers elsewhere is not ours to tell.
+    assert_eq!(connect(&sandbox, &["--undo", "--all"]).code, 0);
+    assert!(!files(&sandbox).contains("7437"));
+    let remote = ["--http", "https://example.com/mcp", "codex"];
+    assert_eq!(connect(&sandbox, &remote).code, 0);
     assert_eq!(connect(&sandbox, &["--undo", "codex"]).code, 1);
+    assert_eq!(connect(&sandbox, &[&["--undo"], &remote[..]].concat()).code, 0);
     assert_eq!(connect(&sandbox, &[&http[..], &clients].concat()).code, 0);
     assert_eq!(connect(&sandbox, &[&["--undo"], &http[..], &clients].concat()).code, 0);
     assert_eq!(connect(&sandbox, &[&http[..], &["codex", "goose", "zed"]].concat()).code, 0);
     assert_eq!(connect(&sandbox, &[&["--undo"], &http[..], &["codex", "goose", "zed"]].concat()).code, 0);
     assert!(!files(&sandbox).contains("7437"));
+}
+
+#[test]
+fn an_entry_in_several_files_is_removed_from_all() {
+    let sandbox = sandbox();
+    let entry =
+        "{\"mcp\": {\"skills\": {\"type\": \"local\", \"command\": [\"rep\", \"serve\"]}, \"a\": {}}}\n";
+    for path in ["opencode/opencode.json", "opencode/opencode.jsonc", "kilo/kilo.json", "kilo/kilo.jsonc"] {
+        sandbox.write(&format!("../home/.config/{path}"), entry);
+    }
+    let run = connect(&sandbox, &["--undo", "opencode", "kilo"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(run.stdout.matches("disconnected opencode").count(), 2, "{}", run.stdout);
+    assert_eq!(run.stdout.matches("disconnected Kilo Code").count(), 2, "{}", run.stdout);
+    assert!(!files(&sandbox).contains("serve"), "{}", files(&sandbox));
+    // One that is not understood may have an entry too.
+    sandbox.write("../home/.config/opencode/opencode.json", "{");
+    sandbox.write("../home/.config/opencode/opencode.jsonc", entry);
+    let run = connect(&sandbox, &["--undo", "opencode"]);
+    assert_eq!(run.code, 1, "{}", run.stdout);
+    assert!(run.stdout.contains("disconnected opencode"), "{}", run.stdout);
+    assert!(run.stderr.contains("opencode.json is left alone"), "{}", run.stderr);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_program_that_is_called_otherwise_is_known_again() {
+    let sandbox = Sandbox::with_skills();
+    let program = sandbox.home().join("skillsd");
+    if fs::hard_link(env!("CARGO_BIN_EXE_rep"), &program).is_err() {
+        fs::copy(env!("CARGO_BIN_EXE_rep"), &program).unwrap();
+    }
+    let run = |arguments: &[&str]| {
+        let mut command = std::process::Command::new(&program);
+        command.env_clear().env("HOME", sandbox.home()).current_dir(sandbox.project()).args(arguments);
+        sandbox.finish(command)
+    };
+    assert_eq!(run(&["connect", "--yes", "claude-code"]).code, 0);
+    assert!(sandbox.read("../home/.claude.json").contains("/skillsd\""));
+    let doctor = run(&["doctor"]);
+    assert!(doctor.stdout.contains("Claude Code is connected"), "{}", doctor.stdout);
+    let link = run(&["link", "--yes", "claude-code"]);
+    assert!(link.stderr.contains("is connected to the MCP server"), "{}", link.stderr);
+    assert_eq!(run(&["connect", "--yes", "--undo", "--all"]).code, 0);
+    assert!(!sandbox.read("../home/.claude.json").contains("skillsd"));
 }
 
 #[test]

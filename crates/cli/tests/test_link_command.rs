@@ -318,13 +318,56 @@ fn copies_where_they_are_wanted() {
 fn a_client_that_reads_two_directories_is_told_of() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("../home/.cursor/argv.json", "{}\n");
+    sandbox.write("../home/.claude.json", "{}\n");
     assert!(!sandbox.run(&["doctor"]).stdout.contains("more than once"));
+    // Claude Code reads no other directory, so there is no better choice; it is told before anything is made.
+    let words = "Cursor reads 2 skills from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once";
+    let run = sandbox.run(&["link"]);
+    assert_eq!(run.code, 1);
+    assert!(run.stderr.starts_with(&format!("warning: with these links {words}\nhint: ")), "{}", run.stderr);
+    assert!(run.stderr.contains("link nothing for claude-code, and serve"), "{}", run.stderr);
+    let answer: serde_json::Value =
+        serde_json::from_str(&sandbox.run(&["link", "--print", "--json"]).stdout).unwrap();
+    assert_eq!(answer["warnings"].as_array().unwrap().len(), 1);
     assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
     let run = sandbox.run(&["doctor"]);
+    assert!(run.stdout.contains(words), "{}", run.stdout);
+    assert!(run.stdout.contains("`rep link --undo claude-code` removes links there"), "{}", run.stdout);
+    // What is there already is the business of `rep doctor`.
+    assert_eq!(link(&sandbox, &[]).stderr, "");
+}
+
+#[cfg(unix)]
+#[test]
+fn of_all_ways_to_link_one_is_chosen_that_offers_no_skill_twice() {
+    let sandbox = Sandbox::new();
+    sandbox.write("repertoire.toml", "roots = [\"shared\"]\n");
+    sandbox.write("shared/gamma/SKILL.md", skill("gamma", "x\n"));
+    sandbox.write("../home/.cursor/argv.json", "{}\n");
+    sandbox.write("../home/.claude.json", "{}\n");
+    assert_run!(link(&sandbox, &[]), @r#"
+    exit 0
+    --- stdout
+    + .claude/skills/gamma -> ../../shared/gamma
+    1 linked
+    --- stderr
+    "#);
+    assert!(!sandbox.run(&["doctor"]).stdout.contains("more than once"));
+    assert_eq!(link(&sandbox, &[]).stdout, "everything is linked already\n");
+    // It is for both, so one of them does not take it from the other.
+    assert_eq!(link(&sandbox, &["--undo", "claude-code"]).stdout, "there is nothing to undo\n");
+    assert_eq!(link(&sandbox, &["--undo"]).stdout, "- .claude/skills/gamma\n1 removed\n");
+    insta::assert_snapshot!(layout(&sandbox.project()), @"shared/gamma/SKILL.md");
+    // Who has the skills from the server is not given them by a directory that was made for others.
+    assert_eq!(sandbox.run(&["connect", "--yes", "cursor"]).code, 0);
+    let run = link(&sandbox, &[]);
+    assert!(run.stdout.contains("+ .claude/skills/gamma"), "{}", run.stdout);
     assert!(
-        run.stdout.contains("Cursor reads 2 skills from") && run.stdout.contains("more than once"),
+        run.stderr.contains(
+            "with these links Cursor is connected ([DIR]/home/.cursor/mcp.json) and also reads 1 skill"
+        ),
         "{}",
-        run.stdout
+        run.stderr
     );
 }
 
@@ -369,7 +412,7 @@ fn a_server_that_runs_already_is_a_way_too() {
     exit 1
     --- stdout
     --- stderr
-    left out: Claude Code is connected to the MCP server and would be offered every skill twice; `rep connect --undo --project --http http://127.0.0.1:7437/mcp claude-code` disconnects it, --force links all the same
+    left out: Claude Code is connected to the MCP server and would be offered every skill twice; `rep connect --undo --project claude-code` disconnects it, --force links all the same
     "#);
     assert_eq!(link(&sandbox, &["--force", "claude-code"]).code, 0);
     let run = sandbox.run(&["doctor"]);

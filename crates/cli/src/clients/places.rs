@@ -103,9 +103,10 @@ impl Places {
         templates.iter().filter_map(|template| self.path(owner, template)).collect()
     }
 
-    /// Returns whether a directory shows that the user has `client`.
+    /// Returns whether a directory or a file shows that the user has `client`.
     pub(crate) fn is_there(&self, client: &Client) -> bool {
-        client.signs.iter().filter_map(|sign| self.path(Owner::User, sign)).any(|sign| sign.is_dir())
+        let mut signs = client.signs.iter().filter_map(|sign| self.path(Owner::User, sign));
+        signs.any(|sign| sign.is_dir() || sign.is_file())
     }
 
     /// Returns the path that `template` stands for: `~` is home, `$NAME` one of the directories above.

@@ -17,7 +17,7 @@ pub(crate) struct Client {
     pub(crate) windows: &'static [&'static str],
     /// Its configuration file in a project, if it reads one there.
     pub(crate) project: &'static [&'static str],
-    /// Directories of the user that show that it is there.
+    /// Directories and files of the user that show that it is there.
     pub(crate) signs: &'static [&'static str],
     /// How its configuration is written.
     pub(crate) format: Format,

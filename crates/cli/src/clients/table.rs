@@ -33,7 +33,7 @@ pub(crate) const CLIENTS: &[Client] = &[
         title: "Claude Code",
         user: &["$CLAUDE_FILE/.claude.json"],
         project: &[".mcp.json"],
-        signs: &["$CLAUDE"],
+        signs: &["$CLAUDE", "$CLAUDE_FILE/.claude.json"],
         http: Some(typed_http),
         project_skills: &[".claude/skills"],
         user_skills: &["$CLAUDE/skills"],

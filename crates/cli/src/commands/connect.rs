@@ -10,6 +10,7 @@ mod edit_yaml;
 mod edit_properties;
 #[cfg(test)]
 mod edit_tests;
+mod ours;
 mod overlap;
 mod plan;
 mod report;
@@ -20,8 +21,9 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
-pub(crate) use connections::connections;
-pub(crate) use overlap::{offered_names, overlap, read_twice};
+pub(crate) use connections::{Connection, connections};
+pub(crate) use ours::Ours;
+pub(crate) use overlap::{Files, Overlap, offered_names, told_beside, told_twice};
 
 use crate::cli::Globals;
 use crate::clients::{CLIENTS, Client, Owner, Places};
@@ -48,7 +50,7 @@ pub(crate) struct ConnectArgs {
     /// The clients
     #[arg(value_name = "CLIENT", value_parser = clients())]
     clients: Vec<String>,
-    /// All clients whose directory is there; with --undo, all that are connected
+    /// All clients of which there is a sign; with --undo, all that are connected
     #[arg(long, conflicts_with = "clients")]
     all: bool,
     /// Whose configuration is written
@@ -138,6 +140,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
     let places = Places::new(&env);
     let chosen = chosen(&places, args)?;
     let server = server::server(&env, &globals, &places, args)?;
+    let ours = Ours::new(&env).or_asked(&server);
     // What is wrong with the configuration is told by the commands that need it.
     let settings = config::load(&env, &globals, false);
     let context = settings.ok().map(|settings| Context { env, globals, settings });
@@ -147,9 +150,9 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
     if args.print {
         return report::print(ui, &places, &chosen, &server, args);
     }
-    let mut plans = plan::plan(&places, &chosen, &server, args);
+    let mut plans = plan::plan(&places, &ours, &chosen, &server, args);
     if !args.undo {
-        overlap::warn_of_second(&places, &args.name, &mut plans);
+        overlap::warn_of_second(&ours, &places, &args.name, &mut plans);
     }
     if let Some(context) = context.filter(|_| !args.undo && server.is_stdio()) {
         overlap::warn(&context, &places, &mut plans);

@@ -1,21 +1,26 @@
 //! `rep link`.
 
 mod apply;
+mod choice;
 mod copy;
 mod paths;
 mod plan;
 mod record;
 mod report;
+mod twice;
 mod undo;
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
+use choice::Readers;
 use clap::Args;
 use repertoire::Entry;
+use twice::Warning;
 
 use crate::cli::{agent_names, skill_names};
-use crate::clients::{CLIENTS, Client, Owner, Places};
-use crate::commands::connect::{self, connections};
+use crate::clients::{CANONICAL, CLIENTS, Client, Owner, Places};
+use crate::commands::connect::{self, Connection, Ours, connections};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
@@ -78,6 +83,28 @@ pub(crate) fn undo_command(places: &Places, client: &Client) -> Option<String> {
     Some(format!("rep link --undo{user} {}", client.id))
 }
 
+/// Returns the command that removes the links in `directories` but for those in the one place, if there are any, and the
+/// command that serves the skills instead.
+pub(crate) fn instead_of_links(places: &Places, directories: &[PathBuf]) -> Option<(String, String)> {
+    let of_owner = |owner: Owner| {
+        let base = places.base(owner)?;
+        let record = record::Record::load(places, owner, &base).ok()?;
+        let is_there = |made: &&record::Made| {
+            let path = made.place(places, owner, &base);
+            path.is_some_and(|path| path.parent().is_some_and(|it| directories.iter().any(|own| own == it)))
+        };
+        let made = record.made.iter().filter(is_there);
+        let made = made.filter(|made| !made.path.starts_with(CANONICAL));
+        let ids: BTreeSet<&str> = made.flat_map(|made| &made.clients).map(String::as_str).collect();
+        let known = CLIENTS.iter().map(|client| client.id).filter(|id| ids.contains(id));
+        let known = known.collect::<Vec<&str>>().join(" ");
+        let user = if owner == Owner::User { " --user" } else { "" };
+        (!known.is_empty())
+            .then(|| (format!("rep link --undo{user} {known}"), format!("rep connect {known}")))
+    };
+    [Owner::Project, Owner::User].into_iter().find_map(of_owner)
+}
+
 /// Returns the links that were made and lead nowhere by now, as they are shown, with the command that removes all links.
 pub(crate) fn dangling(places: &Places) -> Vec<(Vec<String>, &'static str)> {
     let of_owner = |owner: Owner| {
@@ -97,6 +124,15 @@ pub(crate) fn dangling(places: &Places) -> Vec<(Vec<String>, &'static str)> {
     [Owner::Project, Owner::User].into_iter().filter_map(of_owner).collect()
 }
 
+/// What there is to tell beside the links.
+#[derive(Default)]
+struct Notes {
+    skipped: Vec<Skipped>,
+    /// How many skills are left out because they lie outside.
+    left_out: usize,
+    warnings: Vec<Warning>,
+}
+
 /// A client that is left out, and why.
 struct Skipped {
     client: &'static Client,
@@ -114,16 +150,23 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &LinkArgs) -> Result<Exi
     if args.undo {
         return undo::run(ui, context, &places, args, &base, &named);
     }
-    let (clients, mut skipped) = chosen(&places, args, named)?;
+    let connections = if args.force { Vec::new() } else { connections(&Ours::new(&context.env), &places) };
+    let (clients, mut skipped) = chosen(&connections, &places, args, named)?;
     let library = context.open()?;
     let (skills, left_out) = skills(context, &library, &places, args)?;
-    let mut plan = plan::plan(&library, &places, args, &base, &clients, &skills)?;
+    let is_connected =
+        |client: &Client| connections.iter().any(|connection| connection.client.id == client.id);
+    let there = CLIENTS.iter().filter(|client| places.is_there(client) || is_connected(client));
+    let mut readers = Readers::new(&places, clients.iter().copied().chain(there), is_connected);
+    let mut plan = plan::plan(&library, &places, args, &base, &clients, &mut readers, &skills)?;
     skipped.append(&mut plan.refused);
-    apply::run(ui, &library, args, &base, plan, &skipped, left_out)
+    let warnings = twice::warnings(&places, &connections, &readers, &plan.steps);
+    apply::run(ui, &library, args, &base, plan, &Notes { skipped, left_out, warnings })
 }
 
 /// Returns the clients that are meant, and those that are left out.
 fn chosen(
+    connections: &[Connection],
     places: &Places,
     args: &LinkArgs,
     named: Vec<&'static Client>,
@@ -136,7 +179,6 @@ fn chosen(
         return Err(CliError::no("none of the clients that read skills was found")
             .hint(format!("name one: {}", ids.join(", "))));
     }
-    let connections = if args.force { Vec::new() } else { connections(places) };
     let (mut chosen, mut skipped) = (Vec::new(), Vec::new());
     for client in clients {
         let connection = connections.iter().find(|connection| connection.client.id == client.id);
@@ -166,7 +208,8 @@ fn chosen(
 /// Returns the clients that read skills and of which there is a sign, in the home directory or in the project.
 fn found(places: &Places, owner: Owner) -> Vec<&'static Client> {
     let has_directory = |client: &Client| {
-        let own = places.skills(client, Owner::Project).into_iter().next();
+        // The one place is a sign of nobody in particular.
+        let own = places.skills(client, Owner::Project).into_iter().find(|own| !own.ends_with(CANONICAL));
         own.and_then(|own| own.parent().map(std::path::Path::is_dir)).unwrap_or(false)
     };
     let reads = CLIENTS.iter().filter(|client| !places.skills(client, owner).is_empty());

@@ -2,10 +2,10 @@
 //! entry twice, and a model that sees two takes either.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::connections::connections;
+use super::ours::Ours;
 use super::plan::{Plan, Step};
 use crate::clients::{Client, Owner, Places};
 use crate::ui::escape;
@@ -38,40 +38,71 @@ pub(crate) fn offered_names(library: &Library) -> BTreeSet<String> {
     library.snapshot.active().map(|entry| entry.name().to_string()).collect()
 }
 
-/// Returns which of `names` the `client` reads from files, in the project and of the user. A directory is taken for the skill
-/// that it is called after, whatever its `SKILL.md` says.
-pub(crate) fn overlap(places: &Places, client: &Client, names: &BTreeSet<String>) -> Overlap {
-    let mut overlap = Overlap::default();
-    for owner in [Owner::Project, Owner::User] {
-        for directory in places.skills(client, owner) {
-            let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
-            let found = entries.filter_map(|entry| entry.file_name().into_string().ok());
-            let found: Vec<String> = found
-                .filter(|name| names.contains(name) && directory.join(name).join("SKILL.md").is_file())
-                .collect();
-            if !found.is_empty() && !overlap.directories.contains(&directory) {
-                overlap.directories.push(directory);
-                overlap.names.extend(found);
-            }
-        }
-    }
-    overlap
+/// What lies in directories that clients read skills from: what is there, and what is about to be.
+///
+/// A directory is taken for the skill that it is called after, whatever its `SKILL.md` says.
+#[derive(Debug, Default)]
+pub(crate) struct Files {
+    /// The directories of skills that are about to be made.
+    pub(crate) planned: BTreeSet<PathBuf>,
 }
 
-/// Returns which of `names` the `client` reads from more than one directory.
-pub(crate) fn read_twice(places: &Places, client: &Client, names: &BTreeSet<String>) -> Overlap {
-    let directories = [Owner::Project, Owner::User].map(|owner| places.skills(client, owner)).concat();
-    let has = |directory: &PathBuf, name: &String| directory.join(name).join("SKILL.md").is_file();
-    let is_twice =
-        |name: &&String| directories.iter().filter(|directory| has(directory, name)).nth(1).is_some();
-    let names: BTreeSet<String> = names.iter().filter(is_twice).cloned().collect();
-    let holds_one = |directory: &PathBuf| names.iter().any(|name| has(directory, name));
-    Overlap { directories: directories.iter().filter(|own| holds_one(own)).cloned().collect(), names }
+impl Files {
+    fn has(&self, directory: &Path, name: &str) -> bool {
+        let path = directory.join(name);
+        path.join("SKILL.md").is_file() || self.planned.contains(&path)
+    }
+
+    /// Returns which of `names` the `client` reads from files, in the project and of the user.
+    pub(crate) fn read_by(&self, places: &Places, client: &Client, names: &BTreeSet<String>) -> Overlap {
+        self.read_often(places, client, names, 1)
+    }
+
+    /// Returns which of `names` the `client` reads from more than one directory.
+    pub(crate) fn read_twice_by(
+        &self,
+        places: &Places,
+        client: &Client,
+        names: &BTreeSet<String>,
+    ) -> Overlap {
+        self.read_often(places, client, names, 2)
+    }
+
+    fn read_often(
+        &self,
+        places: &Places,
+        client: &Client,
+        names: &BTreeSet<String>,
+        least: usize,
+    ) -> Overlap {
+        let mut directories: Vec<PathBuf> = Vec::new();
+        for directory in [Owner::Project, Owner::User].map(|owner| places.skills(client, owner)).concat() {
+            if !directories.contains(&directory) {
+                directories.push(directory);
+            }
+        }
+        let is_often = |name: &&String| {
+            directories.iter().filter(|directory| self.has(directory, name)).count() >= least
+        };
+        let names: BTreeSet<String> = names.iter().filter(is_often).cloned().collect();
+        directories.retain(|directory| names.iter().any(|name| self.has(directory, name)));
+        Overlap { names, directories }
+    }
+}
+
+/// Tells that `client` reads the skills of `twice` by more than one path.
+pub(crate) fn told_twice(client: &Client, twice: &Overlap) -> String {
+    format!("{} reads {}, each of them more than once", client.title, twice.told())
+}
+
+/// Tells that a client is connected by the file at `path` and reads the skills of `overlap` from files too.
+pub(crate) fn told_beside(client: &Client, path: &str, overlap: &Overlap) -> String {
+    format!("{} is connected ({path}) and also reads {} by itself", client.title, overlap.told())
 }
 
 /// Adds to each of `plans` the warning that its client has the server under another name than `name` already.
-pub(super) fn warn_of_second(places: &Places, name: &str, plans: &mut [Plan]) {
-    let connections = connections(places);
+pub(super) fn warn_of_second(ours: &Ours, places: &Places, name: &str, plans: &mut [Plan]) {
+    let connections = connections(ours, places);
     for plan in plans.iter_mut().filter(|plan| matches!(plan.step, Ok(Step::Write { .. }))) {
         let mut others = connections.iter().filter(|other| other.client.id == plan.client.id);
         let Some(other) = others.find(|other| other.name != name) else { continue };
@@ -91,7 +122,7 @@ pub(super) fn warn_of_second(places: &Places, name: &str, plans: &mut [Plan]) {
 pub(super) fn warn(context: &Context, places: &Places, plans: &mut [Plan]) {
     let names = offered_names(&context.inspect(context.settings.policy.clone()));
     for plan in plans.iter_mut().filter(|plan| matches!(plan.step, Ok(Step::Already | Step::Write { .. }))) {
-        let overlap = overlap(places, plan.client, &names);
+        let overlap = Files::default().read_by(places, plan.client, &names);
         if !overlap.names.is_empty() {
             plan.warnings.push(format!(
                 "{} reads {} by itself and will be offered them twice; use one way only, see `rep doctor`",

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::ConnectArgs;
 use super::edit::{self, Fault, Spot};
-use super::server::is_ours;
+use super::ours::Ours;
 use crate::clients::{CLIENTS, Client, Owner, Places, Server};
 use crate::config::Trust;
 use crate::error::CliError;
@@ -46,77 +46,146 @@ fn is_bare(value: Option<&Value>) -> bool {
 /// Plans for each of `clients`; one that fails does not keep the others from it.
 pub(super) fn plan(
     places: &Places,
+    ours: &Ours,
     clients: &[&'static Client],
     server: &Server,
     args: &ConnectArgs,
 ) -> Vec<Plan> {
-    // Two clients may share a file: the second edits what the first would write.
-    let mut texts: BTreeMap<PathBuf, String> = BTreeMap::new();
-    let mut plans = Vec::new();
-    for client in clients {
-        let entry = client.entry(&args.name, server);
-        let path = places.configuration(client, args.owner()).pop().unwrap_or_default();
-        let mut plan = Plan {
-            client,
-            path,
-            entry: entry.unwrap_or_default(),
-            step: Ok(Step::Absent),
-            warnings: Vec::new(),
-        };
-        plan.step = step(places, server, args, &mut plan, &texts);
-        if let Ok(Step::Write { after, .. }) = &plan.step {
-            texts.insert(plan.path.clone(), after.clone());
-        }
-        plans.push(plan);
-    }
-    plans
+    let mut planner = Planner { places, ours, server, args, texts: BTreeMap::new() };
+    clients.iter().flat_map(|client| planner.client(client)).collect()
 }
 
-fn step(
-    places: &Places,
-    server: &Server,
-    args: &ConnectArgs,
-    plan: &mut Plan,
-    texts: &BTreeMap<PathBuf, String>,
-) -> Result<Step, CliError> {
-    let client = plan.client;
-    if client.entry(&args.name, server).is_none() {
-        return Err(unknown_shape(client));
+struct Planner<'a> {
+    places: &'a Places,
+    ours: &'a Ours,
+    server: &'a Server,
+    args: &'a ConnectArgs,
+    /// What files would hold by then. Two clients may share a file: the second edits what the first would write.
+    texts: BTreeMap<PathBuf, String>,
+}
+
+/// A file that a client may keep its configuration in, links resolved, with its text, if it is there.
+type Candidate = (PathBuf, Option<String>);
+
+impl Planner<'_> {
+    /// Plans for `client`: one file is written, but an entry is removed from all that have it.
+    fn client(&mut self, client: &'static Client) -> Vec<Plan> {
+        let entry = client.entry(&self.args.name, self.server);
+        let candidates = self.places.configuration(client, self.args.owner());
+        let plan = |path: PathBuf, step| {
+            let (entry, warnings) = (entry.clone().unwrap_or_default(), Vec::new());
+            Plan { client, path, entry, step, warnings }
+        };
+        let likeliest = candidates.last().cloned().unwrap_or_default();
+        if entry.is_none() {
+            return vec![plan(likeliest, Err(unknown_shape(client)))];
+        }
+        if !self.args.undo {
+            return vec![match self.file(client, &candidates) {
+                Ok((path, text)) => {
+                    let step = self.connect(client, &path, text);
+                    plan(path, step)
+                }
+                Err(error) => plan(likeliest, Err(error)),
+            }];
+        }
+        let mut plans = Vec::new();
+        for candidate in &candidates {
+            let (path, step) = match self.candidate(candidate) {
+                Ok((path, text)) => {
+                    let step = self.disconnect(client, &path, text);
+                    (path, step)
+                }
+                Err(error) => (candidate.clone(), Err(error)),
+            };
+            if !matches!(step, Ok(Step::Absent)) {
+                plans.push(plan(path, step));
+            }
+        }
+        if plans.is_empty() {
+            let step = if candidates.is_empty() {
+                Err(no_file(client, self.args.owner()))
+            } else {
+                Ok(Step::Absent)
+            };
+            let there = candidates.iter().find(|path| path.is_file()).cloned();
+            plans.push(plan(there.unwrap_or(likeliest), step));
+        }
+        plans
     }
-    let spot = Spot { table: client.table, name: &args.name };
-    let (path, text) = file(places, client, args.owner(), spot, texts)?;
-    plan.path = path;
-    let path = plan.path.display();
-    let broken = |fault: Fault| {
-        let line = fault.line.map(|line| format!(", line {line}")).unwrap_or_default();
-        CliError::no(format!("{path} is left alone{line}: {}", fault.message))
-            .hint(format!("mend it, or put in by hand what `rep connect {} --print` shows", client.id))
-    };
-    let source = text.as_deref().unwrap_or_default();
-    let existing = edit::read(client.format, source, spot).map_err(broken)?;
-    let foreign = existing.as_ref().is_some_and(|entry| !is_ours(client, entry, Some(server)));
-    if args.undo {
-        return match existing {
+
+    /// Returns the step that puts the entry of `client` into the file at `path`, which holds `text`.
+    fn connect(&mut self, client: &Client, path: &Path, text: Option<String>) -> Result<Step, CliError> {
+        let spot = self.spot(client);
+        let broken = |fault| broken(client, path, fault);
+        let source = text.as_deref().unwrap_or_default();
+        let existing = edit::read(client.format, source, spot).map_err(broken)?;
+        if existing.as_ref().is_some_and(|entry| !self.ours.has(client, spot.name, entry)) {
+            return Err(not_ours(path, self.args));
+        }
+        let existing = existing.as_ref().and_then(Value::as_object);
+        let is_theirs =
+            |key: &str| USERS_KEYS.contains(&key) && existing.is_some_and(|entry| !is_bare(entry.get(key)));
+        let mut entry = client.entry(spot.name, self.server).unwrap_or_default();
+        entry.retain(|key, _| !is_theirs(key));
+        let keys = client.keys();
+        let obsolete: Vec<&str> = keys.iter().map(String::as_str).filter(|key| !is_theirs(key)).collect();
+        let after = edit::write(client.format, source, spot, &entry, &obsolete).map_err(broken)?;
+        Ok(if after == source { Step::Already } else { self.write(path, text, after) })
+    }
+
+    /// Returns the step that takes the entry of `client` out of the file at `path`, which holds `text`.
+    fn disconnect(&mut self, client: &Client, path: &Path, text: Option<String>) -> Result<Step, CliError> {
+        let spot = self.spot(client);
+        let broken = |fault| broken(client, path, fault);
+        let source = text.as_deref().unwrap_or_default();
+        match edit::read(client.format, source, spot).map_err(broken)? {
             None => Ok(Step::Absent),
-            Some(_) if foreign => Err(not_ours(&plan.path, args)),
+            Some(entry) if !self.ours.has(client, spot.name, &entry) => Err(not_ours(path, self.args)),
             Some(_) => {
                 let after = edit::remove(client.format, source, spot).map_err(broken)?;
-                Ok(Step::Write { before: text, after })
+                Ok(self.write(path, text, after))
             }
+        }
+    }
+
+    fn write(&mut self, path: &Path, before: Option<String>, after: String) -> Step {
+        self.texts.insert(path.to_owned(), after.clone());
+        Step::Write { before, after }
+    }
+
+    fn spot(&self, client: &Client) -> Spot<'_> {
+        Spot { table: client.table, name: &self.args.name }
+    }
+
+    fn candidate(&self, path: &Path) -> Result<Candidate, CliError> {
+        let path = resolved(self.places, self.args.owner(), path)?;
+        let text = match self.texts.get(&path) {
+            Some(text) => Some(text.clone()),
+            None => read(&path)?,
         };
+        Ok((path, text))
     }
-    if foreign {
-        return Err(not_ours(&plan.path, args));
+
+    /// Returns which of `candidates` gets the entry of `client`: the one that has it, or else the first that is there, or
+    /// else the last that could be.
+    fn file(&self, client: &Client, candidates: &[PathBuf]) -> Result<Candidate, CliError> {
+        let found: Result<Vec<Candidate>, CliError> =
+            candidates.iter().map(|path| self.candidate(path)).collect();
+        let found = found?;
+        let has_entry = |(_, text): &&Candidate| {
+            let entry = text.as_deref().map(|text| edit::read(client.format, text, self.spot(client)));
+            matches!(entry, Some(Ok(Some(_))))
+        };
+        let there = found.iter().find(has_entry).or_else(|| found.iter().find(|(_, text)| text.is_some()));
+        there.or(found.last()).cloned().ok_or_else(|| no_file(client, self.args.owner()))
     }
-    let existing = existing.as_ref().and_then(Value::as_object);
-    let is_theirs =
-        |key: &str| USERS_KEYS.contains(&key) && existing.is_some_and(|entry| !is_bare(entry.get(key)));
-    let mut entry = plan.entry.clone();
-    entry.retain(|key, _| !is_theirs(key));
-    let keys = client.keys();
-    let obsolete: Vec<&str> = keys.iter().map(String::as_str).filter(|key| !is_theirs(key)).collect();
-    let after = edit::write(client.format, source, spot, &entry, &obsolete).map_err(broken)?;
-    Ok(if after == source { Step::Already } else { Step::Write { before: text, after } })
+}
+
+fn broken(client: &Client, path: &Path, fault: Fault) -> CliError {
+    let line = fault.line.map(|line| format!(", line {line}")).unwrap_or_default();
+    CliError::no(format!("{} is left alone{line}: {}", path.display(), fault.message))
+        .hint(format!("mend it, or put in by hand what `rep connect {} --print` shows", client.id))
 }
 
 /// Returns the file that would be written for `client` and the entry that it would get, without a look at the file.
@@ -130,33 +199,6 @@ pub(super) fn target(
     let candidates = places.configuration(client, args.owner());
     let there = candidates.iter().find(|path| path.is_file()).or(candidates.last());
     Ok((there.cloned().ok_or_else(|| no_file(client, args.owner()))?, entry))
-}
-
-/// Returns the file of `client`, links resolved, with its text, if it is there: the one that has the entry, or else the
-/// first that is there, or else the last that could be.
-fn file(
-    places: &Places,
-    client: &Client,
-    owner: Owner,
-    spot: Spot<'_>,
-    texts: &BTreeMap<PathBuf, String>,
-) -> Result<(PathBuf, Option<String>), CliError> {
-    let candidates = places.configuration(client, owner);
-    let mut found = Vec::new();
-    for candidate in &candidates {
-        let path = resolved(places, owner, candidate)?;
-        let text = match texts.get(&path) {
-            Some(text) => Some(text.clone()),
-            None => read(&path)?,
-        };
-        found.push((path, text));
-    }
-    let has_entry = |(_, text): &&(PathBuf, Option<String>)| {
-        let entry = text.as_deref().map(|text| edit::read(client.format, text, spot));
-        matches!(entry, Some(Ok(Some(_))))
-    };
-    let there = found.iter().find(has_entry).or_else(|| found.iter().find(|(_, text)| text.is_some()));
-    there.or(found.last()).cloned().ok_or_else(|| no_file(client, owner))
 }
 
 fn no_file(client: &Client, owner: Owner) -> CliError {

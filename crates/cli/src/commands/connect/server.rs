@@ -3,16 +3,14 @@
 use std::fs::canonicalize;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
-
 use super::ConnectArgs;
 use crate::cli::Globals;
-use crate::clients::{Client, Owner, Places, Server};
+use crate::clients::{Owner, Places, Server};
 use crate::env::{self, Env};
 use crate::error::CliError;
 
 /// The name that this program is installed under.
-const PROGRAM: &str = "rep";
+pub(super) const PROGRAM: &str = "rep";
 
 impl Server {
     /// Returns whether the client starts it.
@@ -100,37 +98,6 @@ fn program(env: &Env) -> Result<(PathBuf, PathBuf), CliError> {
         Some(first) => (PathBuf::from(PROGRAM), env.working_directory().join(first)),
         None => twice(executable.to_owned()),
     })
-}
-
-/// Returns whether `entry` of `client` is one that this command wrote: it starts `rep serve`, or just what is `wanted`.
-pub(super) fn is_ours(client: &Client, entry: &Value, wanted: Option<&Server>) -> bool {
-    match (client.command_line(entry), wanted) {
-        (Some((command, args)), wanted) => {
-            let file = command.rsplit(['/', '\\']).next().unwrap_or_default();
-            let is_program = file.strip_suffix(".exe").unwrap_or(file) == PROGRAM;
-            let is_wanted =
-                matches!(wanted, Some(Server::Stdio { command: wanted, .. }) if *wanted == command);
-            (is_program || is_wanted) && args.first().is_some_and(|word| word == "serve")
-        }
-        (None, Some(server @ Server::Http { .. })) => {
-            let written = client.entry("", server).unwrap_or_default();
-            let address = written.iter().find(|(key, _)| is_address(key));
-            address.is_some_and(|(key, address)| entry.get(key) == Some(address))
-        }
-        (None, _) => false,
-    }
-}
-
-/// The keys that clients have for addresses.
-const ADDRESSES: [&str; 4] = ["url", "httpUrl", "serverUrl", "uri"];
-
-fn is_address(key: &str) -> bool {
-    ADDRESSES.contains(&key)
-}
-
-/// Returns the address that `entry` has, where it has one.
-pub(super) fn address(entry: &Value) -> Option<&str> {
-    ADDRESSES.iter().find_map(|key| entry.get(key)?.as_str())
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::Status;
 use super::checks::Checks;
 use crate::cli::Globals;
 use crate::clients::{CLIENTS, Owner, Places};
-use crate::commands::connect::{connections, offered_names, overlap, read_twice};
+use crate::commands::connect::{Files, Ours, connections, offered_names, told_beside, told_twice};
 use crate::commands::link;
 use crate::config::Trust;
 use crate::wire::{Context, Library};
@@ -35,7 +35,7 @@ impl Checks {
     /// Tells of every client that is connected, and warns where it reads the same skills from files.
     pub(super) fn clients(&mut self, context: &Context, library: &Library) {
         let places = Places::new(&context.env);
-        for connection in connections(&places) {
+        for connection in connections(&Ours::new(&context.env), &places) {
             let title = connection.client.title;
             let roots = connection.roots();
             let roots: Vec<PathBuf> = roots.iter().map(|root| places.project().join(root)).collect();
@@ -53,13 +53,12 @@ impl Checks {
                 offered_names(&confined.inspect(context.settings.policy.clone()))
             };
             let path = context.shown(&connection.path.display().to_string());
-            let overlap = overlap(&places, connection.client, &names);
+            let overlap = Files::default().read_by(&places, connection.client, &names);
             if overlap.names.is_empty() {
                 self.ok("client", format!("{title} is connected ({path})"));
                 continue;
             }
-            let message =
-                format!("{title} is connected ({path}) and also reads {} by itself", overlap.told());
+            let message = told_beside(connection.client, &path, &overlap);
             let undo = match connection.undo_command() {
                 Some(undo) => format!("run `{undo}`"),
                 None => format!("remove its entry from {path} by hand"),
@@ -77,14 +76,20 @@ impl Checks {
         let places = Places::new(&context.env);
         let names = offered_names(library);
         for client in CLIENTS.iter().filter(|client| places.is_there(client)) {
-            let twice = read_twice(&places, client, &names);
+            let twice = Files::default().read_twice_by(&places, client, &names);
             if twice.names.is_empty() {
                 continue;
             }
-            let message = format!("{} reads {}, each of them more than once", client.title, twice.told());
-            let hint = "a skill is best offered by one path: keep it in one of the directories, or remove the links there with \
-                        `rep link --undo` and serve the skills to the clients that need them with `rep connect`";
-            self.add(Status::Warn, "client", message, Some(hint));
+            let hint = match link::instead_of_links(&places, &twice.directories) {
+                Some((unlink, connect)) => format!(
+                    "a skill is best offered by one path: `{unlink}` removes links there, and `{connect}` serves the \
+                     skills instead"
+                ),
+                None => "a skill is best offered by one path: keep it in one of the directories, and serve the skills to \
+                         the clients that read only the other with `rep connect`"
+                    .to_owned(),
+            };
+            self.add(Status::Warn, "client", told_twice(client, &twice), Some(&hint));
         }
     }
 }

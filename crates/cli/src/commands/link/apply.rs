@@ -6,10 +6,11 @@ use std::path::Path;
 use super::plan::{Plan, Standing, Step};
 use super::record::{Made, Record};
 use super::report::{self, Line, State};
-use super::{LinkArgs, Skipped, copy, paths};
+use super::twice::Warning;
+use super::{LinkArgs, Notes, copy, paths};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::ui::{Consent, Style, Ui};
+use crate::ui::{Consent, Style, Ui, escape};
 use crate::wire::Library;
 
 /// Shows `plan`, and carries it out if that is wanted.
@@ -19,8 +20,7 @@ pub(super) fn run(
     args: &LinkArgs,
     base: &Path,
     mut plan: Plan<'_>,
-    skipped: &[Skipped],
-    left_out: usize,
+    notes: &Notes,
 ) -> Result<Exit, CliError> {
     let is_free = |step: &&Step<'_>| matches!(step.standing, Standing::Free);
     let free = plan.steps.iter().filter(is_free).count();
@@ -33,6 +33,10 @@ pub(super) fn run(
         ui.write_planned(Some(Style::Added), &line)?;
     }
     ui.flush()?;
+    for Warning { message, hint } in &notes.warnings {
+        let (word, way) = (ui.paint_err(Style::Warning, "warning:"), ui.paint_err(Style::Hint, "hint:"));
+        writeln!(ui.err(), "{word} {}\n{way} {}", escape(message), escape(hint))?;
+    }
     let consent = match free {
         0 => Consent::Given,
         _ if args.print => Consent::Refused,
@@ -64,7 +68,7 @@ pub(super) fn run(
     // What was made is noted down whatever happened then, so that it can be undone.
     let is_silent = args.print || consent != Consent::Given;
     let saved = if is_silent { Ok(()) } else { plan.record.save(base) };
-    report::write(ui, args, base, &lines, skipped, left_out, plan.reached)?;
+    report::write(ui, args, base, &lines, notes, plan.reached)?;
     if let Some(error) = failure {
         return Err(error);
     }
@@ -74,7 +78,7 @@ pub(super) fn run(
         return Err(consent.nothing_written(&what, "`--yes` makes them without asking"));
     }
     let is_taken = plan.steps.iter().any(|step| matches!(step.standing, Standing::Taken(_)));
-    let is_refused = skipped.iter().any(|skipped| skipped.is_refusal);
+    let is_refused = notes.skipped.iter().any(|skipped| skipped.is_refusal);
     Ok(if is_taken || is_refused { Exit::No } else { Exit::Success })
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use repertoire::Entry;
 use repertoire_model::SkillPath;
 
+use super::choice::Readers;
 use super::record::Record;
 use super::{LinkArgs, Skipped, paths};
 use crate::clients::{CANONICAL, Client, Owner, Places};
@@ -49,58 +50,88 @@ pub(super) struct Plan<'l> {
     pub(super) record: Record,
 }
 
-/// Plans the links that `clients` need to read `skills`.
+/// A client that is linked for, and the folders it reads there, its own first.
+struct Linked {
+    client: &'static Client,
+    folders: Vec<PathBuf>,
+    /// The same without links.
+    reads: Vec<PathBuf>,
+}
+
+/// Plans the links that `clients` need to read `skills`; `readers` are they and all others that are to read no skill twice.
 pub(super) fn plan<'l>(
     library: &Library,
     places: &Places,
     args: &LinkArgs,
     base: &Path,
     clients: &[&'static Client],
+    readers: &mut Readers,
     skills: &[&'l Entry],
 ) -> Result<Plan<'l>, CliError> {
     let canonical = Folder::at(places, args.owner(), base.join(CANONICAL))?;
     let record = Record::load(places, args.owner(), base)?;
     let (mut shared, mut own) = (BTreeMap::new(), BTreeMap::new());
-    let (mut reached, mut refused) = (0, Vec::new());
+    let (mut reached, mut refused, mut linked) = (0, Vec::new(), Vec::new());
     for client in clients {
-        let folders = places.skills(client, args.owner());
+        let mut folders = places.skills(client, args.owner());
         let reads: Vec<PathBuf> = folders.iter().map(|folder| paths::resolved(folder)).collect();
-        let target = match folders.first() {
-            Some(folder) if !reads.contains(&canonical.real) => {
-                match Folder::at(places, args.owner(), folder.clone()) {
-                    Ok(folder) => Some(folder),
-                    Err(error) => {
-                        refused.push(Skipped {
-                            client,
-                            reason: error.message().to_owned(),
-                            is_refusal: true,
-                        });
-                        continue;
-                    }
-                }
+        // A folder that is the one place by a link needs none of its own.
+        if reads.contains(&canonical.real) && !folders.contains(&canonical.path) {
+            folders.push(canonical.path.clone());
+        }
+        let error = folders.first().and_then(|folder| Folder::at(places, args.owner(), folder.clone()).err());
+        match error.filter(|_| !folders.contains(&canonical.path)) {
+            Some(error) => {
+                let reason = error.message().to_owned();
+                refused.push(Skipped { client, reason, is_refusal: true });
             }
-            _ => None,
-        };
-        for entry in skills {
-            let real = paths::of(entry);
-            let name = entry.name().as_str();
+            None => linked.push(Linked { client, folders, reads }),
+        }
+    }
+    let place = readers.bit(&canonical.path);
+    for entry in skills {
+        let real = paths::of(entry);
+        let name = entry.name().as_str();
+        let needs_link = |linked: &&Linked| {
             let is_read =
                 |folder: &PathBuf| leads(&folder.join(name), &real) || real.parent() == Some(folder);
             // A link of ours is planned again, so that it is known whom it is for.
             let is_ours = |folder: &PathBuf| record.find(base, &folder.join(name)).is_some();
-            if reads.iter().any(is_read) && !folders.iter().any(is_ours) {
-                reached += 1;
-                continue;
+            !linked.reads.iter().any(is_read) || linked.folders.iter().any(is_ours)
+        };
+        let needing: Vec<&Linked> = linked.iter().filter(needs_link).collect();
+        reached += linked.len() - needing.len();
+        let mut usual = place;
+        let mut needs = Vec::new();
+        for linked in &needing {
+            if !linked.folders.contains(&canonical.path) {
+                usual |= linked.folders.first().map_or(0, |folder| readers.bit(folder));
             }
-            if !leads(&canonical.real.join(name), &real)
-                || record.find(base, &canonical.path.join(name)).is_some()
+            let sound =
+                linked.folders.iter().filter(|folder| !paths::leads_out(places, args.owner(), folder));
+            needs.push(sound.fold(0, |all, folder| all | readers.bit(folder)));
+        }
+        let chosen = readers.choose(readers.holding(name), &needs, usual);
+        let is_by_the_place = chosen & place != 0;
+        for Linked { client, folders, .. } in needing {
+            if is_by_the_place
+                && (!leads(&canonical.real.join(name), &real)
+                    || record.find(base, &canonical.path.join(name)).is_some())
             {
                 let to = canonical.way_to(base, &real);
                 add(&mut shared, &canonical, entry, &real, to, client);
             }
-            if let Some(target) = &target {
-                let to = target.way_to(base, &canonical.real.join(name));
-                add(&mut own, target, entry, &real, to, client);
+            if is_by_the_place && folders.contains(&canonical.path) {
+                continue;
+            }
+            let Some(folder) = folders.iter().find(|folder| chosen & readers.bit(folder) != 0) else {
+                continue;
+            };
+            let folder = Folder::at(places, args.owner(), folder.clone())?;
+            let target = if is_by_the_place { canonical.real.join(name) } else { real.clone() };
+            if folder.real.join(name) != real {
+                let to = folder.way_to(base, &target);
+                add(&mut own, &folder, entry, &real, to, client);
             }
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::plan::{Standing, Step};
-use super::{LinkArgs, Skipped, paths};
+use super::{LinkArgs, Notes, Skipped, paths};
 use crate::error::CliError;
 use crate::ui::{Style, Ui, escape};
 
@@ -70,6 +70,7 @@ struct LinkJson<'a> {
     links: &'a [Line],
     skipped: Vec<SkippedJson<'a>>,
     left_out: usize,
+    warnings: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -84,16 +85,18 @@ pub(super) fn write(
     args: &LinkArgs,
     base: &Path,
     lines: &[Line],
-    skipped: &[Skipped],
-    left_out: usize,
+    notes: &Notes,
     reached: usize,
 ) -> Result<(), CliError> {
+    let Notes { skipped, left_out, .. } = notes;
     if ui.is_json() {
         let skipped = skipped.iter();
         let skipped =
             skipped.map(|skipped| SkippedJson { client: skipped.client.id, reason: &skipped.reason });
+        let warnings = notes.warnings.iter().map(|warning| warning.message.as_str()).collect();
         let (scope, base) = (args.owner().as_str(), base.display().to_string());
-        ui.write_json(&LinkJson { scope, base, links: lines, skipped: skipped.collect(), left_out })?;
+        let (skipped, left_out) = (skipped.collect(), *left_out);
+        ui.write_json(&LinkJson { scope, base, links: lines, skipped, left_out, warnings })?;
         return Ok(());
     }
     let count = |state| lines.iter().filter(|line| line.state == state).count();
@@ -129,7 +132,7 @@ pub(super) fn write(
         let word = ui.paint_err(Style::Warning, "left out:");
         writeln!(ui.err(), "{word} {}", escape(reason))?;
     }
-    if left_out > 0 {
+    if *left_out > 0 {
         let (place, way) =
             if args.user { ("in the project", "without --user") } else { ("outside", "with --user") };
         let word = ui.paint_err(Style::Hint, "hint:");

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::record::{Made, Record};
 use super::report::{self, Line, State};
-use super::{LinkArgs, copy, paths};
+use super::{LinkArgs, Notes, copy, paths};
 use crate::clients::{Client, Places};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -88,7 +88,7 @@ pub(super) fn run(
         }
     }
     let lines: Vec<Line> = lines.into_iter().map(|(_, line)| line).collect();
-    report::write(ui, args, base, &lines, &[], 0, 0)?;
+    report::write(ui, args, base, &lines, &Notes::default(), 0)?;
     if let Some(error) = failure {
         return Err(error);
     }
