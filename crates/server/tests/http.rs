@@ -181,7 +181,13 @@ fn whatever_is_refused_says_what_to_do_in_one_line() {
     let gone = [JSON[0], JSON[1], ("Mcp-Session-Id", "gone")];
     let none = "there is no such conversation, or no longer; begin one with initialize";
     check("POST", &gone, &ping, (404, none));
-    check("GET", &[("Accept", "text/event-stream")], "", (400, "Session ID is required"));
+    check("DELETE", &gone, "", (404, none));
+    let alone = "the request belongs to no conversation; begin one with initialize and name it in Mcp-Session-Id, or send MCP-Protocol-Version: 2026-07-28, which has none";
+    check("GET", &[("Accept", "text/event-stream")], "", (400, alone));
+    check("DELETE", &[], "", (400, alone));
+    check("POST", &JSON, &ping, (400, alone));
+    let unknown = "this MCP-Protocol-Version is not known; send one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28";
+    check("POST", &[JSON[0], JSON[1], ("MCP-Protocol-Version", "1999")], &ping, (400, unknown));
 }
 
 #[test]
@@ -488,16 +494,19 @@ fn no_header_makes_a_conversation_that_is_not_counted() {
         let headers: Vec<(&str, &str)> = JSON.iter().chain(more).copied().collect();
         http.ask("POST", "/mcp", &headers, body)
     };
-    // A version without a handshake has none, wherever it is named.
-    for (more, version) in [
-        (&[("MCP-Protocol-Version", MODERN)][..], "2025-11-25"),
-        (&[("MCP-Protocol-Version", MODERN)], MODERN),
-        (&[], MODERN),
-    ] {
-        let (status, answer) = post(more, &initialize(version));
+    // A request in a version without a handshake has none.
+    for version in ["2025-11-25", MODERN] {
+        let (status, answer) = post(&[("MCP-Protocol-Version", MODERN)], &initialize(version));
         assert!(status == 404 && answer.contains("-32601"), "{answer}");
         assert!(!answer.contains("mcp-session-id"), "{answer}");
     }
+    // Who only asks for such a version is offered one that has, as over pipes.
+    let (status, answer) = post(&[], &initialize(MODERN));
+    assert!(status == 200 && answer.contains("\"protocolVersion\":\"2025-11-25\""), "{answer}");
+    assert!(answer.contains("mcp-session-id"), "{answer}");
+    let half = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}});
+    let (status, answer) = post(&[], &half.to_string());
+    assert!(status == 200 && answer.contains("bad parameters for initialize: missing field"), "{answer}");
     // However many come at once, there is room for two.
     let ids: Vec<String> = std::thread::scope(|scope| {
         let ask = || {
