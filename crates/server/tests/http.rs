@@ -1,10 +1,11 @@
 //! HTTP as it is on the wire.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use repertoire_server::ErrorKind;
 use repertoire_server::http::{HttpOptions, Limits, Token};
+use repertoire_server::{ErrorKind, Stop};
 use serde_json::json;
 
 use crate::world::{Http, MODERN, World, event, watched, with_meta};
@@ -454,7 +455,7 @@ fn the_newest_stream_is_told_of_changes_and_of_each_once() {
         stream
     };
     // Each change is told of in three lists.
-    let changes = |stream: &std::net::TcpStream| {
+    let changes = |stream: &TcpStream| {
         let lines = BufReader::new(stream).lines().map(Result::unwrap);
         let told: Vec<String> = lines.filter(|line| line.contains("list_changed")).take(3).collect();
         assert_eq!(told.len(), 3, "the stream ended");
@@ -582,6 +583,28 @@ fn whoever_does_not_read_is_disconnected() {
         http.get(INDEX).0 == 200
     });
     assert!(is_served, "its place is given back");
+}
+
+#[test]
+fn a_stopped_server_answers_what_was_sent_before() {
+    let world = World::new();
+    let server = world.server();
+    let options = HttpOptions { address: "127.0.0.1:0".parse().unwrap(), ..HttpOptions::default() };
+    let bound = server.bind_http(options).unwrap();
+    let (address, stop) = (bound.address(), Stop::new());
+    let request = format!("GET {INDEX} HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    let mut asking: Vec<TcpStream> = (0..30).map(|_| TcpStream::connect(address).unwrap()).collect();
+    for stream in &mut asking {
+        stream.write_all(request.as_bytes()).unwrap();
+    }
+    // Not one connection was taken yet.
+    stop.stop();
+    bound.serve_blocking(&stop).unwrap();
+    for mut stream in asking {
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
 }
 
 #[test]
