@@ -1,10 +1,11 @@
 //! HTTP as it is on the wire.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use repertoire_server::ErrorKind;
 use repertoire_server::http::{HttpOptions, Limits, Token};
+use repertoire_server::{ErrorKind, Stop};
 use serde_json::json;
 
 use crate::world::{Http, MODERN, World, event, watched, with_meta};
@@ -181,7 +182,13 @@ fn whatever_is_refused_says_what_to_do_in_one_line() {
     let gone = [JSON[0], JSON[1], ("Mcp-Session-Id", "gone")];
     let none = "there is no such conversation, or no longer; begin one with initialize";
     check("POST", &gone, &ping, (404, none));
-    check("GET", &[("Accept", "text/event-stream")], "", (400, "Session ID is required"));
+    check("DELETE", &gone, "", (404, none));
+    let alone = "the request belongs to no conversation; begin one with initialize and name it in Mcp-Session-Id, or send MCP-Protocol-Version: 2026-07-28, which has none";
+    check("GET", &[("Accept", "text/event-stream")], "", (400, alone));
+    check("DELETE", &[], "", (400, alone));
+    check("POST", &JSON, &ping, (400, alone));
+    let unknown = "this MCP-Protocol-Version is not known; send one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28";
+    check("POST", &[JSON[0], JSON[1], ("MCP-Protocol-Version", "1999")], &ping, (400, unknown));
 }
 
 #[test]
@@ -448,7 +455,7 @@ fn the_newest_stream_is_told_of_changes_and_of_each_once() {
         stream
     };
     // Each change is told of in three lists.
-    let changes = |stream: &std::net::TcpStream| {
+    let changes = |stream: &TcpStream| {
         let lines = BufReader::new(stream).lines().map(Result::unwrap);
         let told: Vec<String> = lines.filter(|line| line.contains("list_changed")).take(3).collect();
         assert_eq!(told.len(), 3, "the stream ended");
@@ -488,16 +495,19 @@ fn no_header_makes_a_conversation_that_is_not_counted() {
         let headers: Vec<(&str, &str)> = JSON.iter().chain(more).copied().collect();
         http.ask("POST", "/mcp", &headers, body)
     };
-    // A version without a handshake has none, wherever it is named.
-    for (more, version) in [
-        (&[("MCP-Protocol-Version", MODERN)][..], "2025-11-25"),
-        (&[("MCP-Protocol-Version", MODERN)], MODERN),
-        (&[], MODERN),
-    ] {
-        let (status, answer) = post(more, &initialize(version));
+    // A request in a version without a handshake has none.
+    for version in ["2025-11-25", MODERN] {
+        let (status, answer) = post(&[("MCP-Protocol-Version", MODERN)], &initialize(version));
         assert!(status == 404 && answer.contains("-32601"), "{answer}");
         assert!(!answer.contains("mcp-session-id"), "{answer}");
     }
+    // Who only asks for such a version is offered one that has, as over pipes.
+    let (status, answer) = post(&[], &initialize(MODERN));
+    assert!(status == 200 && answer.contains("\"protocolVersion\":\"2025-11-25\""), "{answer}");
+    assert!(answer.contains("mcp-session-id"), "{answer}");
+    let half = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}});
+    let (status, answer) = post(&[], &half.to_string());
+    assert!(status == 200 && answer.contains("bad parameters for initialize: missing field"), "{answer}");
     // However many come at once, there is room for two.
     let ids: Vec<String> = std::thread::scope(|scope| {
         let ask = || {
@@ -573,6 +583,28 @@ fn whoever_does_not_read_is_disconnected() {
         http.get(INDEX).0 == 200
     });
     assert!(is_served, "its place is given back");
+}
+
+#[test]
+fn a_stopped_server_answers_what_was_sent_before() {
+    let world = World::new();
+    let server = world.server();
+    let options = HttpOptions { address: "127.0.0.1:0".parse().unwrap(), ..HttpOptions::default() };
+    let bound = server.bind_http(options).unwrap();
+    let (address, stop) = (bound.address(), Stop::new());
+    let request = format!("GET {INDEX} HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    let mut asking: Vec<TcpStream> = (0..30).map(|_| TcpStream::connect(address).unwrap()).collect();
+    for stream in &mut asking {
+        stream.write_all(request.as_bytes()).unwrap();
+    }
+    // Not one connection was taken yet.
+    stop.stop();
+    bound.serve_blocking(&stop).unwrap();
+    for mut stream in asking {
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    }
 }
 
 #[test]

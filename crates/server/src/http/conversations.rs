@@ -71,6 +71,11 @@ impl Conversations {
         Some(Arc::clone(&known.conversation))
     }
 
+    /// Returns whether the conversation `id` is there and not over.
+    pub(super) async fn has(&self, id: &str) -> bool {
+        self.kept.sessions.read().await.contains_key(id)
+    }
+
     fn known(&self) -> std::sync::MutexGuard<'_, HashMap<String, Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }

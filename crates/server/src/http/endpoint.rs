@@ -6,7 +6,7 @@ use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use rmcp::model::{ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion, RequestId};
+use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion, RequestId};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
@@ -27,6 +27,12 @@ const SESSION_ID: &str = "mcp-session-id";
 /// Names the version of the protocol that a request is in.
 const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 
+/// The method that begins a conversation.
+const HANDSHAKE: &str = "initialize";
+
+/// What is said of a conversation that is not there.
+const NO_CONVERSATION: &str = "there is no such conversation, or no longer; begin one with initialize";
+
 /// The most bytes of a reason of rmcp's that are passed on.
 const MAX_REASON_BYTES: usize = 4096;
 
@@ -35,7 +41,7 @@ const MAX_REASON_BYTES: usize = 4096;
 pub(super) enum Asked {
     /// A handshake, which begins a conversation.
     Handshake,
-    /// A handshake in a version that has none.
+    /// A handshake that says in its head that it is in a version without.
     HandshakeOfToday,
     /// A stream that lasts until there is something to tell, and longer.
     Stream,
@@ -58,21 +64,18 @@ impl Asked {
         if parts.method != Method::POST {
             return Self::Nothing;
         }
+        let is_modern = is_modern(&parts.headers);
         let message = match decode(body) {
             Decoded::Message(message) => message,
+            Decoded::BadParams(_) if is_modern && is_handshake(body) => return Self::HandshakeOfToday,
             Decoded::BadParams(answer) => return Self::Nonsense(answer),
             Decoded::Nothing | Decoded::Refused(_) => return Self::Nothing,
         };
         let JsonRpcMessage::Request(request) = *message else { return Self::Nothing };
-        let is_of_today = match &request.request {
-            ClientRequest::InitializeRequest(handshake) => {
-                handshake.params.protocol_version == ProtocolVersion::V_2026_07_28
-            }
-            _ => false,
-        };
         match request.request.method() {
-            "initialize" if is_of_today || is_modern(&parts.headers) => Self::HandshakeOfToday,
-            "initialize" => Self::Handshake,
+            HANDSHAKE if is_modern => Self::HandshakeOfToday,
+            // Whatever version it asks for, it is answered with one that has handshakes.
+            HANDSHAKE => Self::Handshake,
             "subscriptions/listen" => Self::Subscription(request.id),
             _ => Self::Answer(request.id),
         }
@@ -142,6 +145,10 @@ impl Endpoint {
             parts.extensions.insert(Arc::clone(&request));
             open = Some(request);
         }
+        let was_there = match conversation_id(&parts.headers) {
+            Some(id) => self.conversations.has(id).await,
+            None => false,
+        };
         let is_json = media::is_json(&parts.headers);
         let response = match (&asked, &conversation) {
             (Asked::Stream, Some(conversation)) => self.stream(parts, conversation).await,
@@ -160,6 +167,10 @@ impl Endpoint {
             None => response,
         };
         match response.status() {
+            // rmcp ends what is not there, too.
+            StatusCode::ACCEPTED if method == Method::DELETE && !was_there => {
+                refuse(StatusCode::NOT_FOUND, NO_CONVERSATION)
+            }
             // A conversation that was ended is over. The official Python client takes rmcp's 202 for a failure.
             StatusCode::ACCEPTED if method == Method::DELETE => StatusCode::NO_CONTENT.into_response(),
             // rmcp says of a body that is no message that its type is wrong, though it is the right one.
@@ -205,9 +216,7 @@ async fn in_own_words(response: Response, method: &Method) -> Response {
     }
     let (parts, body) = response.into_parts();
     let reason = match parts.status {
-        StatusCode::NOT_FOUND => {
-            "there is no such conversation, or no longer; begin one with initialize".into()
-        }
+        StatusCode::NOT_FOUND => NO_CONVERSATION.into(),
         StatusCode::METHOD_NOT_ALLOWED => "this method is not allowed here; send requests with POST".into(),
         StatusCode::NOT_ACCEPTABLE if method == Method::GET => {
             "the client must accept text/event-stream".into()
@@ -219,8 +228,7 @@ async fn in_own_words(response: Response, method: &Method) -> Response {
         _ => {
             let said = axum::body::to_bytes(body, MAX_REASON_BYTES).await.unwrap_or_default();
             let said = String::from_utf8_lossy(&said);
-            let said = said.trim().strip_prefix("Bad Request: ").unwrap_or(said.trim());
-            if said.is_empty() { "the request is not as it should be".into() } else { said.to_owned() }
+            what_to_do(said.trim().strip_prefix("Bad Request: ").unwrap_or(said.trim()))
         }
     };
     let mut refused = refuse(parts.status, &reason);
@@ -228,6 +236,22 @@ async fn in_own_words(response: Response, method: &Method) -> Response {
         refused.headers_mut().insert(header::ALLOW, allowed.clone());
     }
     refused
+}
+
+/// Returns what to do about a request of which rmcp says that it is bad.
+fn what_to_do(said: &str) -> String {
+    let versions =
+        || ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect::<Vec<_>>().join(", ");
+    match said {
+        "" => "the request is not as it should be".to_owned(),
+        "Session ID is required" => "the request belongs to no conversation; begin one with initialize and name it in Mcp-Session-Id, or send \
+             MCP-Protocol-Version: 2026-07-28, which has none"
+            .to_owned(),
+        _ if said.contains("MCP-Protocol-Version") => {
+            format!("this MCP-Protocol-Version is not known; send one of {}", versions())
+        }
+        _ => said.to_owned(),
+    }
 }
 
 /// Returns the answer to a body that is no message.
@@ -252,6 +276,11 @@ fn no_handshake(body: &[u8]) -> Response {
     let error = ErrorData::new(ErrorCode::METHOD_NOT_FOUND, reason, None);
     let answer = json!({"jsonrpc": "2.0", "id": message.get("id"), "error": error});
     json_answer(StatusCode::NOT_FOUND, &answer)
+}
+
+/// Returns whether a request is for a handshake, whatever else it says.
+fn is_handshake(body: &[u8]) -> bool {
+    serde_json::from_slice::<Value>(body).is_ok_and(|message| message["method"] == HANDSHAKE)
 }
 
 fn is_modern(headers: &HeaderMap) -> bool {

@@ -59,9 +59,13 @@ impl Guard {
     pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = match (hosts.next(), hosts.next()) {
-            (Some(host), None) => host.to_str().ok(),
-            (None, _) => uri.authority().map(axum::http::uri::Authority::as_str),
             (Some(_), Some(_)) => None,
+            // What a request line names counts, whatever the header says (RFC 9112, 3.2.2).
+            (host, None) => match uri.authority() {
+                Some(authority) => Some(authority.as_str()),
+                None => host.and_then(|host| host.to_str().ok()),
+            },
+            (None, Some(_)) => None,
         };
         let host = host.filter(|host| is_authority(host));
         let host = host.ok_or((StatusCode::BAD_REQUEST, "the request has no proper Host"))?;
@@ -212,6 +216,19 @@ mod tests {
         ] {
             assert_eq!(status(site, origin), expect, "{site} {origin:?}");
         }
+    }
+
+    #[test]
+    fn the_host_of_the_request_line_counts() {
+        let guard = guard("127.0.0.1:7437", &[], &[]);
+        let status = |target: &'static str, host: &'static str| {
+            let headers = HeaderMap::from_iter([(header::HOST, HeaderValue::from_static(host))]);
+            guard.check(&Uri::from_static(target), &headers).err().map_or(200, |(status, _)| status.as_u16())
+        };
+        assert_eq!(status("http://evil.test/mcp", "localhost"), 403);
+        assert_eq!(status("http://localhost:7437/mcp", "localhost:7437"), 200);
+        assert_eq!(status("http://localhost:7437/mcp", "proxy.test"), 200);
+        assert_eq!(status("http://user@localhost/mcp", "localhost"), 400);
     }
 
     #[test]

@@ -33,6 +33,9 @@ const CROWDED_HEAD_TIME: Duration = Duration::from_secs(2);
 /// How long it waits after the system had no room for a connection.
 const BREATH: Duration = Duration::from_millis(50);
 
+/// How long connections may take to ask when the server is stopped: what was sent before is on its way.
+const LAST_REQUESTS: Duration = Duration::from_millis(100);
+
 /// How long answers that are written may take to arrive when the server is stopped.
 const FLUSH: Duration = Duration::from_millis(100);
 
@@ -91,7 +94,8 @@ impl HttpServer {
         let connections = Connections::new(&self.options, &app, stop.token().clone());
         let listener = TcpListener::from_std(self.listener)?;
         let mut open = connections.take(&listener).await;
-        drop(listener);
+        connections.take_last(listener, &mut open);
+        tokio::time::sleep(LAST_REQUESTS).await;
         app.room.idle().await;
         tokio::time::sleep(FLUSH).await;
         closed.cancel();
@@ -190,6 +194,19 @@ impl Connections {
         }
     }
 
+    /// Takes the connections that clients have already made, of which nobody would tell them that they are not served.
+    fn take_last(&self, listener: TcpListener, open: &mut JoinSet<()>) {
+        // tokio need not know of them yet; the system does.
+        let Ok(listener) = listener.into_std() else { return };
+        while let Ok((stream, _)) = listener.accept() {
+            if stream.set_nonblocking(true).is_ok()
+                && let Ok(stream) = TcpStream::from_std(stream)
+            {
+                self.begin(stream, open);
+            }
+        }
+    }
+
     fn begin(&self, stream: TcpStream, open: &mut JoinSet<()>) {
         let _ = stream.set_nodelay(true);
         let place = |hall: &Hall| Arc::clone(&hall.places).try_acquire_owned().ok();
@@ -205,10 +222,15 @@ impl Connections {
         open.spawn(async move {
             let _place = place;
             let mut connection = std::pin::pin!(connection);
+            let stopped = async {
+                stopping.cancelled().await;
+                // One that seems idle may have asked: nothing was read of it yet.
+                tokio::time::sleep(LAST_REQUESTS).await;
+            };
             tokio::select! {
                 // What goes wrong with a connection is the client's to know.
                 _ = connection.as_mut() => return,
-                () = stopping.cancelled() => connection.as_mut().graceful_shutdown(),
+                () = stopped => connection.as_mut().graceful_shutdown(),
             }
             let _ = connection.await;
         });

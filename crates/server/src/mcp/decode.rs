@@ -3,13 +3,19 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use rmcp::model::{ClientJsonRpcMessage, ErrorData, JsonRpcMessage, RequestId};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientRequest, ConstString as _, ErrorData, InitializeRequestParams,
+    InitializeResultMethod, JsonRpcMessage, RequestId,
+};
 use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 
 /// What is told of parameters that have no names.
 const POSITIONAL: &str = "`params` is an object";
+
+/// From here on not every whole number is one that a computer's fraction can be.
+const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// What bytes hold.
 pub(crate) enum Decoded {
@@ -39,16 +45,28 @@ pub(crate) fn decode(bytes: &[u8]) -> Decoded {
 }
 
 /// Returns the answer to a request whose parameters rmcp would make something of that they are not: a list for an object, in
-/// the order of its own fields; or no cursor for one that is no text.
+/// the order of its own fields; no cursor for one that is no text; or of a handshake a request that belongs to no handshake.
 fn bad_params(message: &ClientJsonRpcMessage, bytes: &[u8]) -> Option<Value> {
     let JsonRpcMessage::Request(request) = message else { return None };
-    let reason = match serde_json::from_slice::<Envelope>(bytes).ok()?.params? {
-        Params::Positional => POSITIONAL,
-        Params::Named { has_bad_cursor: true } => "`cursor` is a string",
-        Params::Named { has_bad_cursor: false } => return None,
+    let reason = match &request.request {
+        ClientRequest::CustomRequest(custom) if custom.method == InitializeResultMethod::VALUE => {
+            bad_handshake(custom.params.as_ref())
+        }
+        _ => match serde_json::from_slice::<Envelope>(bytes).ok()?.params? {
+            Params::Positional => POSITIONAL.into(),
+            Params::Named { has_bad_cursor: true } => "`cursor` is a string".into(),
+            Params::Named { has_bad_cursor: false } => return None,
+        },
     };
-    let id = serde_json::to_value(&request.id).unwrap_or_default();
+    let id = request.id.clone().into_json_value();
     Some(error(&id, ErrorData::invalid_params(reason, None)))
+}
+
+/// Returns what is wrong with the parameters of a handshake.
+fn bad_handshake(params: Option<&Value>) -> String {
+    let reason = InitializeRequestParams::deserialize(params.unwrap_or(&json!({}))).err();
+    let reason = reason.map(|error| error.to_string()).unwrap_or_default();
+    format!("bad parameters for initialize: {reason}")
 }
 
 /// As much of a request as tells how its parameters are written.
@@ -108,7 +126,7 @@ fn refused(bytes: &[u8]) -> Decoded {
     let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
         // Half a character somewhere in the parameters is no reason to leave the caller without an answer.
         let id = serde_json::from_slice::<OnlyId>(bytes).map(|call| call.id).unwrap_or_default();
-        return Decoded::Refused(error(&id, ErrorData::parse_error("this is not JSON", None)));
+        return Decoded::Refused(error(&repeated(&id), ErrorData::parse_error("this is not JSON", None)));
     };
     let is_call =
         value.get("method").is_some_and(Value::is_string) && value.get("jsonrpc") == Some(&json!("2.0"));
@@ -116,15 +134,30 @@ fn refused(bytes: &[u8]) -> Decoded {
     if is_call && value.get("id").is_none() {
         return Decoded::Nothing;
     }
-    let id = value.get("id").filter(|id| id.is_string() || id.is_number()).cloned().unwrap_or(Value::Null);
+    let id = value.get("id").map(repeated).unwrap_or_default();
     if is_call && !id.is_null() && value.get("params").is_some_and(Value::is_array) {
         return Decoded::BadParams(error(&id, ErrorData::invalid_params(POSITIONAL, None)));
     }
     let reason = match &value {
         Value::Array(_) => "batches are not supported; send one message at a time",
+        _ if is_call && value["id"].is_number() && !value["id"].is_i64() => {
+            "an id is a string or a whole number of 64 bits"
+        }
         _ => "this is no JSON-RPC 2.0 message",
     };
     Decoded::Refused(error(&id, ErrorData::invalid_request(reason, None)))
+}
+
+/// Returns `id` as it is repeated in an answer: nothing where it is none, or a number that would come out as another.
+fn repeated(id: &Value) -> Value {
+    let is_exact = match id {
+        Value::String(_) => true,
+        Value::Number(number) => {
+            number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|id| id.abs() < MAX_EXACT)
+        }
+        _ => false,
+    };
+    if is_exact { id.clone() } else { Value::Null }
 }
 
 /// Returns the answer that what has `id` is refused.
@@ -162,6 +195,16 @@ mod tests {
         );
         check("{\"jsonrpc\":\"1.0\",\"id\":\"a\",\"method\":\"ping\"}", Some((json!("a"), -32600)));
         check("{\"jsonrpc\":\"2.0\",\"id\":{},\"method\":\"ping\"}", Some((Value::Null, -32600)));
+        for (id, repeated) in [
+            ("123456789012345678901234567890", Value::Null),
+            ("-123456789012345678901234567890", Value::Null),
+            ("1.5", json!(1.5)),
+            ("18446744073709551615", json!(u64::MAX)),
+        ] {
+            let call = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
+            check(&call, Some((repeated, -32600)));
+        }
+        check(r#"{"id":[7],"x":"\ud800"}"#, Some((Value::Null, -32700)));
         check("", None);
         check(" \r\n", None);
         assert!(matches!(
@@ -191,6 +234,34 @@ mod tests {
         check("resources/list", json!({"cursor": "x"}), None);
         check("tools/call", json!({"name": "load_skill", "arguments": {"cursor": 5}}), None);
         check("ping", Value::Null, None);
+    }
+
+    #[test]
+    fn a_handshake_says_what_it_has_to_say() {
+        let whole = json!({
+            "protocolVersion": "2025-11-25",
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "1"},
+        });
+        let check = |params: Option<Value>, expect: &str| {
+            let mut call = json!({"jsonrpc": "2.0", "id": 7, "method": "initialize"});
+            call.as_object_mut().unwrap().extend(params.map(|params| ("params".to_owned(), params)));
+            let Decoded::BadParams(answer) = decode(call.to_string().as_bytes()) else { panic!("{call}") };
+            let error =
+                json!({"code": -32602, "message": format!("bad parameters for initialize: {expect}")});
+            assert_eq!((&answer["id"], &answer["error"]), (&json!(7), &error), "{call}");
+        };
+        for name in ["protocolVersion", "capabilities", "clientInfo"] {
+            let mut params = whole.clone();
+            params.as_object_mut().unwrap().remove(name);
+            check(Some(params), &format!("missing field `{name}`"));
+        }
+        let mut params = whole.clone();
+        params["clientInfo"] = json!({"name": "test"});
+        check(Some(params), "missing field `version`");
+        check(None, "missing field `protocolVersion`");
+        let call = json!({"jsonrpc": "2.0", "id": 7, "method": "initialize", "params": whole}).to_string();
+        assert!(matches!(decode(call.as_bytes()), Decoded::Message(_)));
     }
 
     #[test]
