@@ -5,9 +5,10 @@ use std::sync::Arc;
 use repertoire::session::ToolExposure;
 use repertoire::{HandlerError, SessionOptions};
 use repertoire_server::Server;
+use repertoire_server::http::{HttpOptions, Limits};
 use serde_json::{Map, Value, json};
 
-use crate::world::{Client, World};
+use crate::world::{Client, Http, World};
 
 const DECLARED: &str = r#"[
   {"name": "add", "description": "Adds.", "parameters": {
@@ -130,4 +131,36 @@ async fn clients_without_a_handshake_have_the_same() {
     assert!(text(&client.modern("tools/call", add.clone()).await).contains("is not loaded"));
     client.modern("tools/call", json!({"name": "load_skill", "arguments": {"name": "alpha"}})).await;
     assert!(text(&client.modern("tools/call", add).await).contains("\n2\n"));
+}
+
+#[test]
+fn whoever_reads_over_http_does_not_wait_for_what_runs() {
+    let world = World::new();
+    world.write("alpha/schema.json", DECLARED);
+    let (begun, begins) = std::sync::mpsc::channel();
+    let (end, ends) = std::sync::mpsc::channel::<()>();
+    let ends = std::sync::Mutex::new(ends);
+    let slow = move |_: &Map<String, Value>| -> Result<String, HandlerError> {
+        begun.send(()).unwrap();
+        let _ = ends.lock().unwrap().recv();
+        Ok("done".to_owned())
+    };
+    let server = world.server_equipped(SessionOptions::default(), |builder| {
+        builder.handler("alpha", "add", Arc::new(slow))
+    });
+    // There is room for one request at a time.
+    let limits = Limits { requests: 1, runs: 1, ..Limits::default() };
+    let http = Http::start(&server, HttpOptions { limits, ..HttpOptions::default() });
+    let load = json!({"name": "load_skill", "arguments": {"name": "alpha"}});
+    assert_eq!(http.post("tools/call", load.clone()).0, 200);
+    std::thread::scope(|scope| {
+        let add = json!({"skill": "alpha", "tool": "add", "arguments": {"a": 1}});
+        let run = json!({"name": "call_skill_tool", "arguments": add});
+        let running = scope.spawn(|| http.post("tools/call", run));
+        begins.recv().unwrap();
+        assert_eq!(http.post("tools/call", load).0, 200);
+        end.send(()).unwrap();
+        let (status, answer) = running.join().unwrap();
+        assert!(status == 200 && text(&answer).contains("done"), "{answer}");
+    });
 }

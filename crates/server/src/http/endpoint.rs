@@ -6,7 +6,7 @@ use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion, RequestId};
+use rmcp::model::{ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion, RequestId};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ use super::media;
 use super::options::Limits;
 use super::standalone::LAST_EVENT_ID;
 use crate::audience::Audience;
-use crate::mcp::{Decoded, Handler, decode, id_in_use};
+use crate::mcp::{Decoded, Handler, decode, id_in_use, may_run};
 
 /// Names the conversation that a request belongs to.
 const SESSION_ID: &str = "mcp-session-id";
@@ -51,6 +51,8 @@ pub(super) enum Asked {
     Nonsense(Value),
     /// The answer to a request.
     Answer(RequestId),
+    /// What a tool answers, which may take as long as what it runs.
+    Call(RequestId, String),
     /// Anything else.
     Nothing,
 }
@@ -72,12 +74,25 @@ impl Asked {
             Decoded::Nothing | Decoded::Refused(_) => return Self::Nothing,
         };
         let JsonRpcMessage::Request(request) = *message else { return Self::Nothing };
+        if let ClientRequest::CallToolRequest(call) = request.request {
+            return Self::Call(request.id, call.params.name.into_owned());
+        }
         match request.request.method() {
             HANDSHAKE if is_modern => Self::HandshakeOfToday,
             // Whatever version it asks for, it is answered with one that has handshakes.
             HANDSHAKE => Self::Handshake,
             "subscriptions/listen" => Self::Subscription(request.id),
             _ => Self::Answer(request.id),
+        }
+    }
+
+    /// Returns the request that is to be answered.
+    fn request(&self) -> Option<&RequestId> {
+        match self {
+            Self::Answer(id) | Self::Call(id, _) | Self::Subscription(id) => Some(id),
+            Self::Handshake | Self::HandshakeOfToday | Self::Stream | Self::Nonsense(_) | Self::Nothing => {
+                None
+            }
         }
     }
 
@@ -123,6 +138,11 @@ impl Endpoint {
         Self { audience, service, conversations: Conversations::new(sessions, limits.sessions) }
     }
 
+    /// Returns whether what is asked for may run something of a skill.
+    pub(super) fn may_run(&self, asked: &Asked) -> bool {
+        matches!(asked, Asked::Call(_, tool) if may_run(&self.audience.session, tool))
+    }
+
     /// Answers a request whose body is `body` and asks for `asked`.
     pub(super) async fn answer(&self, mut parts: Parts, body: Bytes, asked: Asked) -> Response {
         let method = parts.method.clone();
@@ -131,11 +151,13 @@ impl Endpoint {
             Asked::HandshakeOfToday => return no_handshake(&body),
             Asked::Nonsense(answer) => return json_answer(StatusCode::OK, answer),
             Asked::Handshake => Some(self.conversations.make_room().await),
-            Asked::Stream | Asked::Subscription(_) | Asked::Answer(_) | Asked::Nothing => None,
+            Asked::Stream | Asked::Subscription(_) | Asked::Answer(_) | Asked::Call(..) | Asked::Nothing => {
+                None
+            }
         };
         let conversation = conversation_id(&parts.headers).and_then(|id| self.conversations.used_now(id));
         let mut open = None;
-        if let (Asked::Answer(id) | Asked::Subscription(id), Some(conversation)) = (&asked, &conversation)
+        if let (Some(id), Some(conversation)) = (asked.request(), &conversation)
             && !is_modern(&parts.headers)
         {
             let Some(request) = conversation.open(id) else {

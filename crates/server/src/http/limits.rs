@@ -37,6 +37,7 @@ pub(super) struct Room {
     stopping: CancellationToken,
     bodies: Bodies,
     requests: Arc<Semaphore>,
+    runs: Arc<Semaphore>,
     downloads: Arc<Semaphore>,
     streams: Arc<Semaphore>,
     busy: Arc<Semaphore>,
@@ -50,6 +51,7 @@ impl Room {
             stopping,
             bodies: Bodies::new(&limits),
             requests: Arc::new(Semaphore::new(limits.requests)),
+            runs: Arc::new(Semaphore::new(limits.runs)),
             downloads: Arc::new(Semaphore::new(limits.requests.div_ceil(DOWNLOADS))),
             streams: Arc::new(Semaphore::new(limits.streams)),
             busy: Arc::new(Semaphore::new(BUSY as usize)),
@@ -60,6 +62,13 @@ impl Room {
     pub(super) async fn request(&self) -> Option<OwnedSemaphorePermit> {
         let request = Arc::clone(&self.requests).acquire_owned();
         tokio::time::timeout(self.limits.body_time, request).await.ok()?.ok()
+    }
+
+    /// Waits until something of a skill may be run; none where that takes as long as a body may. What is merely read need not wait
+    /// behind it.
+    pub(super) async fn run(&self) -> Option<OwnedSemaphorePermit> {
+        let run = Arc::clone(&self.runs).acquire_owned();
+        tokio::time::timeout(self.limits.body_time, run).await.ok()?.ok()
     }
 
     /// Waits until something may be packed for an installer; none where that takes as long as a body may. What agents ask for need

@@ -28,6 +28,8 @@ pub struct Limits {
     pub connections: usize,
     /// The most requests that are worked on at a time; more wait.
     pub requests: usize,
+    /// The most calls at a time that run something of a skill, which are none of these; more wait.
+    pub runs: usize,
     /// The most streams that wait for changes at a time; more are turned away.
     pub streams: usize,
     /// The most conversations of clients that shake hands, each with its own state; one more ends the longest idle.
@@ -48,6 +50,7 @@ impl Default for Limits {
             write_time: Duration::from_secs(60),
             connections: 1_024,
             requests: REQUESTS_PER_PROCESSOR * std::thread::available_parallelism().map_or(1, usize::from),
+            runs: 64,
             streams: 512,
             sessions: 1_024,
             session_time: Duration::from_secs(30 * 60),

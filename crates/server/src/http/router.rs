@@ -140,8 +140,9 @@ async fn mcp(State(app): State<Arc<App>>, request: Request) -> Response {
         },
         false => None,
     };
-    // Whoever is slow to ask takes nobody's turn.
-    let Some(_turn) = app.room.request().await else {
+    // Whoever is slow to ask takes nobody's turn, and neither does what runs for long.
+    let turn = if endpoint.may_run(&asked) { app.room.run().await } else { app.room.request().await };
+    let Some(_turn) = turn else {
         return busy_answer("there are too many requests", SOON);
     };
     let response = endpoint.answer(parts, body.bytes.clone(), asked).await;

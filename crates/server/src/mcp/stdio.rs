@@ -28,9 +28,6 @@ pub const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 /// far with that, and whoever never reads does not fill the memory.
 const MAX_OUTSTANDING: usize = 10_000;
 
-/// Why a request is refused that has the id of another.
-const ID_IN_USE: &str = "a request with this id is not answered yet; give each its own";
-
 /// Why a handshake is refused after requests that did without one: rmcp would go on to ask each request for what they say.
 const TOO_LATE: &str = "a handshake comes first; this client has asked without one, so it goes on to put `_meta` into each request";
 
@@ -123,6 +120,29 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<
         }
     }
 
+    /// Takes a message in; none where it is passed over, and the answer where it is refused.
+    fn take(&mut self, message: ClientJsonRpcMessage) -> Result<Option<ClientJsonRpcMessage>, Value> {
+        let manner = Manner::settled_by(&message);
+        let is_late = (self.begun, manner) == (Some(Manner::EachRequest), Some(Manner::Handshake));
+        self.begun = self.begun.or(manner);
+        match &message {
+            JsonRpcMessage::Request(request) if is_late => {
+                let id = request.id.clone().into_json_value();
+                Err(decode::error(&id, ErrorData::invalid_request(TOO_LATE, None)))
+            }
+            JsonRpcMessage::Request(request) if !self.outstanding.received(&message) => {
+                Err(decode::id_in_use(&request.id))
+            }
+            JsonRpcMessage::Request(_) => Ok(Some(message)),
+            // Before that there is nothing that a notification could be about, and rmcp would hang up.
+            _ if self.begun.is_none() => Ok(None),
+            _ => {
+                self.outstanding.received(&message);
+                Ok(Some(message))
+            }
+        }
+    }
+
     /// Reads the next line; what was read of it so far survives being cancelled.
     async fn read_line(&mut self) -> Line {
         loop {
@@ -178,15 +198,6 @@ impl Manner {
             }
         }
     }
-}
-
-/// Returns why a request cannot be taken in.
-fn refusal(message: &ClientJsonRpcMessage, reason: &'static str) -> Value {
-    let id = match message {
-        JsonRpcMessage::Request(request) => request.id.clone().into_json_value(),
-        _ => Value::Null,
-    };
-    decode::error(&id, ErrorData::invalid_request(reason, None))
 }
 
 /// Answers a line that is no message.
@@ -255,23 +266,11 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
                     let decoded = decode::decode(&self.line);
                     self.line.clear();
                     match decoded {
-                        Decoded::Message(message) => {
-                            let is_request = matches!(*message, JsonRpcMessage::Request(_));
-                            let manner = Manner::settled_by(&message);
-                            let is_late =
-                                (self.begun, manner) == (Some(Manner::EachRequest), Some(Manner::Handshake));
-                            self.begun = self.begun.or(manner);
-                            // Before that there is nothing that a notification could be about, and rmcp would hang up.
-                            if !is_request && self.begun.is_none() {
-                                Ok(())
-                            } else if is_late {
-                                refuse(&self.writer, &refusal(&message, TOO_LATE)).await
-                            } else if self.outstanding.received(&message) {
-                                return Some(*message);
-                            } else {
-                                refuse(&self.writer, &refusal(&message, ID_IN_USE)).await
-                            }
-                        }
+                        Decoded::Message(message) => match self.take(*message) {
+                            Ok(Some(message)) => return Some(message),
+                            Ok(None) => Ok(()),
+                            Err(answer) => refuse(&self.writer, &answer).await,
+                        },
                         Decoded::Nothing => Ok(()),
                         Decoded::Refused(answer) | Decoded::BadParams(answer) => {
                             refuse(&self.writer, &answer).await
