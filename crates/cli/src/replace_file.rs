@@ -149,7 +149,7 @@ mod tests {
         let found = fs::metadata(&path).unwrap();
         let whose = |metadata: &fs::Metadata| (metadata.uid(), metadata.gid(), metadata.mode());
         assert_eq!(whose(&found), whose(&expect));
-        assert_eq!(fs::read_to_string(&path).unwrap(), "after");
+        assert_eq!(regular_file::read(&path, MAX_BYTES).unwrap(), b"after");
     }
 
     #[test]
@@ -162,7 +162,7 @@ mod tests {
         fs::set_permissions(&path, permissions).unwrap();
         let error = replace(&path, Some(b"before"), b"after").unwrap_err();
         assert!(error.message().ends_with("is read-only and left alone"), "{}", error.message());
-        assert_eq!(fs::read_to_string(&path).unwrap(), "before");
+        assert_eq!(regular_file::read(&path, MAX_BYTES).unwrap(), b"before");
         assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 1);
     }
 }

@@ -44,6 +44,9 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("summary", "description"),
 ];
 
+/// What keys of `metadata` do not begin with: the Skills extension of MCP reserves it.
+const RESERVED_PREFIX: &str = "io.modelcontextprotocol/";
+
 /// The fields of a skill's frontmatter, scalars as their source text (`version: 1.0` is `1.0`).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Manifest {
@@ -144,6 +147,7 @@ impl Manifest {
                     .at(place.span(&entry.key.range));
             }
             let mut field = Field { key, value: &entry.value, place, reporter };
+            field.numbers(&entry.value);
             match key {
                 "name" => manifest.name = field.text().map(Into::into),
                 "description" => manifest.description = field.text().map(Into::into),
@@ -201,6 +205,28 @@ impl Field<'_, '_, '_> {
         self.reporter
             .report(RuleId::FieldType, format!("`{}` should be {expected}, not {found}", self.key))
             .at(span);
+    }
+
+    /// Reports the numbers in `value` that JSON cannot hold.
+    fn numbers(&mut self, value: &Node) {
+        match value {
+            Node::Scalar(scalar) if scalar.is_number_beyond_json() => {
+                let (key, text) = (shown(self.key), text::shorten(&scalar.text, SHOWN_KEY_CHARS));
+                let span = self.place.span(&scalar.range);
+                self.reporter
+                    .report(
+                        RuleId::FieldNumber,
+                        format!("`{text}` in `{key}` is a number that JSON cannot hold"),
+                    )
+                    .help(format!(
+                        "quote it: \"{text}\"; strict clients refuse a whole listing because of it"
+                    ))
+                    .at(span);
+            }
+            Node::Scalar(_) => {}
+            Node::Sequence(items, _) => items.iter().for_each(|item| self.numbers(item)),
+            Node::Mapping(entries, _) => entries.iter().for_each(|entry| self.numbers(&entry.value)),
+        }
     }
 
     /// Returns a text field; a value of another type is taken as it is written.
@@ -299,6 +325,16 @@ impl Field<'_, '_, '_> {
             self.reporter
                 .report(RuleId::MetadataValues, format!("`metadata.{first}`{others} is not a string"))
                 .help("quote the value; strict clients refuse a whole listing because of it")
+                .at(span);
+        }
+        for Entry { key, .. } in entries.iter().filter(|entry| entry.key.text.starts_with(RESERVED_PREFIX)) {
+            let span = self.place.span(&key.range);
+            self.reporter
+                .report(
+                    RuleId::MetadataReserved,
+                    format!("`metadata.{}` has the prefix that MCP reserves", shown(&key.text)),
+                )
+                .help("take another one, such as that of a domain of your own")
                 .at(span);
         }
         entries.iter().map(|entry| (entry.key.text.clone(), plain_text(&entry.value))).collect()
@@ -466,6 +502,24 @@ mod tests {
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
         assert_eq!(manifest.metadata, [pair("a", "x"), pair("n", "1.0"), pair("m", "{\"y\":[1,2]}")]);
         assert_eq!(found, ["2 metadata-values: `metadata.n` (and 1 more) is not a string"]);
+    }
+
+    #[test]
+    fn what_clients_would_not_take_is_reported() {
+        let (manifest, found) = read(
+            "x: [1, .inf]\ny: {z: 1e400}\nmetadata:\n  io.modelcontextprotocol/a: x\n  io.modelcontextprotocol.b: x\n  n: .nan\n",
+        );
+        assert_eq!(manifest.metadata[2], ("n".to_owned(), ".nan".to_owned()));
+        let found: Vec<&String> = found.iter().filter(|line| !line.contains("field-unknown")).collect();
+        assert_eq!(
+            found,
+            [
+                "1 field-number: `.inf` in `x` is a number that JSON cannot hold",
+                "2 field-number: `1e400` in `y` is a number that JSON cannot hold",
+                "6 field-number: `.nan` in `metadata` is a number that JSON cannot hold",
+                "4 metadata-reserved: `metadata.io.modelcontextprotocol/a` has the prefix that MCP reserves",
+            ]
+        );
     }
 
     #[test]

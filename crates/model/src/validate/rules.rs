@@ -63,6 +63,7 @@ rules! {
     FrontmatterDuplicate "frontmatter-duplicate" [W E W W E] "a key occurs twice";
     FieldUnknown "field-unknown" [W E - - -] "a key is none that is known";
     FieldType "field-type" [W E I I E] "a field has a value of the wrong type";
+    FieldNumber "field-number" [I W - - E] "a value is a number in YAML that JSON cannot hold";
     FieldComment "field-comment" [W W W W W] "a blank and # cut an unquoted value short";
     // The name.
     NameMissing "name-missing" [W E I - E] "the frontmatter has no name";
@@ -82,6 +83,7 @@ rules! {
     // Other fields.
     CompatibilityLength "compatibility-length" [W E I - E] "compatibility is empty or longer than 500 characters";
     MetadataValues "metadata-values" [I W - - E] "metadata holds values that are not strings";
+    MetadataReserved "metadata-reserved" [I W - - E] "metadata has a key with the prefix that MCP reserves";
     AllowedToolsForm "allowed-tools-form" [I I - - W] "allowed-tools is not a space-separated string";
     VersionNumber "version-number" [W W I I I] "the version is a number in YAML";
     // The body.

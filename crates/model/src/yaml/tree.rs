@@ -267,7 +267,7 @@ pub fn entries_to_json(entries: &[Entry]) -> Map<String, Value> {
 }
 
 impl Scalar {
-    /// Returns the scalar as JSON, typed by the YAML 1.2 core schema; `.inf` and `.nan` stay text.
+    /// Returns the scalar as JSON, typed by the YAML 1.2 core schema; numbers that JSON cannot hold stay text.
     pub fn to_json(&self) -> Value {
         let text = self.text.as_str();
         if !self.plain {
@@ -281,6 +281,38 @@ impl Scalar {
         }
         number(text).map_or_else(|| Value::String(text.to_owned()), Value::Number)
     }
+
+    /// Returns whether other readers of YAML take the scalar for a number that JSON cannot hold: `.inf`, `.nan`, or one that
+    /// is too large.
+    pub fn is_number_beyond_json(&self) -> bool {
+        let text = self.text.as_str();
+        // Most values are told apart by how they start.
+        let may_be =
+            self.plain && text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-'));
+        may_be && number(text).is_none() && is_core_number(text)
+    }
+}
+
+/// Returns whether the YAML 1.2 core schema has `text` for a number, whatever its size.
+fn is_core_number(text: &str) -> bool {
+    let is_all = |digits: &str, radix| !digits.is_empty() && digits.chars().all(|c: char| c.is_digit(radix));
+    if let Some(digits) = text.strip_prefix("0o") {
+        return is_all(digits, 8);
+    }
+    if let Some(digits) = text.strip_prefix("0x") {
+        return is_all(digits, 16);
+    }
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    matches!(text, ".nan" | ".NaN" | ".NAN")
+        || matches!(unsigned, ".inf" | ".Inf" | ".INF")
+        || (is_decimal(unsigned) && unsigned.parse::<f64>().is_ok())
+}
+
+/// Returns whether `unsigned` has the shape of a decimal number.
+fn is_decimal(unsigned: &str) -> bool {
+    unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+        && unsigned.bytes().any(|b| b.is_ascii_digit())
+        && unsigned.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'))
 }
 
 fn number(text: &str) -> Option<Number> {
@@ -291,10 +323,7 @@ fn number(text: &str) -> Option<Number> {
         return i64::from_str_radix(digits, 16).ok().filter(|_| is_unsigned(digits)).map(Number::from);
     }
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
-    let shape_ok = unsigned.starts_with(|c: char| c.is_ascii_digit() || c == '.')
-        && unsigned.bytes().any(|b| b.is_ascii_digit())
-        && unsigned.bytes().all(|b| matches!(b, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-'));
-    if !shape_ok {
+    if !is_decimal(unsigned) {
         return None;
     }
     let signed = text.strip_prefix('+').unwrap_or(text);
@@ -344,6 +373,36 @@ mod tests {
         check(".nan", json!(".nan"));
         check("12:30:45", json!("12:30:45"));
         check("0o-7", json!("0o-7"));
+    }
+
+    #[test]
+    fn numbers_that_json_cannot_hold_are_told_apart() {
+        let is_beyond = |text: &str| {
+            let Some(Node::Mapping(entries, _)) = parse(&format!("v: {text}")).unwrap().root else {
+                panic!()
+            };
+            matches!(&entries[0].value, Node::Scalar(scalar) if scalar.is_number_beyond_json())
+        };
+        for text in [".inf", "-.Inf", "+.INF", ".nan", ".NaN", "1e400", "-1e400", "0xFFFFFFFFFFFFFFFFFF"] {
+            assert!(is_beyond(text), "{text}");
+        }
+        for text in [
+            "\".inf\"",
+            "'1e400'",
+            "inf",
+            "nan",
+            "-.nan",
+            ".infinity",
+            "1e3",
+            "1.0",
+            "x",
+            "1.2.3",
+            "0o9",
+            "-x",
+            ".",
+        ] {
+            assert!(!is_beyond(text), "{text}");
+        }
     }
 
     #[test]
