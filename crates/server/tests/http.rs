@@ -121,6 +121,7 @@ fn bodies_that_are_no_messages() {
         assert_eq!(http.ask("POST", "/mcp", &headers, &initialize).0, 200, "{kind} {accepted}");
     }
     assert_eq!(http.exchange("GARBAGE\r\n\r\n").0, 400);
+    assert_eq!(http.ask("GET", INDEX, &[("X", &"x".repeat(60_000))], "").0, 200);
     assert_eq!(http.post("tools/list", json!({})).0, 200, "the next request is served");
 }
 

@@ -30,6 +30,9 @@ const FULL: &[u8] =
 const CROWDED: usize = 32;
 const CROWDED_HEAD_TIME: Duration = Duration::from_secs(2);
 
+/// About how many bytes a connection keeps of what it reads or writes, and so of a request's head.
+const BUFFER_BYTES: usize = 64 * 1024;
+
 /// How long it waits after the system had no room for a connection.
 const BREATH: Duration = Duration::from_millis(50);
 
@@ -163,6 +166,7 @@ impl Hall {
     fn new(router: axum::Router, connections: usize, head_time: Duration) -> Self {
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(head_time).half_close(false);
+        builder.max_buf_size(BUFFER_BYTES);
         Self { builder, router, places: Arc::new(Semaphore::new(connections)) }
     }
 }
