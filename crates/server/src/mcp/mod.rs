@@ -12,6 +12,7 @@ mod resources;
 mod notify;
 mod handler;
 mod outstanding;
+mod output;
 pub mod stdio;
 
 pub(crate) use decode::{Decoded, decode, id_in_use};

@@ -11,22 +11,22 @@ use rmcp::service::{RxJsonRpcMessage, ServiceExt as _, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::transport::io::stdio_pipes;
 use serde_json::Value;
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
-use tokio::sync::Mutex;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, BufReader};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Handler;
 use super::decode::{self, Decoded};
-use super::outstanding::Outstanding;
+use super::output::Output;
+use super::outstanding::{Outstanding, Refusal};
 use crate::{Error, Server, Stop};
 
 /// The longest line that is read; a longer one is answered with an error.
 pub const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 
-/// The most requests that are not answered; no more is read before the client takes answers. Whoever asks a lot before reading anything gets
-/// far with that, and whoever never reads does not fill the memory.
-const MAX_OUTSTANDING: usize = 10_000;
+/// Why a subscription is refused.
+const TOO_MANY: &str = "there are too many subscriptions; end one first";
 
 /// Why a handshake is refused after requests that did without one: rmcp would go on to ask each request for what they say.
 const TOO_LATE: &str = "a handshake comes first; this client has asked without one, so it goes on to put `_meta` into each request";
@@ -68,7 +68,7 @@ impl Server {
         let mut followers = JoinSet::new();
         followers.spawn(Arc::clone(&audience).follow());
         let handler = Handler::new(audience, &closing);
-        let transport = Lines::new(reader, writer, closing);
+        let transport = Lines::new(reader, writer, Outstanding::default(), closing);
         let abandoned = transport.abandoned.clone();
         let handler = handler.until(abandoned.clone());
         // A client that goes before it said anything has done no wrong.
@@ -83,15 +83,16 @@ impl Server {
 }
 
 /// Messages as lines of two streams.
-struct Lines<R, W> {
+struct Lines<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
     is_skipping: bool,
     /// How the client speaks, once that is settled.
     begun: Option<Manner>,
-    writer: Arc<Mutex<W>>,
+    output: Output,
     outstanding: Arc<Outstanding>,
-    max_outstanding: usize,
+    /// When answers are no longer waited for, once the input has ended.
+    last_answers: Option<Instant>,
     /// Is cancelled at the end of the input, so that open subscriptions do not keep the server.
     closing: CancellationToken,
     /// Is cancelled a while after that: whatever still runs then, runs for nobody.
@@ -105,16 +106,22 @@ enum Line {
     End,
 }
 
-impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<R, W> {
-    fn new(reader: R, writer: W, closing: CancellationToken) -> Self {
+impl<R: AsyncRead + Send + Unpin> Lines<R> {
+    fn new(
+        reader: R,
+        writer: impl AsyncWrite + Send + Unpin + 'static,
+        outstanding: Outstanding,
+        closing: CancellationToken,
+    ) -> Self {
+        let outstanding = Arc::new(outstanding);
         Self {
             reader: BufReader::new(reader),
             line: Vec::new(),
             is_skipping: false,
             begun: None,
-            writer: Arc::new(Mutex::new(writer)),
-            outstanding: Arc::default(),
-            max_outstanding: MAX_OUTSTANDING,
+            output: Output::new(writer, &outstanding, closing.clone()),
+            outstanding,
+            last_answers: None,
             closing,
             abandoned: CancellationToken::new(),
         }
@@ -130,17 +137,29 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Lines<
                 let id = request.id.clone().into_json_value();
                 Err(decode::error(&id, ErrorData::invalid_request(TOO_LATE, None)))
             }
-            JsonRpcMessage::Request(request) if !self.outstanding.received(&message) => {
-                Err(decode::id_in_use(&request.id))
-            }
-            JsonRpcMessage::Request(_) => Ok(Some(message)),
+            JsonRpcMessage::Request(request) => match self.outstanding.received(&message) {
+                Ok(()) => Ok(Some(message)),
+                Err(Refusal::IdInUse) => Err(decode::id_in_use(&request.id)),
+                Err(Refusal::TooMany) => {
+                    let id = request.id.clone().into_json_value();
+                    Err(decode::error(&id, ErrorData::invalid_request(TOO_MANY, None)))
+                }
+            },
             // Before that there is nothing that a notification could be about, and rmcp would hang up.
             _ if self.begun.is_none() => Ok(None),
-            _ => {
-                self.outstanding.received(&message);
-                Ok(Some(message))
-            }
+            _ => Ok(self.outstanding.received(&message).is_ok().then_some(message)),
         }
+    }
+
+    /// Waits for what was asked to be answered, no longer than is allowed however often it begins anew; subscriptions end by
+    /// themselves.
+    async fn settle(&mut self) {
+        self.closing.cancel();
+        let last = *self.last_answers.get_or_insert_with(|| Instant::now() + LAST_ANSWERS);
+        let _ = tokio::time::timeout_at(last, self.outstanding.all_settled()).await;
+        self.abandoned.cancel();
+        // Whatever they run is ended before the process is.
+        let _ = tokio::time::timeout_at(last + LAST_ENDS, self.outstanding.all_settled()).await;
     }
 
     /// Reads the next line; what was read of it so far survives being cancelled.
@@ -200,43 +219,23 @@ impl Manner {
     }
 }
 
-/// Answers a line that is no message.
-async fn refuse<W: AsyncWrite + Unpin>(writer: &Mutex<W>, answer: &Value) -> std::io::Result<()> {
-    write_line(writer, serde_json::to_vec(answer)?).await
-}
-
-async fn write_line<W: AsyncWrite + Unpin>(writer: &Mutex<W>, mut line: Vec<u8>) -> std::io::Result<()> {
-    line.push(b'\n');
-    let mut writer = writer.lock().await;
-    writer.write_all(&line).await?;
-    writer.flush().await
-}
-
-impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transport<RoleServer>
-    for Lines<R, W>
-{
+impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
     type Error = std::io::Error;
 
     fn send(
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let (writer, outstanding) = (Arc::clone(&self.writer), Arc::clone(&self.outstanding));
-        async move {
-            let line = serde_json::to_vec(&message)?;
-            let answering = outstanding.answering(&message);
-            let written = write_line(&writer, line).await;
-            outstanding.written(answering);
-            written
-        }
+        let lines = self.output.lines().clone();
+        async move { lines.send(&message) }
     }
 
+    /// Whoever waits for a message may stop at any time, so nothing that was taken in is given up while something is waited for.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            let closing = self.closing.clone();
-            let (outstanding, max) = (Arc::clone(&self.outstanding), self.max_outstanding);
+            let (closing, outstanding) = (self.closing.clone(), Arc::clone(&self.outstanding));
             let next = async {
-                outstanding.fewer_than(max).await;
+                outstanding.has_room().await;
                 self.read_line().await
             };
             // A server that is stopped reads no more, as if the input had ended.
@@ -244,23 +243,15 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
                 line = next => line,
                 () = closing.cancelled() => Line::End,
             };
-            let refused = match line {
+            match line {
                 Line::End => {
-                    self.closing.cancel();
-                    // What was asked is answered first; subscriptions end by themselves now.
-                    let _ = tokio::time::timeout(LAST_ANSWERS, self.outstanding.all_settled()).await;
-                    self.abandoned.cancel();
-                    // Whatever they run is ended before the process is.
-                    let _ = tokio::time::timeout(LAST_ENDS, self.outstanding.all_settled()).await;
+                    self.settle().await;
                     return None;
                 }
                 Line::TooLong => {
                     let message = format!("a message has at most {MAX_LINE_BYTES} bytes");
-                    refuse(
-                        &self.writer,
-                        &decode::error(&Value::Null, ErrorData::invalid_request(message, None)),
-                    )
-                    .await
+                    let error = ErrorData::invalid_request(message, None);
+                    self.output.lines().refuse(&decode::error(&Value::Null, error));
                 }
                 Line::Whole => {
                     let decoded = decode::decode(&self.line);
@@ -268,36 +259,34 @@ impl<R: AsyncRead + Send + Unpin, W: AsyncWrite + Send + Unpin + 'static> Transp
                     match decoded {
                         Decoded::Message(message) => match self.take(*message) {
                             Ok(Some(message)) => return Some(message),
-                            Ok(None) => Ok(()),
-                            Err(answer) => refuse(&self.writer, &answer).await,
+                            Ok(None) => {}
+                            Err(answer) => self.output.lines().refuse(&answer),
                         },
-                        Decoded::Nothing => Ok(()),
+                        Decoded::Nothing => {}
                         Decoded::Refused(answer) | Decoded::BadParams(answer) => {
-                            refuse(&self.writer, &answer).await
+                            self.output.lines().refuse(&answer);
                         }
                     }
                 }
-            };
-            if refused.is_err() {
-                self.closing.cancel();
-                return None;
             }
         }
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.closing.cancel();
-        self.writer.lock().await.flush().await
+        self.output.close().await;
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::outstanding::Room;
     use super::*;
     use crate::ServerOptions;
     use repertoire::{MemoryProvider, Registry, SkillDefinition};
     use serde_json::json;
-    use tokio::io::AsyncReadExt as _;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     fn server() -> Server {
         let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
@@ -312,7 +301,7 @@ mod tests {
         let (mut ours, theirs) = tokio::io::duplex(1024 * 1024);
         let (reader, writer) = tokio::io::split(theirs);
         let closing = CancellationToken::new();
-        let transport = Lines::new(reader, writer, closing.clone());
+        let transport = Lines::new(reader, writer, Outstanding::default(), closing.clone());
         let outstanding = Arc::clone(&transport.outstanding);
         let handler = Handler::new(Arc::clone(&audience), &closing);
         let served = tokio::spawn(async move { handler.serve(transport).await.unwrap().waiting().await });
@@ -339,7 +328,7 @@ mod tests {
             seen.push_str(&String::from_utf8_lossy(&buffer[..read]));
         }
         tokio::time::timeout(LAST_ANSWERS, outstanding.all_settled()).await.unwrap();
-        assert_eq!(outstanding.count(), 0);
+        assert_eq!(outstanding.counts(), (0, 0));
         drop(ours);
         served.await.unwrap().unwrap();
         assert_eq!(audience.calls.available_permits(), free);
@@ -379,7 +368,8 @@ mod tests {
         // There is no room for even one answer.
         let (answers, mut read) = tokio::io::duplex(16);
         let closing = CancellationToken::new();
-        let transport = Lines { max_outstanding: 3, ..Lines::new(asked, answers, closing.clone()) };
+        let room = Room { open: 3, lines: 3, ..Room::default() };
+        let transport = Lines::new(asked, answers, Outstanding::within(room), closing.clone());
         let outstanding = Arc::clone(&transport.outstanding);
         let handler = Handler::new(audience, &closing);
         let served = tokio::spawn(async move { handler.serve(transport).await.unwrap().waiting().await });
@@ -398,7 +388,9 @@ mod tests {
         while seen.iter().filter(|byte| **byte == b'\n').count() < 100 {
             for _ in 0..20 {
                 tokio::task::yield_now().await;
-                assert!(outstanding.count() <= 3, "{}", outstanding.count());
+                let (open, lines) = outstanding.counts();
+                // What is worked on when the room is full still has its answers.
+                assert!(open <= 3 && lines <= 6, "{open} {lines}");
             }
             let length = read.read(&mut buffer).await.unwrap();
             assert_ne!(length, 0, "the server is gone");
@@ -406,6 +398,56 @@ mod tests {
         }
         drop((asking, read));
         served.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn refusals_among_answers_are_whole_and_all_there() {
+        let server = server();
+        let (mut asking, asked) = tokio::io::duplex(1024 * 1024);
+        let (answers, mut read) = tokio::io::duplex(16);
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        for id in 0..200 {
+            let params = if id % 2 == 0 { json!({"_meta": meta}) } else { json!([]) };
+            let line = json!({"jsonrpc": "2.0", "id": id, "method": "tools/list", "params": params});
+            asking.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+        }
+        asking.shutdown().await.unwrap();
+        let stop = Stop::new();
+        let serving = server.serve_streams(asked, answers, None, &stop);
+        let mut told = String::new();
+        let (served, read) = tokio::join!(serving, read.read_to_string(&mut told));
+        served.unwrap();
+        read.unwrap();
+        let id = |line: &str| serde_json::from_str::<Value>(line).unwrap()["id"].as_u64().unwrap();
+        let mut ids: Vec<u64> = told.lines().map(id).collect();
+        ids.sort_unstable();
+        assert_eq!(ids, (0..200).collect::<Vec<u64>>());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_nothing_does_not_keep_the_server() {
+        let server = server();
+        for is_refused in [false, true] {
+            let (mut asking, asked) = tokio::io::duplex(1024 * 1024);
+            let (answers, _read) = tokio::io::duplex(16);
+            for id in 0..100 {
+                let method = if is_refused { "nonsense" } else { "ping" };
+                let params = if is_refused { json!([]) } else { json!({}) };
+                let line = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+                asking.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+            }
+            let stop = Stop::new();
+            let serving = server.serve_streams(asked, answers, None, &stop);
+            let stopping = async {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                stop.stop();
+            };
+            let (served, ()) = tokio::join!(serving, stopping);
+            served.unwrap();
+        }
     }
 
     #[tokio::test]
