@@ -136,12 +136,19 @@ fn bodies_are_limited_each_and_all_together() {
             http.address
         )
     };
-    // Whoever asks beforehand is told before anything is sent.
-    for more in ["", "Expect: 100-continue\r\n"] {
-        let (status, answer) = http.exchange(head(4 * 1024 * 1024 + 1, more));
-        assert_eq!(status, 413);
+    let is_told = |(status, answer): (u16, String)| {
+        assert_eq!(status, 413, "{answer}");
+        assert!(answer.contains("connection: close\r\n"), "{answer}");
         assert!(answer.ends_with("\r\n\r\nthe body is too large; send at most 4194304 bytes\n"), "{answer}");
+    };
+    // Whoever asks beforehand is told before anything is sent, everybody else when everything is.
+    is_told(http.exchange(head(4 * 1024 * 1024 + 1, "Expect: 100-continue\r\n")));
+    let body = "x".repeat(5_000_000);
+    for _ in 0..5 {
+        is_told(http.exchange(head(body.len(), "") + &body));
     }
+    let chunked = head(0, "").replace("Content-Length: 0", "Transfer-Encoding: chunked");
+    is_told(http.exchange(format!("{chunked}{:x}\r\n{body}\r\n0\r\n\r\n", body.len())));
     let mut half = http.connect();
     half.write_all(head(1024 * 1024, "").as_bytes()).unwrap();
     half.write_all(&vec![b' '; 1024 * 1024 - 1]).unwrap();
