@@ -601,7 +601,7 @@ fn a_stopped_server_answers_what_was_sent_before() {
     let bound = server.bind_http(options).unwrap();
     let (address, stop) = (bound.address(), Stop::new());
     let request = format!("GET {INDEX} HTTP/1.1\r\nHost: {address}\r\n\r\n");
-    let mut asking: Vec<TcpStream> = (0..30).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let mut asking: Vec<TcpStream> = (0..8).map(|_| TcpStream::connect(address).unwrap()).collect();
     for stream in &mut asking {
         stream.write_all(request.as_bytes()).unwrap();
     }
@@ -613,6 +613,32 @@ fn a_stopped_server_answers_what_was_sent_before() {
         stream.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
+}
+
+#[test]
+fn a_stopped_server_takes_no_more_connections_than_it_has_room_for() {
+    let world = World::new();
+    let limits = Limits { connections: 1, ..Limits::default() };
+    let address = "127.0.0.1:0".parse().unwrap();
+    let bound = world.server().bind_http(HttpOptions { address, limits, ..HttpOptions::default() }).unwrap();
+    let (address, stop) = (bound.address(), Stop::new());
+    let request = format!("GET {INDEX} HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    let asking: Vec<TcpStream> = (0..50)
+        .map(|_| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.write_all(request.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    stop.stop();
+    bound.serve_blocking(&stop).unwrap();
+    let answered = asking.into_iter().filter(|mut stream| {
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        !answer.is_empty()
+    });
+    // One that is served, and 32 that are told that there is no room.
+    assert!((1..=33).contains(&answered.count()));
 }
 
 #[test]
