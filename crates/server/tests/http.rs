@@ -2,13 +2,16 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
+use repertoire::session::ToolExposure;
+use repertoire::{HandlerError, SessionOptions};
 use repertoire_server::http::{HttpOptions, Limits, Token};
-use repertoire_server::{ErrorKind, Stop};
-use serde_json::json;
+use repertoire_server::{ErrorKind, Server, Stop};
+use serde_json::{Map, Value, json};
 
-use crate::world::{Http, MODERN, World, event, watched, with_meta};
+use crate::world::{Http, MODERN, PATIENCE, World, event, watched, with_meta};
 
 const INDEX: &str = "/.well-known/agent-skills/index.json";
 
@@ -136,12 +139,19 @@ fn bodies_are_limited_each_and_all_together() {
             http.address
         )
     };
-    // Whoever asks beforehand is told before anything is sent.
-    for more in ["", "Expect: 100-continue\r\n"] {
-        let (status, answer) = http.exchange(head(4 * 1024 * 1024 + 1, more));
-        assert_eq!(status, 413);
+    let is_told = |(status, answer): (u16, String)| {
+        assert_eq!(status, 413, "{answer}");
+        assert!(answer.contains("connection: close\r\n"), "{answer}");
         assert!(answer.ends_with("\r\n\r\nthe body is too large; send at most 4194304 bytes\n"), "{answer}");
+    };
+    // Whoever asks beforehand is told before anything is sent, everybody else when everything is.
+    is_told(http.exchange(head(4 * 1024 * 1024 + 1, "Expect: 100-continue\r\n")));
+    let body = "x".repeat(5_000_000);
+    for _ in 0..5 {
+        is_told(http.exchange(head(body.len(), "") + &body));
     }
+    let chunked = head(0, "").replace("Content-Length: 0", "Transfer-Encoding: chunked");
+    is_told(http.exchange(format!("{chunked}{:x}\r\n{body}\r\n0\r\n\r\n", body.len())));
     let mut half = http.connect();
     half.write_all(head(1024 * 1024, "").as_bytes()).unwrap();
     half.write_all(&vec![b' '; 1024 * 1024 - 1]).unwrap();
@@ -340,34 +350,101 @@ fn streams_and_conversations_are_counted() {
     assert_eq!(http.post("tools/list", json!({})).0, 200, "what needs no conversation is served");
 }
 
+/// A server whose skill `alpha` has a tool that waits for a word.
+struct Waiting {
+    server: Server,
+    has_begun: mpsc::Receiver<()>,
+    go_on: mpsc::Sender<()>,
+}
+
+impl Waiting {
+    fn new(world: &World) -> Self {
+        let declared = r#"[{"name": "wait", "description": "Waits.", "parameters": {"type": "object"}}]"#;
+        world.write("alpha/schema.json", declared);
+        let (begun, has_begun) = mpsc::channel();
+        let (go_on, may_go_on) = mpsc::channel();
+        let (begun, may_go_on) = (Mutex::new(begun), Mutex::new(may_go_on));
+        let wait = move |_: &Map<String, Value>| -> Result<String, HandlerError> {
+            begun.lock().unwrap().send(()).unwrap();
+            may_go_on.lock().unwrap().recv_timeout(PATIENCE).unwrap();
+            Ok("waited".to_owned())
+        };
+        let options = SessionOptions { exposure: ToolExposure::Stable, ..SessionOptions::default() };
+        let server =
+            world.server_equipped(options, |builder| builder.handler("alpha", "wait", Arc::new(wait)));
+        Self { server, has_begun, go_on }
+    }
+
+    /// Returns the parameters of the call that waits.
+    fn call() -> Value {
+        let arguments = json!({"skill": "alpha", "tool": "wait", "arguments": {}});
+        json!({"name": "call_skill_tool", "arguments": arguments})
+    }
+}
+
 #[test]
 fn requests_under_one_id_are_answered_one_after_the_other() {
     let world = World::new();
-    for number in 0..200 {
-        world.skill(&format!("many-{number}"), "", "# Many\n");
-    }
-    let http = Http::start(&world.server(), HttpOptions::default());
+    let waiting = Waiting::new(&world);
+    let http = Http::start(&waiting.server, HttpOptions::default());
     let conversation = shake_hands(&http);
     let headers = [JSON[0], JSON[1], ("Mcp-Session-Id", conversation.as_str())];
-    let list = json!({"jsonrpc": "2.0", "id": 5, "method": "skills/list"}).to_string();
-    let answers: Vec<(u16, String)> = std::thread::scope(|scope| {
-        let asking: Vec<_> =
-            (0..16).map(|_| scope.spawn(|| http.ask("POST", "/mcp", &headers, &list))).collect();
-        asking.into_iter().map(|asked| asked.join().unwrap()).collect()
+    let ask = |id: i64, method: &str, params: Value| {
+        let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
+        http.ask("POST", "/mcp", &headers, &body)
+    };
+    assert_eq!(ask(4, "tools/call", json!({"name": "load_skill", "arguments": {"name": "alpha"}})).0, 200);
+    std::thread::scope(|scope| {
+        let called = scope.spawn(|| ask(5, "tools/call", Waiting::call()));
+        waiting.has_begun.recv_timeout(PATIENCE).unwrap();
+        let (status, answer) = ask(5, "skills/list", json!({}));
+        assert_eq!(status, 400);
+        assert!(answer.contains("-32600") && answer.contains("is not answered yet"), "{answer}");
+        assert_eq!(ask(6, "skills/list", json!({})).0, 200, "another id is free");
+        waiting.go_on.send(()).unwrap();
+        let (status, answer) = called.join().unwrap();
+        assert!(status == 200 && answer.contains("waited"), "{answer}");
     });
-    let mut answered = 0;
-    for (status, answer) in &answers {
-        match status {
-            200 => answered += usize::from(answer.contains("\"skills\"")),
-            _ => assert!(answer.contains("-32600") && answer.contains("is not answered yet"), "{answer}"),
-        }
-    }
-    assert_eq!(answered, answers.iter().filter(|(status, _)| *status == 200).count());
-    assert!(answered > 0);
     // What was answered is no longer open, nor is what was refused.
     for _ in 0..20 {
-        assert_eq!(http.ask("POST", "/mcp", &headers, &list).0, 200);
+        assert_eq!(ask(5, "skills/list", json!({})).0, 200);
     }
+}
+
+#[test]
+fn a_stream_after_an_event_that_is_none_is_refused_and_an_answer_under_way_is_resumed() {
+    let world = World::new();
+    let waiting = Waiting::new(&world);
+    let http = Http::start(&waiting.server, HttpOptions::default());
+    let conversation = shake_hands(&http);
+    let headers = [JSON[0], JSON[1], ("Mcp-Session-Id", conversation.as_str())];
+    let ask = |id: i64, method: &str, params: Value| {
+        let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
+        http.ask("POST", "/mcp", &headers, &body)
+    };
+    let (_, loaded) = ask(4, "tools/call", json!({"name": "load_skill", "arguments": {"name": "alpha"}}));
+    let answered = loaded.lines().find_map(|line| line.strip_prefix("id:")).unwrap().trim();
+    for last in ["abc", "0/99", "0/x", "99999999999999999999999", "-1", "\u{e9}", "", answered] {
+        let headers = [("Accept", "text/event-stream"), headers[2], ("Last-Event-ID", last)];
+        let (status, answer) = http.ask("GET", "/mcp", &headers, "");
+        assert!(status == 400 && answer.contains("ask again without it"), "{last}: {answer}");
+    }
+    std::thread::scope(|scope| {
+        scope.spawn(|| ask(5, "tools/call", Waiting::call()));
+        waiting.has_begun.recv_timeout(PATIENCE).unwrap();
+        let mut resumed = http.connect();
+        let head = format!(
+            "GET /mcp HTTP/1.1\r\nHost: {}\r\nAccept: text/event-stream\r\nMcp-Session-Id: {conversation}\r\nLast-Event-ID: 0/1\r\n\r\n",
+            http.address
+        );
+        resumed.write_all(head.as_bytes()).unwrap();
+        let mut start = [0; 12];
+        resumed.read_exact(&mut start).unwrap();
+        assert_eq!(&start, b"HTTP/1.1 200");
+        waiting.go_on.send(()).unwrap();
+        let told = event(&resumed, |message| message["id"] == 5);
+        assert!(told.to_string().contains("waited"), "{told}");
+    });
 }
 
 #[test]
@@ -594,7 +671,7 @@ fn a_stopped_server_answers_what_was_sent_before() {
     let bound = server.bind_http(options).unwrap();
     let (address, stop) = (bound.address(), Stop::new());
     let request = format!("GET {INDEX} HTTP/1.1\r\nHost: {address}\r\n\r\n");
-    let mut asking: Vec<TcpStream> = (0..30).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let mut asking: Vec<TcpStream> = (0..8).map(|_| TcpStream::connect(address).unwrap()).collect();
     for stream in &mut asking {
         stream.write_all(request.as_bytes()).unwrap();
     }
@@ -606,6 +683,32 @@ fn a_stopped_server_answers_what_was_sent_before() {
         stream.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
+}
+
+#[test]
+fn a_stopped_server_takes_no_more_connections_than_it_has_room_for() {
+    let world = World::new();
+    let limits = Limits { connections: 1, ..Limits::default() };
+    let address = "127.0.0.1:0".parse().unwrap();
+    let bound = world.server().bind_http(HttpOptions { address, limits, ..HttpOptions::default() }).unwrap();
+    let (address, stop) = (bound.address(), Stop::new());
+    let request = format!("GET {INDEX} HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    let asking: Vec<TcpStream> = (0..50)
+        .map(|_| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.write_all(request.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    stop.stop();
+    bound.serve_blocking(&stop).unwrap();
+    let answered = asking.into_iter().filter(|mut stream| {
+        let mut answer = Vec::new();
+        let _ = stream.read_to_end(&mut answer);
+        !answer.is_empty()
+    });
+    // One that is served, and 32 that are told that there is no room.
+    assert!((1..=33).contains(&answered.count()));
 }
 
 #[test]

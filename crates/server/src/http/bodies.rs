@@ -11,6 +11,10 @@ use super::options::Limits;
 /// What memory is counted in. The first page of a body counts for nothing: small requests are served whatever the large ones do.
 const PAGE_BYTES: usize = 64 * 1024;
 
+/// The most bytes that are read of a body which is refused: most clients look for the answer only when everything is sent, and one
+/// whose connection ends before that sees no answer at all.
+const HEARD_OUT_BYTES: usize = 32 * 1024 * 1024;
+
 /// How much room there is for the bodies of requests.
 #[derive(Debug)]
 pub(super) struct Bodies {
@@ -28,6 +32,8 @@ pub(super) struct Taken {
 /// Why a body is not taken.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Refused {
+    /// It says beforehand that it is too large; nothing of it was read.
+    DeclaredTooLarge,
     TooLarge,
     NoRoom,
     Unreadable,
@@ -42,9 +48,9 @@ impl Bodies {
     /// Returns the bytes of `body`. Nothing is read of one that says beforehand that it is too large.
     ///
     /// One that there is no room for is read to its end and forgotten: most clients look for the answer only then.
-    pub(super) async fn take(&self, mut body: Body) -> Result<Taken, Refused> {
+    pub(super) async fn take(&self, body: &mut Body) -> Result<Taken, Refused> {
         if body.size_hint().lower() > self.most as u64 {
-            return Err(Refused::TooLarge);
+            return Err(Refused::DeclaredTooLarge);
         }
         let (mut bytes, mut pages, mut length, mut has_room) = (Vec::new(), None, 0, true);
         while let Some(frame) = body.frame().await {
@@ -85,6 +91,16 @@ impl Bodies {
     }
 }
 
+/// Reads what is left of a body that is refused, up to a limit, and forgets it.
+pub(super) async fn hear_out(body: &mut Body) {
+    let mut length = 0;
+    while length < HEARD_OUT_BYTES
+        && let Some(Ok(frame)) = body.frame().await
+    {
+        length += frame.data_ref().map_or(0, Bytes::len);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,17 +119,18 @@ mod tests {
     #[tokio::test]
     async fn all_bodies_together_have_a_limit_which_small_ones_do_not_count_against() {
         let bodies = bodies(8 * PAGE_BYTES, 10 * PAGE_BYTES);
-        let large = bodies.take(pieces(70, 7_000)).await.unwrap();
+        let large = bodies.take(&mut pieces(70, 7_000)).await.unwrap();
         assert_eq!(large.bytes, vec![b'x'; 490_000]);
         assert_eq!(bodies.pages.available_permits(), 3);
-        assert_eq!(bodies.take(pieces(70, 7_000)).await.unwrap_err(), Refused::NoRoom);
+        assert_eq!(bodies.take(&mut pieces(70, 7_000)).await.unwrap_err(), Refused::NoRoom);
         assert_eq!(bodies.pages.available_permits(), 3, "what was refused holds nothing");
-        let small: Vec<_> = [bodies.take(pieces(8, 8_192)).await, bodies.take(Body::from("{}")).await].into();
+        let small: Vec<_> =
+            [bodies.take(&mut pieces(8, 8_192)).await, bodies.take(&mut Body::from("{}")).await].into();
         assert!(small.iter().all(Result::is_ok));
         assert_eq!(bodies.pages.available_permits(), 3);
         drop(large);
         assert_eq!(bodies.pages.available_permits(), 10);
-        assert!(bodies.take(pieces(70, 7_000)).await.is_ok());
+        assert!(bodies.take(&mut pieces(70, 7_000)).await.is_ok());
     }
 
     #[tokio::test]
@@ -137,8 +154,26 @@ mod tests {
         }
 
         let bodies = bodies(1_000, PAGE_BYTES);
-        assert_eq!(bodies.take(Body::new(Declared(1_001))).await.unwrap_err(), Refused::TooLarge);
-        assert_eq!(bodies.take(pieces(3, 400)).await.unwrap_err(), Refused::TooLarge);
-        assert_eq!(bodies.take(pieces(2, 500)).await.unwrap().bytes.len(), 1_000);
+        assert_eq!(
+            bodies.take(&mut Body::new(Declared(1_001))).await.unwrap_err(),
+            Refused::DeclaredTooLarge
+        );
+        assert_eq!(bodies.take(&mut pieces(3, 400)).await.unwrap_err(), Refused::TooLarge);
+        assert_eq!(bodies.take(&mut pieces(2, 500)).await.unwrap().bytes.len(), 1_000);
+    }
+
+    #[tokio::test]
+    async fn what_is_refused_is_heard_out_up_to_a_limit() {
+        const PIECE: usize = 1024 * 1024;
+        let mut short = pieces(3, PIECE);
+        hear_out(&mut short).await;
+        assert!(short.frame().await.is_none());
+        let mut long = pieces(HEARD_OUT_BYTES / PIECE + 2, PIECE);
+        hear_out(&mut long).await;
+        let mut left = 0;
+        while long.frame().await.is_some() {
+            left += 1;
+        }
+        assert_eq!(left, 2);
     }
 }

@@ -1,12 +1,15 @@
 //! One conversation of a client that shook hands, as far as rmcp does not keep it in order.
 
 use std::collections::HashSet;
+use std::future::{poll_fn, ready};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, ready};
+use std::task::{self, Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::response::Response;
+use futures_util::{StreamExt as _, stream};
+use http_body_util::{BodyStream, StreamBody};
 use hyper::body::{Frame, SizeHint};
 use rmcp::model::RequestId;
 
@@ -65,7 +68,7 @@ impl HttpBody for Answering {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
+        let frame = task::ready!(Pin::new(&mut self.body).poll_frame(context));
         let is_kept_alive = matches!(&frame, Some(Ok(frame)) if frame.data_ref().is_some_and(is_comment));
         // A client may use the id again as soon as it has the answer, before the stream ends.
         if !is_kept_alive {
@@ -83,6 +86,23 @@ impl HttpBody for Answering {
     }
 }
 
+/// Returns `response`, a stream that was asked for again; none where it is over before anything was told.
+///
+/// rmcp answers so where there is nothing to resume, and clients would ask again and again.
+pub(super) async fn not_over(response: Response) -> Option<Response> {
+    let (parts, mut body) = response.into_parts();
+    let first = poll_fn(|context| Poll::Ready(Pin::new(&mut body).poll_frame(context))).await;
+    let body = match first {
+        Poll::Pending => body,
+        Poll::Ready(None) => return None,
+        Poll::Ready(Some(first)) => {
+            let first = stream::once(ready(first));
+            Body::new(StreamBody::new(first.chain(BodyStream::new(body))))
+        }
+    };
+    Some(Response::from_parts(parts, body))
+}
+
 /// Returns whether an event says nothing but that the stream is alive.
 fn is_comment(event: &Bytes) -> bool {
     event.starts_with(b":")
@@ -92,7 +112,6 @@ fn is_comment(event: &Bytes) -> bool {
 mod tests {
     use super::*;
     use axum::response::IntoResponse as _;
-    use futures_util::{StreamExt as _, stream};
     use http_body_util::BodyExt as _;
     use std::convert::Infallible;
 
@@ -122,5 +141,17 @@ mod tests {
         assert!(conversation.open(&id).is_none());
         drop(worked_on);
         assert!(conversation.open(&id).is_some());
+    }
+
+    #[tokio::test]
+    async fn a_stream_is_told_apart_from_one_that_is_over() {
+        let answer = |events: &'static [&'static str]| {
+            Body::from_stream(stream::iter(events).map(|event| Ok::<_, Infallible>(*event))).into_response()
+        };
+        assert!(not_over(answer(&[])).await.is_none());
+        let told = not_over(answer(&["one", "two"])).await.unwrap().into_body().collect().await.unwrap();
+        assert_eq!(told.to_bytes(), "onetwo");
+        let waiting = Body::from_stream(stream::pending::<Result<&str, Infallible>>()).into_response();
+        assert!(not_over(waiting).await.is_some());
     }
 }

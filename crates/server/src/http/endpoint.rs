@@ -12,7 +12,7 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::conversation::{Conversation, answering};
+use super::conversation::{Conversation, answering, not_over};
 use super::conversations::Conversations;
 use super::limits::refuse;
 use super::media;
@@ -32,6 +32,9 @@ const HANDSHAKE: &str = "initialize";
 
 /// What is said of a conversation that is not there.
 const NO_CONVERSATION: &str = "there is no such conversation, or no longer; begin one with initialize";
+
+/// What is said of an event that is not there.
+const NO_EVENT: &str = "Last-Event-ID names no event of this conversation, or one that is not kept any more; ask again without it";
 
 /// The most bytes of a reason of rmcp's that are passed on.
 const MAX_REASON_BYTES: usize = 4096;
@@ -207,14 +210,26 @@ impl Endpoint {
     async fn stream(&self, mut parts: Parts, conversation: &Conversation) -> Response {
         let mut stream = conversation.stream.lock().await;
         // Whoever is refused ends nothing.
-        let first = stream.first_event(&parts.headers).filter(|_| may_have_stream(&parts.headers));
+        let is_taken = may_have_stream(&parts.headers);
+        let first = stream.first_event(&parts.headers).filter(|_| is_taken);
         if let Some(first) = first {
             parts.headers.insert(LAST_EVENT_ID, first.into());
             stream.end();
         }
+        let names_nothing = is_taken && first.is_none() && !names_answer(&parts.headers);
         let response = self.service.handle(Request::from_parts(parts, Body::empty())).await.into_response();
-        if first.is_some() { stream.begun(response) } else { response }
+        match first {
+            Some(_) => stream.begun(response),
+            None if response.status() != StatusCode::OK => response,
+            None if names_nothing => refuse(StatusCode::BAD_REQUEST, NO_EVENT),
+            None => not_over(response).await.unwrap_or_else(|| refuse(StatusCode::BAD_REQUEST, NO_EVENT)),
+        }
     }
+}
+
+/// Returns whether the last event that a client has is one of an answer, as far as its form tells.
+fn names_answer(headers: &HeaderMap) -> bool {
+    headers.get(LAST_EVENT_ID).is_some_and(|last| last.to_str().is_ok_and(|last| last.contains('/')))
 }
 
 /// Returns whether a client takes a stream, in a version that has them.

@@ -6,13 +6,14 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use hyper::body::{Frame, SizeHint};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 
-use super::bodies::{Bodies, Refused, Taken};
+use super::bodies::{Bodies, Refused, Taken, hear_out};
 use super::options::Limits;
 
 /// In how many seconds there may be room for a request again.
@@ -89,21 +90,28 @@ impl Room {
     }
 
     /// Returns the bytes of `body` and the room they take, or the answer to one that is too large or too slow.
-    pub(super) async fn read(&self, body: Body) -> Result<Taken, Response> {
+    pub(super) async fn read(&self, headers: &HeaderMap, mut body: Body) -> Result<Taken, Response> {
+        let deadline = Instant::now() + self.limits.body_time;
         // What was not asked by then is not under way.
         let cut_off = async {
             self.stopping.cancelled().await;
-            tokio::time::sleep(LAST_BYTES).await;
+            sleep(LAST_BYTES).await;
         };
+        let mut cut_off = std::pin::pin!(cut_off);
         let read = tokio::select! {
-            read = tokio::time::timeout(self.limits.body_time, self.bodies.take(body)) => read,
-            () = cut_off => return Err(refuse(StatusCode::SERVICE_UNAVAILABLE, "the server is being stopped")),
+            read = timeout_at(deadline, self.bodies.take(&mut body)) => read,
+            () = &mut cut_off => return Err(refuse(StatusCode::SERVICE_UNAVAILABLE, "the server is being stopped")),
         };
         match read {
             Ok(Ok(taken)) => Ok(taken),
-            Ok(Err(Refused::TooLarge)) => {
-                let reason = format!("the body is too large; send at most {} bytes", self.limits.body_bytes);
-                Err(refuse(StatusCode::PAYLOAD_TOO_LARGE, &reason))
+            // Whoever asks beforehand sends nothing before it is told.
+            Ok(Err(Refused::DeclaredTooLarge)) if asks_beforehand(headers) => Err(self.too_large()),
+            Ok(Err(Refused::DeclaredTooLarge | Refused::TooLarge)) => {
+                tokio::select! {
+                    _ = timeout_at(deadline, hear_out(&mut body)) => {}
+                    () = cut_off => {}
+                }
+                Err(self.too_large())
             }
             Ok(Err(Refused::NoRoom)) => {
                 let reason = "there are too many large bodies at a time; send less, or the same again later";
@@ -112,6 +120,14 @@ impl Room {
             Ok(Err(Refused::Unreadable)) => Err(refuse(StatusCode::BAD_REQUEST, "the body cannot be read")),
             Err(_) => Err(refuse(StatusCode::REQUEST_TIMEOUT, "the body took too long")),
         }
+    }
+
+    fn too_large(&self) -> Response {
+        let reason = format!("the body is too large; send at most {} bytes", self.limits.body_bytes);
+        let mut response = refuse(StatusCode::PAYLOAD_TOO_LARGE, &reason);
+        // Some of the body may not have been read.
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        response
     }
 
     /// Returns what is held by a stream that waits for changes; none where there are too many.
@@ -167,6 +183,13 @@ impl<T: Unpin> HttpBody for Held<T> {
         hint.set_lower(inner.lower().saturating_add(rest));
         hint
     }
+}
+
+/// Returns whether a client waits for a word before it sends the body.
+fn asks_beforehand(headers: &HeaderMap) -> bool {
+    headers
+        .get(header::EXPECT)
+        .is_some_and(|expected| expected.as_bytes().eq_ignore_ascii_case(b"100-continue"))
 }
 
 /// Returns the answer that there is no room just now, and may be in `seconds`.

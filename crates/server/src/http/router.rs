@@ -127,7 +127,7 @@ async fn mcp(State(app): State<Arc<App>>, request: Request) -> Response {
     let busy = if request.method() == Method::POST { app.room.busy() } else { None };
     let (parts, body) = request.into_parts();
     // The room that the body takes is given back when it is answered.
-    let body = match app.room.read(body).await {
+    let body = match app.room.read(&parts.headers, body).await {
         Ok(body) => body,
         Err(response) => return response,
     };

@@ -151,6 +151,8 @@ struct Connections {
     served: Hall,
     /// Those that there is no room for are still told whether the server is well.
     crowded: Hall,
+    /// How many there is room for, or at least a word.
+    most: usize,
     write_time: Duration,
     stopping: CancellationToken,
 }
@@ -178,7 +180,8 @@ impl Connections {
         let head_time = limits.head_time.min(CROWDED_HEAD_TIME);
         let mut crowded = Hall::new(crowded_router(Arc::clone(app)), CROWDED, head_time);
         crowded.builder.keep_alive(false);
-        Self { served, crowded, write_time: limits.write_time, stopping }
+        let most = limits.connections.saturating_add(CROWDED);
+        Self { served, crowded, most, write_time: limits.write_time, stopping }
     }
 
     /// Takes connections until the server is stopped, and returns those that are open then.
@@ -186,9 +189,10 @@ impl Connections {
         let mut open = JoinSet::new();
         loop {
             let taken = tokio::select! {
+                biased;
+                () = self.stopping.cancelled() => return open,
                 taken = listener.accept() => taken,
                 Some(_) = open.join_next(), if !open.is_empty() => continue,
-                () = self.stopping.cancelled() => return open,
             };
             match taken {
                 Ok((stream, _)) => self.begin(stream, &mut open),
@@ -198,11 +202,13 @@ impl Connections {
         }
     }
 
-    /// Takes the connections that clients have already made, of which nobody would tell them that they are not served.
+    /// Takes the connections that clients have already made, of which nobody would tell them that they are not served: no more than
+    /// there can be at a time, for others may be made meanwhile.
     fn take_last(&self, listener: TcpListener, open: &mut JoinSet<()>) {
         // tokio need not know of them yet; the system does.
         let Ok(listener) = listener.into_std() else { return };
-        while let Ok((stream, _)) = listener.accept() {
+        for _ in 0..self.most {
+            let Ok((stream, _)) = listener.accept() else { return };
             if stream.set_nonblocking(true).is_ok()
                 && let Ok(stream) = TcpStream::from_std(stream)
             {
@@ -232,6 +238,8 @@ impl Connections {
                 tokio::time::sleep(LAST_REQUESTS).await;
             };
             tokio::select! {
+                // What arrived in time is read, even where nobody got round to it.
+                biased;
                 // What goes wrong with a connection is the client's to know.
                 _ = connection.as_mut() => return,
                 () = stopped => connection.as_mut().graceful_shutdown(),

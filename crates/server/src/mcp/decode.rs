@@ -141,7 +141,7 @@ fn refused(bytes: &[u8]) -> Decoded {
     let reason = match &value {
         Value::Array(_) => "batches are not supported; send one message at a time",
         _ if is_call && value["id"].is_number() && !value["id"].is_i64() => {
-            "an id is a string or a whole number of 64 bits"
+            "an id is a string or a whole number from -2^63 to 2^63 - 1"
         }
         _ => "this is no JSON-RPC 2.0 message",
     };
@@ -203,6 +203,15 @@ mod tests {
         ] {
             let call = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
             check(&call, Some((repeated, -32600)));
+            let Decoded::Refused(answer) = decode(call.as_bytes()) else { panic!("{call}") };
+            assert_eq!(
+                answer["error"]["message"],
+                "an id is a string or a whole number from -2^63 to 2^63 - 1"
+            );
+        }
+        for id in [i64::MIN, i64::MAX] {
+            let call = json!({"jsonrpc": "2.0", "id": id, "method": "ping"}).to_string();
+            assert!(matches!(decode(call.as_bytes()), Decoded::Message(_)), "{call}");
         }
         check(r#"{"id":[7],"x":"\ud800"}"#, Some((Value::Null, -32700)));
         check("", None);
