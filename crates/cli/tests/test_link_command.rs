@@ -429,8 +429,18 @@ fn a_client_is_offered_skills_one_way() {
     --- stderr
     left out: Claude Code is connected to the MCP server and would be offered every skill twice; `rep connect --undo --project claude-code` disconnects it, --force links all the same
     "#);
-    assert_eq!(link(&sandbox, &["--force", "claude-code"]).code, 0);
+    // Who insists is told all the same, and of Cursor too; that Claude Code is to be connected is no advice.
+    sandbox.write("../home/.cursor/argv.json", "{}\n");
+    let run = link(&sandbox, &["--force", "claude-code"]);
+    assert_eq!(run.code, 0);
+    insta::assert_snapshot!(run.stderr, @r#"
+    warning: with these links Claude Code is connected ([DIR]/project/.mcp.json) and also reads 2 skills from [DIR]/project/.claude/skills by itself
+    hint: a skill is best offered one way: run `rep connect --undo --project claude-code` first
+    warning: with these links Cursor reads 2 skills from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
+    hint: a skill is best offered by one path: link nothing for claude-code, because the server offers the skills already
+    "#);
     let run = sandbox.run(&["doctor"]);
+    assert!(run.stdout.contains("removes links there, and the server offers"), "{}", run.stdout);
     assert!(
         run.stdout.contains("Claude Code is connected (.mcp.json) and also reads 2 skills from"),
         "{}",
