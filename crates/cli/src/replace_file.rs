@@ -11,7 +11,8 @@ use crate::regular_file;
 pub(crate) const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
 /// Makes the file at `path`, which is no link, hold `after`, if it still holds `before`; `None` is a file that is not
-/// there yet. Its permissions stay, and so does whom it belongs to.
+/// there yet. Its permissions stay, and so does whom it belongs to, but for a group that has no rights of its own and
+/// cannot be given. Access-control lists and extended attributes do not.
 pub(crate) fn replace(path: &Path, before: Option<&[u8]>, after: &[u8]) -> Result<(), CliError> {
     let failed = |error| CliError::io("write", path, error);
     let found = match regular_file::read(path, MAX_BYTES) {
