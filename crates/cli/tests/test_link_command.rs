@@ -371,6 +371,54 @@ fn of_all_ways_to_link_one_is_chosen_that_offers_no_skill_twice() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn a_choice_may_need_many_directories() {
+    let sandbox = Sandbox::new();
+    sandbox.write("shared/gamma/SKILL.md", skill("gamma", "x\n"));
+    sandbox.write("shared/omega/SKILL.md", skill("omega", "x\n"));
+    let arguments = ["--root", "shared", "claude-code", "kiro", "grok", "gemini", "cursor"];
+    assert_run!(link(&sandbox, &arguments), @r#"
+    exit 0
+    --- stdout
+    + .claude/skills/gamma -> ../../shared/gamma
+    + .claude/skills/omega -> ../../shared/omega
+    + .gemini/skills/gamma -> ../../shared/gamma
+    + .gemini/skills/omega -> ../../shared/omega
+    + .grok/skills/gamma -> ../../shared/gamma
+    + .grok/skills/omega -> ../../shared/omega
+    + .kiro/skills/gamma -> ../../shared/gamma
+    + .kiro/skills/omega -> ../../shared/omega
+    8 linked
+    --- stderr
+    "#);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_directory_that_leads_out_is_no_choice() {
+    use std::os::unix::fs::symlink;
+
+    // Gemini reads `.agents/skills` too, so only Kiro is left out. For Cursor there is no better choice then.
+    let sandbox = Sandbox::new();
+    sandbox.write("shared/gamma/SKILL.md", skill("gamma", "x\n"));
+    for folder in [".gemini", ".kiro"] {
+        symlink("../home", sandbox.project().join(folder)).unwrap();
+    }
+    let arguments = ["--root", "shared", "claude-code", "cursor", "gemini", "kiro"];
+    assert_run!(link(&sandbox, &arguments), @r#"
+    exit 1
+    --- stdout
+    + .agents/skills/gamma -> ../../shared/gamma
+    + .claude/skills/gamma -> ../../.agents/skills/gamma
+    2 linked
+    --- stderr
+    warning: with these links Cursor reads 1 skill from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
+    hint: a skill is best offered by one path: link nothing for claude-code, and serve the skills instead with `rep connect claude-code`
+    left out: [DIR]/project/.kiro/skills leads out of the project
+    "#);
+}
+
 #[test]
 fn a_client_is_offered_skills_one_way() {
     let sandbox = Sandbox::with_skills();
@@ -381,8 +429,18 @@ fn a_client_is_offered_skills_one_way() {
     --- stderr
     left out: Claude Code is connected to the MCP server and would be offered every skill twice; `rep connect --undo --project claude-code` disconnects it, --force links all the same
     "#);
-    assert_eq!(link(&sandbox, &["--force", "claude-code"]).code, 0);
+    // Who insists is told all the same, and of Cursor too; that Claude Code is to be connected is no advice.
+    sandbox.write("../home/.cursor/argv.json", "{}\n");
+    let run = link(&sandbox, &["--force", "claude-code"]);
+    assert_eq!(run.code, 0);
+    insta::assert_snapshot!(run.stderr, @r#"
+    warning: with these links Claude Code is connected ([DIR]/project/.mcp.json) and also reads 2 skills from [DIR]/project/.claude/skills by itself
+    hint: a skill is best offered one way: run `rep connect --undo --project claude-code` first
+    warning: with these links Cursor reads 2 skills from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
+    hint: a skill is best offered by one path: link nothing for claude-code, because the server offers the skills already
+    "#);
     let run = sandbox.run(&["doctor"]);
+    assert!(run.stdout.contains("removes links there, and the server offers"), "{}", run.stdout);
     assert!(
         run.stdout.contains("Claude Code is connected (.mcp.json) and also reads 2 skills from"),
         "{}",

@@ -207,17 +207,19 @@ impl Field<'_, '_, '_> {
             .at(span);
     }
 
-    /// Reports the numbers in `value` that JSON cannot hold.
+    /// Reports the numbers in `value` that JSON does not have, and those beyond what clients hold exactly.
     fn numbers(&mut self, value: &Node) {
         match value {
             Node::Scalar(scalar) if scalar.is_number_beyond_json() => {
                 let (key, text) = (shown(self.key), text::shorten(&scalar.text, SHOWN_KEY_CHARS));
                 let span = self.place.span(&scalar.range);
+                // Only `.inf` and `.nan` have letters and no digit; all others are too large.
+                let what = match scalar.text.contains(|c: char| c.is_ascii_digit()) {
+                    true => "is a number beyond those that clients hold exactly",
+                    false => "is a number that JSON does not have",
+                };
                 self.reporter
-                    .report(
-                        RuleId::FieldNumber,
-                        format!("`{text}` in `{key}` is a number that JSON cannot hold"),
-                    )
+                    .report(RuleId::FieldNumber, format!("`{text}` in `{key}` {what}"))
                     .help(format!(
                         "quote it: \"{text}\"; strict clients refuse a whole listing because of it"
                     ))
@@ -507,16 +509,17 @@ mod tests {
     #[test]
     fn what_clients_would_not_take_is_reported() {
         let (manifest, found) = read(
-            "x: [1, .inf]\ny: {z: 1e400}\nmetadata:\n  io.modelcontextprotocol/a: x\n  io.modelcontextprotocol.b: x\n  n: .nan\n",
+            "x: [1, .inf, 0xFFFFFFFFFFFFFFFFFF]\ny: {z: 1e400}\nmetadata:\n  io.modelcontextprotocol/a: x\n  io.modelcontextprotocol.b: x\n  n: .nan\n",
         );
         assert_eq!(manifest.metadata[2], ("n".to_owned(), ".nan".to_owned()));
         let found: Vec<&String> = found.iter().filter(|line| !line.contains("field-unknown")).collect();
         assert_eq!(
             found,
             [
-                "1 field-number: `.inf` in `x` is a number that JSON cannot hold",
-                "2 field-number: `1e400` in `y` is a number that JSON cannot hold",
-                "6 field-number: `.nan` in `metadata` is a number that JSON cannot hold",
+                "1 field-number: `.inf` in `x` is a number that JSON does not have",
+                "1 field-number: `0xFFFFFFFFFFFFFFFFFF` in `x` is a number beyond those that clients hold exactly",
+                "2 field-number: `1e400` in `y` is a number beyond those that clients hold exactly",
+                "6 field-number: `.nan` in `metadata` is a number that JSON does not have",
                 "4 metadata-reserved: `metadata.io.modelcontextprotocol/a` has the prefix that MCP reserves",
             ]
         );

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
-pub(crate) use connections::{Connection, connections};
+pub(crate) use connections::{Connection, command_for, connections, is_connected};
 pub(crate) use ours::Ours;
 pub(crate) use overlap::{Files, Overlap, offered_names, told_beside, told_twice};
 

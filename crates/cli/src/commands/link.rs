@@ -84,8 +84,12 @@ pub(crate) fn undo_command(places: &Places, client: &Client) -> Option<String> {
 }
 
 /// Returns the command that removes the links in `directories` but for those in the one place, if there are any, and the
-/// command that serves the skills instead.
-pub(crate) fn instead_of_links(places: &Places, directories: &[PathBuf]) -> Option<(String, String)> {
+/// command that serves the skills instead to those clients that have none of `connections` yet.
+pub(crate) fn instead_of_links(
+    places: &Places,
+    connections: &[Connection],
+    directories: &[PathBuf],
+) -> Option<(String, Option<String>)> {
     let of_owner = |owner: Owner| {
         let base = places.base(owner)?;
         let record = record::Record::load(places, owner, &base).ok()?;
@@ -97,10 +101,10 @@ pub(crate) fn instead_of_links(places: &Places, directories: &[PathBuf]) -> Opti
         let made = made.filter(|made| !made.path.starts_with(CANONICAL));
         let ids: BTreeSet<&str> = made.flat_map(|made| &made.clients).map(String::as_str).collect();
         let known = CLIENTS.iter().map(|client| client.id).filter(|id| ids.contains(id));
-        let known = known.collect::<Vec<&str>>().join(" ");
+        let known: Vec<&str> = known.collect();
         let user = if owner == Owner::User { " --user" } else { "" };
-        (!known.is_empty())
-            .then(|| (format!("rep link --undo{user} {known}"), format!("rep connect {known}")))
+        let unlink = || format!("rep link --undo{user} {}", known.join(" "));
+        (!known.is_empty()).then(|| (unlink(), connect::command_for(connections, &known)))
     };
     [Owner::Project, Owner::User].into_iter().find_map(of_owner)
 }
@@ -150,12 +154,11 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &LinkArgs) -> Result<Exi
     if args.undo {
         return undo::run(ui, context, &places, args, &base, &named);
     }
-    let connections = if args.force { Vec::new() } else { connections(&Ours::new(&context.env), &places) };
+    let connections = connections(&Ours::new(&context.env), &places);
     let (clients, mut skipped) = chosen(&connections, &places, args, named)?;
     let library = context.open()?;
     let (skills, left_out) = skills(context, &library, &places, args)?;
-    let is_connected =
-        |client: &Client| connections.iter().any(|connection| connection.client.id == client.id);
+    let is_connected = |client: &Client| connect::is_connected(&connections, client.id);
     let there = CLIENTS.iter().filter(|client| places.is_there(client) || is_connected(client));
     let mut readers = Readers::new(&places, clients.iter().copied().chain(there), is_connected);
     let mut plan = plan::plan(&library, &places, args, &base, &clients, &mut readers, &skills)?;
@@ -185,7 +188,7 @@ fn chosen(
         let mut skip = |reason: String, is_refusal| skipped.push(Skipped { client, reason, is_refusal });
         if places.skills(client, args.owner()).is_empty() {
             skip(format!("{} reads no skills from files", client.title), is_named);
-        } else if let Some(connection) = connection {
+        } else if let Some(connection) = connection.filter(|_| !args.force) {
             let way = match connection.undo_command() {
                 Some(command) => format!("`{command}` disconnects it"),
                 None => format!("without its entry in {} it is disconnected", connection.path.display()),

@@ -63,7 +63,7 @@ rules! {
     FrontmatterDuplicate "frontmatter-duplicate" [W E W W E] "a key occurs twice";
     FieldUnknown "field-unknown" [W E - - -] "a key is none that is known";
     FieldType "field-type" [W E I I E] "a field has a value of the wrong type";
-    FieldNumber "field-number" [I W - - E] "a value is a number in YAML that JSON cannot hold";
+    FieldNumber "field-number" [I W - - E] "a value is a number in YAML that JSON does not have, or beyond those that clients hold exactly";
     FieldComment "field-comment" [W W W W W] "a blank and # cut an unquoted value short";
     // The name.
     NameMissing "name-missing" [W E I - E] "the frontmatter has no name";

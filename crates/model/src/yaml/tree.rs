@@ -267,7 +267,7 @@ pub fn entries_to_json(entries: &[Entry]) -> Map<String, Value> {
 }
 
 impl Scalar {
-    /// Returns the scalar as JSON, typed by the YAML 1.2 core schema; numbers that JSON cannot hold stay text.
+    /// Returns the scalar as JSON, typed by the YAML 1.2 core schema; `.inf`, `.nan` and numbers that are too large stay text.
     pub fn to_json(&self) -> Value {
         let text = self.text.as_str();
         if !self.plain {
@@ -282,8 +282,8 @@ impl Scalar {
         number(text).map_or_else(|| Value::String(text.to_owned()), Value::Number)
     }
 
-    /// Returns whether other readers of YAML take the scalar for a number that JSON cannot hold: `.inf`, `.nan`, or one that
-    /// is too large.
+    /// Returns whether other readers of YAML take the scalar for a number that JSON does not have, `.inf` or `.nan`, or for
+    /// one that is too large to be held exactly.
     pub fn is_number_beyond_json(&self) -> bool {
         let text = self.text.as_str();
         // Most values are told apart by how they start.

@@ -53,6 +53,18 @@ pub(crate) fn connections(ours: &Ours, places: &Places) -> Vec<Connection> {
     found
 }
 
+/// Returns whether the client called `id` has one of `connections`.
+pub(crate) fn is_connected(connections: &[Connection], id: &str) -> bool {
+    connections.iter().any(|connection| connection.client.id == id)
+}
+
+/// Returns the command that connects those of the clients `ids` that have none of `connections`, if there are any.
+pub(crate) fn command_for(connections: &[Connection], ids: &[&str]) -> Option<String> {
+    let others = ids.iter().copied().filter(|id| !is_connected(connections, id));
+    let others: Vec<&str> = others.collect();
+    (!others.is_empty()).then(|| format!("rep connect {}", others.join(" ")))
+}
+
 fn of_file(ours: &Ours, client: &'static Client, owner: Owner, path: PathBuf) -> Option<Connection> {
     let text = String::from_utf8(regular_file::read(&path, MAX_BYTES).ok()?).ok()?;
     let document = edit::parse(client.format, &text).ok()?;
@@ -66,6 +78,14 @@ fn of_file(ours: &Ours, client: &'static Client, owner: Owner, path: PathBuf) ->
 mod tests {
     use super::*;
     use crate::clients::CLIENTS;
+
+    #[test]
+    fn nobody_is_connected_twice() {
+        let (client, path, name) = (&CLIENTS[0], PathBuf::new(), DEFAULT_NAME.to_owned());
+        let one = [Connection { client, owner: Owner::User, path, name, args: Vec::new() }];
+        assert_eq!(command_for(&one, &[client.id, "kiro"]).as_deref(), Some("rep connect kiro"));
+        assert_eq!(command_for(&one, &[client.id]), None);
+    }
 
     #[test]
     fn a_command_to_paste_holds_no_name_that_needs_quotes() {

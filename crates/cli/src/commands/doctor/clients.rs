@@ -75,13 +75,18 @@ impl Checks {
     pub(super) fn files_read_twice(&mut self, context: &Context, library: &Library) {
         let places = Places::new(&context.env);
         let names = offered_names(library);
+        let connections = connections(&Ours::new(&context.env), &places);
         for client in CLIENTS.iter().filter(|client| places.is_there(client)) {
             let twice = Files::default().read_twice_by(&places, client, &names);
             if twice.names.is_empty() {
                 continue;
             }
-            let hint = match link::instead_of_links(&places, &twice.directories) {
-                Some((unlink, connect)) => format!(
+            let hint = match link::instead_of_links(&places, &connections, &twice.directories) {
+                Some((unlink, None)) => format!(
+                    "a skill is best offered by one path: `{unlink}` removes links there, and the server offers \
+                     the skills already"
+                ),
+                Some((unlink, Some(connect))) => format!(
                     "a skill is best offered by one path: `{unlink}` removes links there, and `{connect}` serves the \
                      skills instead"
                 ),

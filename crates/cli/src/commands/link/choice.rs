@@ -1,11 +1,9 @@
 //! Which folders a skill is linked in, so that as few clients as possible read it by more than one path.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::clients::{Client, Owner, Places};
-
-/// The most folders of one choice that is not the usual one.
-const MAX_FOLDERS: usize = 3;
 
 /// Some of the folders, one bit each.
 pub(super) type Folders = u128;
@@ -25,6 +23,26 @@ pub(super) struct Reader {
 pub(super) struct Readers {
     pub(super) readers: Vec<Reader>,
     paths: Vec<PathBuf>,
+    /// What was chosen; most skills ask the same.
+    chosen: BTreeMap<Question, Folders>,
+}
+
+/// What a choice depends on.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Question {
+    /// The folders that have the skill already.
+    pub(super) held: Folders,
+    /// For each client that is to have it, the folders that it reads.
+    pub(super) needs: Vec<Folders>,
+    /// The choice that is made if none is better.
+    pub(super) usual: Folders,
+}
+
+/// The best choice so far.
+struct Best {
+    folders: Folders,
+    /// How many clients are offered the skill twice, and by how many folders.
+    cost: (usize, u32),
 }
 
 impl Readers {
@@ -68,36 +86,40 @@ impl Readers {
         self.readers.iter().filter(|reader| ways(reader) > 1).count()
     }
 
-    /// Returns the folders to link a skill in that `held` have already: each of `needs`, the folders that one client reads,
-    /// is to have it. It is the `usual` choice, unless another one offers it to fewer clients twice.
-    pub(super) fn choose(&self, held: Folders, needs: &[Folders], usual: Folders) -> Folders {
-        let fewest = self.offered_twice(held);
-        let mut best = (self.offered_twice(held | usual), usual);
-        let all = needs.iter().fold(0, |all, need| all | need);
-        let candidates: Vec<Folders> =
-            (0..Folders::BITS).map(|bit| 1 << bit).filter(|bit| all & bit != 0).collect();
-        let mut choices: Vec<(Folders, usize)> = vec![(0, 0)];
-        for _ in 0..MAX_FOLDERS {
-            if best.0 <= fewest {
-                break;
-            }
-            // Each choice grows by folders behind its last, so that every set comes once.
-            let grown = |(choice, next): &(Folders, usize)| {
-                let (choice, next) = (*choice, *next);
-                let rest = candidates.iter().enumerate().skip(next);
-                rest.map(move |(index, folder)| (choice | folder, index + 1)).collect::<Vec<_>>()
-            };
-            choices = choices.iter().flat_map(grown).collect();
-            for (choice, _) in
-                choices.iter().filter(|(choice, _)| needs.iter().all(|need| need & choice != 0))
-            {
-                let twice = self.offered_twice(held | choice);
-                if twice < best.0 {
-                    best = (twice, *choice);
-                }
-            }
+    /// Returns the folders to link a skill in, so that all who need it have it. They are the usual ones, unless others offer
+    /// it to fewer clients twice; of these the fewest that do.
+    pub(super) fn choose(&mut self, question: Question) -> Folders {
+        if let Some(chosen) = self.chosen.get(&question) {
+            return *chosen;
         }
-        best.1
+        let Question { held, needs, usual } = &question;
+        // The usual choice wins against all that are as good, however few folders they have.
+        let mut best = Best { folders: *usual, cost: (self.offered_twice(held | usual), 0) };
+        let forced = needs.iter().filter(|need| need.count_ones() == 1).fold(0, |all, need| all | need);
+        if best.cost.0 > self.offered_twice(*held) {
+            self.search(*held, needs, forced, 0, &mut best);
+        }
+        self.chosen.insert(question, best.folders);
+        best.folders
+    }
+
+    /// Looks for a choice that is better than `best` among those that have all of `choice` and none of `banned`.
+    fn search(&self, held: Folders, needs: &[Folders], choice: Folders, banned: Folders, best: &mut Best) {
+        let cost = (self.offered_twice(held | choice), choice.count_ones());
+        // Another folder never makes it better.
+        if cost >= best.cost {
+            return;
+        }
+        let Some(need) = needs.iter().find(|need| **need & choice == 0) else {
+            *best = Best { folders: choice, cost };
+            return;
+        };
+        // What was tried with a folder is not tried again beside it, so that every choice comes once.
+        let mut tried = banned;
+        for folder in (0..Folders::BITS).map(|bit| 1 << bit).filter(|folder| need & !banned & folder != 0) {
+            self.search(held, needs, choice | folder, tried, best);
+            tried |= folder;
+        }
     }
 }
 
@@ -110,6 +132,9 @@ mod tests {
     const CLAUDE: Folders = 2;
     const CURSOR: Folders = 4;
     const GEMINI: Folders = 8;
+    const KIRO: Folders = 16;
+    const GROK: Folders = 32;
+    const PI: Folders = 64;
 
     fn choose(readers: &[Folders], connected: &[Folders], held: Folders, needs: &[Folders]) -> Folders {
         let reader =
@@ -117,7 +142,11 @@ mod tests {
         let linked = readers.iter().map(|folders| reader(folders, false));
         let readers = linked.chain(connected.iter().map(|folders| reader(folders, true))).collect();
         let own = needs.iter().filter(|need| **need & AGENTS == 0).fold(0, |all, need| all | need);
-        Readers { readers, paths: Vec::new() }.choose(held, needs, AGENTS | own)
+        let mut readers = Readers { readers, ..Readers::default() };
+        let question = Question { held, needs: needs.to_vec(), usual: AGENTS | own };
+        let chosen = readers.choose(question.clone());
+        assert_eq!(readers.choose(question), chosen, "the second time");
+        chosen
     }
 
     #[test]
@@ -137,6 +166,41 @@ mod tests {
             (vec![claude], vec![gemini], 0, vec![claude], CLAUDE),
         ] {
             assert_eq!(choose(&readers, &connected, held, &needs), expect, "{readers:?} {held} {needs:?}");
+        }
+    }
+
+    #[test]
+    fn a_choice_may_have_many_folders() {
+        let (cursor, gemini) = (AGENTS | CLAUDE | CURSOR, AGENTS | GEMINI);
+        let four = [CLAUDE, KIRO, GROK, gemini, cursor];
+        assert_eq!(choose(&four, &[], 0, &four), CLAUDE | KIRO | GROK | GEMINI);
+        let five = [cursor, gemini, PI, GROK, KIRO, CLAUDE];
+        assert_eq!(choose(&five, &[], 0, &five), CLAUDE | KIRO | GROK | PI | GEMINI);
+    }
+
+    #[test]
+    fn no_choice_of_all_is_better() {
+        // Every set of needs out of some, against all choices there are.
+        let clients = [
+            CLAUDE,
+            KIRO,
+            AGENTS | CLAUDE | CURSOR,
+            AGENTS | GEMINI,
+            AGENTS | CLAUDE | KIRO,
+            GEMINI | GROK,
+            AGENTS | GROK | PI,
+        ];
+        for picked in 1_usize..1 << clients.len() {
+            let is_picked = |(index, _): &(usize, &Folders)| picked & (1 << index) != 0;
+            let needs: Vec<Folders> =
+                clients.iter().enumerate().filter(is_picked).map(|(_, need)| *need).collect();
+            let twice =
+                |choice: Folders| needs.iter().filter(|need| (*need & choice).count_ones() > 1).count();
+            let serves = |choice: &Folders| needs.iter().all(|need| need & choice != 0);
+            let fewest = (0..PI << 1).filter(serves).map(twice).min().unwrap();
+            let chosen = choose(&needs, &[], 0, &needs);
+            assert!(serves(&chosen), "{needs:?} {chosen}");
+            assert_eq!(twice(chosen), fewest, "{needs:?} {chosen}");
         }
     }
 }

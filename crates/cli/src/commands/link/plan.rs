@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use repertoire::Entry;
 use repertoire_model::SkillPath;
 
-use super::choice::Readers;
+use super::choice::{Question, Readers};
 use super::record::Record;
 use super::{LinkArgs, Skipped, paths};
 use crate::clients::{CANONICAL, Client, Owner, Places};
@@ -50,12 +50,45 @@ pub(super) struct Plan<'l> {
     pub(super) record: Record,
 }
 
-/// A client that is linked for, and the folders it reads there, its own first.
+/// A client that is linked for.
 struct Linked {
     client: &'static Client,
-    folders: Vec<PathBuf>,
-    /// The same without links.
+    /// The folders that it reads and that links may be made in, its own first.
+    folders: Vec<Folder>,
+    /// All folders that it reads, without links.
     reads: Vec<PathBuf>,
+}
+
+impl Linked {
+    /// Returns how `client` is linked for, or why it cannot be: none of its folders will do.
+    fn new(
+        places: &Places,
+        owner: Owner,
+        client: &'static Client,
+        canonical: &Folder,
+    ) -> Result<Self, Skipped> {
+        let mut paths = places.skills(client, owner);
+        let reads: Vec<PathBuf> = paths.iter().map(|path| paths::resolved(path)).collect();
+        // A folder that is the one place by a link needs none of its own.
+        if reads.contains(&canonical.real) && !paths.contains(&canonical.path) {
+            paths.push(canonical.path.clone());
+        }
+        let (mut folders, mut reason) = (Vec::new(), None);
+        for path in paths {
+            match Folder::at(places, owner, path) {
+                Ok(folder) => folders.push(folder),
+                Err(error) => reason = reason.or_else(|| Some(error.message().to_owned())),
+            }
+        }
+        match reason.filter(|_| folders.is_empty()) {
+            Some(reason) => Err(Skipped { client, reason, is_refusal: true }),
+            None => Ok(Self { client, folders, reads }),
+        }
+    }
+
+    fn has(&self, folder: &Folder) -> bool {
+        self.folders.iter().any(|own| own.path == folder.path)
+    }
 }
 
 /// Plans the links that `clients` need to read `skills`; `readers` are they and all others that are to read no skill twice.
@@ -73,19 +106,9 @@ pub(super) fn plan<'l>(
     let (mut shared, mut own) = (BTreeMap::new(), BTreeMap::new());
     let (mut reached, mut refused, mut linked) = (0, Vec::new(), Vec::new());
     for client in clients {
-        let mut folders = places.skills(client, args.owner());
-        let reads: Vec<PathBuf> = folders.iter().map(|folder| paths::resolved(folder)).collect();
-        // A folder that is the one place by a link needs none of its own.
-        if reads.contains(&canonical.real) && !folders.contains(&canonical.path) {
-            folders.push(canonical.path.clone());
-        }
-        let error = folders.first().and_then(|folder| Folder::at(places, args.owner(), folder.clone()).err());
-        match error.filter(|_| !folders.contains(&canonical.path)) {
-            Some(error) => {
-                let reason = error.message().to_owned();
-                refused.push(Skipped { client, reason, is_refusal: true });
-            }
-            None => linked.push(Linked { client, folders, reads }),
+        match Linked::new(places, args.owner(), client, &canonical) {
+            Ok(client) => linked.push(client),
+            Err(skipped) => refused.push(skipped),
         }
     }
     let place = readers.bit(&canonical.path);
@@ -96,7 +119,7 @@ pub(super) fn plan<'l>(
             let is_read =
                 |folder: &PathBuf| leads(&folder.join(name), &real) || real.parent() == Some(folder);
             // A link of ours is planned again, so that it is known whom it is for.
-            let is_ours = |folder: &PathBuf| record.find(base, &folder.join(name)).is_some();
+            let is_ours = |folder: &Folder| record.find(base, &folder.path.join(name)).is_some();
             !linked.reads.iter().any(is_read) || linked.folders.iter().any(is_ours)
         };
         let needing: Vec<&Linked> = linked.iter().filter(needs_link).collect();
@@ -104,34 +127,32 @@ pub(super) fn plan<'l>(
         let mut usual = place;
         let mut needs = Vec::new();
         for linked in &needing {
-            if !linked.folders.contains(&canonical.path) {
-                usual |= linked.folders.first().map_or(0, |folder| readers.bit(folder));
+            if !linked.has(&canonical) {
+                usual |= linked.folders.first().map_or(0, |folder| readers.bit(&folder.path));
             }
-            let sound =
-                linked.folders.iter().filter(|folder| !paths::leads_out(places, args.owner(), folder));
-            needs.push(sound.fold(0, |all, folder| all | readers.bit(folder)));
+            needs.push(linked.folders.iter().fold(0, |all, folder| all | readers.bit(&folder.path)));
         }
-        let chosen = readers.choose(readers.holding(name), &needs, usual);
+        let chosen = readers.choose(Question { held: readers.holding(name), needs, usual });
         let is_by_the_place = chosen & place != 0;
-        for Linked { client, folders, .. } in needing {
+        for linked in needing {
             if is_by_the_place
                 && (!leads(&canonical.real.join(name), &real)
                     || record.find(base, &canonical.path.join(name)).is_some())
             {
                 let to = canonical.way_to(base, &real);
-                add(&mut shared, &canonical, entry, &real, to, client);
+                add(&mut shared, &canonical, entry, &real, to, linked.client);
             }
-            if is_by_the_place && folders.contains(&canonical.path) {
+            if is_by_the_place && linked.has(&canonical) {
                 continue;
             }
-            let Some(folder) = folders.iter().find(|folder| chosen & readers.bit(folder) != 0) else {
+            let Some(folder) = linked.folders.iter().find(|folder| chosen & readers.bit(&folder.path) != 0)
+            else {
                 continue;
             };
-            let folder = Folder::at(places, args.owner(), folder.clone())?;
             let target = if is_by_the_place { canonical.real.join(name) } else { real.clone() };
             if folder.real.join(name) != real {
                 let to = folder.way_to(base, &target);
-                add(&mut own, &folder, entry, &real, to, client);
+                add(&mut own, folder, entry, &real, to, linked.client);
             }
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::choice::Readers;
 use super::plan::{Standing, Step};
 use crate::clients::{CANONICAL, Places};
-use crate::commands::connect::{Connection, Files, Overlap, told_beside, told_twice};
+use crate::commands::connect::{Connection, Files, Overlap, command_for, told_beside, told_twice};
 
 /// Something to know before links are made, and what to do about it.
 pub(super) struct Warning {
@@ -31,7 +31,7 @@ pub(super) fn warnings(
             folder.is_some_and(|folder| overlap.directories.iter().any(|own| own == folder))
         };
         let ids: BTreeSet<&str> = made.iter().filter(in_one).flat_map(|step| step.clients.clone()).collect();
-        ids.into_iter().collect::<Vec<&str>>().join(" ")
+        ids.into_iter().collect::<Vec<&str>>()
     };
     let mut warnings = Vec::new();
     for client in readers.readers.iter().map(|reader| reader.client) {
@@ -62,13 +62,17 @@ pub(super) fn warnings(
                 told_twice(client, &overlap),
                 "a skill is best offered by one path: keep it in one of the directories".to_owned(),
             ),
-            None => (
-                told_twice(client, &overlap),
-                format!(
-                    "a skill is best offered by one path: link nothing for {cause}, and serve the skills instead with \
-                     `rep connect {cause}`"
-                ),
-            ),
+            None => {
+                let way = match command_for(connections, &cause) {
+                    Some(command) => format!("and serve the skills instead with `{command}`"),
+                    None => "because the server offers the skills already".to_owned(),
+                };
+                let hint = format!(
+                    "a skill is best offered by one path: link nothing for {}, {way}",
+                    cause.join(" ")
+                );
+                (told_twice(client, &overlap), hint)
+            }
         };
         warnings.push(Warning { message: format!("with these links {message}"), hint });
     }
