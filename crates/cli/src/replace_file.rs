@@ -165,8 +165,10 @@ mod tests {
         // Only a superuser can give files to others, and not in every container.
         match chown(&path, Some(65534), Some(65534)) {
             Ok(()) => check(65534, 65534),
+            // Past the capture of tests that pass, so that it is seen.
             Err(error) => {
-                eprintln!("SKIPPED: a file of another user is not tested, only root makes one: {error}")
+                writeln!(io::stderr(), "SKIPPED: a file of another user, which only root can make: {error}")
+                    .unwrap();
             }
         }
     }
