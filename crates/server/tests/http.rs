@@ -382,17 +382,20 @@ impl Waiting {
     }
 }
 
+/// Asks in a conversation, and returns the status and everything that came back.
+fn ask_in(http: &Http, conversation: &str, id: i64, method: &str, params: Value) -> (u16, String) {
+    let headers = [JSON[0], JSON[1], ("Mcp-Session-Id", conversation)];
+    let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
+    http.ask("POST", "/mcp", &headers, &body)
+}
+
 #[test]
 fn requests_under_one_id_are_answered_one_after_the_other() {
     let world = World::new();
     let waiting = Waiting::new(&world);
     let http = Http::start(&waiting.server, HttpOptions::default());
     let conversation = shake_hands(&http);
-    let headers = [JSON[0], JSON[1], ("Mcp-Session-Id", conversation.as_str())];
-    let ask = |id: i64, method: &str, params: Value| {
-        let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
-        http.ask("POST", "/mcp", &headers, &body)
-    };
+    let ask = |id: i64, method: &str, params: Value| ask_in(&http, &conversation, id, method, params);
     assert_eq!(ask(4, "tools/call", json!({"name": "load_skill", "arguments": {"name": "alpha"}})).0, 200);
     std::thread::scope(|scope| {
         let called = scope.spawn(|| ask(5, "tools/call", Waiting::call()));
@@ -417,15 +420,15 @@ fn a_stream_after_an_event_that_is_none_is_refused_and_an_answer_under_way_is_re
     let waiting = Waiting::new(&world);
     let http = Http::start(&waiting.server, HttpOptions::default());
     let conversation = shake_hands(&http);
-    let headers = [JSON[0], JSON[1], ("Mcp-Session-Id", conversation.as_str())];
-    let ask = |id: i64, method: &str, params: Value| {
-        let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
-        http.ask("POST", "/mcp", &headers, &body)
-    };
+    let ask = |id: i64, method: &str, params: Value| ask_in(&http, &conversation, id, method, params);
     let (_, loaded) = ask(4, "tools/call", json!({"name": "load_skill", "arguments": {"name": "alpha"}}));
     let answered = loaded.lines().find_map(|line| line.strip_prefix("id:")).unwrap().trim();
     for last in ["abc", "0/99", "0/x", "99999999999999999999999", "-1", "\u{e9}", "", answered] {
-        let headers = [("Accept", "text/event-stream"), headers[2], ("Last-Event-ID", last)];
+        let headers = [
+            ("Accept", "text/event-stream"),
+            ("Mcp-Session-Id", conversation.as_str()),
+            ("Last-Event-ID", last),
+        ];
         let (status, answer) = http.ask("GET", "/mcp", &headers, "");
         assert!(status == 400 && answer.contains("ask again without it"), "{last}: {answer}");
     }
