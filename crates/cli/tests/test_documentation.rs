@@ -30,7 +30,8 @@ fn every_shell_command_of_the_documentation_works() {
     let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
     let binary = Path::new(env!("CARGO_BIN_EXE_rep"));
     let inherited = std::env::var_os("PATH").unwrap();
-    let directories = std::iter::once(binary.parent().unwrap().to_owned()).chain(std::env::split_paths(&inherited));
+    let directories =
+        std::iter::once(binary.parent().unwrap().to_owned()).chain(std::env::split_paths(&inherited));
     let path = std::env::join_paths(directories).unwrap();
     let mut run = Vec::new();
     for page in pages(&docs) {
