@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
-use repertoire::{MemoryProvider, Library, SessionOptions, SkillDefinition};
+use repertoire::{Library, MemoryProvider, SessionOptions, SkillDefinition};
 use repertoire_server::{Server, ServerOptions, Stop};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -21,7 +21,7 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
     let library = Library::builder()
         .provider(Arc::new(MemoryProvider::new("memory", vec![skill])))
         .session_options(options.session_options(SessionOptions::default()));
-    Server::new(library.open_blocking().expect("a registry"), options)
+    Server::new(library.open_blocking().expect("a library"), options)
 });
 
 fuzz_target!(|bytes: &[u8]| {
