@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use repertoire_model::Policy;
 
-use super::library::Library;
+use super::handle::Library;
 use super::options::SessionResources;
 use crate::Error;
 use crate::agent::{Agent, Inherit};
