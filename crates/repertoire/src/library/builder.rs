@@ -37,6 +37,13 @@ pub struct LibraryBuilder {
     search: SearchOptions,
 }
 
+impl Library {
+    /// Returns a builder of a library without providers, with default options.
+    pub fn builder() -> LibraryBuilder {
+        LibraryBuilder::default()
+    }
+}
+
 impl LibraryBuilder {
     /// Adds a source of skills; earlier sources win over later ones.
     #[must_use]
