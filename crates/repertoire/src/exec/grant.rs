@@ -6,10 +6,11 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::exec::git::obeyed;
 use crate::exec::pinned::{self, Pinned};
+use crate::exec::protected;
 use crate::exec::survey::Survey;
 use crate::exec::{ExecError, ExecErrorKind, GitUser};
-use crate::exec::{git, protected};
 
 /// How long is looked at a directory before it is granted.
 const SURVEY_TIME: Duration = Duration::from_secs(20);
@@ -81,13 +82,13 @@ pub(crate) fn writable(path: &Path, root: &Path, never: Never<'_>) -> Result<Wri
         return Err(refused(LINKED));
     }
     // All names count, those above the granted directory too.
-    let above = git::obeyed_above(&real, never.git);
+    let above = obeyed::obeyed_above(&real, never.git);
     let above: Vec<PathBuf> = above.iter().flat_map(|path| pinned::trail(path)).collect();
     let mut within = real.ancestors().take_while(|above| above.starts_with(root));
     let is_obeyed = protected::is_protected(&real)
         || never.own.iter().any(|own| real.starts_with(own))
         || real.ancestors().any(is_skill)
-        || within.any(git::may_be_directory)
+        || within.any(obeyed::may_be_directory)
         || above.iter().any(|obeyed| real.starts_with(obeyed));
     if is_obeyed {
         return Err(refused(OBEYED));

@@ -10,13 +10,13 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::exec::git::{ScratchRepository, transfer};
 use crate::exec::launcher::{Launcher, MARKER};
 use crate::exec::limits::MAX_TIMEOUT;
 use crate::exec::mark;
 use crate::exec::plan::{Confinement, MAX_PLAN, Plan, Report};
 use crate::exec::reach::Reach;
 use crate::exec::scratch::{self, Scratch};
-use crate::exec::stand_in::StandIn;
 use crate::exec::sweep::{self, Swept};
 use crate::exec::{Aftermath, Ending, ExecError, ExecErrorKind, Job, Outcome, Output};
 
@@ -35,6 +35,11 @@ const NO_LAUNCHER: &str = "the program that was started is no launcher of this m
 const MAX_WORD: usize = 32 * 4096;
 /// What the system keeps for itself of the room for all of them.
 const WORDS_MARGIN: u64 = 8 << 10;
+/// How long git may take in the sandbox for each of its calls, and once somebody cancelled the job.
+const GIT_TIME: Duration = Duration::from_secs(30);
+const CANCELLED_GIT_TIME: Duration = Duration::from_secs(3);
+/// The longest list of refs, in bytes.
+const MAX_GIT_OUTPUT: usize = 16 << 20;
 /// How much is read at once.
 const CHUNK: usize = 64 << 10;
 /// The longest report, in bytes.
@@ -59,45 +64,52 @@ pub(crate) fn run(
     launcher: &Launcher,
     job: &Job,
     taking: Taking,
-    confine: impl FnOnce(&Reach, &Scratch) -> Result<Confinement, ExecError>,
+    confine: impl Fn(&Reach, &Scratch) -> Result<Confinement, ExecError>,
 ) -> Result<Ran, ExecError> {
     let start = Instant::now();
     let parent = job.scratch.as_deref().unwrap_or(Path::new(scratch::PARENT));
     let scratch = Scratch::create(parent).map_err(|error| io_error(parent, error))?;
     let mut reach = Reach::of(job, &scratch)?;
-    let stand_in = match reach.repository.as_ref().filter(|_| taking != Taking::Nothing) {
+    let scratch_repository = match reach.repository.as_ref().filter(|_| taking != Taking::Nothing) {
         Some(repository) => {
-            Some(StandIn::make(repository, &scratch, &reach.readable(), job.cancel.as_ref())?)
+            let git = reach.git.as_ref().map(|git| git.path.as_path());
+            Some(ScratchRepository::make(repository, &scratch, &reach.readable(), git)?)
         }
         None => None,
     };
-    if let Some(stand_in) = &stand_in {
-        let own = stand_in.variables();
+    if let Some(repository) = &scratch_repository {
+        let own = repository.variables();
         reach.environment.retain(|(name, _)| !own.iter().any(|(other, _)| other == name));
         reach.environment.extend(own);
     }
-    let confinement = confine(&reach, &scratch)?;
-    let mut command = vec![reach.program.path.clone().into_os_string()];
-    command.extend(job.command.iter().skip(1).cloned());
-    let plan = Plan {
-        command,
-        environment: reach.environment.clone(),
-        directory: reach.working.clone(),
-        scratch: scratch.path().to_owned(),
-        input: job.input.as_ref().map(|input| input.len() as u64),
-        network: reach.network,
-        mark: mark::fresh(),
-        confinement,
-        limits: job.limits.clone(),
-    };
-    expect_short(&plan)?;
-    let mut conversation = Conversation::begin(launcher, &plan, job)?;
-    let report = conversation.hold(job, start + job.limits.timeout.min(MAX_TIMEOUT) + GRACE);
-    let (stdout, stderr, detail) = conversation.end();
+    let tag = mark::fresh();
+    let finished = execute(launcher, job, &reach, &scratch, &confine, tag, start)?;
     // First of all: whatever else goes wrong or takes its time, nothing is left that somebody obeys.
     let swept = if taking == Taking::Nothing { Swept::default() } else { sweep::sweep(&reach.writable) };
     let mut aftermath: Vec<Aftermath> = swept.left.into_iter().map(Aftermath::NotSwept).collect();
-    aftermath.extend(stand_in.iter().filter_map(|stand_in| stand_in.carry_over(job.cancel.as_ref())));
+    if let (Some(repository), Some(git)) = (&scratch_repository, &reach.git) {
+        let is_cancelled = job.cancel.as_ref().is_some_and(super::Cancel::is_cancelled);
+        let mut sandboxed = |arguments: &[String], input: String| {
+            let variables = repository.variables().into_iter().filter(|(name, _)| name != "GIT_WORK_TREE");
+            let reach = reach.for_git(git, &scratch, variables.collect());
+            let words = ["git"].into_iter().chain(arguments.iter().map(String::as_str));
+            let mut packing = Job::new(words, &job.skill);
+            packing.input = Some(input.into_bytes());
+            packing.limits.timeout = if is_cancelled { CANCELLED_GIT_TIME } else { GIT_TIME };
+            packing.limits.output = MAX_GIT_OUTPUT;
+            let finished =
+                execute(launcher, &packing, &reach, &scratch, &confine, mark::fresh(), Instant::now())
+                    .map_err(io::Error::other)?;
+            match finished.report {
+                Some(Report::Ended(ending)) if ending.is_success() && finished.stdout.dropped == 0 => {
+                    Ok(finished.stdout.bytes)
+                }
+                _ => Err(io::Error::other("git could not read the repository that the command left")),
+            }
+        };
+        aftermath.extend(transfer(repository, &format!("{tag:x}"), &mut sandboxed));
+    }
+    let Finished { report, stdout, stderr, detail } = finished;
     drop(scratch);
     let refused = swept.refused;
     let outcome = |ending, stdout, stderr| Outcome {
@@ -128,6 +140,44 @@ pub(crate) fn run(
         Some(left) => Err(ExecError::new(ExecErrorKind::Io).saying(format!("{left} ({failed})"))),
         None => Err(failed),
     }
+}
+
+/// The end of a command, as its launcher reported it.
+struct Finished {
+    report: Option<Report>,
+    stdout: Output,
+    stderr: Output,
+    detail: String,
+}
+
+/// Runs the command of a job with a launcher, and waits until nothing of it is left.
+fn execute(
+    launcher: &Launcher,
+    job: &Job,
+    reach: &Reach,
+    scratch: &Scratch,
+    confine: &impl Fn(&Reach, &Scratch) -> Result<Confinement, ExecError>,
+    tag: u64,
+    start: Instant,
+) -> Result<Finished, ExecError> {
+    let mut command = vec![reach.program.path.clone().into_os_string()];
+    command.extend(job.command.iter().skip(1).cloned());
+    let plan = Plan {
+        command,
+        environment: reach.environment.clone(),
+        directory: reach.working.clone(),
+        scratch: scratch.path().to_owned(),
+        input: job.input.as_ref().map(|input| input.len() as u64),
+        network: reach.network,
+        mark: tag,
+        confinement: confine(reach, scratch)?,
+        limits: job.limits.clone(),
+    };
+    expect_short(&plan)?;
+    let mut conversation = Conversation::begin(launcher, &plan, job)?;
+    let report = conversation.hold(job, start + job.limits.timeout.min(MAX_TIMEOUT) + GRACE);
+    let (stdout, stderr, detail) = conversation.end();
+    Ok(Finished { report, stdout, stderr, detail })
 }
 
 /// Fails if the system could not hand a command its words.

@@ -29,7 +29,7 @@ const MAX_FIRST_LINE: usize = 256;
 const ENV: &[&[u8]] = &[b"/usr/bin/env", b"/bin/env"];
 
 /// A program, and what it needs beyond what everything may read.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Program {
     /// The file to start.
     pub(crate) path: PathBuf,

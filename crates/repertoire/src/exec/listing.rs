@@ -7,7 +7,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::exec::{git, protected};
+use crate::exec::git::obeyed;
+use crate::exec::protected;
 
 /// After how many entries the clock is looked at.
 const CLOCK_INTERVAL: usize = 256;
@@ -86,7 +87,7 @@ impl Listing {
             return Err(Unlisted::Spent);
         }
         let (mut entries, mut parts, mut is_skill, mut head) =
-            (Vec::new(), git::Parts::default(), false, None);
+            (Vec::new(), obeyed::Parts::default(), false, None);
         for entry in fs::read_dir(directory).map_err(|error| unlisted(&error))? {
             let entry = entry.map_err(|error| unlisted(&error))?;
             if !budget.take() {
@@ -101,7 +102,7 @@ impl Listing {
             let name = entry.file_name();
             parts.note(&name);
             is_skill |= protected::is_named(&name, "SKILL.md");
-            if protected::is_named(&name, git::HEAD) {
+            if protected::is_named(&name, obeyed::HEAD) {
                 head = Some(name.clone());
             }
             let is_protected = is_protected(directory, &name, &metadata);

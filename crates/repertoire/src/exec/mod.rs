@@ -30,31 +30,7 @@ pub(crate) mod pinned;
 #[cfg(not(unix))]
 #[path = "unpinned.rs"]
 pub(crate) mod pinned;
-pub mod git_settings;
-#[cfg(unix)]
 mod git;
-#[cfg(unix)]
-mod allowance;
-#[cfg(unix)]
-mod ref_name;
-#[cfg(unix)]
-mod git_dir;
-#[cfg(unix)]
-mod git_lock;
-#[cfg(unix)]
-mod left_out;
-#[cfg(unix)]
-mod git_index;
-#[cfg(unix)]
-mod git_objects;
-#[cfg(unix)]
-mod git_refs;
-#[cfg(unix)]
-mod git_stores;
-#[cfg(unix)]
-mod repository;
-#[cfg(unix)]
-mod stand_in;
 #[cfg(unix)]
 mod listing;
 #[cfg(unix)]
@@ -90,6 +66,7 @@ mod none;
 mod probe;
 
 pub use error::{ExecError, ExecErrorKind};
+pub use git::settings as git_settings;
 pub use job::{Cancel, GitUser, Grants, Job, RepositoryGrant};
 pub use launcher::Launcher;
 pub use limits::Limits;

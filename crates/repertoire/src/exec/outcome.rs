@@ -26,38 +26,56 @@ pub struct Outcome {
 pub enum Aftermath {
     /// What it made here could not be looked through: there may be something that agents, shells or git obey.
     NotSwept(PathBuf),
-    /// The index, HEAD or refs in this directory of git were changed by somebody else meanwhile, so what the command did there was left out.
-    RepositoryChanged(PathBuf),
-    /// What the command did could not be carried over to this directory of git, for this reason.
+    /// The commits of the command could not be transferred to this directory of git, for this reason.
     RepositoryNotWritten(PathBuf, String),
-    /// What the command did was carried over to this directory of git, but not these refs and states.
-    RepositoryLeftOut(PathBuf, Vec<String>),
+    /// These refs of the command were not applied to a directory of git, each with the reason.
+    RepositoryNotApplied {
+        /// The directory of git.
+        directory: PathBuf,
+        /// The names of the refs, with the reason in brackets.
+        refs: Vec<String>,
+        /// Where the commits they lead to are recorded: `refs/repertoire/<run>`.
+        record: String,
+    },
+    /// The index of a directory of git was reset to the new commit, because it had other changes of the same files.
+    StagedChangesReset {
+        /// The directory of git.
+        directory: PathBuf,
+        /// The ref of the tree that was staged before.
+        record: String,
+    },
+    /// The index of this directory of git is still that of the commit before, for this reason.
+    IndexNotUpdated(PathBuf, String),
 }
 
 impl std::fmt::Display for Aftermath {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (path, text) = match self {
-            Self::NotSwept(path) => (
-                path,
-                "what the command made here could not be looked through; look yourself for files that agents, shells or git obey",
-            ),
-            Self::RepositoryChanged(path) => (
-                path,
-                "somebody else changed the index, HEAD or a branch meanwhile, so what the command did was left out; look at `git status`, and at `git for-each-ref refs/repertoire/left` for what it committed or stashed",
+        match self {
+            Self::NotSwept(path) => write!(
+                f,
+                "{}: what the command made here could not be looked through; look yourself for files that agents, shells or git obey",
+                path.display()
             ),
             Self::RepositoryNotWritten(path, why) => {
-                return write!(
-                    f,
-                    "{}: what the command did there could not be carried over ({why}); look at `git status`, and at `git for-each-ref refs/repertoire/left` for what it committed or stashed",
-                    path.display()
-                );
+                write!(f, "{}: the command's commits could not be transferred ({why})", path.display())
             }
-            Self::RepositoryLeftOut(path, what) => {
-                let what = what.join(", ");
-                return write!(f, "{}: these were not carried over: {what}", path.display());
-            }
-        };
-        write!(f, "{}: {text}", path.display())
+            Self::RepositoryNotApplied { directory, refs, record } => write!(
+                f,
+                "{}: not applied: {}; their commits are recorded under {record}",
+                directory.display(),
+                refs.join(", ")
+            ),
+            Self::StagedChangesReset { directory, record } => write!(
+                f,
+                "{}: the command committed other changes of files that were staged; the index was reset, and `git read-tree {record}` brings back what was staged",
+                directory.display()
+            ),
+            Self::IndexNotUpdated(path, why) => write!(
+                f,
+                "{}: the index could not be updated to the new commit ({why}); `git reset` does it",
+                path.display()
+            ),
+        }
     }
 }
 

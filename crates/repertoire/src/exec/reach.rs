@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use repertoire_model::toolbox::RepositoryUse;
 
+use crate::exec::git::Repository;
 use crate::exec::grant::{self, Never, Writable};
 use crate::exec::interpreter::{self, DEFAULT_PATH, Program};
 use crate::exec::pinned::Pinned;
-use crate::exec::repository::Repository;
 use crate::exec::scratch::Scratch;
 use crate::exec::workplace::{holds_home, search_outside, workplaces};
 use crate::exec::{ExecError, ExecErrorKind, Job, RepositoryGrant};
@@ -67,6 +67,8 @@ pub(crate) struct Reach {
     pub(crate) directories: Vec<Pinned>,
     /// The repository that it may write.
     pub(crate) repository: Option<Repository>,
+    /// Git, for the repository that it may write: on the host, and in the sandbox once the command ended.
+    pub(crate) git: Option<Program>,
     pub(crate) scratch_pin: Pinned,
     /// What may be written in it.
     pub(crate) writable: Vec<Writable>,
@@ -121,6 +123,8 @@ impl Reach {
         let search = search_outside(search, &workplaces);
         let system: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
         let program = interpreter::find(name, &skill, &search, &system, &workplaces)?;
+        let may_write = job.grants.repository.as_ref().is_some_and(|grant| grant.how == RepositoryUse::Write);
+        let git = may_write.then(|| interpreter::find("git".as_ref(), &skill, &search, &system, &workplaces));
         let is_visible = |path: &Path| {
             let roots = system.iter().chain([&skill]).chain(&granted).chain(&program.directories);
             path.is_absolute() && roots.into_iter().any(|root| path.starts_with(root))
@@ -136,19 +140,15 @@ impl Reach {
         let pin = |path: &Path| {
             Pinned::at(path).map_err(|error| ExecError::new(ExecErrorKind::Io).at(path).because(error))
         };
-        let needs = program.needs.iter().filter_map(|path| {
-            let real = path.canonicalize().ok()?;
-            Some((path.clone(), Pinned::at(&real).ok()?))
-        });
+        let needs = pinned_needs(&program);
         let mut places: Vec<&Path> = repository.iter().flat_map(Repository::places).collect();
         if let Some(granted) =
             granted.as_deref().filter(|own| !places.iter().any(|place| own.starts_with(place)))
         {
             places.push(granted);
         }
-        let may_write = job.grants.repository.as_ref().is_some_and(|grant| grant.how == RepositoryUse::Write);
         Ok(Self {
-            needs: needs.collect(),
+            needs,
             skill_pin: pin(&skill)?,
             directories: places.into_iter().map(pin).collect::<Result<_, _>>()?,
             scratch_pin: pin(scratch.path())?,
@@ -159,6 +159,7 @@ impl Reach {
             network: job.grants.network,
             program,
             repository: repository.filter(|_| may_write),
+            git: git.and_then(Result::ok),
         })
     }
 
@@ -168,11 +169,38 @@ impl Reach {
         granted.chain([self.skill.as_path()]).chain(SYSTEM.iter().map(Path::new)).collect()
     }
 
+    /// Returns what git needs for reading the scratch repository in the sandbox: no grant but to read.
+    pub(crate) fn for_git(&self, git: &Program, scratch: &Scratch, variables: Vec<(String, String)>) -> Self {
+        Self {
+            needs: pinned_needs(git),
+            skill: self.skill.clone(),
+            skill_pin: self.skill_pin.clone(),
+            directories: self.directories.clone(),
+            repository: None,
+            git: None,
+            scratch_pin: self.scratch_pin.clone(),
+            writable: Vec::new(),
+            working: scratch.work(),
+            environment: variables,
+            network: false,
+            program: git.clone(),
+        }
+    }
+
     /// Returns the settings of the system that can be read.
     pub(crate) fn settings(&self) -> impl Iterator<Item = &'static str> {
         let more = if self.network { NETWORK_SETTINGS } else { &[] };
         SETTINGS.iter().chain(more).copied().filter(|path| fs::metadata(path).is_ok())
     }
+}
+
+/// Returns what a program needs beyond the system's directories.
+fn pinned_needs(program: &Program) -> Vec<(PathBuf, Pinned)> {
+    let needs = program.needs.iter().filter_map(|path| {
+        let real = path.canonicalize().ok()?;
+        Some((path.clone(), Pinned::at(&real).ok()?))
+    });
+    needs.collect()
 }
 
 /// Returns the repository of a grant, and what may be written of it.

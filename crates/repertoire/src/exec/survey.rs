@@ -9,7 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::exec::git::Obeyed;
+use crate::exec::git::obeyed::Obeyed;
 use crate::exec::grant::{Entry, Never};
 use crate::exec::listing::{Budget, Keep, Listing, Unlisted};
 use crate::exec::{pinned, protected};

@@ -91,20 +91,25 @@ fn aftermath(all: &[Aftermath], directory: Option<&Path>) -> Vec<String> {
         )
     });
     let others = all.iter().filter_map(|one| match one {
-        Aftermath::RepositoryChanged(_) => Some("the index, HEAD or a branch was changed by somebody else meanwhile, so what the command did in the repository was left out; look at git status before anything else, and at git for-each-ref refs/repertoire/left for what it committed or stashed".to_owned()),
-        Aftermath::RepositoryNotWritten(_, why) => Some(format!(
-            "what the command did in the repository could not be carried over ({why}); look at git status before anything else, and at git for-each-ref refs/repertoire/left for what it committed or stashed",
-        )),
-        Aftermath::RepositoryLeftOut(_, what) => {
-            let more = what.len().saturating_sub(MAX_PATHS);
+        Aftermath::RepositoryNotWritten(_, why) => {
+            Some(format!("the commits it made could not be transferred to the repository ({why})"))
+        }
+        Aftermath::RepositoryNotApplied { refs, record, .. } => {
+            let more = refs.len().saturating_sub(MAX_PATHS);
             let shown: Vec<String> =
-                what.iter().take(MAX_PATHS).map(|name| format!("`{}`", quoted(name))).collect();
+                refs.iter().take(MAX_PATHS).map(|name| format!("`{}`", quoted(name))).collect();
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
             Some(format!(
-                "not all that the command did in the repository was carried over; these were left out: {}{more}. Only branches, tags, remotes, notes and the stash are taken, where they stand for an object that is there",
+                "not all of its work was applied to the repository: {}{more}. Only new branches, new tags and a fast-forward of the current branch are; its commits are recorded under {record}",
                 shown.join(", ")
             ))
         }
+        Aftermath::StagedChangesReset { record, .. } => Some(format!(
+            "it committed other changes of files that were staged, so the index was reset to the new commit; `git read-tree {record}` brings back what was staged"
+        )),
+        Aftermath::IndexNotUpdated(_, why) => Some(format!(
+            "the index could not be updated to the new commit ({why}); `git reset` does it"
+        )),
         Aftermath::NotSwept(_) => None,
     });
     swept.into_iter().chain(others).collect()
@@ -229,7 +234,9 @@ mod tests {
         let error = result("s", "t", &killed, None, reading).error.unwrap();
         assert!(error.starts_with("killed by signal 9; what it made") && !error.contains("/w"), "{error}");
         let names = (0..11).map(|number| format!("refs/heads/`{number}")).collect();
-        let left_out = vec![Aftermath::RepositoryLeftOut("/w/.git".into(), names)];
+        let record = "refs/repertoire/1".to_owned();
+        let left_out =
+            vec![Aftermath::RepositoryNotApplied { directory: "/w/.git".into(), refs: names, record }];
         let left_out = Outcome { aftermath: left_out, ending: Ending::Exited(0), ..killed };
         let error = result("s", "t", &left_out, None, reading).error.unwrap();
         assert!(error.contains("9` and 1 more.") && !error.contains("/w"), "{error}");

@@ -1,28 +1,22 @@
-//! A checkout, and where git keeps what belongs to it.
+//! A checkout, and its directories of git.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::exec::git_dir::GitDir;
-use crate::exec::ref_name::RefName;
-use crate::exec::{ExecError, ExecErrorKind, git};
-
-/// Where the shared directory of git keeps what belongs to linked checkouts.
-const LINKED: &str = "worktrees";
-/// The longest HEAD, in bytes.
-const MAX_HEAD: u64 = 4096;
+use super::obeyed;
+use crate::exec::{ExecError, ExecErrorKind};
 
 const NOT_MUTUAL: &str = "its .git leads to a directory of git that does not name this checkout; `git worktree repair` mends links that moved";
 const NO_POINTER: &str = "its .git is neither a directory nor a file that leads to one";
 
-/// A checkout, and where git keeps what belongs to it. No path has links in it.
+/// A checkout with its directories of git. No path has links in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Repository {
     /// The top of the checkout.
     pub(crate) top: PathBuf,
-    /// What belongs to this checkout alone.
+    /// The directory of git of this checkout alone.
     pub(crate) own: PathBuf,
-    /// What all checkouts of the repository share.
+    /// The directory of git that all checkouts of the repository share.
     pub(crate) common: PathBuf,
 }
 
@@ -38,51 +32,33 @@ impl Repository {
         if metadata.is_dir() {
             return Ok(Self { own: inner.clone(), common: inner, top });
         }
-        let own = git::pointed_at(&inner, &top).and_then(|own| own.canonicalize().ok());
+        let own = obeyed::pointed_at(&inner, &top).and_then(|own| own.canonicalize().ok());
         let own = own.ok_or_else(|| refused(NO_POINTER))?;
         let common = worktree(&own, &inner).or_else(|| submodule(&own, &top));
         Ok(Self { common: common.ok_or_else(|| refused(NOT_MUTUAL))?, own, top })
     }
 
-    /// Returns the branches that other checkouts of it are on now.
-    pub(crate) fn other_branches(&self, common: &GitDir) -> Vec<RefName> {
-        // A bare one is no checkout, whatever its HEAD says.
-        let is_bare =
-            git::setting(&self.common.join("config"), "core", "bare").is_some_and(|bare| bare == "true");
-        let main = Some(PathBuf::new()).filter(|_| !is_bare);
-        let linked = common.names(LINKED, || Ok(())).unwrap_or_default();
-        let linked = linked.into_iter().map(|name| Path::new(LINKED).join(name));
-        let others = linked.chain(main).filter(|other| self.common.join(other) != self.own);
-        others.filter_map(|other| branch(common, &other)).collect()
-    }
-
-    /// Returns what has to be seen of it: directories, none of which lies in another.
+    /// Returns the directories that a command must see of it, none of which lies in another.
     pub(crate) fn places(&self) -> Vec<&Path> {
         let common = Some(self.common.as_path()).filter(|common| !common.starts_with(&self.top));
         [self.top.as_path()].into_iter().chain(common).collect()
     }
 }
 
-/// Returns the branch that a checkout is on, by what the shared directory of git has for it.
-fn branch(common: &GitDir, checkout: &Path) -> Option<RefName> {
-    let head = common.read(checkout.join(git::HEAD), MAX_HEAD).ok()??;
-    RefName::parse(head.strip_prefix(b"ref:")?.trim_ascii())
-}
-
 /// Returns the shared directory of git, if `own` is that of the linked worktree whose `.git` is `inner`.
 fn worktree(own: &Path, inner: &Path) -> Option<PathBuf> {
-    let common = own.join(git::pointer(&own.join("commondir"))?).canonicalize().ok()?;
-    let back = own.join(git::pointer(&own.join("gitdir"))?);
+    let common = own.join(obeyed::pointer(&own.join("commondir"))?).canonicalize().ok()?;
+    let back = own.join(obeyed::pointer(&own.join("gitdir"))?);
     // The last name may not be followed: it is the file itself.
     let back = back.parent()?.canonicalize().ok()?.join(back.file_name()?);
-    let is_one = own.parent() == Some(&common.join("worktrees")) && git::is_directory(&common);
+    let is_one = own.parent() == Some(&common.join("worktrees")) && obeyed::is_directory(&common);
     (is_one && back == inner).then_some(common)
 }
 
 /// Returns `own`, if it is the directory of git of the submodule at `top`.
 fn submodule(own: &Path, top: &Path) -> Option<PathBuf> {
-    let tree = git::setting(&own.join("config"), "core", "worktree")?;
-    let is_one = git::is_directory(own) && own.join(tree).canonicalize().ok()? == top;
+    let tree = obeyed::setting(&own.join("config"), "core", "worktree")?;
+    let is_one = obeyed::is_directory(own) && own.join(tree).canonicalize().ok()? == top;
     is_one.then(|| own.to_owned())
 }
 

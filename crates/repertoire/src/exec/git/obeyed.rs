@@ -9,10 +9,8 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
-use crate::exec::GitUser;
-use crate::exec::git_objects::Objects;
-use crate::exec::git_settings::{self, GitSetting};
-use crate::exec::protected;
+use super::settings::{self as git_settings, GitSetting};
+use crate::exec::{GitUser, protected};
 
 /// The most that is read of a file of settings, in bytes.
 const MAX_CONFIG: u64 = 1 << 20;
@@ -189,16 +187,6 @@ fn content(path: &Path, most: u64) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes).ok()?;
     Some(bytes)
-}
-
-/// Returns how the objects of the repository with this directory are named. The bytes of an index could be read either way.
-pub(crate) fn objects_of(directory: &Path) -> Objects {
-    let common = pointer(&directory.join("commondir")).map(|common| directory.join(common));
-    let config = common.as_deref().unwrap_or(directory).join("config");
-    match setting(&config, "extensions", "objectformat") {
-        Some(format) if format == "sha256" => Objects::Sha256,
-        _ => Objects::Sha1,
-    }
 }
 
 /// Returns what the settings of the repositories that `path` lies in point at, those of the user among them.
