@@ -13,9 +13,10 @@ use repertoire::provider::Problem;
 use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope};
 use repertoire::search::SearchOptions;
 use repertoire::{
-    Entry, Executor, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Session, SessionOptions,
+    Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Session, SessionOptions,
     Snapshot, Watcher,
 };
+use repertoire_exec::Executor;
 use repertoire_model::answer::Render;
 use repertoire_model::{Policy, Severity};
 
@@ -316,7 +317,7 @@ impl Context {
             .inherit(self.settings.subagent_inherit)
             .sinks(self.sinks());
         if let Some(executor) = executor {
-            builder = builder.executor(executor);
+            builder = builder.runner(executor);
         }
         for name in self.settings.agents.keys() {
             match self.agent(name) {

@@ -20,18 +20,18 @@ pub mod role;
 pub mod migrate;
 pub mod tokens;
 pub mod event;
-pub mod exec;
-pub mod approval;
-pub mod run;
-mod stored;
+pub mod handler;
+pub mod runner;
+#[doc(hidden)]
+pub mod stored;
 mod unblock;
 #[doc(hidden)]
 pub mod testing;
 
 pub use agent::{Agent, Bind, Inherit};
-pub use approval::{Approval, Approvals, Approver, Trust};
 pub use binding::{AgentPrompt, BindingOptions};
 pub use error::{Error, ErrorKind};
+pub use handler::{HandlerError, SkillHandler};
 pub use event::{Event, EventKind, EventSink, JsonlOptions, JsonlSink, MemorySink, Outcome, Sinks};
 pub use library::{Library, LibraryBuilder};
 pub use provider::fs::{FsOptions, FsProvider};
@@ -46,7 +46,7 @@ pub use repertoire_model::{
     Catalog, CatalogOptions, Diagnostic, LineRange, Policy, Profile, Severity, SkillName, SkillPath, State,
 };
 pub use role::{RoleBinding, RoleOptions, RoleOrigin, RolePrompt, RoleResolver};
-pub use run::{Executor, ExecutorOptions, HandlerError, SkillHandler};
+pub use runner::{Runner, Trust};
 pub use session::{Reply, Session, SessionOptions};
 pub use task::{RankedSkill, Task, TaskRanking};
 pub use template::{Jinja, Renderer};
@@ -66,13 +66,3 @@ struct Embedding;
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guides/hot-reload.md")]
 struct HotReload;
-
-/// Keeps the examples of the guide true.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/guides/tools-in-skills.md")]
-struct ToolsInSkills;
-
-/// Keeps the examples of the page true.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/concepts/sandbox.md")]
-struct Sandboxes;

@@ -76,8 +76,8 @@ impl Server {
 
     /// Waits until what was cancelled is over, where anything runs tools of skills.
     pub(crate) async fn settled(&self) {
-        if let Some(executor) = self.library().executor() {
-            executor.settled().await;
+        if let Some(runner) = self.library().runner() {
+            runner.settled().await;
         }
     }
 

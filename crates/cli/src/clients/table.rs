@@ -281,7 +281,7 @@ fn local_command(_: &str, command: &str, args: &[String]) -> Value {
 mod tests {
     use std::path::Path;
 
-    use repertoire::exec::protected;
+    use repertoire_exec::protect::names;
 
     use super::*;
 

@@ -3,7 +3,7 @@
 mod changes;
 
 use clap::Args;
-use repertoire::approval::Difference;
+use repertoire_exec::approval::Difference;
 use repertoire::{Approval, Entry, Trust};
 use repertoire_model::toolbox::{Interpreter, Needs};
 use repertoire_model::{Bundle, Capabilities};

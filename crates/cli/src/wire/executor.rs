@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use repertoire::approval::{Approvals, Approver, TrustLevels};
+use repertoire_exec::approval::{Approvals, Approver, TrustLevels};
 use repertoire::discovery;
-use repertoire::exec::{Launcher, Sandbox, Unconfined, probe};
-use repertoire::run::ScriptGrants;
-use repertoire::{Executor, ExecutorOptions, Trust};
+use repertoire_exec::{Executor, ExecutorOptions, Launcher, Sandbox, ScriptGrants, Unconfined, probe};
+use repertoire::Trust;
 
 use super::user::with_user;
 use super::{Context, Reason};
@@ -84,7 +83,7 @@ impl Context {
 
     fn state(&self) -> Result<PathBuf, CliError> {
         let none = || {
-            CliError::usage("there is no place for approvals and for what skills run")
+            CliError::usage("no state directory")
                 .hint("set REPERTOIRE_STATE_DIR, or HOME")
         };
         let directory = self.env.state_directory().ok_or_else(none)?;

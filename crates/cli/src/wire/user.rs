@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use repertoire::exec::git_settings::{self, GitSetting};
+use repertoire_exec::git::settings::{self, GitSetting};
 
 use crate::env::Env;
 use crate::regular_file;

@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use repertoire::exec::{
+use repertoire_exec::{
     Cancel, Ending, Exceeded, ExecErrorKind, Job, Launcher, Outcome, Sandbox, Unconfined,
 };
 

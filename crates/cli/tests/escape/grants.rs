@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use repertoire::exec::{Aftermath, ExecErrorKind, GitUser, Job, RepositoryGrant};
+use repertoire_exec::{Aftermath, ExecErrorKind, GitUser, Job, RepositoryGrant};
 use repertoire_model::toolbox::RepositoryUse;
 
 use crate::probe::Target;

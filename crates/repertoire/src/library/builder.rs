@@ -11,7 +11,8 @@ use crate::agent::{Agent, Inherit};
 use crate::event::{EventSink, Sinks};
 use crate::provider::Provider;
 use crate::registry::{Registry, RegistryOptions};
-use crate::run::{Executor, HostHandler, SkillHandler};
+use crate::handler::{HostHandler, SkillHandler};
+use crate::runner::Runner;
 use crate::search::SearchOptions;
 use crate::session::SessionOptions;
 use crate::tool::Tool;
@@ -94,10 +95,10 @@ impl LibraryBuilder {
         self
     }
 
-    /// Sets the executor with which sessions call tools of skills and run their scripts.
+    /// Sets the runner with which sessions call tools of skills and run their scripts.
     #[must_use]
-    pub fn executor(mut self, executor: Arc<Executor>) -> Self {
-        self.resources.executor = Some(executor);
+    pub fn runner(mut self, runner: impl Runner + 'static) -> Self {
+        self.resources.runner = Some(Arc::new(runner));
         self
     }
 

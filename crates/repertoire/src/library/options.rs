@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::agent::{Agent, Inherit};
 use crate::event::Sinks;
-use crate::run::{Executor, HostHandler};
+use crate::handler::HostHandler;
+use crate::runner::Runner;
 use crate::session::SessionOptions;
 use crate::tool::{Tool, is_reserved, reserved_names};
 use crate::{Error, ErrorKind};
@@ -24,7 +25,7 @@ pub(crate) struct SessionResources {
     /// Receive an event for every call.
     pub(crate) sinks: Sinks,
     /// Runs tools and scripts of skills; `None` where nothing may run.
-    pub(crate) executor: Option<Arc<Executor>>,
+    pub(crate) runner: Option<Arc<dyn Runner>>,
     /// Handlers of the host for tools that skills declare.
     pub(crate) handlers: Vec<HostHandler>,
 }

@@ -8,6 +8,7 @@ mod presence;
 mod catalog;
 mod task;
 mod call;
+mod exposed_tools;
 mod skill_tools;
 mod ceiling;
 mod context;

@@ -10,7 +10,7 @@ use repertoire_model::{Digest, SkillName};
 use super::task::REMEMBERED_TASKS;
 use crate::provider::{Locator, Mark};
 use crate::registry::{Entry, Resources, Snapshot};
-use crate::run::Exposed;
+use super::exposed_tools::ExposedTools;
 use crate::task::{Task, TaskRanking};
 use crate::tool::Definition;
 
@@ -46,7 +46,7 @@ pub(super) struct State {
     /// What the last task that the session was told of needs.
     pub(super) foreseen: Option<Arc<TaskRanking>>,
     /// The tools of loaded skills, in the order in which these were loaded.
-    pub(super) exposed: Exposed,
+    pub(super) exposed: ExposedTools,
 }
 
 impl State {
@@ -66,7 +66,7 @@ impl State {
             ranking: None,
             rankings: VecDeque::new(),
             foreseen: None,
-            exposed: Exposed::default(),
+            exposed: ExposedTools::default(),
         }
     }
 

@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 use crate::provider::BoxFuture;
 use crate::session::Session;
 
-pub(crate) use arguments::quoted;
+pub use arguments::quoted;
 pub use definition::{About, Answered, Definition};
 pub(crate) use load_skill::{digest, given, loaded_skill, open};
 pub(crate) use loaded::{address, loaded};

@@ -8,7 +8,7 @@ use super::names::{PATH_ALIASES, SKILL_ALIASES};
 use super::table::{Builtin, View, object, text};
 use crate::event::EventKind;
 use crate::provider::BoxFuture;
-use crate::run::ScriptCall;
+use crate::runner::ScriptCall;
 use crate::session::Session;
 
 const ARGS: Parameter<'static> = Parameter { name: "args", aliases: &["arguments"] };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use repertoire::approval::Difference;
+use repertoire_exec::approval::Difference;
 use repertoire::{Entry, Registry};
 use repertoire_model::{Bundle, LineRange};
 use similar::TextDiff;

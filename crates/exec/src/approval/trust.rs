@@ -1,0 +1,31 @@
+//! How far the skills of a source are trusted.
+
+use std::collections::BTreeMap;
+
+use repertoire::Trust;
+
+/// How far each source is trusted.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TrustLevels {
+    sources: BTreeMap<String, Trust>,
+    others: Trust,
+}
+
+impl TrustLevels {
+    /// Returns `others` for all sources.
+    pub fn new(others: Trust) -> Self {
+        Self { sources: BTreeMap::new(), others }
+    }
+
+    /// Returns these levels with `trust` for the source `label`.
+    #[must_use]
+    pub fn with(mut self, label: impl Into<String>, trust: Trust) -> Self {
+        self.sources.insert(label.into(), trust);
+        self
+    }
+
+    /// Returns how far the source `label` is trusted.
+    pub fn of(&self, label: &str) -> Trust {
+        self.sources.get(label).copied().unwrap_or(self.others)
+    }
+}

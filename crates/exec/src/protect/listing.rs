@@ -1,0 +1,141 @@
+//! One directory, listed: what is in it and what that makes of it, at the same cost for every entry however deep it lies.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::git::obeyed;
+use crate::protect::names;
+
+/// After how many entries the clock is looked at.
+const CLOCK_INTERVAL: usize = 256;
+
+/// How much may still be looked at.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    left: usize,
+    until: Instant,
+}
+
+/// Why a directory was not listed.
+#[derive(Debug)]
+pub(crate) enum Unlisted {
+    /// It is not there any more.
+    Gone,
+    /// It may not be listed, or what is in it may not be looked at.
+    Shut,
+    /// The budget is spent.
+    Spent,
+    /// Anything else, such as a path that is longer than any may be.
+    Failed,
+}
+
+impl Budget {
+    pub(crate) fn new(entries: usize, until: Instant) -> Self {
+        Self { left: entries, until }
+    }
+
+    /// Takes one entry; returns whether there was one left.
+    pub(crate) fn take(&mut self) -> bool {
+        let is_late = self.left.is_multiple_of(CLOCK_INTERVAL) && Instant::now() >= self.until;
+        if is_late || self.left == 0 {
+            self.left = 0;
+            return false;
+        }
+        self.left -= 1;
+        true
+    }
+}
+
+/// What is kept of a directory; a command may have made millions of plain files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// Directories, what is protected by its name, and files with other names.
+    Notable,
+    Everything,
+}
+
+/// What is in a directory.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    directory: PathBuf,
+    pub(crate) entries: Vec<Listed>,
+    /// Whether the directory is that of a skill.
+    pub(crate) is_skill: bool,
+    /// Whether git might take it for one of its own, by what is in it.
+    pub(crate) is_git: bool,
+    /// What is called `HEAD` in it.
+    pub(crate) head: Option<OsString>,
+}
+
+/// An entry of a directory.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    pub(crate) name: OsString,
+    pub(crate) metadata: Metadata,
+    /// Whether it is protected by its name.
+    pub(crate) is_protected: bool,
+}
+
+impl Listing {
+    pub(crate) fn of(directory: &Path, keep: Keep, budget: &mut Budget) -> Result<Self, Unlisted> {
+        // A directory costs something too, even an empty one.
+        if !budget.take() {
+            return Err(Unlisted::Spent);
+        }
+        let (mut entries, mut parts, mut is_skill, mut head) =
+            (Vec::new(), obeyed::Parts::default(), false, None);
+        for entry in fs::read_dir(directory).map_err(|error| unlisted(&error))? {
+            let entry = entry.map_err(|error| unlisted(&error))?;
+            if !budget.take() {
+                return Err(Unlisted::Spent);
+            }
+            // Looked up in the directory that is open, not by its path.
+            let metadata = match entry.metadata() {
+                Ok(metadata) => metadata,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(unlisted(&error)),
+            };
+            let name = entry.file_name();
+            parts.note(&name);
+            is_skill |= names::is_named(&name, "SKILL.md");
+            if names::is_named(&name, obeyed::HEAD) {
+                head = Some(name.clone());
+            }
+            let is_protected = is_protected(directory, &name, &metadata);
+            let is_shared = metadata.is_file() && metadata.nlink() > 1;
+            if keep == Keep::Everything || is_protected || is_shared || metadata.is_dir() {
+                entries.push(Listed { name, metadata, is_protected });
+            }
+        }
+        Ok(Self {
+            directory: directory.to_owned(),
+            entries,
+            is_skill,
+            is_git: parts.may_be_directory(),
+            head,
+        })
+    }
+
+    pub(crate) fn path(&self, name: &OsStr) -> PathBuf {
+        self.directory.join(name)
+    }
+}
+
+fn is_protected(directory: &Path, name: &OsStr, metadata: &Metadata) -> bool {
+    let is_special = !metadata.is_file() && !metadata.is_dir() && !metadata.is_symlink();
+    names::is_protected_in(directory.file_name(), name)
+        // Git would wait for it for ever.
+        || is_special && names::is_read_by_git(name)
+}
+
+fn unlisted(error: &io::Error) -> Unlisted {
+    match error.kind() {
+        io::ErrorKind::NotFound => Unlisted::Gone,
+        io::ErrorKind::PermissionDenied => Unlisted::Shut,
+        _ => Unlisted::Failed,
+    }
+}
