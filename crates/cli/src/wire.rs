@@ -13,8 +13,7 @@ use repertoire::provider::Problem;
 use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope};
 use repertoire::search::SearchOptions;
 use repertoire::{
-    Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Session, SessionOptions,
-    Snapshot, Watcher,
+    Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Session, SessionOptions, Snapshot, Watcher,
 };
 use repertoire_exec::Executor;
 use repertoire_model::answer::Render;

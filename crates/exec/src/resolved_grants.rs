@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use repertoire_model::toolbox::RepositoryUse;
 
 use crate::git::Repository;
+use crate::interpreter::{self, DEFAULT_PATH, Program};
 use crate::protect::entry::NeverGranted;
 use crate::protect::writable::{self, Writable};
-use crate::interpreter::{self, DEFAULT_PATH, Program};
-use crate::verified_path::VerifiedPath;
 use crate::scratch::Scratch;
+use crate::verified_path::VerifiedPath;
 use crate::workplace::{holds_home, search_outside, workplaces};
 use crate::{ExecError, ExecErrorKind, Job, RepositoryGrant};
 

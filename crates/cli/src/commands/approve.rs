@@ -3,8 +3,8 @@
 mod changes;
 
 use clap::Args;
-use repertoire_exec::approval::Difference;
 use repertoire::{Approval, Entry, Trust};
+use repertoire_exec::approval::Difference;
 use repertoire_model::toolbox::{Interpreter, Needs};
 use repertoire_model::{Bundle, Capabilities};
 use serde::Serialize;

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use repertoire_exec::approval::{Approvals, Approver, TrustLevels};
-use repertoire::discovery;
-use repertoire_exec::{Executor, ExecutorOptions, Launcher, Sandbox, ScriptGrants, Unconfined, probe};
 use repertoire::Trust;
+use repertoire::discovery;
+use repertoire_exec::approval::{Approvals, Approver, TrustLevels};
+use repertoire_exec::{Executor, ExecutorOptions, Launcher, Sandbox, ScriptGrants, Unconfined, probe};
 
 use super::user::with_user;
 use super::{Context, Reason};
@@ -82,10 +82,7 @@ impl Context {
     }
 
     fn state(&self) -> Result<PathBuf, CliError> {
-        let none = || {
-            CliError::usage("no state directory")
-                .hint("set REPERTOIRE_STATE_DIR, or HOME")
-        };
+        let none = || CliError::usage("no state directory").hint("set REPERTOIRE_STATE_DIR, or HOME");
         let directory = self.env.state_directory().ok_or_else(none)?;
         Ok(self.env.working_directory().join(directory))
     }

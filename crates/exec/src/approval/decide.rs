@@ -4,8 +4,8 @@ use repertoire_model::answer::Unapproved;
 use repertoire_model::{Bundle, Capabilities, SkillTool};
 
 use super::{Approval, ApprovalRequest, Approvals, Approver, Verdict};
-use repertoire::Trust;
 use repertoire::Error;
+use repertoire::Trust;
 use repertoire::registry::Entry;
 
 /// What something may run by.

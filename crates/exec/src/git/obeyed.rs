@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use super::settings::{self as git_settings, GitSetting};
-use crate::protect::names;
 use crate::GitUser;
+use crate::protect::names;
 
 /// The most that is read of a file of settings, in bytes.
 const MAX_CONFIG: u64 = 1 << 20;
@@ -247,7 +247,9 @@ mod tests {
         let user = GitUser { home: Some(root.join("home")), settings: vec![root.join("home/own")], given };
         let tree = root.join("tree");
         let found = obeyed_above(&tree.join("src"), &user);
-        let end = |path: &PathBuf| verified_path::trail(path).pop().unwrap().strip_prefix(&root).unwrap().to_owned();
+        let end = |path: &PathBuf| {
+            verified_path::trail(path).pop().unwrap().strip_prefix(&root).unwrap().to_owned()
+        };
         let found: Vec<PathBuf> = found.iter().map(end).collect();
         for path in [
             "tree/hooks",

@@ -16,8 +16,8 @@ use rustix::fs::{Mode, OFlags};
 
 use super::host_git::{HostGit, Input};
 use super::{Repository, obeyed};
-use crate::verified_path::{self, VerifiedPath};
 use crate::scratch::Scratch;
+use crate::verified_path::{self, VerifiedPath};
 use crate::{ExecError, ExecErrorKind};
 
 /// How long reading the real repository may take.

@@ -17,8 +17,8 @@ use super::Repository;
 use super::host_git::{HostGit, Input};
 use super::scratch_repository::{Head, ScratchRepository};
 use crate::Aftermath;
-use crate::verified_path;
 use crate::scratch::Scratch;
+use crate::verified_path;
 
 /// How long the calls of git on the host may take together.
 const HOST_TIME: Duration = Duration::from_secs(60);

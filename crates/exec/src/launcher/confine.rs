@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Resource, Rlimit, setrlimit};
 
-use crate::verified_path::VerifiedPath;
 use crate::launcher::plan::{Confinement, Plan, Report};
 use crate::scratch;
+use crate::verified_path::VerifiedPath;
 use crate::{Ending, Exceeded, ExecErrorKind};
 
 /// Why a command was not started.
@@ -213,7 +213,8 @@ const OWN_MEMORY: u64 = 512 << 20;
 #[cfg(target_os = "linux")]
 fn own_memory() -> u64 {
     static OWN: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
-    let reserved = || crate::launcher::process_tree::reserved(rustix::process::getpid().as_raw_nonzero().get());
+    let reserved =
+        || crate::launcher::process_tree::reserved(rustix::process::getpid().as_raw_nonzero().get());
     OWN.get_or_init(reserved) + MARGIN
 }
 
@@ -253,13 +254,19 @@ fn limit_command(process: Pid, plan: &Plan) {
 fn limit_command(_process: Pid, _plan: &Plan) {}
 
 #[cfg(not(target_os = "linux"))]
-fn landlocked(_plan: &Plan, _rules: &[crate::launcher::plan::Rule]) -> Result<(Started, Option<OwnedFd>), Fault> {
+fn landlocked(
+    _plan: &Plan,
+    _rules: &[crate::launcher::plan::Rule],
+) -> Result<(Started, Option<OwnedFd>), Fault> {
     Err((ExecErrorKind::Unavailable, "Landlock is a part of Linux".to_owned()))
 }
 
 /// Starts the command from a thread that confined itself: what it starts is confined likewise, and the rest of the launcher is not.
 #[cfg(target_os = "linux")]
-fn landlocked(plan: &Plan, rules: &[crate::launcher::plan::Rule]) -> Result<(Started, Option<OwnedFd>), Fault> {
+fn landlocked(
+    plan: &Plan,
+    rules: &[crate::launcher::plan::Rule],
+) -> Result<(Started, Option<OwnedFd>), Fault> {
     limit(plan)?;
     let started = std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -303,8 +310,11 @@ fn wrapped(
     if !takes_filter {
         return finish(plan, spawn(command(plan, arguments))?, String::new(), None);
     }
-    let purpose =
-        crate::launcher::seccomp::Purpose { network: plan.network, has_namespaces: true, has_signal_scope: true };
+    let purpose = crate::launcher::seccomp::Purpose {
+        network: plan.network,
+        has_namespaces: true,
+        has_signal_scope: true,
+    };
     // These two are to be inherited; the launcher starts nothing else.
     let filter = memfd_create("filter", MemfdFlags::empty()).map_err(failed)?;
     let bytes = crate::launcher::seccomp::bytes(&crate::launcher::seccomp::program(purpose));

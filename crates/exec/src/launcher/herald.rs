@@ -13,8 +13,8 @@ use std::process::{Command, ExitCode};
 
 use rustix::process::{DumpableBehavior, Pid, WaitOptions, set_dumpable_behavior, wait};
 
-use crate::launcher::supervise::ending_of;
 use crate::launcher::plan::Report;
+use crate::launcher::supervise::ending_of;
 use crate::{Ending, ExecErrorKind};
 
 /// The most that a process says of itself, in bytes.

@@ -282,7 +282,11 @@ fn pin(pinned: &VerifiedPath) -> Value {
 }
 
 fn pinned(value: &Value) -> Option<VerifiedPath> {
-    Some(VerifiedPath { path: word(&value[0])?.into(), device: value[1].as_u64()?, inode: value[2].as_u64()? })
+    Some(VerifiedPath {
+        path: word(&value[0])?.into(),
+        device: value[1].as_u64()?,
+        inode: value[2].as_u64()?,
+    })
 }
 
 fn placed(value: &Value) -> Option<(usize, VerifiedPath)> {
@@ -297,7 +301,8 @@ mod tests {
     fn what_is_told_is_understood() {
         let odd = OsString::from_vec(vec![b'a', 0xff]);
         let pinned = VerifiedPath { path: odd.clone().into(), device: 1, inode: u64::MAX };
-        let places = [Place::Path("/x".into()), Place::Path("/y".into()), Place::VerifiedPath(pinned.clone())];
+        let places =
+            [Place::Path("/x".into()), Place::Path("/y".into()), Place::VerifiedPath(pinned.clone())];
         let rules =
             Access::ALL.iter().zip(places).map(|((access, _), place)| Rule { place, access: *access });
         let rules = rules.collect();

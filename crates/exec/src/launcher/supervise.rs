@@ -9,8 +9,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_process_group, wait};
 
 use crate::launcher::confine::{self, Started};
-use crate::limits::MAX_TIMEOUT;
 use crate::launcher::plan::{Confinement, MAX_PLAN, Plan, Report};
+use crate::limits::MAX_TIMEOUT;
 use crate::{Ending, ExecErrorKind};
 
 /// How long the end of everything is insisted on.
@@ -187,7 +187,8 @@ fn kill(process: Pid) -> usize {
         let _ = group;
         let own = rustix::process::getpid().as_raw_nonzero().get();
         let children = crate::launcher::process_tree::children(own);
-        let children = children.unwrap_or_else(|| crate::launcher::process_tree::descendants(own, usize::MAX));
+        let children =
+            children.unwrap_or_else(|| crate::launcher::process_tree::descendants(own, usize::MAX));
         let children = children.into_iter().filter_map(Pid::from_raw);
         children.filter(|child| kill_process(*child, Signal::KILL).is_ok()).count()
     }

@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use rustix::fs::{AtFlags, FileType};
 use rustix::io::Errno;
 
-use crate::protect::entry::ProtectedEntry;
-use crate::protect::writable::Writable;
-use crate::protect::listing::{Budget, Keep, Listing, Unlisted};
 use crate::launcher::run_tag;
+use crate::protect::entry::ProtectedEntry;
+use crate::protect::listing::{Budget, Keep, Listing, Unlisted};
+use crate::protect::writable::Writable;
 use crate::verified_path;
 
 /// How long is swept after one command, whatever it left.

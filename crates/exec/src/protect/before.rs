@@ -12,8 +12,8 @@ use std::time::Instant;
 use crate::git::obeyed::Obeyed;
 use crate::protect::entry::{NeverGranted, ProtectedEntry};
 use crate::protect::listing::{Budget, Keep, Listing, Unlisted};
-use crate::verified_path;
 use crate::protect::names;
+use crate::verified_path;
 
 /// The most entries that are looked at, in what is granted and in what is protected.
 const MAX_ENTRIES: usize = 1 << 21;
@@ -38,7 +38,13 @@ pub(crate) struct Survey {
 
 impl Survey {
     /// Looks at `top`, which lies in `root`; both have no links in them. In `above` is what the repositories around it obey.
-    pub(crate) fn of(top: &Path, root: &Path, above: Vec<PathBuf>, never: NeverGranted<'_>, until: Instant) -> Self {
+    pub(crate) fn of(
+        top: &Path,
+        root: &Path,
+        above: Vec<PathBuf>,
+        never: NeverGranted<'_>,
+        until: Instant,
+    ) -> Self {
         let named = never.own.iter().cloned().chain(above).filter(|path| path.starts_with(top)).collect();
         let mut surveyor = Surveyor {
             top,

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::git::obeyed;
-use crate::verified_path::{self, VerifiedPath};
-use crate::protect::names;
 use crate::protect::before::Survey;
 use crate::protect::entry::{NeverGranted, ProtectedEntry};
+use crate::protect::names;
+use crate::verified_path::{self, VerifiedPath};
 use crate::{ExecError, ExecErrorKind};
 
 /// How long is looked at a directory before it is granted.

@@ -10,8 +10,8 @@ use repertoire_model::toolbox::MAX_TIMEOUT_SECONDS;
 
 use super::jobs::Jobs;
 use crate::approval::{Approvals, Approver, TrustLevels};
-use crate::workplace::{search_outside, workplaces};
 use crate::sandbox::{Sandbox, probe};
+use crate::workplace::{search_outside, workplaces};
 use crate::{ExecError, ExecErrorKind, GitUser, Launcher, Limits};
 
 /// What the host gives and allows to whatever skills run.

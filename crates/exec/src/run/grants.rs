@@ -9,8 +9,8 @@ use repertoire_model::answer::FaultKind;
 use repertoire_model::toolbox::Needs;
 
 use super::executor::Executor;
-use crate::verified_path::VerifiedPath;
 use crate::protect::names;
+use crate::verified_path::VerifiedPath;
 use crate::{Grants, RepositoryGrant};
 use repertoire::tool::quoted;
 

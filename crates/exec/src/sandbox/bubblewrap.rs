@@ -5,12 +5,12 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::sandbox::host::Taking;
-use crate::verified_path::VerifiedPath;
 use crate::launcher::plan::Confinement;
 use crate::resolved_grants::{ResolvedGrants, SYSTEM};
-use crate::scratch::Scratch;
 use crate::sandbox::host;
+use crate::sandbox::host::Taking;
+use crate::scratch::Scratch;
+use crate::verified_path::VerifiedPath;
 use crate::{ExecError, ExecErrorKind, Job, Launcher, Outcome, Sandbox};
 
 /// Where the program is looked for. Not in `PATH`, which a project or a skill may have a say in.

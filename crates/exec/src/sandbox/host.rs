@@ -11,13 +11,13 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::git::{ScratchRepository, transfer};
-use crate::launcher::{Launcher, MARKER};
-use crate::limits::MAX_TIMEOUT;
-use crate::launcher::{process_tree, run_tag};
 use crate::launcher::plan::{Confinement, MAX_PLAN, Plan, Report};
+use crate::launcher::{Launcher, MARKER};
+use crate::launcher::{process_tree, run_tag};
+use crate::limits::MAX_TIMEOUT;
+use crate::protect::after::{self, Swept};
 use crate::resolved_grants::ResolvedGrants;
 use crate::scratch::{self, Scratch};
-use crate::protect::after::{self, Swept};
 use crate::{Aftermath, Cancel, Ending, ExecError, ExecErrorKind, Job, Outcome, Output};
 
 /// How long a launcher may take beyond the time of the command: to start, to end everything, to clear up.

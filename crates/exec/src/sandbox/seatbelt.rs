@@ -6,12 +6,12 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::sandbox::host::Taking;
 use crate::launcher::plan::Confinement;
 use crate::protect::names::{PROTECTED, PROTECTED_ENDINGS, PROTECTED_IN};
 use crate::resolved_grants::ResolvedGrants;
-use crate::scratch::Scratch;
 use crate::sandbox::host;
+use crate::sandbox::host::Taking;
+use crate::scratch::Scratch;
 use crate::{ExecError, Job, Launcher, Outcome, Sandbox};
 
 /// The system's own program, by its whole path: another of that name could be anything.

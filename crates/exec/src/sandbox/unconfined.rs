@@ -1,8 +1,8 @@
 //! Confined by nothing but limits, for those who ask for it by name.
 
-use crate::sandbox::host::Taking;
 use crate::launcher::plan::Confinement;
 use crate::sandbox::host;
+use crate::sandbox::host::Taking;
 use crate::{ExecError, Job, Launcher, Outcome, Sandbox};
 
 /// Runs commands with all the rights of whoever runs it. Limits, the clean environment and the scratch directory are the same as elsewhere, and so is the end of

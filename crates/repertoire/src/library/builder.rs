@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use repertoire_model::Policy;
 
-use super::library::Library;
+use super::handle::Library;
 use super::options::SessionResources;
 use crate::Error;
 use crate::agent::{Agent, Inherit};
 use crate::event::{EventSink, Sinks};
+use crate::handler::{HostHandler, SkillHandler};
 use crate::provider::Provider;
 use crate::registry::{Registry, RegistryOptions};
-use crate::handler::{HostHandler, SkillHandler};
 use crate::runner::Runner;
 use crate::search::SearchOptions;
 use crate::session::SessionOptions;
@@ -36,6 +36,13 @@ pub struct LibraryBuilder {
     policy: Policy,
     resources: SessionResources,
     search: SearchOptions,
+}
+
+impl Library {
+    /// Returns a builder of a library without providers, with default options.
+    pub fn builder() -> LibraryBuilder {
+        LibraryBuilder::default()
+    }
 }
 
 impl LibraryBuilder {

@@ -1,8 +1,8 @@
 //! A library: a registry of skills together with everything that sessions are given.
 
 mod options;
-mod library;
+mod handle;
 mod builder;
 
 pub use builder::LibraryBuilder;
-pub use library::Library;
+pub use handle::Library;

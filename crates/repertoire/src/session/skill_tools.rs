@@ -73,7 +73,8 @@ impl Session {
         let trust = resources.runner.as_ref().map(|runner| runner.trust(&entry.source));
         let runs = trust.is_some_and(|trust| trust != Trust::Never);
         let is_handled = |tool: &SkillTool| {
-            self.host_handler(entry, &tool.name).is_some() || (runs && Handler::of(tool, files, python).is_some())
+            self.host_handler(entry, &tool.name).is_some()
+                || (runs && Handler::of(tool, files, python).is_some())
         };
         let mut notes = Vec::new();
         toolbox.tools.retain(|tool| {

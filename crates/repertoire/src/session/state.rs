@@ -7,10 +7,10 @@ use repertoire_model::answer::LoadedSkill;
 use repertoire_model::ledger::Ledger;
 use repertoire_model::{Digest, SkillName};
 
+use super::exposed_tools::ExposedTools;
 use super::task::REMEMBERED_TASKS;
 use crate::provider::{Locator, Mark};
 use crate::registry::{Entry, Resources, Snapshot};
-use super::exposed_tools::ExposedTools;
 use crate::task::{Task, TaskRanking};
 use crate::tool::Definition;
 

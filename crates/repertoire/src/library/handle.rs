@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use repertoire_model::Policy;
 
-use super::builder::LibraryBuilder;
 use super::options::SessionResources;
 use crate::agent::Agent;
 use crate::provider::Provider;
@@ -46,11 +45,6 @@ struct Shared {
 }
 
 impl Library {
-    /// Returns a builder of a library without providers, with default options.
-    pub fn builder() -> LibraryBuilder {
-        LibraryBuilder::default()
-    }
-
     /// Opens a library over `providers` for inspection and search: with default options for sessions, and even if the policy
     /// refuses it.
     pub async fn open_for_search(
