@@ -1,6 +1,6 @@
-//! What a command made under names that nothing may write, which could only be seen afterwards, loses them.
+//! Renames files that a command created under protected names such as `AGENTS.md`. Runs after the command.
 //!
-//! What was there before could not be changed. Nothing is deleted, because somebody else could have made it meanwhile.
+//! Nothing is deleted, because somebody else could have made it meanwhile.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -16,11 +16,11 @@ use rustix::io::Errno;
 
 use crate::launcher::run_tag;
 use crate::protect::entry::ProtectedEntry;
-use crate::protect::listing::{Budget, Keep, Listing, Unlisted};
+use crate::protect::listing::{Budget, Listing, Unlisted};
 use crate::protect::writable::Writable;
 use crate::verified_path;
 
-/// How long is swept after one command, whatever it left.
+/// The time limit of the search after one command.
 const SWEEP_TIME: Duration = Duration::from_secs(20);
 /// The most entries that are looked at in one granted directory.
 const MAX_ENTRIES: usize = 1 << 22;
@@ -33,33 +33,33 @@ const REFUSED: &str = "refused";
 const MAX_NAMES: usize = 64;
 /// The longest name of a file, in bytes.
 const MAX_NAME: usize = 255;
-/// How often is looked whether what lost its name is obeyed by the one it has now.
+/// Maximum passes of renaming: a renamed file may land on another path that is obeyed.
 const MAX_ROUNDS: usize = 8;
 
-/// What became of directories after a command.
+/// The result of the search after a command.
 #[derive(Debug, Default)]
-pub(crate) struct Swept {
+pub(crate) struct RenamedFiles {
     /// Where things are now that were made under protected names.
     pub(crate) refused: Vec<PathBuf>,
     /// What could not be looked at, or not be renamed.
     pub(crate) left: Vec<PathBuf>,
 }
 
-/// Takes protected names from what a command made under them.
-pub(crate) fn sweep(granted: &[Writable]) -> Swept {
+/// Renames what a command made under protected names.
+pub(crate) fn sweep(granted: &[Writable]) -> RenamedFiles {
     sweep_until(granted, Instant::now() + SWEEP_TIME)
 }
 
-fn sweep_until(granted: &[Writable], until: Instant) -> Swept {
-    let mut swept = Swept::default();
+fn sweep_until(granted: &[Writable], until: Instant) -> RenamedFiles {
+    let mut renames = RenamedFiles::default();
     for writable in granted {
-        swept.walk(writable, until);
-        swept.look_at_obeyed(writable);
+        renames.walk(writable, until);
+        renames.look_at_obeyed(writable);
     }
-    swept
+    renames
 }
 
-impl Swept {
+impl RenamedFiles {
     /// Looks at every name, also in what loses its own.
     fn walk(&mut self, writable: &Writable, until: Instant) {
         let top = &writable.pinned.path;
@@ -99,14 +99,11 @@ impl Swept {
                 if writable.protected.get(&path) == Some(&now) {
                     continue;
                 }
-                let is_shared = entry.metadata.is_file() && entry.metadata.nlink() > 1;
-                let is_other_name = is_shared && writable.files.contains(&number(&entry.metadata));
-                let is_refused = entry.is_protected || is_other_name;
-                if is_refused && Instant::now() >= until {
+                if entry.is_protected && Instant::now() >= until {
                     self.leave(directory.clone());
                     break;
                 }
-                let path = if is_refused { self.rename(writable, path) } else { path };
+                let path = if entry.is_protected { self.rename(writable, path) } else { path };
                 if entry.metadata.is_dir() {
                     pending.push((path, number(&entry.metadata)));
                 }
@@ -163,10 +160,10 @@ fn number(metadata: &fs::Metadata) -> (u64, u64) {
 
 /// Lists a directory. One that a command shut is opened.
 fn listed(directory: &Path, budget: &mut Budget) -> Result<Listing, Unlisted> {
-    match Listing::of(directory, Keep::Notable, budget) {
+    match Listing::of(directory, budget) {
         Err(Unlisted::Shut) => {
             verified_path::make_open(directory).map_err(|_| Unlisted::Shut)?;
-            Listing::of(directory, Keep::Notable, budget)
+            Listing::of(directory, budget)
         }
         other => other,
     }
@@ -240,7 +237,7 @@ mod tests {
     use crate::protect::writable::tests::{granted, project};
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    fn after(writable: &Writable) -> Swept {
+    fn after(writable: &Writable) -> RenamedFiles {
         sweep(std::slice::from_ref(writable))
     }
 
@@ -285,9 +282,9 @@ mod tests {
         symlink("deep/b.rs", root.join("src/CLAUDE.md")).unwrap();
         fs::create_dir_all(root.join("src/s/.claude")).unwrap();
         fs::write(root.join("src/s/SKILL.md"), "x").unwrap();
-        let swept = after(&all);
-        assert!(swept.left.is_empty(), "{swept:?}");
-        assert_eq!(swept.refused.len(), 4, "{swept:?}");
+        let renames = after(&all);
+        assert!(renames.left.is_empty(), "{renames:?}");
+        assert_eq!(renames.refused.len(), 4, "{renames:?}");
         for path in ["src/AGENTS.md", "src/CLAUDE.md", "src/s/SKILL.md", "src/s/.claude"] {
             assert!(fs::symlink_metadata(root.join(path)).is_err(), "{path}");
         }
@@ -308,9 +305,9 @@ mod tests {
             fs::rename(root.join("src/chain"), root.join("src/outer").join(&name)).unwrap();
             fs::rename(root.join("src/outer"), root.join("src/chain")).unwrap();
         }
-        let swept = after(&all);
-        assert_eq!(swept.refused, [root.join("src/shut/CLAUDE.md.refused")]);
-        assert_eq!(swept.left.len(), 1, "{swept:?}");
+        let renames = after(&all);
+        assert_eq!(renames.refused, [root.join("src/shut/CLAUDE.md.refused")]);
+        assert_eq!(renames.left.len(), 1, "{renames:?}");
         crate::scratch::remove(&root.join("src/chain")).unwrap();
     }
 
@@ -325,9 +322,9 @@ mod tests {
         for path in ["HEAD", ".git/HEAD", "w/HEAD", "w/commondir"] {
             fs::write(root.join("src").join(path), "ref: refs/heads/main").unwrap();
         }
-        let swept = after(&all);
-        assert!(swept.left.is_empty(), "{swept:?}");
-        let mut refused = swept.refused;
+        let renames = after(&all);
+        assert!(renames.left.is_empty(), "{renames:?}");
+        let mut refused = renames.refused;
         refused.sort();
         let expect = [
             ".git.refused",
@@ -383,8 +380,8 @@ mod tests {
             path.push(".claude");
         }
         fs::create_dir_all(&path).unwrap();
-        let swept = after(&all);
-        assert_eq!((swept.refused.len(), swept.left.len()), (100, 0));
+        let renames = after(&all);
+        assert_eq!((renames.refused.len(), renames.left.len()), (100, 0));
         assert!(after(&all).refused.is_empty());
     }
 
@@ -402,11 +399,10 @@ mod tests {
         fs::write(root.join("docs/one"), "obey").unwrap();
         fs::remove_file(root.join("src/link")).unwrap();
         symlink("a.rs", root.join("src/link")).unwrap();
-        fs::hard_link(root.join("docs/AGENTS.md"), root.join("src/other")).unwrap();
-        let swept = after(&all);
-        assert!(swept.left.is_empty(), "{swept:?}");
-        for path in ["docs/one", "docs/one.refused", "tools/hooks", "src/link", "src/other"] {
-            assert!(fs::symlink_metadata(root.join(path)).is_err(), "{path} {swept:?}");
+        let renames = after(&all);
+        assert!(renames.left.is_empty(), "{renames:?}");
+        for path in ["docs/one", "docs/one.refused", "tools/hooks", "src/link"] {
+            assert!(fs::symlink_metadata(root.join(path)).is_err(), "{path} {renames:?}");
         }
         assert!(root.join("docs/AGENTS.md").is_file() && root.join("src/deep/b.rs").is_file());
     }
@@ -442,8 +438,8 @@ mod tests {
         pipe("deep/.gitattributes");
         pipe("plain");
         fs::write(root.join("src/deep/.gitignore"), "x").unwrap();
-        let swept = after(&all);
-        assert_eq!((swept.refused.len(), swept.left.len()), (2, 0), "{swept:?}");
+        let renames = after(&all);
+        assert_eq!((renames.refused.len(), renames.left.len()), (2, 0), "{renames:?}");
         for path in [".mailmap", "plain", "deep/.gitignore"] {
             fs::symlink_metadata(root.join("src").join(path)).unwrap();
         }
@@ -455,8 +451,8 @@ mod tests {
         let (_directory, root) = project();
         let all = granted(&root.join("src"), &root).unwrap();
         fs::write(root.join("src/CLAUDE.md"), "obey").unwrap();
-        let swept = sweep_until(std::slice::from_ref(&all), Instant::now());
-        assert_eq!((swept.refused, swept.left), (Vec::new(), vec![root.join("src")]));
+        let renames = sweep_until(std::slice::from_ref(&all), Instant::now());
+        assert_eq!((renames.refused, renames.left), (Vec::new(), vec![root.join("src")]));
     }
 
     #[test]
@@ -473,7 +469,10 @@ mod tests {
         fs::create_dir(root.join("src/new")).unwrap();
         fs::write(root.join("src/new/CLAUDE.md"), "obey").unwrap();
         fs::set_permissions(root.join("src/new"), fs::Permissions::from_mode(0o444)).unwrap();
-        let swept = after(&all);
-        assert_eq!((swept.refused, swept.left), (vec![root.join("src/new/CLAUDE.md.refused")], Vec::new()));
+        let renames = after(&all);
+        assert_eq!(
+            (renames.refused, renames.left),
+            (vec![root.join("src/new/CLAUDE.md.refused")], Vec::new())
+        );
     }
 }

@@ -1,44 +1,39 @@
-//! What is protected in a directory before a command may write it.
+//! Finds what is protected in a directory before a command may write it.
 //!
-//! First everything is looked at by its name. Then what is protected is looked into: links in it lead to what is obeyed likewise, settings of git name files and directories, and a file may have other names.
+//! Every name in the directory is looked at. Of what is protected by its name, links are followed: the link itself, links directly in a
+//! protected directory, and those among the hooks of git. Settings of git name further files.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::ffi::OsStr;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, Metadata};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::git::obeyed::Obeyed;
 use crate::protect::entry::{NeverGranted, ProtectedEntry};
-use crate::protect::listing::{Budget, Keep, Listing, Unlisted};
+use crate::protect::listing::{Budget, Listing, Unlisted};
 use crate::protect::names;
 use crate::verified_path;
 
-/// The most entries that are looked at, in what is granted and in what is protected.
+/// The most entries that are looked at.
 const MAX_ENTRIES: usize = 1 << 21;
-/// How far up files are looked for that may have another name in what is granted, where no checkout ends before.
-const MAX_ABOVE: usize = 3;
-/// Where git keeps what people wrote, by its digest. There may be millions, and git runs none of it.
-const OBJECTS: &str = "objects";
+/// The directory of git whose files git runs.
+const HOOKS: &str = "hooks";
 
 /// What is protected in a directory, or would be if it were there.
 #[derive(Debug, Default)]
-pub(crate) struct Survey {
+pub(crate) struct ProtectedBefore {
     pub(crate) protected: BTreeMap<PathBuf, ProtectedEntry>,
-    /// What is obeyed for another reason than its name, whether it is there or not.
+    /// Paths that are obeyed for another reason than their name, whether they are there or not.
     pub(crate) obeyed: BTreeSet<PathBuf>,
-    /// Protected files, in it and beside it, by device and number.
-    pub(crate) files: HashSet<(u64, u64)>,
     /// Something that could not be looked at.
     pub(crate) unseen: Option<PathBuf>,
     /// Whether that is because there is too much.
     pub(crate) is_spent: bool,
 }
 
-impl Survey {
+impl ProtectedBefore {
     /// Looks at `top`, which lies in `root`; both have no links in them. In `above` is what the repositories around it obey.
-    pub(crate) fn of(
+    pub(crate) fn find(
         top: &Path,
         root: &Path,
         above: Vec<PathBuf>,
@@ -46,62 +41,64 @@ impl Survey {
         until: Instant,
     ) -> Self {
         let named = never.own.iter().cloned().chain(above).filter(|path| path.starts_with(top)).collect();
-        let mut surveyor = Surveyor {
+        let mut search = Search {
             top,
             never,
             named,
             everywhere: Obeyed::by_user(never.git),
             budget: Budget::new(MAX_ENTRIES, until),
-            survey: Self::default(),
-            shared: HashMap::new(),
-            pending: Vec::new(),
+            found: Self::default(),
         };
-        surveyor.walk();
-        if surveyor.survey.unseen.is_none() {
-            surveyor.look_into_all(root);
+        search.walk();
+        if search.found.unseen.is_none() {
+            search.follow_all(root);
         }
-        surveyor.end()
+        search.found.without_nested()
+    }
+
+    /// Leaves out what lies within something else that is protected.
+    fn without_nested(mut self) -> Self {
+        let directories = self.protected.iter().filter(|(_, entry)| entry.is_directory);
+        let directories: HashSet<PathBuf> = directories.map(|(path, _)| path.clone()).collect();
+        let is_within = |path: &Path| path.ancestors().skip(1).any(|above| directories.contains(above));
+        self.protected.retain(|path, _| !is_within(path));
+        self.obeyed.retain(|path| !is_within(path));
+        self
     }
 }
 
-struct Surveyor<'a> {
+struct Search<'a> {
     top: &'a Path,
     never: NeverGranted<'a>,
-    /// What is known to be obeyed, whatever is found.
+    /// Paths that are known to be obeyed, whatever is found.
     named: HashSet<PathBuf>,
-    /// What the user tells git in every repository.
+    /// Settings of git that count in every repository.
     everywhere: Obeyed,
     budget: Budget,
-    survey: Survey,
-    /// Files of more than one name, by their numbers.
-    shared: HashMap<(u64, u64), Vec<PathBuf>>,
-    /// What is protected and was not looked into yet.
-    pending: Vec<PathBuf>,
+    found: ProtectedBefore,
 }
 
-impl Surveyor<'_> {
+impl Search<'_> {
     fn protect(&mut self, path: PathBuf, metadata: &Metadata) {
         let entry = ProtectedEntry::of(&path, metadata);
-        if self.survey.protected.insert(path.clone(), entry).is_none() {
-            self.pending.push(path);
-        }
+        self.found.protected.insert(path, entry);
     }
 
     fn give_up(&mut self, path: PathBuf, why: &Unlisted) {
-        self.survey.is_spent = matches!(why, Unlisted::Spent);
-        self.survey.unseen = Some(path);
+        self.found.is_spent = matches!(why, Unlisted::Spent);
+        self.found.unseen = Some(path);
     }
 
-    /// Looks at every name. What is in a protected directory is not looked at here.
+    /// Looks at every name, but for those in a protected directory.
     fn walk(&mut self) {
         let mut pending = Vec::new();
-        match fs::symlink_metadata(self.top) {
-            Ok(metadata) if metadata.is_dir() => pending.push((self.top.to_owned(), metadata)),
-            Ok(metadata) => self.note_shared(self.top.to_owned(), &metadata),
-            Err(_) => {}
+        if let Ok(metadata) = fs::symlink_metadata(self.top)
+            && metadata.is_dir()
+        {
+            pending.push((self.top.to_owned(), metadata));
         }
         while let Some((directory, metadata)) = pending.pop() {
-            let listing = match Listing::of(&directory, Keep::Notable, &mut self.budget) {
+            let listing = match Listing::of(&directory, &mut self.budget) {
                 Ok(listing) => listing,
                 Err(Unlisted::Gone) => continue,
                 // Its owner may not look into it, though perhaps write.
@@ -121,122 +118,61 @@ impl Surveyor<'_> {
                     self.protect(path, &entry.metadata);
                 } else if entry.metadata.is_dir() {
                     pending.push((path, entry.metadata.clone()));
-                } else {
-                    self.note_shared(path, &entry.metadata);
                 }
             }
         }
     }
 
-    fn note_shared(&mut self, path: PathBuf, metadata: &Metadata) {
-        if metadata.is_file() && metadata.nlink() > 1 {
-            self.shared.entry((metadata.dev(), metadata.ino())).or_default().push(path);
-        }
-    }
-
-    fn look_into_all(&mut self, root: &Path) {
+    /// Adds what is obeyed because of something that is protected, in the directory and beside it in the same project.
+    fn follow_all(&mut self, root: &Path) {
         self.named.clone().into_iter().for_each(|path| self.obey(path));
-        let around = self.around(root);
-        self.pending.extend(around);
-        while let Some(place) = self.pending.pop() {
-            if self.survey.unseen.is_some() {
-                return;
-            }
-            self.look_into(&place);
-        }
-    }
-
-    /// Returns what is protected beside the granted directory, in the same project.
-    fn around(&self, root: &Path) -> Vec<PathBuf> {
-        let above = || self.top.ancestors().skip(1);
-        let checkout = above().find(|above| fs::symlink_metadata(above.join(".git")).is_ok());
+        let checkout = self.top.ancestors().skip(1).find(|above| has_git(above));
         let is_near =
-            |above: &Path| above.starts_with(root) || checkout.is_some_and(|top| above.starts_with(top));
-        let near = above().take_while(|above| is_near(above)).count();
-        let near = if self.shared.is_empty() { near } else { near.max(MAX_ABOVE) };
-        above().take(near).flat_map(protected_in).collect()
+            |above: &&Path| above.starts_with(root) || checkout.is_some_and(|top| above.starts_with(top));
+        let beside = self.top.ancestors().skip(1).take_while(is_near).flat_map(protected_in);
+        let places: Vec<PathBuf> = self.found.protected.keys().cloned().chain(beside).collect();
+        places.iter().for_each(|place| self.follow(place));
     }
 
-    /// Finds what is obeyed because of something that is protected.
-    fn look_into(&mut self, place: &Path) {
+    /// Adds what a protected file or directory leads to.
+    fn follow(&mut self, place: &Path) {
         let Ok(metadata) = fs::symlink_metadata(place) else { return };
         if metadata.is_symlink() {
             verified_path::trail(place).into_iter().skip(1).for_each(|hop| self.obey(hop));
         }
-        self.survey.files.extend(metadata.is_file().then_some((metadata.dev(), metadata.ino())));
         let is_git = place.file_name().is_some_and(names::is_git);
         if is_git {
-            self.obey_settings(place, place.parent().unwrap_or(place));
+            let tree = place.parent().unwrap_or(place);
+            let own = Obeyed::by_repository(place, tree, self.never.git);
+            let paths: Vec<PathBuf> = own.in_tree(tree).chain(self.everywhere.in_tree(tree)).collect();
+            paths.iter().flat_map(|path| verified_path::trail(path)).for_each(|hop| self.obey(hop));
         }
-        let mut pending = if metadata.is_dir() { vec![place.to_owned()] } else { Vec::new() };
-        while let Some(directory) = pending.pop() {
-            let listing = match Listing::of(&directory, Keep::Everything, &mut self.budget) {
-                Ok(listing) => listing,
-                Err(why @ Unlisted::Spent) => return self.give_up(directory, &why),
-                Err(_) => continue,
-            };
-            if listing.is_git && !is_git {
-                self.obey_settings(&directory, &directory);
-            }
-            let is_objects = |name: &OsStr| (is_git || listing.is_git) && names::is_named(name, OBJECTS);
-            for entry in listing.entries.iter().filter(|entry| !is_objects(&entry.name)) {
-                let path = listing.path(&entry.name);
-                if names::is_git(&entry.name) {
-                    self.obey_settings(&path, &directory);
-                }
-                if entry.metadata.is_dir() {
-                    pending.push(path);
-                } else if entry.metadata.is_symlink() {
-                    self.follow(&path, place);
-                } else if entry.metadata.is_file() {
-                    self.survey.files.insert((entry.metadata.dev(), entry.metadata.ino()));
-                }
+        let inner = metadata.is_dir().then(|| place.to_owned()).into_iter();
+        let hooks = is_git.then(|| place.join(HOOKS)).into_iter();
+        for directory in inner.chain(hooks) {
+            let Ok(entries) = fs::read_dir(&directory) else { continue };
+            for entry in
+                entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()))
+            {
+                // A link that leads up tells nobody what to do: otherwise it would protect all there is.
+                let leads = verified_path::trail(&entry.path()).into_iter().skip(1);
+                leads.filter(|hop| !place.starts_with(hop)).for_each(|hop| self.obey(hop));
             }
         }
-    }
-
-    /// Notes where a link in a protected place leads to.
-    fn follow(&mut self, link: &Path, place: &Path) {
-        // What is in the place itself is looked at anyway. One that leads up tells nobody what to do: otherwise it would protect all there is.
-        let leads = verified_path::trail(link).into_iter().skip(1);
-        let leads = leads.filter(|hop| !hop.starts_with(place) && !place.starts_with(hop));
-        leads.for_each(|hop| self.obey(hop));
-    }
-
-    fn obey_settings(&mut self, inner: &Path, tree: &Path) {
-        let own = Obeyed::by_repository(inner, tree, self.never.git);
-        let paths: Vec<PathBuf> = own.in_tree(tree).chain(self.everywhere.in_tree(tree)).collect();
-        paths.iter().flat_map(|path| verified_path::trail(path)).for_each(|hop| self.obey(hop));
     }
 
     fn obey(&mut self, path: PathBuf) {
         if path.starts_with(self.top)
-            && self.survey.obeyed.insert(path.clone())
+            && self.found.obeyed.insert(path.clone())
             && let Ok(metadata) = fs::symlink_metadata(&path)
         {
             self.protect(path, &metadata);
         }
     }
+}
 
-    /// Adds other names of what is protected, and leaves out what is within something else that is.
-    fn end(mut self) -> Survey {
-        for (file, paths) in std::mem::take(&mut self.shared) {
-            if self.survey.files.contains(&file) {
-                for path in paths {
-                    if let Ok(metadata) = fs::symlink_metadata(&path) {
-                        self.protect(path, &metadata);
-                    }
-                }
-            }
-        }
-        let mut survey = self.survey;
-        let directories = survey.protected.iter().filter(|(_, entry)| entry.is_directory);
-        let directories: HashSet<PathBuf> = directories.map(|(path, _)| path.clone()).collect();
-        let is_within = |path: &Path| path.ancestors().skip(1).any(|above| directories.contains(above));
-        survey.protected.retain(|path, _| !is_within(path));
-        survey.obeyed.retain(|path| !is_within(path));
-        survey
-    }
+fn has_git(directory: &Path) -> bool {
+    fs::symlink_metadata(directory.join(".git")).is_ok()
 }
 
 /// Returns what is protected by its name in a directory itself.

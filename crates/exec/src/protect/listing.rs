@@ -3,7 +3,6 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -50,19 +49,11 @@ impl Budget {
     }
 }
 
-/// What is kept of a directory; a command may have made millions of plain files.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keep {
-    /// Directories, what is protected by its name, and files with other names.
-    Notable,
-    Everything,
-}
-
-/// What is in a directory.
+/// The entries of a directory that matter: subdirectories, and what is protected by its name.
 #[derive(Debug)]
 pub(crate) struct Listing {
     directory: PathBuf,
-    pub(crate) entries: Vec<Listed>,
+    pub(crate) entries: Vec<ListedEntry>,
     /// Whether the directory is that of a skill.
     pub(crate) is_skill: bool,
     /// Whether git might take it for one of its own, by what is in it.
@@ -73,7 +64,7 @@ pub(crate) struct Listing {
 
 /// An entry of a directory.
 #[derive(Debug)]
-pub(crate) struct Listed {
+pub(crate) struct ListedEntry {
     pub(crate) name: OsString,
     pub(crate) metadata: Metadata,
     /// Whether it is protected by its name.
@@ -81,7 +72,7 @@ pub(crate) struct Listed {
 }
 
 impl Listing {
-    pub(crate) fn of(directory: &Path, keep: Keep, budget: &mut Budget) -> Result<Self, Unlisted> {
+    pub(crate) fn of(directory: &Path, budget: &mut Budget) -> Result<Self, Unlisted> {
         // A directory costs something too, even an empty one.
         if !budget.take() {
             return Err(Unlisted::Spent);
@@ -106,9 +97,9 @@ impl Listing {
                 head = Some(name.clone());
             }
             let is_protected = is_protected(directory, &name, &metadata);
-            let is_shared = metadata.is_file() && metadata.nlink() > 1;
-            if keep == Keep::Everything || is_protected || is_shared || metadata.is_dir() {
-                entries.push(Listed { name, metadata, is_protected });
+            // A command may have made millions of plain files.
+            if is_protected || metadata.is_dir() {
+                entries.push(ListedEntry { name, metadata, is_protected });
             }
         }
         Ok(Self {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::git::obeyed;
-use crate::protect::before::Survey;
+use crate::protect::before::ProtectedBefore;
 use crate::protect::entry::{NeverGranted, ProtectedEntry};
 use crate::protect::names;
 use crate::verified_path::{self, VerifiedPath};
@@ -16,7 +16,7 @@ use crate::{ExecError, ExecErrorKind};
 const SURVEY_TIME: Duration = Duration::from_secs(20);
 
 const OBEYED: &str = "agents, shells, git or Repertoire itself obey what is there";
-const OTHER_NAME: &str = "it is another name of a file that agents, shells, git or Repertoire itself obey";
+const LINK_TARGET: &str = "a link that agents, shells or git obey leads to it";
 const ELSEWHERE: &str = "it is not in the granted directory";
 const LINKED: &str = "there is a link on the way to it";
 const TOO_LARGE: &str = "there is too much in it to be looked at; grant a smaller directory";
@@ -31,8 +31,6 @@ pub(crate) struct Writable {
     pub(crate) protected: BTreeMap<PathBuf, ProtectedEntry>,
     /// What is obeyed in it for another reason than its name, whether it is there or not.
     pub(super) obeyed: BTreeSet<PathBuf>,
-    /// The files that are protected, in it or beside it, by device and number.
-    pub(super) files: HashSet<(u64, u64)>,
 }
 
 /// Returns what may be written of `path`, which must lie in `root`, that has no links in it.
@@ -63,15 +61,15 @@ pub(crate) fn writable(path: &Path, root: &Path, never: NeverGranted<'_>) -> Res
         return Err(refused(OBEYED));
     }
     let pinned = VerifiedPath::at(&real).map_err(invalid)?;
-    let survey = Survey::of(&real, root, above, never, Instant::now() + SURVEY_TIME);
-    if let Some(unseen) = survey.unseen {
-        let text = if survey.is_spent { TOO_LARGE } else { UNSEEN };
+    let before = ProtectedBefore::find(&real, root, above, never, Instant::now() + SURVEY_TIME);
+    if let Some(unseen) = before.unseen {
+        let text = if before.is_spent { TOO_LARGE } else { UNSEEN };
         return Err(ExecError::new(ExecErrorKind::GrantRefused).at(unseen).saying(text));
     }
-    if survey.protected.contains_key(&real) {
-        return Err(refused(OTHER_NAME));
+    if before.protected.contains_key(&real) {
+        return Err(refused(LINK_TARGET));
     }
-    Ok(Writable { pinned, protected: survey.protected, obeyed: survey.obeyed, files: survey.files })
+    Ok(Writable { pinned, protected: before.protected, obeyed: before.obeyed })
 }
 
 /// Returns whether a link in `root` is on the way along `path`.
@@ -209,22 +207,19 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn other_names_of_protected_files_are_protected() {
+    fn targets_of_protected_links_and_settings_are_protected() {
         let (_directory, root) = project();
         symlink("docs/x.md", root.join("CLAUDE.md")).unwrap();
         symlink("nowhere", root.join("GEMINI.md")).unwrap();
-        fs::hard_link(root.join(".git/hooks/x"), root.join("src/hook")).unwrap();
-        fs::hard_link(root.join("src/a.rs"), root.join("src/same.rs")).unwrap();
         fs::create_dir_all(root.join("tools/hooks")).unwrap();
         fs::write(root.join("tools/more.ini"), "").unwrap();
         let config = "[core]\n\tHooksPath = \"tools/hooks\"\n[include]\n\tpath = ../tools/more.ini\n";
         fs::write(root.join(".git/config"), config).unwrap();
         let all = granted(&root, &root).unwrap();
-        for path in ["docs/x.md", "CLAUDE.md", "GEMINI.md", "src/hook", "tools/hooks", "tools/more.ini"] {
+        for path in ["docs/x.md", "CLAUDE.md", "GEMINI.md", "tools/hooks", "tools/more.ini"] {
             assert!(all.protected.contains_key(&root.join(path)), "{path}");
         }
-        assert!(!all.protected.contains_key(&root.join("src/same.rs")));
-        for path in ["tools/hooks", "tools/more.ini", "src/hook"] {
+        for path in ["tools/hooks", "tools/more.ini"] {
             check_refused(&root, path);
         }
         assert!(
@@ -303,18 +298,10 @@ pub(super) mod tests {
         symlink("../cfg/claude.json", root.join(".claude/settings.json")).unwrap();
         symlink("../cfg/later.json", root.join(".claude/settings.local.json")).unwrap();
         symlink("../../lib/shared", root.join("skills/s/shared")).unwrap();
-        symlink("../../docs/x.md", root.join("lib/shared/more.md")).unwrap();
         // That one leads up, and protects nothing.
         symlink("..", root.join(".claude/project")).unwrap();
         let all = granted(&root, &root).unwrap();
-        for path in [
-            "scripts/x.sh",
-            "scripts/second",
-            "scripts/impl/y.sh",
-            "cfg/claude.json",
-            "lib/shared",
-            "docs/x.md",
-        ] {
+        for path in ["scripts/x.sh", "scripts/second", "scripts/impl/y.sh", "cfg/claude.json", "lib/shared"] {
             assert!(all.protected.contains_key(&root.join(path)), "{path} {:?}", all.protected.keys());
         }
         assert!(!all.protected.contains_key(&root.join("src")));

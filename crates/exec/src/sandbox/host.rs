@@ -15,7 +15,7 @@ use crate::launcher::plan::{Confinement, MAX_PLAN, Plan, Report};
 use crate::launcher::{Launcher, MARKER};
 use crate::launcher::{process_tree, run_tag};
 use crate::limits::MAX_TIMEOUT;
-use crate::protect::after::{self, Swept};
+use crate::protect::after::{self, RenamedFiles};
 use crate::resolved_grants::ResolvedGrants;
 use crate::scratch::{self, Scratch};
 use crate::{Aftermath, Cancel, Ending, ExecError, ExecErrorKind, Job, Outcome, Output};
@@ -85,8 +85,9 @@ pub(crate) fn run(
     let tag = run_tag::fresh();
     let finished = execute(launcher, job, &grants, &scratch, &confine, tag, start)?;
     // First of all: whatever else goes wrong or takes its time, nothing is left that somebody obeys.
-    let swept = if taking == Taking::Nothing { Swept::default() } else { after::sweep(&grants.writable) };
-    let mut aftermath: Vec<Aftermath> = swept.left.into_iter().map(Aftermath::NotSwept).collect();
+    let renames =
+        if taking == Taking::Nothing { RenamedFiles::default() } else { after::sweep(&grants.writable) };
+    let mut aftermath: Vec<Aftermath> = renames.left.into_iter().map(Aftermath::NotSwept).collect();
     if let (Some(repository), Some(git)) = (&scratch_repository, &grants.git) {
         let is_cancelled = job.cancel.as_ref().is_some_and(Cancel::is_cancelled);
         let mut sandboxed = |arguments: &[String], input: String| {
@@ -111,7 +112,7 @@ pub(crate) fn run(
     }
     let Finished { report, stdout, stderr, detail } = finished;
     drop(scratch);
-    let refused = swept.refused;
+    let refused = renames.refused;
     let outcome = |ending, stdout, stderr| Outcome {
         ending,
         stdout,
