@@ -1,4 +1,4 @@
-//! Which variables a command gets.
+//! The environment variables of a command.
 
 /// The variables of the host that a command gets without asking: where programs are, and how people write where they are.
 pub const ALLOWED: &[&str] = &["PATH", "LANG", "LANGUAGE", "TZ"];

@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use crate::workplace::{HOMES, lies_in};
 use crate::{ExecError, ExecErrorKind};
 
-/// Where programs are looked for where nobody says.
+/// The default search path of programs.
 pub(crate) const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// What of an installation a program needs: nothing that could hold settings or keys.
+/// Directories of an installation that a program needs: none that could hold settings or keys.
 const PARTS: &[&str] = &["lib", "lib64", "lib32", "libexec", "include", "pyvenv.cfg"];
 
-/// How many links and first lines of scripts are followed.
+/// The most links and first lines of scripts that are followed.
 const MAX_STEPS: usize = 8;
 
 /// The longest first line of a script that is looked at, in bytes; that of the kernel.
@@ -71,7 +71,7 @@ pub(crate) fn find(
     if !has_slash && !real.starts_with(finder.skill) {
         finder.follow(path);
     } else if real.starts_with(finder.skill) {
-        if let Some(interpreter) = finder.interpreter(&real, Author::Skill) {
+        if let Some(interpreter) = finder.interpreter(&real, ScriptAuthor::Skill) {
             finder.follow(interpreter);
         }
     } else if let Some(own) = finder.same_by_name(&path).filter(|_| !path.starts_with(finder.skill)) {
@@ -81,10 +81,10 @@ pub(crate) fn find(
     Ok(finder.program)
 }
 
-/// Who wrote a script.
+/// The author of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Author {
-    /// Whoever installed the host's programs.
+enum ScriptAuthor {
+    /// The person who installed the host's programs.
     Host,
     /// The skill, which is not to be believed.
     Skill,
@@ -118,13 +118,13 @@ impl Finder<'_> {
             // A directory on the way may be a link too.
             next = match path.canonicalize() {
                 Ok(real) if real != path => Some(real),
-                _ => self.interpreter(&path, Author::Host),
+                _ => self.interpreter(&path, ScriptAuthor::Host),
             };
         }
     }
 
     /// Returns the program of the host that the first line of a script names, if it may be made readable.
-    fn interpreter(&self, script: &Path, author: Author) -> Option<PathBuf> {
+    fn interpreter(&self, script: &Path, author: ScriptAuthor) -> Option<PathBuf> {
         let mut line = Vec::new();
         fs::File::open(script).ok()?.take(MAX_FIRST_LINE as u64).read_to_end(&mut line).ok()?;
         let (interpreter, argument) = first_line(&line)?;
@@ -133,7 +133,8 @@ impl Finder<'_> {
         }
         let path = Path::new(OsStr::from_bytes(interpreter));
         // An installation's own scripts name the program beside them.
-        let is_beside = author == Author::Host && path.parent() == script.parent() && is_executable(path);
+        let is_beside =
+            author == ScriptAuthor::Host && path.parent() == script.parent() && is_executable(path);
         if is_beside { Some(path.to_owned()) } else { self.same_by_name(path) }
     }
 

@@ -1,4 +1,4 @@
-//! What is to be run, and what it is granted.
+//! A job: a command with its grants and limits.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,27 +23,27 @@ pub struct Job {
     pub command: Vec<OsString>,
     /// The skill's directory, absolute. It can be read and never written.
     pub skill: PathBuf,
-    /// What the command reads from its standard input; nothing unless given.
+    /// Standard input; empty unless given.
     pub input: Option<Vec<u8>>,
     /// All variables it gets beside `HOME`, `TMPDIR` and their kin, which lie in the scratch directory. Nothing is inherited; [`environment::allowed`] picks from the
     /// host's what is harmless. `PATH` is where the program is looked for; what cannot be seen from inside is left out of it.
     ///
     /// [`environment::allowed`]: crate::environment::allowed
     pub environment: Vec<(String, String)>,
-    /// What it may do beyond the policy.
+    /// Its grants beyond the policy.
     pub grants: Grants,
-    /// What it may use up.
+    /// Its limits.
     pub limits: Limits,
-    /// What no grant makes writable beyond [`protected`](crate::protect::names), absolute: the host's own settings and state, and where its skills are.
+    /// Paths that no grant makes writable beyond [`protected`](crate::protect::names), absolute: the host's own settings and state, and where its skills are.
     pub protected: Vec<PathBuf>,
-    /// What git is told by the user in every repository, which may name files and directories that a grant has in it.
+    /// The user's settings of git, which may name files and directories that a grant has in it.
     pub git: GitUser,
-    /// Where commands of skills may come to write, absolute: no program is looked for there, whatever `PATH` says, or one command would decide what the next one runs. What is
+    /// Directories that commands of skills may write, absolute: no program is looked for there, whatever `PATH` says, or one command would decide what the next one runs. What is
     /// granted here counts anyway.
     pub workplaces: Vec<PathBuf>,
     /// Lets another thread end it.
     pub cancel: Option<Cancel>,
-    /// Where the scratch directory is made, absolute; the system's temporary directory unless given.
+    /// The parent of the scratch directory, absolute; the system's temporary directory unless given.
     pub scratch: Option<PathBuf>,
 }
 
@@ -66,14 +66,14 @@ impl Job {
     }
 }
 
-/// What a job may do beyond the policy; nothing by default.
+/// Grants of a job beyond the policy; none by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grants {
-    /// Whether it may use the network: TCP and UDP, not the sockets of this machine's own programs.
+    /// Access to the network: TCP and UDP, not the sockets of this machine's own programs.
     pub network: bool,
     /// A directory it may read and is run in, absolute: the project. Without it the command runs in its scratch directory.
     pub directory: Option<PathBuf>,
-    /// What it may write within that directory, absolute. Files that configure or instruct agents, shells and git stay as they are all the same.
+    /// Paths that it may write within that directory, absolute. Files that configure or instruct agents, shells and git stay as they are all the same.
     pub write: Vec<PathBuf>,
     /// The git repository it may use, whose checkout the directory lies in.
     pub repository: Option<RepositoryGrant>,
@@ -87,11 +87,11 @@ pub struct Grants {
 pub struct RepositoryGrant {
     /// The top of the checkout, absolute.
     pub top: PathBuf,
-    /// What it may do there.
+    /// The kind of use.
     pub how: RepositoryUse,
 }
 
-/// What git is told by the user, whatever the repository.
+/// The user's settings of git, for all repositories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitUser {
     /// The home directory, absolute, which `~` stands for. As a whole it is nothing to write to; unless given, that is so for what looks like one.
@@ -109,7 +109,7 @@ impl Default for GitUser {
     }
 }
 
-/// Where settings of git for all users are.
+/// Files of settings of git for all users.
 const SYSTEM_SETTINGS: &[&str] =
     &["/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig"];
 

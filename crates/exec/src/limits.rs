@@ -1,4 +1,4 @@
-//! What a job may use up.
+//! Resource limits of a job.
 
 use std::time::Duration;
 
@@ -18,10 +18,10 @@ pub const DISK: u64 = 512 << 20;
 pub const PROCESSES: u64 = 128;
 /// The usual number of open files of each of its processes.
 pub const OPEN_FILES: u64 = 256;
-/// How much of its standard output, and of its standard error, is usually kept, in bytes.
+/// Default size of standard output and of standard error that is kept, in bytes.
 pub const OUTPUT: usize = 1 << 20;
 
-/// What a job may use up. The default has the constants of this module.
+/// Resource limits of a job. The default has the constants of this module.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// The wall-clock time after which everything it started is ended.

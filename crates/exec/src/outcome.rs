@@ -1,22 +1,22 @@
-//! What a job came to.
+//! The outcome of a job.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// What a job came to.
+/// The outcome of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// How the command ended.
+    /// The end of the command.
     pub ending: Ending,
-    /// What it wrote to its standard output.
+    /// Its standard output.
     pub stdout: Output,
-    /// What it wrote to its standard error.
+    /// Its standard error.
     pub stderr: Output,
     /// The wall-clock time from before the start until nothing of it was left.
     pub elapsed: Duration,
-    /// What it made under names that no command may write, where that could only be seen afterwards: where these things are now.
+    /// New paths of files that it made under protected names.
     pub refused: Vec<PathBuf>,
-    /// What could not be put right after it had ended. None of it is the command's fault, and none may be overlooked.
+    /// Problems after it had ended, which a person has to know.
     pub aftermath: Vec<Aftermath>,
 }
 
@@ -24,7 +24,7 @@ pub struct Outcome {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Aftermath {
-    /// What it made here could not be looked through: there may be something that agents, shells or git obey.
+    /// This path could not be searched for protected names: it may hold something that agents, shells or git obey.
     NotSwept(PathBuf),
     /// The commits of the command could not be transferred to this directory of git, for this reason.
     RepositoryNotWritten(PathBuf, String),
@@ -34,7 +34,7 @@ pub enum Aftermath {
         directory: PathBuf,
         /// The names of the refs, with the reason in brackets.
         refs: Vec<String>,
-        /// Where the commits they lead to are recorded: `refs/repertoire/<run>`.
+        /// The prefix under which their commits are recorded: `refs/repertoire/<run>`.
         record: String,
     },
     /// The index of a directory of git was reset to the new commit, because it had other changes of the same files.
@@ -79,7 +79,7 @@ impl std::fmt::Display for Aftermath {
     }
 }
 
-/// How a command ended.
+/// The end of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
     /// It ended by itself, with this status.
@@ -101,22 +101,22 @@ impl Ending {
     }
 }
 
-/// What a command used more of than it may.
+/// The limit that a command exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exceeded {
     /// Memory of all its processes together.
     Memory,
     /// Processes and threads.
     Processes,
-    /// What it wrote to its scratch directory.
+    /// The size of its scratch directory.
     Disk,
 }
 
-/// What a command wrote, as far as it was kept.
+/// Output of a command, as far as it was kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Output {
     /// The beginning, up to [`Limits::output`](crate::Limits::output) bytes.
     pub bytes: Vec<u8>,
-    /// How many bytes came after that.
+    /// The number of bytes after that.
     pub dropped: u64,
 }

@@ -1,4 +1,4 @@
-//! What a job can reach: the policy, made of paths.
+//! The paths that a job can reach: the policy and its grants, resolved and checked.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,17 +8,17 @@ use repertoire_model::toolbox::RepositoryUse;
 use crate::git::Repository;
 use crate::interpreter::{self, DEFAULT_PATH, Program};
 use crate::protect::entry::NeverGranted;
-use crate::protect::writable::{self, Writable};
+use crate::protect::writable::{self, WritableGrant};
 use crate::scratch::Scratch;
 use crate::verified_path::VerifiedPath;
 use crate::workplace::{holds_home, search_outside, workplaces};
 use crate::{ExecError, ExecErrorKind, Job, RepositoryGrant};
 
-/// Where the system's programs and libraries are. All of it can be read.
+/// Directories of the system's programs and libraries. All of it can be read.
 pub(crate) const SYSTEM: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"];
 
-/// What programs need of the system's settings. None of it is secret.
+/// Settings of the system that programs need. None of it is secret.
 pub(crate) const SETTINGS: &[&str] = &[
     "/etc/alternatives",
     "/etc/ca-certificates",
@@ -46,20 +46,20 @@ pub(crate) const SETTINGS: &[&str] = &[
     "/etc/timezone",
 ];
 
-/// What they need in addition where the network is granted.
+/// Settings that they need in addition if the network is granted.
 pub(crate) const NETWORK_SETTINGS: &[&str] = &["/etc/gai.conf", "/etc/hosts", "/etc/resolv.conf"];
 
 /// Variables that decide what code a program loads before it begins; none is passed on.
 const LOADER_PREFIXES: &[&str] = &["LD_", "DYLD_", "GLIBC_TUNABLES", "MALLOC_"];
 
-/// What is said of a grant to write all of a home directory.
+/// The refusal of a grant to write all of a home directory.
 const WHOLE_HOME: &str = "a home directory as a whole is nothing to write to; work in a directory of it";
 
 /// A job whose paths were looked at and found right.
 #[derive(Debug)]
 pub(crate) struct ResolvedGrants {
     pub(crate) program: Program,
-    /// What it needs beyond the system's directories: where it is called for, and what is there, links resolved.
+    /// Files that it needs beyond the system's directories: the path it uses, and the same with links resolved.
     pub(crate) needs: Vec<(PathBuf, VerifiedPath)>,
     /// The skill's directory, links resolved.
     pub(crate) skill: PathBuf,
@@ -71,9 +71,9 @@ pub(crate) struct ResolvedGrants {
     /// Git, for the repository that it may write: on the host, and in the sandbox once the command ended.
     pub(crate) git: Option<Program>,
     pub(crate) scratch_pin: VerifiedPath,
-    /// What may be written in it.
-    pub(crate) writable: Vec<Writable>,
-    /// Where the command runs.
+    /// The parts of them that it may write.
+    pub(crate) writable: Vec<WritableGrant>,
+    /// Its working directory.
     pub(crate) working: PathBuf,
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) network: bool,
@@ -209,7 +209,7 @@ fn repository(
     grant: &RepositoryGrant,
     granted: Option<&Path>,
     never: NeverGranted<'_>,
-) -> Result<(Option<Repository>, Vec<Writable>), ExecError> {
+) -> Result<(Option<Repository>, Vec<WritableGrant>), ExecError> {
     let repository = Repository::at(&grant.top)?;
     if !granted.is_some_and(|granted| granted.starts_with(&repository.top)) {
         let invalid = ExecError::new(ExecErrorKind::InvalidJob).at(&grant.top);

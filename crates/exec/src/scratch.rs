@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Where scratch directories are made where nobody says.
+/// The default parent of scratch directories.
 pub(crate) const PARENT: &str = "/tmp";
 
-/// What an entry counts at least, so that empty files are not free.
+/// The least size of an entry, so that empty files are not free.
 const MIN_ENTRY: u64 = 4096;
 
 /// The directories within, for programs that want one for each kind of file.

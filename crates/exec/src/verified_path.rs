@@ -1,4 +1,4 @@
-//! A file or directory that was looked at, held to: opened later, it must be the same one.
+//! A path with the device and inode that it had when it was checked: opened later, it must be the same file.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-/// How many links are followed one after the other, as the system does.
+/// The most links that are followed one after the other, as the system does.
 const MAX_LINKS: usize = 40;
 
 /// A path without links in it, and what was there when it was looked at.

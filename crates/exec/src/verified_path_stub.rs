@@ -1,4 +1,4 @@
-//! What is made for a command where nothing holds to files yet, because nothing runs there.
+//! The stub of verified paths for systems on which nothing runs.
 
 use std::fs::{self, File};
 use std::io;

@@ -1,8 +1,8 @@
-//! Where commands of skills may come to write, and what follows from that: nothing is run from there by its bare name, and no home directory is such a place as a whole.
+//! Workplaces: directories that commands of skills may write. No program is run from there by its bare name, and no home directory is one.
 
 use std::path::{Path, PathBuf};
 
-/// Where home directories are.
+/// The parent directories of home directories.
 pub(crate) const HOMES: &[&str] = &["/home", "/Users"];
 
 /// Returns `places`, links resolved, without those that are a home directory: nobody writes it as a whole, and programs that people install for themselves are there.

@@ -44,7 +44,7 @@ where
 pub struct HandlerError {
     /// The kind of failure, as in `ValueError`.
     pub kind: String,
-    /// What happened.
+    /// The message.
     pub message: String,
 }
 

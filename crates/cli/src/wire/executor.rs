@@ -1,4 +1,4 @@
-//! What runs tools and scripts of skills: a sandbox that works here, and what it may have.
+//! The executor of tools and scripts: a sandbox that works here, and its options.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,14 +15,14 @@ use crate::env::Env;
 use crate::error::CliError;
 use crate::ui::{Style, Ui};
 
-/// What a command wants of whatever runs things for it; the configuration says the rest.
+/// The wishes of a command for its executor; the configuration says the rest.
 #[derive(Default)]
 pub(crate) struct ExecRequest {
-    /// What things run in.
+    /// The sandbox.
     pub sandbox: Option<SandboxChoice>,
-    /// What scripts get.
+    /// The grants of scripts.
     pub scripts: ScriptGrants,
-    /// Whoever can be asked.
+    /// The person to ask.
     pub approver: Option<Arc<dyn Approver>>,
 }
 

@@ -1,4 +1,4 @@
-//! Whoever can be asked.
+//! The person who can be asked for an approval.
 
 use crate::approval::{Approval, Difference};
 use repertoire::provider::BoxFuture;
@@ -24,18 +24,18 @@ pub trait Approver: Send + Sync + std::fmt::Debug {
     fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict>;
 }
 
-/// What is asked.
+/// A request for an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalRequest {
     /// The approval that would be kept.
     pub approval: Approval,
-    /// What changed since the last one, where there was one.
+    /// The difference to the last one, if there was one.
     pub difference: Option<Difference>,
     /// The tool, where it is one that asks before every call; the arguments of the call stand behind it.
     pub call: Option<(String, String)>,
 }
 
-/// What was answered.
+/// The answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// This once.
@@ -44,6 +44,6 @@ pub enum Verdict {
     Always,
     /// No.
     Refused,
-    /// Nobody is there to ask.
+    /// There is nobody to ask.
     Unasked,
 }

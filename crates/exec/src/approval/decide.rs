@@ -1,4 +1,4 @@
-//! Whether something may run.
+//! Decides whether a tool or script may run.
 
 use repertoire_model::answer::Unapproved;
 use repertoire_model::{Bundle, Capabilities, SkillTool};
@@ -8,20 +8,20 @@ use repertoire::Error;
 use repertoire::Trust;
 use repertoire::registry::Entry;
 
-/// What something may run by.
+/// The rules by which a skill may run something.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Rules<'a> {
-    /// How far the source is trusted.
+pub(crate) struct ApprovalRules<'a> {
+    /// The trust in the source.
     pub(crate) trust: Trust,
-    /// What was approved.
+    /// The stored approvals.
     pub(crate) approvals: &'a Approvals,
-    /// Whoever can be asked.
+    /// The person to ask, if there is one.
     pub(crate) approver: Option<&'a dyn Approver>,
 }
 
-/// What wants to run.
+/// A tool or script that is to run.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct RunRequest<'a> {
     pub(crate) entry: &'a Entry,
     pub(crate) bundle: &'a Bundle,
     pub(crate) capabilities: &'a Capabilities,
@@ -29,9 +29,9 @@ pub(crate) struct Wanted<'a> {
     pub(crate) tool: Option<(&'a SkillTool, &'a str)>,
 }
 
-impl Rules<'_> {
+impl ApprovalRules<'_> {
     /// Returns why `wanted` may not run, or nothing if it may.
-    pub(crate) async fn objection(&self, wanted: &Wanted<'_>) -> Result<Option<Unapproved>, Error> {
+    pub(crate) async fn objection(&self, wanted: &RunRequest<'_>) -> Result<Option<Unapproved>, Error> {
         if self.trust == Trust::Never {
             return Ok(Some(Unapproved::Source));
         }
@@ -56,7 +56,7 @@ impl Rules<'_> {
     /// Asks, and keeps an answer that is to hold.
     async fn ask(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &RunRequest<'_>,
         known: Option<&Approval>,
         call: Option<(String, String)>,
     ) -> Result<Verdict, Error> {

@@ -1,4 +1,4 @@
-//! Who may run what: how far sources are trusted, what a person approved, and who can be asked.
+//! Approvals: the trust in sources, what a person approved, and the person to ask.
 //!
 //! Nothing of a skill runs before somebody approved it. An approval holds for the very files and capabilities that were
 //! approved: any change ends it.

@@ -1,4 +1,4 @@
-//! What was approved.
+//! The record of an approval.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use repertoire::registry::Entry;
 
-/// What a person approved of a skill: these files, with these capabilities.
+/// The approval of a skill by a person: these files, with these capabilities.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Approval {
     /// The name of the skill.
@@ -19,7 +19,7 @@ pub struct Approval {
     pub source: String,
     /// The digest of its bundle.
     pub digest: Digest,
-    /// What its tools ask for.
+    /// The capabilities that its tools declare.
     pub capabilities: Capabilities,
     /// The digests of its files, by path.
     pub files: BTreeMap<String, Digest>,
@@ -31,12 +31,12 @@ pub struct Approval {
     pub seconds: u64,
 }
 
-/// What changed since a skill was approved.
+/// The difference between an approved skill and the present one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Difference {
-    /// What it can do now and could not.
+    /// New capabilities.
     pub added: Vec<String>,
-    /// What it could do and no longer can.
+    /// Dropped capabilities.
     pub removed: Vec<String>,
     /// Files that are new.
     pub new_files: Vec<String>,

@@ -18,7 +18,7 @@ pub const MAX_KEPT_BYTES: usize = 1 << 20;
 const MAX_FILE_BYTES: usize = 8 * MAX_KEPT_BYTES;
 /// The most skills whose texts are kept; those approved longest ago go first.
 const MAX_KEPT: usize = 256;
-/// How long half a file is left alone.
+/// Age after which an unfinished file is removed.
 const STALE: std::time::Duration = std::time::Duration::from_secs(60 * 60);
 
 impl Approvals {

@@ -1,10 +1,10 @@
-//! How far the skills of a source are trusted.
+//! The trust in each source of skills.
 
 use std::collections::BTreeMap;
 
 use repertoire::Trust;
 
-/// How far each source is trusted.
+/// The trust in each source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrustLevels {
     sources: BTreeMap<String, Trust>,

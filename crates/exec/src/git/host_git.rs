@@ -39,7 +39,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 
 /// The most output of one call that is read, in bytes.
 const MAX_OUTPUT: u64 = 64 << 20;
-/// How much of an error message is kept, in characters.
+/// Length of an error message, in characters.
 const MAX_MESSAGE: usize = 300;
 
 /// Calls of git on the host, in one repository.
@@ -47,7 +47,7 @@ const MAX_MESSAGE: usize = 300;
 pub(crate) struct HostGit {
     program: PathBuf,
     directory: PathBuf,
-    /// Where objects are written to and read from instead, while they are in quarantine.
+    /// The directory of objects in quarantine, instead of the repository's own.
     objects: Option<PathBuf>,
     /// The time at which the last call has to be over.
     deadline: Instant,
@@ -55,7 +55,7 @@ pub(crate) struct HostGit {
 
 /// Standard input of a call.
 #[derive(Debug)]
-pub(crate) enum Input {
+pub(crate) enum GitInput {
     Nothing,
     Text(String),
     File(File),
@@ -78,7 +78,7 @@ impl HostGit {
     }
 
     /// Runs git and returns its output as text. Any exit status but 0 is an error with the message of git.
-    pub(crate) fn text(&self, arguments: &[&str], input: Input) -> io::Result<String> {
+    pub(crate) fn text(&self, arguments: &[&str], input: GitInput) -> io::Result<String> {
         let (is_success, output, message) = self.run(arguments, input)?;
         if !is_success {
             let command = arguments.first().copied().unwrap_or_default();
@@ -89,10 +89,10 @@ impl HostGit {
 
     /// Runs git and returns whether it ended with status 0.
     pub(crate) fn succeeds(&self, arguments: &[&str]) -> io::Result<bool> {
-        self.run(arguments, Input::Nothing).map(|(is_success, ..)| is_success)
+        self.run(arguments, GitInput::Nothing).map(|(is_success, ..)| is_success)
     }
 
-    fn run(&self, arguments: &[&str], input: Input) -> io::Result<(bool, Vec<u8>, String)> {
+    fn run(&self, arguments: &[&str], input: GitInput) -> io::Result<(bool, Vec<u8>, String)> {
         #[allow(clippy::disallowed_methods, reason = "processes start in this crate, git among them")]
         let mut command = Command::new(&self.program);
         command.env_clear().envs(ENVIRONMENT.iter().copied()).env("GIT_DIR", &self.directory);
@@ -104,15 +104,15 @@ impl HostGit {
         }
         command.args(arguments).current_dir("/").stdout(Stdio::piped()).stderr(Stdio::piped());
         let text = match input {
-            Input::Nothing => {
+            GitInput::Nothing => {
                 command.stdin(Stdio::null());
                 None
             }
-            Input::Text(text) => {
+            GitInput::Text(text) => {
                 command.stdin(Stdio::piped());
                 Some(text)
             }
-            Input::File(file) => {
+            GitInput::File(file) => {
                 command.stdin(file);
                 None
             }

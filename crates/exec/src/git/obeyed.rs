@@ -1,4 +1,4 @@
-//! What git obeys: its directories, by whatever name, and what its settings point at.
+//! Paths that git obeys: its directories, by whatever name, and files that its settings point at.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -38,19 +38,19 @@ pub(crate) fn may_be_directory(path: &Path) -> bool {
     has(HEAD) && (has("commondir") || has("objects") && has("refs"))
 }
 
-/// What makes a directory one of git's.
+/// The file that makes a directory one of git's.
 pub(crate) const HEAD: &str = "HEAD";
 
-/// What was seen in a directory of what makes it one of git's.
+/// The parts of a directory of git that a directory has.
 #[derive(Debug, Default)]
-pub(crate) struct Parts {
+pub(crate) struct GitDirParts {
     head: bool,
     common: bool,
     objects: bool,
     refs: bool,
 }
 
-impl Parts {
+impl GitDirParts {
     pub(crate) fn note(&mut self, name: &OsStr) {
         self.head |= names::is_named(name, HEAD);
         self.common |= names::is_named(name, "commondir");
@@ -64,16 +64,16 @@ impl Parts {
     }
 }
 
-/// What files of settings point at.
+/// Paths that files of settings point at.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Obeyed {
+pub(crate) struct ObeyedPaths {
     /// The files themselves, and those that they include.
     files: Vec<PathBuf>,
-    /// What is looked for from the top of the checkout, unless it is absolute.
+    /// Paths that are relative to the top of the checkout, unless they are absolute.
     pointers: Vec<PathBuf>,
 }
 
-impl Obeyed {
+impl ObeyedPaths {
     /// Reads what counts in every repository.
     pub(crate) fn by_user(user: &GitUser) -> Self {
         let mut obeyed = Self::default();
@@ -192,10 +192,10 @@ fn content(path: &Path, most: u64) -> Option<Vec<u8>> {
 
 /// Returns what the settings of the repositories that `path` lies in point at, those of the user among them.
 pub(crate) fn obeyed_above(path: &Path, user: &GitUser) -> Vec<PathBuf> {
-    let everywhere = Obeyed::by_user(user);
+    let everywhere = ObeyedPaths::by_user(user);
     let is_tree = |tree: &&Path| fs::symlink_metadata(tree.join(".git")).is_ok();
     let of = |tree: &Path| {
-        let own = Obeyed::by_repository(&tree.join(".git"), tree, user);
+        let own = ObeyedPaths::by_repository(&tree.join(".git"), tree, user);
         own.in_tree(tree).chain(everywhere.in_tree(tree)).collect::<Vec<_>>()
     };
     path.ancestors().filter(is_tree).flat_map(of).collect()
@@ -293,6 +293,6 @@ mod tests {
             fs::write(root.join(number.to_string()), text).unwrap();
         }
         let user = GitUser { home: None, settings: vec![root.join("0")], given: Vec::new() };
-        assert_eq!(Obeyed::by_user(&user).files.len(), MAX_INCLUDED);
+        assert_eq!(ObeyedPaths::by_user(&user).files.len(), MAX_INCLUDED);
     }
 }

@@ -14,13 +14,13 @@ use std::time::Duration;
 
 use rustix::fs::{Mode, OFlags};
 
-use super::host_git::{HostGit, Input};
+use super::host_git::{GitInput, HostGit};
 use super::{Repository, obeyed};
 use crate::scratch::Scratch;
 use crate::verified_path::{self, VerifiedPath};
 use crate::{ExecError, ExecErrorKind};
 
-/// How long reading the real repository may take.
+/// Time limit for reading the real repository.
 const READ_TIME: Duration = Duration::from_secs(20);
 /// Files of the checkout that the command gets a copy of.
 const COPIED: &[&str] = &["index", "info/sparse-checkout"];
@@ -32,7 +32,7 @@ const SHARED_INDEX: &str = "sharedindex.";
 const MAX_COPY: u64 = 256 << 20;
 /// Directories that the command reads where they are.
 const LINKED: &[&str] = &["hooks", "lfs", "modules"];
-/// What git keeps while something is half done. None of it is transferred, so nothing is begun on top of it.
+/// Files of an unfinished merge, rebase, cherry-pick or revert. None is transferred, so no run begins on top of one.
 const UNFINISHED: &[&str] =
     &["CHERRY_PICK_HEAD", "MERGE_HEAD", "REVERT_HEAD", "rebase-apply", "rebase-merge"];
 /// Refs that the command does not see: it could not use them, and others would be changed by them.
@@ -68,10 +68,10 @@ pub(super) enum Head {
 impl Head {
     pub(super) fn read(git: &HostGit) -> io::Result<Self> {
         if git.succeeds(&["symbolic-ref", "--quiet", "HEAD"])? {
-            let name = git.text(&["symbolic-ref", "--quiet", "HEAD"], Input::Nothing)?;
+            let name = git.text(&["symbolic-ref", "--quiet", "HEAD"], GitInput::Nothing)?;
             return Ok(Self::Branch(name.trim_end().to_owned()));
         }
-        let commit = git.text(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], Input::Nothing)?;
+        let commit = git.text(&["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], GitInput::Nothing)?;
         Ok(Self::Detached(commit.trim_end().to_owned()))
     }
 }
@@ -184,7 +184,7 @@ impl ScratchRepository {
 
 /// Returns the directories of objects of a repository: its own, and those it borrows from.
 fn stores(repository: &Repository, git: &HostGit) -> io::Result<Vec<PathBuf>> {
-    let text = git.text(&["count-objects", "-v"], Input::Nothing)?;
+    let text = git.text(&["count-objects", "-v"], GitInput::Nothing)?;
     let borrowed = text.lines().filter_map(|line| line.strip_prefix("alternate: ")).map(PathBuf::from);
     let stores = [repository.common.join("objects")].into_iter().chain(borrowed);
     Ok(stores.map(|store| store.canonicalize().unwrap_or(store)).collect())
@@ -192,7 +192,7 @@ fn stores(repository: &Repository, git: &HostGit) -> io::Result<Vec<PathBuf>> {
 
 /// Returns the refs of a repository by name, but for those that a command does not see.
 fn refs(git: &HostGit) -> io::Result<BTreeMap<String, String>> {
-    let text = git.text(&["for-each-ref", "--format=%(objectname) %(refname)"], Input::Nothing)?;
+    let text = git.text(&["for-each-ref", "--format=%(objectname) %(refname)"], GitInput::Nothing)?;
     let refs = text.lines().filter_map(|line| line.split_once(' '));
     let refs = refs.filter(|(_, name)| !HIDDEN.iter().any(|hidden| name.starts_with(hidden)));
     Ok(refs.map(|(object, name)| (name.to_owned(), object.to_owned())).collect())

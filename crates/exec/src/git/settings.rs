@@ -11,7 +11,7 @@ const BYTE_ORDER_MARK: char = '\u{feff}';
 pub struct GitSetting {
     /// The section, in lower case.
     pub section: String,
-    /// What the section is of, if it is of something.
+    /// The subsection, if there is one.
     pub subsection: Option<String>,
     /// The name, in lower case.
     pub name: String,
@@ -57,7 +57,7 @@ pub fn read(text: &str) -> Vec<GitSetting> {
     settings
 }
 
-/// What is left of a text of settings.
+/// The rest of a text of settings.
 struct Letters<'a>(Peekable<Chars<'a>>);
 
 impl<'a> Letters<'a> {

@@ -1,6 +1,6 @@
 //! Transfers the commits of a command from its scratch repository to the real one. Git does all of it.
 //!
-//! What the command left is read by git in the sandbox alone: the list of refs and one pack of new objects. On the host git checks
+//! Only git in the sandbox reads the scratch repository: the list of refs and one pack of new objects. On the host git checks
 //! the pack in a quarantine, stores it, records every new ref under `refs/repertoire/<run>/`, and then applies new branches, new
 //! tags and a fast-forward of the current branch. Nothing else is transferred.
 
@@ -14,13 +14,13 @@ use std::time::Duration;
 use rustix::fs::{Mode, OFlags};
 
 use super::Repository;
-use super::host_git::{HostGit, Input};
+use super::host_git::{GitInput, HostGit};
 use super::scratch_repository::{Head, ScratchRepository};
 use crate::Aftermath;
 use crate::scratch::Scratch;
 use crate::verified_path;
 
-/// How long the calls of git on the host may take together.
+/// Time limit of all calls of git on the host.
 const HOST_TIME: Duration = Duration::from_secs(60);
 /// The most refs that one run may change.
 const MAX_CHANGES: usize = 1000;
@@ -28,7 +28,7 @@ const MAX_CHANGES: usize = 1000;
 const MAX_NAMES: usize = 100;
 /// The first part of the name of the pack, in the scratch repository.
 const PACK: &str = "transfer";
-/// How the changes of refs are logged.
+/// The message in reflogs.
 const LOG_MESSAGE: &str = "repertoire: commits of a sandboxed command";
 
 /// Runs git in the sandbox, in the scratch repository: arguments and standard input to standard output.
@@ -58,7 +58,7 @@ pub(crate) fn transfer(
 struct Transfer<'a> {
     scratch: &'a ScratchRepository,
     git: HostGit,
-    /// Where the new refs of this run are recorded, with a slash at the end.
+    /// The prefix of the recorded refs of this run, with a slash at the end.
     record: String,
 }
 
@@ -171,15 +171,15 @@ impl<'a> Transfer<'a> {
         let index_pack = ["index-pack", "--stdin", "--strict", "--fix-thin"];
         let mut pack = if is_object_name(&hash) { Some(self.open_pack(&hash)?) } else { None };
         if let Some(pack) = &mut pack {
-            quarantined.text(&index_pack, Input::File(pack.try_clone()?))?;
+            quarantined.text(&index_pack, GitInput::File(pack.try_clone()?))?;
             pack.rewind()?;
         }
         // Every tip must lead to objects that are there, all the way down to what the repository has.
         let tips: String = tips.iter().map(|tip| format!("{tip}\n")).collect();
         let connected = ["rev-list", "--objects", "--quiet", "--stdin", "--not", "--all"];
-        quarantined.text(&connected, Input::Text(tips))?;
+        quarantined.text(&connected, GitInput::Text(tips))?;
         if let Some(pack) = pack {
-            self.git.text(&index_pack, Input::File(pack))?;
+            self.git.text(&index_pack, GitInput::File(pack))?;
         }
         Ok(())
     }
@@ -222,7 +222,7 @@ impl<'a> Transfer<'a> {
         if commands.is_empty() {
             return Ok(());
         }
-        self.git.text(&["update-ref", "-m", LOG_MESSAGE, "--stdin"], Input::Text(commands)).map(drop)
+        self.git.text(&["update-ref", "-m", LOG_MESSAGE, "--stdin"], GitInput::Text(commands)).map(drop)
     }
 
     /// Brings the index from the old commit of the current branch to the new one. Files are left alone, and so is whatever else is
@@ -236,17 +236,17 @@ impl<'a> Transfer<'a> {
                 Some(old) => old.clone(),
                 None => self
                     .git
-                    .text(&["hash-object", "-t", "tree", "--stdin"], Input::Nothing)?
+                    .text(&["hash-object", "-t", "tree", "--stdin"], GitInput::Nothing)?
                     .trim()
                     .to_owned(),
             };
             if self.git.succeeds(&["read-tree", "-i", "-m", &old, &change.object])? {
                 return Ok(None);
             }
-            let staged = self.git.text(&["write-tree"], Input::Nothing)?;
+            let staged = self.git.text(&["write-tree"], GitInput::Nothing)?;
             let record = format!("{}staged", self.record);
             self.update_refs(format!("create {record} {}\n", staged.trim()))?;
-            self.git.text(&["read-tree", &change.object], Input::Nothing)?;
+            self.git.text(&["read-tree", &change.object], GitInput::Nothing)?;
             Ok::<_, io::Error>(Some(record))
         })();
         match updated {

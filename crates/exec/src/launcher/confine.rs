@@ -19,28 +19,28 @@ use crate::{Ending, Exceeded, ExecErrorKind};
 pub(super) type Fault = (ExecErrorKind, String);
 
 /// A command that was started.
-pub(super) struct Started {
+pub(super) struct StartedCommand {
     pub(super) process: Pid,
     /// Becomes readable when it ends.
     pub(super) handle: Option<OwnedFd>,
-    /// What the confinement is made of.
+    /// A description of the confinement.
     pub(super) detail: String,
-    /// Where those who stand between tell what they do.
-    between: Option<Between>,
+    /// Pipes from the programs between launcher and command.
+    between: Option<WrapperPipes>,
 }
 
-/// Where those who stand between tell what they do.
-struct Between {
+/// Pipes from the programs between launcher and command.
+struct WrapperPipes {
     /// The program that confines: that the command began.
     status: OwnedFd,
     /// The herald inside: that the command began, and how it ended.
     herald: OwnedFd,
-    /// What the herald told, and whether it may tell more.
+    /// The report of the herald so far, and whether more may come.
     heard: RefCell<Vec<u8>>,
     is_talking: Cell<bool>,
 }
 
-impl Started {
+impl StartedCommand {
     /// Returns where the herald is heard, as long as it may tell something.
     pub(super) fn herald(&self) -> Option<&OwnedFd> {
         self.between.as_ref().filter(|between| between.is_talking.get()).map(|between| &between.herald)
@@ -80,7 +80,7 @@ impl Started {
 
     /// Returns whether the command itself was started, as far as that can be told.
     pub(super) fn has_begun(self) -> bool {
-        let Some(Between { status, .. }) = self.between else { return true };
+        let Some(WrapperPipes { status, .. }) = self.between else { return true };
         let mut text = [0; 4096];
         let count = rustix::io::read(&status, &mut text).unwrap_or(0);
         String::from_utf8_lossy(&text[..count]).contains("exit-code")
@@ -88,7 +88,7 @@ impl Started {
 }
 
 /// Starts the command of a plan in its confinement; returns it with the end of a pipe that is its standard input.
-pub(super) fn start(plan: &Plan) -> Result<(Started, Option<OwnedFd>), Fault> {
+pub(super) fn start(plan: &Plan) -> Result<(StartedCommand, Option<OwnedFd>), Fault> {
     match &plan.confinement {
         Confinement::None => {
             limit(plan)?;
@@ -105,13 +105,13 @@ fn finish(
     plan: &Plan,
     (process, stdin): (u32, Option<OwnedFd>),
     detail: String,
-    between: Option<Between>,
-) -> Result<(Started, Option<OwnedFd>), Fault> {
+    between: Option<WrapperPipes>,
+) -> Result<(StartedCommand, Option<OwnedFd>), Fault> {
     let process = i32::try_from(process).ok().and_then(Pid::from_raw);
     let process =
         process.ok_or_else(|| (ExecErrorKind::Launcher, "a process without a number".to_owned()))?;
     release(process, plan);
-    Ok((Started { process, handle: handle(process), detail, between }, stdin))
+    Ok((StartedCommand { process, handle: handle(process), detail, between }, stdin))
 }
 
 #[cfg(target_os = "linux")]
@@ -200,13 +200,13 @@ fn release(process: Pid, plan: &Plan) {
     limit_command(process, plan);
 }
 
-/// How many threads the launcher has at most.
+/// The most threads of a launcher.
 const OWN_THREADS: u64 = 4;
-/// How many files it may have open at least.
+/// Open files that it may need.
 const LEAST_FILES: u64 = 256;
-/// How many it must, to start anything.
+/// Open files that it needs to start anything.
 const LEAST_FILES_TO_START: u64 = 16;
-/// What it may yet need of memory.
+/// Memory that it may yet need, in bytes.
 const OWN_MEMORY: u64 = 512 << 20;
 
 /// Returns what the launcher itself had set aside at first, which is not to be counted against the command that is started from it.
@@ -229,7 +229,7 @@ fn own_memory() -> u64 {
     1 << 30
 }
 
-/// What it needs until the command has begun.
+/// Memory that it needs until the command has begun, in bytes.
 #[cfg(target_os = "linux")]
 const MARGIN: u64 = 16 << 20;
 
@@ -257,7 +257,7 @@ fn limit_command(_process: Pid, _plan: &Plan) {}
 fn landlocked(
     _plan: &Plan,
     _rules: &[crate::launcher::plan::Rule],
-) -> Result<(Started, Option<OwnedFd>), Fault> {
+) -> Result<(StartedCommand, Option<OwnedFd>), Fault> {
     Err((ExecErrorKind::Unavailable, "Landlock is a part of Linux".to_owned()))
 }
 
@@ -266,7 +266,7 @@ fn landlocked(
 fn landlocked(
     plan: &Plan,
     rules: &[crate::launcher::plan::Rule],
-) -> Result<(Started, Option<OwnedFd>), Fault> {
+) -> Result<(StartedCommand, Option<OwnedFd>), Fault> {
     limit(plan)?;
     let started = std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -285,7 +285,7 @@ fn wrapped(
     arguments: &[std::ffi::OsString],
     _pinned: &[(usize, VerifiedPath)],
     _takes_filter: bool,
-) -> Result<(Started, Option<OwnedFd>), Fault> {
+) -> Result<(StartedCommand, Option<OwnedFd>), Fault> {
     limit(plan)?;
     finish(plan, spawn(command(plan, arguments))?, String::new(), None)
 }
@@ -297,7 +297,7 @@ fn wrapped(
     arguments: &[std::ffi::OsString],
     pinned: &[(usize, VerifiedPath)],
     takes_filter: bool,
-) -> Result<(Started, Option<OwnedFd>), Fault> {
+) -> Result<(StartedCommand, Option<OwnedFd>), Fault> {
     use std::os::fd::AsRawFd;
 
     use rustix::fs::{MemfdFlags, Mode, OFlags, SeekFrom, memfd_create, seek};
@@ -350,14 +350,14 @@ fn wrapped(
     all.extend(rest.iter().cloned());
     all.push(format!("/proc/self/fd/{}", own.as_raw_fd()).into());
     all.extend([HERALD.into(), theirs.as_raw_fd().to_string().into()]);
-    // Started from the main thread, with which it is to die.
+    // StartedCommand from the main thread, with which it is to die.
     let child = spawn(command(plan, &all))?;
     drop((filter, told, handed, own, theirs));
     finish(
         plan,
         child,
         String::new(),
-        Some(Between { status, herald, heard: RefCell::default(), is_talking: Cell::new(true) }),
+        Some(WrapperPipes { status, herald, heard: RefCell::default(), is_talking: Cell::new(true) }),
     )
 }
 
@@ -375,15 +375,15 @@ pub(super) struct Meter<'a> {
     limited: HashSet<i32>,
 }
 
-/// How often processes and memory are looked at.
+/// Poll interval of processes and memory.
 const INTERVAL: Duration = Duration::from_millis(20);
-/// How often the scratch directory is looked at, at most.
+/// Shortest poll interval of the scratch directory.
 const DISK_INTERVAL: Duration = Duration::from_millis(50);
-/// How much longer than looking takes nobody looks again.
+/// The pause between two polls, as a multiple of the time that one takes.
 const REST: u32 = 10;
 
 impl<'a> Meter<'a> {
-    pub(super) fn new(plan: &'a Plan, started: &Started) -> Self {
+    pub(super) fn new(plan: &'a Plan, started: &StartedCommand) -> Self {
         #[cfg(not(target_os = "linux"))]
         let _ = started;
         let now = Instant::now();

@@ -11,7 +11,7 @@ use super::herald;
 #[cfg(unix)]
 use super::supervise;
 
-/// Which program is the launcher: one whose `main` begins with [`run_if_asked`].
+/// The program that is the launcher: one whose `main` begins with [`run_if_asked`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Launcher {
     /// The program that runs.

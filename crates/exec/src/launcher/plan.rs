@@ -1,4 +1,4 @@
-//! What the launcher is told, and what it tells.
+//! The protocol between host and launcher: the plan, and reports.
 //!
 //! Both go over one socket, which is the launcher's standard input: a line of JSON and the bytes of the command's input one way, a line of JSON the other. As long
 //! as the socket is open the job is wanted; one byte cancels it.
@@ -19,21 +19,21 @@ const VERSION: u64 = 2;
 /// The longest plan, without the input, in bytes.
 pub(crate) const MAX_PLAN: usize = 4 << 20;
 
-/// What a launcher is to do.
+/// The task of a launcher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Plan {
     /// The program, absolute, and its arguments.
     pub(crate) command: Vec<OsString>,
     /// All variables of the command.
     pub(crate) environment: Vec<(String, String)>,
-    /// Where it is run.
+    /// Its working directory.
     pub(crate) directory: PathBuf,
-    /// Where it writes, for counting.
+    /// The scratch directory, whose size is limited.
     pub(crate) scratch: PathBuf,
-    /// How many bytes of input follow; none means that there is nothing to read.
+    /// Length of the input that follows, in bytes; `None` means no input.
     pub(crate) input: Option<u64>,
     pub(crate) network: bool,
-    /// What all its processes are known by.
+    /// The tag of all its processes.
     pub(crate) mark: u64,
     pub(crate) confinement: Confinement,
     pub(crate) limits: Limits,
@@ -51,23 +51,23 @@ pub(crate) enum Confinement {
     Wrapper { arguments: Vec<OsString>, pinned: Vec<(usize, VerifiedPath)>, takes_filter: bool },
 }
 
-/// What may be done below one path.
+/// Access to everything below one path.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Rule {
     pub(crate) place: Place,
     pub(crate) access: Access,
 }
 
-/// Where a rule is for.
+/// The path of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// Whatever is there, links followed, if anything is: a part of the system.
     Path(PathBuf),
-    /// What was there when the job was looked at. If it is not there any more the job fails.
+    /// The file or directory that was there when the job was checked. If it is gone the job fails.
     VerifiedPath(VerifiedPath),
 }
 
-/// What may be done.
+/// A kind of access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Access {
     /// Reading, listing and running.
@@ -83,7 +83,7 @@ impl Access {
         [(Self::Read, "read"), (Self::Modify, "modify"), (Self::Write, "write")];
 }
 
-/// What a launcher tells.
+/// A message of a launcher.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Report {
     /// There is a launcher, and it can be told what to do.

@@ -22,7 +22,7 @@ mod linux {
     /// The most that is read of a list of mappings.
     const MAX_MAPS: u64 = 4 << 20;
 
-    /// What a tree of processes uses.
+    /// Resource usage of a tree of processes.
     #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
     pub(crate) struct Usage {
         /// Processes and their threads.

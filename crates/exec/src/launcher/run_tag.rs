@@ -28,9 +28,9 @@ mod linux {
 
     use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, setrlimit};
 
-    /// How long it is insisted that nothing is left.
+    /// Time limit for killing all processes of a run.
     const END: Duration = Duration::from_secs(5);
-    /// How the limit is called where limits are listed.
+    /// The name of the limit in `/proc/PID/limits`.
     const LINE: &str = "Max realtime timeout";
 
     /// Tags this process and everything it starts.

@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 
 use seccompiler::sock_filter;
 
-/// What a filter is for.
+/// The purpose of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Purpose {
-    /// Whether sockets of the internet may be made.
+    /// `true` if internet sockets are allowed.
     pub(crate) network: bool,
-    /// Whether files and processes outside are out of reach by other means, as in namespaces of their own.
+    /// `true` if other means, such as namespaces, confine files and processes.
     pub(crate) has_namespaces: bool,
-    /// Whether signals to processes outside are refused by other means.
+    /// `true` if other means refuse signals to processes outside.
     pub(crate) has_signal_scope: bool,
 }
 
@@ -55,9 +55,9 @@ const NEW_NAMESPACES: u32 = 0x7e02_0000;
 /// The type of a socket without its flags.
 const SOCKET_TYPE: u32 = 0xf;
 
-/// What becomes of a call.
+/// The verdict on a system call.
 #[derive(Debug, Clone)]
-enum Verdict {
+enum CallVerdict {
     /// That of `ioctl`: refused for these requests and for all of one kind.
     Requests { refused: Vec<u32> },
     /// Always this.
@@ -247,13 +247,13 @@ const REFUSED_CONTROLS: &[u32] = &[1024, 1026];
 /// Those by which signals are sent to whomever one names.
 const SIGNAL_CONTROLS: &[u32] = &[8, 15];
 
-/// What a program may make of itself: nothing that turns off protections.
+/// Personalities that a program may have: none that turns off protections.
 const PERSONALITIES: &[u32] = &[0, 8, 0x0002_0000, 0x0002_0008, 0xffff_ffff];
 
-fn verdicts(purpose: Purpose) -> BTreeMap<i64, Verdict> {
+fn verdicts(purpose: Purpose) -> BTreeMap<i64, CallVerdict> {
     let mut verdicts = BTreeMap::new();
     let mut always = |calls: &[i64], verdict| {
-        verdicts.extend(calls.iter().map(|call| (*call, Verdict::Always(verdict))));
+        verdicts.extend(calls.iter().map(|call| (*call, CallVerdict::Always(verdict))));
     };
     always(REFUSED_CALLS, REFUSED);
     always(REFUSED_CALLS_HERE, REFUSED);
@@ -285,7 +285,8 @@ fn verdicts(purpose: Purpose) -> BTreeMap<i64, Verdict> {
             libc::SYS_pidfd_send_signal,
         ];
         always(&calls, REFUSED);
-        let own_group = Verdict::Unless { argument: 0, mask: u32::MAX, values: vec![0], verdict: REFUSED };
+        let own_group =
+            CallVerdict::Unless { argument: 0, mask: u32::MAX, values: vec![0], verdict: REFUSED };
         verdicts.insert(libc::SYS_kill, own_group);
     }
     if purpose.network {
@@ -296,16 +297,20 @@ fn verdicts(purpose: Purpose) -> BTreeMap<i64, Verdict> {
             (libc::AF_INET6 as u32, None),
             (libc::AF_NETLINK as u32, Some(0)),
         ];
-        verdicts
-            .insert(libc::SYS_socket, Verdict::UnlessPair { first: 0, second: 2, mask: u32::MAX, values });
+        verdicts.insert(
+            libc::SYS_socket,
+            CallVerdict::UnlessPair { first: 0, second: 2, mask: u32::MAX, values },
+        );
     }
     // Pairs that are connected for good. Datagrams could be sent elsewhere.
     let values = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
     let values = values.iter().map(|kind| (libc::AF_UNIX as u32, Some(*kind as u32))).collect();
-    verdicts
-        .insert(libc::SYS_socketpair, Verdict::UnlessPair { first: 0, second: 1, mask: SOCKET_TYPE, values });
+    verdicts.insert(
+        libc::SYS_socketpair,
+        CallVerdict::UnlessPair { first: 0, second: 1, mask: SOCKET_TYPE, values },
+    );
     let no_namespaces =
-        Verdict::Unless { argument: 0, mask: NEW_NAMESPACES, values: vec![0], verdict: REFUSED };
+        CallVerdict::Unless { argument: 0, mask: NEW_NAMESPACES, values: vec![0], verdict: REFUSED };
     verdicts.insert(libc::SYS_clone, no_namespaces);
     let mut controls = REFUSED_CONTROLS.to_vec();
     let mut requests = REFUSED_REQUESTS.to_vec();
@@ -313,21 +318,21 @@ fn verdicts(purpose: Purpose) -> BTreeMap<i64, Verdict> {
         controls.extend(SIGNAL_CONTROLS);
         requests.extend(SIGNAL_REQUESTS);
     }
-    let refused = |argument, values| Verdict::When { argument, mask: u32::MAX, values, verdict: REFUSED };
-    verdicts.insert(libc::SYS_ioctl, Verdict::Requests { refused: requests });
+    let refused = |argument, values| CallVerdict::When { argument, mask: u32::MAX, values, verdict: REFUSED };
+    verdicts.insert(libc::SYS_ioctl, CallVerdict::Requests { refused: requests });
     verdicts.insert(libc::SYS_fcntl, refused(1, controls));
     let values = PERSONALITIES.to_vec();
-    let known = Verdict::Unless { argument: 0, mask: u32::MAX, values, verdict: REFUSED };
+    let known = CallVerdict::Unless { argument: 0, mask: u32::MAX, values, verdict: REFUSED };
     verdicts.insert(libc::SYS_personality, known);
     verdicts.insert(libc::SYS_setrlimit, refused(0, vec![MARK]));
-    let pair = |values| Verdict::UnlessPair { first: 0, second: 1, mask: u32::MAX, values };
+    let pair = |values| CallVerdict::UnlessPair { first: 0, second: 1, mask: u32::MAX, values };
     verdicts.insert(libc::SYS_prlimit64, pair((0..MARK).map(|limit| (0, Some(limit))).collect()));
     for (call, kind) in CALLS_ON_KINDS {
         verdicts.insert(*call, pair(vec![(*kind, Some(0))]));
     }
     for (call, argument) in CALLS_ON_OTHERS {
         let oneself =
-            Verdict::Unless { argument: *argument, mask: u32::MAX, values: vec![0], verdict: REFUSED };
+            CallVerdict::Unless { argument: *argument, mask: u32::MAX, values: vec![0], verdict: REFUSED };
         verdicts.insert(*call, oneself);
     }
     verdicts
@@ -364,16 +369,16 @@ pub(crate) fn bytes(program: &[sock_filter]) -> Vec<u8> {
 }
 
 /// Returns what is done about one call. It always ends with a verdict, because the number of the call is no longer at hand then.
-fn block(verdict: &Verdict) -> Vec<sock_filter> {
+fn block(verdict: &CallVerdict) -> Vec<sock_filter> {
     match verdict {
-        Verdict::Always(verdict) => vec![statement(RETURN, *verdict)],
-        Verdict::Unless { argument, mask, values, verdict } => {
+        CallVerdict::Always(verdict) => vec![statement(RETURN, *verdict)],
+        CallVerdict::Unless { argument, mask, values, verdict } => {
             choice(*argument, *mask, values, ALLOW, *verdict)
         }
-        Verdict::When { argument, mask, values, verdict } => {
+        CallVerdict::When { argument, mask, values, verdict } => {
             choice(*argument, *mask, values, *verdict, ALLOW)
         }
-        Verdict::Requests { refused } => {
+        CallVerdict::Requests { refused } => {
             let mut block = vec![load(1)];
             for request in CLONES {
                 block.extend([jump(JUMP_EQUAL, *request, 0, 1), statement(RETURN, ALLOW)]);
@@ -384,7 +389,7 @@ fn block(verdict: &Verdict) -> Vec<sock_filter> {
             block.extend(choice(1, KIND_OF_REQUEST, &[BTRFS], REFUSED, ALLOW));
             block
         }
-        Verdict::UnlessPair { first, second, mask, values } => {
+        CallVerdict::UnlessPair { first, second, mask, values } => {
             let mut block = Vec::new();
             for (one, other) in values {
                 block.extend([load(*first)]);

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, kill_process_group, wait};
 
-use crate::launcher::confine::{self, Started};
+use crate::launcher::confine::{self, StartedCommand};
 use crate::launcher::plan::{Confinement, MAX_PLAN, Plan, Report};
 use crate::limits::MAX_TIMEOUT;
 use crate::{Ending, ExecErrorKind};
 
-/// How long the end of everything is insisted on.
+/// Time limit for ending all processes.
 const END: Duration = Duration::from_secs(5);
 /// Added to a signal's number by programs that stand between, as shells do.
 const SIGNAL_STATUS: i32 = 128;
@@ -97,7 +97,7 @@ fn prepare() {
 }
 
 /// Returns what the end of a program means that stood between: the herald inside tells how the command ended, or that it could not be started.
-fn wrapped(status: i32, started: Started) -> Report {
+fn wrapped(status: i32, started: StartedCommand) -> Report {
     if let Some(report) = started.told() {
         return report;
     }
@@ -110,7 +110,7 @@ fn wrapped(status: i32, started: Started) -> Report {
 }
 
 /// Waits until the command ends, takes too long, uses too much, or is no longer wanted.
-fn watch(control: &UnixStream, plan: &Plan, started: &Started, deadline: Instant) -> Ending {
+fn watch(control: &UnixStream, plan: &Plan, started: &StartedCommand, deadline: Instant) -> Ending {
     let mut meter = confine::Meter::new(plan, started);
     loop {
         if let Some(ending) = reap(started.process) {
@@ -160,7 +160,7 @@ pub(super) fn ending_of(status: WaitStatus) -> Ending {
 
 /// Ends everything that came of the command; returns whether nothing is left.
 ///
-/// Whoever loses a parent becomes a child of this process. So it is enough to end children over and over, and that is faster than anybody can have new ones.
+/// Orphans become children of this process. So it is enough to end children repeatedly, which is faster than they can fork.
 fn end_all(process: Pid) -> bool {
     let deadline = Instant::now() + END;
     let mut pause = Duration::from_micros(20);

@@ -16,8 +16,8 @@ use rustix::io::Errno;
 
 use crate::launcher::run_tag;
 use crate::protect::entry::ProtectedEntry;
-use crate::protect::listing::{Budget, Listing, Unlisted};
-use crate::protect::writable::Writable;
+use crate::protect::listing::{Budget, Listing, ListingError};
+use crate::protect::writable::WritableGrant;
 use crate::verified_path;
 
 /// The time limit of the search after one command.
@@ -27,9 +27,9 @@ const MAX_ENTRIES: usize = 1 << 22;
 /// The most paths that are told of; there may be any number.
 const MAX_LEFT: usize = 100;
 
-/// What a file that came to be under a protected name is called from then on.
+/// The suffix of a file that was made under a protected name.
 const REFUSED: &str = "refused";
-/// How many other names are tried, none of which anybody can know.
+/// The most new names that are tried. They are random.
 const MAX_NAMES: usize = 64;
 /// The longest name of a file, in bytes.
 const MAX_NAME: usize = 255;
@@ -39,18 +39,18 @@ const MAX_ROUNDS: usize = 8;
 /// The result of the search after a command.
 #[derive(Debug, Default)]
 pub(crate) struct RenamedFiles {
-    /// Where things are now that were made under protected names.
+    /// The new paths of files that were made under protected names.
     pub(crate) refused: Vec<PathBuf>,
-    /// What could not be looked at, or not be renamed.
+    /// Paths that could not be looked at, or not be renamed.
     pub(crate) left: Vec<PathBuf>,
 }
 
 /// Renames what a command made under protected names.
-pub(crate) fn sweep(granted: &[Writable]) -> RenamedFiles {
+pub(crate) fn sweep(granted: &[WritableGrant]) -> RenamedFiles {
     sweep_until(granted, Instant::now() + SWEEP_TIME)
 }
 
-fn sweep_until(granted: &[Writable], until: Instant) -> RenamedFiles {
+fn sweep_until(granted: &[WritableGrant], until: Instant) -> RenamedFiles {
     let mut renames = RenamedFiles::default();
     for writable in granted {
         renames.walk(writable, until);
@@ -61,7 +61,7 @@ fn sweep_until(granted: &[Writable], until: Instant) -> RenamedFiles {
 
 impl RenamedFiles {
     /// Looks at every name, also in what loses its own.
-    fn walk(&mut self, writable: &Writable, until: Instant) {
+    fn walk(&mut self, writable: &WritableGrant, until: Instant) {
         let top = &writable.pinned.path;
         let mut budget = Budget::new(MAX_ENTRIES, until);
         // Directories alone: they are there until the end, while another thing may get the number of a link that was removed.
@@ -75,12 +75,12 @@ impl RenamedFiles {
         while let Some((directory, own)) = pending.pop() {
             let listing = match listed(&directory, &mut budget) {
                 Ok(listing) => listing,
-                Err(Unlisted::Gone) => continue,
-                Err(Unlisted::Spent) => {
+                Err(ListingError::Gone) => continue,
+                Err(ListingError::Spent) => {
                     let pending = pending.into_iter().map(|(directory, _)| directory);
                     return [directory].into_iter().chain(pending).for_each(|path| self.leave(path));
                 }
-                Err(Unlisted::Shut | Unlisted::Failed) => {
+                Err(ListingError::Shut | ListingError::Failed) => {
                     self.leave(directory);
                     continue;
                 }
@@ -119,7 +119,7 @@ impl RenamedFiles {
     }
 
     /// Looks at what is obeyed for another reason than its name.
-    fn look_at_obeyed(&mut self, writable: &Writable) {
+    fn look_at_obeyed(&mut self, writable: &WritableGrant) {
         for _ in 0..MAX_ROUNDS {
             let is_new = |path: &&PathBuf| {
                 let now = fs::symlink_metadata(path).ok().map(|metadata| ProtectedEntry::of(path, &metadata));
@@ -138,7 +138,7 @@ impl RenamedFiles {
     }
 
     /// Gives something another name, where it is; returns what it is called now.
-    fn rename(&mut self, writable: &Writable, path: PathBuf) -> PathBuf {
+    fn rename(&mut self, writable: &WritableGrant, path: PathBuf) -> PathBuf {
         let is_top = path == writable.pinned.path;
         match if is_top { Err(io::ErrorKind::InvalidInput.into()) } else { renamed(&path) } {
             Ok(now) => {
@@ -159,10 +159,10 @@ fn number(metadata: &fs::Metadata) -> (u64, u64) {
 }
 
 /// Lists a directory. One that a command shut is opened.
-fn listed(directory: &Path, budget: &mut Budget) -> Result<Listing, Unlisted> {
+fn listed(directory: &Path, budget: &mut Budget) -> Result<Listing, ListingError> {
     match Listing::of(directory, budget) {
-        Err(Unlisted::Shut) => {
-            verified_path::make_open(directory).map_err(|_| Unlisted::Shut)?;
+        Err(ListingError::Shut) => {
+            verified_path::make_open(directory).map_err(|_| ListingError::Shut)?;
             Listing::of(directory, budget)
         }
         other => other,
@@ -237,7 +237,7 @@ mod tests {
     use crate::protect::writable::tests::{granted, project};
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    fn after(writable: &Writable) -> RenamedFiles {
+    fn after(writable: &WritableGrant) -> RenamedFiles {
         sweep(std::slice::from_ref(writable))
     }
 

@@ -8,9 +8,9 @@ use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use crate::git::obeyed::Obeyed;
+use crate::git::obeyed::ObeyedPaths;
 use crate::protect::entry::{NeverGranted, ProtectedEntry};
-use crate::protect::listing::{Budget, Listing, Unlisted};
+use crate::protect::listing::{Budget, Listing, ListingError};
 use crate::protect::names;
 use crate::verified_path;
 
@@ -19,7 +19,7 @@ const MAX_ENTRIES: usize = 1 << 21;
 /// The directory of git whose files git runs.
 const HOOKS: &str = "hooks";
 
-/// What is protected in a directory, or would be if it were there.
+/// Protected paths in a directory, existing or not.
 #[derive(Debug, Default)]
 pub(crate) struct ProtectedBefore {
     pub(crate) protected: BTreeMap<PathBuf, ProtectedEntry>,
@@ -27,7 +27,7 @@ pub(crate) struct ProtectedBefore {
     pub(crate) obeyed: BTreeSet<PathBuf>,
     /// Something that could not be looked at.
     pub(crate) unseen: Option<PathBuf>,
-    /// Whether that is because there is too much.
+    /// `true` if that is because there is too much.
     pub(crate) is_spent: bool,
 }
 
@@ -45,7 +45,7 @@ impl ProtectedBefore {
             top,
             never,
             named,
-            everywhere: Obeyed::by_user(never.git),
+            everywhere: ObeyedPaths::by_user(never.git),
             budget: Budget::new(MAX_ENTRIES, until),
             found: Self::default(),
         };
@@ -73,7 +73,7 @@ struct Search<'a> {
     /// Paths that are known to be obeyed, whatever is found.
     named: HashSet<PathBuf>,
     /// Settings of git that count in every repository.
-    everywhere: Obeyed,
+    everywhere: ObeyedPaths,
     budget: Budget,
     found: ProtectedBefore,
 }
@@ -84,8 +84,8 @@ impl Search<'_> {
         self.found.protected.insert(path, entry);
     }
 
-    fn give_up(&mut self, path: PathBuf, why: &Unlisted) {
-        self.found.is_spent = matches!(why, Unlisted::Spent);
+    fn give_up(&mut self, path: PathBuf, why: &ListingError) {
+        self.found.is_spent = matches!(why, ListingError::Spent);
         self.found.unseen = Some(path);
     }
 
@@ -100,9 +100,9 @@ impl Search<'_> {
         while let Some((directory, metadata)) = pending.pop() {
             let listing = match Listing::of(&directory, &mut self.budget) {
                 Ok(listing) => listing,
-                Err(Unlisted::Gone) => continue,
+                Err(ListingError::Gone) => continue,
                 // Its owner may not look into it, though perhaps write.
-                Err(Unlisted::Shut) if directory != self.top => {
+                Err(ListingError::Shut) if directory != self.top => {
                     self.protect(directory, &metadata);
                     continue;
                 }
@@ -143,7 +143,7 @@ impl Search<'_> {
         let is_git = place.file_name().is_some_and(names::is_git);
         if is_git {
             let tree = place.parent().unwrap_or(place);
-            let own = Obeyed::by_repository(place, tree, self.never.git);
+            let own = ObeyedPaths::by_repository(place, tree, self.never.git);
             let paths: Vec<PathBuf> = own.in_tree(tree).chain(self.everywhere.in_tree(tree)).collect();
             paths.iter().flat_map(|path| verified_path::trail(path)).for_each(|hop| self.obey(hop));
         }

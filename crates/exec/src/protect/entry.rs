@@ -1,4 +1,4 @@
-//! What the search before a run and the one after it both know of protected files.
+//! Types that the search before a run and the one after it share.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use crate::GitUser;
 use crate::verified_path::VerifiedPath;
 
-/// What is never granted, beside what is protected by its name.
+/// Paths that are never granted, beside what is protected by its name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NeverGranted<'a> {
-    /// What the host protects by path: the skill, its settings, its state.
+    /// Paths that the host protects: the skill, its settings, its state.
     pub(crate) own: &'a [PathBuf],
-    /// What git is told by the user.
+    /// The user's settings of git.
     pub(crate) git: &'a GitUser,
 }
 

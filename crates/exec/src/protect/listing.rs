@@ -1,4 +1,4 @@
-//! One directory, listed: what is in it and what that makes of it, at the same cost for every entry however deep it lies.
+//! The listing of one directory, within a budget of entries and time.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
@@ -12,7 +12,7 @@ use crate::protect::names;
 /// After how many entries the clock is looked at.
 const CLOCK_INTERVAL: usize = 256;
 
-/// How much may still be looked at.
+/// Entries and time that are left.
 #[derive(Debug)]
 pub(crate) struct Budget {
     left: usize,
@@ -21,7 +21,7 @@ pub(crate) struct Budget {
 
 /// Why a directory was not listed.
 #[derive(Debug)]
-pub(crate) enum Unlisted {
+pub(crate) enum ListingError {
     /// It is not there any more.
     Gone,
     /// It may not be listed, or what is in it may not be looked at.
@@ -54,11 +54,11 @@ impl Budget {
 pub(crate) struct Listing {
     directory: PathBuf,
     pub(crate) entries: Vec<ListedEntry>,
-    /// Whether the directory is that of a skill.
+    /// `true` if it has a `SKILL.md`.
     pub(crate) is_skill: bool,
-    /// Whether git might take it for one of its own, by what is in it.
+    /// `true` if git might take it for one of its own, by what is in it.
     pub(crate) is_git: bool,
-    /// What is called `HEAD` in it.
+    /// The name of its `HEAD`, as it is spelled.
     pub(crate) head: Option<OsString>,
 }
 
@@ -67,22 +67,22 @@ pub(crate) struct Listing {
 pub(crate) struct ListedEntry {
     pub(crate) name: OsString,
     pub(crate) metadata: Metadata,
-    /// Whether it is protected by its name.
+    /// `true` if it is protected by its name.
     pub(crate) is_protected: bool,
 }
 
 impl Listing {
-    pub(crate) fn of(directory: &Path, budget: &mut Budget) -> Result<Self, Unlisted> {
+    pub(crate) fn of(directory: &Path, budget: &mut Budget) -> Result<Self, ListingError> {
         // A directory costs something too, even an empty one.
         if !budget.take() {
-            return Err(Unlisted::Spent);
+            return Err(ListingError::Spent);
         }
         let (mut entries, mut parts, mut is_skill, mut head) =
-            (Vec::new(), obeyed::Parts::default(), false, None);
+            (Vec::new(), obeyed::GitDirParts::default(), false, None);
         for entry in fs::read_dir(directory).map_err(|error| unlisted(&error))? {
             let entry = entry.map_err(|error| unlisted(&error))?;
             if !budget.take() {
-                return Err(Unlisted::Spent);
+                return Err(ListingError::Spent);
             }
             // Looked up in the directory that is open, not by its path.
             let metadata = match entry.metadata() {
@@ -123,10 +123,10 @@ fn is_protected(directory: &Path, name: &OsStr, metadata: &Metadata) -> bool {
         || is_special && names::is_read_by_git(name)
 }
 
-fn unlisted(error: &io::Error) -> Unlisted {
+fn unlisted(error: &io::Error) -> ListingError {
     match error.kind() {
-        io::ErrorKind::NotFound => Unlisted::Gone,
-        io::ErrorKind::PermissionDenied => Unlisted::Shut,
-        _ => Unlisted::Failed,
+        io::ErrorKind::NotFound => ListingError::Gone,
+        io::ErrorKind::PermissionDenied => ListingError::Shut,
+        _ => ListingError::Failed,
     }
 }

@@ -1,4 +1,4 @@
-//! What no grant makes writable: files that configure or instruct agents, shells, editors and git, and our own.
+//! Names that no grant makes writable: files that configure or instruct agents, shells, editors and git.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -132,7 +132,7 @@ pub const PROTECTED_IN: &[(&str, &str)] = &[
     (".github", "skills"),
 ];
 
-/// What hooks of git are told to run, in files that may have any of several endings.
+/// Configuration of git hook managers, in files with one of several endings.
 pub const PROTECTED_ENDINGS: &[(&str, &[&str])] = &[
     (".huskyrc", &["cjs", "js", "json", "mjs", "ts", "yaml", "yml"]),
     (".lefthook", &["json", "jsonc", "toml", "yaml", "yml"]),

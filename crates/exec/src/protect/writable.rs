@@ -1,4 +1,4 @@
-//! What a grant to write comes to, once what is protected is taken out of it.
+//! A grant to write a directory, without what is protected in it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
@@ -12,7 +12,7 @@ use crate::protect::names;
 use crate::verified_path::{self, VerifiedPath};
 use crate::{ExecError, ExecErrorKind};
 
-/// How long is looked at a directory before it is granted.
+/// Time limit of the search for protected names before a run.
 const SURVEY_TIME: Duration = Duration::from_secs(20);
 
 const OBEYED: &str = "agents, shells, git or Repertoire itself obey what is there";
@@ -24,17 +24,21 @@ const UNSEEN: &str = "it cannot be looked at as a whole; grant a smaller directo
 
 /// Something that may be written, without what is protected in it.
 #[derive(Debug)]
-pub(crate) struct Writable {
-    /// Where it is, links resolved.
+pub(crate) struct WritableGrant {
+    /// Its path, links resolved.
     pub(crate) pinned: VerifiedPath,
-    /// What is protected in it.
+    /// Protected files and directories in it.
     pub(crate) protected: BTreeMap<PathBuf, ProtectedEntry>,
-    /// What is obeyed in it for another reason than its name, whether it is there or not.
+    /// Paths in it that are obeyed for another reason than their name, existing or not.
     pub(super) obeyed: BTreeSet<PathBuf>,
 }
 
 /// Returns what may be written of `path`, which must lie in `root`, that has no links in it.
-pub(crate) fn writable(path: &Path, root: &Path, never: NeverGranted<'_>) -> Result<Writable, ExecError> {
+pub(crate) fn writable(
+    path: &Path,
+    root: &Path,
+    never: NeverGranted<'_>,
+) -> Result<WritableGrant, ExecError> {
     let refused = |text: &str| ExecError::new(ExecErrorKind::GrantRefused).at(path).saying(text);
     let invalid = |error| ExecError::new(ExecErrorKind::InvalidJob).at(path).because(error);
     if !path.is_absolute() {
@@ -69,7 +73,7 @@ pub(crate) fn writable(path: &Path, root: &Path, never: NeverGranted<'_>) -> Res
     if before.protected.contains_key(&real) {
         return Err(refused(LINK_TARGET));
     }
-    Ok(Writable { pinned, protected: before.protected, obeyed: before.obeyed })
+    Ok(WritableGrant { pinned, protected: before.protected, obeyed: before.obeyed })
 }
 
 /// Returns whether a link in `root` is on the way along `path`.
@@ -84,7 +88,7 @@ fn is_skill(directory: &Path) -> bool {
     fs::symlink_metadata(directory.join("SKILL.md")).is_ok()
 }
 
-impl Writable {
+impl WritableGrant {
     /// Returns paths that may be written as a whole, and files that may be changed but not removed, for a sandbox that cannot take anything out of a directory.
     ///
     /// A directory with something protected in it is taken apart: what is in it is granted one by one, and nothing can be made or removed in it.
@@ -128,7 +132,7 @@ pub(super) mod tests {
         GitUser { home: None, settings: Vec::new(), given: Vec::new() }
     }
 
-    pub(crate) fn granted(path: &Path, root: &Path) -> Result<Writable, ExecError> {
+    pub(crate) fn granted(path: &Path, root: &Path) -> Result<WritableGrant, ExecError> {
         writable(path, root, never(&[], &nobody()))
     }
 

@@ -15,15 +15,15 @@ use repertoire_model::toolbox::{
 use repertoire_model::{Bundle, Capabilities, Digest, FileEntry, FileKind, LineRange, SkillPath, SkillTool};
 use serde_json::{Map, Value};
 
-use super::command::{Copy, UV};
+use super::command::{SkillCopy, UV};
 use super::executor::Executor;
-use super::grants::{Made, grants};
-use super::outcome::{self, Reading};
+use super::grants::{CreatedPaths, grants};
+use super::outcome::{self, ResultFormat};
 use super::skill_copy;
-use crate::approval::decide::{Rules, Wanted};
+use crate::approval::decide::{ApprovalRules, RunRequest};
 use crate::{Cancel, Ending, ExecError, ExecErrorKind, GitUser, Job, environment};
 
-/// What is said where a script failed that may need packages.
+/// The note on a failed script that may need packages.
 const NO_PACKAGES: &str = "It runs without the network, so `uv` fetches neither packages nor interpreters for it. A person can run it with `rep run --network`, or make it a tool that declares `network`.";
 
 /// Runs a tool of a skill.
@@ -42,14 +42,14 @@ pub(super) async fn run_tool(
     expect_arguments(tool, arguments)?;
     let handler =
         Handler::of(tool, &listed(&prepared.bundle), prepared.python.as_deref()).ok_or_else(no_handler)?;
-    let copy = Copy { path: &prepared.path, bundle: &prepared.bundle };
+    let copy = SkillCopy { path: &prepared.path, bundle: &prepared.bundle };
     let command = copy.tool(executor, tool, &handler).ok_or_else(no_handler)?;
     let mut job = Job::new(command, &prepared.path);
     job.input = Some(format!("{written}\n").into_bytes());
     let (grants, made) = grants(executor, &tool.needs)?;
     job.grants = grants;
     let timeout = Duration::from_secs(tool.timeout).min(executor.options.limits.timeout);
-    let reading = Reading {
+    let reading = ResultFormat {
         output: tool.output,
         is_driven: matches!(handler, Handler::Python(_)),
         is_terse: caller.is_terse,
@@ -73,7 +73,7 @@ pub(super) async fn run_script(
     if !prepared.bundle.files().iter().any(|file| file.path == path) {
         return Err(FaultKind::NoFile { path: shown, near: Vec::new() });
     }
-    let copy = Copy { path: &prepared.path, bundle: &prepared.bundle };
+    let copy = SkillCopy { path: &prepared.path, bundle: &prepared.bundle };
     let mut command = copy.script(executor, &path).ok_or_else(no_handler)?;
     command.extend(call.args.into_iter().map(Into::into));
     let mut job = Job::new(command, &prepared.path);
@@ -88,7 +88,7 @@ pub(super) async fn run_script(
     let (grants, made) = grants(executor, &needs)?;
     job.grants = grants;
     let timeout = Duration::from_secs(DEFAULT_TIMEOUT_SECONDS).min(executor.options.limits.timeout);
-    let reading = Reading { output: OutputForm::Text, is_driven: false, is_terse: false, timeout };
+    let reading = ResultFormat { output: OutputForm::Text, is_driven: false, is_terse: false, timeout };
     let names = (caller.address, path.as_str());
     finish(executor, (job, made), &[], names, reading, prepared.bundle.digest()).await
 }
@@ -103,7 +103,7 @@ fn expect_arguments(tool: &SkillTool, arguments: &Map<String, Value>) -> Result<
 }
 
 /// A skill that may run, copied.
-struct Prepared {
+struct PreparedSkill {
     path: PathBuf,
     bundle: Bundle,
     toolbox: Toolbox,
@@ -116,20 +116,20 @@ async fn prepare(
     executor: &Executor,
     entry: &Entry,
     call: Option<(&str, &str)>,
-) -> Result<Prepared, FaultKind> {
+) -> Result<PreparedSkill, FaultKind> {
     let bundle = registry.bundle(entry).await.map_err(failed)?;
     let toolbox = match text(registry, entry, &bundle, TOOLBOX_FILE).await.map_err(failed)? {
         Some(text) => Toolbox::read(&text).0,
         None => Toolbox::default(),
     };
     let tool = call.and_then(|(name, arguments)| Some((toolbox.get(name)?, arguments)));
-    let rules = Rules {
+    let rules = ApprovalRules {
         trust: executor.options.trust.of(&entry.source),
         approvals: &executor.approvals,
         approver: executor.options.approver.as_deref(),
     };
     let capabilities = Capabilities::of(&toolbox);
-    let wanted = Wanted { entry, bundle: &bundle, capabilities: &capabilities, tool };
+    let wanted = RunRequest { entry, bundle: &bundle, capabilities: &capabilities, tool };
     if let Some(why) = rules.objection(&wanted).await.map_err(failed)? {
         let tool = call.map_or("a script", |(name, _)| name).to_owned();
         return Err(FaultKind::NotApproved { tool, why });
@@ -137,7 +137,7 @@ async fn prepare(
     let python = text(registry, entry, &bundle, PYTHON_FILE).await.map_err(failed)?;
     let python = python.and_then(|bytes| String::from_utf8(bytes).ok());
     let path = skill_copy::copy(executor, registry, entry, &bundle).await.map_err(failed)?;
-    Ok(Prepared { path, bundle, toolbox, python })
+    Ok(PreparedSkill { path, bundle, toolbox, python })
 }
 
 /// Returns the file `name` of `bundle`, where it has one.
@@ -179,10 +179,10 @@ impl Drop for EndOnDrop {
 
 async fn finish(
     executor: &Executor,
-    (mut job, made): (Job, Made),
+    (mut job, made): (Job, CreatedPaths),
     variables: &[String],
     (address, tool): (&str, &str),
-    reading: Reading,
+    reading: ResultFormat,
     digest: Digest,
 ) -> Result<ToolRun, FaultKind> {
     job.environment = environment::allowed(executor.options.variables.iter().cloned(), variables);

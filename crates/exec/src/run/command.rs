@@ -1,4 +1,4 @@
-//! From what runs a tool to the words of a command.
+//! The command line of a tool or script.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,23 +11,23 @@ use repertoire::stored;
 
 /// Calls a function of `tools.py`.
 const DRIVER: &str = include_str!("driver.py");
-/// What the driver exits with where the function raised something.
+/// The exit code of the driver if the function raised an exception.
 pub(super) const RAISED: i32 = 70;
-/// What runs scripts that say which packages they need.
+/// The program that runs scripts with inline dependencies.
 pub(super) const UV: &str = "uv";
 /// The largest script that is looked at to tell what runs it, in bytes; files of skills are no larger.
 const MAX_SCRIPT_BYTES: usize = 16 * 1024 * 1024;
 
 /// A copy of a skill, and what it is a copy of.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Copy<'a> {
-    /// Where it lies.
+pub(super) struct SkillCopy<'a> {
+    /// Its directory.
     pub(super) path: &'a Path,
-    /// What is in it.
+    /// Its files.
     pub(super) bundle: &'a Bundle,
 }
 
-impl Copy<'_> {
+impl SkillCopy<'_> {
     fn file(&self, path: &SkillPath) -> PathBuf {
         self.path.join(path.as_str())
     }

@@ -14,26 +14,26 @@ use crate::sandbox::{Sandbox, probe};
 use crate::workplace::{search_outside, workplaces};
 use crate::{ExecError, ExecErrorKind, GitUser, Launcher, Limits};
 
-/// What the host gives and allows to whatever skills run.
+/// Options of an executor.
 #[derive(Debug, Clone)]
 pub struct ExecutorOptions {
     /// The directory that the program keeps its state in, absolute: copies of what runs, and approvals.
     pub state: PathBuf,
-    /// How far each source is trusted.
+    /// The trust in each source.
     pub trust: TrustLevels,
-    /// Whoever can be asked, where somebody can.
+    /// The person to ask, where there is one.
     pub approver: Option<Arc<dyn Approver>>,
     /// The working directory, absolute, for tools that ask for one; without it they get none.
     pub directory: Option<PathBuf>,
     /// The top of the checkout that the working directory lies in, absolute, for tools that ask for its repository. Without it they get the working directory alone.
     pub repository: Option<PathBuf>,
-    /// What plain scripts get, which cannot ask for anything.
+    /// Grants of plain scripts, which cannot declare any.
     pub scripts: ScriptGrants,
     /// The host's variables. Tools get the harmless ones of them, and those that they ask for by name.
     pub variables: Vec<(String, String)>,
-    /// What no tool writes, whatever it is granted, absolute: the host's settings and caches, and where its skills are. The state is among it anyway.
+    /// Paths that no tool writes, with any grant, absolute: the host's settings and caches, and where its skills are. The state is among it anyway.
     pub protected: Vec<PathBuf>,
-    /// What a tool may use up. Each may ask for a time of its own, up to the one given here; scripts have the usual one, up to it too.
+    /// Limits of a tool. Each may ask for a time of its own, up to the one given here; scripts have the usual one, up to it too.
     pub limits: Limits,
 }
 
@@ -54,14 +54,14 @@ impl ExecutorOptions {
     }
 }
 
-/// What plain scripts get beyond their skill and a scratch directory.
+/// Grants of plain scripts beyond their skill and a scratch directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScriptGrants {
-    /// Whether they read the working directory.
+    /// `true` if they read the working directory.
     pub directory: bool,
-    /// What they write in it.
+    /// Paths that they write in it.
     pub write: Vec<String>,
-    /// Whether they use the network.
+    /// `true` if they use the network.
     pub network: bool,
 }
 
@@ -77,7 +77,7 @@ pub struct Executor {
     pub(super) approvals: Approvals,
     /// The copies that this process knows to be what they should be.
     pub(super) verified: Mutex<HashSet<Digest>>,
-    /// What runs now.
+    /// Running jobs.
     pub(super) jobs: Arc<Jobs>,
 }
 

@@ -1,4 +1,4 @@
-//! From what a tool asks for to what its job is granted.
+//! The grants of a job, from what its tool declares.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,8 +15,8 @@ use crate::{Grants, RepositoryGrant};
 use repertoire::tool::quoted;
 
 /// Returns what a job is granted, and what was made so that it can be.
-pub(super) fn grants(executor: &Executor, needs: &Needs) -> Result<(Grants, Made), FaultKind> {
-    let mut made = Made::default();
+pub(super) fn grants(executor: &Executor, needs: &Needs) -> Result<(Grants, CreatedPaths), FaultKind> {
+    let mut made = CreatedPaths::default();
     let network = needs.network;
     if !needs.directory {
         return Ok((Grants { network, ..Grants::default() }, made));
@@ -44,23 +44,23 @@ fn lies_in(directory: &Path, top: &Path) -> bool {
     real(directory).starts_with(real(top))
 }
 
-/// How many calls need what was made for them, by path; whoever is last takes away what is still empty.
-static NEEDED: Mutex<BTreeMap<PathBuf, Needed>> = Mutex::new(BTreeMap::new());
+/// Use counts of paths that were made for calls; the last one removes what is still empty.
+static NEEDED: Mutex<BTreeMap<PathBuf, SharedPath>> = Mutex::new(BTreeMap::new());
 
 /// Something that was made, and how many calls need it.
 #[derive(Debug)]
-struct Needed {
+struct SharedPath {
     pinned: VerifiedPath,
     count: usize,
 }
 
 /// Files and directories that were made so that they can be granted. What is still empty goes again with this.
 #[derive(Debug, Default)]
-pub(super) struct Made {
+pub(super) struct CreatedPaths {
     paths: Vec<PathBuf>,
 }
 
-impl Made {
+impl CreatedPaths {
     /// Returns where `path` of `directory` is. What is not there is made: a directory where `path` ends with a slash, else an empty
     /// file.
     ///
@@ -105,7 +105,7 @@ impl Made {
     }
 
     /// Notes that what others made of `target` and of what it lies in is needed here too.
-    fn share(&mut self, needed: &mut BTreeMap<PathBuf, Needed>, directory: &Path, target: &Path) {
+    fn share(&mut self, needed: &mut BTreeMap<PathBuf, SharedPath>, directory: &Path, target: &Path) {
         let shared: Vec<&Path> = target.ancestors().take_while(|above| *above != directory).collect();
         for path in shared.into_iter().rev() {
             if let Some(shared) = needed.get_mut(path) {
@@ -115,15 +115,15 @@ impl Made {
         }
     }
 
-    fn add(&mut self, needed: &mut BTreeMap<PathBuf, Needed>, pinned: VerifiedPath) {
+    fn add(&mut self, needed: &mut BTreeMap<PathBuf, SharedPath>, pinned: VerifiedPath) {
         self.paths.push(pinned.path.clone());
         // What went meanwhile may have been needed by others, who need this one then.
         let before = needed.remove(&pinned.path).map_or(0, |before| before.count);
-        needed.insert(pinned.path.clone(), Needed { pinned, count: before + 1 });
+        needed.insert(pinned.path.clone(), SharedPath { pinned, count: before + 1 });
     }
 }
 
-impl Drop for Made {
+impl Drop for CreatedPaths {
     fn drop(&mut self) {
         let mut needed = NEEDED.lock().unwrap_or_else(PoisonError::into_inner);
         for path in self.paths.drain(..).rev() {
@@ -149,7 +149,7 @@ mod tests {
     fn a_slash_makes_a_directory_and_anything_else_a_file() {
         let work = tempfile::tempdir().unwrap();
         let directory = &work.path().canonicalize().unwrap();
-        let mut made = Made::default();
+        let mut made = CreatedPaths::default();
         assert!(made.place(directory, "out/").unwrap().is_dir());
         assert!(made.place(directory, "a.d/").unwrap().is_dir());
         assert!(made.place(directory, "deep/er/report.md").unwrap().is_file());
@@ -158,7 +158,7 @@ mod tests {
         fs::write(directory.join("plain"), "text").unwrap();
         fs::write(directory.join("out/x"), "").unwrap();
         // Another call needs it too.
-        let mut other = Made::default();
+        let mut other = CreatedPaths::default();
         other.place(directory, "deep/er/report.md").unwrap();
         drop(made);
         let is_there = |path: &str| directory.join(path).symlink_metadata().is_ok();
@@ -174,7 +174,7 @@ mod tests {
         let directory = work.path().canonicalize().unwrap();
         fs::write(other.path().join("__init__.py"), "").unwrap();
         fs::create_dir(other.path().join("empty")).unwrap();
-        let mut made = Made::default();
+        let mut made = CreatedPaths::default();
         for path in ["out/", "out/x/__init__.py", "out/x/empty/"] {
             made.place(&directory, path).unwrap();
         }
@@ -193,7 +193,7 @@ mod tests {
         std::os::unix::fs::symlink(other.path().join("gone"), directory.join("dangling")).unwrap();
         fs::create_dir(directory.join("skill")).unwrap();
         fs::write(directory.join("skill/SKILL.md"), "").unwrap();
-        let mut made = Made::default();
+        let mut made = CreatedPaths::default();
         for path in
             ["link/a", "link/b/", "dangling/x", ".git/hooks/post-commit", "AGENTS.md", ".vscode/", "skill/x"]
         {

@@ -1,4 +1,4 @@
-//! What runs now, so that all of it can be ended and waited for.
+//! Running jobs, so that all of them can be cancelled and waited for.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -8,14 +8,14 @@ use crate::Cancel;
 /// The jobs of one executor.
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
-    state: Mutex<State>,
+    state: Mutex<JobsState>,
     /// Is notified whenever a job is over.
     over: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    /// Whether no more are begun.
+struct JobsState {
+    /// `true` once no more are begun.
     is_ended: bool,
     next: u64,
     running: BTreeMap<u64, Cancel>,
@@ -23,14 +23,14 @@ struct State {
 
 /// A job that is under way. It is over when this is dropped, and not before: what it made is looked at after it ended.
 #[derive(Debug)]
-pub(super) struct Running {
+pub(super) struct JobGuard {
     jobs: Arc<Jobs>,
     number: u64,
 }
 
 impl Jobs {
     /// Notes that a job begins which `cancel` ends, unless none may begin any more.
-    pub(super) fn begin(self: &Arc<Self>, cancel: &Cancel) -> Option<Running> {
+    pub(super) fn begin(self: &Arc<Self>, cancel: &Cancel) -> Option<JobGuard> {
         let mut state = self.state();
         if state.is_ended {
             return None;
@@ -38,7 +38,7 @@ impl Jobs {
         let number = state.next;
         state.next += 1;
         state.running.insert(number, cancel.clone());
-        Some(Running { jobs: Arc::clone(self), number })
+        Some(JobGuard { jobs: Arc::clone(self), number })
     }
 
     /// Cancels all that run, and lets no more begin.
@@ -50,16 +50,16 @@ impl Jobs {
 
     /// Waits until everything is over that was cancelled.
     pub(super) fn wait(&self) {
-        let is_left = |state: &mut State| state.running.values().any(Cancel::is_cancelled);
+        let is_left = |state: &mut JobsState| state.running.values().any(Cancel::is_cancelled);
         drop(self.over.wait_while(self.state(), is_left).unwrap_or_else(PoisonError::into_inner));
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, JobsState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Running {
+impl Drop for JobGuard {
     fn drop(&mut self) {
         self.jobs.state().running.remove(&self.number);
         self.jobs.over.notify_all();

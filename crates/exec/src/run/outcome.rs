@@ -1,4 +1,4 @@
-//! From what a job came to, to what a model reads.
+//! The answer for a model, from the outcome of a job.
 
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -10,16 +10,16 @@ use super::command::RAISED;
 use crate::{Aftermath, Ending, Exceeded, Outcome, Output};
 use repertoire::tool::quoted;
 
-/// How a result is to be read.
+/// The format of a result.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reading {
-    /// What the tool says its result is.
+pub(super) struct ResultFormat {
+    /// The declared form of the output.
     pub(super) output: OutputForm,
-    /// Whether the driver of `tools.py` ran it.
+    /// `true` if the driver of `tools.py` ran it.
     pub(super) is_driven: bool,
-    /// Whether what was raised is all that is told of it, as the profile `harness` has it, or what was printed too.
+    /// `true` if the answer has only the exception, as the profile `harness` has it, and not what was printed.
     pub(super) is_terse: bool,
-    /// How long it might run.
+    /// Its timeout.
     pub(super) timeout: Duration,
 }
 
@@ -32,7 +32,7 @@ pub(super) fn result(
     tool: &str,
     outcome: &Outcome,
     directory: Option<&Path>,
-    reading: Reading,
+    reading: ResultFormat,
 ) -> ToolResult {
     let mut result = ToolResult::new(skill, tool, "");
     let said = text(&outcome.stdout, "output", &mut result.notes);
@@ -178,7 +178,7 @@ mod tests {
             refused: Vec::new(),
             aftermath: Vec::new(),
         };
-        let reading = Reading {
+        let reading = ResultFormat {
             output: reading.0,
             is_driven: reading.1,
             is_terse: reading.1,
@@ -218,8 +218,12 @@ mod tests {
             refused: Vec::new(),
             aftermath: Vec::new(),
         };
-        let reading =
-            Reading { output: OutputForm::Text, is_driven: false, is_terse: false, timeout: Duration::ZERO };
+        let reading = ResultFormat {
+            output: OutputForm::Text,
+            is_driven: false,
+            is_terse: false,
+            timeout: Duration::ZERO,
+        };
         let notes = result("s", "t", &outcome, Some(Path::new("/w/sub")), reading).notes;
         let refused =
             (0..12).map(|number| PathBuf::from(format!("/w/sub/src/CLAUDE.md.refused-{number}"))).collect();

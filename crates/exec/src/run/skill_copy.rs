@@ -17,7 +17,7 @@ use repertoire::{Error, ErrorKind, stored};
 const DIRECTORY: &str = "run";
 /// The most copies that are kept, but for those in use; those whose last use is longest ago go first.
 const MAX_COPIES: usize = 64;
-/// How long a copy is left alone after it was last used: longer than anything may run.
+/// Time after its last use until a copy may be removed: longer than anything may run.
 const IN_USE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Tells apart what this process writes at the same time.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
@@ -110,7 +110,7 @@ fn touch(path: &Path) {
 
 /// Writes `contents`, those of `bundle`, to the directory `path` of `parent`, whole or not at all.
 ///
-/// What lies there may be what something runs from: it is never removed in place. A good copy is left, a bad one moved aside.
+/// Another run may use the directory, so it is never removed in place. A good copy is left, a bad one moved aside.
 fn write(parent: &Path, path: &Path, bundle: &Bundle, contents: &[(BundleFile, Vec<u8>)]) -> io::Result<()> {
     fs::create_dir_all(parent)?;
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);

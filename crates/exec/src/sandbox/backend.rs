@@ -1,4 +1,4 @@
-//! What every sandbox can do.
+//! The trait of all sandboxes.
 
 use std::fmt::Debug;
 

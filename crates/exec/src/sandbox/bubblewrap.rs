@@ -8,19 +8,19 @@ use std::path::{Path, PathBuf};
 use crate::launcher::plan::Confinement;
 use crate::resolved_grants::{ResolvedGrants, SYSTEM};
 use crate::sandbox::host;
-use crate::sandbox::host::Taking;
+use crate::sandbox::host::ProtectionMeans;
 use crate::scratch::Scratch;
 use crate::verified_path::VerifiedPath;
 use crate::{ExecError, ExecErrorKind, Job, Launcher, Outcome, Sandbox};
 
-/// Where the program is looked for. Not in `PATH`, which a project or a skill may have a say in.
+/// Paths of the program. `PATH` is not searched: a project or a skill may have a say in it.
 const PLACES: &[&str] =
     &["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
 
-/// How much fits into each of the two directories in memory, in bytes.
+/// Size of each of the two directories in memory, in bytes.
 const MEMORY_DIRECTORY: &str = "67108864";
 
-/// How many things can be shown by descriptors; each is open until the command begins.
+/// The most paths that can be mounted by descriptor; each is open until the command begins.
 const MAX_PINNED: usize = 2000;
 const TOO_MANY: &str = "too much in it is protected; grant smaller directories";
 
@@ -53,7 +53,7 @@ impl Sandbox for Bubblewrap {
             }
             Ok(Confinement::Wrapper { arguments: words, pinned, takes_filter: true })
         };
-        host::run(&self.launcher, job, Taking::Out, confine).map(|(outcome, _)| outcome)
+        host::run(&self.launcher, job, ProtectionMeans::Out, confine).map(|(outcome, _)| outcome)
     }
 }
 

@@ -1,4 +1,4 @@
-//! The host's side of a run: starts a launcher, tells it the plan, reads what the command writes, and waits for the end.
+//! The host's side of a run: starts a launcher, sends it the plan, reads the output of the command, and waits for the end.
 
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,37 +20,37 @@ use crate::resolved_grants::ResolvedGrants;
 use crate::scratch::{self, Scratch};
 use crate::{Aftermath, Cancel, Ending, ExecError, ExecErrorKind, Job, Outcome, Output};
 
-/// How long a launcher may take beyond the time of the command: to start, to end everything, to clear up.
+/// Grace period of a launcher beyond the timeout of the command: to start, to end everything, to clear up.
 const GRACE: Duration = Duration::from_secs(10);
-/// How long the last words of a command are waited for once its launcher is gone.
+/// Time to read remaining output once the launcher is gone.
 const LAST_WORDS: Duration = Duration::from_millis(200);
-/// How often somebody's wish to cancel is looked at.
+/// Poll interval of the cancel flag.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(10);
 const TOO_MUCH: &str = "the arguments, the variables and what is granted piece by piece are too much for one job; grant smaller directories, or pass less";
-/// How long a launcher may take to say that it is one.
+/// Timeout of the launcher's hello.
 const GREETING: Duration = Duration::from_secs(10);
-/// What is said where the program that was started is none.
+/// The message if the program that was started is not a launcher.
 const NO_LAUNCHER: &str = "the program that was started is no launcher of this make; its main has to begin with `repertoire_exec::launcher::run_if_asked`";
 /// The longest single argument or variable of a command on Linux, with the zero at its end: 32 pages.
 const MAX_WORD: usize = 32 * 4096;
-/// What the system keeps for itself of the room for all of them.
+/// Space for arguments and variables that the system reserves for itself.
 const WORDS_MARGIN: u64 = 8 << 10;
-/// How long git may take in the sandbox for each of its calls, and once somebody cancelled the job.
+/// Timeout of each call of git in the sandbox, and the shorter one after a job was cancelled.
 const GIT_TIME: Duration = Duration::from_secs(30);
 const CANCELLED_GIT_TIME: Duration = Duration::from_secs(3);
 /// The longest list of refs, in bytes.
 const MAX_GIT_OUTPUT: usize = 16 << 20;
-/// How much is read at once.
+/// Size of the read buffer, in bytes.
 const CHUNK: usize = 64 << 10;
 /// The longest report, in bytes.
 const MAX_REPORT: usize = 64 << 10;
 
-/// What a run came to, and what the launcher said of the confinement.
-pub(crate) type Ran = (Outcome, String);
+/// The outcome of a run, with the launcher's description of the confinement.
+pub(crate) type ReportedOutcome = (Outcome, String);
 
-/// What a sandbox can do about what is protected in a directory that may be written.
+/// The means of a sandbox to protect files in a directory that may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Taking {
+pub(crate) enum ProtectionMeans {
     /// Take it out.
     Out,
     /// Leave out the directory itself, in which nothing can be made or removed then.
@@ -63,14 +63,14 @@ pub(crate) enum Taking {
 pub(crate) fn run(
     launcher: &Launcher,
     job: &Job,
-    taking: Taking,
+    taking: ProtectionMeans,
     confine: impl Fn(&ResolvedGrants, &Scratch) -> Result<Confinement, ExecError>,
-) -> Result<Ran, ExecError> {
+) -> Result<ReportedOutcome, ExecError> {
     let start = Instant::now();
     let parent = job.scratch.as_deref().unwrap_or(Path::new(scratch::PARENT));
     let scratch = Scratch::create(parent).map_err(|error| io_error(parent, error))?;
     let mut grants = ResolvedGrants::of(job, &scratch)?;
-    let scratch_repository = match grants.repository.as_ref().filter(|_| taking != Taking::Nothing) {
+    let scratch_repository = match grants.repository.as_ref().filter(|_| taking != ProtectionMeans::Nothing) {
         Some(repository) => {
             let git = grants.git.as_ref().map(|git| git.path.as_path());
             Some(ScratchRepository::make(repository, &scratch, &grants.readable(), git)?)
@@ -85,8 +85,11 @@ pub(crate) fn run(
     let tag = run_tag::fresh();
     let finished = execute(launcher, job, &grants, &scratch, &confine, tag, start)?;
     // First of all: whatever else goes wrong or takes its time, nothing is left that somebody obeys.
-    let renames =
-        if taking == Taking::Nothing { RenamedFiles::default() } else { after::sweep(&grants.writable) };
+    let renames = if taking == ProtectionMeans::Nothing {
+        RenamedFiles::default()
+    } else {
+        after::sweep(&grants.writable)
+    };
     let mut aftermath: Vec<Aftermath> = renames.left.into_iter().map(Aftermath::NotSwept).collect();
     if let (Some(repository), Some(git)) = (&scratch_repository, &grants.git) {
         let is_cancelled = job.cancel.as_ref().is_some_and(Cancel::is_cancelled);
@@ -175,7 +178,7 @@ fn execute(
         limits: job.limits.clone(),
     };
     expect_short(&plan)?;
-    let mut conversation = Conversation::begin(launcher, &plan, job)?;
+    let mut conversation = LauncherConnection::begin(launcher, &plan, job)?;
     let report = conversation.hold(job, start + job.limits.timeout.min(MAX_TIMEOUT) + GRACE);
     let (stdout, stderr, detail) = conversation.end();
     Ok(Finished { report, stdout, stderr, detail })
@@ -215,19 +218,19 @@ fn io_error(path: &Path, error: io::Error) -> ExecError {
     ExecError::new(ExecErrorKind::Io).at(path).because(error)
 }
 
-/// A launcher at work.
-struct Conversation {
+/// A running launcher and the pipes to it.
+struct LauncherConnection {
     child: Child,
     control: UnixStream,
-    stdout: Drain,
-    stderr: Drain,
+    stdout: OutputReader,
+    stderr: OutputReader,
     heard: Vec<u8>,
     process: Option<i32>,
     mark: u64,
     detail: String,
 }
 
-impl Conversation {
+impl LauncherConnection {
     fn begin(launcher: &Launcher, plan: &Plan, job: &Job) -> Result<Self, ExecError> {
         let failed = |error| ExecError::new(ExecErrorKind::Launcher).because(error);
         let mut line = plan.to_json().to_string();
@@ -250,8 +253,8 @@ impl Conversation {
         let mut conversation = Self {
             child,
             control: ours,
-            stdout: Drain::new(stdout, job.limits.output),
-            stderr: Drain::new(stderr, job.limits.output),
+            stdout: OutputReader::new(stdout, job.limits.output),
+            stderr: OutputReader::new(stderr, job.limits.output),
             heard: Vec::new(),
             process: None,
             mark: plan.mark,
@@ -270,7 +273,7 @@ impl Conversation {
         Ok(conversation)
     }
 
-    /// Waits for the launcher to say that it is one. What is none ends, or writes something, or never says so.
+    /// Waits for the launcher's hello. Returns `false` if the child exits, prints anything else, or is silent for too long.
     fn is_greeted(&mut self) -> bool {
         let deadline = Instant::now() + GREETING;
         if self.control.set_nonblocking(true).is_err() {
@@ -344,7 +347,10 @@ impl Conversation {
         }
         let outputs = [&self.stdout, &self.stderr];
         fds.extend(
-            outputs.into_iter().filter_map(Drain::fd).map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
+            outputs
+                .into_iter()
+                .filter_map(OutputReader::fd)
+                .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
         );
         let wait = Timespec::try_from(wait).ok();
         // An interrupted wait is a short one.
@@ -414,13 +420,13 @@ fn wait_for(child: &mut Child, at_most: Duration) -> bool {
 }
 
 /// One output of the command: kept up to a limit, and read to its end.
-struct Drain {
+struct OutputReader {
     file: Option<std::fs::File>,
     output: Output,
     limit: usize,
 }
 
-impl Drain {
+impl OutputReader {
     fn new(fd: Option<OwnedFd>, limit: usize) -> Self {
         let file = fd.filter(|fd| rustix::io::ioctl_fionbio(fd, true).is_ok()).map(std::fs::File::from);
         Self { file, output: Output::default(), limit }

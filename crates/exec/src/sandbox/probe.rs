@@ -1,23 +1,23 @@
-//! Which sandboxes work on this machine.
+//! Probes which sandboxes work on this machine.
 
 use std::sync::Arc;
 
 use crate::{Launcher, Sandbox};
 
-/// Which sandboxes work here, the best one first.
+/// The sandboxes of this machine, the best one first.
 #[derive(Debug, Clone)]
 pub struct Probe {
     rows: Vec<ProbedSandbox>,
 }
 
-/// What was found out about one sandbox.
+/// One sandbox, and whether it works here.
 #[derive(Debug, Clone)]
 pub struct ProbedSandbox {
-    /// What it is called.
+    /// Its name.
     pub name: &'static str,
     /// The sandbox, where it works.
     pub sandbox: Option<Arc<dyn Sandbox>>,
-    /// Where it works, what it is made of and what it cannot do here; otherwise why it does not work. One line.
+    /// The means and limits of a sandbox that works, or the reason why it does not. One line.
     pub detail: String,
 }
 
@@ -57,9 +57,10 @@ fn rows(launcher: &Launcher) -> Vec<ProbedSandbox> {
         None => missing("bubblewrap", "bwrap is not installed; packages of most systems call it bubblewrap"),
     });
     let landlock = Landlock::new(launcher.clone());
-    let found = landlock.run_told(&trial()).map_err(|error| reason(&error)).and_then(|(outcome, detail)| {
-        if outcome.ending.is_success() { Ok(detail) } else { Err(failure(&outcome)) }
-    });
+    let found =
+        landlock.run_reported(&trial()).map_err(|error| reason(&error)).and_then(|(outcome, detail)| {
+            if outcome.ending.is_success() { Ok(detail) } else { Err(failure(&outcome)) }
+        });
     rows.push(match found {
         Ok(detail) => ProbedSandbox { name: "landlock", sandbox: Some(Arc::new(landlock)), detail },
         Err(detail) => ProbedSandbox { name: "landlock", sandbox: None, detail },

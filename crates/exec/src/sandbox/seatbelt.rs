@@ -10,14 +10,14 @@ use crate::launcher::plan::Confinement;
 use crate::protect::names::{PROTECTED, PROTECTED_ENDINGS, PROTECTED_IN};
 use crate::resolved_grants::ResolvedGrants;
 use crate::sandbox::host;
-use crate::sandbox::host::Taking;
+use crate::sandbox::host::ProtectionMeans;
 use crate::scratch::Scratch;
 use crate::{ExecError, Job, Launcher, Outcome, Sandbox};
 
 /// The system's own program, by its whole path: another of that name could be anything.
 pub(crate) const PROGRAM: &str = "/usr/bin/sandbox-exec";
 
-/// What every command may do.
+/// The rules for every command.
 const BASE: &str = r#"(version 1)
 (deny default)
 (allow process-exec process-fork)
@@ -33,7 +33,7 @@ const BASE: &str = r#"(version 1)
 (allow mach-lookup (global-name "com.apple.system.opendirectoryd.libinfo") (global-name "com.apple.system.logger"))
 "#;
 
-/// What it may do in addition where the network is granted.
+/// Additional rules if the network is granted.
 const NETWORK: &str = r#"(allow network-outbound (remote ip))
 (allow network-inbound (local ip))
 (allow system-socket (require-all (socket-domain AF_INET)) (require-all (socket-domain AF_INET6)))
@@ -67,7 +67,7 @@ impl Sandbox for Seatbelt {
                 takes_filter: false,
             })
         };
-        host::run(&self.launcher, job, Taking::Out, confine).map(|(outcome, _)| outcome)
+        host::run(&self.launcher, job, ProtectionMeans::Out, confine).map(|(outcome, _)| outcome)
     }
 }
 

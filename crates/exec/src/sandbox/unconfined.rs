@@ -2,7 +2,7 @@
 
 use crate::launcher::plan::Confinement;
 use crate::sandbox::host;
-use crate::sandbox::host::Taking;
+use crate::sandbox::host::ProtectionMeans;
 use crate::{ExecError, Job, Launcher, Outcome, Sandbox};
 
 /// Runs commands with all the rights of whoever runs it. Limits, the clean environment and the scratch directory are the same as elsewhere, and so is the end of
@@ -27,7 +27,7 @@ impl Sandbox for Unconfined {
     }
 
     fn run(&self, job: &Job) -> Result<Outcome, ExecError> {
-        host::run(&self.launcher, job, Taking::Nothing, |_, _| Ok(Confinement::None))
+        host::run(&self.launcher, job, ProtectionMeans::Nothing, |_, _| Ok(Confinement::None))
             .map(|(outcome, _)| outcome)
     }
 }

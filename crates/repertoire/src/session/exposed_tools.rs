@@ -7,7 +7,7 @@ use crate::tool::Definition;
 /// The tools of one loaded skill.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadedTools {
-    /// What the skill is called by.
+    /// The name by which the skill is called.
     pub(crate) address: String,
     /// Those of its tools that can be called.
     pub(crate) toolbox: Toolbox,

@@ -3,7 +3,7 @@
 use crate::launcher::plan::{Access, Confinement, Place, Rule};
 use crate::resolved_grants::{ResolvedGrants, SYSTEM};
 use crate::sandbox::Sandbox;
-use crate::sandbox::host::{self, Taking};
+use crate::sandbox::host::{self, ProtectionMeans};
 use crate::verified_path::VerifiedPath;
 use crate::{ExecError, Job, Launcher, Outcome};
 
@@ -11,7 +11,7 @@ use crate::{ExecError, Job, Launcher, Outcome};
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full"];
 /// Devices that can be read.
 const SOURCES: &[&str] = &["/dev/random", "/dev/urandom"];
-/// What programs ask about the machine. Nothing here is about a process.
+/// Files about the machine that programs read. None of them is about a process.
 const MACHINE: &[&str] = &[
     "/proc/cpuinfo",
     "/proc/filesystems",
@@ -42,8 +42,10 @@ impl Landlock {
         Self { launcher }
     }
 
-    pub(in crate::sandbox) fn run_told(&self, job: &Job) -> Result<host::Ran, ExecError> {
-        host::run(&self.launcher, job, Taking::Apart, |grants, _| Ok(Confinement::Landlock(rules(grants))))
+    pub(in crate::sandbox) fn run_reported(&self, job: &Job) -> Result<host::ReportedOutcome, ExecError> {
+        host::run(&self.launcher, job, ProtectionMeans::Apart, |grants, _| {
+            Ok(Confinement::Landlock(rules(grants)))
+        })
     }
 }
 
@@ -53,7 +55,7 @@ impl Sandbox for Landlock {
     }
 
     fn run(&self, job: &Job) -> Result<Outcome, ExecError> {
-        self.run_told(job).map(|(outcome, _)| outcome)
+        self.run_reported(job).map(|(outcome, _)| outcome)
     }
 }
 
