@@ -10,9 +10,8 @@
 //!
 //! ```no_run
 //! use std::process::ExitCode;
-//! use std::sync::Arc;
 //!
-//! use repertoire::{FsOptions, FsProvider, Library};
+//! use repertoire::Library;
 //! use repertoire_exec::{Executor, launcher};
 //!
 //! fn main() -> ExitCode {
@@ -27,7 +26,7 @@
 //!
 //! fn run() -> Result<(), Box<dyn std::error::Error>> {
 //!     let library = Library::builder()
-//!         .provider(Arc::new(FsProvider::new(FsOptions::new("skills", "./skills"))))
+//!         .directory("./skills")
 //!         .runner(Executor::detect("/var/lib/my-agent")?)
 //!         .open_blocking()?;
 //!     let session = library.session_blocking(None)?;
@@ -73,13 +72,3 @@ pub use run::{Executor, ExecutorOptions, ScriptGrants};
 #[cfg(unix)]
 pub use sandbox::Unconfined;
 pub use sandbox::{Probe, ProbedSandbox, Sandbox, probe};
-
-/// Keeps the examples of the guide true.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/guides/tools-in-skills.md")]
-struct ToolsInSkills;
-
-/// Keeps the examples of the page true.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/concepts/sandbox.md")]
-struct SandboxConcept;

@@ -9,7 +9,7 @@ use std::task::Poll;
 
 use serde_json::{Map, Value};
 
-use crate::provider::BoxFuture;
+use crate::future::BoxFuture;
 
 /// Runs a tool that a skill declares, inside of the host's program.
 ///

@@ -7,7 +7,7 @@ use repertoire_model::answer::{FaultKind, ToolResult};
 use repertoire_model::{Digest, SkillTool};
 use serde_json::{Map, Value};
 
-use crate::provider::BoxFuture;
+use crate::future::BoxFuture;
 use crate::registry::{Entry, Registry};
 
 /// Runs tools and scripts of skills. A library with a runner offers its models to call them.

@@ -5,8 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use repertoire::provider::BoxFuture;
-use repertoire::{Reply, Runner as _, Session};
+use repertoire::{BoxFuture, Reply, Runner as _, Session};
 use repertoire_exec::approval::{ApprovalRequest, Approver, Verdict};
 use repertoire_exec::{Executor, ScriptGrants};
 use repertoire_model::answer::{Answer, FaultKind, Render};

@@ -1,13 +1,13 @@
 //! The person who can be asked for an approval.
 
 use crate::approval::{Approval, Difference};
-use repertoire::provider::BoxFuture;
+use repertoire::BoxFuture;
 
 /// Asks a person, for hosts with a prompt of their own.
 ///
 /// ```
 /// use repertoire_exec::approval::{ApprovalRequest, Approver, Verdict};
-/// use repertoire::provider::BoxFuture;
+/// use repertoire::BoxFuture;
 ///
 /// #[derive(Debug)]
 /// struct OnlyReaders;

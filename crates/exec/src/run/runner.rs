@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use repertoire::provider::BoxFuture;
+use repertoire::BoxFuture;
 use repertoire::runner::{ScriptCall, SkillCaller, ToolRun};
 use repertoire::{Runner, Trust};
 use repertoire_model::SkillTool;

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::agent::{Agent, Inherit};
 use crate::event::Sinks;
 use crate::handler::HostHandler;
+use crate::prompt::{Agent, Inherit};
 use crate::runner::Runner;
 use crate::session::SessionOptions;
 use crate::tool::{Tool, is_reserved, reserved_names};

@@ -1,5 +1,14 @@
 //! Tests of tools and scripts of skills through sessions. What runs here runs in no sandbox: that has tests of its own.
 
+/// Returns options with some fields set; the type cannot be written as a literal outside of its crate.
+macro_rules! options {
+    ($base:expr; $($field:ident = $value:expr),+ $(,)?) => {{
+        let mut options = $base;
+        $(options.$field = $value;)+
+        options
+    }};
+}
+
 mod ending;
 mod trust;
 
@@ -13,8 +22,8 @@ use std::time::{Duration, Instant};
 use repertoire_model::answer::Render;
 use serde_json::{Map, Value, json};
 
+use repertoire::BoxFuture;
 use repertoire::event::{EventKind, MemorySink, Outcome as EventOutcome};
-use repertoire::provider::BoxFuture;
 use repertoire::session::{ToolCeiling, ToolExposure};
 use repertoire::*;
 
@@ -178,7 +187,7 @@ impl World {
 }
 
 fn harness() -> SessionOptions {
-    SessionOptions { render: Render::Text, exposure: ToolExposure::Dynamic, ..SessionOptions::default() }
+    options!(SessionOptions::default(); render = Render::Text, exposure = ToolExposure::Dynamic)
 }
 
 fn load(session: &Session, name: &str) -> String {
@@ -309,7 +318,7 @@ fn the_list_of_tools_is_stable_appended_to_or_sorted() {
     );
     world.write("zoo/tools.py", "def b_feed(): pass\ndef a_count(): pass\n");
     let of = |exposure| {
-        world.session_of(world.options(), SessionOptions { exposure, ..SessionOptions::default() })
+        world.session_of(world.options(), options!(SessionOptions::default(); exposure = exposure))
     };
 
     let stable = of(ToolExposure::Stable);
@@ -469,8 +478,8 @@ fn what_a_tool_asks_for_is_what_it_gets() {
         ]"#,
     );
     world.script("jobs/scripts/show.sh", "#!/bin/sh\necho \"$@\"\n");
-    let session = world
-        .session_of(world.options(), SessionOptions { render: Render::Text, ..SessionOptions::default() });
+    let session =
+        world.session_of(world.options(), options!(SessionOptions::default(); render = Render::Text));
     load(&session, "jobs");
     let plain = call(&session, "jobs", "plain", json!({}));
     let job = world.sandbox.jobs.lock().unwrap().pop().unwrap();
@@ -522,8 +531,8 @@ fn long_output_is_cut_and_says_so() {
 #[test]
 fn json_results_are_structured() {
     let world = World::with_maths();
-    let session = world
-        .session_of(world.options(), SessionOptions { render: Render::Json, ..SessionOptions::default() });
+    let session =
+        world.session_of(world.options(), options!(SessionOptions::default(); render = Render::Json));
     load(&session, "maths");
     let data: Value = serde_json::from_str(&call(&session, "maths", "table", json!({}))).unwrap();
     assert_eq!((&data["structured"], &data["error"]), (&json!({"rows": [1, 2]}), &Value::Null));
@@ -538,8 +547,8 @@ fn scripts_run_by_what_they_are() {
     world.script("tools/scripts/c", "#!/bin/sh\necho itself\n");
     world.write("tools/scripts/d.txt", "no");
     world.write("tools/scripts/e.py", "# /// script\n# dependencies = []\n# ///\nprint('pep 723')\n");
-    let session = world
-        .session_of(world.options(), SessionOptions { render: Render::Text, ..SessionOptions::default() });
+    let session =
+        world.session_of(world.options(), options!(SessionOptions::default(); render = Render::Text));
     let late = run(&session, "tools", "scripts/a.py", json!({}));
     assert_eq!(late, "Error: Tool 'scripts/a.py' not found. Is the skill loaded?");
     load(&session, "tools");

@@ -22,7 +22,7 @@ fn approve(world: &World, session: &Session, name: &str, tools: &[&str]) {
     let snapshot = registry.reload_blocking();
     let Lookup::Found(entry) = snapshot.find(name) else { panic!("{name}") };
     let bundle = pollster::block_on(registry.bundle(entry)).unwrap();
-    let capabilities = model::Capabilities::of(&pollster::block_on(registry.toolbox(entry)));
+    let capabilities = repertoire_model::Capabilities::of(&pollster::block_on(registry.toolbox(entry)));
     let tools = tools.iter().map(|tool| (*tool).to_owned()).collect();
     let approval = Approval::now(entry, &bundle, capabilities, tools);
     Approvals::new(world.state.path()).keep(approval).unwrap();
@@ -31,11 +31,7 @@ fn approve(world: &World, session: &Session, name: &str, tools: &[&str]) {
 #[test]
 fn nothing_runs_before_it_is_approved_and_any_change_ends_that() {
     let world = World::with_maths();
-    let options = SessionOptions {
-        render: Render::Text,
-        approve_command: Some("rep approve".to_owned()),
-        ..SessionOptions::default()
-    };
+    let options = options!(SessionOptions::default(); render = Render::Text, approve_command = Some("rep approve".to_owned()));
     let session = world.session_of(asking(&world), options);
     load(&session, "maths");
     let add = || call(&session, "maths", "add", json!({"a": 1, "b": 2}));
@@ -65,8 +61,7 @@ fn sources_that_are_never_trusted_bring_no_tools() {
         trust: TrustLevels::new(Trust::Trusted).with("test", Trust::Never),
         ..world.options()
     };
-    let session =
-        world.session_of(executor, SessionOptions { render: Render::Text, ..SessionOptions::default() });
+    let session = world.session_of(executor, options!(SessionOptions::default(); render = Render::Text));
     world.write("maths/scripts/a.sh", "echo no\n");
     assert!(load(&session, "maths").starts_with("Loaded skill 'maths' with 0 tools"));
     assert!(
@@ -83,7 +78,7 @@ fn a_tool_may_ask_before_every_call() {
         "git/schema.json",
         r#"[{"name": "push", "description": "P.", "ask": true, "command": ["echo", "pushed"]}]"#,
     );
-    let text = SessionOptions { render: Render::Text, ..SessionOptions::default() };
+    let text = options!(SessionOptions::default(); render = Render::Text);
     // Even where the source is trusted.
     let session = world.session_of(world.options(), text.clone());
     load(&session, "git");
@@ -174,7 +169,7 @@ fn loading_one_more_skill_never_widens_the_limit() {
     let options =
         ExecutorOptions { trust: TrustLevels::default().with("test", Trust::Trusted), ..world.options() };
     let provider = FsProvider::new(FsOptions::new("less", less.path()));
-    let session = SessionOptions { tool_ceiling: ToolCeiling::Active, ..SessionOptions::default() };
+    let session = options!(SessionOptions::default(); tool_ceiling = ToolCeiling::Active);
     let registry = world.builder(options).provider(Arc::new(provider)).session_options(session);
     let session = registry.open_blocking().unwrap().session_blocking(None).unwrap();
     for name in ["maths", "narrow", "wide"] {
@@ -197,11 +192,8 @@ fn active_skills_may_limit_what_is_called() {
     };
     with("narrow", "Read Bash(git:*) ta*");
     with("other", "Bash(git:*) table");
-    let options = SessionOptions {
-        tool_ceiling: ToolCeiling::Active,
-        render: Render::Text,
-        ..SessionOptions::default()
-    };
+    let options =
+        options!(SessionOptions::default(); tool_ceiling = ToolCeiling::Active, render = Render::Text);
     let session = world.session_of(world.options(), options);
     load(&session, "maths");
     assert_eq!(session.tool_ceiling(), None);
@@ -261,8 +253,7 @@ fn tools_of_a_required_skill_that_are_left_out_are_told() {
     world.skill("add");
     let text = "---\nname: main\ndescription: Counts. Use when something is counted.\nrequires: [maths]\n---\n# Main\n";
     world.write("main/SKILL.md", text);
-    let options =
-        SessionOptions { requires: repertoire::session::Requires::AutoLoad, ..SessionOptions::default() };
+    let options = options!(SessionOptions::default(); requires = repertoire::session::Requires::AutoLoad);
     let session = world.session_of(world.options(), options);
     let loaded = load(&session, "main");
     assert!(
@@ -281,7 +272,7 @@ fn two_tools_of_one_name_can_both_be_called() {
             "other/schema.json",
             r#"[{"name": "add", "description": "A.", "command": ["echo", "other"]}]"#,
         );
-        let session = world.session_of(world.options(), SessionOptions { exposure, ..harness() });
+        let session = world.session_of(world.options(), options!(harness(); exposure = exposure));
         load(&session, "maths");
         let before = names(&session);
         assert!(!before.contains(&"call_skill_tool".to_owned()));
