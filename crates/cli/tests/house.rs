@@ -84,6 +84,7 @@ fn crates_depend_on_each_other_as_drawn() {
         ("repertoire-server", vec!["repertoire", "repertoire-model"]),
         ("repertoire-cli", vec!["repertoire", "repertoire-exec", "repertoire-model", "repertoire-server"]),
         ("bench", vec!["repertoire", "repertoire-model"]),
+        ("doctests", vec!["repertoire", "repertoire-exec"]),
     ]
     .into_iter()
     .map(|(name, edges)| (name, edges.into_iter().collect()))
@@ -180,6 +181,17 @@ const EXCUSED_WORDS: &[(&str, &str, &str)] = &[(
     "std::env",
     "a launcher is told what it is by its one argument, and has to find its own program",
 )];
+
+#[test]
+fn only_exec_depends_on_crates_that_confine_processes() {
+    for name in ["model", "repertoire", "server", "cli"] {
+        let manifest = read(format!("crates/{name}/Cargo.toml"));
+        for dependency in ["close_fds", "landlock", "libc", "seccompiler"] {
+            let is_there = manifest.lines().any(|line| line.starts_with(dependency));
+            assert!(!is_there, "crates/{name} depends on {dependency}");
+        }
+    }
+}
 
 #[test]
 fn processes_start_in_one_place() {

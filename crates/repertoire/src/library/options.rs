@@ -33,7 +33,7 @@ pub(crate) struct SessionResources {
 impl SessionResources {
     /// Returns the names that no skill may have because a tool answers to them.
     pub(crate) fn reserved_names(&self) -> BTreeSet<String> {
-        let host = self.tools.iter().map(|tool| tool.name());
+        let host = self.tools.iter().map(Tool::name);
         reserved_names(&self.options.names).chain(host).map(str::to_owned).collect()
     }
 
