@@ -11,7 +11,7 @@ mod role_file;
 mod tests;
 
 pub use agent::{Agent, Bind, Inherit};
-pub use binding::{AgentPrompt, BindingOptions, Bound, MAX_BOUND_SKILLS, MAX_PROMPT_BYTES, check};
+pub use binding::{AgentPrompt, BindingOptions, BoundSkill, MAX_BOUND_SKILLS, MAX_PROMPT_BYTES, check};
 pub use role::{RoleBinding, RoleOptions, RoleOrigin, RolePrompt, RoleResolver};
 pub use role_file::SYSTEM_PROMPT_FILE;
 pub(crate) use skill_text::{instructions, skill_text};

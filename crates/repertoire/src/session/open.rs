@@ -14,7 +14,7 @@ use super::options::{Account, SessionOptions, ToolExposure};
 use super::state::State;
 use crate::Error;
 use crate::library::Library;
-use crate::prompt::{Agent, AgentPrompt, BindingOptions, Bound, Inherit};
+use crate::prompt::{Agent, AgentPrompt, BindingOptions, BoundSkill, Inherit};
 use crate::registry::{Entry, Registry};
 
 /// Tells apart the sessions that one process opens within a millisecond.
@@ -117,7 +117,7 @@ impl Session {
 
     /// Opens a session for the agent called `agent` that this one starts, or for another of the same kind.
     ///
-    /// What it has from this one is what this session's agent says under `inherit`: nothing; no more than the same catalog;
+    /// The `inherit` of this session's agent decides what it gets: nothing; no more than the same catalog;
     /// or that and the skills that are active here, which [`Session::reattach`] then returns. Limits that this session has
     /// from those before it always hold.
     pub async fn subagent(&self, agent: Option<&str>) -> Result<Self, Error> {
@@ -161,7 +161,7 @@ impl Session {
     /// Tells the session that its model has a prompt with the instructions of these skills, with the digest of each.
     ///
     /// It is for hosts that put the prompt together elsewhere, as for a role; [`Session::prompt`] does it by itself.
-    pub fn prompt_shown(&self, bound: &[Bound]) {
+    pub fn prompt_shown(&self, bound: &[BoundSkill]) {
         let mut state = self.state();
         bound.iter().for_each(|(name, digest)| state.ledger.bound(name, *digest));
     }
