@@ -11,6 +11,7 @@ use repertoire_model::{CatalogOptions, Digest, SkillName, Standing, State};
 
 use super::agent::Agent;
 use super::binding::{BindingOptions, BoundSkill, bindable, element};
+#[cfg(feature = "fs")]
 use super::role_file;
 use crate::provider::OpenedSkill;
 use crate::registry::{Entry, Lookup, Registry, Snapshot};
@@ -178,16 +179,25 @@ impl RoleResolver {
         if let Some((snapshot, skill)) = self.pack(&role, agent).await? {
             return self.pack_prompt(&role, agent, &snapshot, skill);
         }
-        let (directories, name) = (self.directories.clone(), role.clone());
-        let found = blocking::unblock(move || role_file::read(&directories, &name)).await?;
-        match found {
-            Some((path, template)) => self.legacy_prompt(&role, path, &template),
-            None => {
-                let text = format!("You are a {role} specialist.");
-                let fragments = vec![Fragment::new("role", prompt::ROLE, text)];
-                Ok(RolePrompt::new(RoleOrigin::Stub, fragments, Vec::new()))
-            }
+        if let Some((path, template)) = self.role_file(&role).await? {
+            return self.legacy_prompt(&role, path, &template);
         }
+        let text = format!("You are a {role} specialist.");
+        let fragments = vec![Fragment::new("role", prompt::ROLE, text)];
+        Ok(RolePrompt::new(RoleOrigin::Stub, fragments, Vec::new()))
+    }
+
+    /// Returns the path and the text of the role's prompt file, if there is one.
+    #[cfg(feature = "fs")]
+    async fn role_file(&self, role: &SkillName) -> Result<Option<(PathBuf, String)>, Error> {
+        let (directories, name) = (self.directories.clone(), role.clone());
+        blocking::unblock(move || role_file::read(&directories, &name)).await
+    }
+
+    /// Returns no prompt file: there are no files without the feature `fs`.
+    #[cfg(not(feature = "fs"))]
+    async fn role_file(&self, _: &SkillName) -> Result<Option<(PathBuf, String)>, Error> {
+        Ok(None)
     }
 
     /// Returns the skill of the role with the snapshot that it stands in, as both are now.
