@@ -18,5 +18,4 @@ pub mod stdio;
 pub(crate) use decode::{Decoded, decode, id_in_use};
 pub(crate) use handler::Handler;
 pub(crate) use media_type::by_name as media_type_by_name;
-pub(crate) use tools::may_run;
 pub(crate) use uri::encode_path;

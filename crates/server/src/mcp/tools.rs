@@ -56,12 +56,6 @@ pub(crate) fn may_change(session: &Session) -> bool {
     session.offers_skill_tools() && session.options().exposure != ToolExposure::Stable
 }
 
-/// Returns whether a call of the tool `name` may run something of a skill in some conversation: whatever everybody is offered says so,
-/// and what else there may be comes with skills.
-pub(crate) fn may_run(session: &Session, name: &str) -> bool {
-    runs(session, name) || !session.tools().iter().any(|definition| definition.name == name)
-}
-
 /// Answers a call. What is wrong with it is told to the model, unless there is no such tool and there never will be.
 pub(crate) async fn call(
     audience: &Audience,
@@ -111,9 +105,7 @@ mod tests {
         let names = audience.session.options().names.clone();
         for (name, expect) in [(&names.run_script, true), (&names.call, true), (&names.load, false)] {
             assert_eq!(runs(&audience.session, name), expect, "{name}");
-            assert_eq!(may_run(&audience.session, name), expect, "{name}");
         }
-        assert!(may_run(&audience.session, "other"), "it may come with a skill");
         let running = u32::try_from(audience.runs.available_permits()).unwrap();
         let _running = audience.runs.acquire_many(running).await.unwrap();
         let request = CallToolRequestParams::new("load_skill")
