@@ -28,7 +28,7 @@ use crate::regular_file;
 use crate::ui::{Progress, Ui};
 pub(crate) use executor::ExecRequest;
 use repertoire::Agent;
-use repertoire::template::MAX_TEMPLATE_BYTES;
+use repertoire::prompt::MAX_TEMPLATE_BYTES;
 use repertoire_model::text::nearest;
 
 /// The most names that an unknown one is answered with in full.
@@ -148,13 +148,10 @@ impl Context {
 
     /// Returns the places that projects and users have by habit.
     fn discovered(&self) -> Vec<Place> {
-        let found = discovery::discover(&DiscoveryInput {
-            working_directory: self.env.working_directory().to_owned(),
-            home: self.env.home(),
-            xdg_config: self.env.config_home(),
-            project: self.settings.discover_project,
-            user: self.settings.discover_user,
-        });
+        let mut input = DiscoveryInput::new(self.env.working_directory(), self.env.home());
+        input.xdg_config = self.env.config_home();
+        (input.project, input.user) = (self.settings.discover_project, self.settings.discover_user);
+        let found = discovery::discover(&input);
         let place = |place: discovery::Place| Place {
             label: place.root.label,
             path: place.root.path,
@@ -189,10 +186,10 @@ impl Context {
         let providers = self.providers(places.iter().filter(is_there), &links, &policy);
         let _progress = Progress::start(&self.env, "reading skills");
         let search = self.search_options(&places, &policy);
-        let registry = pollster::block_on(Registry::open_for_search(providers, policy, search));
-        let snapshot = registry.snapshot();
+        let handle = pollster::block_on(repertoire::Library::open_for_search(providers, policy, search));
+        let (registry, snapshot) = (handle.registry().clone(), handle.snapshot());
         problems.extend(snapshot.problems().iter().cloned());
-        Library { registry, snapshot, places, problems }
+        Library { handle, registry, snapshot, places, problems }
     }
 
     /// Reads all skills of all places, those that are not there yet included, to be followed from then on.
@@ -203,7 +200,8 @@ impl Context {
         let providers = self.providers(places.iter(), &links, &policy);
         let _progress = Progress::start(&self.env, "reading skills");
         let search = self.search_options(&places, &policy);
-        pollster::block_on(Registry::open_for_search(providers, policy, search))
+        let library = pollster::block_on(repertoire::Library::open_for_search(providers, policy, search));
+        library.registry().clone()
     }
 
     /// Follows `registry` as configured, for as long as the watcher is kept.
@@ -215,12 +213,13 @@ impl Context {
 
     /// Returns how somebody who asks for changes follows the library: as configured, but not at leisure.
     pub(crate) fn eager_reload(&self) -> ReloadOptions {
-        let options = self.settings.reload();
+        let mut options = self.settings.reload();
         let mode = match options.mode {
             ReloadMode::Poll => ReloadMode::Poll,
             ReloadMode::Watch | ReloadMode::Lazy | ReloadMode::Off => ReloadMode::Watch,
         };
-        ReloadOptions { mode, ..options }
+        options.mode = mode;
+        options
     }
 
     /// Returns what reads the skills of `places`.
@@ -264,14 +263,13 @@ impl Context {
     /// Returns what sessions are given; answers are written as `render` says where it says anything.
     pub(crate) fn session_options(&self, render: Option<&str>) -> SessionOptions {
         let settings = &self.settings;
-        SessionOptions {
-            render: render.and_then(Render::parse).unwrap_or(settings.session.render),
-            catalog: catalog::configured(self),
-            show_loaded: settings.catalog_show_loaded,
-            include_frontmatter: settings.include_frontmatter,
-            approve_command: Some("rep approve".to_owned()),
-            ..settings.session.clone()
-        }
+        let mut options = settings.session.clone();
+        options.render = render.and_then(Render::parse).unwrap_or(settings.session.render);
+        options.catalog = catalog::configured(self);
+        options.show_loaded = settings.catalog_show_loaded;
+        options.include_frontmatter = settings.include_frontmatter;
+        options.approve_command = Some("rep approve".to_owned());
+        options
     }
 
     /// Opens a session with `options` for the agent called `agent`, or for one that may see everything.
@@ -286,18 +284,18 @@ impl Context {
         agent: Option<&str>,
         executor: Option<Arc<Executor>>,
     ) -> Result<Session, CliError> {
-        let registry = self.registry(options, agent.as_slice(), executor)?;
-        Ok(registry.session_blocking(agent)?)
+        let library = self.library(options, agent.as_slice(), executor)?;
+        Ok(library.session_blocking(agent)?)
     }
 
-    /// Opens a registry whose sessions have `options` and run things with `executor`, and whose agents are those configured;
+    /// Opens a library whose sessions have `options` and run things with `executor`, and whose agents are those configured;
     /// `needed` ones must be sound.
-    pub(crate) fn registry(
+    pub(crate) fn library(
         &self,
         options: SessionOptions,
         needed: &[&str],
         executor: Option<Arc<Executor>>,
-    ) -> Result<Registry, CliError> {
+    ) -> Result<repertoire::Library, CliError> {
         if let Some(name) = needed.iter().find(|name| !self.settings.agents.contains_key(**name)) {
             return Err(self.unknown_agent(name));
         }
@@ -307,7 +305,7 @@ impl Context {
         // A directory that is not there yet may be by the time the session looks again.
         let links = self.link_scope(&places, &policy);
         let providers = self.providers(places.iter(), &links, &policy);
-        let mut builder = Registry::builder()
+        let mut builder = repertoire::Library::builder()
             .providers(providers)
             .search_options(self.search_options(&places, &policy))
             .policy(policy)
@@ -434,7 +432,9 @@ fn distinct(mut places: Vec<Place>) -> Vec<Place> {
 
 /// All skills, read.
 pub(crate) struct Library {
-    /// What reads their files.
+    /// The library, for search.
+    pub(crate) handle: repertoire::Library,
+    /// The registry that reads their files.
     pub registry: Registry,
     /// The skills.
     pub snapshot: Arc<Snapshot>,

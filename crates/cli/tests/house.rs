@@ -7,6 +7,12 @@
     reason = "a test that fails says where, and starts the program under test"
 )]
 
+#[path = "house/module_graph.rs"]
+mod module_graph;
+
+#[path = "house/import_cycles.rs"]
+mod import_cycles;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -17,6 +17,7 @@ mod test_completions_command;
 mod test_connect_command;
 mod test_configuration;
 mod test_doctor_command;
+mod test_documentation;
 mod test_eval_command;
 mod test_explain_command;
 mod test_files_command;

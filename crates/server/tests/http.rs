@@ -350,7 +350,8 @@ impl Waiting {
             may_go_on.lock().unwrap().recv_timeout(PATIENCE).unwrap();
             Ok("waited".to_owned())
         };
-        let options = SessionOptions { exposure: ToolExposure::Stable, ..SessionOptions::default() };
+        let mut options = SessionOptions::default();
+        options.exposure = ToolExposure::Stable;
         let server =
             world.server_equipped(options, |builder| builder.handler("alpha", "wait", Arc::new(wait)));
         Self { server, has_begun, go_on }
@@ -490,7 +491,7 @@ fn only_the_newest_event_stream_gets_each_event_once() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let add = |name: &str| {
         world.skill(name, "", "# New\n");
-        runtime.block_on(server.registry().reload());
+        runtime.block_on(server.library().reload());
     };
     let open = |more: &str| {
         let mut stream = http.connect();

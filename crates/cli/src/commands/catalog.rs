@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use repertoire::search::Seen;
 use repertoire::tokens::TokenMemory;
-use repertoire::{Agent, Entry, RankedSkill, Task, TaskRanking, binding};
+use repertoire::{Agent, Entry, RankedSkill, Task, TaskRanking};
 use repertoire_model::catalog::{
     Catalog, CatalogError, CatalogOptions, Format, Reason, Report, SkillTier, Tier,
 };
@@ -162,8 +162,8 @@ fn rank(context: &Context, library: &Library, agent: Option<&Agent>, task: &Task
     let _progress = Progress::start(&context.env, "searching skills");
     let sees = |entry: &Entry| agent.is_none_or(|agent| agent.sees(entry));
     let seen = if agent.is_some() { Seen::Of(&sees) } else { Seen::Offered };
-    let ranking = library.registry.rank_for_task_blocking(&library.snapshot, task, seen);
-    pollster::block_on(library.registry.save());
+    let ranking = library.handle.rank_for_task_blocking(&library.snapshot, task, seen);
+    pollster::block_on(library.handle.save());
     ranking
 }
 
@@ -202,7 +202,7 @@ pub(crate) fn render_for(
     agent: &Agent,
     options: &CatalogOptions,
 ) -> Result<Catalog, CliError> {
-    binding::check(&library.snapshot, agent)?;
+    repertoire::prompt::check(&library.snapshot, agent)?;
     highlighted(library.snapshot.catalog_for(agent, options), options)
 }
 

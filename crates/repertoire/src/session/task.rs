@@ -9,15 +9,12 @@ use crate::registry::{Entry, Snapshot};
 use crate::search::Seen;
 use crate::task::{Task, TaskRanking};
 
-/// How many tasks a session remembers what they need, until its catalog is refreshed.
-pub const REMEMBERED_TASKS: usize = 16;
-
 impl Session {
     /// Returns the catalog for `task`: full descriptions for what it needs, where they do not all fit into the budget.
     ///
     /// It is pinned as [`Session::catalog`] is, which returns the same bytes from then on: until it is refreshed, or until
     /// this is called with another task. Going back to an earlier task gives the bytes of then, whatever became of the library
-    /// meanwhile, until it is refreshed; that is so for the last [`REMEMBERED_TASKS`]. A blank task has the plain catalog.
+    /// meanwhile, until it is refreshed; that is so for the last [`REMEMBERED_TASKS`](super::REMEMBERED_TASKS). A blank task has the plain catalog.
     ///
     /// Another task means another text before everything else that the model reads, so a prompt cache has to start over. When
     /// that is worth it only the host can tell: at the start of a conversation it costs nothing.
@@ -53,7 +50,7 @@ impl Session {
     pub async fn working_on(&self, text: &str) {
         let task = Task::new(text);
         // Without anybody who is told, there is nothing to be foreseen.
-        let is_of_use = !task.is_blank() && !self.registry().equipment().sinks.is_empty();
+        let is_of_use = !task.is_blank() && !self.library().resources().sinks.is_empty();
         let foreseen = match is_of_use {
             // What is loaded is of the newest snapshot, whatever the catalog shows.
             true => Some(Arc::new(self.rank(&self.registry().snapshot(), &task).await)),
@@ -103,7 +100,7 @@ impl Session {
 
     async fn rank(&self, snapshot: &Arc<Snapshot>, task: &Task) -> TaskRanking {
         let sees = |entry: &Entry| self.sees(entry);
-        self.registry().rank_for_task(snapshot, task, Seen::Of(&sees)).await
+        self.library().rank_for_task(snapshot, task, Seen::Of(&sees)).await
     }
 
     /// Writes into `event`, where it is of a skill that was loaded, how well that could be foreseen.

@@ -14,7 +14,7 @@ pub(super) async fn alive() -> &'static str {
 
 /// Answers whether the first snapshot of the library is published.
 pub(super) async fn ready(State(app): State<Arc<App>>) -> (StatusCode, &'static str) {
-    match app.server.registry().snapshot().number() {
+    match app.server.library().snapshot().number() {
         0 => (StatusCode::SERVICE_UNAVAILABLE, "not yet\n"),
         _ => (StatusCode::OK, "ready\n"),
     }

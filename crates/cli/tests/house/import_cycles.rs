@@ -1,0 +1,362 @@
+//! No two modules of a crate import each other, directly or through others. Re-exports are resolved, so that
+//! `use super::Name` counts as an import of the file that defines `Name`.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::path::Path;
+
+use crate::module_graph::{Imports, ModuleGraph};
+use crate::repository;
+
+/// Cycles that are still to be cut: a crate, and files that are or were in one. An entry goes when its cycle is gone;
+/// none is added.
+const KNOWN_CYCLES: &[(&str, &[&str])] = &[
+    (
+        "model",
+        &[
+            "catalog/render/bracket.rs",
+            "catalog/render/compat.rs",
+            "catalog/render/json.rs",
+            "catalog/render/layout.rs",
+            "catalog/render/list.rs",
+            "catalog/render/markdown.rs",
+            "catalog/render/menu.rs",
+            "catalog/render/xml.rs",
+        ],
+    ),
+    ("model", &["compat/skills_ref/yaml/compose.rs", "compat/skills_ref/yaml/mod.rs"]),
+    ("model", &["compat/skills_ref/yaml/cursor.rs", "compat/skills_ref/yaml/fault.rs"]),
+    ("model", &["diagnostic.rs", "validate/rules.rs"]),
+    ("model", &["reattach/frame.rs", "reattach/plan.rs"]),
+    (
+        "model",
+        &[
+            "search/columns.rs",
+            "search/index.rs",
+            "search/merge.rs",
+            "search/part.rs",
+            "search/query.rs",
+            "search/segment.rs",
+            "search/vector.rs",
+        ],
+    ),
+    ("model", &["search/posting.rs", "search/weights.rs"]),
+    ("model", &["toolbox/capabilities.rs", "toolbox/declared.rs"]),
+    ("model", &["yaml/simple.rs", "yaml/tree.rs"]),
+    ("server", &["audience.rs", "server.rs"]),
+    ("server", &["http/health.rs", "http/router.rs"]),
+    ("repertoire", &["registry/change.rs", "registry/open.rs", "registry/watch/attention.rs"]),
+    ("repertoire", &["exec/git.rs", "exec/git_dir.rs", "exec/git_objects.rs"]),
+    ("repertoire", &["exec/grant.rs", "exec/survey.rs"]),
+    (
+        "repertoire",
+        &[
+            "exec/host.rs",
+            "exec/landlock.rs",
+            "exec/launcher.rs",
+            "exec/launcher/confine.rs",
+            "exec/launcher/herald.rs",
+            "exec/launcher/supervise.rs",
+        ],
+    ),
+    ("repertoire", &["provider/content.rs", "provider/memo.rs", "provider/mod.rs"]),
+    (
+        "repertoire",
+        &[
+            "provider/fs/cache/contents.rs",
+            "provider/fs/cache/file.rs",
+            "provider/fs/known.rs",
+            "provider/fs/memo.rs",
+            "provider/fs/open.rs",
+            "provider/fs/provider.rs",
+            "provider/fs/root_entries.rs",
+            "provider/fs/scan.rs",
+        ],
+    ),
+    (
+        "cli",
+        &[
+            "cli.rs",
+            "commands/approvals.rs",
+            "commands/approve.rs",
+            "commands/approve/changes.rs",
+            "commands/call.rs",
+            "commands/catalog.rs",
+            "commands/check.rs",
+            "commands/check/confusable.rs",
+            "commands/check/fix.rs",
+            "commands/check/report.rs",
+            "commands/check/tools.rs",
+            "commands/completions.rs",
+            "commands/connect.rs",
+            "commands/connect/apply.rs",
+            "commands/connect/connections.rs",
+            "commands/connect/ours.rs",
+            "commands/connect/overlap.rs",
+            "commands/connect/plan.rs",
+            "commands/connect/report.rs",
+            "commands/connect/server.rs",
+            "commands/doctor.rs",
+            "commands/doctor/checks.rs",
+            "commands/eval.rs",
+            "commands/eval/report.rs",
+            "commands/eval/triggers.rs",
+            "commands/explain.rs",
+            "commands/explain/absence.rs",
+            "commands/explain/decisions.rs",
+            "commands/files.rs",
+            "commands/init.rs",
+            "commands/link.rs",
+            "commands/link/apply.rs",
+            "commands/link/copy.rs",
+            "commands/link/plan.rs",
+            "commands/link/record.rs",
+            "commands/link/report.rs",
+            "commands/link/twice.rs",
+            "commands/link/undo.rs",
+            "commands/list.rs",
+            "commands/migrate.rs",
+            "commands/new.rs",
+            "commands/prompt.rs",
+            "commands/revoke.rs",
+            "commands/run.rs",
+            "commands/search.rs",
+            "commands/serve.rs",
+            "commands/serve/address.rs",
+            "commands/serve/tokens.rs",
+            "commands/session.rs",
+            "commands/session/protocol.rs",
+            "commands/show.rs",
+            "commands/table.rs",
+            "commands/watch.rs",
+            "config/agents.rs",
+            "config/clash.rs",
+            "config/file.rs",
+            "config/keys.rs",
+            "config/layers.rs",
+            "config/parse.rs",
+            "config/settings.rs",
+            "config/template.rs",
+            "error.rs",
+            "interrupt.rs",
+            "replace_file.rs",
+            "standard_input.rs",
+            "ui.rs",
+            "ui/consent.rs",
+            "ui/table.rs",
+            "wire.rs",
+            "wire/embedder.rs",
+            "wire/executor.rs",
+        ],
+    ),
+    (
+        "cli",
+        &[
+            "commands/connect/edit.rs",
+            "commands/connect/edit_json.rs",
+            "commands/connect/edit_toml.rs",
+            "commands/connect/edit_yaml.rs",
+        ],
+    ),
+];
+
+/// Returns the groups of files that all import each other, directly or through others.
+fn cycles(imports: &Imports) -> Vec<BTreeSet<String>> {
+    let reach: BTreeMap<&String, BTreeSet<&String>> =
+        imports.keys().map(|file| (file, reachable(imports, file))).collect();
+    let mut groups: BTreeSet<BTreeSet<String>> = BTreeSet::new();
+    for (file, others) in reach.iter().filter(|(file, others)| others.contains(*file)) {
+        let group = others.iter().filter(|other| reach.get(**other).is_some_and(|back| back.contains(file)));
+        groups.insert(group.map(|other| (*other).clone()).collect());
+    }
+    groups.into_iter().collect()
+}
+
+/// Returns the files that `start` imports, directly or through others.
+fn reachable<'a>(imports: &'a Imports, start: &'a String) -> BTreeSet<&'a String> {
+    let mut reached = BTreeSet::new();
+    let mut pending = vec![start];
+    while let Some(file) = pending.pop() {
+        pending.extend(
+            imports.get(file).into_iter().flat_map(BTreeMap::keys).filter(|next| reached.insert(*next)),
+        );
+    }
+    reached
+}
+
+/// Returns a shortest cycle through the first file of `group`, one import per line with the imported names.
+fn chain(imports: &Imports, group: &BTreeSet<String>) -> String {
+    let start = group.first().unwrap();
+    let mut before: BTreeMap<&String, &String> = BTreeMap::new();
+    let mut pending = VecDeque::from([start]);
+    while let Some(file) = pending.pop_front() {
+        for next in imports[file].keys().filter(|next| group.contains(*next)) {
+            if !before.contains_key(next) {
+                before.insert(next, file);
+                pending.push_back(next);
+            }
+        }
+        if before.contains_key(start) {
+            break;
+        }
+    }
+    let mut files = vec![start];
+    while files.len() == 1 || files.last() != Some(&start) {
+        files.push(before[files.last().unwrap()]);
+    }
+    files.reverse();
+    let steps = files.windows(2).map(|step| {
+        let names: Vec<&str> = imports[step[0]][step[1]].iter().map(String::as_str).collect();
+        format!("    {} -> {}  ({})", step[0], step[1], names.join(", "))
+    });
+    steps.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns what the files of a crate import from each other, by their paths below its `src`.
+fn imports_of(name: &str) -> Imports {
+    let source = repository().join("crates").join(name).join("src");
+    let read = |file: &Path| std::fs::read_to_string(source.join(file)).ok();
+    let root = if source.join("lib.rs").is_file() { "lib.rs" } else { "main.rs" };
+    ModuleGraph::read(Path::new(root), &read).imports()
+}
+
+#[test]
+fn modules_of_a_crate_do_not_import_each_other_in_cycles() {
+    let mut faults = Vec::new();
+    let mut known: Vec<&(&str, &[&str])> = KNOWN_CYCLES.iter().collect();
+    for entry in repository().join("crates").read_dir().unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let imports = imports_of(&name);
+        assert!(imports.len() > 3, "{name}: its modules were not found");
+        for cycle in cycles(&imports) {
+            let is_known = |(of, files): &(&str, &[&str])| {
+                *of == name && cycle.iter().all(|file| files.contains(&file.as_str()))
+            };
+            if KNOWN_CYCLES.iter().any(is_known) {
+                known.retain(|entry| !is_known(entry));
+            } else {
+                faults.push(format!(
+                    "{} files of crates/{name}/src import each other, such as\n{}\n  all of them: {cycle:?}",
+                    cycle.len(),
+                    chain(&imports, &cycle)
+                ));
+            }
+        }
+    }
+    let gone = known
+        .iter()
+        .map(|(name, files)| format!("no longer a cycle, take it off KNOWN_CYCLES: {name} {files:?}"));
+    faults.extend(gone);
+    assert!(faults.is_empty(), "{}", faults.join("\n\n"));
+}
+
+/// Returns the cycles between the `files` of a made-up crate, each as the names of its files.
+fn cycles_between(files: &[(&str, &str)]) -> Vec<String> {
+    let read = |path: &Path| {
+        let file = files.iter().find(|(name, _)| Path::new(name) == path);
+        file.map(|(_, text)| (*text).to_owned())
+    };
+    let imports = ModuleGraph::read(Path::new("lib.rs"), &read).imports();
+    cycles(&imports).into_iter().map(|cycle| cycle.into_iter().collect::<Vec<_>>().join(" ")).collect()
+}
+
+#[test]
+fn import_cycles_are_found_through_reexports_and_paths() {
+    let check = |about: &str, files: &[(&str, &str)], expect: &[&str]| {
+        assert_eq!(cycles_between(files), expect, "{about}");
+    };
+    let lib = ("lib.rs", "mod a;\nmod b;\n");
+    check("no cycle", &[lib, ("a.rs", "use crate::b::B;\npub struct A(B);"), ("b.rs", "pub struct B;")], &[]);
+    check(
+        "direct imports",
+        &[lib, ("a.rs", "use crate::b::B;\npub struct A;"), ("b.rs", "use super::a::A;\npub struct B(A);")],
+        &["a.rs b.rs"],
+    );
+    check(
+        "a path in the code",
+        &[lib, ("a.rs", "use crate::b;\nfn a() { b::b() }"), ("b.rs", "fn b() { let x = crate::a::a(); }")],
+        &["a.rs b.rs"],
+    );
+    check(
+        "comments, strings and lifetimes",
+        &[
+            lib,
+            ("a.rs", "use crate::b::B;\nstruct A;"),
+            (
+                "b.rs",
+                "// crate::a::A\nstruct B<'a>(&'a str);\nconst X: &str = \"crate::a::A\";\nconst Y: &str = r#\"\" crate::a::A\"#; const Z: char = '\"'; /* crate::a */",
+            ),
+        ],
+        &[],
+    );
+    check(
+        "tests",
+        &[
+            lib,
+            ("a.rs", "use crate::b::B;\nstruct A;"),
+            (
+                "b.rs",
+                "struct B;\n#[cfg(test)]\nuse crate::a::A;\n#[cfg(test)]\nmod tests {\n    use crate::a::A;\n}\n#[cfg(all(test, unix))]\nmod more;",
+            ),
+            ("b/more.rs", "use crate::a::A;"),
+        ],
+        &[],
+    );
+    check(
+        "names that an index re-exports",
+        &[
+            ("lib.rs", "mod m;"),
+            ("m/mod.rs", "mod a;\nmod b;\nmod c;\npub use a::A;\npub(crate) use self::{b::B, c::*};"),
+            ("m/a.rs", "use super::{B, C as D};\npub struct A;"),
+            ("m/b.rs", "pub struct B;\nfn b() -> super::A { todo!() }"),
+            ("m/c.rs", "pub struct C;\nimpl C { fn c(_: crate::m::B) {} }"),
+        ],
+        &["m/a.rs m/b.rs m/c.rs"],
+    );
+    check(
+        "an index without items of its own",
+        &[lib, ("a.rs", "use super::b;\nstruct A;"), ("b.rs", "struct B;\nuse crate::*;")],
+        &[],
+    );
+    check(
+        "an index with items of its own that uses its modules",
+        &[
+            ("lib.rs", "mod m;"),
+            ("m/mod.rs", "mod a;\nuse a::A;\npub trait T { fn t() -> A; }"),
+            ("m/a.rs", "use super::T;\npub struct A;"),
+        ],
+        &["m/a.rs m/mod.rs"],
+    );
+    check(
+        "an index with items of its own that only re-exports",
+        &[
+            ("lib.rs", "mod m;"),
+            ("m/mod.rs", "mod a;\npub use a::A;\npub trait T {}"),
+            ("m/a.rs", "use super::T;\npub struct A;"),
+        ],
+        &[],
+    );
+    check(
+        "other crates",
+        &[
+            lib,
+            ("a.rs", "use b_like::a;\nuse crate::b::B;\nfn x() { a::b() }"),
+            ("b.rs", "use a::A;\nstruct B;"),
+        ],
+        &[],
+    );
+}
+
+#[test]
+fn a_cycle_is_printed_with_the_imported_names() {
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>();
+    let imports: Imports = [("a", "b", "crate::b::B"), ("b", "c", "super::C"), ("c", "a", "crate::A")]
+        .into_iter()
+        .map(|(from, to, name)| (from.to_owned(), BTreeMap::from([(to.to_owned(), names(&[name]))])))
+        .collect();
+    let found = cycles(&imports);
+    assert_eq!(found, [names(&["a", "b", "c"])]);
+    assert_eq!(
+        chain(&imports, &found[0]),
+        "    a -> b  (crate::b::B)\n    b -> c  (super::C)\n    c -> a  (crate::A)"
+    );
+}

@@ -1,0 +1,238 @@
+//! Builder of a library.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use repertoire_model::Policy;
+
+use super::handle::Library;
+use super::options::SessionResources;
+use crate::Error;
+use crate::discovery::{self, DiscoveryInput};
+use crate::event::{EventSink, Sinks};
+use crate::prompt::{Agent, Inherit};
+use crate::provider::Provider;
+use crate::provider::fs::{FsOptions, FsProvider};
+use crate::registry::{Registry, RegistryOptions, ReloadOptions};
+use crate::run::{Executor, HostHandler, SkillHandler};
+use crate::search::SearchOptions;
+use crate::session::SessionOptions;
+use crate::tool::Tool;
+
+/// Configures and opens a [`Library`].
+///
+/// ```
+/// # pollster::block_on(async {
+/// use repertoire::{Agent, Library, MemoryProvider, SkillDefinition};
+/// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
+/// let library = Library::builder()
+///     .directory("./skills")
+///     .provider(MemoryProvider::new("builtin", vec![skill]))
+///     .agent(Agent::new("host"))
+///     .open()
+///     .await?;
+/// assert!(library.session_for("host").await.is_ok());
+/// # Ok::<(), repertoire::Error>(())
+/// # })?;
+/// # Ok::<(), repertoire::Error>(())
+/// ```
+#[derive(Default)]
+pub struct LibraryBuilder {
+    sources: Vec<Source>,
+    policy: Policy,
+    resources: SessionResources,
+    search: SearchOptions,
+    reload: Option<ReloadOptions>,
+}
+
+/// A source of skills. Directories become providers when the library is opened, under the library's policy.
+enum Source {
+    Provider(Arc<dyn Provider>),
+    Directory(Box<FsOptions>),
+}
+
+impl Source {
+    fn into_provider(self, policy: &Policy) -> Arc<dyn Provider> {
+        match self {
+            Self::Provider(provider) => provider,
+            Self::Directory(options) => {
+                Arc::new(FsProvider::new(FsOptions { policy: policy.clone(), ..*options }))
+            }
+        }
+    }
+}
+
+impl Library {
+    /// Returns a builder of a library without providers, with default options.
+    pub fn builder() -> LibraryBuilder {
+        LibraryBuilder::default()
+    }
+}
+
+impl LibraryBuilder {
+    /// Adds the skills in the directory `path`, labelled with that path. It need not exist yet.
+    ///
+    /// Of two skills of one name the one from the earlier source wins.
+    #[must_use]
+    pub fn directory(self, path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        let label = path.display().to_string();
+        self.directory_with(FsOptions::new(label, path))
+    }
+
+    /// Adds the skills in a directory with the given options; their policy is replaced by that of the library.
+    #[must_use]
+    pub fn directory_with(mut self, options: FsOptions) -> Self {
+        self.sources.push(Source::Directory(Box::new(options)));
+        self
+    }
+
+    /// Adds the directories in which agents look for skills, those of the project around `working_directory` before those
+    /// of the user below `home`.
+    #[must_use]
+    pub fn discover(
+        mut self,
+        working_directory: impl Into<PathBuf>,
+        home: impl Into<Option<PathBuf>>,
+    ) -> Self {
+        let found = discovery::discover(&DiscoveryInput::new(working_directory, home));
+        let directories = found.lasting_roots().map(|root| Source::Directory(Box::new(root.options())));
+        self.sources.extend(directories);
+        self
+    }
+
+    /// Adds a source of skills.
+    #[must_use]
+    pub fn provider(mut self, provider: impl Provider + 'static) -> Self {
+        self.sources.push(Source::Provider(Arc::new(provider)));
+        self
+    }
+
+    /// Adds sources of skills that are shared already.
+    #[must_use]
+    pub fn providers(mut self, providers: impl IntoIterator<Item = Arc<dyn Provider>>) -> Self {
+        self.sources.extend(providers.into_iter().map(Source::Provider));
+        self
+    }
+
+    /// Sets the policy that skills are judged by, for the whole library and all its directories.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// Sets the options of all sessions.
+    #[must_use]
+    pub fn session_options(mut self, options: SessionOptions) -> Self {
+        self.resources.options = options;
+        self
+    }
+
+    /// Adds an agent; replaces one of the same name.
+    #[must_use]
+    pub fn agent(mut self, agent: Agent) -> Self {
+        self.resources.agents.insert(agent.name.clone(), agent);
+        self
+    }
+
+    /// Sets what sessions without an agent pass on to the agents they start.
+    #[must_use]
+    pub fn inherit(mut self, inherit: Inherit) -> Self {
+        self.resources.inherit = inherit;
+        self
+    }
+
+    /// Sets the options of search.
+    #[must_use]
+    pub fn search_options(mut self, options: SearchOptions) -> Self {
+        self.search = options;
+        self
+    }
+
+    /// Adds a tool of the host.
+    #[must_use]
+    pub fn tool(mut self, tool: impl Tool + 'static) -> Self {
+        self.resources.tools.push(Arc::new(tool));
+        self
+    }
+
+    /// Sets the executor with which sessions call tools of skills and run their scripts.
+    #[must_use]
+    pub fn executor(mut self, executor: Arc<Executor>) -> Self {
+        self.resources.executor = Some(executor);
+        self
+    }
+
+    /// Adds a handler of the host for the tool `tool` of the skill `skill`; it takes precedence over the skill's own.
+    #[must_use]
+    pub fn handler(
+        mut self,
+        skill: impl Into<String>,
+        tool: impl Into<String>,
+        handler: Arc<dyn SkillHandler>,
+    ) -> Self {
+        self.resources.handlers.push(HostHandler { skill: skill.into(), tool: tool.into(), handler });
+        self
+    }
+
+    /// Adds a sink that receives an event for every call.
+    #[must_use]
+    pub fn sink(mut self, sink: impl EventSink + 'static) -> Self {
+        self.resources.sinks = self.resources.sinks.with(Arc::new(sink));
+        self
+    }
+
+    /// Sets the event sinks, replacing all that were added before.
+    #[must_use]
+    pub fn sinks(mut self, sinks: Sinks) -> Self {
+        self.resources.sinks = sinks;
+        self
+    }
+
+    /// Follows changes of the skills while the library is open; the same as [`LibraryBuilder::reload`] with defaults.
+    #[must_use]
+    pub fn watch(self) -> Self {
+        self.reload(ReloadOptions::default())
+    }
+
+    /// Follows changes of the skills as `options` say, while the library is open.
+    #[must_use]
+    pub fn reload(mut self, options: ReloadOptions) -> Self {
+        self.reload = Some(options);
+        self
+    }
+
+    /// Opens the library and takes the first snapshot.
+    ///
+    /// Fails with [`ErrorKind::ReservedName`] if two tools, or two arguments of one, have the same name, and with
+    /// [`ErrorKind::Refused`] if the policy refuses the library.
+    ///
+    /// [`ErrorKind::ReservedName`]: crate::ErrorKind::ReservedName
+    /// [`ErrorKind::Refused`]: crate::ErrorKind::Refused
+    pub async fn open(self) -> Result<Library, Error> {
+        let library = self.open_for_inspection().await?;
+        library.snapshot().accepted()?;
+        Ok(library)
+    }
+
+    /// Opens the library as [`LibraryBuilder::open`] does, even if the policy refuses it; see [`Snapshot::accepted`].
+    ///
+    /// Meant for tools that report everything that is wrong with a library.
+    ///
+    /// [`Snapshot::accepted`]: crate::Snapshot::accepted
+    pub async fn open_for_inspection(self) -> Result<Library, Error> {
+        let Self { sources, policy, resources, search, reload } = self;
+        resources.check_names()?;
+        let providers = sources.into_iter().map(|source| source.into_provider(&policy)).collect();
+        let options = RegistryOptions { policy, reserved_names: resources.reserved_names() };
+        let registry = Registry::open_with(providers, options).await;
+        let watcher = reload.map(|options| registry.watch(options)).transpose()?;
+        Ok(Library::new(registry, resources, search, watcher))
+    }
+
+    /// Opens the library as [`LibraryBuilder::open`] does, and waits for it.
+    pub fn open_blocking(self) -> Result<Library, Error> {
+        pollster::block_on(self.open())
+    }
+}
