@@ -406,11 +406,8 @@ fn an_unknown_last_event_id_is_refused_and_an_answer_in_flight_is_resumed() {
     let (_, loaded) = ask(4, "tools/call", json!({"name": "load_skill", "arguments": {"name": "alpha"}}));
     let answered = loaded.lines().find_map(|line| line.strip_prefix("id:")).unwrap().trim();
     for last in ["abc", "0/99", "0/x", "99999999999999999999999", "-1", "\u{e9}", "", answered] {
-        let headers = [
-            ("Accept", "text/event-stream"),
-            ("Mcp-Session-Id", session.as_str()),
-            ("Last-Event-ID", last),
-        ];
+        let headers =
+            [("Accept", "text/event-stream"), ("Mcp-Session-Id", session.as_str()), ("Last-Event-ID", last)];
         let (status, answer) = http.ask("GET", "/mcp", &headers, "");
         assert!(status == 400 && answer.contains("retry without it"), "{last}: {answer}");
     }

@@ -17,7 +17,7 @@ use super::options::Limits;
 use super::reply::refuse;
 use super::session::{LAST_EVENT_ID, McpSession, non_empty, release_when_answered};
 use super::sessions::McpSessions;
-use crate::audience::Audience;
+use crate::agent_view::AgentView;
 use crate::mcp::{Decoded, Handler, decode, id_in_use};
 
 /// The header with the session of a request.
@@ -31,7 +31,8 @@ const INITIALIZE: &str = "initialize";
 
 const SESSION_NOT_FOUND: &str = "session not found or expired; start one with initialize";
 
-const EVENT_NOT_FOUND: &str = "Last-Event-ID is not an event of this session, or is no longer kept; retry without it";
+const EVENT_NOT_FOUND: &str =
+    "Last-Event-ID is not an event of this session, or is no longer kept; retry without it";
 
 /// Maximum bytes of an error text of rmcp that are passed on.
 const MAX_REASON_BYTES: usize = 4096;
@@ -99,16 +100,16 @@ impl RequestKind {
 
 /// The `/mcp` endpoint of one token. Sessions of other tokens are out of reach.
 pub(super) struct Endpoint {
-    pub(super) audience: Arc<Audience>,
+    pub(super) view: Arc<AgentView>,
     service: StreamableHttpService<Handler, LocalSessionManager>,
     sessions: McpSessions,
     stopping: CancellationToken,
 }
 
 impl Endpoint {
-    /// Returns the endpoint for `audience`. Streams that wait for changes end with `stopping`, everything else with `closed`.
+    /// Returns the endpoint for `view`. Streams that wait for changes end with `stopping`, everything else with `closed`.
     pub(super) fn new(
-        audience: Arc<Audience>,
+        view: Arc<AgentView>,
         limits: &Limits,
         stopping: &CancellationToken,
         closed: &CancellationToken,
@@ -128,11 +129,13 @@ impl Endpoint {
             .with_sse_retry(None)
             .with_max_request_body_bytes(limits.body_bytes)
             .with_cancellation_token(closed.clone());
-        let (served, handler_stopping) = (Arc::clone(&audience), stopping.clone());
-        let handler = move || Ok(Handler::new(Arc::clone(&served), &handler_stopping));
+        let (handler_view, handler_stopping, handler_closed) =
+            (Arc::clone(&view), stopping.clone(), closed.clone());
+        let handler =
+            move || Ok(Handler::new(Arc::clone(&handler_view), &handler_stopping, handler_closed.clone()));
         let service = StreamableHttpService::new(handler, Arc::clone(&manager), config);
         let sessions = McpSessions::new(manager, limits.sessions);
-        Self { audience, service, sessions, stopping: stopping.clone() }
+        Self { view, service, sessions, stopping: stopping.clone() }
     }
 
     /// Answers a request of this kind.

@@ -99,7 +99,7 @@ async fn authenticate(State(app): State<Arc<App>>, mut request: Request, next: N
         return response;
     };
     request.extensions_mut().insert(Arc::clone(endpoint));
-    request.extensions_mut().insert(Arc::clone(&endpoint.audience));
+    request.extensions_mut().insert(Arc::clone(&endpoint.view));
     next.run(request).await
 }
 
@@ -121,6 +121,9 @@ async fn mcp(
         return overloaded("too many event streams", STREAM_RETRY_SECONDS);
     };
     let response = endpoint.answer(parts, body, kind).await;
+    if response.status() != StatusCode::OK {
+        return response;
+    }
     // The permit is dropped with the body.
     response.map(|body| {
         axum::body::Body::new(body.map_frame(move |frame| {

@@ -116,15 +116,15 @@ impl HttpServer {
         let mut endpoints: Vec<Arc<Endpoint>> = Vec::with_capacity(agents.len());
         for (index, agent) in agents.iter().enumerate() {
             // Tokens of one agent share what it sees, but not their sessions.
-            let audience = match agents[..index].iter().position(|other| other == agent) {
-                Some(earlier) => Arc::clone(&endpoints[earlier].audience),
+            let view = match agents[..index].iter().position(|other| other == agent) {
+                Some(earlier) => Arc::clone(&endpoints[earlier].view),
                 None => {
-                    let audience = self.server.audience(agent.as_deref()).await?;
-                    followers.spawn(Arc::clone(&audience).follow());
-                    audience
+                    let view = self.server.view(agent.as_deref()).await?;
+                    followers.spawn(Arc::clone(&view).follow());
+                    view
                 }
             };
-            endpoints.push(Arc::new(Endpoint::new(audience, limits, stopping, closed)));
+            endpoints.push(Arc::new(Endpoint::new(view, limits, stopping, closed)));
         }
         Ok(App {
             server: self.server.clone(),

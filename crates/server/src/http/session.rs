@@ -57,6 +57,9 @@ impl Drop for OpenRequest {
 /// Returns `response`, which releases `request` with its first event: a client may reuse the id as soon as it has the answer,
 /// before the stream ends.
 pub(super) fn release_when_answered(response: Response, request: Arc<OpenRequest>) -> Response {
+    if response.status() != StatusCode::OK {
+        return response;
+    }
     let mut request = Some(request);
     response.map(|body| {
         Body::new(body.map_frame(move |frame| {

@@ -1,7 +1,7 @@
-//! MCP: one library of skills for every client, through tools, prompts, and the Skills extension.
+//! MCP: the library as tools, prompts, resources and through the Skills extension.
 
 mod decode;
-mod era;
+mod protocol;
 mod cursor;
 mod uri;
 mod media_type;
@@ -11,7 +11,7 @@ mod prompts;
 mod resources;
 mod notify;
 mod handler;
-mod outstanding;
+mod in_flight;
 mod output;
 pub mod stdio;
 
