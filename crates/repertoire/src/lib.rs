@@ -53,11 +53,18 @@
 //!
 //! All types are `Send + Sync`. Methods that read are `async` and need no particular runtime; a program without one waits for
 //! them with [`pollster::block_on`](https://docs.rs/pollster).
+//!
+//! # Features
+//!
+//! - `fs` (default): skills in directories, discovery, watching. Without it the crate compiles for
+//!   `wasm32-unknown-unknown`, with skills defined in code or from a provider of your own.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+#[cfg(feature = "fs")]
 pub mod discovery;
 pub mod error;
+mod clock;
 mod future;
 pub mod provider;
 pub mod registry;
@@ -67,37 +74,41 @@ pub mod task;
 pub mod session;
 pub mod tool;
 pub mod prompt;
+#[cfg(feature = "fs")]
 pub mod migrate;
 pub mod tokens;
 pub mod event;
-pub mod exec;
-pub mod approval;
-pub mod run;
+pub mod handler;
+pub mod runner;
 pub mod model;
-mod stored;
+#[doc(hidden)]
+pub mod stored;
 mod unblock;
 pub mod testing;
 
-pub use approval::{Approval, Approvals, Approver, Trust};
 pub use error::{Error, ErrorKind};
 pub use event::{Event, EventKind, EventSink, JsonlOptions, JsonlSink, MemorySink, Outcome, Sinks};
 pub use future::BoxFuture;
+pub use handler::{HandlerError, SkillHandler};
 pub use library::{Library, LibraryBuilder};
 pub use prompt::{
     Agent, AgentPrompt, Bind, BindingOptions, Inherit, Jinja, Renderer, RoleBinding, RoleOptions, RoleOrigin,
     RolePrompt, RoleResolver,
 };
+#[cfg(feature = "fs")]
 pub use provider::fs::{FsOptions, FsProvider};
 pub use provider::memory::{MemoryProvider, SkillDefinition, define_skill};
 pub use provider::{FileContent, FileListing, Listing, Locator, Provider, Skill};
+#[cfg(feature = "fs")]
+pub use registry::Watcher;
 pub use registry::{
     Change, Entry, Lookup, Registry, RegistryOptions, ReloadMode, ReloadOptions, Resources, Snapshot,
-    Subscription, Watcher,
+    Subscription,
 };
 pub use repertoire_model::{
     Catalog, CatalogOptions, Diagnostic, LineRange, Policy, Profile, Severity, SkillName, SkillPath, State,
 };
-pub use run::{Executor, ExecutorOptions, HandlerError, SkillHandler};
+pub use runner::{Runner, Trust};
 pub use session::{Reply, Session, SessionOptions};
 pub use task::{RankedSkill, Task, TaskRanking};
 pub use tool::{Tool, ToolCall, ToolReply};

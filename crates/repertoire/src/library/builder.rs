@@ -1,5 +1,6 @@
 //! Builder of a library.
 
+#[cfg(feature = "fs")]
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,13 +9,18 @@ use repertoire_model::Policy;
 use super::handle::Library;
 use super::options::SessionResources;
 use crate::Error;
+#[cfg(feature = "fs")]
 use crate::discovery::{self, DiscoveryInput};
 use crate::event::{EventSink, Sinks};
+use crate::handler::{HostHandler, SkillHandler};
 use crate::prompt::{Agent, Inherit};
 use crate::provider::Provider;
+#[cfg(feature = "fs")]
 use crate::provider::fs::{FsOptions, FsProvider};
-use crate::registry::{Registry, RegistryOptions, ReloadOptions};
-use crate::run::{Executor, HostHandler, SkillHandler};
+#[cfg(feature = "fs")]
+use crate::registry::ReloadOptions;
+use crate::registry::{Registry, RegistryOptions};
+use crate::runner::Runner;
 use crate::search::SearchOptions;
 use crate::session::SessionOptions;
 use crate::tool::Tool;
@@ -42,19 +48,23 @@ pub struct LibraryBuilder {
     policy: Policy,
     resources: SessionResources,
     search: SearchOptions,
+    #[cfg(feature = "fs")]
     reload: Option<ReloadOptions>,
 }
 
 /// A source of skills. Directories become providers when the library is opened, under the library's policy.
 enum Source {
     Provider(Arc<dyn Provider>),
+    #[cfg(feature = "fs")]
     Directory(Box<FsOptions>),
 }
 
 impl Source {
+    #[cfg_attr(not(feature = "fs"), expect(unused_variables))]
     fn into_provider(self, policy: &Policy) -> Arc<dyn Provider> {
         match self {
             Self::Provider(provider) => provider,
+            #[cfg(feature = "fs")]
             Self::Directory(options) => {
                 Arc::new(FsProvider::new(FsOptions { policy: policy.clone(), ..*options }))
             }
@@ -69,6 +79,8 @@ impl Library {
     }
 }
 
+#[cfg(feature = "fs")]
+/// Skills in directories.
 impl LibraryBuilder {
     /// Adds the skills in the directory `path`, labelled with that path. It need not exist yet.
     ///
@@ -101,6 +113,21 @@ impl LibraryBuilder {
         self
     }
 
+    /// Follows changes of the skills while the library is open; the same as [`LibraryBuilder::reload`] with defaults.
+    #[must_use]
+    pub fn watch(self) -> Self {
+        self.reload(ReloadOptions::default())
+    }
+
+    /// Follows changes of the skills as `options` say, while the library is open.
+    #[must_use]
+    pub fn reload(mut self, options: ReloadOptions) -> Self {
+        self.reload = Some(options);
+        self
+    }
+}
+
+impl LibraryBuilder {
     /// Adds a source of skills.
     #[must_use]
     pub fn provider(mut self, provider: impl Provider + 'static) -> Self {
@@ -157,10 +184,10 @@ impl LibraryBuilder {
         self
     }
 
-    /// Sets the executor with which sessions call tools of skills and run their scripts.
+    /// Sets the runner with which sessions call tools of skills and run their scripts.
     #[must_use]
-    pub fn executor(mut self, executor: Arc<Executor>) -> Self {
-        self.resources.executor = Some(executor);
+    pub fn runner(mut self, runner: impl Runner + 'static) -> Self {
+        self.resources.runner = Some(Arc::new(runner));
         self
     }
 
@@ -190,19 +217,6 @@ impl LibraryBuilder {
         self
     }
 
-    /// Follows changes of the skills while the library is open; the same as [`LibraryBuilder::reload`] with defaults.
-    #[must_use]
-    pub fn watch(self) -> Self {
-        self.reload(ReloadOptions::default())
-    }
-
-    /// Follows changes of the skills as `options` say, while the library is open.
-    #[must_use]
-    pub fn reload(mut self, options: ReloadOptions) -> Self {
-        self.reload = Some(options);
-        self
-    }
-
     /// Opens the library and takes the first snapshot.
     ///
     /// Fails with [`ErrorKind::ReservedName`] if two tools, or two arguments of one, have the same name, and with
@@ -222,13 +236,18 @@ impl LibraryBuilder {
     ///
     /// [`Snapshot::accepted`]: crate::Snapshot::accepted
     pub async fn open_for_inspection(self) -> Result<Library, Error> {
-        let Self { sources, policy, resources, search, reload } = self;
+        let Self { sources, policy, resources, search, .. } = self;
         resources.check_names()?;
         let providers = sources.into_iter().map(|source| source.into_provider(&policy)).collect();
         let options = RegistryOptions { policy, reserved_names: resources.reserved_names() };
         let registry = Registry::open_with(providers, options).await;
-        let watcher = reload.map(|options| registry.watch(options)).transpose()?;
-        Ok(Library::new(registry, resources, search, watcher))
+        let library = Library::new(registry, resources, search);
+        #[cfg(feature = "fs")]
+        let library = match self.reload {
+            Some(options) => library.watched(options)?,
+            None => library,
+        };
+        Ok(library)
     }
 
     /// Opens the library as [`LibraryBuilder::open`] does, and waits for it.

@@ -10,6 +10,7 @@ mod required;
 mod catalog;
 mod task;
 mod call;
+mod exposed_tools;
 mod skill_tools;
 mod ceiling;
 mod context;
@@ -20,7 +21,7 @@ mod properties;
 
 pub use call::Reply;
 pub use catalog::{Note, PinnedCatalog};
-pub use context::{Kept, SkillState};
+pub use context::{KeptContext, SkillState};
 pub use open::Session;
 pub use options::{
     Account, DenyStyle, ENUM_LIMIT, READ_BYTES, REQUIRED_TOKENS, Refresh, Requires, SOFT_LIMIT_TOKENS,
