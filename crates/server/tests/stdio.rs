@@ -200,7 +200,7 @@ async fn an_invoked_skill_is_readable_for_the_rest_of_the_session() {
     }
     let mut other = Client::start(&server, None);
     other.initialize("2025-11-25").await;
-    assert_eq!(reach(&mut other).await, [false; 5], "other conversations are others");
+    assert_eq!(reach(&mut other).await, [false; 5], "other clients do not see it");
 }
 
 #[tokio::test]
