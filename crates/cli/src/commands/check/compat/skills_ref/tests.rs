@@ -1,8 +1,7 @@
-//! The reference's own tests of parsing, prompt and validation, re-expressed. Those that need files are tests of the
-//! command.
+//! The reference's own tests of parsing, prompts and validation, and verdicts recorded from it. Those that need files are tests of
+//! the command.
 
-use super::super::{Entry, read_properties, to_prompt};
-use super::{complaints, printed};
+use super::{read_properties, to_prompt, validate};
 
 const VALID: &str = "---\nname: my-skill\ndescription: A test skill\n---\n# My Skill\n";
 
@@ -10,9 +9,14 @@ fn skill(name: &str) -> String {
     format!("---\nname: {name}\ndescription: A test skill\n---\nBody\n")
 }
 
+/// Returns the output of `read-properties`, on either stream, without `Error: `.
+fn printed(content: &str) -> String {
+    read_properties(content).map_or_else(|error| error, |properties| properties.to_json())
+}
+
 #[test]
-fn parsing() {
-    for (content, told) in [
+fn read_properties_parses_frontmatter_or_says_why_not() {
+    for (content, expect) in [
         ("# No frontmatter here", "must start with YAML frontmatter"),
         ("---\nname: my-skill\ndescription: A test skill\n", "not properly closed"),
         ("---\nname: [invalid\ndescription: broken\n---\nBody\n", "Invalid YAML"),
@@ -25,23 +29,24 @@ fn parsing() {
         ),
         ("---\nname: my-skill\ndescription: A test skill\nlicense: MIT\n---\n", "\"license\": \"MIT\""),
         (VALID, "{\n  \"name\": \"my-skill\",\n  \"description\": \"A test skill\"\n}"),
+        ("---\nname: ' '\ndescription: x\n---\n", "Field 'name' must be a non-empty string"),
+        // The first `---` anywhere ends the frontmatter.
+        ("---\nname: a\ndescription: foo --- bar\n---\n", "\"description\": \"foo\""),
+        ("---\nname: a\ndescription: b\nallowed-tools:\n- Read\n- Write\n---\n", "\"Read\",\n    \"Write\""),
     ] {
         let printed = printed(content);
-        assert!(printed.contains(told), "{content:?}: {printed}");
+        assert!(printed.contains(expect), "{content:?}: {printed}");
     }
 }
 
 #[test]
-fn prompts() {
+fn prompts_escape_names_and_descriptions_but_not_paths() {
     let first = read_properties(VALID).unwrap();
     let second = "---\nname: other\ndescription: Use <foo> & <bar> tags, \"q\" 'p'\n---\n";
     let second = read_properties(second).unwrap();
-    let entries = [
-        Entry { properties: &first, location: "/s/my-skill/SKILL.md" },
-        Entry { properties: &second, location: "/s/<other>/SKILL.md" },
-    ];
+    let skills = [(first, "/s/my-skill/SKILL.md".to_owned()), (second, "/s/<other>/SKILL.md".to_owned())];
     assert_eq!(
-        to_prompt(&entries),
+        to_prompt(&skills),
         "<available_skills>\n\
          <skill>\n<name>\nmy-skill\n</name>\n<description>\nA test skill\n</description>\n\
          <location>\n/s/my-skill/SKILL.md\n</location>\n</skill>\n\
@@ -54,7 +59,7 @@ fn prompts() {
 }
 
 #[test]
-fn names() {
+fn names_are_validated() {
     for (name, directory, complaint) in [
         ("my-skill", "my-skill", None),
         ("技能", "技能", None),
@@ -69,7 +74,7 @@ fn names() {
         ("correct-name", "wrong-name", Some("must match skill name")),
         (&"a".repeat(70), &"a".repeat(70), Some("exceeds 64 character limit")),
     ] {
-        let errors = complaints(&skill(name), directory);
+        let errors = validate(&skill(name), directory);
         match complaint {
             None => assert_eq!(errors, Vec::<String>::new(), "{name}"),
             Some(part) => assert!(errors.iter().any(|error| error.contains(part)), "{name}: {errors:?}"),
@@ -78,12 +83,15 @@ fn names() {
 }
 
 #[test]
-fn fields() {
+fn fields_are_validated() {
     let with =
-        |fields: &str| complaints(&VALID.replacen("---\n#", &format!("{fields}\n---\n#"), 1), "my-skill");
-    assert_eq!(with("license: MIT\nmetadata:\n  author: Test"), Vec::<String>::new());
-    assert_eq!(with("allowed-tools: Bash(jq:*) Bash(git:*)"), Vec::<String>::new());
-    assert_eq!(with("compatibility: Requires Python 3.11+"), Vec::<String>::new());
+        |fields: &str| validate(&VALID.replacen("---\n#", &format!("{fields}\n---\n#"), 1), "my-skill");
+    let none = Vec::<String>::new();
+    assert_eq!(with("license: MIT\nmetadata:\n  author: Test"), none);
+    assert_eq!(with("allowed-tools: Bash(jq:*) Bash(git:*)"), none);
+    assert_eq!(with("compatibility: Requires Python 3.11+"), none);
+    assert_eq!(with("compatibility:"), none);
+    assert_eq!(with("compatibility:\n- a"), ["Field 'compatibility' must be a string"]);
     assert!(with("unknown_field: x")[0].starts_with("Unexpected fields in frontmatter: unknown_field. "));
     let long = "x".repeat(550);
     assert_eq!(
@@ -92,7 +100,22 @@ fn fields() {
     );
     let long = "x".repeat(1100);
     assert_eq!(
-        complaints(&format!("---\nname: my-skill\ndescription: {long}\n---\n"), "my-skill"),
+        validate(&format!("---\nname: my-skill\ndescription: {long}\n---\n"), "my-skill"),
         ["Description exceeds 1024 character limit (1100 chars)"]
     );
+}
+
+#[test]
+fn yaml_outside_the_strict_subset_is_refused() {
+    for field in [
+        "tags: [a, b]",
+        "metadata: {a: b}",
+        "license: MIT\nlicense: MIT",
+        "license: &x MIT",
+        "license: !!str MIT",
+    ] {
+        let errors = validate(&VALID.replacen("---\n#", &format!("{field}\n---\n#"), 1), "my-skill");
+        assert_eq!(errors.len(), 1, "{field}: {errors:?}");
+        assert!(errors[0].starts_with("Invalid YAML in frontmatter: "), "{field}: {errors:?}");
+    }
 }
