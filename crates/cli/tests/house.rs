@@ -83,6 +83,7 @@ fn crates_depend_on_each_other_as_drawn() {
         ("repertoire-server", vec!["repertoire", "repertoire-model"]),
         ("repertoire-cli", vec!["repertoire", "repertoire-model", "repertoire-server"]),
         ("bench", vec!["repertoire", "repertoire-model"]),
+        ("doctests", vec!["repertoire"]),
     ]
     .into_iter()
     .map(|(name, edges)| (name, edges.into_iter().collect()))

@@ -481,24 +481,24 @@ fn a_program_that_is_not_on_the_path_is_named_by_its_path() {
 #[test]
 fn nothing_is_written_unless_somebody_agrees() {
     let sandbox = sandbox();
-    sandbox.write("../home/.cursor/mcp.json", "{\n  // mine\n  \"mcpServers\": {\"a\": {}}\n}\n");
+    sandbox.write("../home/.cursor/mcp.json", "{\n  // mine\n  \"mcpServers\": {\n    \"a\": {}\n  }\n}\n");
     let before = files(&sandbox);
     assert_run!(sandbox.run(&["connect", "cursor"]), @r#"
     exit 1
     --- stdout
     --- [DIR]/home/.cursor/mcp.json
     +++ [DIR]/home/.cursor/mcp.json
-    @@ -1,4 +1,10 @@
+    @@ -1,6 +1,10 @@
      {
        // mine
-    -  "mcpServers": {"a": {}}
-    +  "mcpServers": {
+       "mcpServers": {
+    -    "a": {}
     +    "a": {},
     +    "skills": {
     +      "command": "rep",
     +      "args": ["serve", "--stdio"]
     +    }
-    +  }
+       }
      }
     --- stderr
     error: nothing was written: 1 file would be changed
@@ -515,17 +515,17 @@ fn nothing_is_written_unless_somebody_agrees() {
     --- stdout
     --- [DIR]/home/.cursor/mcp.json
     +++ [DIR]/home/.cursor/mcp.json
-    @@ -1,4 +1,10 @@
+    @@ -1,6 +1,10 @@
      {
        // mine
-    -  "mcpServers": {"a": {}}
-    +  "mcpServers": {
+       "mcpServers": {
+    -    "a": {}
     +    "a": {},
     +    "skills": {
     +      "command": "rep",
     +      "args": ["serve", "--stdio"]
     +    }
-    +  }
+       }
      }
     connected Cursor ([DIR]/home/.cursor/mcp.json)
     --- stderr
@@ -536,11 +536,17 @@ fn nothing_is_written_unless_somebody_agrees() {
     --- stdout
     --- [DIR]/home/.cursor/mcp.json
     +++ [DIR]/home/.cursor/mcp.json
-    @@ -1,4 +1,4 @@
+    @@ -1,10 +1,6 @@
      {
        // mine
-    -  "mcpServers": {"a": {}, "skills": {"command": "rep", "args": ["serve", "--stdio"]}}
-    +  "mcpServers": {"a": {}}
+       "mcpServers": {
+    -    "a": {},
+    -    "skills": {
+    -      "command": "rep",
+    -      "args": ["serve", "--stdio"]
+    -    }
+    +    "a": {}
+       }
      }
     disconnected Cursor ([DIR]/home/.cursor/mcp.json)
     --- stderr

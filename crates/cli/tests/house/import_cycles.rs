@@ -40,8 +40,6 @@ const KNOWN_CYCLES: &[(&str, &[&str])] = &[
     ("model", &["search/posting.rs", "search/weights.rs"]),
     ("model", &["toolbox/capabilities.rs", "toolbox/declared.rs"]),
     ("model", &["yaml/simple.rs", "yaml/tree.rs"]),
-    ("server", &["audience.rs", "server.rs"]),
-    ("server", &["http/health.rs", "http/router.rs"]),
     ("repertoire", &["registry/change.rs", "registry/open.rs", "registry/watch/attention.rs"]),
     ("repertoire", &["exec/git.rs", "exec/git_dir.rs", "exec/git_objects.rs"]),
     ("repertoire", &["exec/grant.rs", "exec/survey.rs"]),
