@@ -40,7 +40,7 @@ use crate::wire::Context;
 
 fn main() -> ExitCode {
     // Sandboxed commands are started by this program, which runs itself again for that.
-    if let Some(code) = repertoire::exec::launcher::run_if_asked() {
+    if let Some(code) = repertoire_exec::launcher::run_if_asked() {
         return code;
     }
     let env = Env::capture();

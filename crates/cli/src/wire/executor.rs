@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use repertoire::approval::{Approvals, Approver, TrustLevels};
+use repertoire::Trust;
 use repertoire::discovery;
-use repertoire::exec::{Launcher, Sandbox, Unconfined, probe};
-use repertoire::run::ScriptGrants;
-use repertoire::{Executor, ExecutorOptions, Trust};
+use repertoire_exec::approval::{Approvals, Approver, TrustLevels};
+use repertoire_exec::{Executor, ExecutorOptions, Launcher, Sandbox, ScriptGrants, Unconfined, probe};
 
 use super::context::Context;
 use super::places::Reason;

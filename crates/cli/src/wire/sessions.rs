@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use repertoire::event::{JsonlOptions, JsonlSink, Sinks};
-use repertoire::{Executor, Library, Session, SessionOptions};
+use repertoire::{Library, Session, SessionOptions};
+use repertoire_exec::Executor;
 use repertoire_model::answer::Render;
 
 use super::context::Context;
@@ -64,7 +65,7 @@ impl Context {
             .inherit(self.settings.subagent_inherit)
             .sinks(self.sinks());
         if let Some(executor) = executor {
-            builder = builder.executor(executor);
+            builder = builder.runner(executor);
         }
         for name in self.settings.agents.keys() {
             match self.agent(name) {
