@@ -80,9 +80,11 @@ fn crates_depend_on_each_other_as_drawn() {
     let expect: BTreeMap<&str, BTreeSet<&str>> = [
         ("repertoire-model", vec![]),
         ("repertoire", vec!["repertoire-model"]),
+        ("repertoire-exec", vec!["repertoire", "repertoire-model"]),
         ("repertoire-server", vec!["repertoire", "repertoire-model"]),
-        ("repertoire-cli", vec!["repertoire", "repertoire-model", "repertoire-server"]),
+        ("repertoire-cli", vec!["repertoire", "repertoire-exec", "repertoire-model", "repertoire-server"]),
         ("bench", vec!["repertoire", "repertoire-model"]),
+        ("doctests", vec!["repertoire", "repertoire-exec"]),
     ]
     .into_iter()
     .map(|(name, edges)| (name, edges.into_iter().collect()))
@@ -175,10 +177,21 @@ fn words_in<'a>(text: &str, words: &[&'a str]) -> Vec<(usize, &'a str)> {
 
 /// What a library does all the same, with the reason.
 const EXCUSED_WORDS: &[(&str, &str, &str)] = &[(
-    "crates/repertoire/src/exec/launcher.rs",
+    "crates/exec/src/launcher/entry.rs",
     "std::env",
     "a launcher is told what it is by its one argument, and has to find its own program",
 )];
+
+#[test]
+fn only_exec_depends_on_crates_that_confine_processes() {
+    for name in ["model", "repertoire", "server", "cli"] {
+        let manifest = read(format!("crates/{name}/Cargo.toml"));
+        for dependency in ["close_fds", "landlock", "libc", "seccompiler"] {
+            let is_there = manifest.lines().any(|line| line.starts_with(dependency));
+            assert!(!is_there, "crates/{name} depends on {dependency}");
+        }
+    }
+}
 
 #[test]
 fn processes_start_in_one_place() {
@@ -186,8 +199,7 @@ fn processes_start_in_one_place() {
     for directory in ["crates/model/src", "crates/repertoire/src", "crates/server/src", "crates/cli/src"] {
         let tests = test_places(directory);
         for path in sources(directory) {
-            let is_excused = path.starts_with("crates/repertoire/src/exec")
-                || tests.iter().any(|place| path.starts_with(place));
+            let is_excused = tests.iter().any(|place| path.starts_with(place));
             if !is_excused {
                 // What clap calls so is typed, not run.
                 let text = read(&path).replace("clap::Command::new(", "");
@@ -198,7 +210,7 @@ fn processes_start_in_one_place() {
             }
         }
     }
-    assert!(found.is_empty(), "processes start only in `exec/`:\n{}", found.join("\n"));
+    assert!(found.is_empty(), "processes start only in the crate `repertoire-exec`:\n{}", found.join("\n"));
 }
 
 #[test]
@@ -220,6 +232,7 @@ fn libraries_do_not_touch_what_belongs_to_the_command_line() {
     for (directory, words) in [
         ("crates/model/src", [&everywhere[..], &in_model[..]].concat()),
         ("crates/repertoire/src", everywhere.to_vec()),
+        ("crates/exec/src", everywhere.to_vec()),
         ("crates/server/src", everywhere.to_vec()),
     ] {
         let tests = test_places(directory);
@@ -255,20 +268,14 @@ fn the_checks_of_purity_see_what_they_should() {
     assert_eq!(test_modules(modules), ["b", "c"]);
     let tests = test_places("crates/model/src");
     assert!(tests.contains(&PathBuf::from("crates/model/src/catalog/properties.rs")), "{tests:?}");
-    assert!(!tests.contains(&PathBuf::from("crates/model/src/compat/skills_ref/properties.rs")), "{tests:?}");
     let logic = |text| holds_logic(text);
     assert!(logic("pub fn x() {}\n") && logic("impl X for Y {\n") && logic("pub(super) const fn x() {}\n"));
     assert!(!logic("pub trait X {\n    fn x();\n}\nmod x;\npub use x::X;\n"));
 }
 
 /// Indexes that hold logic all the same, with the reason.
-const INDEXES_WITH_LOGIC: &[(&str, &str)] = &[
-    ("crates/repertoire/src/provider/mod.rs", "its types are being moved to files of their own"),
-    (
-        "crates/model/src/compat/skills_ref/yaml/mod.rs",
-        "one function that runs the stages the page describes",
-    ),
-];
+const INDEXES_WITH_LOGIC: &[(&str, &str)] =
+    &[("crates/repertoire/src/provider/mod.rs", "its types are being moved to files of their own")];
 
 /// Returns whether an index holds functions or implementations; declaring a trait is no logic.
 fn holds_logic(text: &str) -> bool {
@@ -408,20 +415,6 @@ fn the_sample_skills_are_as_good_as_they_can_be() {
         assert_eq!(report["summary"]["warnings"], 0, "{arguments:?} {report:#}");
         assert!(output.status.success());
     }
-}
-
-/// `build.rs` writes these names into a script for the linker, to which other characters mean something.
-#[test]
-fn the_layout_is_a_list_of_functions() {
-    let list = read("crates/cli/layout/serve.txt");
-    let names: Vec<&str> = list.lines().filter(|line| !line.starts_with('#')).collect();
-    let is_name = |name: &str| {
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.$*".contains(&byte))
-    };
-    let odd: Vec<&&str> = names.iter().filter(|name| !is_name(name)).collect();
-    assert!(odd.is_empty(), "{odd:#?}");
-    assert!(names.len() > 1_000, "{} functions are not all that run", names.len());
-    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "a function is named twice");
 }
 
 /// `fuzz/run` takes nothing but what is locked there, and nobody else builds it.

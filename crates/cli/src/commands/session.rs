@@ -6,12 +6,13 @@ mod lines;
 use std::collections::BTreeMap;
 
 use clap::Args;
+use repertoire::Runner as _;
 use repertoire_model::answer::Render;
 
 use self::lines::{Line, Lines};
 use self::protocol::Conversation;
 use super::prompt::Role;
-use crate::cli::{agent_names, skill_names};
+use crate::complete::{agent_names, skill_names};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::on_interrupt;
@@ -75,7 +76,7 @@ fn open<'a>(ui: &mut Ui, context: &'a Context, args: &SessionArgs) -> Result<Con
     if let Some(executor) = executor.clone() {
         on_interrupt(move |interrupt| {
             executor.end();
-            executor.settled_blocking();
+            pollster::block_on(executor.settled());
             interrupt.end_now();
         })?;
     }
