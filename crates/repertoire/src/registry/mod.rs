@@ -23,6 +23,6 @@ pub use publication::Publication;
 pub(crate) use requires::cycle;
 pub use resources::Resources;
 pub use snapshot::{Entry, Lookup, Route, Snapshot};
-pub use subscription::Subscription;
 pub(crate) use snapshot::{holder, nearest_among};
+pub use subscription::Subscription;
 pub use watch::{ReloadMode, ReloadOptions, Watcher};
