@@ -12,6 +12,7 @@ use repertoire::search::{MAX_SHOWN, SkillEvals, TriggerReport};
 use repertoire::{Entry, Library, State};
 use repertoire_model::search::{MAX_EVAL_BYTES, Share, TriggerQuery};
 
+use super::evaluation::{Evaluation, Threshold};
 use super::report;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -44,32 +45,6 @@ pub(crate) struct TriggersArgs {
     /// Fail if more than this share of the queries that should not trigger finds the skill first
     #[arg(long, value_name = "RATE", value_parser = rate)]
     max_false: Option<f64>,
-}
-
-/// A rate that was asked for, and what it came to.
-pub(super) struct Threshold {
-    /// The option.
-    pub(super) option: &'static str,
-    /// What was asked for.
-    pub(super) asked: f64,
-    /// What it came to.
-    pub(super) found: Share,
-    /// Whether that is good enough; what cannot be told is not, nor what is told of some of the evals only.
-    pub(super) is_met: bool,
-}
-
-/// What was found out.
-pub(super) struct Evaluation<'a> {
-    /// The skills that were asked for are entries of these.
-    pub(super) entries: &'a [Entry],
-    /// How many skills an agent is shown.
-    pub(super) shown: usize,
-    /// What the queries found.
-    pub(super) report: TriggerReport,
-    /// What was not understood, each with its file.
-    pub(super) problems: Vec<(String, String)>,
-    /// The rates that were asked for.
-    pub(super) thresholds: Vec<Threshold>,
 }
 
 /// Runs the command.
@@ -199,10 +174,8 @@ fn skill_of(context: &Context, path: &Path) -> Option<String> {
 /// Opens the skills below `directory`, however deep they lie.
 fn open(context: &Context, directory: &Path) -> Library {
     let policy = context.settings.policy.clone();
-    let provider = FsProvider::new(FsOptions {
-        limits: ScanLimits { max_depth: MAX_DEPTH, ..context.settings.scan },
-        policy: policy.clone(),
-        ..FsOptions::new("path", directory)
-    });
-    pollster::block_on(Library::open_for_search(vec![Arc::new(provider)], policy, SearchOptions::default()))
+    let mut options = FsOptions::new("path", directory);
+    options.limits = ScanLimits { max_depth: MAX_DEPTH, ..context.settings.scan };
+    let provider = Arc::new(FsProvider::new(options));
+    pollster::block_on(Library::open_for_search(vec![provider], policy, SearchOptions::default()))
 }
