@@ -85,6 +85,7 @@ fn crates_depend_on_each_other_as_drawn() {
         ("repertoire-cli", vec!["repertoire", "repertoire-exec", "repertoire-model", "repertoire-server"]),
         ("bench", vec!["repertoire", "repertoire-model"]),
         ("doctests", vec!["repertoire", "repertoire-exec"]),
+        ("examples", vec!["repertoire", "repertoire-exec", "repertoire-model"]),
     ]
     .into_iter()
     .map(|(name, edges)| (name, edges.into_iter().collect()))
