@@ -40,7 +40,6 @@ const KNOWN_CYCLES: &[(&str, &[&str])] = &[
     ("model", &["search/posting.rs", "search/weights.rs"]),
     ("model", &["toolbox/capabilities.rs", "toolbox/declared.rs"]),
     ("model", &["yaml/simple.rs", "yaml/tree.rs"]),
-    ("repertoire", &["registry/change.rs", "registry/open.rs", "registry/watch/attention.rs"]),
     ("repertoire", &["provider/content.rs", "provider/memo.rs", "provider/mod.rs"]),
     (
         "repertoire",
