@@ -1,8 +1,8 @@
 //! Rules about the body and about the characters of the whole file.
 
 use super::{Place, Reporter, RuleId};
-use crate::catalog::tokens;
 use crate::text;
+use crate::tokens;
 use crate::yaml::{Entry, Node, Scalar};
 
 /// The open standard's guidance for the length of a body, in lines.

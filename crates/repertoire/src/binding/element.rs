@@ -3,7 +3,7 @@
 use repertoire_model::Policy;
 use repertoire_model::answer::{Answer, Loaded, LoadedSkill, Occasion, Render, Wording};
 use repertoire_model::catalog::Tokenizer;
-use repertoire_model::catalog::tokens::approximate;
+use repertoire_model::tokens::approximate;
 
 use super::BindingOptions;
 use crate::provider::OpenedSkill;

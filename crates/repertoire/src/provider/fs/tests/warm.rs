@@ -184,7 +184,7 @@ fn facts_are_kept_until_the_skill_changes() {
     let provider = warm.provider();
     list(&provider);
     assert_eq!(provider.token_counts(&a, "o200k"), Some(counts));
-    assert_eq!(provider.token_counts(&a, "cl100k"), None);
+    assert_eq!(provider.token_counts(&a, "chars4"), None);
     assert_eq!(provider.token_counts(&b, "o200k"), None);
     assert_eq!(block_on(provider.digest(&a)).unwrap(), digest);
 
