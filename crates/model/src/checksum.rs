@@ -14,12 +14,12 @@ pub fn checksum(bytes: &[u8]) -> u64 {
 #[derive(Debug, Clone)]
 pub(crate) struct Checksum {
     lanes: [u64; 4],
-    /// What came since the last whole block.
+    /// The bytes since the last whole block.
     pending: [u8; BLOCK],
     filled: usize,
 }
 
-/// How many bytes are taken at once.
+/// The size of a block, in bytes.
 const BLOCK: usize = 32;
 
 impl Checksum {

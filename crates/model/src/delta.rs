@@ -5,8 +5,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::catalog::render::escape::push_xml;
 use crate::catalog::{flatten, shown_name};
+use crate::escape::push_xml;
 use crate::name::USABLE_MAX_CHARS;
 use crate::text::shorten;
 
@@ -16,7 +16,7 @@ pub const MAX_LISTED: usize = 50;
 /// The most characters of a description.
 pub const MAX_DELTA_DESCRIPTION_CHARS: usize = 240;
 
-/// What changed between two catalogs, each list sorted by name.
+/// The changes between two catalogs, each list sorted by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Delta {
     /// Skills that were not there before.
@@ -34,7 +34,7 @@ pub struct Delta {
 pub struct Described {
     /// Its name.
     pub name: String,
-    /// What it does and when to use it, on one line and shortened.
+    /// Its description, on one line and shortened.
     pub description: String,
 }
 

@@ -9,11 +9,12 @@ use crate::frontmatter::{self, Division, Fenced};
 use crate::manifest::Manifest;
 use crate::policy::{NameMismatch, OnInvalid, Policy};
 use crate::repair::{self, Repair};
-use crate::validate::{Place, Reporter, RuleId, body, description, name};
+use crate::rule::RuleId;
+use crate::validate::{Place, Reporter, body, description, name};
 use crate::yaml::{self, Entry, Fault, Node, Range};
 use crate::{Diagnostic, Severity, SkillName, Span, checksum, text};
 
-/// Whether a skill may be offered to an agent.
+/// The fitness of a skill to be offered to an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Standing {
     /// It can be loaded.
@@ -24,20 +25,20 @@ pub enum Standing {
     Abort,
 }
 
-/// Where the body stands in the file, and how large it is.
+/// The position and size of the body in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Body {
     /// The byte offset in the file.
     pub offset: usize,
     /// The length in bytes; the body ends where the file ends.
     pub length: usize,
-    /// How many lines it has.
+    /// The number of its lines.
     pub lines: usize,
     /// The checksum of its bytes.
     pub checksum: u64,
 }
 
-/// What an index holds of a `SKILL.md`: everything but the text itself.
+/// A parsed `SKILL.md` without its text, as an index holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     /// The name the skill is addressed by.
@@ -50,7 +51,7 @@ pub struct Document {
     pub standing: Standing,
     /// Whether the frontmatter had to be repaired.
     pub repaired: bool,
-    /// Where the body stands.
+    /// The position of the body.
     pub body: Body,
     /// The checksum of everything before the body, so that no edit leaves the document the same.
     pub head_checksum: u64,

@@ -1,4 +1,4 @@
-//! What must hold of every answer: it can be read back, whatever its content.
+//! Property tests: every answer can be read back, whatever its content.
 
 use proptest::prelude::*;
 

@@ -9,19 +9,19 @@ use super::render::sentence::ALREADY_ACTIVE;
 use super::{FaultKind, Injection};
 use crate::{Digest, SkillName};
 
-/// How far into a text an answer may begin that a host wrote something before, in bytes.
+/// The most bytes that a host may have written before an answer.
 const MAX_PREFIX_BYTES: usize = 4 * 1024;
 
 /// The most places of a text at which an answer is looked for.
 const MAX_PLACES: usize = 16;
 
-/// How answers with instructions, and those in their place, begin. Objects of JSON are told by their keys.
+/// The beginnings of answers with instructions and of acknowledgements. JSON objects are recognised by their keys.
 const OPENINGS: [&str; 6] =
     ["<skill ", "<skill_active ", MARKDOWN, MARKDOWN_ACKNOWLEDGED, "Loaded skill '", "Required skill '"];
 const MARKDOWN: &str = "Skill loaded: ";
 const MARKDOWN_ACKNOWLEDGED: &str = "Skill loaded before: ";
 
-/// What an answer of `load_skill` or `unload_skill` was, as far as its text tells.
+/// An answer of `load_skill` or `unload_skill` that was recognised by its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Recognised {
@@ -63,14 +63,14 @@ pub fn recognise(text: &str) -> Option<Recognised> {
     }
 }
 
-/// What a text is.
+/// The result of examining a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Examined {
     /// An answer.
     Whole(Recognised),
-    /// What is left of one: it begins like one, but was cut or changed.
+    /// The remains of one: it begins like one, but was cut or changed.
     Broken,
-    /// Somebody else's words.
+    /// Any other text.
     Foreign,
 }
 

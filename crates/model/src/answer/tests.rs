@@ -231,7 +231,7 @@ fn answers_about_tools() -> Vec<(&'static str, Answer)> {
     ]
 }
 
-/// What a model sees of tools of skills, where they can be called.
+/// The form in which a model sees the tools of skills.
 #[test]
 fn golden_tools() {
     let wording = Wording {

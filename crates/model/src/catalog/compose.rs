@@ -11,7 +11,7 @@ use super::report::{Reason, Report, SkillTier, Tier};
 pub struct Catalog {
     /// The text; empty where there are no skills.
     pub text: String,
-    /// What became of the skills.
+    /// A report on how each skill is shown.
     pub report: Report,
 }
 

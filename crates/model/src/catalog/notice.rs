@@ -2,7 +2,7 @@
 
 use super::options::{CatalogOptions, LIST_TOOL};
 
-/// How many skills are shown with less than their description.
+/// The number of skills that are shown with less than their description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Shortened {
     pub(super) total: usize,

@@ -1,4 +1,4 @@
-//! What happens to a context. The table in the module's documentation shows all of it at once.
+//! Events that change a context. The table in the module's documentation shows all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,6 +1,6 @@
-//! The words and wrappers of what is put back, and how they are read again.
+//! Wraps the skills that are put back, and recognises the wrapped text in a transcript.
 
-use super::Candidate;
+use super::candidate::Candidate;
 use crate::answer::{self, Injection, Recognised, Wording, guard::guard};
 
 /// The element that stands around everything that is put back; a message that starts with it is recognised.

@@ -18,12 +18,12 @@ const MAX_TEXT_BYTES: usize = 8 * 1024 * 1024;
 /// The longest identifier of a call that is remembered, in bytes.
 const MAX_ID_BYTES: usize = 1024;
 
-/// What a transcript shows.
+/// The skills that a transcript shows, and its number of turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Derived {
     /// The skills whose instructions it holds, sorted by name.
     pub seen: Vec<Seen>,
-    /// How many turns it has: the messages of the assistant.
+    /// The number of turns: messages of the assistant.
     pub turns: u64,
 }
 
@@ -45,11 +45,11 @@ pub struct Reading {
     /// Calls that have no result yet.
     calls: HashMap<String, Call>,
     seen: BTreeMap<SkillName, Sighting>,
-    /// How many sightings there were.
+    /// The number of sightings.
     sightings: u64,
 }
 
-/// Who spoke last. Items of one answer of the assistant are one turn together.
+/// The last speaker. Items of one answer of the assistant are one turn together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Speaker {
     Other,

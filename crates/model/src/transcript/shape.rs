@@ -10,7 +10,7 @@ pub(super) enum Event<'a> {
     Message,
     /// The assistant acts, in an item beside its message.
     Item,
-    /// Somebody else speaks.
+    /// A message of another speaker.
     Other,
     /// The assistant calls a tool.
     Call { id: &'a str, tool: &'a str, arguments: &'a Value },

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::SkillName;
 
-/// What separates a tool's name from the server that it belongs to, in the names that clients of MCP make up.
+/// Separators between a server and its tool in the names that MCP clients make up.
 const SERVER_SEPARATOR: &str = "__";
 
 /// The longest arguments of a call that are read, in bytes. Those that name a skill are a hundredth of it.
@@ -26,7 +26,7 @@ pub struct ToolNames {
     pub file_arguments: Vec<String>,
 }
 
-/// What a call does to the context.
+/// The effect of a call on the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Deed {
     Load,
@@ -80,7 +80,7 @@ impl ToolNames {
     }
 }
 
-/// What a call asks for.
+/// The skill or file that a call asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Asked {
     /// The skill that goes by one of these names, the likeliest first; none where it has no name.
@@ -91,7 +91,7 @@ pub(super) enum Asked {
 
 /// Returns the names that `written` may stand for: itself, what follows the source in `source:name`, and `my-skill` for `My Skill`.
 ///
-/// What looks like a path is no other spelling of anything.
+/// A text that looks like a path is no other spelling of a name.
 fn spellings(written: &str) -> Vec<SkillName> {
     let (_, bare) = written.rsplit_once(':').unwrap_or(("", written));
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.');

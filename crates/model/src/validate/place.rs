@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use crate::Span;
 
-/// Where a part of a file starts, so that offsets within the part become places in the file.
+/// The start of a part of a file, which maps offsets within the part to places in the file.
 ///
 /// It remembers the line it last told, and counts on from there: places are mostly asked for in their order, and then
 /// all of them together cost one pass over the file.

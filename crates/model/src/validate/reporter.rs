@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::policy::Policy;
-use crate::validate::RuleId;
+use crate::rule::RuleId;
 use crate::{Diagnostic, Span};
 
 /// The most findings of one rule that are kept; the last of them says how many more there are.

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::layout::{Frame, Layout, layout};
+use super::layout::{Frame, Layout};
+use super::table::layout;
 use crate::catalog::entry::Item;
 use crate::catalog::notice::{self, Shortened};
 use crate::catalog::options::CatalogOptions;

@@ -23,9 +23,9 @@ const TOO_INVOLVED: &str = "is too involved to be checked";
 /// Something in a value that its schema does not allow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// Where: `paths[0].name`; empty for the whole.
+    /// The position: `paths[0].name`; empty for the whole.
     pub place: String,
-    /// What is wrong, as `must be a string`.
+    /// The message, as `must be a string`.
     pub message: String,
 }
 
