@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
-use repertoire::{MemoryProvider, Registry, SessionOptions, SkillDefinition};
+use repertoire::{Library, MemoryProvider, SessionOptions, SkillDefinition};
 use repertoire_server::{Server, ServerOptions, Stop};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -18,10 +18,10 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
     let skill = SkillDefinition::new("alpha", "Does alpha things well.", "# Alpha\n")
         .with_resource("references/guide.md", "one\ntwo\n");
     let options = ServerOptions::default();
-    let registry = Registry::builder()
+    let library = Library::builder()
         .provider(Arc::new(MemoryProvider::new("memory", vec![skill])))
         .session_options(options.session_options(SessionOptions::default()));
-    Server::new(registry.open_blocking().expect("a registry"), options)
+    Server::new(library.open_blocking().expect("a library"), options)
 });
 
 fuzz_target!(|bytes: &[u8]| {

@@ -12,7 +12,7 @@ use bench::figures::quantile;
 use bench::pool::{self, Labelled, Skill};
 use clap::Parser;
 use repertoire::search::Seen;
-use repertoire::{MemoryProvider, Registry, SkillDefinition, Snapshot, Task};
+use repertoire::{Library, MemoryProvider, SkillDefinition, Snapshot, Task};
 use repertoire_model::Policy;
 use repertoire_model::catalog::{CatalogEntry, CatalogOptions, Tier, Tokenizer, render};
 use serde::Serialize;
@@ -73,8 +73,8 @@ fn main() -> Result<()> {
         })
         .filter(|(_, gold): &(_, Vec<&str>)| !gold.is_empty())
         .collect();
-    let registry = registry(&skills)?;
-    let snapshot = registry.snapshot();
+    let library = open(&skills)?;
+    let snapshot = library.snapshot();
     let figures = |catalog, shown: &[Shown], p50_ms| {
         let mean = |of: fn(&Shown) -> f64| shown.iter().map(of).sum::<f64>() / shown.len().max(1) as f64;
         Figures {
@@ -88,7 +88,7 @@ fn main() -> Result<()> {
             budget: arguments.budget,
         }
     };
-    let (shown, p50_ms) = for_tasks(&registry, &snapshot, &tasks, arguments.budget)?;
+    let (shown, p50_ms) = for_tasks(&library, &snapshot, &tasks, arguments.budget)?;
     let mut table = vec![figures("for the task", &shown, Some(p50_ms))];
     for (catalog, (full, tokens)) in [
         ("shortened evenly", shortened_evenly(&skills, arguments.budget)?),
@@ -145,8 +145,8 @@ fn library<'a>(pool: &'a [Skill], queries: &[Labelled], most: usize) -> Vec<&'a 
     needed.into_iter().chain(others).filter(distinct).take(most).collect()
 }
 
-/// Returns a registry of the skills.
-fn registry(skills: &[&Skill]) -> Result<Registry> {
+/// Opens a library of the skills.
+fn open(skills: &[&Skill]) -> Result<Library> {
     let definition = |skill: &&Skill| {
         let (name, description) = (skill.document.name.as_str(), &*skill.document.description);
         let mut definition = SkillDefinition::new(name, description, &*skill.body);
@@ -155,23 +155,23 @@ fn registry(skills: &[&Skill]) -> Result<Registry> {
         definition
     };
     let provider = MemoryProvider::new("pool", skills.iter().map(definition).collect());
-    let registry = Registry::builder().provider(Arc::new(provider)).policy(Policy::default());
-    registry.open_blocking().context("the skills cannot be served")
+    let library = Library::builder().provider(Arc::new(provider)).policy(Policy::default());
+    library.open_blocking().context("the skills cannot be served")
 }
 
 /// Returns what the catalog of each task shows, and how long half of them took in milliseconds.
 fn for_tasks(
-    registry: &Registry,
+    library: &Library,
     snapshot: &Arc<Snapshot>,
     tasks: &[(&str, Vec<&str>)],
     budget: usize,
 ) -> Result<(Vec<Shown>, f64)> {
-    registry.prepare_search(snapshot, &|_, _| ());
+    library.prepare_search(snapshot, &|_, _| ());
     let (mut times, mut shown) = (Vec::new(), Vec::new());
     for (number, (text, gold)) in tasks.iter().enumerate() {
         let started = Instant::now();
         let task = Task { text: (*text).to_owned(), epoch: number as u64 };
-        let ranking = registry.rank_for_task_blocking(snapshot, &task, Seen::Offered).to_catalog();
+        let ranking = library.rank_for_task_blocking(snapshot, &task, Seen::Offered).to_catalog();
         let catalog = snapshot.catalog(&options(budget, Some(ranking)))?;
         times.push(started.elapsed().as_secs_f64() * 1e3);
         let full = catalog.report.tiers.iter().filter(|skill| skill.tier == Tier::Full);

@@ -189,10 +189,10 @@ impl Context {
         let providers = self.providers(places.iter().filter(is_there), &links, &policy);
         let _progress = Progress::start(&self.env, "reading skills");
         let search = self.search_options(&places, &policy);
-        let registry = pollster::block_on(Registry::open_for_search(providers, policy, search));
-        let snapshot = registry.snapshot();
+        let handle = pollster::block_on(repertoire::Library::open_for_search(providers, policy, search));
+        let (registry, snapshot) = (handle.registry().clone(), handle.snapshot());
         problems.extend(snapshot.problems().iter().cloned());
-        Library { registry, snapshot, places, problems }
+        Library { handle, registry, snapshot, places, problems }
     }
 
     /// Reads all skills of all places, those that are not there yet included, to be followed from then on.
@@ -203,7 +203,8 @@ impl Context {
         let providers = self.providers(places.iter(), &links, &policy);
         let _progress = Progress::start(&self.env, "reading skills");
         let search = self.search_options(&places, &policy);
-        pollster::block_on(Registry::open_for_search(providers, policy, search))
+        let library = pollster::block_on(repertoire::Library::open_for_search(providers, policy, search));
+        library.registry().clone()
     }
 
     /// Follows `registry` as configured, for as long as the watcher is kept.
@@ -286,18 +287,18 @@ impl Context {
         agent: Option<&str>,
         executor: Option<Arc<Executor>>,
     ) -> Result<Session, CliError> {
-        let registry = self.registry(options, agent.as_slice(), executor)?;
-        Ok(registry.session_blocking(agent)?)
+        let library = self.library(options, agent.as_slice(), executor)?;
+        Ok(library.session_blocking(agent)?)
     }
 
-    /// Opens a registry whose sessions have `options` and run things with `executor`, and whose agents are those configured;
+    /// Opens a library whose sessions have `options` and run things with `executor`, and whose agents are those configured;
     /// `needed` ones must be sound.
-    pub(crate) fn registry(
+    pub(crate) fn library(
         &self,
         options: SessionOptions,
         needed: &[&str],
         executor: Option<Arc<Executor>>,
-    ) -> Result<Registry, CliError> {
+    ) -> Result<repertoire::Library, CliError> {
         if let Some(name) = needed.iter().find(|name| !self.settings.agents.contains_key(**name)) {
             return Err(self.unknown_agent(name));
         }
@@ -307,7 +308,7 @@ impl Context {
         // A directory that is not there yet may be by the time the session looks again.
         let links = self.link_scope(&places, &policy);
         let providers = self.providers(places.iter(), &links, &policy);
-        let mut builder = Registry::builder()
+        let mut builder = repertoire::Library::builder()
             .providers(providers)
             .search_options(self.search_options(&places, &policy))
             .policy(policy)
@@ -434,7 +435,9 @@ fn distinct(mut places: Vec<Place>) -> Vec<Place> {
 
 /// All skills, read.
 pub(crate) struct Library {
-    /// What reads their files.
+    /// The library, for search.
+    pub(crate) handle: repertoire::Library,
+    /// The registry that reads their files.
     pub registry: Registry,
     /// The skills.
     pub snapshot: Arc<Snapshot>,

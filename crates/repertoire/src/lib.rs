@@ -8,6 +8,7 @@ pub mod discovery;
 pub mod error;
 pub mod provider;
 pub mod registry;
+pub mod library;
 pub mod search;
 pub mod task;
 pub mod session;
@@ -32,11 +33,12 @@ pub use approval::{Approval, Approvals, Approver, Trust};
 pub use binding::{AgentPrompt, BindingOptions};
 pub use error::{Error, ErrorKind};
 pub use event::{Event, EventKind, EventSink, JsonlOptions, JsonlSink, MemorySink, Outcome, Sinks};
+pub use library::{Library, LibraryBuilder};
 pub use provider::fs::{FsOptions, FsProvider};
 pub use provider::memory::{MemoryProvider, SkillDefinition, define_skill};
 pub use provider::{FileContent, FileListing, Listing, Locator, Provider, Skill};
 pub use registry::{
-    Change, Entry, Lookup, Registry, RegistryBuilder, ReloadMode, ReloadOptions, Resources, Snapshot,
+    Change, Entry, Lookup, Registry, RegistryOptions, ReloadMode, ReloadOptions, Resources, Snapshot,
     Subscription, Watcher,
 };
 pub use repertoire_model as model;

@@ -6,7 +6,8 @@ use repertoire_model::SkillName;
 use repertoire_model::catalog::Ranking;
 use repertoire_model::search::Query;
 
-use crate::registry::{Registry, Snapshot};
+use crate::library::Library;
+use crate::registry::Snapshot;
 use crate::search::{SearchRequest, Seen};
 
 /// The most skills that a task is taken to need.
@@ -75,21 +76,21 @@ impl TaskRanking {
     }
 }
 
-impl Registry {
+impl Library {
     /// Returns the skills of `snapshot` that `task` needs: those that a search for its text finds.
     ///
     /// ```
     /// # use std::sync::Arc;
     /// use repertoire::search::Seen;
-    /// use repertoire::{CatalogOptions, MemoryProvider, Registry, SkillDefinition, Task};
+    /// use repertoire::{CatalogOptions, MemoryProvider, Library, SkillDefinition, Task};
     /// let skills = vec![
     ///     SkillDefinition::new("pdf-forms", "Fills PDF forms.", "# Forms\nFill every field.\n"),
     ///     SkillDefinition::new("deploy", "Deploys services to Kubernetes.", "# Deploy\n"),
     /// ];
-    /// let registry = Registry::builder().provider(Arc::new(MemoryProvider::new("builtin", skills))).open_blocking()?;
-    /// let snapshot = registry.snapshot();
+    /// let library = Library::builder().provider(Arc::new(MemoryProvider::new("builtin", skills))).open_blocking()?;
+    /// let snapshot = library.snapshot();
     /// let task = Task::new("fill in this form");
-    /// let ranking = registry.rank_for_task_blocking(&snapshot, &task, Seen::Offered);
+    /// let ranking = library.rank_for_task_blocking(&snapshot, &task, Seen::Offered);
     /// assert_eq!(ranking.rank("pdf-forms"), Some(1));
     /// let options = CatalogOptions { ranking: Some(ranking.to_catalog()), ..CatalogOptions::default() };
     /// assert!(snapshot.catalog(&options).unwrap().text.contains("pdf-forms"));
@@ -109,7 +110,7 @@ impl Registry {
         TaskRanking { task: task.clone(), skills: skills.collect() }
     }
 
-    /// Ranks as [`Registry::rank_for_task`] does, and waits for it.
+    /// Ranks as [`Library::rank_for_task`] does, and waits for it.
     pub fn rank_for_task_blocking(
         &self,
         snapshot: &Arc<Snapshot>,

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant, SystemTime};
 use repertoire::registry::Aspect;
 use repertoire::registry::watch::{Following, PollReason};
 use repertoire::{
-    Change, FsOptions, FsProvider, Lookup, Policy, Registry, ReloadMode, ReloadOptions, Snapshot,
+    Change, FsOptions, FsProvider, Lookup, Policy, Registry, ReloadMode, ReloadOptions, Session, Snapshot,
     Subscription, Watcher,
 };
 use tempfile::TempDir;
@@ -59,6 +59,10 @@ fn open(root: &Path, options: ReloadOptions) -> (Registry, Watcher) {
 }
 
 impl Library {
+    fn session(&self) -> Session {
+        repertoire::Library::from(self.registry.clone()).session_blocking(None).unwrap()
+    }
+
     fn new(options: ReloadOptions) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().join("skills");
@@ -456,7 +460,7 @@ fn whoever_asks_for_the_newest_snapshot_sees_what_was_written_before() {
         let newest = pollster::block_on(library.registry.newest());
         assert!(matches!(newest.find(&format!("skill-{index:02}")), Lookup::Found(_)), "{index}");
     }
-    let session = library.registry.session_blocking(None).unwrap();
+    let session = library.session();
     assert_eq!(session.delta_blocking().text, "");
     write(&library.root(), "gamma", "# Gamma");
     assert!(session.delta_blocking().text.contains("gamma"));
@@ -469,7 +473,7 @@ fn whoever_asks_for_the_newest_snapshot_sees_what_was_written_before() {
 fn a_skill_that_lies_somewhere_else_is_found_there_at_once() {
     let library =
         Library::new(ReloadOptions { debounce: Duration::from_secs(60), ..ReloadOptions::default() });
-    let (root, session) = (library.root(), library.registry.session_blocking(None).unwrap());
+    let (root, session) = (library.root(), library.session());
     fs::write(root.join("alpha/notes.md"), "Notes of alpha.").unwrap();
     let file = || {
         session.call_blocking("read_skill_file", &serde_json::json!({"skill": "alpha", "path": "notes.md"}))
@@ -511,7 +515,7 @@ fn a_lazy_library_is_looked_at_on_use_and_not_within_the_cooldown() {
         cooldown: Duration::from_secs(3_600),
         ..ReloadOptions::of(ReloadMode::Lazy)
     });
-    let session = library.registry.session_blocking(None).unwrap();
+    let session = library.session();
     write(&library.root(), "gamma", "# Gamma");
     let call = || session.call_blocking("load_skill", &serde_json::json!({"name": "gamma"}));
     assert!(call().is_error(), "the cooldown is not over");
@@ -530,7 +534,7 @@ fn a_lazy_library_is_looked_at_on_use_and_not_within_the_cooldown() {
 fn a_library_that_is_not_followed_stays_as_it_was() {
     let library = Library::new(ReloadOptions::of(ReloadMode::Off));
     assert_eq!(library.watcher.state()[0].following, Following::Not);
-    let session = library.registry.session_blocking(None).unwrap();
+    let session = library.session();
     write(&library.root(), "gamma", "# Gamma");
     let call = || session.call_blocking("load_skill", &serde_json::json!({"name": "gamma"}));
     assert!(call().is_error());
@@ -598,7 +602,7 @@ fn a_half_written_file_leaves_the_last_good_version() {
 fn an_emptied_file_that_was_never_opened_is_not_given_as_no_instructions() {
     let library = Library::watched();
     let path = library.root().join("alpha/SKILL.md");
-    let session = library.registry.session_blocking(None).unwrap();
+    let session = library.session();
     let load = || session.call_blocking("load_skill", &serde_json::json!({"name": "alpha", "force": true}));
     fs::write(&path, "").unwrap();
     assert!(load().is_error(), "{}", load().text());

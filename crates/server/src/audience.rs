@@ -49,7 +49,7 @@ impl Audience {
     pub(crate) async fn open(shared: Arc<Shared>, agent: Option<&str>) -> Result<Arc<Self>, Error> {
         let opened = shared.registry.snapshot();
         // Whoever is served first must not wait until everything is watched. `follow` catches up.
-        let session = Arc::new(shared.registry.session_at_once(agent).await?);
+        let session = Arc::new(shared.library.session_at_once(agent).await?);
         let agent = session.agent().cloned();
         Ok(Arc::new(Self {
             shared,
@@ -80,7 +80,7 @@ impl Audience {
     /// Opens a session of its own for one conversation.
     pub(crate) async fn own_session(&self) -> Result<Arc<Session>, Error> {
         let agent = self.agent.as_ref().map(|agent| agent.name.as_str());
-        Ok(Arc::new(self.shared.registry.session_at_once(agent).await?))
+        Ok(Arc::new(self.shared.library.session_at_once(agent).await?))
     }
 
     /// Returns the skills that models are offered, sorted by name.

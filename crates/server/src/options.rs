@@ -130,7 +130,7 @@ impl Default for ServerOptions {
 }
 
 impl ServerOptions {
-    /// Returns `options` as sessions of a server need them, for [`repertoire::RegistryBuilder::session_options`].
+    /// Returns `options` as sessions of a server need them, for [`repertoire::LibraryBuilder::session_options`].
     ///
     /// A server sees no transcript, so it always gives the body, and there is nothing to unload or to mark.
     pub fn session_options(&self, options: SessionOptions) -> SessionOptions {

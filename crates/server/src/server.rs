@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use repertoire::{Entry, Registry};
+use repertoire::{Entry, Library, Registry};
 
 use crate::audience::Audience;
 use crate::shelf::Shelf;
@@ -13,16 +13,16 @@ use crate::{Error, ServerOptions};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use repertoire::{MemoryProvider, Registry, SkillDefinition};
+/// use repertoire::{Library, MemoryProvider, SkillDefinition};
 /// use repertoire_server::{Server, ServerOptions};
 /// let options = ServerOptions::default();
 /// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
-/// let registry = Registry::builder()
+/// let library = Library::builder()
 ///     .provider(Arc::new(MemoryProvider::new("builtin", vec![skill])))
 ///     .session_options(options.session_options(Default::default()))
 ///     .open_blocking()?;
-/// let server = Server::new(registry, options);
-/// assert_eq!(server.registry().snapshot().active().count(), 1);
+/// let server = Server::new(library, options);
+/// assert_eq!(server.library().snapshot().active().count(), 1);
 /// # Ok::<(), repertoire::Error>(())
 /// ```
 #[derive(Clone)]
@@ -32,6 +32,7 @@ pub struct Server {
 
 /// What all audiences share.
 pub(crate) struct Shared {
+    pub(crate) library: Library,
     pub(crate) registry: Registry,
     pub(crate) options: ServerOptions,
     pub(crate) shelf: Shelf,
@@ -51,12 +52,14 @@ impl Shared {
 }
 
 impl Server {
-    /// Returns a server of the skills of `registry`, which should have been opened with
+    /// Returns a server of the skills of `library`, which should have been opened with
     /// [`ServerOptions::session_options`].
-    pub fn new(registry: Registry, options: ServerOptions) -> Self {
+    pub fn new(library: Library, options: ServerOptions) -> Self {
+        let registry = library.registry().clone();
         let shelf = Shelf::new(registry.clone(), options.notices.clone());
         Self {
             shared: Arc::new(Shared {
+                library,
                 registry,
                 options,
                 shelf,
@@ -67,13 +70,13 @@ impl Server {
     }
 
     /// Returns the library.
-    pub fn registry(&self) -> &Registry {
-        &self.shared.registry
+    pub fn library(&self) -> &Library {
+        &self.shared.library
     }
 
     /// Waits until what was cancelled is over, where anything runs tools of skills.
     pub(crate) async fn settled(&self) {
-        if let Some(executor) = self.registry().executor() {
+        if let Some(executor) = self.library().executor() {
             executor.settled().await;
         }
     }

@@ -247,17 +247,17 @@ fn unreadable(why: &str, policy: &Policy) -> Vec<Diagnostic> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use repertoire::{MemoryProvider, SkillDefinition};
+    use repertoire::{Library, MemoryProvider, SkillDefinition};
 
     #[test]
     fn only_what_is_gone_is_withheld_without_a_reason() {
         let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
         let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
-        let registry = Registry::builder().provider(provider).open_blocking().unwrap();
-        let snapshot = registry.snapshot();
+        let library = Library::builder().provider(provider).open_blocking().unwrap();
+        let snapshot = library.snapshot();
         let entry = &snapshot.entries()[0];
         let check = |kind: ErrorKind, expect: &[RuleId]| {
-            let standing = standing(entry, Err(repertoire::Error::new(kind)), registry.policy());
+            let standing = standing(entry, Err(repertoire::Error::new(kind)), library.registry().policy());
             let Standing::Withheld(withheld) = &standing else { panic!("{kind:?}") };
             let rules: Vec<RuleId> = withheld.reasons.iter().map(|reason| reason.rule).collect();
             assert_eq!(rules, expect, "{kind:?}");

@@ -521,7 +521,7 @@ fn the_newest_stream_is_told_of_changes_and_of_each_once() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let add = |name: &str| {
         world.skill(name, "", "# New\n");
-        runtime.block_on(server.registry().reload());
+        runtime.block_on(server.library().reload());
     };
     let open = |more: &str| {
         let mut stream = http.connect();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use repertoire::{Agent, FsOptions, FsProvider, Registry, RegistryBuilder, ReloadOptions, Watcher};
+use repertoire::{Agent, FsOptions, FsProvider, Library, LibraryBuilder, ReloadOptions, Watcher};
 use repertoire_model::Policy;
 use repertoire_server::http::HttpOptions;
 use repertoire_server::{Notice, Notices, Server, ServerOptions, Stop};
@@ -74,17 +74,16 @@ impl World {
         self.server_under(options, agents, Policy::default())
     }
 
-    /// Returns a server whose sessions have `session`, and whose registry is what `equip` makes of it.
+    /// Returns a server whose sessions have `session`, and whose library is what `equip` makes of it.
     pub fn server_equipped(
         &self,
         session: repertoire::SessionOptions,
-        equip: impl FnOnce(RegistryBuilder) -> RegistryBuilder,
+        equip: impl FnOnce(LibraryBuilder) -> LibraryBuilder,
     ) -> Server {
         let options = ServerOptions { version: "0.0.0".to_owned(), ..ServerOptions::default() };
         let provider = FsProvider::new(FsOptions::new("project:skills", self.root().join("skills")));
-        let builder = Registry::builder()
-            .provider(Arc::new(provider))
-            .session_options(options.session_options(session));
+        let builder =
+            Library::builder().provider(Arc::new(provider)).session_options(options.session_options(session));
         Server::new(equip(builder).open_blocking().unwrap(), options)
     }
 
@@ -105,7 +104,7 @@ impl World {
             policy: policy.clone(),
             ..FsOptions::new("project:skills", self.root().join("skills"))
         });
-        let mut builder = Registry::builder()
+        let mut builder = Library::builder()
             .provider(Arc::new(provider))
             .policy(policy)
             .session_options(options.session_options(repertoire::SessionOptions::default()));
@@ -118,7 +117,7 @@ impl World {
 
 /// Has the library of `server` followed, from when it returns.
 pub fn watched(server: &Server) -> Watcher {
-    let watcher = server.registry().watch(ReloadOptions::default()).unwrap();
+    let watcher = server.library().registry().watch(ReloadOptions::default()).unwrap();
     assert!(watcher.wait_ready(PATIENCE));
     watcher
 }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use repertoire::registry::Aspect;
 use repertoire::registry::watch::Following;
-use repertoire::{FsOptions, FsProvider, Lookup, Registry, ReloadOptions, Snapshot, Subscription};
+use repertoire::{FsOptions, FsProvider, Lookup, Policy, Registry, ReloadOptions, Snapshot, Subscription};
 
 use crate::change::{Change, Changes, Kind};
 use crate::{print_gauge, process};
@@ -24,7 +24,8 @@ const FIXED_WORK: Duration = Duration::from_micros(1_500);
 
 pub fn measure(library: &Path, count: usize, seconds: usize, watches: usize) {
     let provider = Arc::new(FsProvider::new(FsOptions::new("library", library)));
-    let registry = Registry::builder().provider(provider).open_blocking().expect("the library is accepted");
+    let registry = pollster::block_on(Registry::open(vec![provider], Policy::default()))
+        .expect("the library is accepted");
     let mut options = ReloadOptions::default();
     if watches > 0 {
         options.max_watches = watches;

@@ -8,33 +8,33 @@ use std::time::Instant;
 use anyhow::{Context, Result, ensure};
 use bench::figures::quantile;
 use repertoire::search::{SearchRequest, Seen};
-use repertoire::{FsOptions, FsProvider, Registry, Snapshot};
+use repertoire::{FsOptions, FsProvider, Library, Snapshot};
 use serde_json::json;
 
 /// Changes skills of the library in turns, puts them back, and prints what it took as a JSON object.
 pub fn run(directory: &Path, changes: usize) -> Result<()> {
     let provider = Arc::new(FsProvider::new(FsOptions::new("library", directory)));
-    let registry =
-        Registry::builder().provider(provider).open_blocking().context("the library is not accepted")?;
+    let library =
+        Library::builder().provider(provider).open_blocking().context("the library is not accepted")?;
     let started = Instant::now();
-    registry.prepare_search(&registry.snapshot(), &|_, _| ());
+    library.prepare_search(&library.snapshot(), &|_, _| ());
     let index_s = started.elapsed().as_secs_f64();
-    let skills = registry.snapshot().entries().len();
+    let skills = library.snapshot().entries().len();
     ensure!(skills > changes, "the library has too few skills");
     let (mut reloads, mut firsts, mut agains) = (Vec::new(), Vec::new(), Vec::new());
     for number in 0..changes {
-        let path = file(&registry.snapshot(), number * skills / changes);
+        let path = file(&library.snapshot(), number * skills / changes);
         let original = fs::read_to_string(&path).with_context(|| path.clone())?;
         // A word that nothing else has: whoever finds it has indexed the change.
         let word = word(number);
         fs::write(&path, format!("{original}\nMind the {word}.\n"))?;
         let started = Instant::now();
-        let snapshot = registry.reload_blocking();
+        let snapshot = library.reload_blocking();
         reloads.push(started.elapsed().as_secs_f64() * 1e3);
         let request = SearchRequest::new(word.as_str(), 1);
         let search = || {
             let started = Instant::now();
-            let found = registry.search_blocking(&snapshot, &request, Seen::Offered);
+            let found = library.search_blocking(&snapshot, &request, Seen::Offered);
             (started.elapsed().as_secs_f64() * 1e3, found)
         };
         let (first, found) = search();

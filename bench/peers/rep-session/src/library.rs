@@ -3,18 +3,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use repertoire::{FsOptions, FsProvider, Registry};
+use repertoire::{FsOptions, FsProvider, Library};
 use serde_json::{Value, json};
 
 use crate::spread;
 
 pub fn measure(library: &Path, calls: usize) {
     let provider = Arc::new(FsProvider::new(FsOptions::new("library", library)));
-    let registry = Registry::builder().provider(provider).open_blocking().expect("the library is accepted");
-    let snapshot = registry.snapshot();
+    let library = Library::builder().provider(provider).open_blocking().expect("the library is accepted");
+    let snapshot = library.snapshot();
     let names = snapshot.active().map(|entry| entry.name().to_string()).collect();
     let names = spread(names, calls);
-    let session = registry.session_blocking(None).expect("a session opens");
+    let session = library.session_blocking(None).expect("a session opens");
     let load = |arguments: &Value| {
         let reply = session.call_blocking("load_skill", arguments);
         assert!(!reply.is_error(), "{}", reply.text());

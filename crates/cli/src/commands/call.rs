@@ -52,7 +52,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CallArgs) -> Result<Exi
     let session = context.session(options, args.agent.as_deref())?;
     let reply = session.call_blocking(&args.tool, &arguments);
     // Whoever searched may have made the index that the next one needs.
-    pollster::block_on(session.registry().save());
+    pollster::block_on(session.library().save());
     if ui.is_json() {
         let data = session.data(&reply);
         ui.write_json(&json!({"is_error": reply.is_error(), "text": reply.text(), "data": data}))?;

@@ -162,8 +162,8 @@ fn rank(context: &Context, library: &Library, agent: Option<&Agent>, task: &Task
     let _progress = Progress::start(&context.env, "searching skills");
     let sees = |entry: &Entry| agent.is_none_or(|agent| agent.sees(entry));
     let seen = if agent.is_some() { Seen::Of(&sees) } else { Seen::Offered };
-    let ranking = library.registry.rank_for_task_blocking(&library.snapshot, task, seen);
-    pollster::block_on(library.registry.save());
+    let ranking = library.handle.rank_for_task_blocking(&library.snapshot, task, seen);
+    pollster::block_on(library.handle.save());
     ranking
 }
 

@@ -156,14 +156,14 @@ fn search<'l>(
     request: &SearchRequest,
     agent: Option<&Agent>,
 ) -> Vec<(&'l Entry, SearchResult)> {
-    let Library { registry, snapshot, .. } = library;
+    let Library { handle, snapshot, .. } = library;
     {
         let progress = Progress::start(&context.env, "indexing skills");
-        registry.prepare_search(snapshot, &|done, of| progress.advance(done, of));
+        handle.prepare_search(snapshot, &|done, of| progress.advance(done, of));
     }
     let sees = |entry: &Entry| agent.is_none_or(|agent| agent.sees(entry));
     let seen = if agent.is_some() { Seen::Of(&sees) } else { Seen::Offered };
-    let found = registry.search_blocking(snapshot, request, seen);
+    let found = handle.search_blocking(snapshot, request, seen);
     let price = |text: &str| match context.settings.estimator {
         Tokenizer::Chars4 => Tokenizer::Chars4.count(text),
         // As in sessions: about how many is enough, and takes no time.
@@ -171,10 +171,10 @@ fn search<'l>(
     };
     let results = found.into_iter().map(|found| {
         let entry = &snapshot.entries()[found.entry];
-        (entry, pollster::block_on(registry.search_result(snapshot, request, found, &price)))
+        (entry, pollster::block_on(handle.search_result(snapshot, request, found, &price)))
     });
     let results = results.collect();
-    pollster::block_on(registry.save());
+    pollster::block_on(handle.save());
     results
 }
 

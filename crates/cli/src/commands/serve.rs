@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use repertoire::{Registry, Watcher};
+use repertoire::{Library, Registry, Watcher};
 use repertoire_server::http::{HttpOptions, Limits, Token};
 use repertoire_server::{Notices, ResultForm, Server, ServerOptions, Stop, Switch};
 
@@ -73,13 +73,13 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Ex
             root.display()
         ));
     }
-    let registry = open(ui, context, args, &options, http.as_ref())?;
+    let library = open(ui, context, args, &options, http.as_ref())?;
     // Answers need not wait until everything is watched.
-    let _watcher = follow(context, &registry);
-    let server = Server::new(registry, options);
+    let _watcher = follow(context, library.registry());
+    let server = Server::new(library, options);
     let stop = Stop::new();
     let interrupted = stop.clone();
-    let executor = server.registry().executor().cloned();
+    let executor = server.library().executor().cloned();
     let ending = executor.clone();
     on_interrupt(move |_| {
         interrupted.stop();
@@ -96,14 +96,14 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Ex
         executor.settled_blocking();
     }
     served?;
-    pollster::block_on(server.registry().save());
+    pollster::block_on(server.library().save());
     Ok(Exit::Success)
 }
 
 fn serve_http(ui: &mut Ui, server: &Server, http: HttpOptions, stop: &Stop) -> Result<(), CliError> {
     open_files::make_room(http.limits.connections);
     let bound = server.bind_http(http)?;
-    let skills = server.registry().snapshot().active().count();
+    let skills = server.library().snapshot().active().count();
     writeln!(ui.err(), "rep: serving {skills} skills at http://{}/mcp", bound.address())?;
     ui.flush()?;
     Ok(bound.serve_blocking(stop)?)
@@ -130,12 +130,12 @@ fn open(
     args: &ServeArgs,
     options: &ServerOptions,
     http: Option<&HttpOptions>,
-) -> Result<Registry, CliError> {
+) -> Result<Library, CliError> {
     let tokens = http.into_iter().flat_map(|http| &http.tokens);
     let mut needed: Vec<&str> = tokens.filter_map(|token| token.agent.as_deref()).collect();
     needed.extend(args.agent.as_deref());
     let executor = context.session_executor(ui, args.exec)?;
-    context.registry(options.session_options(context.session_options(None)), &needed, executor)
+    context.library(options.session_options(context.session_options(None)), &needed, executor)
 }
 
 /// Returns what the flags and the configuration say about MCP.

@@ -42,12 +42,12 @@ pub(crate) struct SessionArgs {
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SessionArgs) -> Result<Exit, CliError> {
     let mut conversation = open(ui, context, args)?;
     // What changes meanwhile is known by the time that somebody asks.
-    let _watcher = context.follow(conversation.registry());
+    let _watcher = context.follow(conversation.library().registry());
     let mut lines = Lines::new(std::io::stdin().lock());
     loop {
         let answer = match lines.next_line()? {
             Line::End => {
-                pollster::block_on(conversation.registry().save());
+                pollster::block_on(conversation.library().save());
                 return Ok(Exit::Success);
             }
             Line::Text(line) if line.trim_ascii().is_empty() => continue,

@@ -32,7 +32,8 @@ const KNOWN_CYCLES: &[(&str, &[&str])] = &[
         &[
             "binding.rs",
             "binding/element.rs",
-            "registry/builder.rs",
+            "library/handle.rs",
+            "library/options.rs",
             "registry/change.rs",
             "registry/open.rs",
             "registry/resources.rs",

@@ -109,15 +109,16 @@ fn a_prompt_holds_what_the_tool_would_answer() {
     let provider: Arc<dyn Provider> = Arc::new(MemoryProvider::new("m", vec![skill]));
     for include_frontmatter in [false, true] {
         let options = SessionOptions { include_frontmatter, ..SessionOptions::default() };
-        let registry = Registry::builder()
+        let library = crate::Library::builder()
             .provider(Arc::clone(&provider))
             .session_options(options.clone())
             .open_blocking()
             .unwrap();
         let agent = Agent { uses_skills: words(&["pdf"]), ..Agent::new("x") };
         let prompt =
-            pollster::block_on(AgentPrompt::load(&registry, &agent, &BindingOptions::of(&options))).unwrap();
-        let session = registry.session_blocking(None).unwrap();
+            pollster::block_on(AgentPrompt::load(library.registry(), &agent, &BindingOptions::of(&options)))
+                .unwrap();
+        let session = library.session_blocking(None).unwrap();
         let reply = session.call_blocking("load_skill", &serde_json::json!({"name": "pdf"}));
         assert_eq!(prompt.text(), reply.text());
         assert!(

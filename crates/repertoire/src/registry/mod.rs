@@ -2,7 +2,6 @@
 
 mod open;
 mod listings;
-mod builder;
 mod snapshot;
 mod amend;
 mod catalog;
@@ -16,9 +15,8 @@ pub mod watch;
 #[cfg(test)]
 mod tests;
 
-pub use builder::RegistryBuilder;
 pub use change::{Aspect, Change, Subscription};
-pub use open::Registry;
+pub use open::{Registry, RegistryOptions};
 pub use publication::Publication;
 pub(crate) use requires::cycle;
 pub use resources::Resources;

@@ -1,12 +1,12 @@
 //! The registry: providers in, snapshots out, files on request.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use repertoire_model::validate::Reporter;
 use repertoire_model::{Bundle, LineRange, Policy, RuleId, SkillPath, Standing};
 
-use super::builder::Equipment;
 use super::listings::{Incoming, Listings};
 use super::snapshot::{Entry, Snapshot};
 use super::watch::Attention;
@@ -14,8 +14,6 @@ use crate::provider::{
     BoxFuture, Changes, FileContent, FileListing, Listed, Listing, OpenedSkill, Problem, Provider, Skill,
     differences,
 };
-use crate::run::Executor;
-use crate::search::{SearchOptions, Shelf};
 use crate::{Error, ErrorKind};
 
 /// Merges providers by precedence under a policy, and publishes snapshots.
@@ -49,16 +47,22 @@ pub struct Registry {
 /// What all clones of a registry share.
 struct Shared {
     providers: Vec<Arc<dyn Provider>>,
-    policy: Policy,
-    equipment: Equipment,
+    options: RegistryOptions,
     listings: Listings,
     current: RwLock<Current>,
     /// When the last look at the library ended, and how long it took.
     pace: Mutex<Option<(Instant, Duration)>>,
     /// How it is followed, and who wants to know of changes.
     attention: Attention,
-    /// What finds skills by what they are about.
-    shelf: Shelf,
+}
+
+/// Options of a registry.
+#[derive(Debug, Clone, Default)]
+pub struct RegistryOptions {
+    /// The policy that skills are judged by.
+    pub policy: Policy,
+    /// Names that no skill may have, such as those of tools; skills with such a name are quarantined.
+    pub reserved_names: BTreeSet<String>,
 }
 
 /// How many times as long as the last look at the library took the next one waits at least, where nobody insists on it.
@@ -87,62 +91,24 @@ impl Registry {
     ///
     /// It is for tools that tell a person what is wrong and must not go blind at the first fault.
     pub async fn open_for_inspection(providers: Vec<Arc<dyn Provider>>, policy: Policy) -> Self {
-        Self::equipped(providers, policy, Equipment::default()).await
+        Self::open_with(providers, RegistryOptions { policy, ..RegistryOptions::default() }).await
     }
 
-    /// Opens a registry like [`Registry::open_for_inspection`], whose skills are found as `search` says.
-    pub async fn open_for_search(
-        providers: Vec<Arc<dyn Provider>>,
-        policy: Policy,
-        search: SearchOptions,
-    ) -> Self {
-        Self::equipped(providers, policy, Equipment { search, ..Equipment::default() }).await
-    }
-
-    /// Opens a registry over `providers` that gives sessions `equipment`.
-    pub(super) async fn equipped(
-        providers: Vec<Arc<dyn Provider>>,
-        policy: Policy,
-        equipment: Equipment,
-    ) -> Self {
-        let snapshot = Arc::new(Snapshot::merge(&[], &policy));
+    /// Opens a registry like [`Registry::open_for_inspection`], with all options given.
+    pub async fn open_with(providers: Vec<Arc<dyn Provider>>, options: RegistryOptions) -> Self {
+        let snapshot = Arc::new(Snapshot::merge(&[], &options.policy));
         let current = RwLock::new(Current { snapshot, as_of: 0 });
         let listings = Listings::new(providers.len());
-        let pace = Mutex::new(None);
-        let shelf = Shelf::new(equipment.search.clone());
-        let shared = Shared {
-            providers,
-            policy,
-            equipment,
-            listings,
-            current,
-            pace,
-            attention: Attention::default(),
-            shelf,
-        };
+        let (pace, attention) = (Mutex::new(None), Attention::default());
+        let shared = Shared { providers, options, listings, current, pace, attention };
         let registry = Self { shared: Arc::new(shared) };
         registry.reload().await;
         registry
     }
 
-    /// Returns what sessions are given.
-    pub(crate) fn equipment(&self) -> &Equipment {
-        &self.shared.equipment
-    }
-
-    /// Returns what runs tools and scripts of skills for sessions, where something does.
-    pub fn executor(&self) -> Option<&Arc<Executor>> {
-        self.equipment().executor.as_ref()
-    }
-
     /// Returns the providers, in order of precedence.
     pub(crate) fn providers(&self) -> &[Arc<dyn Provider>] {
         &self.shared.providers
-    }
-
-    /// Returns the index of its skills.
-    pub(crate) fn shelf(&self) -> &Shelf {
-        &self.shared.shelf
     }
 
     pub(super) fn attention(&self) -> &Attention {
@@ -208,7 +174,7 @@ impl Registry {
         let (number, listing) = self.shared.listings.ask(ask);
         let label = self.providers().get(index).map(|provider| provider.label()).unwrap_or_default();
         let mut listing = listing.await.unwrap_or_else(|error| self.broken(label, &error));
-        self.refuse_tool_names(&mut listing, &self.shared.listings.last(index));
+        self.quarantine_reserved_names(&mut listing, &self.shared.listings.last(index));
         Incoming { provider: index, number, listing }
     }
 
@@ -285,13 +251,13 @@ impl Registry {
         pollster::block_on(self.reload())
     }
 
-    /// Sets aside skills that are called like a tool: whoever calls that name must not have to guess which is meant.
+    /// Quarantines skills with a reserved name, so that a call by that name is never ambiguous.
     ///
-    /// `last` is a listing whose skills went through this: what is the same in both is none, or it would be set aside there.
-    fn refuse_tool_names(&self, listing: &mut Listing, last: &Listing) {
-        let equipment = self.equipment();
+    /// `last` is an earlier listing of the same provider that went through this: its skills need no second check.
+    fn quarantine_reserved_names(&self, listing: &mut Listing, last: &Listing) {
+        let reserved = &self.shared.options.reserved_names;
         let clashes = |skill: &Arc<Listed>| {
-            skill.document.standing == Standing::Sound && equipment.has_tool(skill.document.name.as_str())
+            skill.document.standing == Standing::Sound && reserved.contains(skill.document.name.as_str())
         };
         if !differences(&last.skills, &listing.skills).any(|(_, new)| new.is_some_and(clashes)) {
             return;
@@ -322,7 +288,7 @@ impl Registry {
 
     /// Returns the policy in force.
     pub fn policy(&self) -> &Policy {
-        &self.shared.policy
+        &self.shared.options.policy
     }
 
     pub(super) fn provider(&self, entry: &Entry) -> Result<&dyn Provider, Error> {

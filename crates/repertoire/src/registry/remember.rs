@@ -30,7 +30,5 @@ impl Registry {
         for memo in self.providers().iter().filter_map(|provider| provider.memo()) {
             memo.save().await;
         }
-        let registry = self.clone();
-        blocking::unblock(move || registry.shelf().save()).await;
     }
 }

@@ -61,7 +61,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{MemoryProvider, Registry, SkillDefinition};
+    use crate::{Library, MemoryProvider, SkillDefinition};
 
     fn skill(name: &str, requires: &[&str]) -> SkillDefinition {
         let mut skill =
@@ -71,13 +71,13 @@ mod tests {
     }
 
     fn found(skills: Vec<SkillDefinition>, name: &str) -> Vec<String> {
-        let registry = Registry::builder()
+        let library = Library::builder()
             .provider(Arc::new(MemoryProvider::new("test", skills)))
             .open_blocking()
             .unwrap();
-        let snapshot = registry.snapshot();
+        let snapshot = library.snapshot();
         let Lookup::Found(entry) = snapshot.find(name) else { panic!("{name}") };
-        let found = check(entry, &snapshot, registry.policy());
+        let found = check(entry, &snapshot, library.registry().policy());
         found.into_iter().map(|found| format!("{}: {}", found.rule, found.message)).collect()
     }
 

@@ -18,6 +18,7 @@ use super::outcome::{self, Reading};
 use super::workshop;
 use crate::approval::decide::{Rules, Wanted};
 use crate::exec::{Cancel, Ending, ExecError, ExecErrorKind, GitUser, Job, environment};
+use crate::library::Library;
 use crate::registry::{Entry, Registry};
 use crate::tool::quoted;
 use crate::{Error, ErrorKind};
@@ -50,15 +51,15 @@ pub(crate) struct Ran {
 
 /// Calls `tool` of the skill `entry`, which is called by `address`.
 pub(crate) async fn run_tool(
-    registry: &Registry,
+    library: &Library,
     entry: &Entry,
     address: &str,
     tool: &SkillTool,
     arguments: &Map<String, Value>,
 ) -> Result<Ran, FaultKind> {
     expect_arguments(tool, arguments)?;
-    let equipment = registry.equipment();
-    let handlers = equipment.handlers.iter();
+    let resources = library.resources();
+    let handlers = resources.handlers.iter();
     let own = handlers.into_iter().find(|own| own.skill == entry.name().as_str() && own.tool == tool.name);
     if let Some(own) = own {
         let result = match own.run(arguments).await {
@@ -70,9 +71,9 @@ pub(crate) async fn run_tool(
         return Ok(Ran { result, sandbox: None, exit_code: None, digest: None });
     }
     let no_handler = || FaultKind::NoHandler { tool: tool.name.clone() };
-    let executor = equipment.executor.as_ref().ok_or_else(no_handler)?;
+    let executor = resources.executor.as_ref().ok_or_else(no_handler)?;
     let written = Value::Object(arguments.clone()).to_string();
-    let prepared = prepare(registry, executor, entry, Some((&tool.name, &written))).await?;
+    let prepared = prepare(library.registry(), executor, entry, Some((&tool.name, &written))).await?;
     // What was approved decides, not what the skill said when it was loaded.
     let tool = prepared.toolbox.get(&tool.name).ok_or_else(no_handler)?;
     expect_arguments(tool, arguments)?;
@@ -88,7 +89,7 @@ pub(crate) async fn run_tool(
     let reading = Reading {
         output: tool.output,
         is_driven: matches!(handler, Handler::Python(_)),
-        is_terse: equipment.options.render == Render::Text,
+        is_terse: resources.options.render == Render::Text,
         timeout,
     };
     finish(executor, (job, made), &tool.needs.env, (address, &tool.name), reading, prepared.bundle.digest())
@@ -97,17 +98,17 @@ pub(crate) async fn run_tool(
 
 /// Runs a script of the skill `entry`, which is called by `address`.
 pub(crate) async fn run_script(
-    registry: &Registry,
+    library: &Library,
     entry: &Entry,
     address: &str,
     call: ScriptCall,
 ) -> Result<Ran, FaultKind> {
     let shown = quoted(&call.path);
     let no_handler = || FaultKind::NoHandler { tool: shown.clone() };
-    let executor = registry.equipment().executor.as_ref().ok_or_else(no_handler)?;
+    let executor = library.resources().executor.as_ref().ok_or_else(no_handler)?;
     let path = SkillPath::new(call.path.strip_prefix("./").unwrap_or(&call.path))
         .map_err(|fault| FaultKind::BadPath { path: shown.clone(), reason: fault.to_string() })?;
-    let prepared = prepare(registry, executor, entry, None).await?;
+    let prepared = prepare(library.registry(), executor, entry, None).await?;
     if !prepared.bundle.files().iter().any(|file| file.path == path) {
         return Err(FaultKind::NoFile { path: shown, near: Vec::new() });
     }

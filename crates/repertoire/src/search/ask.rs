@@ -1,4 +1,4 @@
-//! Searching a registry.
+//! Searching a library.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,9 +7,10 @@ use repertoire_model::search::Query;
 
 use super::builtin::builtin;
 use super::request::{Found, SearchRequest, Seen};
-use crate::registry::{Registry, Snapshot};
+use crate::library::Library;
+use crate::registry::Snapshot;
 
-impl Registry {
+impl Library {
     /// Returns the skills of `snapshot` that `request` is about, best first.
     ///
     /// The first search of a library reads every skill that was not indexed by an earlier run; later ones read what changed. The same
@@ -18,15 +19,15 @@ impl Registry {
     /// ```
     /// # use std::sync::Arc;
     /// use repertoire::search::{SearchRequest, Seen};
-    /// use repertoire::{MemoryProvider, Registry, SkillDefinition};
+    /// use repertoire::{Library, MemoryProvider, SkillDefinition};
     /// let skills = vec![
     ///     SkillDefinition::new("pdf-forms", "Fills PDF forms.", "# Forms\nFill every field.\n"),
     ///     SkillDefinition::new("deploy", "Deploys services to Kubernetes.", "# Deploy\n"),
     /// ];
-    /// let registry = Registry::builder().provider(Arc::new(MemoryProvider::new("builtin", skills))).open_blocking()?;
-    /// let snapshot = registry.snapshot();
+    /// let library = Library::builder().provider(Arc::new(MemoryProvider::new("builtin", skills))).open_blocking()?;
+    /// let snapshot = library.snapshot();
     /// let request = SearchRequest::new("fill in this form", 5);
-    /// let found = registry.search_blocking(&snapshot, &request, Seen::Offered);
+    /// let found = library.search_blocking(&snapshot, &request, Seen::Offered);
     /// assert_eq!(snapshot.entries()[found[0].entry].name().as_str(), "pdf-forms");
     /// # Ok::<(), repertoire::Error>(())
     /// ```
@@ -53,19 +54,19 @@ impl Registry {
             if let Some(found) = self.shelf().search(snapshot, request, &query, seen) {
                 return found;
             }
-            let (registry, snapshot) = (self.clone(), Arc::clone(snapshot));
+            let (library, snapshot) = (self.clone(), Arc::clone(snapshot));
             let prepare = move || {
-                registry.prepare_search(&snapshot, &|_, _| ());
+                library.prepare_search(&snapshot, &|_, _| ());
                 // Nobody waits for what only makes later searches faster.
-                if registry.shelf().is_untidy() {
-                    blocking::unblock(move || registry.shelf().tidy()).detach();
+                if library.shelf().is_untidy() {
+                    blocking::unblock(move || library.shelf().tidy()).detach();
                 }
             };
             blocking::unblock(prepare).await;
         }
     }
 
-    /// Searches as [`Registry::search`] does, and waits for it.
+    /// Searches as [`Library::search`] does, and waits for it.
     pub fn search_blocking(
         &self,
         snapshot: &Arc<Snapshot>,
@@ -83,7 +84,7 @@ impl Registry {
     /// Brings the index up to date with `snapshot`, so that searches need not; `progress` is told how many skills were read, and of how
     /// many.
     pub fn prepare_search(&self, snapshot: &Arc<Snapshot>, progress: &dyn Fn(usize, usize)) {
-        self.shelf().update(self, snapshot, progress);
+        self.shelf().update(self.registry(), snapshot, progress);
     }
 }
 
@@ -102,9 +103,9 @@ mod tests {
             SkillDefinition::new("deploy", "Deploys services to Kubernetes clusters.", "# Deploy\n"),
         ];
         let provider = Arc::new(MemoryProvider::new("builtin", skills));
-        let registry = Registry::builder().provider(provider).open_blocking().unwrap();
-        let snapshot = registry.snapshot();
-        let found = registry.search_blocking(&snapshot, &SearchRequest::new(query, 5), Seen::Offered);
+        let library = Library::builder().provider(provider).open_blocking().unwrap();
+        let snapshot = library.snapshot();
+        let found = library.search_blocking(&snapshot, &SearchRequest::new(query, 5), Seen::Offered);
         found.iter().map(|found| snapshot.entries()[found.entry].name().to_string()).collect()
     }
 

@@ -36,13 +36,13 @@ impl Snapshot {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// use repertoire::{MemoryProvider, Registry, SkillDefinition};
+    /// use repertoire::{Library, MemoryProvider, SkillDefinition};
     /// let skills = vec![
     ///     SkillDefinition::new("pdf-fill", "Fills PDF forms from JSON data.", "# Fill\n"),
     ///     SkillDefinition::new("pdf-forms", "Fills PDF forms from CSV data.", "# Forms\n"),
     /// ];
-    /// let registry = Registry::builder().provider(Arc::new(MemoryProvider::new("builtin", skills))).open_blocking()?;
-    /// let snapshot = registry.snapshot();
+    /// let library = Library::builder().provider(Arc::new(MemoryProvider::new("builtin", skills))).open_blocking()?;
+    /// let snapshot = library.snapshot();
     /// let pairs = snapshot.mix_ups();
     /// assert_eq!(pairs[0].only_first, ["json"]);
     /// # Ok::<(), repertoire::Error>(())
@@ -186,7 +186,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{MemoryProvider, Registry, SkillDefinition};
+    use crate::{Library, MemoryProvider, SkillDefinition};
 
     #[test]
     fn what_is_found_on_all_cores_is_what_one_would_find() {
@@ -216,7 +216,7 @@ mod tests {
         let skills =
             skills.iter().map(|(name, description)| SkillDefinition::new(*name, *description, "x")).collect();
         let provider = Arc::new(MemoryProvider::new("test", skills));
-        Registry::builder().provider(provider).open_blocking().unwrap().snapshot()
+        Library::builder().provider(provider).open_blocking().unwrap().snapshot()
     }
 
     #[test]

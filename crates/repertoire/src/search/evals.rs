@@ -7,7 +7,8 @@ use repertoire_model::search::{MAX_EVAL_BYTES, Share, TriggerFile, TriggerQuery}
 use repertoire_model::{FileEntry, LineRange};
 
 use super::request::{SearchRequest, Seen};
-use crate::registry::{Entry, Lookup, Registry, Snapshot};
+use crate::library::Library;
+use crate::registry::{Entry, Lookup, Snapshot};
 
 /// The most files of evals that are read beside a skill.
 pub const MAX_EVAL_FILES: usize = 64;
@@ -103,11 +104,11 @@ impl SkillTriggers {
     }
 }
 
-impl Registry {
+impl Library {
     /// Returns what the files of evals beside the skill say: `eval_queries.json`, and every JSON file in `evals/`.
     pub async fn skill_evals(&self, entry: &Entry) -> SkillEvals {
         let mut evals = SkillEvals::default();
-        let Ok(listing) = self.files(entry).await else { return evals };
+        let Ok(listing) = self.registry().files(entry).await else { return evals };
         let files: Vec<&FileEntry> =
             listing.files.iter().filter(|file| is_eval(file.path.as_str())).collect();
         for file in files.iter().take(MAX_EVAL_FILES) {
@@ -116,7 +117,7 @@ impl Registry {
                 evals.problem(path, format!("it is larger than {MAX_EVAL_BYTES} bytes"));
                 continue;
             }
-            match self.read(entry, &file.path, LineRange::default()).await {
+            match self.registry().read(entry, &file.path, LineRange::default()).await {
                 // Tools that make and run evals keep other things there too.
                 Ok(content) if is_other(&content.bytes) => {}
                 Ok(content) => evals.add(path, &content.bytes, Some(entry.name().as_str())),
@@ -136,16 +137,16 @@ impl Registry {
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// use repertoire::{MemoryProvider, Registry, SkillDefinition};
+    /// use repertoire::{Library, MemoryProvider, SkillDefinition};
     /// let queries = r#"[{"query": "fill in this form", "should_trigger": true}]"#;
     /// let skills = vec![
     ///     SkillDefinition::new("pdf-forms", "Fills PDF forms.", "# Forms\n").with_resource("eval_queries.json", queries),
     ///     SkillDefinition::new("deploy", "Deploys services to Kubernetes.", "# Deploy\n"),
     /// ];
-    /// let registry = Registry::builder().provider(Arc::new(MemoryProvider::new("builtin", skills))).open_blocking()?;
-    /// let snapshot = registry.snapshot();
-    /// let evals = pollster::block_on(registry.skill_evals(&snapshot.entries()[1]));
-    /// let report = registry.evaluate_triggers(&snapshot, &evals.queries, 5);
+    /// let library = Library::builder().provider(Arc::new(MemoryProvider::new("builtin", skills))).open_blocking()?;
+    /// let snapshot = library.snapshot();
+    /// let evals = pollster::block_on(library.skill_evals(&snapshot.entries()[1]));
+    /// let report = library.evaluate_triggers(&snapshot, &evals.queries, 5);
     /// assert_eq!(report.total(|skill| skill.hits).value(), Some(1.0));
     /// # Ok::<(), repertoire::Error>(())
     /// ```
@@ -240,8 +241,8 @@ mod tests {
     use super::*;
     use crate::{FsOptions, FsProvider, MemoryProvider, SkillDefinition};
 
-    fn registry(skills: Vec<SkillDefinition>) -> Registry {
-        Registry::builder().provider(Arc::new(MemoryProvider::new("test", skills))).open_blocking().unwrap()
+    fn library(skills: Vec<SkillDefinition>) -> Library {
+        Library::builder().provider(Arc::new(MemoryProvider::new("test", skills))).open_blocking().unwrap()
     }
 
     fn query(skill: &str, query: &str, should_trigger: bool) -> TriggerQuery {
@@ -250,12 +251,12 @@ mod tests {
 
     #[test]
     fn queries_are_counted_by_what_they_find() {
-        let registry = registry(vec![
+        let library = library(vec![
             SkillDefinition::new("deploy", "Deploys services to Kubernetes clusters.", "# Deploy\n"),
             SkillDefinition::new("pdf-forms", "Fills forms in PDF files.", "# Forms\n"),
             SkillDefinition::new("pdf-merge", "Merges PDF files into one.", "# Merge\n"),
         ]);
-        let snapshot = registry.snapshot();
+        let snapshot = library.snapshot();
         let queries = [
             query("pdf-forms", "fill forms in this PDF", true),
             query("pdf-forms", "merge PDF files into one", true),
@@ -263,7 +264,7 @@ mod tests {
             query("pdf-forms", "fill the forms", false),
             query("nobody", "anything", true),
         ];
-        let report = registry.evaluate_triggers(&snapshot, &queries, 3);
+        let report = library.evaluate_triggers(&snapshot, &queries, 3);
         assert_eq!(report.unknown, BTreeMap::from([("nobody".to_owned(), 1)]));
         let [forms] = &report.skills[..] else { panic!("{report:?}") };
         assert_eq!(snapshot.entries()[forms.entry].name().as_str(), "pdf-forms");
@@ -274,7 +275,7 @@ mod tests {
         let right: Vec<bool> = forms.outcomes.iter().map(TriggerOutcome::is_right).collect();
         assert_eq!(right, [true, false, true, false]);
         assert_eq!(forms.outcomes[1].rank, Some(2));
-        let narrow = registry.evaluate_triggers(&snapshot, &queries, 0);
+        let narrow = library.evaluate_triggers(&snapshot, &queries, 0);
         assert_eq!(narrow.total(|skill| skill.shown), Share { part: 1, whole: 2 }, "at least one is shown");
     }
 
@@ -298,8 +299,8 @@ mod tests {
         };
         (0..300).for_each(|number| write(number, "well"));
         let provider = Arc::new(FsProvider::new(FsOptions::new("test", directory.path())));
-        let registry = Registry::builder().provider(provider).open_blocking().unwrap();
-        let snapshot = registry.snapshot();
+        let library = Library::builder().provider(provider).open_blocking().unwrap();
+        let snapshot = library.snapshot();
         let queries: Vec<TriggerQuery> = (0..300)
             .map(|number| query(&format!("skill-{number}"), &format!("task{number}x"), true))
             .collect();
@@ -307,29 +308,29 @@ mod tests {
             let changes = scope.spawn(|| {
                 for round in 0..20 {
                     (0..300).step_by(3).for_each(|number| write(number, &format!("better{round}")));
-                    registry.prepare_search(&registry.reload_blocking(), &|_, _| ());
+                    library.prepare_search(&library.reload_blocking(), &|_, _| ());
                 }
             });
             while !changes.is_finished() {
-                let report = registry.evaluate_triggers(&snapshot, &queries, 3);
+                let report = library.evaluate_triggers(&snapshot, &queries, 3);
                 assert_eq!(report.total(|skill| skill.hits).whole, 300);
             }
         });
-        let report = registry.evaluate_triggers(&registry.snapshot(), &queries, usize::MAX);
+        let report = library.evaluate_triggers(&library.snapshot(), &queries, usize::MAX);
         assert_eq!(report.total(|skill| skill.hits), Share { part: 300, whole: 300 });
     }
 
     #[test]
     fn skills_that_models_are_not_offered_are_told() {
-        let registry = registry(vec![]);
-        let report = registry.evaluate_triggers(&registry.snapshot(), &[query("a", "b", true)], 1);
+        let library = library(vec![]);
+        let report = library.evaluate_triggers(&library.snapshot(), &[query("a", "b", true)], 1);
         assert_eq!((report.skills.len(), report.unknown.len()), (0, 1));
     }
 
     #[test]
     fn evals_are_found_beside_a_skill() {
         let large = vec![b' '; MAX_EVAL_BYTES as usize + 1];
-        let registry = registry(vec![
+        let library = library(vec![
             SkillDefinition::new("a", "Does a.", "x")
                 .with_resource("eval_queries.json", r#"[{"query": "one", "should_trigger": false}]"#)
                 .with_resource(
@@ -342,8 +343,8 @@ mod tests {
                 .with_resource("evals/notes.md", "[]")
                 .with_resource("other.json", "[]"),
         ]);
-        let snapshot = registry.snapshot();
-        let evals = pollster::block_on(registry.skill_evals(&snapshot.entries()[0]));
+        let snapshot = library.snapshot();
+        let evals = pollster::block_on(library.skill_evals(&snapshot.entries()[0]));
         assert_eq!(evals.queries, [query("a", "one", false), query("b", "two", true)]);
         let files: Vec<&str> = evals.problems.iter().map(|(file, _)| file.as_str()).collect();
         assert_eq!(files, ["evals/bytes.json", "evals/large.json"]);

@@ -227,7 +227,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::{SearchRequest, Seen};
-    use crate::Registry;
+    use crate::Library;
     use crate::provider::fs::{FsOptions, FsProvider};
     use std::sync::Arc;
 
@@ -269,19 +269,19 @@ mod tests {
         ]
     }
 
-    fn registry(directory: &Path) -> Registry {
+    fn library(directory: &Path) -> Library {
         let provider = |source: &str| {
             let root = directory.join(source);
             fs::create_dir_all(&root).unwrap();
             Arc::new(FsProvider::new(FsOptions::new(source, root)))
         };
-        Registry::builder().provider(provider("0")).provider(provider("1")).open_blocking().unwrap()
+        Library::builder().provider(provider("0")).provider(provider("1")).open_blocking().unwrap()
     }
 
-    fn answers(registry: &Registry, word: usize) -> Vec<(String, u32, String)> {
-        let snapshot = registry.snapshot();
+    fn answers(library: &Library, word: usize) -> Vec<(String, u32, String)> {
+        let snapshot = library.snapshot();
         let request = SearchRequest::new(format!("the {} of skill {}", WORDS[word], WORDS[0]), 20);
-        let found = registry.search_blocking(&snapshot, &request, Seen::Offered);
+        let found = library.search_blocking(&snapshot, &request, Seen::Offered);
         let name = |entry: usize| snapshot.entries()[entry].qualified_name();
         found
             .into_iter()
@@ -295,8 +295,8 @@ mod tests {
         #[test]
         fn whatever_happened_the_answers_are_those_of_an_index_made_at_once(steps in vec(step(), 0..30)) {
             let directory = tempfile::tempdir().unwrap();
-            let registry = registry(directory.path());
-            let mut earlier = registry.snapshot();
+            let library = library(directory.path());
+            let mut earlier = library.snapshot();
             for step in steps {
                 match step {
                     Step::Write { source, name, word, body, is_broken } => {
@@ -314,25 +314,25 @@ mod tests {
                         let _ = fs::remove_dir_all(skill);
                     }
                     Step::Reload => {
-                        earlier = registry.snapshot();
-                        registry.reload_blocking();
+                        earlier = library.snapshot();
+                        library.reload_blocking();
                     }
                     Step::Search(word) => {
-                        answers(&registry, word);
+                        answers(&library, word);
                     }
                     Step::SearchEarlier(word) => {
                         let request = SearchRequest::new(WORDS[word], 20);
-                        for found in registry.search_blocking(&earlier, &request, Seen::Offered) {
+                        for found in library.search_blocking(&earlier, &request, Seen::Offered) {
                             prop_assert!(earlier.entries()[found.entry].is_in_catalog());
                         }
                     }
-                    Step::Tidy => registry.shelf().tidy(),
+                    Step::Tidy => library.shelf().tidy(),
                 }
             }
-            registry.reload_blocking();
-            let fresh = self::registry(directory.path());
+            library.reload_blocking();
+            let fresh = self::library(directory.path());
             for word in 0..WORDS.len() {
-                prop_assert_eq!(answers(&registry, word), answers(&fresh, word));
+                prop_assert_eq!(answers(&library, word), answers(&fresh, word));
             }
         }
     }

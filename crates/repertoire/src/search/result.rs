@@ -4,9 +4,10 @@ use repertoire_model::answer::{Reason, Score, SearchResult};
 use repertoire_model::search::{Query, best_section};
 
 use super::request::{Found, SearchRequest};
-use crate::registry::{Registry, Snapshot};
+use crate::library::Library;
+use crate::registry::Snapshot;
 
-impl Registry {
+impl Library {
     /// Returns what there is to say of `found`, a skill of `snapshot` that `request` was answered with. Its text is read for the section that the
     /// query is most about; `price` says how many tokens a text has.
     pub async fn search_result(
@@ -18,7 +19,7 @@ impl Registry {
     ) -> SearchResult {
         let entry = &snapshot.entries()[found.entry];
         // A skill that cannot be read any more is one without sections.
-        let section = self.get(entry).await.ok().and_then(|skill| {
+        let section = self.registry().get(entry).await.ok().and_then(|skill| {
             best_section(&Query::new(&request.query), &skill.text, skill.document.body.offset, price)
         });
         SearchResult {

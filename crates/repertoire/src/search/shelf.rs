@@ -308,6 +308,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
+    use crate::Library;
     use crate::provider::fs::{FsOptions, FsProvider};
 
     #[test]
@@ -321,15 +322,15 @@ mod tests {
         };
         write("alpha", "Mind the marmalade.");
         let provider = Arc::new(FsProvider::new(FsOptions::new("test", directory.path())));
-        let registry = Registry::builder().provider(provider).open_blocking().unwrap();
+        let library = Library::builder().provider(provider).open_blocking().unwrap();
         let (file, aside) = (directory.path().join("alpha/SKILL.md"), directory.path().join("aside"));
         fs::rename(&file, &aside).unwrap();
-        registry.prepare_search(&registry.snapshot(), &|_, _| ());
+        library.prepare_search(&library.snapshot(), &|_, _| ());
         fs::rename(&aside, &file).unwrap();
         write("beta", "");
-        let snapshot = registry.reload_blocking();
+        let snapshot = library.reload_blocking();
         let request = SearchRequest::new("marmalade".to_owned(), 1);
-        assert_eq!(registry.search_blocking(&snapshot, &request, Seen::Offered).len(), 1);
+        assert_eq!(library.search_blocking(&snapshot, &request, Seen::Offered).len(), 1);
     }
 
     #[test]
@@ -344,15 +345,15 @@ mod tests {
         };
         (0..COUNT).for_each(|number| write(number, "old"));
         let provider = Arc::new(FsProvider::new(FsOptions::new("test", directory.path())));
-        let registry = Registry::builder().provider(provider).open_blocking().unwrap();
-        registry.prepare_search(&registry.snapshot(), &|_, _| ());
+        let library = Library::builder().provider(provider).open_blocking().unwrap();
+        library.prepare_search(&library.snapshot(), &|_, _| ());
         (0..COUNT).for_each(|number| write(number, "young"));
-        let snapshot = registry.reload_blocking();
-        registry.prepare_search(&snapshot, &|_, _| ());
-        assert_eq!(registry.shelf().held().index.len(), COUNT);
+        let snapshot = library.reload_blocking();
+        library.prepare_search(&snapshot, &|_, _| ());
+        assert_eq!(library.shelf().held().index.len(), COUNT);
         for number in (0..COUNT).step_by(499) {
             let request = SearchRequest::new(format!("young{number}x"), 1);
-            let found = registry.search_blocking(&snapshot, &request, Seen::Offered);
+            let found = library.search_blocking(&snapshot, &request, Seen::Offered);
             let names = found.iter().map(|found| snapshot.entries()[found.entry].name().to_string());
             assert_eq!(names.collect::<Vec<_>>(), [format!("skill-{number}")]);
         }

@@ -67,7 +67,7 @@ impl Session {
         };
         let answered = self.answer(tool, found, arguments).await;
         let text = answered.answer.render(self.options().render, &self.wording);
-        let sinks = &self.registry().equipment().sinks;
+        let sinks = &self.library().resources().sinks;
         if !sinks.is_empty() {
             let mut event = Event::new(kind, quoted(tool), self.id(), time);
             self.describe(&mut event, &answered);
@@ -141,14 +141,14 @@ impl Session {
 
     /// Returns the tool that goes by `name`: the host's word for it, or the usual one.
     fn find_tool(&self, name: &str) -> Option<Found<'_>> {
-        let equipment = self.registry().equipment();
+        let resources = self.library().resources();
         let mut house = BUILTINS.iter().filter(|tool| self.is_on(tool.canonical));
         let called =
-            |tool: &&Builtin| (tool.name)(&equipment.options.names) == name || tool.canonical == name;
+            |tool: &&Builtin| (tool.name)(&resources.options.names) == name || tool.canonical == name;
         match house.find(called) {
             Some(tool) => Some(Found::House(tool)),
             None => {
-                let host = equipment.tools.iter().find(|tool| tool.name() == name);
+                let host = resources.tools.iter().find(|tool| tool.name() == name);
                 host.map(|tool| Found::Host(tool.as_ref())).or_else(|| {
                     let skill = self.state().exposed.owner(name)?;
                     Some(Found::Skill(skill, name.to_owned()))

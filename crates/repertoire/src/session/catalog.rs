@@ -171,7 +171,7 @@ impl Session {
             let tools = BUILTINS.iter().filter(|tool| is_told(tool.canonical));
             definitions.extend(tools.map(|tool| tool.definition(&view)));
         }
-        definitions.extend(self.registry().equipment().tools.iter().map(|tool| Definition {
+        definitions.extend(self.library().resources().tools.iter().map(|tool| Definition {
             name: tool.name().to_owned(),
             description: tool.description(),
             input_schema: tool.input_schema(),

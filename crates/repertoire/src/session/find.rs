@@ -187,7 +187,7 @@ impl Session {
     pub(crate) async fn search(&self, snapshot: &Arc<Snapshot>, request: &SearchRequest) -> Vec<Found> {
         let sees = |entry: &Entry| self.sees(entry);
         let seen = if self.is_scoped() { Seen::Of(&sees) } else { Seen::Offered };
-        self.registry().search(snapshot, request, seen).await
+        self.library().search(snapshot, request, seen).await
     }
 
     /// Returns what to say of a name that no skill has; nothing that the agent may not know of is in it.

@@ -12,10 +12,11 @@ use repertoire_model::tokens::approximate;
 
 use super::options::{Account, SessionOptions, ToolExposure};
 use super::state::State;
+use crate::Error;
 use crate::agent::{Agent, Inherit};
 use crate::binding::{AgentPrompt, BindingOptions, Bound};
+use crate::library::Library;
 use crate::registry::{Entry, Registry};
-use crate::{Error, ErrorKind};
 
 /// Tells apart the sessions that one process opens within a millisecond.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
@@ -27,19 +28,19 @@ static COUNTER: AtomicU64 = AtomicU64::new(0);
 ///
 /// ```
 /// use std::sync::Arc;
-/// use repertoire::{MemoryProvider, Registry, SkillDefinition};
+/// use repertoire::{Library, MemoryProvider, SkillDefinition};
 /// use serde_json::json;
 /// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n\nBe warm.\n");
 /// let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
-/// let registry = Registry::builder().provider(provider).open_blocking()?;
-/// let session = registry.session_blocking(None)?;
+/// let library = Library::builder().provider(provider).open_blocking()?;
+/// let session = library.session_blocking(None)?;
 /// assert!(session.catalog().text.contains("greet"));
 /// let reply = session.call_blocking("load_skill", &json!({"name": "greet"}));
 /// assert!(reply.text().contains("Be warm."));
 /// # Ok::<(), repertoire::Error>(())
 /// ```
 pub struct Session {
-    registry: Registry,
+    library: Library,
     id: String,
     agent: Option<Agent>,
     /// The agents that this one was started by and sees no more than.
@@ -50,17 +51,19 @@ pub struct Session {
     state: Mutex<State>,
 }
 
-impl Registry {
+impl Library {
     /// Opens a session on the newest snapshot, for the agent called `agent` or for one that may see everything.
     ///
-    /// Fails with [`ErrorKind::AgentNotFound`] if there is no such agent, and where one of its skills cannot be bound.
+    /// Fails with [`AgentNotFound`] if there is no such agent, and where one of its skills cannot be bound.
+    ///
+    /// [`AgentNotFound`]: crate::ErrorKind::AgentNotFound
     pub async fn session(&self, agent: Option<&str>) -> Result<Session, Error> {
         // A session begins with the library as it is.
-        self.reload_if_due().await;
+        self.registry().reload_if_due().await;
         self.session_at_once(agent).await
     }
 
-    /// Opens a session as [`Registry::session`] does, on the snapshot that is there, whatever the library is by now.
+    /// Opens a session as [`Library::session`] does, on the snapshot that is there, whatever the library is by now.
     ///
     /// For whoever follows the library anyway and must not wait for its watcher to get going.
     pub async fn session_at_once(&self, agent: Option<&str>) -> Result<Session, Error> {
@@ -71,41 +74,35 @@ impl Registry {
         Session::open(self.clone(), agent, Vec::new(), Ledger::new()).await
     }
 
-    /// Opens a session as [`Registry::session`] does, and waits for it.
+    /// Opens a session as [`Library::session`] does, and waits for it.
     pub fn session_blocking(&self, agent: Option<&str>) -> Result<Session, Error> {
         pollster::block_on(self.session(agent))
-    }
-
-    /// Returns the agent called `name`.
-    pub fn agent(&self, name: &str) -> Result<&Agent, Error> {
-        let agents = &self.equipment().agents;
-        agents.get(name).ok_or_else(|| Error::new(ErrorKind::AgentNotFound).about(name))
     }
 }
 
 impl Session {
     async fn open(
-        registry: Registry,
+        library: Library,
         agent: Option<Agent>,
         ceilings: Vec<Agent>,
         mut ledger: Ledger,
     ) -> Result<Self, Error> {
-        let snapshot = registry.snapshot();
-        let wording = worded(&registry);
+        let snapshot = library.snapshot();
+        let wording = worded(&library);
         let mut bound = Vec::new();
         if let Some(agent) = &agent {
+            let options = binding_options(&library);
             let prompt =
-                AgentPrompt::load_from(&registry, &snapshot, agent, &ceilings, &binding_options(&registry))
-                    .await?;
+                AgentPrompt::load_from(library.registry(), &snapshot, agent, &ceilings, &options).await?;
             for (name, digest) in prompt.bound {
-                if registry.equipment().options.account == Account::Kept {
+                if library.resources().options.account == Account::Kept {
                     ledger.bound(&name, digest);
                 }
                 bound.push(name.to_string());
             }
         }
         let state = Mutex::new(State::new(snapshot, ledger));
-        let session = Self { registry, id: new_id(), agent, ceilings, bound, wording, state };
+        let session = Self { library, id: new_id(), agent, ceilings, bound, wording, state };
         session.expose_active().await;
         Ok(session)
     }
@@ -118,18 +115,18 @@ impl Session {
     pub async fn subagent(&self, agent: Option<&str>) -> Result<Self, Error> {
         let inherit = match &self.agent {
             Some(parent) => parent.inherit,
-            None => self.registry.equipment().inherit,
+            None => self.library.resources().inherit,
         };
         let child = match agent {
             None => self.agent.clone(),
-            Some(name) => Some(self.registry.agent(name)?.clone()),
+            Some(name) => Some(self.library.agent(name)?.clone()),
         };
         let mut ceilings = self.ceilings.clone();
         if inherit != Inherit::None {
             ceilings.extend(self.agent.clone());
         }
         let ledger = if inherit == Inherit::Active { self.state().ledger.inherited() } else { Ledger::new() };
-        Self::open(self.registry.clone(), child, ceilings, ledger).await
+        Self::open(self.library.clone(), child, ceilings, ledger).await
     }
 
     /// Returns the system prompt: the agent's own, the skills bound to it, its instructions, and the pinned catalog.
@@ -141,8 +138,8 @@ impl Session {
         }
         let mut fragments = Vec::new();
         if let Some(agent) = &self.agent {
-            let options = binding_options(&self.registry);
-            let prompt = AgentPrompt::load_within(&self.registry, agent, &self.ceilings, &options).await?;
+            let options = binding_options(&self.library);
+            let prompt = AgentPrompt::load_within(self.registry(), agent, &self.ceilings, &options).await?;
             self.prompt_shown(&prompt.bound);
             fragments = prompt.fragments;
         }
@@ -181,14 +178,19 @@ impl Session {
         self.agent.as_ref()
     }
 
-    /// Returns the library that the session reads.
+    /// Returns the library that the session was opened on.
+    pub fn library(&self) -> &Library {
+        &self.library
+    }
+
+    /// Returns the registry of the library's skills.
     pub fn registry(&self) -> &Registry {
-        &self.registry
+        self.library.registry()
     }
 
     /// Returns the host's choices.
     pub fn options(&self) -> &SessionOptions {
-        &self.registry.equipment().options
+        &self.library.resources().options
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
@@ -233,21 +235,21 @@ impl Session {
 }
 
 /// Returns the words that answers are written with: tools that are not offered are not spoken of.
-fn worded(registry: &Registry) -> Wording {
-    let equipment = registry.equipment();
-    let options = &equipment.options;
-    let offers = equipment.executor.is_some() || !equipment.handlers.is_empty();
+fn worded(library: &Library) -> Wording {
+    let resources = library.resources();
+    let options = &resources.options;
+    let offers = resources.executor.is_some() || !resources.handlers.is_empty();
     let is_called = offers && options.exposure == ToolExposure::Stable;
     Wording {
         call: is_called.then(|| options.names.call.clone()),
-        run_script: equipment.executor.is_some().then(|| options.names.run_script.clone()),
+        run_script: resources.executor.is_some().then(|| options.names.run_script.clone()),
         ..options.wording()
     }
 }
 
-/// Returns how the prompts of this registry's agents are made.
-fn binding_options(registry: &Registry) -> BindingOptions {
-    BindingOptions::of(&registry.equipment().options)
+/// Returns how the prompts of the library's agents are made.
+fn binding_options(library: &Library) -> BindingOptions {
+    BindingOptions::of(&library.resources().options)
 }
 
 /// Returns an id that no other session has, as far as clock and process number go.

@@ -12,7 +12,7 @@ use repertoire_model::{Digest, SkillName, reattach};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{FsOptions, FsProvider, Registry};
+use crate::{FsOptions, FsProvider, Library};
 
 const NAMES: [&str; 3] = ["alpha", "beta", "gamma"];
 
@@ -76,7 +76,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 struct Host {
     directory: tempfile::TempDir,
-    registry: Registry,
+    library: Library,
     session: Session,
     /// Each exchange: the messages that go together.
     transcript: Vec<Vec<Value>>,
@@ -91,13 +91,10 @@ impl Host {
             write(&directory, skill, 0);
         }
         let options = SessionOptions { render, reload, ..SessionOptions::default() };
-        let registry = Registry::builder()
-            .provider(Arc::new(provider))
-            .session_options(options)
-            .open_blocking()
-            .unwrap();
-        let session = registry.session_blocking(None).unwrap();
-        Self { directory, registry, session, transcript: Vec::new(), calls: 0 }
+        let library =
+            Library::builder().provider(Arc::new(provider)).session_options(options).open_blocking().unwrap();
+        let session = library.session_blocking(None).unwrap();
+        Self { directory, library, session, transcript: Vec::new(), calls: 0 }
     }
 
     fn messages(&self) -> Vec<Value> {
@@ -193,7 +190,7 @@ impl Host {
                 self.session.observe(&self.messages());
             }
             Step::Restart => {
-                self.session = self.registry.session_blocking(None).unwrap();
+                self.session = self.library.session_blocking(None).unwrap();
                 self.session.observe(&self.messages());
             }
             Step::Unload(skill) => {

@@ -11,7 +11,7 @@ use super::options::{Account, ToolExposure};
 use crate::approval::Trust;
 use crate::registry::{Entry, Snapshot};
 use crate::run::{Ran, ScriptCall, run_script, run_tool};
-use crate::tool::{About, Answered, is_reserved, quoted};
+use crate::tool::{About, Answered, quoted};
 
 /// The tool that calls the tools of skills.
 const CALL: &str = "call_skill_tool";
@@ -21,8 +21,8 @@ const RUN: &str = "run_skill_script";
 impl Session {
     /// Returns whether models may call the tools of skills here; it is the same for the whole session.
     pub fn offers_skill_tools(&self) -> bool {
-        let equipment = self.registry().equipment();
-        equipment.executor.is_some() || !equipment.handlers.is_empty()
+        let resources = self.library().resources();
+        resources.executor.is_some() || !resources.handlers.is_empty()
     }
 
     /// Returns whether `name` is the name of a tool that a loaded skill brings along.
@@ -39,7 +39,7 @@ impl Session {
                 options.unload_tool || (options.account == Account::None && self.offers_skill_tools())
             }
             CALL => self.offers_skill_tools(),
-            RUN => self.registry().equipment().executor.is_some(),
+            RUN => self.library().resources().executor.is_some(),
             _ => true,
         }
     }
@@ -69,18 +69,17 @@ impl Session {
         };
         let python = python.as_ref().and_then(|content| std::str::from_utf8(&content.bytes).ok());
         let snapshot = self.registry().snapshot();
-        let equipment = self.registry().equipment();
-        let trust = equipment.executor.as_ref().map(|executor| executor.options().trust.of(&entry.source));
+        let resources = self.library().resources();
+        let trust = resources.executor.as_ref().map(|executor| executor.options().trust.of(&entry.source));
         let runs = trust.is_some_and(|trust| trust != Trust::Never);
         let is_handled = |tool: &SkillTool| {
             let is_own =
                 |own: &crate::run::HostHandler| own.skill == entry.name().as_str() && own.tool == tool.name;
-            equipment.handlers.iter().any(is_own) || (runs && Handler::of(tool, files, python).is_some())
+            resources.handlers.iter().any(is_own) || (runs && Handler::of(tool, files, python).is_some())
         };
         let mut notes = Vec::new();
         toolbox.tools.retain(|tool| {
-            let is_tool = is_reserved(&tool.name, &equipment.options.names)
-                || equipment.tools.iter().any(|own| own.name() == tool.name);
+            let is_tool = resources.has_tool(&tool.name);
             if is_tool || self.goes_before(&snapshot, &tool.name, entry) {
                 let whose = if is_tool { "another tool" } else { "a skill" };
                 notes.push(format!("Its tool `{}` is left out: {whose} has that name.", tool.name));
@@ -108,7 +107,7 @@ impl Session {
 
     /// Returns how far the source of a skill is trusted, least first.
     fn rank_of(&self, entry: &Entry) -> u8 {
-        let executor = self.registry().equipment().executor.as_ref();
+        let executor = self.library().resources().executor.as_ref();
         match executor.map_or(Trust::Ask, |executor| executor.options().trust.of(&entry.source)) {
             Trust::Never => 0,
             Trust::Ask => 1,
@@ -231,7 +230,7 @@ impl Session {
             let kind = FaultKind::NotApproved { tool: quoted(tool), why: Unapproved::Ceiling };
             return self.ran(CALL, asked, Err(kind), about);
         }
-        let ran = run_tool(self.registry(), &entry, &address, found, arguments).await;
+        let ran = run_tool(self.library(), &entry, &address, found, arguments).await;
         self.ran(CALL, asked, ran, about)
     }
 
@@ -251,7 +250,7 @@ impl Session {
             let kind = FaultKind::NotApproved { tool: quoted(&call.path), why: Unapproved::Ceiling };
             return self.ran(RUN, asked, Err(kind), about);
         }
-        let ran = run_script(self.registry(), &entry, &address, call).await;
+        let ran = run_script(self.library(), &entry, &address, call).await;
         self.ran(RUN, asked, ran, about)
     }
 

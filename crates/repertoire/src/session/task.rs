@@ -53,7 +53,7 @@ impl Session {
     pub async fn working_on(&self, text: &str) {
         let task = Task::new(text);
         // Without anybody who is told, there is nothing to be foreseen.
-        let is_of_use = !task.is_blank() && !self.registry().equipment().sinks.is_empty();
+        let is_of_use = !task.is_blank() && !self.library().resources().sinks.is_empty();
         let foreseen = match is_of_use {
             // What is loaded is of the newest snapshot, whatever the catalog shows.
             true => Some(Arc::new(self.rank(&self.registry().snapshot(), &task).await)),
@@ -103,7 +103,7 @@ impl Session {
 
     async fn rank(&self, snapshot: &Arc<Snapshot>, task: &Task) -> TaskRanking {
         let sees = |entry: &Entry| self.sees(entry);
-        self.registry().rank_for_task(snapshot, task, Seen::Of(&sees)).await
+        self.library().rank_for_task(snapshot, task, Seen::Of(&sees)).await
     }
 
     /// Writes into `event`, where it is of a skill that was loaded, how well that could be foreseen.

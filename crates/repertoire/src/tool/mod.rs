@@ -27,9 +27,9 @@ pub(crate) use arguments::quoted;
 pub use definition::{About, Answered, Definition};
 pub(crate) use load_skill::{digest, given, loaded_skill, open};
 pub(crate) use loaded::{address, loaded};
-pub(crate) use names::SKILL_ALIASES;
 pub use names::{ArgumentNames, ToolNames};
-pub(crate) use table::{BUILTINS, Builtin, View, is_reserved};
+pub(crate) use names::{SKILL_ALIASES, is_reserved, reserved_names};
+pub(crate) use table::{BUILTINS, Builtin, View};
 
 /// A tool of the host's own.
 ///

@@ -1,5 +1,28 @@
 //! What tools and their arguments are called.
 
+/// Names that are reserved whatever the built-in tools are called.
+const RESERVED: &[&str] = &[
+    "load_skill",
+    "unload_skill",
+    "read_skill_file",
+    "list_skill_files",
+    "list_skills",
+    "search_skills",
+    "propose_skill_update",
+    "call_skill_tool",
+    "run_skill_script",
+];
+
+/// Returns the names that no skill and no tool of a host may have where the built-in tools are called `names`.
+pub(crate) fn reserved_names(names: &ToolNames) -> impl Iterator<Item = &str> {
+    RESERVED.iter().copied().chain(names.all())
+}
+
+/// Returns whether `name` is one of [`reserved_names`].
+pub(crate) fn is_reserved(name: &str, names: &ToolNames) -> bool {
+    reserved_names(names).any(|reserved| reserved == name)
+}
+
 /// The names of the tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolNames {

@@ -70,7 +70,7 @@ async fn search(session: &Session, request: SearchRequest) -> Answered {
     let price = |text: &str| session.price(text);
     let mut results = Vec::with_capacity(found.len());
     for found in found {
-        let result = session.registry().search_result(&snapshot, &request, found, &price).await;
+        let result = session.library().search_result(&snapshot, &request, found, &price).await;
         results.push(SearchResult { loaded: active.contains(&result.name), ..result });
     }
     let query = quoted(request.query.trim());

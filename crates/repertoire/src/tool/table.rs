@@ -13,19 +13,6 @@ use crate::event::EventKind;
 use crate::provider::BoxFuture;
 use crate::session::{Session, SessionOptions};
 
-/// Names that no tool of a host may have, whatever the house's own are called.
-const RESERVED: &[&str] = &[
-    "load_skill",
-    "unload_skill",
-    "read_skill_file",
-    "list_skill_files",
-    "list_skills",
-    "search_skills",
-    "propose_skill_update",
-    "call_skill_tool",
-    "run_skill_script",
-];
-
 /// What a definition is made from.
 pub(crate) struct View<'a> {
     /// The host's choices.
@@ -76,11 +63,6 @@ impl Builtin {
         let aliases = session.options().argument_aliases;
         (self.call)(session, Arguments::new(arguments, aliases))
     }
-}
-
-/// Returns whether a tool of a host may not be called `name`.
-pub(crate) fn is_reserved(name: &str, names: &ToolNames) -> bool {
-    RESERVED.contains(&name) || BUILTINS.iter().any(|tool| (tool.name)(names) == name)
 }
 
 /// Returns the schema of an object with `properties`, of which `required` must be given.

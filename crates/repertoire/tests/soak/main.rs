@@ -28,7 +28,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use repertoire::{FsOptions, FsProvider, Policy, Registry, ReloadOptions};
+use repertoire::{FsOptions, FsProvider, Library, Policy, Registry, ReloadOptions};
 
 use self::history::Histories;
 use self::random::Random;
@@ -117,7 +117,11 @@ fn soak(
             .collect();
         let reading: Vec<_> = (0..SESSIONS)
             .map(|index| {
-                let mut reader = Reader::new(registry, histories, Random::new(seed, WRITERS + index));
+                let mut reader = Reader::new(
+                    &Library::from(registry.clone()),
+                    histories,
+                    Random::new(seed, WRITERS + index),
+                );
                 scope.spawn(move || {
                     while !is_over.load(Ordering::Relaxed) && !reader.tally.has_failed() {
                         reader.call();

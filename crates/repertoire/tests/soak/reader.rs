@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use repertoire::model::Digest;
-use repertoire::{Lookup, Registry, Session};
+use repertoire::{Library, Lookup, Session};
 use serde_json::json;
 
 use super::history::{Histories, Seen};
@@ -62,7 +62,7 @@ impl fmt::Display for Tally {
 }
 
 pub(crate) struct Reader {
-    registry: Registry,
+    library: Library,
     session: Session,
     histories: Arc<Histories>,
     random: Random,
@@ -73,17 +73,17 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    pub(crate) fn new(registry: &Registry, histories: &Arc<Histories>, random: Random) -> Self {
-        let session = registry.session_blocking(None).unwrap();
+    pub(crate) fn new(library: &Library, histories: &Arc<Histories>, random: Random) -> Self {
+        let session = library.session_blocking(None).unwrap();
         let (histories, tally) = (Arc::clone(histories), Tally { sessions: 1, ..Tally::default() });
-        Self { registry: registry.clone(), session, histories, random, held: HashMap::new(), calls: 0, tally }
+        Self { library: library.clone(), session, histories, random, held: HashMap::new(), calls: 0, tally }
     }
 
     /// Makes one call, and rests.
     pub(crate) fn call(&mut self) {
         self.calls += 1;
         if self.calls.is_multiple_of(CALLS) {
-            self.session = self.registry.session_blocking(None).unwrap();
+            self.session = self.library.session_blocking(None).unwrap();
             self.held.clear();
             self.tally.sessions += 1;
         }
@@ -172,7 +172,7 @@ impl Reader {
     /// A file that was just made and has nothing in it yet is a skill whose description is made up.
     fn ask(&mut self, index: usize) {
         let since = self.histories.skills[index].now();
-        let newest = pollster::block_on(self.registry.newest());
+        let newest = pollster::block_on(self.library.registry().newest());
         let seen = match newest.find(&name(index)) {
             Lookup::Found(entry) => {
                 let described = entry.document.description.split("version ").nth(1);

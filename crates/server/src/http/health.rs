@@ -14,7 +14,7 @@ pub(super) async fn alive() -> &'static str {
 
 /// Says whether there are skills to be served: the first snapshot is published.
 pub(super) async fn ready(State(app): State<Arc<App>>) -> (StatusCode, &'static str) {
-    match app.server.registry().snapshot().number() {
+    match app.server.library().snapshot().number() {
         0 => (StatusCode::SERVICE_UNAVAILABLE, "not yet\n"),
         _ => (StatusCode::OK, "ready\n"),
     }

@@ -284,14 +284,14 @@ mod tests {
     use super::super::outstanding::Room;
     use super::*;
     use crate::ServerOptions;
-    use repertoire::{MemoryProvider, Registry, SkillDefinition};
+    use repertoire::{Library, MemoryProvider, SkillDefinition};
     use serde_json::json;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     fn server() -> Server {
         let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
         let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
-        Server::new(Registry::builder().provider(provider).open_blocking().unwrap(), ServerOptions::default())
+        Server::new(Library::builder().provider(provider).open_blocking().unwrap(), ServerOptions::default())
     }
 
     #[tokio::test]

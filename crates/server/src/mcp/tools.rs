@@ -99,15 +99,15 @@ pub(crate) async fn call(
 mod tests {
     use super::*;
     use crate::{Server, ServerOptions};
-    use repertoire::{MemoryProvider, Registry, SkillDefinition};
+    use repertoire::{Library, MemoryProvider, SkillDefinition};
     use serde_json::json;
 
     #[tokio::test]
     async fn nobody_who_reads_waits_for_what_runs() {
         let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
         let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
-        let registry = Registry::builder().provider(provider).open_blocking().unwrap();
-        let audience = Server::new(registry, ServerOptions::default()).audience(None).await.unwrap();
+        let library = Library::builder().provider(provider).open_blocking().unwrap();
+        let audience = Server::new(library, ServerOptions::default()).audience(None).await.unwrap();
         let names = audience.session.options().names.clone();
         for (name, expect) in [(&names.run_script, true), (&names.call, true), (&names.load, false)] {
             assert_eq!(runs(&audience.session, name), expect, "{name}");

@@ -181,7 +181,7 @@ impl Checks {
             return self.ok("index", "off; every run that searches makes its own");
         };
         let (shown, size) = (file.display(), fs::metadata(&file).map(|metadata| metadata.len()));
-        match (library.registry.kept_index(), size) {
+        match (library.handle.kept_index(), size) {
             (Some((_, 1)), Ok(size)) => self.ok("index", format!("{shown}: 1 skill, {}", bytes(size))),
             (Some((_, skills)), Ok(size)) => {
                 self.ok("index", format!("{shown}: {skills} skills, {}", bytes(size)))

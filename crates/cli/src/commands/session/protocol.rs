@@ -86,8 +86,8 @@ impl<'a> Conversation<'a> {
     }
 
     /// Returns the library that all its sessions read.
-    pub(super) fn registry(&self) -> &repertoire::Registry {
-        self.main.registry()
+    pub(super) fn library(&self) -> &repertoire::Library {
+        self.main.library()
     }
 
     /// Answers one line.

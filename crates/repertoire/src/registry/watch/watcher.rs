@@ -23,9 +23,9 @@ use crate::{Error, ErrorKind};
 /// ```
 /// use std::sync::Arc;
 /// use std::time::Duration;
-/// use repertoire::{FsOptions, FsProvider, Registry, ReloadOptions};
+/// use repertoire::{FsOptions, FsProvider, Policy, Registry, ReloadOptions};
 /// let provider = Arc::new(FsProvider::new(FsOptions::new("project:.agents/skills", ".agents/skills")));
-/// let registry = Registry::builder().provider(provider).open_blocking()?;
+/// let registry = pollster::block_on(Registry::open(vec![provider], Policy::default()))?;
 /// let watcher = registry.watch(ReloadOptions::default())?;
 /// let mut changes = registry.subscribe();
 /// assert!(changes.next_within(Duration::ZERO).is_none(), "nothing changed");

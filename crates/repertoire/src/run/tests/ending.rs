@@ -44,9 +44,8 @@ fn slow() -> (World, Session, Arc<Slow>, Receiver<()>) {
     let sandbox = Arc::new(Slow { begun, put_right: AtomicUsize::new(0) });
     let provider = FsProvider::new(FsOptions::new("test", world.skills.path()));
     let executor = Arc::new(Executor::new(sandbox.clone(), world.options()));
-    let registry =
-        Registry::builder().provider(Arc::new(provider)).executor(executor).open_blocking().unwrap();
-    let session = registry.session_blocking(None).unwrap();
+    let library = Library::builder().provider(Arc::new(provider)).executor(executor).open_blocking().unwrap();
+    let session = library.session_blocking(None).unwrap();
     load(&session, "maths");
     (world, session, sandbox, begins)
 }
@@ -63,7 +62,7 @@ fn a_call_that_is_dropped_is_cancelled_and_can_be_waited_for() {
             std::thread::yield_now();
         }
     }
-    let executor = session.registry().executor().unwrap();
+    let executor = session.library().executor().unwrap();
     pollster::block_on(executor.settled());
     assert_eq!(sandbox.put_right.load(Ordering::SeqCst), 1);
 }
@@ -71,7 +70,7 @@ fn a_call_that_is_dropped_is_cancelled_and_can_be_waited_for() {
 #[test]
 fn an_executor_that_ends_cancels_what_runs_and_runs_nothing_more() {
     let (_world, session, sandbox, begins) = slow();
-    let executor = session.registry().executor().unwrap();
+    let executor = session.library().executor().unwrap();
     std::thread::scope(|scope| {
         let calling = scope.spawn(|| call(&session, "maths", "fail", json!({})));
         begins.recv().unwrap();

@@ -159,10 +159,10 @@ impl World {
         }
     }
 
-    fn builder(&self, options: ExecutorOptions) -> RegistryBuilder {
+    fn builder(&self, options: ExecutorOptions) -> LibraryBuilder {
         let provider = FsProvider::new(FsOptions::new("test", self.skills.path()));
         let executor = Executor::new(self.sandbox.clone(), options);
-        Registry::builder().provider(Arc::new(provider)).sink(self.sink.clone()).executor(Arc::new(executor))
+        Library::builder().provider(Arc::new(provider)).sink(self.sink.clone()).executor(Arc::new(executor))
     }
 
     fn session(&self) -> Session {
@@ -170,8 +170,8 @@ impl World {
     }
 
     fn session_of(&self, executor: ExecutorOptions, options: SessionOptions) -> Session {
-        let registry = self.builder(executor).session_options(options).open_blocking().unwrap();
-        registry.session_blocking(None).unwrap()
+        let library = self.builder(executor).session_options(options).open_blocking().unwrap();
+        library.session_blocking(None).unwrap()
     }
 }
 
@@ -406,8 +406,8 @@ fn an_acknowledgement_names_the_tools() {
 fn without_an_executor_nothing_is_different() {
     let world = World::with_maths();
     let provider = FsProvider::new(FsOptions::new("test", world.skills.path()));
-    let registry = Registry::builder().provider(Arc::new(provider)).open_blocking().unwrap();
-    let session = registry.session_blocking(None).unwrap();
+    let library = Library::builder().provider(Arc::new(provider)).open_blocking().unwrap();
+    let session = library.session_blocking(None).unwrap();
     let expect =
         ["list_skill_files", "list_skills", "load_skill", "read_skill_file", "search_skills", "unload_skill"];
     assert_eq!(names(&session), expect);
@@ -427,15 +427,15 @@ fn hosts_bring_handlers_of_their_own() {
         |_: &Map<String, Value>| -> Result<String, HandlerError> { Err(HandlerError::new("KeyError", "x")) };
     let panic = |_: &Map<String, Value>| -> Result<String, HandlerError> { panic!("boom") };
     let provider = || Arc::new(FsProvider::new(FsOptions::new("test", world.skills.path())));
-    let builder = || Registry::builder().provider(provider());
-    let registry = builder()
+    let builder = || Library::builder().provider(provider());
+    let library = builder()
         .handler("maths", "add", Arc::new(add))
         .handler("maths", "fail", Arc::new(fail))
         .handler("maths", "orphan", Arc::new(panic))
         .session_options(harness())
         .open_blocking()
         .unwrap();
-    let session = registry.session_blocking(None).unwrap();
+    let session = library.session_blocking(None).unwrap();
     assert!(!names(&session).contains(&"run_skill_script".to_owned()));
     assert!(load(&session, "maths").starts_with("Loaded skill 'maths' with 3 tools: add, fail, orphan\n"));
     assert_eq!(session.call_blocking("add", &json!({"a": 1, "b": 2})).text(), "1 and 2");

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::{HttpEmbedder, HttpOptions};
 use crate::search::{Embedder, SearchOptions, SearchRequest, Seen};
-use crate::{MemoryProvider, Registry, SkillDefinition, testing};
+use crate::{Library, MemoryProvider, SkillDefinition, testing};
 
 /// The dimensions of what the server says.
 const DIMENSIONS: usize = 64;
@@ -304,14 +304,14 @@ fn searches_do_not_fail_with_the_server() {
             file: Some(directory.path().join("test.index")),
             ..SearchOptions::default()
         };
-        let registry = Registry::builder()
+        let library = Library::builder()
             .provider(Arc::new(MemoryProvider::new("test", skills)))
             .search_options(search)
             .open_blocking()
             .unwrap();
-        let snapshot = registry.snapshot();
-        let found = registry.search_blocking(&snapshot, &SearchRequest::new("fill forms", 5), Seen::Offered);
-        block_on(registry.save());
+        let snapshot = library.snapshot();
+        let found = library.search_blocking(&snapshot, &SearchRequest::new("fill forms", 5), Seen::Offered);
+        block_on(library.save());
         assert_eq!(snapshot.entries()[found[0].entry].name().as_str(), "pdf-forms");
         found[0].score
     };
@@ -338,7 +338,7 @@ fn where_directions_have_other_dimensions_skills_are_found_by_them_again() {
         Reply::of(200, json!({ "data": items.collect::<Vec<_>>() }).to_string())
     });
     let directory = tempfile::tempdir().unwrap();
-    let registry = || {
+    let library = || {
         let options = HttpOptions { rest: Duration::ZERO, retries: 0, ..server.options() };
         let search = SearchOptions {
             embedder: Some(Arc::new(HttpEmbedder::new(options).unwrap())),
@@ -351,19 +351,19 @@ fn where_directions_have_other_dimensions_skills_are_found_by_them_again() {
             SkillDefinition::new("formatter", "Formatters.", "# Formatters\n"),
         ];
         let provider = Arc::new(MemoryProvider::new("test", skills));
-        Registry::builder().provider(provider).search_options(search).open_blocking().unwrap()
+        Library::builder().provider(provider).search_options(search).open_blocking().unwrap()
     };
-    let found = |registry: &Registry| {
+    let found = |library: &Library| {
         let request = SearchRequest::new("formalities", 5);
-        registry.search_blocking(&registry.snapshot(), &request, Seen::Offered).len()
+        library.search_blocking(&library.snapshot(), &request, Seen::Offered).len()
     };
-    let first = registry();
+    let first = library();
     assert_eq!(found(&first), 1);
     block_on(first.save());
     is_shortened.store(7, Ordering::Relaxed);
     let requests = server.requests();
     // A process of its own, which only knows the index that was kept.
-    let next = registry();
+    let next = library();
     assert_eq!(found(&next), 1);
     assert_eq!(server.requests(), requests + 2, "the query and the skills");
     assert_eq!(found(&next), 1);

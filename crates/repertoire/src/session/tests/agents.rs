@@ -4,13 +4,13 @@ use super::*;
 
 #[test]
 fn an_agent_cannot_tell_what_it_may_not_see_from_what_is_not_there() {
-    let library = Library::new(&["alpha", "secret-plan"]);
+    let library = SkillDirectory::new(&["alpha", "secret-plan"]);
     let agent = Agent {
         scope: Scope { deny: vec![Pattern::new("secret*").unwrap()], ..Scope::default() },
         ..Agent::new("clerk")
     };
-    let registry = library.builder().agent(agent).open_blocking().unwrap();
-    let session = registry.session_blocking(Some("clerk")).unwrap();
+    let opened = library.builder().agent(agent).open_blocking().unwrap();
+    let session = opened.session_blocking(Some("clerk")).unwrap();
     assert!(!session.catalog().text.contains("secret"));
     assert!(!serde_json::to_string(&session.tools()[2].input_schema).unwrap().contains("secret"));
     for (tool, key) in [
@@ -32,12 +32,12 @@ fn an_agent_cannot_tell_what_it_may_not_see_from_what_is_not_there() {
     assert!(!session.call_blocking("secret-plan", &json!({})).text().contains("is a skill"));
     let outcomes: Vec<Outcome> = library.sink.events().iter().map(|event| event.outcome).collect();
     assert_eq!(outcomes[0], Outcome::Denied, "the journal knows better");
-    assert_eq!(registry.session_blocking(Some("nobody")).err().unwrap().kind(), ErrorKind::AgentNotFound);
+    assert_eq!(opened.session_blocking(Some("nobody")).err().unwrap().kind(), ErrorKind::AgentNotFound);
 }
 
 #[test]
 fn hostile_names_find_nothing_in_any_tool() {
-    let library = Library::new(&["alpha"]);
+    let library = SkillDirectory::new(&["alpha"]);
     let session = library.session();
     let long = "x".repeat(10_000);
     for name in
@@ -62,7 +62,7 @@ fn hostile_names_find_nothing_in_any_tool() {
 
 #[test]
 fn a_sub_agent_has_what_the_policy_leaves_it() {
-    let library = Library::new(&["alpha", "beta", "gamma"]);
+    let library = SkillDirectory::new(&["alpha", "beta", "gamma"]);
     let parent = |inherit| Agent {
         scope: Scope { deny: vec![Pattern::new("gamma").unwrap()], ..Scope::default() },
         inherit,
@@ -75,8 +75,8 @@ fn a_sub_agent_has_what_the_policy_leaves_it() {
     };
     for inherit in Inherit::ALL {
         let builder = library.builder().agent(parent(inherit)).agent(Agent::new("child"));
-        let registry = builder.open_blocking().unwrap();
-        let session = registry.session_blocking(Some("parent")).unwrap();
+        let opened = builder.open_blocking().unwrap();
+        let session = opened.session_blocking(Some("parent")).unwrap();
         load(&session, "alpha");
         let child = session.subagent_blocking(Some("child")).unwrap();
         assert_eq!(sees_gamma(&child), inherit == Inherit::None);

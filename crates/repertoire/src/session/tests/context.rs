@@ -6,7 +6,7 @@ use super::*;
 
 #[test]
 fn what_was_added_later_is_loadable_at_once_and_told_of_once() {
-    let library = Library::new(&["alpha"]);
+    let library = SkillDirectory::new(&["alpha"]);
     let session = library.session();
     let (catalog, tools) = (session.catalog(), session.tools());
     library.skill("beta", "", "# Beta\n\nDo beta.\n");
@@ -27,7 +27,7 @@ fn what_was_added_later_is_loadable_at_once_and_told_of_once() {
 
 #[test]
 fn a_session_is_renewed_without_writing_its_catalog() {
-    let library = Library::new(&["alpha"]);
+    let library = SkillDirectory::new(&["alpha"]);
     let session = library.session();
     session.catalog();
     library.skill("beta", "", "# Beta\n\nDo beta.\n");
@@ -38,7 +38,7 @@ fn a_session_is_renewed_without_writing_its_catalog() {
 
 #[test]
 fn compaction_and_what_comes_back() {
-    let library = Library::new(&["alpha", "beta"]);
+    let library = SkillDirectory::new(&["alpha", "beta"]);
     let session = library.session();
     load(&session, "alpha");
     load(&session, "beta");
@@ -56,7 +56,7 @@ fn compaction_and_what_comes_back() {
 
 #[test]
 fn a_transcript_is_the_truth() {
-    let library = Library::new(&["alpha"]);
+    let library = SkillDirectory::new(&["alpha"]);
     for render in Render::ALL {
         let session = library.session_with(SessionOptions { render, ..SessionOptions::default() });
         let text = load(&session, "alpha");
@@ -82,7 +82,7 @@ fn a_transcript_is_the_truth() {
 
 #[test]
 fn what_became_of_a_skill_on_disk_is_noticed() {
-    let library = Library::new(&["alpha", "beta", "gamma"]);
+    let library = SkillDirectory::new(&["alpha", "beta", "gamma"]);
     let session = library.session();
     for name in ["alpha", "beta", "gamma"] {
         load(&session, name);
@@ -114,7 +114,7 @@ fn what_became_of_a_skill_on_disk_is_noticed() {
 
 #[test]
 fn notes_that_a_compaction_took_away_are_due_again() {
-    let library = Library::new(&["alpha"]);
+    let library = SkillDirectory::new(&["alpha"]);
     let session =
         library.session_with(SessionOptions { refresh: Refresh::Session, ..SessionOptions::default() });
     library.skill("beta", "", "# Beta\n");
@@ -126,7 +126,7 @@ fn notes_that_a_compaction_took_away_are_due_again() {
 
 #[test]
 fn a_host_without_a_cache_may_have_its_catalog_follow_at_once() {
-    let library = Library::new(&["alpha"]);
+    let library = SkillDirectory::new(&["alpha"]);
     let session =
         library.session_with(SessionOptions { refresh: Refresh::Immediate, ..SessionOptions::default() });
     assert!(!session.catalog().text.contains("beta"));

@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_skill_is_given_once_and_again_when_it_changed() {
-    let library = Library::new(&["alpha"]);
+    let library = SkillDirectory::new(&["alpha"]);
     let session = library.session();
     let first = load(&session, "alpha");
     assert!(is_body(&first) && first.contains("Do alpha."), "{first}");
@@ -21,7 +21,7 @@ fn a_skill_is_given_once_and_again_when_it_changed() {
 
 #[test]
 fn unloading_makes_the_next_load_give_the_body() {
-    let library = Library::new(&["alpha"]);
+    let library = SkillDirectory::new(&["alpha"]);
     let session = library.session();
     assert!(session.call_blocking("unload_skill", &json!({"name": "alpha"})).text().contains("not"));
     load(&session, "alpha");
@@ -33,7 +33,7 @@ fn unloading_makes_the_next_load_give_the_body() {
 
 #[test]
 fn calls_at_the_same_time_get_along() {
-    let library = Library::new(&["alpha", "beta"]);
+    let library = SkillDirectory::new(&["alpha", "beta"]);
     let session = library.session();
     std::thread::scope(|scope| {
         for _ in 0..8 {
@@ -51,7 +51,7 @@ fn calls_at_the_same_time_get_along() {
 
 #[test]
 fn skills_that_require_others_say_so_or_bring_them() {
-    let library = Library::new(&["base"]);
+    let library = SkillDirectory::new(&["base"]);
     library.skill("middle", "requires: [base]\n", "# Middle\n\nUse base.\n");
     library.skill("top", "requires: [middle, base, ghost]\n", "# Top\n\nUse all.\n");
     let session = library.session();
@@ -80,7 +80,7 @@ fn skills_that_require_others_say_so_or_bring_them() {
 
 #[test]
 fn skills_that_require_each_other_are_told_of() {
-    let library = Library::new(&[]);
+    let library = SkillDirectory::new(&[]);
     library.skill("a", "requires: [b]\n", "# A\n");
     library.skill("b", "requires: [a]\n", "# B\n");
     for requires in Requires::ALL {
@@ -140,7 +140,7 @@ fn an_acknowledgement_costs_a_look_and_a_doubt_costs_a_read() {
     let changed = Arc::new(AtomicBool::new(false));
     let inner = MemoryProvider::new("test", vec![skill]);
     let provider = Arc::new(Counting { inner, opened: AtomicUsize::new(0), changed: Arc::clone(&changed) });
-    let session = Registry::builder()
+    let session = Library::builder()
         .provider(provider.clone())
         .open_blocking()
         .unwrap()
@@ -165,13 +165,13 @@ fn a_skill_that_does_not_hold_its_name_is_reached_by_its_source_and_told_apart()
     let provider =
         |label: &str, body: &str| Arc::new(MemoryProvider::new(label, vec![definition("git", body)]));
     let no_first = Scope { deny: vec![Pattern::new("one:*").unwrap()], ..Scope::default() };
-    let registry = Registry::builder()
+    let opened = Library::builder()
         .provider(provider("one", "First.\n"))
         .provider(provider("two", "Second.\n"))
         .agent(Agent { scope: no_first, ..Agent::new("clerk") })
         .open_blocking()
         .unwrap();
-    let session = registry.session_blocking(None).unwrap();
+    let session = opened.session_blocking(None).unwrap();
     assert!(load(&session, "git").contains("First."));
     let second = load(&session, "two:git");
     assert!(
@@ -184,7 +184,7 @@ fn a_skill_that_does_not_hold_its_name_is_reached_by_its_source_and_told_apart()
     session.compacted_blocking(&Kept::Skills(Vec::new()));
     assert!(session.reattach_blocking(1_000).text.contains("First."));
 
-    let clerk = registry.session_blocking(Some("clerk")).unwrap();
+    let clerk = opened.session_blocking(Some("clerk")).unwrap();
     assert!(clerk.catalog().text.contains("<name>git</name>"), "what it may not see shadows nothing");
     let text = load(&clerk, "git");
     assert!(text.contains("<skill name=\"git\"") && text.contains("Second."), "{text}");
@@ -231,9 +231,9 @@ fn a_call_that_is_dropped_has_given_nothing() {
     top.manifest.requires = vec!["base".to_owned()];
     let provider = Stuck(MemoryProvider::new("test", vec![top, definition("base", "# Base\n")]));
     let options = SessionOptions { requires: Requires::AutoLoad, ..SessionOptions::default() };
-    let registry =
-        Registry::builder().provider(Arc::new(provider)).session_options(options).open_blocking().unwrap();
-    let session = registry.session_blocking(None).unwrap();
+    let opened =
+        Library::builder().provider(Arc::new(provider)).session_options(options).open_blocking().unwrap();
+    let session = opened.session_blocking(None).unwrap();
     let arguments = json!({"name": "top"});
     {
         let mut call = std::pin::pin!(session.call("load_skill", &arguments));

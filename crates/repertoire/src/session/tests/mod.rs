@@ -22,13 +22,13 @@ use crate::provider::{BoxFuture, Mark, OpenedSkill};
 use crate::tool::{Answered, Tool};
 use crate::*;
 
-/// A directory of skills, and a registry over it.
-struct Library {
+/// A directory of skills, and a builder of libraries over it.
+struct SkillDirectory {
     directory: tempfile::TempDir,
     sink: Arc<MemorySink>,
 }
 
-impl Library {
+impl SkillDirectory {
     fn new(names: &[&str]) -> Self {
         let library = Self { directory: tempfile::tempdir().unwrap(), sink: Arc::new(MemorySink::new()) };
         for name in names {
@@ -53,9 +53,9 @@ impl Library {
         fs::File::options().write(true).open(&path).unwrap().set_modified(then).unwrap();
     }
 
-    fn builder(&self) -> RegistryBuilder {
+    fn builder(&self) -> LibraryBuilder {
         let provider = FsProvider::new(FsOptions::new("test", self.directory.path()));
-        Registry::builder().provider(Arc::new(provider)).sink(self.sink.clone())
+        Library::builder().provider(Arc::new(provider)).sink(self.sink.clone())
     }
 
     fn session(&self) -> Session {

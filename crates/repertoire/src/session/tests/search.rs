@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn office() -> Library {
-    let library = Library::new(&[]);
+fn office() -> SkillDirectory {
+    let library = SkillDirectory::new(&[]);
     let skill = |name: &str, description: &str, fields: &str, body: &str| {
         let text = format!("---\nname: {name}\ndescription: {description}\n{fields}---\n{body}");
         library.write(&format!("{name}/SKILL.md"), &text);
@@ -118,12 +118,12 @@ fn what_an_agent_may_not_see_is_never_found() {
     let library = office();
     let deny = vec![Pattern::new("pdf-forms").unwrap()];
     let agent = Agent { scope: Scope { deny, ..Scope::default() }, ..Agent::new("clerk") };
-    let registry = library.builder().agent(agent).open_blocking().unwrap();
-    let everybody = registry.session_blocking(None).unwrap();
+    let opened = library.builder().agent(agent).open_blocking().unwrap();
+    let everybody = opened.session_blocking(None).unwrap();
     let query = json!({"query": "fill pdf forms", "limit": 20});
     let all = everybody.call_blocking("search_skills", &query);
     assert!(names(&all, &everybody).contains(&"pdf-forms".to_owned()));
-    let clerk = registry.session_blocking(Some("clerk")).unwrap();
+    let clerk = opened.session_blocking(Some("clerk")).unwrap();
     for session in [&clerk, &clerk.subagent_blocking(None).unwrap()] {
         for tool in ["search_skills", "list_skills"] {
             let reply = session.call_blocking(tool, &json!({"query": "fill pdf forms"}));
@@ -172,20 +172,20 @@ fn the_index_is_kept_beside_others() {
     };
     assert_ne!(file("a"), file("b"));
     let options = crate::search::SearchOptions { file: Some(file("a")), ..Default::default() };
-    let registry = library.builder().search_options(options).open_blocking().unwrap();
-    assert_eq!(registry.kept_index(), None);
-    let session = registry.session_blocking(None).unwrap();
+    let opened = library.builder().search_options(options).open_blocking().unwrap();
+    assert_eq!(opened.kept_index(), None);
+    let session = opened.session_blocking(None).unwrap();
     session.call_blocking("search_skills", &json!({"query": "pdf"}));
-    pollster::block_on(registry.save());
-    assert_eq!(registry.kept_index(), Some((file("a").as_path(), 4)));
+    pollster::block_on(opened.save());
+    assert_eq!(opened.kept_index(), Some((file("a").as_path(), 4)));
     // Of indices without end only the last ones stay.
     for number in 0..20 {
         fs::write(cache.path().join(format!("{number}.index")), "").unwrap();
     }
     library.skill("new", "", "# New\n");
-    registry.reload_blocking();
+    opened.reload_blocking();
     session.call_blocking("search_skills", &json!({"query": "new"}));
-    pollster::block_on(registry.save());
+    pollster::block_on(opened.save());
     assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 16);
-    assert_eq!(registry.kept_index().map(|(_, skills)| skills), Some(5));
+    assert_eq!(opened.kept_index().map(|(_, skills)| skills), Some(5));
 }

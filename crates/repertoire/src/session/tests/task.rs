@@ -3,8 +3,8 @@
 use super::*;
 
 /// Returns a library whose descriptions, and then whose names, are too much for small budgets.
-fn large() -> Library {
-    let library = Library::new(&[]);
+fn large() -> SkillDirectory {
+    let library = SkillDirectory::new(&[]);
     let about = ["invoices", "photographs", "kubernetes clusters", "poems", "tax returns", "bird songs"];
     for (number, about) in (0..120).zip(about.iter().cycle()) {
         let name = format!("{}-{number:03}", about.split(' ').next().unwrap());
@@ -16,7 +16,7 @@ fn large() -> Library {
     library
 }
 
-fn with_budget(library: &Library, budget: usize) -> Session {
+fn with_budget(library: &SkillDirectory, budget: usize) -> Session {
     let mut options = SessionOptions::default();
     options.catalog.budget_tokens = Some(budget);
     library.session_with(options)
@@ -105,8 +105,8 @@ fn what_an_agent_may_not_see_is_not_ranked_for_it() {
     options.catalog.budget_tokens = Some(900);
     let mut agent = Agent::new("poet");
     agent.scope = Scope { deny: vec![Pattern::new("bird-*").unwrap()], ..Scope::default() };
-    let registry = library.builder().session_options(options).agent(agent).open_blocking().unwrap();
-    let session = registry.session_blocking(Some("poet")).unwrap();
+    let opened = library.builder().session_options(options).agent(agent).open_blocking().unwrap();
+    let session = opened.session_blocking(Some("poet")).unwrap();
     let catalog = session.catalog_for_task_blocking(&Task::new("record some bird songs"));
     assert!(!catalog.text.contains("bird"), "{}", catalog.text);
 }

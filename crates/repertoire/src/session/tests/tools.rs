@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn every_call_is_one_event_whatever_it_came_to() {
-    let library = Library::new(&["alpha"]);
+    let library = SkillDirectory::new(&["alpha"]);
     library.write("alpha/references/guide.md", "one\ntwo\n");
     let session = library.session();
     session.call_blocking("load_skill", &json!({"name": "alpha"}));
@@ -36,7 +36,7 @@ fn every_call_is_one_event_whatever_it_came_to() {
 
 #[test]
 fn no_skills_no_catalog_no_tools() {
-    let library = Library::new(&[]);
+    let library = SkillDirectory::new(&[]);
     let session = library.session();
     assert_eq!(&*session.catalog().text, "");
     assert!(session.tools().is_empty());
@@ -80,9 +80,9 @@ impl Tool for Named {
 
 #[test]
 fn a_host_adds_tools_but_not_under_the_names_of_the_house() {
-    let library = Library::new(&["alpha", "clock"]);
-    let registry = library.builder().tool(Arc::new(Clock)).open_blocking().unwrap();
-    let session = registry.session_blocking(None).unwrap();
+    let library = SkillDirectory::new(&["alpha", "clock"]);
+    let opened = library.builder().tool(Arc::new(Clock)).open_blocking().unwrap();
+    let session = opened.session_blocking(None).unwrap();
     let names: Vec<String> = session.tools().iter().map(|tool| tool.name.clone()).collect();
     assert_eq!(
         names,
@@ -108,7 +108,7 @@ fn a_host_adds_tools_but_not_under_the_names_of_the_house() {
 
 #[test]
 fn a_skill_called_as_a_tool_is_answered_with_how_to_load_it() {
-    let library = Library::new(&["alpha"]);
+    let library = SkillDirectory::new(&["alpha"]);
     let reply = library.session().call_blocking("alpha", &json!({"x": 1}));
     assert!(reply.is_error());
     assert!(reply.text().contains("load_skill") && reply.text().contains("alpha"), "{}", reply.text());
@@ -116,7 +116,7 @@ fn a_skill_called_as_a_tool_is_answered_with_how_to_load_it() {
 
 #[test]
 fn schemas_name_the_skills_as_long_as_they_are_few() {
-    let library = Library::new(&["alpha", "beta"]);
+    let library = SkillDirectory::new(&["alpha", "beta"]);
     let names = |options: SessionOptions| {
         let tools = library.session_with(options).tools();
         let load = tools.iter().find(|tool| tool.name == "load_skill").unwrap();
@@ -128,7 +128,7 @@ fn schemas_name_the_skills_as_long_as_they_are_few() {
 
 #[test]
 fn wrong_arguments_are_answers() {
-    let library = Library::new(&["alpha"]);
+    let library = SkillDirectory::new(&["alpha"]);
     let session = library.session();
     for arguments in [
         json!({}),
@@ -166,7 +166,7 @@ fn names_of_tools_and_arguments_must_be_told_apart() {
         let mut options = SessionOptions::default();
         change(&mut options);
         assert_eq!(options.clash(), clash);
-        let opened = Registry::builder().session_options(options).open_blocking();
+        let opened = Library::builder().session_options(options).open_blocking();
         assert_eq!(opened.is_err(), clash.is_some());
     };
     check(|_| {}, None);

@@ -1,0 +1,120 @@
+//! The library: what sessions are opened on.
+
+use std::sync::Arc;
+
+use repertoire_model::Policy;
+
+use super::options::SessionResources;
+use crate::agent::Agent;
+use crate::provider::Provider;
+use crate::registry::{Registry, RegistryOptions, Snapshot};
+use crate::run::Executor;
+use crate::search::{SearchOptions, Shelf};
+use crate::{Error, ErrorKind};
+
+/// A registry of skills with everything that sessions are given: options, agents, tools, event sinks, search and execution.
+///
+/// It is a cheap handle: clones share one library.
+///
+/// ```
+/// # pollster::block_on(async {
+/// use std::sync::Arc;
+/// use repertoire::{Library, MemoryProvider, SkillDefinition};
+/// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
+/// let library = Library::builder()
+///     .provider(Arc::new(MemoryProvider::new("builtin", vec![skill])))
+///     .open()
+///     .await?;
+/// assert_eq!(library.snapshot().active().count(), 1);
+/// let session = library.session(None).await?;
+/// assert!(session.catalog().text.contains("greet"));
+/// # Ok::<(), repertoire::Error>(())
+/// # })?;
+/// # Ok::<(), repertoire::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Library {
+    registry: Registry,
+    shared: Arc<Shared>,
+}
+
+/// State that all clones of a library share.
+struct Shared {
+    resources: SessionResources,
+    index: Shelf,
+}
+
+impl Library {
+    /// Opens a library over `providers` for inspection and search: with default options for sessions, and even if the policy
+    /// refuses it.
+    pub async fn open_for_search(
+        providers: Vec<Arc<dyn Provider>>,
+        policy: Policy,
+        search: SearchOptions,
+    ) -> Self {
+        let resources = SessionResources::default();
+        let options = RegistryOptions { policy, reserved_names: resources.reserved_names() };
+        Self::new(Registry::open_with(providers, options).await, resources, search)
+    }
+
+    pub(super) fn new(registry: Registry, resources: SessionResources, search: SearchOptions) -> Self {
+        let shared = Shared { resources, index: Shelf::new(search) };
+        Self { registry, shared: Arc::new(shared) }
+    }
+
+    /// Returns the registry of the library's skills.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Returns the newest snapshot.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.registry.snapshot()
+    }
+
+    /// Lists every provider again and returns the newest snapshot; see [`Registry::reload`].
+    pub async fn reload(&self) -> Arc<Snapshot> {
+        self.registry.reload().await
+    }
+
+    /// Reloads as [`Library::reload`] does, and waits for it.
+    pub fn reload_blocking(&self) -> Arc<Snapshot> {
+        self.registry.reload_blocking()
+    }
+
+    /// Returns the agent called `name`.
+    ///
+    /// Fails with [`ErrorKind::AgentNotFound`] if there is none.
+    pub fn agent(&self, name: &str) -> Result<&Agent, Error> {
+        let agents = &self.resources().agents;
+        agents.get(name).ok_or_else(|| Error::new(ErrorKind::AgentNotFound).about(name))
+    }
+
+    /// Returns the executor that runs tools and scripts of skills, if there is one.
+    pub fn executor(&self) -> Option<&Arc<Executor>> {
+        self.resources().executor.as_ref()
+    }
+
+    /// Writes digests, token counts and the search index to their caches, for the next run.
+    pub async fn save(&self) {
+        self.registry.save().await;
+        let library = self.clone();
+        blocking::unblock(move || library.shelf().save()).await;
+    }
+
+    pub(crate) fn resources(&self) -> &SessionResources {
+        &self.shared.resources
+    }
+
+    /// Returns the search index.
+    pub(crate) fn shelf(&self) -> &Shelf {
+        &self.shared.index
+    }
+}
+
+/// A library with default options over the skills of a registry.
+impl From<Registry> for Library {
+    fn from(registry: Registry) -> Self {
+        Self::new(registry, SessionResources::default(), SearchOptions::default())
+    }
+}

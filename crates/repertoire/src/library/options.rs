@@ -1,0 +1,73 @@
+//! Everything that the sessions of a library are given beside its skills.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::agent::{Agent, Inherit};
+use crate::event::Sinks;
+use crate::run::{Executor, HostHandler};
+use crate::session::SessionOptions;
+use crate::tool::{Tool, is_reserved, reserved_names};
+use crate::{Error, ErrorKind};
+
+/// Options, agents, tools, handlers and event sinks that all sessions of a library share.
+#[derive(Default)]
+pub(crate) struct SessionResources {
+    /// The options of every session.
+    pub(crate) options: SessionOptions,
+    /// The agents, by name.
+    pub(crate) agents: BTreeMap<String, Agent>,
+    /// What sessions without an agent pass on to the agents they start.
+    pub(crate) inherit: Inherit,
+    /// Tools of the host.
+    pub(crate) tools: Vec<Arc<dyn Tool>>,
+    /// Receive an event for every call.
+    pub(crate) sinks: Sinks,
+    /// Runs tools and scripts of skills; `None` where nothing may run.
+    pub(crate) executor: Option<Arc<Executor>>,
+    /// Handlers of the host for tools that skills declare.
+    pub(crate) handlers: Vec<HostHandler>,
+}
+
+impl SessionResources {
+    /// Returns the names that no skill may have because a tool answers to them.
+    pub(crate) fn reserved_names(&self) -> BTreeSet<String> {
+        let host = self.tools.iter().map(|tool| tool.name());
+        reserved_names(&self.options.names).chain(host).map(str::to_owned).collect()
+    }
+
+    /// Returns whether a tool is called `name`.
+    pub(crate) fn has_tool(&self, name: &str) -> bool {
+        self.is_builtin(name) || self.tools.iter().any(|tool| tool.name() == name)
+    }
+
+    fn is_builtin(&self, name: &str) -> bool {
+        is_reserved(name, &self.options.names)
+    }
+
+    /// Fails with [`ErrorKind::ReservedName`] if two tools, two arguments of one tool, or two handlers share a name.
+    pub(super) fn check_names(&self) -> Result<(), Error> {
+        if let Some(clash) = self.options.clash() {
+            return Err(reserved(clash));
+        }
+        for (index, tool) in self.tools.iter().enumerate() {
+            let is_taken = self.tools[..index].iter().any(|other| other.name() == tool.name());
+            if is_taken || self.is_builtin(tool.name()) {
+                return Err(reserved(tool.name()));
+            }
+        }
+        for (index, handler) in self.handlers.iter().enumerate() {
+            let is_taken = self.handlers[..index]
+                .iter()
+                .any(|other| other.skill == handler.skill && other.tool == handler.tool);
+            if is_taken || self.has_tool(&handler.tool) {
+                return Err(reserved(&handler.tool));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn reserved(name: &str) -> Error {
+    Error::new(ErrorKind::ReservedName).about(name)
+}
