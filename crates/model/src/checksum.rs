@@ -1,4 +1,4 @@
-//! A quick check for whether bytes are what they were.
+//! A checksum that detects damaged or edited bytes.
 
 /// Returns a checksum of `bytes` that any change within eight bytes in a row is sure to change.
 ///

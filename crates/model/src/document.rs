@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::catalog::Tokenizer;
-use crate::frontmatter::{self, Division, Fenced};
+use crate::frontmatter::{self, Division, FencedFrontmatter};
 use crate::manifest::Manifest;
 use crate::policy::{NameMismatch, OnInvalid, Policy};
 use crate::repair::{self, Repair};
@@ -244,7 +244,7 @@ impl Parser<'_, '_> {
     }
 
     /// Parses the frontmatter; `None` means that nothing can be made of it, which has been reported.
-    fn frontmatter(&mut self, fenced: &Fenced<'_>) -> Option<Frontmatter> {
+    fn frontmatter(&mut self, fenced: &FencedFrontmatter<'_>) -> Option<Frontmatter> {
         if fenced.yaml.len() > frontmatter::MAX_BYTES {
             let (size, limit) = (fenced.yaml.len(), frontmatter::MAX_BYTES);
             self.reporter
@@ -275,7 +275,7 @@ impl Parser<'_, '_> {
         Some(Frontmatter { entries, offset: fenced.offset, repaired })
     }
 
-    fn not_a_mapping(&mut self, root: &Node, fenced: &Fenced<'_>) -> Option<Frontmatter> {
+    fn not_a_mapping(&mut self, root: &Node, fenced: &FencedFrontmatter<'_>) -> Option<Frontmatter> {
         let span = self.span(fenced.offset, &root.range());
         self.reporter
             .report(RuleId::FrontmatterMapping, "the frontmatter is not a mapping of keys to values")
@@ -284,7 +284,7 @@ impl Parser<'_, '_> {
         None
     }
 
-    fn recover(&mut self, fault: &Fault, fenced: &Fenced<'_>) -> Option<Vec<Entry>> {
+    fn recover(&mut self, fault: &Fault, fenced: &FencedFrontmatter<'_>) -> Option<Vec<Entry>> {
         let span = self.span(fenced.offset, &(fault.offset..fault.offset));
         if fault.over_budget {
             self.reporter
@@ -318,7 +318,7 @@ impl Parser<'_, '_> {
     }
 
     /// Reports descriptions that a ` #` cuts short: no parser says so, and the author never notices.
-    fn report_cut_values(&mut self, entries: &[Entry], comments: &[Range], fenced: &Fenced<'_>) {
+    fn report_cut_values(&mut self, entries: &[Entry], comments: &[Range], fenced: &FencedFrontmatter<'_>) {
         if comments.is_empty() {
             return;
         }

@@ -10,7 +10,7 @@ const BYTE_ORDER_MARK: &str = "\u{feff}";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Division<'a> {
     /// Two fences were found.
-    Fenced(Fenced<'a>),
+    Fenced(FencedFrontmatter<'a>),
     /// No line opens a frontmatter; everything is body.
     Bare {
         /// The start of the body: after a byte order mark, if there is one.
@@ -27,7 +27,7 @@ pub enum Division<'a> {
 
 /// A frontmatter between its fences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fenced<'a> {
+pub struct FencedFrontmatter<'a> {
     /// The YAML between the fences.
     pub yaml: &'a str,
     /// The start of the YAML.
@@ -60,7 +60,7 @@ pub fn divide(text: &str) -> Division<'_> {
     while let Some(line) = lines.next() {
         if is_fence(line.text) {
             let yaml = &text[offset..line.start];
-            return Division::Fenced(Fenced { yaml, offset, body: lines.offset, has_prelude });
+            return Division::Fenced(FencedFrontmatter { yaml, offset, body: lines.offset, has_prelude });
         }
         if near_miss.is_none() && is_nearly_fence(line.text) {
             near_miss = Some(line.start);
@@ -154,7 +154,10 @@ mod tests {
     fn blank_lines_and_comments_may_come_first() {
         check("\n\n---\nname: x\n---\nb", "name: x\n", "b");
         check("<!-- made by hand -->\n---\nname: x\n---\nb", "name: x\n", "b");
-        assert!(matches!(divide("\n---\na: b\n---\n"), Division::Fenced(Fenced { has_prelude: true, .. })));
+        assert!(matches!(
+            divide("\n---\na: b\n---\n"),
+            Division::Fenced(FencedFrontmatter { has_prelude: true, .. })
+        ));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Makes sense of frontmatter that is not quite YAML.
+//! Repairs frontmatter that is not valid YAML.
 //!
 //! Authors write `description: Use when: a user asks` and every parser refuses it. Where the whole does not parse,
 //! each top-level entry is taken alone: what parses is kept, what does not is read as the text it was meant to be,

@@ -1,4 +1,4 @@
-//! Questions about characters that several modules ask.
+//! Classes of characters: control, invisible, direction-changing.
 
 use crate::escape::push_xml;
 

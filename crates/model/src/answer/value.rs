@@ -1,4 +1,4 @@
-//! The answer itself.
+//! The type of all answers.
 
 use super::{
     Acknowledged, BucketText, Fault, FileList, FileText, Loaded, LoadedSkill, SearchResults, SkillList,

@@ -1,4 +1,4 @@
-//! From entries to text and report.
+//! Renders catalog entries to text, with a report.
 
 use super::budget::{self, Fit};
 use super::entry::{CatalogEntry, Item, prepare};

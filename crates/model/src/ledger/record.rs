@@ -38,7 +38,7 @@ pub struct Record {
 
 /// A skill that a transcript shows to have been loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenSkill {
     /// The skill.
     pub name: SkillName,
     /// The digest of the instructions that the transcript holds; `None` where they could not be recognised.

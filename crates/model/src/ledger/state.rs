@@ -1,4 +1,4 @@
-//! The ledger and what can be asked of it.
+//! The ledger and its queries.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

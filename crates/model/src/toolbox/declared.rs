@@ -1,4 +1,4 @@
-//! Tools as they are declared.
+//! The declared tools of a skill.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! From the bytes of `schema.json` to tools.
+//! Parses the tools of a `schema.json`.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! Results that are not in our words: those of other loaders, and what hosts put in their place.
+//! Classifies results of other skill loaders, and the placeholders that hosts put in their place.
 //!
 //! Hosts clear old results in ever new words, so what they put there is told by its shape: it is short, one sentence or in brackets,
 //! and says that something is gone. A text that is wrongly taken for a placeholder costs its tokens again; one that is wrongly taken

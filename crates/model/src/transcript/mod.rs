@@ -33,7 +33,7 @@ mod shape;
 mod foreign;
 mod reading;
 
-pub use reading::{Derived, Reading, loaded};
+pub use reading::{Reading, TranscriptSkills, loaded};
 pub use tools::ToolNames;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The shapes of messages, taken apart into the few things that matter here.
+//! Parses messages of all known transcript formats into events.
 //!
 //! Nothing here is recursive: content is a string or a list of parts, and a part's content is again a string or a list of parts.
 

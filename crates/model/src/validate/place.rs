@@ -12,14 +12,14 @@ use crate::Span;
 pub struct Place<'a> {
     file: &'a str,
     offset: usize,
-    last: Cell<Known>,
+    last: Cell<LinePosition>,
     #[cfg(test)]
     looked_at: Cell<usize>,
 }
 
 /// An offset in the file, and how many lines end before it.
 #[derive(Debug, Clone, Copy, Default)]
-struct Known {
+struct LinePosition {
     offset: usize,
     lines: usize,
 }
@@ -58,7 +58,7 @@ impl<'a> Place<'a> {
         self.looked_at.set(self.looked_at.get() + between.len());
         let ends = memchr::memchr_iter(b'\n', between).count();
         let lines = if offset < last.offset { last.lines - ends } else { last.lines + ends };
-        self.last.set(Known { offset, lines });
+        self.last.set(LinePosition { offset, lines });
         u32::try_from(lines).unwrap_or(u32::MAX - 1) + 1
     }
 }

@@ -1,4 +1,4 @@
-//! Collects what the rules find, at the severity the policy gives it.
+//! Collects the findings of the rules, at the severity the policy gives them.
 
 use std::collections::HashMap;
 
