@@ -28,7 +28,7 @@ use crate::regular_file;
 use crate::ui::{Progress, Ui};
 pub(crate) use executor::ExecRequest;
 use repertoire::Agent;
-use repertoire::template::MAX_TEMPLATE_BYTES;
+use repertoire::prompt::MAX_TEMPLATE_BYTES;
 use repertoire_model::text::nearest;
 
 /// The most names that an unknown one is answered with in full.
@@ -148,13 +148,10 @@ impl Context {
 
     /// Returns the places that projects and users have by habit.
     fn discovered(&self) -> Vec<Place> {
-        let found = discovery::discover(&DiscoveryInput {
-            working_directory: self.env.working_directory().to_owned(),
-            home: self.env.home(),
-            xdg_config: self.env.config_home(),
-            project: self.settings.discover_project,
-            user: self.settings.discover_user,
-        });
+        let mut input = DiscoveryInput::new(self.env.working_directory(), self.env.home());
+        input.xdg_config = self.env.config_home();
+        (input.project, input.user) = (self.settings.discover_project, self.settings.discover_user);
+        let found = discovery::discover(&input);
         let place = |place: discovery::Place| Place {
             label: place.root.label,
             path: place.root.path,
@@ -216,12 +213,13 @@ impl Context {
 
     /// Returns how somebody who asks for changes follows the library: as configured, but not at leisure.
     pub(crate) fn eager_reload(&self) -> ReloadOptions {
-        let options = self.settings.reload();
+        let mut options = self.settings.reload();
         let mode = match options.mode {
             ReloadMode::Poll => ReloadMode::Poll,
             ReloadMode::Watch | ReloadMode::Lazy | ReloadMode::Off => ReloadMode::Watch,
         };
-        ReloadOptions { mode, ..options }
+        options.mode = mode;
+        options
     }
 
     /// Returns what reads the skills of `places`.
@@ -265,14 +263,13 @@ impl Context {
     /// Returns what sessions are given; answers are written as `render` says where it says anything.
     pub(crate) fn session_options(&self, render: Option<&str>) -> SessionOptions {
         let settings = &self.settings;
-        SessionOptions {
-            render: render.and_then(Render::parse).unwrap_or(settings.session.render),
-            catalog: catalog::configured(self),
-            show_loaded: settings.catalog_show_loaded,
-            include_frontmatter: settings.include_frontmatter,
-            approve_command: Some("rep approve".to_owned()),
-            ..settings.session.clone()
-        }
+        let mut options = settings.session.clone();
+        options.render = render.and_then(Render::parse).unwrap_or(settings.session.render);
+        options.catalog = catalog::configured(self);
+        options.show_loaded = settings.catalog_show_loaded;
+        options.include_frontmatter = settings.include_frontmatter;
+        options.approve_command = Some("rep approve".to_owned());
+        options
     }
 
     /// Opens a session with `options` for the agent called `agent`, or for one that may see everything.

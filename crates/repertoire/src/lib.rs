@@ -1,11 +1,64 @@
-//! The skills engine for AI agents.
+//! A skills engine for AI agents.
 //!
-//! Point providers at skills, merge them in a registry, and give agents a small, byte-stable catalog.
+//! A *skill* is a directory with a `SKILL.md`: a name, a description, instructions for a model, and files that belong to them
+//! (see <https://agentskills.io>). This crate finds skills, checks them, and gives them to agents, as much as they need and
+//! when they need it:
+//!
+//! 1. **Catalog.** The names and descriptions of all skills, for the system prompt. Its bytes stay the same until the host
+//!    refreshes it, so prompt caches keep working.
+//! 2. **Instructions.** The model calls `load_skill` and gets the text of one `SKILL.md`. The session records what is in the
+//!    context and does not repeat it.
+//! 3. **Files.** The model reads references, scripts and assets of a skill one by one, with `read_skill_file`.
+//!
+//! Nothing is executed by reading a skill.
+//!
+//! # Example
+//!
+//! ```
+//! use repertoire::{Library, MemoryProvider, SkillDefinition};
+//! use serde_json::json;
+//!
+//! # pollster::block_on(async {
+//! let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n\nBe warm.\n");
+//! let library = Library::builder()
+//!     .directory("./skills")                                   // skills in a directory ...
+//!     .provider(MemoryProvider::new("builtin", vec![skill]))   // ... and in code
+//!     .open()
+//!     .await?;
+//!
+//! let session = library.session().await?;
+//! let system_prompt = session.catalog().text;                  // level 1
+//! let tools = session.tools();                                 // names, descriptions, JSON Schemas
+//! assert!(system_prompt.contains("greet"));
+//! assert!(tools.iter().any(|tool| tool.name == "load_skill"));
+//!
+//! let reply = session.call("load_skill", &json!({"name": "greet"})).await;   // level 2
+//! assert!(reply.text().contains("Be warm."));
+//! # Ok::<(), repertoire::Error>(())
+//! # })?;
+//! # Ok::<(), repertoire::Error>(())
+//! ```
+//!
+//! # Parts
+//!
+//! | type | purpose |
+//! | --- | --- |
+//! | [`Provider`] | lists skills and reads their files: [`FsProvider`], [`MemoryProvider`], or your own |
+//! | [`Registry`] | merges providers by precedence under a [`Policy`] and publishes [`Snapshot`]s |
+//! | [`Library`] | a registry with everything that sessions are given: options, agents, tools, event sinks |
+//! | [`Session`] | one conversation: its catalog, its tools, and what is in its context |
+//! | [`Agent`] | a named view of the library: its scope, the skills bound to it, its prompt |
+//! | [`Tool`] | a tool of the host, beside the built-in ones |
+//! | [`EventSink`] | receives an event for every call |
+//!
+//! All types are `Send + Sync`. Methods that read are `async` and need no particular runtime; a program without one waits for
+//! them with [`pollster::block_on`](https://docs.rs/pollster).
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 pub mod discovery;
 pub mod error;
+mod future;
 pub mod provider;
 pub mod registry;
 pub mod library;
@@ -13,27 +66,27 @@ pub mod search;
 pub mod task;
 pub mod session;
 pub mod tool;
-pub mod agent;
-pub mod template;
-pub mod binding;
-pub mod role;
+pub mod prompt;
 pub mod migrate;
 pub mod tokens;
 pub mod event;
 pub mod exec;
 pub mod approval;
 pub mod run;
+pub mod model;
 mod stored;
 mod unblock;
-#[doc(hidden)]
 pub mod testing;
 
-pub use agent::{Agent, Bind, Inherit};
 pub use approval::{Approval, Approvals, Approver, Trust};
-pub use binding::{AgentPrompt, BindingOptions};
 pub use error::{Error, ErrorKind};
 pub use event::{Event, EventKind, EventSink, JsonlOptions, JsonlSink, MemorySink, Outcome, Sinks};
+pub use future::BoxFuture;
 pub use library::{Library, LibraryBuilder};
+pub use prompt::{
+    Agent, AgentPrompt, Bind, BindingOptions, Inherit, Jinja, Renderer, RoleBinding, RoleOptions, RoleOrigin,
+    RolePrompt, RoleResolver,
+};
 pub use provider::fs::{FsOptions, FsProvider};
 pub use provider::memory::{MemoryProvider, SkillDefinition, define_skill};
 pub use provider::{FileContent, FileListing, Listing, Locator, Provider, Skill};
@@ -41,38 +94,10 @@ pub use registry::{
     Change, Entry, Lookup, Registry, RegistryOptions, ReloadMode, ReloadOptions, Resources, Snapshot,
     Subscription, Watcher,
 };
-pub use repertoire_model as model;
 pub use repertoire_model::{
     Catalog, CatalogOptions, Diagnostic, LineRange, Policy, Profile, Severity, SkillName, SkillPath, State,
 };
-pub use role::{RoleBinding, RoleOptions, RoleOrigin, RolePrompt, RoleResolver};
 pub use run::{Executor, ExecutorOptions, HandlerError, SkillHandler};
 pub use session::{Reply, Session, SessionOptions};
 pub use task::{RankedSkill, Task, TaskRanking};
-pub use template::{Jinja, Renderer};
-pub use tool::Tool;
-
-/// Keeps the example of the README true.
-#[cfg(doctest)]
-#[doc = include_str!("../../../README.md")]
-struct Readme;
-
-/// Keeps the examples of the guide true.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/guides/embedding.md")]
-struct Embedding;
-
-/// Keeps the examples of the guide true.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/guides/hot-reload.md")]
-struct HotReload;
-
-/// Keeps the examples of the guide true.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/guides/tools-in-skills.md")]
-struct ToolsInSkills;
-
-/// Keeps the examples of the page true.
-#[cfg(doctest)]
-#[doc = include_str!("../../../docs/concepts/sandbox.md")]
-struct Sandboxes;
+pub use tool::{Tool, ToolCall, ToolReply};

@@ -133,19 +133,16 @@ impl ServerOptions {
     /// Returns `options` as sessions of a server need them, for [`repertoire::LibraryBuilder::session_options`].
     ///
     /// A server sees no transcript, so it always gives the body, and there is nothing to unload or to mark.
-    pub fn session_options(&self, options: SessionOptions) -> SessionOptions {
-        let render = match self.result {
+    pub fn session_options(&self, mut options: SessionOptions) -> SessionOptions {
+        options.render = match self.result {
             ResultForm::Markdown => Render::Markdown,
             ResultForm::Json => Render::Json,
         };
-        SessionOptions {
-            render,
-            account: Account::None,
-            reload: Reload::AlwaysBody,
-            refresh: Refresh::Session,
-            unload_tool: false,
-            show_loaded: false,
-            ..options
-        }
+        options.account = Account::None;
+        options.reload = Reload::AlwaysBody;
+        options.refresh = Refresh::Session;
+        options.unload_tool = false;
+        options.show_loaded = false;
+        options
     }
 }

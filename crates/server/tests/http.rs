@@ -369,7 +369,8 @@ impl Waiting {
             may_go_on.lock().unwrap().recv_timeout(PATIENCE).unwrap();
             Ok("waited".to_owned())
         };
-        let options = SessionOptions { exposure: ToolExposure::Stable, ..SessionOptions::default() };
+        let mut options = SessionOptions::default();
+        options.exposure = ToolExposure::Stable;
         let server =
             world.server_equipped(options, |builder| builder.handler("alpha", "wait", Arc::new(wait)));
         Self { server, has_begun, go_on }

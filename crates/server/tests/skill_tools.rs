@@ -23,7 +23,8 @@ fn server(world: &World, exposure: ToolExposure) -> Server {
             .map(|a| (a + 1).to_string())
             .ok_or_else(|| HandlerError::new("TypeError", "a"))
     };
-    let options = SessionOptions { exposure, ..SessionOptions::default() };
+    let mut options = SessionOptions::default();
+    options.exposure = exposure;
     world.server_equipped(options, |builder| builder.handler("alpha", "add", Arc::new(add)))
 }
 

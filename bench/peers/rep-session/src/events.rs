@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use repertoire::event::{Event, EventKind, JsonlOptions, JsonlSink, Sinks};
-use repertoire::model::bundle::Digest;
+use repertoire::model::Digest;
 
 pub fn measure(directory: &Path, calls: usize) {
     let sink = JsonlSink::new(JsonlOptions::new(directory));

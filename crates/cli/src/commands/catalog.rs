@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use repertoire::search::Seen;
 use repertoire::tokens::TokenMemory;
-use repertoire::{Agent, Entry, RankedSkill, Task, TaskRanking, binding};
+use repertoire::{Agent, Entry, RankedSkill, Task, TaskRanking};
 use repertoire_model::catalog::{
     Catalog, CatalogError, CatalogOptions, Format, Reason, Report, SkillTier, Tier,
 };
@@ -202,7 +202,7 @@ pub(crate) fn render_for(
     agent: &Agent,
     options: &CatalogOptions,
 ) -> Result<Catalog, CliError> {
-    binding::check(&library.snapshot, agent)?;
+    repertoire::prompt::check(&library.snapshot, agent)?;
     highlighted(library.snapshot.catalog_for(agent, options), options)
 }
 

@@ -157,12 +157,12 @@ impl Role {
         let mut variables = self.agent.as_ref().map(|agent| agent.variables.clone()).unwrap_or_default();
         variables.extend(self.variables.clone());
         let bound = own.bound.iter().map(|(name, _)| name.to_string()).collect();
-        let options = RoleOptions {
-            binding: context.settings.role_binding,
-            catalog: CatalogOptions { bound, ..options.catalog_options() },
-            prompt: binding,
-            variables,
-        };
+        let catalog = CatalogOptions { bound, ..options.catalog_options() };
+        let mut options = RoleOptions::default();
+        options.binding = context.settings.role_binding;
+        options.catalog = catalog;
+        options.prompt = binding;
+        options.variables = variables;
         let resolver = RoleResolver::new(registry.clone(), context.role_directories(), options);
         let mut prompt = match &self.agent {
             Some(agent) => resolver.resolve_for(agent, &self.name).await?,

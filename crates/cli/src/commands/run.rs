@@ -5,8 +5,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use clap::Args;
+use repertoire::BoxFuture;
 use repertoire::approval::{ApprovalRequest, Approver, Verdict};
-use repertoire::provider::BoxFuture;
 use repertoire::run::ScriptGrants;
 use repertoire::{Executor, Reply, Session};
 use repertoire_model::answer::{Answer, FaultKind, Render};

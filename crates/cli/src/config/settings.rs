@@ -212,13 +212,12 @@ impl Settings {
     /// Returns how sessions and servers follow the library.
     pub(crate) fn reload(&self) -> ReloadOptions {
         let duration = |milliseconds: usize| Duration::from_millis(milliseconds as u64);
-        ReloadOptions {
-            mode: self.reload_mode,
-            poll: duration(self.reload_poll_ms),
-            cooldown: duration(self.reload_cooldown_ms),
-            debounce: duration(self.reload_debounce_ms),
-            max_watches: self.reload_max_watches,
-        }
+        let mut options = ReloadOptions::of(self.reload_mode);
+        options.poll = duration(self.reload_poll_ms);
+        options.cooldown = duration(self.reload_cooldown_ms);
+        options.debounce = duration(self.reload_debounce_ms);
+        options.max_watches = self.reload_max_watches;
+        options
     }
 
     /// Returns the settings of `profile` before any layer changed them.
@@ -266,19 +265,20 @@ impl Settings {
         match profile {
             Profile::Standard | Profile::Strict | Profile::Lenient => standard,
             // The harness guide's own menu and sentences, for hosts that do not cache prompts.
-            Profile::Harness => Self {
-                catalog_format: Format::Menu,
-                catalog_show_loaded: true,
-                include_frontmatter: true,
-                session: SessionOptions {
-                    render: Render::Text,
-                    errors: ErrorStyle::Menu,
-                    reload: Reload::ShortAck,
-                    exposure: ToolExposure::Dynamic,
-                    ..SessionOptions::default()
-                },
-                ..standard
-            },
+            Profile::Harness => {
+                let mut session = SessionOptions::default();
+                session.render = Render::Text;
+                session.errors = ErrorStyle::Menu;
+                session.reload = Reload::ShortAck;
+                session.exposure = ToolExposure::Dynamic;
+                Self {
+                    catalog_format: Format::Menu,
+                    catalog_show_loaded: true,
+                    include_frontmatter: true,
+                    session,
+                    ..standard
+                }
+            }
         }
     }
 }

@@ -30,8 +30,9 @@ const CONFIG: &str = ".config";
 /// The most directories between the working directory and that of its repository that are looked at.
 const MAX_ANCESTORS: usize = 64;
 
-/// What discovery is told.
+/// The directories that discovery starts from.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DiscoveryInput {
     /// Where the caller works.
     pub working_directory: PathBuf,
@@ -43,6 +44,14 @@ pub struct DiscoveryInput {
     pub project: bool,
     /// Whether the user's skills are looked for.
     pub user: bool,
+}
+
+impl DiscoveryInput {
+    /// Returns the input for all skills of the project around `working_directory` and of the user whose home is `home`.
+    pub fn new(working_directory: impl Into<PathBuf>, home: impl Into<Option<PathBuf>>) -> Self {
+        let (working_directory, home) = (working_directory.into(), home.into());
+        Self { working_directory, home, xdg_config: None, project: true, user: true }
+    }
 }
 
 /// Whose skills a root holds.
@@ -152,16 +161,11 @@ pub fn distinct<'a>(labels: impl IntoIterator<Item = &'a mut String>) {
 /// Finds the directories of skills that the project and the user have.
 ///
 /// ```
+/// use std::path::PathBuf;
 /// use std::sync::Arc;
 /// use repertoire::discovery::{Discovery, DiscoveryInput, Root, Tier, discover};
 /// use repertoire::{FsProvider, Provider};
-/// let found = discover(&DiscoveryInput {
-///     working_directory: "/work".into(),
-///     home: Some("/home/me".into()),
-///     xdg_config: None,
-///     project: true,
-///     user: true,
-/// });
+/// let found = discover(&DiscoveryInput::new("/work", PathBuf::from("/home/me")));
 /// // Roots of one's own come after those that are found, or before them to win over them.
 /// let mut roots: Vec<Root> = found.lasting_roots().cloned().collect();
 /// roots.push(Root { label: "config:shared".into(), path: "/srv/skills".into(), tier: Tier::Configured });

@@ -16,6 +16,12 @@ pub trait EventSink: Send + Sync {
     fn record(&self, event: &Event);
 }
 
+impl<T: EventSink + ?Sized> EventSink for Arc<T> {
+    fn record(&self, event: &Event) {
+        (**self).record(event);
+    }
+}
+
 /// The sinks of a session. Copies share them.
 ///
 /// ```

@@ -1,5 +1,6 @@
 //! Builder of a library.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use repertoire_model::Policy;
@@ -7,10 +8,12 @@ use repertoire_model::Policy;
 use super::handle::Library;
 use super::options::SessionResources;
 use crate::Error;
-use crate::agent::{Agent, Inherit};
+use crate::discovery::{self, DiscoveryInput};
 use crate::event::{EventSink, Sinks};
+use crate::prompt::{Agent, Inherit};
 use crate::provider::Provider;
-use crate::registry::{Registry, RegistryOptions};
+use crate::provider::fs::{FsOptions, FsProvider};
+use crate::registry::{Registry, RegistryOptions, ReloadOptions};
 use crate::run::{Executor, HostHandler, SkillHandler};
 use crate::search::SearchOptions;
 use crate::session::SessionOptions;
@@ -19,22 +22,44 @@ use crate::tool::Tool;
 /// Configures and opens a [`Library`].
 ///
 /// ```
-/// use std::sync::Arc;
+/// # pollster::block_on(async {
 /// use repertoire::{Agent, Library, MemoryProvider, SkillDefinition};
 /// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
 /// let library = Library::builder()
-///     .provider(Arc::new(MemoryProvider::new("builtin", vec![skill])))
+///     .directory("./skills")
+///     .provider(MemoryProvider::new("builtin", vec![skill]))
 ///     .agent(Agent::new("host"))
-///     .open_blocking()?;
-/// assert!(library.session_blocking(Some("host")).is_ok());
+///     .open()
+///     .await?;
+/// assert!(library.session_for("host").await.is_ok());
+/// # Ok::<(), repertoire::Error>(())
+/// # })?;
 /// # Ok::<(), repertoire::Error>(())
 /// ```
 #[derive(Default)]
 pub struct LibraryBuilder {
-    providers: Vec<Arc<dyn Provider>>,
+    sources: Vec<Source>,
     policy: Policy,
     resources: SessionResources,
     search: SearchOptions,
+    reload: Option<ReloadOptions>,
+}
+
+/// A source of skills. Directories become providers when the library is opened, under the library's policy.
+enum Source {
+    Provider(Arc<dyn Provider>),
+    Directory(Box<FsOptions>),
+}
+
+impl Source {
+    fn into_provider(self, policy: &Policy) -> Arc<dyn Provider> {
+        match self {
+            Self::Provider(provider) => provider,
+            Self::Directory(options) => {
+                Arc::new(FsProvider::new(FsOptions { policy: policy.clone(), ..*options }))
+            }
+        }
+    }
 }
 
 impl Library {
@@ -45,21 +70,52 @@ impl Library {
 }
 
 impl LibraryBuilder {
-    /// Adds a source of skills; earlier sources win over later ones.
+    /// Adds the skills in the directory `path`, labelled with that path. It need not exist yet.
+    ///
+    /// Of two skills of one name the one from the earlier source wins.
     #[must_use]
-    pub fn provider(mut self, provider: Arc<dyn Provider>) -> Self {
-        self.providers.push(provider);
+    pub fn directory(self, path: impl Into<PathBuf>) -> Self {
+        let path = path.into();
+        let label = path.display().to_string();
+        self.directory_with(FsOptions::new(label, path))
+    }
+
+    /// Adds the skills in a directory with the given options; their policy is replaced by that of the library.
+    #[must_use]
+    pub fn directory_with(mut self, options: FsOptions) -> Self {
+        self.sources.push(Source::Directory(Box::new(options)));
         self
     }
 
-    /// Adds sources of skills; earlier sources win over later ones.
+    /// Adds the directories in which agents look for skills, those of the project around `working_directory` before those
+    /// of the user below `home`.
+    #[must_use]
+    pub fn discover(
+        mut self,
+        working_directory: impl Into<PathBuf>,
+        home: impl Into<Option<PathBuf>>,
+    ) -> Self {
+        let found = discovery::discover(&DiscoveryInput::new(working_directory, home));
+        let directories = found.lasting_roots().map(|root| Source::Directory(Box::new(root.options())));
+        self.sources.extend(directories);
+        self
+    }
+
+    /// Adds a source of skills.
+    #[must_use]
+    pub fn provider(mut self, provider: impl Provider + 'static) -> Self {
+        self.sources.push(Source::Provider(Arc::new(provider)));
+        self
+    }
+
+    /// Adds sources of skills that are shared already.
     #[must_use]
     pub fn providers(mut self, providers: impl IntoIterator<Item = Arc<dyn Provider>>) -> Self {
-        self.providers.extend(providers);
+        self.sources.extend(providers.into_iter().map(Source::Provider));
         self
     }
 
-    /// Sets the policy that skills are judged by.
+    /// Sets the policy that skills are judged by, for the whole library and all its directories.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
@@ -96,8 +152,8 @@ impl LibraryBuilder {
 
     /// Adds a tool of the host.
     #[must_use]
-    pub fn tool(mut self, tool: Arc<dyn Tool>) -> Self {
-        self.resources.tools.push(tool);
+    pub fn tool(mut self, tool: impl Tool + 'static) -> Self {
+        self.resources.tools.push(Arc::new(tool));
         self
     }
 
@@ -122,8 +178,8 @@ impl LibraryBuilder {
 
     /// Adds a sink that receives an event for every call.
     #[must_use]
-    pub fn sink(mut self, sink: Arc<dyn EventSink>) -> Self {
-        self.resources.sinks = self.resources.sinks.with(sink);
+    pub fn sink(mut self, sink: impl EventSink + 'static) -> Self {
+        self.resources.sinks = self.resources.sinks.with(Arc::new(sink));
         self
     }
 
@@ -131,6 +187,19 @@ impl LibraryBuilder {
     #[must_use]
     pub fn sinks(mut self, sinks: Sinks) -> Self {
         self.resources.sinks = sinks;
+        self
+    }
+
+    /// Follows changes of the skills while the library is open; the same as [`LibraryBuilder::reload`] with defaults.
+    #[must_use]
+    pub fn watch(self) -> Self {
+        self.reload(ReloadOptions::default())
+    }
+
+    /// Follows changes of the skills as `options` say, while the library is open.
+    #[must_use]
+    pub fn reload(mut self, options: ReloadOptions) -> Self {
+        self.reload = Some(options);
         self
     }
 
@@ -153,11 +222,13 @@ impl LibraryBuilder {
     ///
     /// [`Snapshot::accepted`]: crate::Snapshot::accepted
     pub async fn open_for_inspection(self) -> Result<Library, Error> {
-        let Self { providers, policy, resources, search } = self;
+        let Self { sources, policy, resources, search, reload } = self;
         resources.check_names()?;
+        let providers = sources.into_iter().map(|source| source.into_provider(&policy)).collect();
         let options = RegistryOptions { policy, reserved_names: resources.reserved_names() };
         let registry = Registry::open_with(providers, options).await;
-        Ok(Library::new(registry, resources, search))
+        let watcher = reload.map(|options| registry.watch(options)).transpose()?;
+        Ok(Library::new(registry, resources, search, watcher))
     }
 
     /// Opens the library as [`LibraryBuilder::open`] does, and waits for it.

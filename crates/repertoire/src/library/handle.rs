@@ -5,9 +5,9 @@ use std::sync::Arc;
 use repertoire_model::Policy;
 
 use super::options::SessionResources;
-use crate::agent::Agent;
+use crate::prompt::Agent;
 use crate::provider::Provider;
-use crate::registry::{Registry, RegistryOptions, Snapshot};
+use crate::registry::{Registry, RegistryOptions, Snapshot, Subscription, Watcher};
 use crate::run::Executor;
 use crate::search::{SearchOptions, Shelf};
 use crate::{Error, ErrorKind};
@@ -18,15 +18,14 @@ use crate::{Error, ErrorKind};
 ///
 /// ```
 /// # pollster::block_on(async {
-/// use std::sync::Arc;
 /// use repertoire::{Library, MemoryProvider, SkillDefinition};
 /// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
 /// let library = Library::builder()
-///     .provider(Arc::new(MemoryProvider::new("builtin", vec![skill])))
+///     .provider(MemoryProvider::new("builtin", vec![skill]))
 ///     .open()
 ///     .await?;
 /// assert_eq!(library.snapshot().active().count(), 1);
-/// let session = library.session(None).await?;
+/// let session = library.session().await?;
 /// assert!(session.catalog().text.contains("greet"));
 /// # Ok::<(), repertoire::Error>(())
 /// # })?;
@@ -42,6 +41,7 @@ pub struct Library {
 struct Shared {
     resources: SessionResources,
     index: Shelf,
+    watcher: Option<Watcher>,
 }
 
 impl Library {
@@ -54,11 +54,16 @@ impl Library {
     ) -> Self {
         let resources = SessionResources::default();
         let options = RegistryOptions { policy, reserved_names: resources.reserved_names() };
-        Self::new(Registry::open_with(providers, options).await, resources, search)
+        Self::new(Registry::open_with(providers, options).await, resources, search, None)
     }
 
-    pub(super) fn new(registry: Registry, resources: SessionResources, search: SearchOptions) -> Self {
-        let shared = Shared { resources, index: Shelf::new(search) };
+    pub(super) fn new(
+        registry: Registry,
+        resources: SessionResources,
+        search: SearchOptions,
+        watcher: Option<Watcher>,
+    ) -> Self {
+        let shared = Shared { resources, index: Shelf::new(search), watcher };
         Self { registry, shared: Arc::new(shared) }
     }
 
@@ -70,6 +75,21 @@ impl Library {
     /// Returns the newest snapshot.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.registry.snapshot()
+    }
+
+    /// Returns the watcher that follows the library's skills, if [`LibraryBuilder::watch`](super::LibraryBuilder::watch) was called.
+    pub fn watcher(&self) -> Option<&Watcher> {
+        self.shared.watcher.as_ref()
+    }
+
+    /// Returns the newest snapshot after all changes so far; see [`Registry::newest`].
+    pub async fn newest(&self) -> Arc<Snapshot> {
+        self.registry.newest().await
+    }
+
+    /// Subscribes to changes of the skills; see [`Registry::subscribe`].
+    pub fn subscribe(&self) -> Subscription {
+        self.registry.subscribe()
     }
 
     /// Lists every provider again and returns the newest snapshot; see [`Registry::reload`].
@@ -115,6 +135,6 @@ impl Library {
 /// A library with default options over the skills of a registry.
 impl From<Registry> for Library {
     fn from(registry: Registry) -> Self {
-        Self::new(registry, SessionResources::default(), SearchOptions::default())
+        Self::new(registry, SessionResources::default(), SearchOptions::default(), None)
     }
 }

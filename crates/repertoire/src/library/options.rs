@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::agent::{Agent, Inherit};
 use crate::event::Sinks;
+use crate::prompt::{Agent, Inherit};
 use crate::run::{Executor, HostHandler};
 use crate::session::SessionOptions;
 use crate::tool::{Tool, is_reserved, reserved_names};

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::prompt::{MAX_TEMPLATE_BYTES, SYSTEM_PROMPT_FILE};
 use crate::provider::fs::safe_dir::{Fault, Kind, SafeDir};
-use crate::role::SYSTEM_PROMPT_FILE;
-use crate::template::MAX_TEMPLATE_BYTES;
 use crate::{Error, ErrorKind};
 
 /// The name of the template of a task.

@@ -10,17 +10,16 @@ mod differences;
 pub mod content;
 mod memo;
 pub mod limits;
+mod shared;
 pub mod fs;
 pub mod memory;
-
-use std::future::Future;
-use std::pin::Pin;
 
 use repertoire_model::{Bundle, Digest, LineRange, SkillPath};
 
 use crate::Error;
 #[cfg(doc)]
 use crate::ErrorKind;
+pub(crate) use crate::future::BoxFuture;
 
 pub use change::{Changes, Subject, WatchPoint};
 pub use content::{FileContent, Mark, OpenedSkill, Skill};
@@ -28,9 +27,6 @@ pub(crate) use differences::{Located, differences};
 pub use limits::FileCaps;
 pub use listing::{FileListing, Listed, Listing, Locator, Problem};
 pub use memo::{Memo, TokenCounts};
-
-/// A boxed future, so that providers of different kinds can stand in one list.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A source of skills.
 pub trait Provider: Send + Sync {

@@ -3,14 +3,13 @@
 use repertoire_model::catalog::{self, Catalog, CatalogEntry, CatalogError, CatalogOptions};
 
 use super::{Entry, Snapshot};
-use crate::Agent;
 
 impl Snapshot {
     /// Renders the catalog of the skills that agents are offered.
     ///
     /// ```
     /// # use std::sync::Arc;
-    /// use repertoire::model::{CatalogOptions, Policy};
+    /// use repertoire::{CatalogOptions, Policy};
     /// use repertoire::provider::memory::{MemoryProvider, SkillDefinition};
     /// use repertoire::{Provider, Registry};
     /// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
@@ -22,11 +21,6 @@ impl Snapshot {
     /// ```
     pub fn catalog(&self, options: &CatalogOptions) -> Result<Catalog, CatalogError> {
         self.catalog_of(options, |_| true)
-    }
-
-    /// Renders the catalog of the skills that `agent` is offered: those that it sees.
-    pub fn catalog_for(&self, agent: &Agent, options: &CatalogOptions) -> Result<Catalog, CatalogError> {
-        self.catalog_of(options, |entry| agent.sees(entry))
     }
 
     /// Renders the catalog of the skills that agents are offered and that `is_seen` picks.

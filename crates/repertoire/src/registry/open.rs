@@ -56,8 +56,9 @@ struct Shared {
     attention: Attention,
 }
 
-/// Options of a registry.
+/// The options of a registry.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct RegistryOptions {
     /// The policy that skills are judged by.
     pub policy: Policy,

@@ -1,13 +1,13 @@
 //! An immutable, numbered view of all skills.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::hash::{BuildHasher as _, RandomState};
-use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashTable;
 use repertoire_model::resolve::{self, Candidate, Verdict};
-use repertoire_model::{Diagnostic, Policy, SkillName, State, text};
+use repertoire_model::{Diagnostic, Document, Policy, SkillName, State, text};
 
 use crate::provider::{Listed, Listing, Locator, Problem};
 use crate::{Error, ErrorKind};
@@ -33,28 +33,30 @@ pub struct Route {
     pub path: Arc<str>,
 }
 
-/// One skill of a snapshot: as its provider listed it, and what became of it.
+/// One skill of a snapshot: as its provider listed it, and its state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// The source it comes from.
     pub source: Arc<str>,
-    /// The skill itself, whose fields are the entry's own.
-    pub listed: Arc<Listed>,
-    /// What became of it.
+    /// The provider's handle for it.
+    pub locator: Locator,
+    /// Where a person finds it: for the file system, the path of its directory.
+    pub path: Arc<str>,
+    /// The name of its `SKILL.md`, which some spell differently.
+    pub manifest_file: Cow<'static, str>,
+    /// Tells whether two sources lead to the same skill; for the file system, its resolved directory.
+    pub identity: Option<Arc<str>>,
+    /// Its parsed `SKILL.md`.
+    pub document: Arc<Document>,
+    /// Whether it is active, shadowed or quarantined.
     pub state: State,
     /// Why it lost its name, where it did; in a box, because few do.
     pub collision: Option<Box<Diagnostic>>,
     /// Other sources that lead to the very same skill.
     pub also: Vec<Route>,
     pub(crate) provider: usize,
-}
-
-impl Deref for Entry {
-    type Target = Listed;
-
-    fn deref(&self) -> &Listed {
-        &self.listed
-    }
+    /// The skill as its provider listed it; two entries that share it are equal.
+    pub(crate) listed: Arc<Listed>,
 }
 
 impl Entry {
@@ -370,6 +372,17 @@ pub(super) fn entry(
     state: State,
     collision: Option<Box<Diagnostic>>,
 ) -> Entry {
-    let (source, listed) = (Arc::clone(source), Arc::clone(skill));
-    Entry { source, listed, state, collision, also: Vec::new(), provider }
+    Entry {
+        source: Arc::clone(source),
+        locator: skill.locator.clone(),
+        path: Arc::clone(&skill.path),
+        manifest_file: skill.manifest_file.clone(),
+        identity: skill.identity.clone(),
+        document: Arc::clone(&skill.document),
+        state,
+        collision,
+        also: Vec::new(),
+        provider,
+        listed: Arc::clone(skill),
+    }
 }

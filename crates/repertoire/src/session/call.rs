@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::open::Session;
 use crate::event::{Event, EventKind, Outcome};
-use crate::tool::{About, Answered, BUILTINS, Builtin, Tool, quoted};
+use crate::tool::{BUILTINS, Builtin, EventDetails, Tool, ToolCall, ToolReply, quoted};
 
 /// The answer to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,9 +44,9 @@ impl Reply {
     }
 }
 
-/// A tool that was found.
-enum Found<'a> {
-    House(&'static Builtin),
+/// The tool that a call is for.
+enum CallTarget<'a> {
+    Builtin(&'static Builtin),
     Host(&'a dyn Tool),
     /// A tool of a loaded skill: what the skill is called by, and the tool.
     Skill(String, String),
@@ -61,21 +61,21 @@ impl Session {
         self.registry().touch().await;
         let found = self.find_tool(tool);
         let kind = match &found {
-            Some(Found::House(builtin)) => builtin.kind,
-            Some(Found::Skill(..)) => EventKind::SkillToolCalled,
-            Some(Found::Host(_)) | None => EventKind::ToolCalled,
+            Some(CallTarget::Builtin(builtin)) => builtin.kind,
+            Some(CallTarget::Skill(..)) => EventKind::SkillToolCalled,
+            Some(CallTarget::Host(_)) | None => EventKind::ToolCalled,
         };
-        let answered = self.answer(tool, found, arguments).await;
-        let text = answered.answer.render(self.options().render, &self.wording);
+        let reply = self.answer(tool, found, arguments).await;
+        let text = reply.answer.render(self.options().render, &self.wording);
         let sinks = &self.library().resources().sinks;
         if !sinks.is_empty() {
             let mut event = Event::new(kind, quoted(tool), self.id(), time);
-            self.describe(&mut event, &answered);
+            self.describe(&mut event, &reply);
             event.bytes = text.len() as u64;
             event.duration = started.elapsed();
             sinks.emit(&event);
         }
-        Reply { answer: answered.answer, text }
+        Reply { answer: reply.answer, text }
     }
 
     /// Answers a call as [`Session::call`] does, and waits for it.
@@ -93,7 +93,7 @@ impl Session {
         reply.answer.render(render, &self.wording)
     }
 
-    async fn answer(&self, tool: &str, found: Option<Found<'_>>, arguments: &Value) -> Answered {
+    async fn answer(&self, tool: &str, found: Option<CallTarget<'_>>, arguments: &Value) -> ToolReply {
         let Some(found) = found else {
             return self.no_such_tool(tool);
         };
@@ -119,45 +119,48 @@ impl Session {
             _ => return self.bad_arguments(tool),
         };
         match found {
-            Found::House(builtin) => self.house(builtin, arguments).await,
-            Found::Host(tool) => tool.call(self, arguments).await,
-            Found::Skill(skill, tool) => self.call_skill_tool(&skill, &tool, arguments).await,
+            CallTarget::Builtin(builtin) => self.call_builtin(builtin, arguments).await,
+            CallTarget::Host(tool) => {
+                let (session_id, agent, registry) = (self.id(), self.agent(), self.registry());
+                tool.call(ToolCall { arguments, session_id, agent, registry }).await
+            }
+            CallTarget::Skill(skill, tool) => self.call_skill_tool(&skill, &tool, arguments).await,
         }
     }
 
-    /// Answers a call of a tool of the house.
+    /// Answers a call of a built-in tool.
     ///
     /// A skill that is gone may only lie somewhere else since the library was last looked at, so it is looked at again.
-    async fn house(&self, builtin: &Builtin, arguments: &Map<String, Value>) -> Answered {
+    async fn call_builtin(&self, builtin: &Builtin, arguments: &Map<String, Value>) -> ToolReply {
         let before = self.registry().snapshot();
-        let answered = builtin.call(self, arguments).await;
-        if matches!(&answered.answer, Answer::Fault(Fault { kind: FaultKind::Gone, .. }))
+        let reply = builtin.call(self, arguments).await;
+        if matches!(&reply.answer, Answer::Fault(Fault { kind: FaultKind::Gone, .. }))
             && !Arc::ptr_eq(&before, &self.registry().reload_if_due().await)
         {
             return builtin.call(self, arguments).await;
         }
-        answered
+        reply
     }
 
     /// Returns the tool that goes by `name`: the host's word for it, or the usual one.
-    fn find_tool(&self, name: &str) -> Option<Found<'_>> {
+    fn find_tool(&self, name: &str) -> Option<CallTarget<'_>> {
         let resources = self.library().resources();
-        let mut house = BUILTINS.iter().filter(|tool| self.is_on(tool.canonical));
+        let mut builtins = BUILTINS.iter().filter(|tool| self.is_on(tool.canonical));
         let called =
             |tool: &&Builtin| (tool.name)(&resources.options.names) == name || tool.canonical == name;
-        match house.find(called) {
-            Some(tool) => Some(Found::House(tool)),
+        match builtins.find(called) {
+            Some(tool) => Some(CallTarget::Builtin(tool)),
             None => {
                 let host = resources.tools.iter().find(|tool| tool.name() == name);
-                host.map(|tool| Found::Host(tool.as_ref())).or_else(|| {
+                host.map(|tool| CallTarget::Host(tool.as_ref())).or_else(|| {
                     let skill = self.state().exposed.owner(name)?;
-                    Some(Found::Skill(skill, name.to_owned()))
+                    Some(CallTarget::Skill(skill, name.to_owned()))
                 })
             }
         }
     }
 
-    fn no_such_tool(&self, tool: &str) -> Answered {
+    fn no_such_tool(&self, tool: &str) -> ToolReply {
         let snapshot = self.registry().snapshot();
         let (kind, skill) = match self.visible(&snapshot, tool) {
             Some(entry) => (FaultKind::SkillAsTool, Some(entry.name().to_string())),
@@ -166,19 +169,19 @@ impl Session {
                 (FaultKind::UnknownTool { tools }, None)
             }
         };
-        let about = About { skill: skill.clone(), ..About::default() };
-        Answered { answer: Answer::Fault(Fault::new(quoted(tool), skill, kind)), about }
+        let details = EventDetails { skill: skill.clone(), ..EventDetails::default() };
+        ToolReply { answer: Answer::Fault(Fault::new(quoted(tool), skill, kind)), details }
     }
 
-    fn bad_arguments(&self, tool: &str) -> Answered {
+    fn bad_arguments(&self, tool: &str) -> ToolReply {
         let kind =
             FaultKind::BadArgument { name: "arguments".to_owned(), expected: "a JSON object".to_owned() };
         self.fault(tool, None, kind).into()
     }
 
     /// Writes into `event` what the call came to.
-    fn describe(&self, event: &mut Event, answered: &Answered) {
-        let About {
+    fn describe(&self, event: &mut Event, reply: &ToolReply) {
+        let EventDetails {
             skill,
             file,
             source,
@@ -190,7 +193,7 @@ impl Session {
             skill_tool,
             sandbox,
             exit_code,
-        } = &answered.about;
+        } = &reply.details;
         event.skill.clone_from(skill);
         event.file.clone_from(file);
         event.source = source.as_deref().map(str::to_owned);
@@ -201,8 +204,8 @@ impl Session {
         event.results = *results;
         event.skill_tool.clone_from(skill_tool);
         (event.sandbox, event.exit_code) = (*sandbox, *exit_code);
-        event.outcome = if *is_denied { Outcome::Denied } else { outcome(&answered.answer) };
-        if let Answer::Fault(fault) = &answered.answer {
+        event.outcome = if *is_denied { Outcome::Denied } else { outcome(&reply.answer) };
+        if let Answer::Fault(fault) = &reply.answer {
             event.error = Some(fault.kind.as_str().to_owned());
         }
         self.measure(event);

@@ -10,7 +10,7 @@ use super::open::Session;
 use super::options::{Refresh, ToolExposure};
 use super::state::State;
 use crate::registry::{Entry, Snapshot};
-use crate::tool::{BUILTINS, Definition, View};
+use crate::tool::{BUILTINS, Definition, DefinitionContext};
 
 /// The catalog of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -145,10 +145,10 @@ impl Session {
 
     /// Returns what the model is told of the tools of loaded skills, in the order in which it is.
     fn exposed(&self) -> Vec<Definition> {
-        let view = View { options: self.options(), skills: None };
+        let context = DefinitionContext { options: self.options(), skills: None };
         let gateway = || {
             let tool = BUILTINS.iter().find(|tool| tool.canonical == "call_skill_tool");
-            tool.map(|tool| tool.definition(&view))
+            tool.map(|tool| tool.definition(&context))
         };
         match self.options().exposure {
             ToolExposure::Stable => Vec::new(),
@@ -163,13 +163,13 @@ impl Session {
         let mut definitions: Vec<Definition> = Vec::new();
         if !names.is_empty() {
             let skills = (names.len() <= options.enum_limit).then_some(names.as_slice());
-            let view = View { options, skills };
+            let context = DefinitionContext { options, skills };
             let is_told = |canonical: &str| {
                 self.is_on(canonical)
                     && (canonical != "call_skill_tool" || options.exposure == ToolExposure::Stable)
             };
             let tools = BUILTINS.iter().filter(|tool| is_told(tool.canonical));
-            definitions.extend(tools.map(|tool| tool.definition(&view)));
+            definitions.extend(tools.map(|tool| tool.definition(&context)));
         }
         definitions.extend(self.library().resources().tools.iter().map(|tool| Definition {
             name: tool.name().to_owned(),

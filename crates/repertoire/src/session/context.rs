@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::open::Session;
 use super::options::Refresh;
-use super::state::Remembered;
-use crate::tool::{SKILL_ALIASES, given, loaded_skill};
+use super::state::LoadRecord;
+use crate::tool::SKILL_ALIASES;
 
 /// The most skills that are looked at to be put back.
 const MAX_REATTACHED: usize = 64;
@@ -107,11 +107,11 @@ impl Session {
         for name in lost {
             let Some(entry) = self.visible(&snapshot, name.as_str()) else { continue };
             // A skill that is gone or broken by now has nothing to be put back.
-            if let Ok(skill) = crate::tool::open(self, entry).await {
+            if let Ok(skill) = self.open_skill(entry).await {
                 opened.push((entry.clone(), skill));
             }
         }
-        let bodies: Vec<&str> = opened.iter().map(|(_, skill)| given(self, skill)).collect();
+        let bodies: Vec<&str> = opened.iter().map(|(_, skill)| self.instructions(skill)).collect();
         let essences: Vec<String> = bodies.iter().map(|body| essence::essence(body)).collect();
         let candidates: Vec<Candidate<'_>> = opened
             .iter()
@@ -131,10 +131,10 @@ impl Session {
             let is_whole =
                 |piece: &&reattach::Piece| piece.name == *entry.name() && piece.level == Level::Body;
             if plan.pieces.iter().find(is_whole).is_some() {
-                let given = loaded_skill(self, entry, skill);
+                let given = self.loaded_skill(entry, skill);
                 state.ledger.loaded(entry.name(), given.digest);
-                let remembered = Arc::new(Remembered::of(entry, &given, skill.mark.clone()));
-                state.remembered.insert(entry.name().clone(), remembered);
+                let record = Arc::new(LoadRecord::of(entry, &given, skill.mark.clone()));
+                state.loads.insert(entry.name().clone(), record);
             }
         }
         plan

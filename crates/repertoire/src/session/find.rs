@@ -1,4 +1,4 @@
-//! Finding the skill that a model means, and saying so when there is none.
+//! Resolves the names that models write to skills.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::open::Session;
 use super::options::DenyStyle;
 use crate::registry::{Entry, Snapshot, holder, nearest_among};
 use crate::search::{Found, SearchRequest, Seen};
-use crate::tool::{About, Answered, BUILTINS, quoted};
+use crate::tool::{EventDetails, ToolReply, quoted};
 use crate::{Error, ErrorKind};
 
 /// The most names that an unknown one is answered with in full.
@@ -37,8 +37,8 @@ impl std::ops::Deref for FoundSkill {
     }
 }
 
-/// What a model means by a name.
-enum Meant<'s> {
+/// The skill that a model names, as far as it may know of it.
+enum Resolution<'s> {
     /// A skill that it may use.
     Usable(&'s Entry),
     /// A skill that it may know of, and that is set aside.
@@ -49,17 +49,18 @@ enum Meant<'s> {
     Nothing,
 }
 
-/// Why no skill was found.
-pub(crate) struct Missed {
+/// The reason why a name leads to no skill.
+pub(crate) struct Unresolved {
     kind: FaultKind,
     is_denied: bool,
 }
 
-impl Missed {
-    /// Returns the answer to whoever called `tool` for the skill `asked`.
-    pub(crate) fn answered(self, session: &Session, tool: &str, asked: &str) -> Answered {
-        let about = About { skill: Some(quoted(asked)), is_denied: self.is_denied, ..About::default() };
-        Answered { answer: session.fault(tool, Some(asked), self.kind), about }
+impl Unresolved {
+    /// Returns the reply to a call of `tool` for the skill `asked`.
+    pub(crate) fn answered(self, session: &Session, tool: &str, asked: &str) -> ToolReply {
+        let skill = Some(quoted(asked));
+        let details = EventDetails { skill, is_denied: self.is_denied, ..EventDetails::default() };
+        ToolReply { answer: session.fault(tool, Some(asked), self.kind), details }
     }
 }
 
@@ -68,48 +69,50 @@ impl Session {
     ///
     /// One that was added or mended since the library was last looked at is found too: whatever is not there for the agent
     /// makes it look again, and takes as long whether it is hidden or does not exist.
-    pub(crate) async fn find(&self, asked: &str) -> Result<FoundSkill, Missed> {
+    pub(crate) async fn find(&self, asked: &str) -> Result<FoundSkill, Unresolved> {
         let asked = asked.trim();
         let snapshot = self.registry().snapshot();
         snapshot.prepare();
-        match self.meant(&snapshot, asked) {
-            Meant::Usable(entry) => return Ok(FoundSkill::new(&snapshot, entry)),
-            _ if !is_name(asked) => return Err(self.missed(&snapshot, asked)),
+        match self.resolve(&snapshot, asked) {
+            Resolution::Usable(entry) => return Ok(FoundSkill::new(&snapshot, entry)),
+            _ if !is_name(asked) => return Err(self.unresolved(&snapshot, asked)),
             _ => {}
         }
         let newest = self.registry().reload_if_due().await;
         newest.prepare();
-        match self.meant(&newest, asked) {
-            Meant::Usable(entry) => Ok(FoundSkill::new(&newest, entry)),
-            _ => Err(self.missed(&newest, asked)),
+        match self.resolve(&newest, asked) {
+            Resolution::Usable(entry) => Ok(FoundSkill::new(&newest, entry)),
+            _ => Err(self.unresolved(&newest, asked)),
         }
     }
 
     /// Returns why `asked` is not there for the agent.
-    fn missed(&self, snapshot: &Snapshot, asked: &str) -> Missed {
+    fn unresolved(&self, snapshot: &Snapshot, asked: &str) -> Unresolved {
         let unknown = self.unknown(snapshot, asked);
-        match self.meant(snapshot, asked) {
-            Meant::Broken(entry) => {
+        match self.resolve(snapshot, asked) {
+            Resolution::Broken(entry) => {
                 let mut errors = entry.diagnostics().filter(|found| found.severity == Severity::Error);
                 let reason = errors.next().map(|found| found.message.clone()).unwrap_or_default();
-                Missed { kind: FaultKind::Broken { reason }, is_denied: false }
+                Unresolved { kind: FaultKind::Broken { reason }, is_denied: false }
             }
-            Meant::Denied if self.options().deny_style == DenyStyle::NotPermitted => {
-                Missed { kind: FaultKind::NotPermitted, is_denied: true }
+            Resolution::Denied if self.options().deny_style == DenyStyle::NotPermitted => {
+                Unresolved { kind: FaultKind::NotPermitted, is_denied: true }
             }
-            Meant::Denied => Missed { kind: unknown, is_denied: true },
-            Meant::Nothing if self.was_offered(asked) => Missed { kind: FaultKind::Gone, is_denied: false },
-            Meant::Nothing | Meant::Usable(_) => Missed { kind: unknown, is_denied: false },
+            Resolution::Denied => Unresolved { kind: unknown, is_denied: true },
+            Resolution::Nothing if self.was_offered(asked) => {
+                Unresolved { kind: FaultKind::Gone, is_denied: false }
+            }
+            Resolution::Nothing | Resolution::Usable(_) => Unresolved { kind: unknown, is_denied: false },
         }
     }
 
-    /// Returns what the model means by `asked`.
+    /// Resolves `asked`.
     ///
     /// Another spelling of a name will do, `My Skill` for `my-skill`, but nothing that looks like a path: a skill that
     /// answered to `../my-skill` would teach models to write such things.
-    fn meant<'s>(&self, snapshot: &'s Snapshot, asked: &str) -> Meant<'s> {
+    fn resolve<'s>(&self, snapshot: &'s Snapshot, asked: &str) -> Resolution<'s> {
         if asked.len() > MAX_NAME_BYTES {
-            return Meant::Nothing;
+            return Resolution::Nothing;
         }
         let exact = snapshot.named(asked);
         if !exact.is_empty() {
@@ -122,25 +125,25 @@ impl Session {
         let is_spelling = asked.starts_with(char::is_alphanumeric) && asked.chars().all(is_plain);
         match SkillName::slug(asked).filter(|_| is_spelling) {
             Some(slug) => self.among(snapshot.named(slug.as_str())),
-            None => Meant::Nothing,
+            None => Resolution::Nothing,
         }
     }
 
     /// Returns which of `group`, all of one name, is meant.
-    fn among<'s>(&self, group: &'s [Entry]) -> Meant<'s> {
+    fn among<'s>(&self, group: &'s [Entry]) -> Resolution<'s> {
         let seen = |entry: &Entry| !self.options().enforce_scope || self.sees(entry);
         match holder(group, seen) {
             Some(entry) if entry.is_offered() || self.is_invoked(entry.name()) => {
-                return Meant::Usable(entry);
+                return Resolution::Usable(entry);
             }
             // What its author keeps for people is not there for a model, until one of them invokes it.
-            Some(_) => return Meant::Nothing,
+            Some(_) => return Resolution::Nothing,
             None => {}
         }
         match group.iter().find(|entry| entry.state == State::Quarantined && seen(entry)) {
-            Some(broken) => Meant::Broken(broken),
-            None if group.is_empty() => Meant::Nothing,
-            None => Meant::Denied,
+            Some(broken) => Resolution::Broken(broken),
+            None if group.is_empty() => Resolution::Nothing,
+            None => Resolution::Denied,
         }
     }
 
@@ -159,13 +162,13 @@ impl Session {
     /// Returns whether the catalog before the model names the skill.
     fn was_offered(&self, asked: &str) -> bool {
         let pinned = Arc::clone(&self.state().pinned);
-        matches!(self.meant(&pinned, asked), Meant::Usable(_))
+        matches!(self.resolve(&pinned, asked), Resolution::Usable(_))
     }
 
     /// Returns the skill of `snapshot` that `asked` names, if a tool may use it.
     pub(crate) fn visible<'s>(&self, snapshot: &'s Snapshot, asked: &str) -> Option<&'s Entry> {
-        match self.meant(snapshot, asked) {
-            Meant::Usable(entry) => Some(entry),
+        match self.resolve(snapshot, asked) {
+            Resolution::Usable(entry) => Some(entry),
             _ => None,
         }
     }
@@ -202,10 +205,9 @@ impl Session {
         }
     }
 
-    /// Returns the answer that a call of `tool`, one of the house's by its usual name, could not be answered.
+    /// Returns the answer that a call of `tool`, a built-in tool by its default name, failed.
     pub(crate) fn fault(&self, tool: &str, asked: Option<&str>, kind: FaultKind) -> Answer {
-        let builtin = BUILTINS.iter().find(|builtin| builtin.canonical == tool);
-        let tool = builtin.map_or(tool, |builtin| (builtin.name)(&self.options().names)).to_owned();
+        let tool = self.options().names.configured(tool).unwrap_or(tool).to_owned();
         Answer::Fault(Fault::new(tool, asked.map(quoted), kind))
     }
 

@@ -5,6 +5,8 @@ mod open;
 mod state;
 mod find;
 mod presence;
+mod load;
+mod required;
 mod catalog;
 mod task;
 mod call;
@@ -19,12 +21,9 @@ mod properties;
 pub use call::Reply;
 pub use catalog::{Note, PinnedCatalog};
 pub use context::{Kept, SkillState};
-pub(crate) use find::FoundSkill;
 pub use open::Session;
 pub use options::{
     Account, DenyStyle, ENUM_LIMIT, READ_BYTES, REQUIRED_TOKENS, Refresh, Requires, SOFT_LIMIT_TOKENS,
     SessionOptions, ToolCeiling, ToolExposure, Unload,
 };
-pub(crate) use presence::Opened;
-pub(crate) use state::Remembered;
-pub use task::REMEMBERED_TASKS;
+pub use state::REMEMBERED_TASKS;

@@ -13,9 +13,8 @@ use repertoire_model::tokens::approximate;
 use super::options::{Account, SessionOptions, ToolExposure};
 use super::state::State;
 use crate::Error;
-use crate::agent::{Agent, Inherit};
-use crate::binding::{AgentPrompt, BindingOptions, Bound};
 use crate::library::Library;
+use crate::prompt::{Agent, AgentPrompt, BindingOptions, Bound, Inherit};
 use crate::registry::{Entry, Registry};
 
 /// Tells apart the sessions that one process opens within a millisecond.
@@ -52,20 +51,29 @@ pub struct Session {
 }
 
 impl Library {
-    /// Opens a session on the newest snapshot, for the agent called `agent` or for one that may see everything.
+    /// Opens a session on the newest snapshot, without an agent: it may see every skill.
+    pub async fn session(&self) -> Result<Session, Error> {
+        self.newest_session(None).await
+    }
+
+    /// Opens a session on the newest snapshot for the agent called `agent`.
     ///
-    /// Fails with [`AgentNotFound`] if there is no such agent, and where one of its skills cannot be bound.
+    /// Fails with [`ErrorKind::AgentNotFound`] if there is no such agent, and if one of its skills cannot be bound.
     ///
-    /// [`AgentNotFound`]: crate::ErrorKind::AgentNotFound
-    pub async fn session(&self, agent: Option<&str>) -> Result<Session, Error> {
+    /// [`ErrorKind::AgentNotFound`]: crate::ErrorKind::AgentNotFound
+    pub async fn session_for(&self, agent: &str) -> Result<Session, Error> {
+        self.newest_session(Some(agent)).await
+    }
+
+    async fn newest_session(&self, agent: Option<&str>) -> Result<Session, Error> {
         // A session begins with the library as it is.
         self.registry().reload_if_due().await;
         self.session_at_once(agent).await
     }
 
-    /// Opens a session as [`Library::session`] does, on the snapshot that is there, whatever the library is by now.
+    /// Opens a session for `agent`, if there is one, on the snapshot at hand, without looking for changes first.
     ///
-    /// For whoever follows the library anyway and must not wait for its watcher to get going.
+    /// Meant for hosts that follow the library anyway and must not wait for its watcher to start.
     pub async fn session_at_once(&self, agent: Option<&str>) -> Result<Session, Error> {
         let agent = match agent {
             None => None,
@@ -74,9 +82,9 @@ impl Library {
         Session::open(self.clone(), agent, Vec::new(), Ledger::new()).await
     }
 
-    /// Opens a session as [`Library::session`] does, and waits for it.
+    /// Opens a session as [`Library::session`] or [`Library::session_for`] does, and waits for it.
     pub fn session_blocking(&self, agent: Option<&str>) -> Result<Session, Error> {
-        pollster::block_on(self.session(agent))
+        pollster::block_on(self.newest_session(agent))
     }
 }
 

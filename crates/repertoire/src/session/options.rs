@@ -115,8 +115,15 @@ words! {
     }
 }
 
-/// What a host may choose about its sessions.
+/// The options of sessions.
+///
+/// ```
+/// use repertoire::SessionOptions;
+/// let mut options = SessionOptions::default();
+/// options.catalog.budget_tokens = Some(2_000);
+/// ```
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct SessionOptions {
     /// How answers are written.
     pub render: Render,

@@ -11,7 +11,7 @@ use super::options::{Account, ToolExposure};
 use crate::approval::Trust;
 use crate::registry::{Entry, Snapshot};
 use crate::run::{Ran, ScriptCall, run_script, run_tool};
-use crate::tool::{About, Answered, quoted};
+use crate::tool::{EventDetails, ToolReply, quoted};
 
 /// The tool that calls the tools of skills.
 const CALL: &str = "call_skill_tool";
@@ -210,64 +210,74 @@ impl Session {
         asked: &str,
         tool: &str,
         arguments: &Map<String, Value>,
-    ) -> Answered {
+    ) -> ToolReply {
         let entry = match self.find(asked).await {
             Ok(entry) => entry,
             Err(missed) => return missed.answered(self, CALL, asked),
         };
-        let about = About { skill_tool: Some(quoted(tool)), ..about(&entry) };
+        let details = EventDetails { skill_tool: Some(quoted(tool)), ..details_of(&entry) };
         let address = self.address(&entry);
         let Some(toolbox) = self.loaded_tools(&entry, &address).await else {
             let kind = FaultKind::NotLoaded { tool: quoted(tool) };
-            return Answered { answer: self.fault(CALL, Some(asked), kind), about };
+            return ToolReply { answer: self.fault(CALL, Some(asked), kind), details };
         };
         let Some(found) = toolbox.get(tool) else {
             let tools = toolbox.names().map(str::to_owned).collect();
             let kind = FaultKind::NoSkillTool { tool: quoted(tool), tools };
-            return Answered { answer: self.fault(CALL, Some(asked), kind), about };
+            return ToolReply { answer: self.fault(CALL, Some(asked), kind), details };
         };
         if !self.is_below_ceiling(tool) {
             let kind = FaultKind::NotApproved { tool: quoted(tool), why: Unapproved::Ceiling };
-            return self.ran(CALL, asked, Err(kind), about);
+            return self.ran(CALL, asked, Err(kind), details);
         }
         let ran = run_tool(self.library(), &entry, &address, found, arguments).await;
-        self.ran(CALL, asked, ran, about)
+        self.ran(CALL, asked, ran, details)
     }
 
     /// Runs a script of the skill `asked`.
-    pub(crate) async fn run_skill_script(&self, asked: &str, call: ScriptCall) -> Answered {
+    pub(crate) async fn run_skill_script(&self, asked: &str, call: ScriptCall) -> ToolReply {
         let entry = match self.find(asked).await {
             Ok(entry) => entry,
             Err(missed) => return missed.answered(self, RUN, asked),
         };
-        let about = About { file: Some(quoted(&call.path)), ..about(&entry) };
+        let details = EventDetails { file: Some(quoted(&call.path)), ..details_of(&entry) };
         let address = self.address(&entry);
         if self.loaded_tools(&entry, &address).await.is_none() {
             let kind = FaultKind::NotLoaded { tool: quoted(&call.path) };
-            return Answered { answer: self.fault(RUN, Some(asked), kind), about };
+            return ToolReply { answer: self.fault(RUN, Some(asked), kind), details };
         }
         if !self.is_below_ceiling(RUN) {
             let kind = FaultKind::NotApproved { tool: quoted(&call.path), why: Unapproved::Ceiling };
-            return self.ran(RUN, asked, Err(kind), about);
+            return self.ran(RUN, asked, Err(kind), details);
         }
         let ran = run_script(self.library(), &entry, &address, call).await;
-        self.ran(RUN, asked, ran, about)
+        self.ran(RUN, asked, ran, details)
     }
 
-    fn ran(&self, tool: &str, asked: &str, ran: Result<Ran, FaultKind>, mut about: About) -> Answered {
+    fn ran(
+        &self,
+        tool: &str,
+        asked: &str,
+        ran: Result<Ran, FaultKind>,
+        mut details: EventDetails,
+    ) -> ToolReply {
         match ran {
             Ok(Ran { result, sandbox, exit_code, digest }) => {
-                (about.sandbox, about.exit_code, about.digest) = (sandbox, exit_code, digest);
-                Answered { answer: Answer::Tool(Box::new(result)), about }
+                (details.sandbox, details.exit_code, details.digest) = (sandbox, exit_code, digest);
+                ToolReply { answer: Answer::Tool(Box::new(result)), details }
             }
             Err(kind) => {
-                about.is_denied = matches!(kind, FaultKind::NotApproved { .. });
-                Answered { answer: self.fault(tool, Some(asked), kind), about }
+                details.is_denied = matches!(kind, FaultKind::NotApproved { .. });
+                ToolReply { answer: self.fault(tool, Some(asked), kind), details }
             }
         }
     }
 }
 
-fn about(entry: &FoundSkill) -> About {
-    About { skill: Some(entry.name().to_string()), source: Some(entry.source.clone()), ..About::default() }
+fn details_of(entry: &FoundSkill) -> EventDetails {
+    EventDetails {
+        skill: Some(entry.name().to_string()),
+        source: Some(entry.source.clone()),
+        ..EventDetails::default()
+    }
 }

@@ -7,12 +7,14 @@ use repertoire_model::answer::LoadedSkill;
 use repertoire_model::ledger::Ledger;
 use repertoire_model::{Digest, SkillName};
 
-use super::task::REMEMBERED_TASKS;
 use crate::provider::{Locator, Mark};
 use crate::registry::{Entry, Resources, Snapshot};
 use crate::run::Exposed;
 use crate::task::{Task, TaskRanking};
 use crate::tool::Definition;
+
+/// The most tasks whose rankings a session remembers.
+pub const REMEMBERED_TASKS: usize = 16;
 
 /// What changes in the course of a session.
 pub(super) struct State {
@@ -26,8 +28,8 @@ pub(super) struct State {
     pub(super) announced: Arc<Snapshot>,
     /// What is in the context.
     pub(super) ledger: Ledger,
-    /// What is known of skills that were given.
-    pub(super) remembered: HashMap<SkillName, Arc<Remembered>>,
+    /// What was recorded when skills were last opened to be given.
+    pub(super) loads: HashMap<SkillName, Arc<LoadRecord>>,
     /// The digests that skills in the context were last seen to have on disk.
     pub(super) on_disk: HashMap<SkillName, Digest>,
     /// Those of them that the model was told of.
@@ -57,7 +59,7 @@ impl State {
             text: None,
             definitions: None,
             ledger,
-            remembered: HashMap::new(),
+            loads: HashMap::new(),
             on_disk: HashMap::new(),
             told: HashMap::new(),
             prompt: None,
@@ -119,9 +121,11 @@ impl State {
     }
 }
 
-/// What is known of a skill since it was last opened.
+/// What was recorded when a skill was last opened to be given.
 #[derive(Debug, Clone)]
-pub(crate) struct Remembered {
+pub(crate) struct LoadRecord {
+    /// Its name.
+    pub(crate) name: SkillName,
     /// The source it came from.
     pub(crate) source: Arc<str>,
     /// What the source calls it.
@@ -136,12 +140,13 @@ pub(crate) struct Remembered {
     pub(crate) resources: Resources,
 }
 
-impl Remembered {
-    /// Returns what is known of `skill`, which is `entry` as it was opened with `mark`.
+impl LoadRecord {
+    /// Returns the record of `skill`, which is `entry` as it was opened with `mark`.
     pub(crate) fn of(entry: &Entry, skill: &LoadedSkill, mark: Option<Mark>) -> Self {
         let LoadedSkill { digest, version, references, scripts, assets, .. } = skill;
         let (references, scripts, assets) = (references.clone(), scripts.clone(), assets.clone());
         Self {
+            name: entry.name().clone(),
             source: Arc::clone(&entry.source),
             locator: entry.locator.clone(),
             mark,

@@ -9,15 +9,12 @@ use crate::registry::{Entry, Snapshot};
 use crate::search::Seen;
 use crate::task::{Task, TaskRanking};
 
-/// How many tasks a session remembers what they need, until its catalog is refreshed.
-pub const REMEMBERED_TASKS: usize = 16;
-
 impl Session {
     /// Returns the catalog for `task`: full descriptions for what it needs, where they do not all fit into the budget.
     ///
     /// It is pinned as [`Session::catalog`] is, which returns the same bytes from then on: until it is refreshed, or until
     /// this is called with another task. Going back to an earlier task gives the bytes of then, whatever became of the library
-    /// meanwhile, until it is refreshed; that is so for the last [`REMEMBERED_TASKS`]. A blank task has the plain catalog.
+    /// meanwhile, until it is refreshed; that is so for the last [`REMEMBERED_TASKS`](super::REMEMBERED_TASKS). A blank task has the plain catalog.
     ///
     /// Another task means another text before everything else that the model reads, so a prompt cache has to start over. When
     /// that is worth it only the host can tell: at the start of a conversation it costs nothing.

@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use super::arguments::{Arguments, Parameter};
-use super::definition::Answered;
+use super::builtin::{Builtin, DefinitionContext};
+use super::definition::{object, text};
 use super::names::SKILL_ALIASES;
-use super::table::{Builtin, View, object, text};
+use super::reply::ToolReply;
 use crate::event::EventKind;
-use crate::provider::BoxFuture;
+use crate::future::BoxFuture;
 use crate::session::Session;
 
 const TOOL_NAME: Parameter<'static> = Parameter { name: "tool", aliases: &["tool_name", "toolName"] };
@@ -22,8 +23,8 @@ pub(super) const TOOL: Builtin = Builtin {
     call,
 };
 
-fn define(view: &View<'_>) -> (String, Value) {
-    let skill = view.options.arguments.skill.as_str();
+fn define(context: &DefinitionContext<'_>) -> (String, Value) {
+    let skill = context.options.arguments.skill.as_str();
     let arguments = json!({"type": "object", "description": "Its arguments, as its schema says"});
     let properties = vec![
         (skill, text("Skill name; the skill must be loaded")),
@@ -35,7 +36,7 @@ fn define(view: &View<'_>) -> (String, Value) {
     (description.to_owned(), object(properties, &[skill, TOOL_NAME.name]))
 }
 
-fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Answered> {
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, ToolReply> {
     Box::pin(async move {
         let skill = Parameter { name: &session.options().arguments.skill, aliases: SKILL_ALIASES };
         let asked = arguments.only(&[skill, TOOL_NAME, ARGUMENTS]).and_then(|()| {

@@ -5,11 +5,12 @@ use repertoire_model::{FileEntry, SkillPath};
 use serde_json::Value;
 
 use super::arguments::{Arguments, Parameter, quoted};
-use super::definition::{About, Answered};
+use super::builtin::{Builtin, DefinitionContext};
+use super::definition::{object, text};
 use super::names::{DIRECTORY_ALIASES, SKILL_ALIASES};
-use super::table::{Builtin, View, object, text};
+use super::reply::{EventDetails, ToolReply};
 use crate::event::EventKind;
-use crate::provider::BoxFuture;
+use crate::future::BoxFuture;
 use crate::registry::Entry;
 use crate::session::Session;
 
@@ -26,8 +27,8 @@ pub(super) const TOOL: Builtin = Builtin {
     call,
 };
 
-fn define(view: &View<'_>) -> (String, Value) {
-    let skill = view.options.arguments.skill.as_str();
+fn define(context: &DefinitionContext<'_>) -> (String, Value) {
+    let skill = context.options.arguments.skill.as_str();
     let properties = vec![
         (skill, text("Skill name")),
         (DIRECTORY.name, text("Only files below this directory of the skill")),
@@ -35,7 +36,7 @@ fn define(view: &View<'_>) -> (String, Value) {
     ("List the files of a skill, recursively.".to_owned(), object(properties, &[skill]))
 }
 
-fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Answered> {
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, ToolReply> {
     Box::pin(async move {
         let skill = Parameter { name: &session.options().arguments.skill, aliases: SKILL_ALIASES };
         let asked = arguments.only(&[skill, DIRECTORY]).and_then(|()| arguments.skill(&skill));
@@ -48,17 +49,17 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Ans
             Ok(entry) => entry,
             Err(missed) => return missed.answered(session, TOOL.canonical, asked),
         };
-        let about = About {
+        let details = EventDetails {
             skill: Some(entry.name().to_string()),
             file: directory.map(quoted),
             source: Some(entry.source.clone()),
-            ..About::default()
+            ..EventDetails::default()
         };
         let answer = match list(session, &entry, directory).await {
             Ok(list) => Answer::Files(list),
             Err(kind) => session.fault(TOOL.canonical, Some(asked), kind),
         };
-        Answered { answer, about }
+        ToolReply { answer, details }
     })
 }
 

@@ -7,10 +7,11 @@ use repertoire_model::answer::{Answer, ListedSkill, SkillList};
 use serde_json::Value;
 
 use super::arguments::{Arguments, Parameter};
-use super::definition::Answered;
-use super::table::{Builtin, View, object, text};
+use super::builtin::{Builtin, DefinitionContext};
+use super::definition::{object, text};
+use super::reply::ToolReply;
 use crate::event::EventKind;
-use crate::provider::BoxFuture;
+use crate::future::BoxFuture;
 use crate::registry::{Entry, Snapshot};
 use crate::search::SearchRequest;
 use crate::session::Session;
@@ -32,12 +33,12 @@ pub(super) const TOOL: Builtin = Builtin {
     call,
 };
 
-fn define(_: &View<'_>) -> (String, Value) {
+fn define(_: &DefinitionContext<'_>) -> (String, Value) {
     let query = text("Only skills with this in their name, tags or description, or that are about it");
     ("List the available skills with their descriptions.".to_owned(), object(vec![("query", query)], &[]))
 }
 
-fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Answered> {
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, ToolReply> {
     Box::pin(async move {
         match arguments.only(&[QUERY]).and_then(|()| arguments.query(&QUERY)) {
             Ok(query) => list(session, query.map(str::trim).filter(|query| !query.is_empty())).await.into(),

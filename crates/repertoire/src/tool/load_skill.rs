@@ -1,23 +1,19 @@
 //! `load_skill`: a skill's instructions, or an acknowledgement that they are in the context already.
 
-use std::sync::Arc;
-
-use repertoire_model::answer::{
-    Acknowledged, Answer, Available, BucketText, Fault, FaultKind, Loaded, LoadedSkill, Occasion,
-};
-use repertoire_model::ledger::{Decision, Presence};
-use repertoire_model::{Digest, FileKind, LineRange, Severity, SkillPath, Standing, outline};
+use repertoire_model::answer::{Answer, Available, BucketText, Fault, FaultKind};
+use repertoire_model::{Digest, FileKind, LineRange, SkillPath};
 use serde_json::{Value, json};
 
 use super::arguments::{Arguments, Parameter, quoted};
-use super::definition::{About, Answered};
+use super::builtin::{Builtin, DefinitionContext, skill_name};
+use super::definition::{object, text};
 use super::names::SKILL_ALIASES;
-use super::table::{Builtin, View, object, skill_name, text};
-use super::{loaded, read_skill_file, requires};
+use super::read_skill_file;
+use super::reply::{EventDetails, ToolReply};
 use crate::event::EventKind;
-use crate::provider::{BoxFuture, OpenedSkill};
+use crate::future::BoxFuture;
 use crate::registry::{Entry, Resources};
-use crate::session::{Account, FoundSkill, Opened, Remembered, Session};
+use crate::session::{Account, Session};
 
 const FORCE: Parameter<'static> = Parameter { name: "force", aliases: &[] };
 
@@ -36,15 +32,15 @@ pub(super) const TOOL: Builtin = Builtin {
     call,
 };
 
-fn define(view: &View<'_>) -> (String, Value) {
-    let name = view.options.arguments.name.as_str();
-    let mut properties = vec![(name, skill_name(view))];
-    if view.options.bucket_arguments {
+fn define(context: &DefinitionContext<'_>) -> (String, Value) {
+    let name = context.options.arguments.name.as_str();
+    let mut properties = vec![(name, skill_name(context))];
+    if context.options.bucket_arguments {
         properties.push(("reference", text("Return this file of references/ instead")));
         properties.push(("script", text("Return the text of this file of scripts/ instead; nothing is run")));
         properties.push(("asset", text("Return this file of assets/ instead")));
     }
-    if view.options.account == Account::Kept {
+    if context.options.account == Account::Kept {
         properties.push((
             FORCE.name,
             json!({"type": "boolean", "description": "Return the instructions even if they were returned before"}),
@@ -54,16 +50,16 @@ fn define(view: &View<'_>) -> (String, Value) {
     (description.to_owned(), object(properties, &[name]))
 }
 
-/// What a call asks for.
-struct Asked<'a> {
+/// The arguments of a call.
+struct LoadArguments<'a> {
     skill: &'a str,
     file: Option<(FileKind, &'a str)>,
     force: bool,
 }
 
-fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Answered> {
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, ToolReply> {
     Box::pin(async move {
-        let asked = match asked(session, arguments) {
+        let asked = match parse(session, arguments) {
             Ok(asked) => asked,
             Err(kind) => return misused(session, arguments, kind).await.into(),
         };
@@ -71,27 +67,31 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Ans
             Ok(entry) => entry,
             Err(missed) => return missed.answered(session, TOOL.canonical, asked.skill),
         };
-        let about = About {
+        let mut details = EventDetails {
             skill: Some(entry.name().to_string()),
             source: Some(entry.source.clone()),
-            ..About::default()
+            ..EventDetails::default()
         };
-        let outcome = match asked.file {
-            Some((kind, file)) => bucket(session, &entry, kind, file, about).await,
-            None => load(session, &entry, asked.force, about).await,
+        let answer = match asked.file {
+            Some((kind, file)) => bucket(session, &entry, kind, file, &mut details).await,
+            None => session.load(&entry, asked.force).await.map(|loaded| {
+                details.digest = Some(loaded.digest);
+                details.tokens = loaded.tokens;
+                loaded.answer
+            }),
         };
-        match outcome {
-            Ok(answered) => answered,
-            Err((kind, about)) => {
-                let answer = session.fault(TOOL.canonical, Some(asked.skill), kind);
-                let resources = session.registry().resources(&entry).await.unwrap_or_default();
-                Answered { answer: with_files(answer, resources), about }
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(kind) => {
+                let fault = session.fault(TOOL.canonical, Some(asked.skill), kind);
+                with_files(fault, session.registry().resources(&entry).await.unwrap_or_default())
             }
-        }
+        };
+        ToolReply { answer, details }
     })
 }
 
-/// Answers a call whose arguments are wrong; what it says of the skill is right all the same.
+/// Answers a call with wrong arguments; lists the files of the skill if that is known.
 async fn misused(session: &Session, arguments: Arguments<'_>, kind: FaultKind) -> Answer {
     let skill = arguments.skill(&name(session)).ok();
     let answer = session.fault(TOOL.canonical, skill, kind);
@@ -102,7 +102,7 @@ async fn misused(session: &Session, arguments: Arguments<'_>, kind: FaultKind) -
     }
 }
 
-/// Returns `answer` with the files that the skill has, which whoever asked for one it has not wants to know.
+/// Returns `answer`, if it is a fault, with the files that the skill has.
 fn with_files(answer: Answer, resources: Resources) -> Answer {
     let Answer::Fault(fault) = answer else { return answer };
     let Resources { references, scripts, assets } = resources;
@@ -114,7 +114,7 @@ fn name(session: &Session) -> Parameter<'_> {
     Parameter { name: &session.options().arguments.name, aliases: SKILL_ALIASES }
 }
 
-fn asked<'a>(session: &Session, arguments: Arguments<'a>) -> Result<Asked<'a>, FaultKind> {
+fn parse<'a>(session: &Session, arguments: Arguments<'a>) -> Result<LoadArguments<'a>, FaultKind> {
     let options = session.options();
     let name = name(session);
     let mut parameters = vec![name];
@@ -136,7 +136,7 @@ fn asked<'a>(session: &Session, arguments: Arguments<'a>) -> Result<Asked<'a>, F
         }
         file = Some((*kind, written));
     }
-    Ok(Asked { skill, file, force: arguments.switch(&FORCE)? })
+    Ok(LoadArguments { skill, file, force: arguments.switch(&FORCE)? })
 }
 
 /// Returns a file that was asked for by its kind.
@@ -145,9 +145,9 @@ async fn bucket(
     entry: &Entry,
     kind: FileKind,
     written: &str,
-    mut about: About,
-) -> Result<Answered, (FaultKind, About)> {
-    about.file = Some(quoted(written));
+    details: &mut EventDetails,
+) -> Result<Answer, FaultKind> {
+    details.file = Some(quoted(written));
     let directory = kind.directory().unwrap_or_default();
     // `references/a.md` means what it says.
     let tidied = read_skill_file::tidy(written);
@@ -156,155 +156,12 @@ async fn bucket(
     let path = if has_directory { written.to_owned() } else { format!("{directory}/{written}") };
     // What is wrong with the file as it was given says more than what is wrong with it in its directory.
     if let Err(fault) = SkillPath::new(written) {
-        return Err((FaultKind::BadPath { path: quoted(written), reason: fault.to_string() }, about));
+        return Err(FaultKind::BadPath { path: quoted(written), reason: fault.to_string() });
     }
-    let file = match read_skill_file::read(session, entry, &path, LineRange::default()).await {
-        Ok(file) => file,
-        Err(kind) => return Err((kind, about)),
-    };
-    about.tokens = session.price(&file.text);
-    about.digest = Some(Digest::of(file.text.as_bytes()));
+    let file = read_skill_file::read(session, entry, &path, LineRange::default()).await?;
+    details.tokens = session.price(&file.text);
+    details.digest = Some(Digest::of(file.text.as_bytes()));
     let Resources { references, scripts, assets } =
         session.registry().resources(entry).await.unwrap_or_default();
-    let answer = Answer::Bucket(Box::new(BucketText { kind, file, references, scripts, assets }));
-    Ok(Answered { answer, about })
-}
-
-/// Returns the skill's instructions, or the acknowledgement that they are in the context.
-///
-/// Whatever has to be waited for comes first; then all is decided and recorded at once.
-async fn load(
-    session: &Session,
-    entry: &FoundSkill,
-    force: bool,
-    mut about: About,
-) -> Result<Answered, (FaultKind, About)> {
-    let is_accounted = session.is_accounted(entry);
-    if let Some((decision, remembered)) = session.unchanged(entry, force).filter(|_| is_accounted) {
-        about.digest = Some(remembered.digest);
-        let mut notes = requires::missing(session, entry, &entry.document.manifest.requires);
-        notes.extend(session.expose_loaded(entry).await);
-        return Ok(Answered { answer: acknowledged(entry, decision, &remembered, notes), about });
-    }
-    let opened = match open(session, entry).await {
-        Ok(opened) => opened,
-        Err(kind) => return Err((kind, about)),
-    };
-    let address = session.address(entry);
-    let skill = LoadedSkill { address, ..loaded_skill(session, entry, &opened) };
-    let (skill, toolbox, tool_notes) = session.with_tools(skill, entry, &opened.files.files).await;
-    about.digest = Some(skill.digest);
-    let requires = &opened.skill.document.manifest.requires;
-    let gathered = requires::gather(session, entry, requires).await;
-    let remembered = Arc::new(Remembered::of(entry, &skill, opened.mark.clone()));
-    let (decision, given) = if is_accounted {
-        let opened = Opened { name: entry.name().clone(), remembered: Arc::clone(&remembered) };
-        session.settle(&opened, &gathered.opened, force)
-    } else {
-        // Two skills of one name cannot be told apart in a context, so one that does not hold it is always given; and where no
-        // account is kept, so is everything.
-        (Decision::Give(Presence::Absent), vec![!session.keeps_account(); gathered.opened.len()])
-    };
-    session.expose(skill.address.clone(), toolbox);
-    let Decision::Give(presence) = decision else {
-        let mut notes = requires::missing(session, entry, requires);
-        notes.extend(session.expose_loaded(entry).await);
-        return Ok(Answered { answer: acknowledged(entry, decision, &remembered, notes), about });
-    };
-    let required = gathered.given(&given);
-    about.tokens = skill.tokens + required.loaded.iter().map(|skill| skill.tokens).sum::<usize>();
-    let occasion = occasion(presence, force);
-    let (first, mut notes) = (required.loaded, required.notes);
-    let (first, first_notes) = with_tools(session, first).await;
-    notes.extend(first_notes);
-    notes.extend(tool_notes);
-    Ok(Answered { answer: Answer::Loaded(Box::new(Loaded { first, skill, occasion, notes })), about })
-}
-
-/// Returns `skills`, which were loaded because another one requires them, with their tools, and what to note of these.
-async fn with_tools(session: &Session, skills: Vec<LoadedSkill>) -> (Vec<LoadedSkill>, Vec<String>) {
-    let mut notes = Vec::new();
-    if !session.offers_skill_tools() {
-        return (skills, notes);
-    }
-    let snapshot = session.registry().snapshot();
-    let mut equipped = Vec::with_capacity(skills.len());
-    for skill in skills {
-        let Some(entry) = session.visible(&snapshot, skill.name.as_str()) else {
-            equipped.push(skill);
-            continue;
-        };
-        let files = session.registry().files(entry).await.map(|listing| listing.files).unwrap_or_default();
-        let (skill, toolbox, own_notes) = session.with_tools(skill, entry, &files).await;
-        notes.extend(own_notes.into_iter().map(|note| format!("Of skill `{}`: {note}", skill.name)));
-        session.expose(skill.name.to_string(), toolbox);
-        equipped.push(skill);
-    }
-    (equipped, notes)
-}
-
-/// Returns the skill with its text and files, unless it is gone or broken by now.
-pub(crate) async fn open(session: &Session, entry: &Entry) -> Result<OpenedSkill, FaultKind> {
-    let opened = session
-        .registry()
-        .open_skill(entry)
-        .await
-        .map_err(|error| session.kind_of(&error, &entry.manifest_file))?;
-    let document = &opened.skill.document;
-    // What has another name by now, or is kept for people, is not what was asked for.
-    let is_kept = document.manifest.disable_model_invocation && !session.is_invoked(entry.name());
-    if document.standing == Standing::Sound && (document.name != *entry.name() || is_kept) {
-        return Err(FaultKind::Gone);
-    }
-    if document.standing != Standing::Sound {
-        let errors = document.diagnostics.iter().filter(|found| found.severity == Severity::Error);
-        let reason = errors.map(|found| found.message.clone()).next().unwrap_or_default();
-        return Err(FaultKind::Broken { reason });
-    }
-    Ok(opened)
-}
-
-fn occasion(presence: Presence, force: bool) -> Occasion {
-    match presence {
-        Presence::Absent => Occasion::First,
-        Presence::Stale => Occasion::Changed,
-        _ if force => Occasion::Forced,
-        Presence::Active | Presence::Evictable | Presence::Lost => Occasion::Again,
-    }
-}
-
-fn acknowledged(entry: &Entry, decision: Decision, remembered: &Remembered, notes: Vec<String>) -> Answer {
-    let (turn, is_bound) = match decision {
-        Decision::Acknowledge { turn, is_bound } => (turn, is_bound),
-        _ => (0, false),
-    };
-    let Resources { references, scripts, assets } = remembered.resources.clone();
-    let version = remembered.version.clone();
-    let acknowledged = Acknowledged::new(entry.name().clone(), turn);
-    let acknowledged = Acknowledged { is_bound, notes, version, references, scripts, assets, ..acknowledged };
-    Answer::Acknowledged(acknowledged)
-}
-
-/// Returns the digest of what of the skill is given.
-pub(crate) fn digest(session: &Session, opened: &OpenedSkill) -> Digest {
-    Digest::of(given(session, opened).as_bytes())
-}
-
-/// Returns what of the skill is given: its instructions, or the whole file where the host wants the frontmatter too.
-pub(crate) fn given<'s>(session: &Session, opened: &'s OpenedSkill) -> &'s str {
-    loaded::body(opened, session.options().include_frontmatter)
-}
-
-/// Returns the skill as it is given to a model, with an outline where it is large.
-pub(crate) fn loaded_skill(session: &Session, entry: &Entry, opened: &OpenedSkill) -> LoadedSkill {
-    let price = |text: &str| session.price(text);
-    let include_frontmatter = session.options().include_frontmatter;
-    let skill = loaded::loaded(entry, opened, session.registry().policy(), include_frontmatter, &price);
-    let soft_limit = session.exceeded_limit(&skill.body, skill.tokens);
-    let outline = match soft_limit {
-        Some(_) => outline::outline(&opened.skill.text, opened.skill.document.body.offset, price),
-        None => Vec::new(),
-    };
-    let location = session.options().show_location.then(|| entry.directory().to_owned());
-    LoadedSkill { outline, soft_limit, location, ..skill }
+    Ok(Answer::Bucket(Box::new(BucketText { kind, file, references, scripts, assets })))
 }

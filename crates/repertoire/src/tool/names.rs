@@ -60,6 +60,12 @@ impl Default for ToolNames {
 }
 
 impl ToolNames {
+    /// Returns the configured name of the built-in tool whose default name is `canonical`.
+    pub(crate) fn configured(&self, canonical: &str) -> Option<&str> {
+        let index = Self::default().all().iter().position(|name| *name == canonical)?;
+        Some(self.all()[index])
+    }
+
     /// Returns all names, in a fixed order.
     pub(crate) fn all(&self) -> [&str; 8] {
         let Self { load, unload, read_file, list_files, list, search, call, run_script } = self;

@@ -7,12 +7,14 @@ use repertoire_model::{Digest, LineRange, SkillPath, text};
 use serde_json::{Value, json};
 
 use super::arguments::{Arguments, Parameter, quoted};
-use super::definition::{About, Answered};
+use super::builtin::{Builtin, DefinitionContext};
+use super::definition::{object, text as text_schema};
 use super::names::{END_ALIASES, PATH_ALIASES, SKILL_ALIASES, START_ALIASES};
-use super::table::{Builtin, View, object, text as text_schema};
+use super::reply::{EventDetails, ToolReply};
 use crate::event::EventKind;
+use crate::future::BoxFuture;
+use crate::provider::FileContent;
 use crate::provider::content::media_type;
-use crate::provider::{BoxFuture, FileContent};
 use crate::registry::Entry;
 use crate::session::Session;
 use crate::{Error, ErrorKind};
@@ -28,8 +30,8 @@ pub(super) const TOOL: Builtin = Builtin {
     call,
 };
 
-fn define(view: &View<'_>) -> (String, Value) {
-    let names = &view.options.arguments;
+fn define(context: &DefinitionContext<'_>) -> (String, Value) {
+    let names = &context.options.arguments;
     let line = |description: &str| json!({"type": "integer", "minimum": 1, "description": description});
     let properties = vec![
         (names.skill.as_str(), text_schema("Skill name")),
@@ -41,16 +43,16 @@ fn define(view: &View<'_>) -> (String, Value) {
     (description.to_owned(), object(properties, &[&names.skill, &names.path]))
 }
 
-/// What a call asks for.
-struct Asked<'a> {
+/// The arguments of a call.
+struct ReadArguments<'a> {
     skill: &'a str,
     path: &'a str,
     lines: LineRange,
 }
 
-fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Answered> {
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, ToolReply> {
     Box::pin(async move {
-        let asked = match asked(session, arguments) {
+        let asked = match parse(session, arguments) {
             Ok(asked) => asked,
             Err(kind) => return session.fault(TOOL.canonical, None, kind).into(),
         };
@@ -58,25 +60,25 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Ans
             Ok(entry) => entry,
             Err(missed) => return missed.answered(session, TOOL.canonical, asked.skill),
         };
-        let mut about = About {
+        let mut details = EventDetails {
             skill: Some(entry.name().to_string()),
             file: Some(quoted(asked.path)),
             source: Some(entry.source.clone()),
-            ..About::default()
+            ..EventDetails::default()
         };
         let answer = match read(session, &entry, asked.path, asked.lines).await {
             Ok(file) => {
-                about.tokens = session.price(&file.text);
-                about.digest = Some(Digest::of(file.text.as_bytes()));
+                details.tokens = session.price(&file.text);
+                details.digest = Some(Digest::of(file.text.as_bytes()));
                 Answer::File(file)
             }
             Err(kind) => session.fault(TOOL.canonical, Some(asked.skill), kind),
         };
-        Answered { answer, about }
+        ToolReply { answer, details }
     })
 }
 
-fn asked<'a>(session: &Session, arguments: Arguments<'a>) -> Result<Asked<'a>, FaultKind> {
+fn parse<'a>(session: &Session, arguments: Arguments<'a>) -> Result<ReadArguments<'a>, FaultKind> {
     let names = &session.options().arguments;
     let skill = Parameter { name: &names.skill, aliases: SKILL_ALIASES };
     let path = Parameter { name: &names.path, aliases: PATH_ALIASES };
@@ -88,7 +90,7 @@ fn asked<'a>(session: &Session, arguments: Arguments<'a>) -> Result<Asked<'a>, F
         let expected = format!("a line not before `{}`", names.start_line);
         return Err(FaultKind::BadArgument { name: names.end_line.clone(), expected });
     }
-    Ok(Asked { skill: arguments.skill(&skill)?, path: arguments.required_text(&path)?, lines })
+    Ok(ReadArguments { skill: arguments.skill(&skill)?, path: arguments.required_text(&path)?, lines })
 }
 
 /// Returns the lines `lines` of the file that a model calls `written`.

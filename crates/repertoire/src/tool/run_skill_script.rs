@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 
 use super::arguments::{Arguments, Parameter};
-use super::definition::Answered;
+use super::builtin::{Builtin, DefinitionContext};
+use super::definition::{object, text};
 use super::names::{PATH_ALIASES, SKILL_ALIASES};
-use super::table::{Builtin, View, object, text};
+use super::reply::ToolReply;
 use crate::event::EventKind;
-use crate::provider::BoxFuture;
+use crate::future::BoxFuture;
 use crate::run::ScriptCall;
 use crate::session::Session;
 
@@ -22,8 +23,8 @@ pub(super) const TOOL: Builtin = Builtin {
     call,
 };
 
-fn define(view: &View<'_>) -> (String, Value) {
-    let names = &view.options.arguments;
+fn define(context: &DefinitionContext<'_>) -> (String, Value) {
+    let names = &context.options.arguments;
     let list = json!({"type": "array", "items": {"type": "string"}, "description": "Its arguments"});
     let properties = vec![
         (names.skill.as_str(), text("Skill name; the skill must be loaded")),
@@ -35,7 +36,7 @@ fn define(view: &View<'_>) -> (String, Value) {
     (description.to_owned(), object(properties, &[&names.skill, &names.path]))
 }
 
-fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Answered> {
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, ToolReply> {
     Box::pin(async move {
         let names = &session.options().arguments;
         let skill = Parameter { name: &names.skill, aliases: SKILL_ALIASES };

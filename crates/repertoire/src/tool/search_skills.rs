@@ -4,10 +4,11 @@ use repertoire_model::answer::{Answer, FaultKind, SearchResult, SearchResults};
 use serde_json::{Value, json};
 
 use super::arguments::{Arguments, Parameter, quoted};
-use super::definition::{About, Answered};
-use super::table::{Builtin, View, object, text};
+use super::builtin::{Builtin, DefinitionContext};
+use super::definition::{object, text};
+use super::reply::{EventDetails, ToolReply};
 use crate::event::EventKind;
-use crate::provider::BoxFuture;
+use crate::future::BoxFuture;
 use crate::search::SearchRequest;
 use crate::session::Session;
 
@@ -28,7 +29,7 @@ pub(super) const TOOL: Builtin = Builtin {
     call,
 };
 
-fn define(_: &View<'_>) -> (String, Value) {
+fn define(_: &DefinitionContext<'_>) -> (String, Value) {
     let limit = json!({
         "type": "integer",
         "description": "How many skills at most",
@@ -45,7 +46,7 @@ fn define(_: &View<'_>) -> (String, Value) {
     (description.to_owned(), object(properties, &[QUERY.name]))
 }
 
-fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Answered> {
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, ToolReply> {
     Box::pin(async move {
         match request(&arguments) {
             Ok(request) => search(session, request).await,
@@ -63,7 +64,7 @@ fn request(arguments: &Arguments<'_>) -> Result<SearchRequest, FaultKind> {
     Ok(SearchRequest { tag: tag.map(str::to_owned), ..SearchRequest::new(query, limit) })
 }
 
-async fn search(session: &Session, request: SearchRequest) -> Answered {
+async fn search(session: &Session, request: SearchRequest) -> ToolReply {
     let snapshot = session.registry().snapshot();
     let found = session.search(&snapshot, &request).await;
     let active = session.active();
@@ -74,8 +75,12 @@ async fn search(session: &Session, request: SearchRequest) -> Answered {
         results.push(SearchResult { loaded: active.contains(&result.name), ..result });
     }
     let query = quoted(request.query.trim());
-    let about = About { query: Some(query.clone()), results: Some(results.len() as u64), ..About::default() };
+    let details = EventDetails {
+        query: Some(query.clone()),
+        results: Some(results.len() as u64),
+        ..EventDetails::default()
+    };
     let tag = request.tag.as_deref().map(quoted);
     let shows_paths = session.options().show_location;
-    Answered { answer: Answer::Results(SearchResults { query, tag, results, shows_paths }), about }
+    ToolReply { answer: Answer::Results(SearchResults { query, tag, results, shows_paths }), details }
 }

@@ -5,11 +5,12 @@ use repertoire_model::answer::Answer;
 use serde_json::Value;
 
 use super::arguments::{Arguments, Parameter};
-use super::definition::{About, Answered};
+use super::builtin::{Builtin, DefinitionContext, skill_name};
+use super::definition::object;
 use super::names::SKILL_ALIASES;
-use super::table::{Builtin, View, object, skill_name};
+use super::reply::{EventDetails, ToolReply};
 use crate::event::EventKind;
-use crate::provider::BoxFuture;
+use crate::future::BoxFuture;
 use crate::session::Session;
 
 pub(super) const TOOL: Builtin = Builtin {
@@ -20,14 +21,14 @@ pub(super) const TOOL: Builtin = Builtin {
     call,
 };
 
-fn define(view: &View<'_>) -> (String, Value) {
-    let name = view.options.arguments.name.as_str();
+fn define(context: &DefinitionContext<'_>) -> (String, Value) {
+    let name = context.options.arguments.name.as_str();
     let description =
         "Deactivate a loaded skill that is no longer needed. Its text may be dropped from the context later.";
-    (description.to_owned(), object(vec![(name, skill_name(view))], &[name]))
+    (description.to_owned(), object(vec![(name, skill_name(context))], &[name]))
 }
 
-fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Answered> {
+fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, ToolReply> {
     Box::pin(async move {
         let parameter = Parameter { name: &session.options().arguments.name, aliases: SKILL_ALIASES };
         let asked = match arguments.only(&[parameter]).and_then(|()| arguments.skill(&parameter)) {
@@ -38,23 +39,23 @@ fn call<'a>(session: &'a Session, arguments: Arguments<'a>) -> BoxFuture<'a, Ans
     })
 }
 
-async fn unload(session: &Session, asked: &str) -> Answered {
+async fn unload(session: &Session, asked: &str) -> ToolReply {
     // A skill that is in the context can be unloaded even if it is gone from the library.
     if let Some(name) = SkillName::new(asked).filter(|name| session.unload(name)) {
-        let about = About { skill: Some(name.to_string()), ..About::default() };
-        return Answered { answer: Answer::Unloaded(name), about };
+        let details = EventDetails { skill: Some(name.to_string()), ..EventDetails::default() };
+        return ToolReply { answer: Answer::Unloaded(name), details };
     }
     match session.find(asked).await {
         Ok(entry) => {
             let name = entry.name().clone();
-            let about = About {
+            let details = EventDetails {
                 skill: Some(name.to_string()),
                 source: Some(entry.source.clone()),
-                ..About::default()
+                ..EventDetails::default()
             };
             let was_active = session.unload(&name) | session.withdraw(&session.address(&entry));
             let answer = if was_active { Answer::Unloaded(name) } else { Answer::NotLoaded(name) };
-            Answered { answer, about }
+            ToolReply { answer, details }
         }
         Err(missed) => missed.answered(session, TOOL.canonical, asked),
     }

@@ -22,7 +22,7 @@ fn approve(world: &World, session: &Session, name: &str, tools: &[&str]) {
     let snapshot = registry.reload_blocking();
     let Lookup::Found(entry) = snapshot.find(name) else { panic!("{name}") };
     let bundle = pollster::block_on(registry.bundle(entry)).unwrap();
-    let capabilities = model::Capabilities::of(&pollster::block_on(registry.toolbox(entry)));
+    let capabilities = repertoire_model::Capabilities::of(&pollster::block_on(registry.toolbox(entry)));
     let tools = tools.iter().map(|tool| (*tool).to_owned()).collect();
     let approval = Approval::now(entry, &bundle, capabilities, tools);
     Approvals::new(world.state.path()).keep(approval).unwrap();

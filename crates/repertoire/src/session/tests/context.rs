@@ -99,7 +99,7 @@ fn what_became_of_a_skill_on_disk_is_noticed() {
     let presence = |name: &str| {
         session.skills().iter().find(|skill| skill.name.as_str() == name).unwrap().record.presence
     };
-    assert_eq!(presence("alpha"), model::ledger::Presence::Stale);
+    assert_eq!(presence("alpha"), repertoire_model::ledger::Presence::Stale);
     assert!(
         session.call_blocking("load_skill", &json!({"name": "gamma"})).is_error(),
         "it has another name now"

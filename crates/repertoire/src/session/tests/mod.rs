@@ -14,12 +14,11 @@ use std::time::{Duration, SystemTime};
 
 use repertoire_model::answer::Render;
 use repertoire_model::scope::{Pattern, Scope};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::*;
 use crate::event::{MemorySink, Outcome};
-use crate::provider::{BoxFuture, Mark, OpenedSkill};
-use crate::tool::{Answered, Tool};
+use crate::provider::{Mark, OpenedSkill};
 use crate::*;
 
 /// A directory of skills, and a builder of libraries over it.

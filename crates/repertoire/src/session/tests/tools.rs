@@ -55,9 +55,8 @@ impl Tool for Clock {
     fn input_schema(&self) -> Value {
         json!({"type": "object"})
     }
-    fn call<'a>(&'a self, _: &'a Session, _: &'a Map<String, Value>) -> BoxFuture<'a, Answered> {
-        let answer = model::answer::Answer::Custom { text: "noon".to_owned(), is_error: false };
-        Box::pin(async { answer.into() })
+    fn call<'a>(&'a self, _: ToolCall<'a>) -> BoxFuture<'a, ToolReply> {
+        Box::pin(async { ToolReply::text("noon") })
     }
 }
 
@@ -73,8 +72,8 @@ impl Tool for Named {
     fn input_schema(&self) -> Value {
         Value::Null
     }
-    fn call<'a>(&'a self, _: &'a Session, _: &'a Map<String, Value>) -> BoxFuture<'a, Answered> {
-        Box::pin(async { model::answer::Answer::Custom { text: String::new(), is_error: true }.into() })
+    fn call<'a>(&'a self, _: ToolCall<'a>) -> BoxFuture<'a, ToolReply> {
+        Box::pin(async { ToolReply::error("") })
     }
 }
 

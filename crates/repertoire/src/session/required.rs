@@ -6,11 +6,12 @@ use std::sync::Arc;
 use repertoire_model::SkillName;
 use repertoire_model::answer::LoadedSkill;
 
-use super::load_skill::{loaded_skill, open};
-use super::quoted;
-use crate::provider::BoxFuture;
+use super::open::Session;
+use super::options::Requires;
+use super::state::LoadRecord;
+use crate::future::BoxFuture;
 use crate::registry::{self, Entry, Snapshot};
-use crate::session::{Opened, Remembered, Requires, Session};
+use crate::tool::quoted;
 
 /// The most required skills that are followed for one call.
 const MAX_FOLLOWED: usize = 32;
@@ -20,7 +21,7 @@ const MAX_NAMED: usize = 20;
 const MAX_NOTES: usize = 8;
 
 /// What becomes of the skills that a loaded one requires.
-pub(super) struct Required {
+pub(super) struct RequiredSkills {
     /// Those that are loaded with it, each after what it requires itself.
     pub(super) loaded: Vec<LoadedSkill>,
     /// What the model is told about the others.
@@ -29,20 +30,20 @@ pub(super) struct Required {
 
 /// The skills that a loaded one requires, opened but not given yet.
 #[derive(Default)]
-pub(super) struct Gathered {
-    /// What the ledger needs to know of each, in the order in which they are given.
-    pub(super) opened: Vec<Opened>,
+pub(super) struct GatheredSkills {
+    /// The record of each, in the order in which they are given.
+    pub(super) records: Vec<Arc<LoadRecord>>,
     loaded: Vec<LoadedSkill>,
     /// Skills that are left to the model to load.
     pending: Vec<String>,
     notes: Vec<String>,
 }
 
-impl Gathered {
+impl GatheredSkills {
     /// Returns what is given, where `given` says which of those that were opened are.
-    pub(super) fn given(self, given: &[bool]) -> Required {
+    pub(super) fn given(self, given: &[bool]) -> RequiredSkills {
         let loaded = self.loaded.into_iter().zip(given).filter(|(_, given)| **given).map(|(skill, _)| skill);
-        Required { loaded: loaded.collect(), notes: notes(&self.pending, self.notes) }
+        RequiredSkills { loaded: loaded.collect(), notes: notes(&self.pending, self.notes) }
     }
 
     fn note(&mut self, note: String) {
@@ -81,9 +82,9 @@ fn notes(pending: &[String], mut others: Vec<String>) -> Vec<String> {
 }
 
 /// Opens the skills `ids` that `entry` requires, as far as the host wants them loaded, and notes the others.
-pub(super) async fn gather(session: &Session, entry: &Entry, ids: &[String]) -> Gathered {
+pub(super) async fn gather(session: &Session, entry: &Entry, ids: &[String]) -> GatheredSkills {
     if ids.is_empty() {
-        return Gathered::default();
+        return GatheredSkills::default();
     }
     let snapshot = session.registry().snapshot();
     if session.options().requires == Requires::Hint {
@@ -95,15 +96,15 @@ pub(super) async fn gather(session: &Session, entry: &Entry, ids: &[String]) -> 
         room: session.options().requires_max_tokens,
         seen: HashSet::from([entry.name().clone()]),
         path: vec![entry.name().clone()],
-        gathered: Gathered::default(),
+        gathered: GatheredSkills::default(),
     };
     walk.follow(ids).await;
     walk.gathered
 }
 
 /// Returns what is to be said of the skills `ids` that `entry` requires, none of which is loaded with it.
-fn named(session: &Session, snapshot: &Snapshot, entry: &Entry, ids: &[String]) -> Gathered {
-    let mut gathered = Gathered::default();
+fn named(session: &Session, snapshot: &Snapshot, entry: &Entry, ids: &[String]) -> GatheredSkills {
+    let mut gathered = GatheredSkills::default();
     for id in ids {
         match session.visible(snapshot, id) {
             None => gathered.note(unavailable("This skill", id)),
@@ -138,7 +139,7 @@ struct Walk<'a> {
     seen: HashSet<SkillName>,
     /// The skills on the way from the one that was asked for to the one at hand.
     path: Vec<SkillName>,
-    gathered: Gathered,
+    gathered: GatheredSkills,
 }
 
 impl Walk<'_> {
@@ -184,21 +185,21 @@ impl Walk<'_> {
     /// Opens `entry` after what it requires itself, if there is room.
     async fn load(&mut self, entry: &Entry, name: SkillName) {
         let is_followed = self.seen.len() <= MAX_FOLLOWED;
-        let opened = if is_followed { open(self.session, entry).await.ok() } else { None };
+        let opened = if is_followed { self.session.open_skill(entry).await.ok() } else { None };
         let Some(opened) = opened else {
             self.gathered.pending.push(name.to_string());
             return;
         };
         self.deeper(entry, name.clone()).await;
-        let skill = loaded_skill(self.session, entry, &opened);
+        let skill = self.session.loaded_skill(entry, &opened);
         let cost = self.session.options().catalog.tokenizer.count(&skill.body);
         let Some(rest) = self.room.checked_sub(cost) else {
             self.gathered.pending.push(name.to_string());
             return;
         };
         self.room = rest;
-        let remembered = Arc::new(Remembered::of(entry, &skill, opened.mark.clone()));
-        self.gathered.opened.push(Opened { name, remembered });
+        let record = LoadRecord::of(entry, &skill, opened.mark.clone());
+        self.gathered.records.push(Arc::new(record));
         self.gathered.loaded.push(skill);
     }
 }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use repertoire_model::Digest;
 use repertoire_model::scope::Pattern;
 
-use super::*;
-use crate::{MemoryProvider, Policy, Provider, SkillDefinition};
+use crate::prompt::*;
+use crate::*;
 
 fn registry() -> Registry {
     let definition = |name: &str| {

@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use repertoire_model::scope::Scope;
+use repertoire_model::{Catalog, CatalogError, CatalogOptions};
 
-use crate::Entry;
+use crate::registry::{Entry, Snapshot};
 
 /// An agent's definition.
 ///
 /// ```
-/// use repertoire::model::scope::{Pattern, Scope};
+/// use repertoire::model::{Pattern, Scope};
 /// use repertoire::{Agent, Bind};
 /// let scope = Scope { allow: Some(vec![Pattern::new("git*")?]), ..Scope::default() };
 /// let mut agent = Agent { scope, uses_skills: vec!["git".to_owned()], ..Agent::new("builder") };
@@ -56,6 +57,13 @@ impl Agent {
         }
         let qualified = self.bind.get(entry.qualified_name().as_str());
         qualified.or_else(|| self.bind.get(entry.name().as_str())).copied()
+    }
+}
+
+impl Snapshot {
+    /// Renders the catalog of the skills that `agent` is offered: those that it sees.
+    pub fn catalog_for(&self, agent: &Agent, options: &CatalogOptions) -> Result<Catalog, CatalogError> {
+        self.catalog_of(options, |entry| agent.sees(entry))
     }
 }
 

@@ -6,20 +6,20 @@
 
 use std::sync::Arc;
 
-use repertoire_model::answer::Wording;
+use repertoire_model::answer::{Answer, Loaded, LoadedSkill, Occasion, Render, Wording};
 use repertoire_model::catalog::Tokenizer;
 use repertoire_model::prompt::{self, Fragment, compose};
 use repertoire_model::text::{escape_xml, shorten, visible_line};
-use repertoire_model::{Digest, SkillName, Standing};
+use repertoire_model::tokens::approximate;
+use repertoire_model::{Digest, Policy, SkillName, Standing};
 
+use super::agent::{Agent, Bind};
+use super::skill_text::{qualified_address, skill_text};
+use super::template::{Jinja, Renderer};
 use crate::provider::OpenedSkill;
-use crate::template::{Jinja, Renderer};
-use crate::tool::address;
-use crate::{Agent, Bind, Entry, Error, ErrorKind, Lookup, Registry, SessionOptions, Snapshot};
-
-mod element;
-
-pub(crate) use element::{bindable, element};
+use crate::registry::{Entry, Lookup, Registry, Snapshot};
+use crate::session::SessionOptions;
+use crate::{Error, ErrorKind};
 
 /// The most skills that may be bound to one agent inline.
 pub const MAX_BOUND_SKILLS: usize = 64;
@@ -33,8 +33,9 @@ const MAX_HINT_CHARS: usize = 160;
 /// A skill that is part of a prompt, and the digest of what the prompt holds of it, byte for byte.
 pub type Bound = (SkillName, Digest);
 
-/// The choices that an agent's prompt is made by.
+/// The options of an agent's prompt.
 #[derive(Clone)]
+#[non_exhaustive]
 pub struct BindingOptions {
     /// What the template of the prompt is rendered with.
     pub renderer: Arc<dyn Renderer>,
@@ -228,7 +229,7 @@ impl<'a> Reader<'a> {
         let mut lines = Vec::new();
         for (id, _) in self.agent.bind.iter().filter(|(_, bind)| **bind == Bind::Hint) {
             let entry = self.shown(id)?;
-            lines.push(hint(&address(entry), &entry.document.description, wording));
+            lines.push(hint(&qualified_address(entry), &entry.document.description, wording));
         }
         Ok(lines.join("\n"))
     }
@@ -301,5 +302,27 @@ fn hint(name: &str, description: &str, wording: &Wording) -> String {
     format!("To use the skill {name}, call {load} with the {argument} {name}: {line}")
 }
 
-#[cfg(test)]
-mod tests;
+/// Returns the skill as a prompt holds it: what `load_skill` would give of it.
+pub(crate) fn bindable(
+    entry: &Entry,
+    opened: &OpenedSkill,
+    policy: &Policy,
+    options: &BindingOptions,
+) -> LoadedSkill {
+    // The same figure as in the answers of tools, where an exact count takes too long.
+    let price = |text: &str| match options.tokenizer {
+        Tokenizer::Chars4 => Tokenizer::Chars4.count(text),
+        _ => approximate(text),
+    };
+    let skill = skill_text(entry, opened, policy, options.include_frontmatter, &price);
+    LoadedSkill { location: options.show_location.then(|| entry.directory().to_owned()), ..skill }
+}
+
+/// Returns the instructions of `skill` in the element that `load_skill` answers with, which they cannot close, and what
+/// there is of files.
+///
+/// One shape for both, so that whoever looks through a conversation for skills finds those of the prompt too.
+pub(crate) fn element(skill: LoadedSkill, wording: &Wording) -> String {
+    let loaded = Loaded { first: Vec::new(), skill, occasion: Occasion::First, notes: Vec::new() };
+    Answer::Loaded(Box::new(loaded)).render(Render::Xml, wording)
+}

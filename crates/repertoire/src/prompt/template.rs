@@ -11,9 +11,8 @@ use std::io::{self, Write};
 
 use minijinja::{Environment, UndefinedBehavior, Value};
 
+use super::template_subset;
 use crate::{Error, ErrorKind};
-
-mod subset;
 
 /// The largest template, in bytes.
 pub const MAX_TEMPLATE_BYTES: u64 = 256 * 1024;
@@ -76,7 +75,8 @@ impl Renderer for Jinja {
             let why = format!("its variables have {bytes} bytes, more than {MAX_VARIABLE_BYTES}");
             return Err(Error::new(ErrorKind::TooLarge).about(NAME).because(why));
         }
-        subset::check(template).map_err(|fault| Error::new(ErrorKind::InvalidTemplate).because(fault))?;
+        template_subset::check(template)
+            .map_err(|fault| Error::new(ErrorKind::InvalidTemplate).because(fault))?;
         let context: Value =
             variables.iter().map(|(name, value)| (name.as_str(), Value::from(value.as_str()))).collect();
         let environment = environment();

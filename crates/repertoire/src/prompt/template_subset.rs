@@ -162,7 +162,7 @@ mod properties {
     use proptest::prelude::*;
     use proptest::sample::select;
 
-    use crate::template::{Jinja, Renderer};
+    use crate::prompt::{Jinja, Renderer};
 
     /// What raw blocks, comments and strings begin and end with, and what may not be reached between them.
     const PIECES: &[&str] = &[

@@ -9,14 +9,12 @@ use repertoire_model::answer::LoadedSkill;
 use repertoire_model::prompt::{self, Fragment, compose};
 use repertoire_model::{CatalogOptions, Digest, SkillName, Standing, State};
 
-use crate::binding::{BindingOptions, Bound, bindable, element};
+use super::agent::Agent;
+use super::binding::{BindingOptions, Bound, bindable, element};
+use super::role_file;
 use crate::provider::OpenedSkill;
-use crate::{Agent, Entry, Error, ErrorKind, Lookup, Registry, Snapshot};
-
-mod legacy;
-
-/// The name of a role's prompt in a directory of old.
-pub const SYSTEM_PROMPT_FILE: &str = "system_prompt.md";
+use crate::registry::{Entry, Lookup, Registry, Snapshot};
+use crate::{Error, ErrorKind};
 
 /// The most prompts that are kept for the next time.
 const MAX_KEPT: usize = 256;
@@ -49,8 +47,9 @@ impl RoleBinding {
     }
 }
 
-/// The choices that roles are resolved by.
+/// The options of a [`RoleResolver`].
 #[derive(Clone, Default)]
+#[non_exhaustive]
 pub struct RoleOptions {
     /// What is said of the skill that is the role.
     pub binding: RoleBinding,
@@ -128,7 +127,7 @@ impl RolePrompt {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct RoleResolver {
-    registry: Registry,
+    pub(super) registry: Registry,
     directories: Vec<PathBuf>,
     options: RoleOptions,
     kept: Mutex<HashMap<Asked, (Key, RolePrompt)>>,
@@ -180,7 +179,7 @@ impl RoleResolver {
             return self.pack_prompt(&role, agent, &snapshot, skill);
         }
         let (directories, name) = (self.directories.clone(), role.clone());
-        let found = blocking::unblock(move || legacy::read(&directories, &name)).await?;
+        let found = blocking::unblock(move || role_file::read(&directories, &name)).await?;
         match found {
             Some((path, template)) => self.legacy_prompt(&role, path, &template),
             None => {
@@ -318,6 +317,3 @@ fn sound(entry: &Entry, opened: &OpenedSkill) -> Result<(), Error> {
     let error = Error::new(ErrorKind::InvalidSkill).about(entry.name().as_str()).at(&*entry.path);
     Err(error.with(document.diagnostics.clone()))
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,4 +1,4 @@
-//! A skill as it is given to a model, by `load_skill` and in prompts alike.
+//! The text of a skill as models read it, in answers of `load_skill` and in prompts.
 
 use repertoire_model::answer::LoadedSkill;
 use repertoire_model::policy::{Policy, ResourceListing};
@@ -11,7 +11,7 @@ use crate::registry::{Entry, Resources};
 /// it has of files.
 ///
 /// `price` says about how many tokens a text has.
-pub(crate) fn loaded(
+pub(crate) fn skill_text(
     entry: &Entry,
     opened: &OpenedSkill,
     policy: &Policy,
@@ -19,11 +19,11 @@ pub(crate) fn loaded(
     price: &dyn Fn(&str) -> usize,
 ) -> LoadedSkill {
     let manifest = &opened.skill.document.manifest;
-    let body = body(opened, include_frontmatter);
+    let body = instructions(opened, include_frontmatter);
     let (files, more_files) = listed_files(opened, policy.resource_listing, policy.max_listed);
     let Resources { references, scripts, assets } = Resources::of(manifest, &opened.files.files, policy);
     LoadedSkill {
-        address: address(entry),
+        address: qualified_address(entry),
         manifest_file: entry.manifest_file.to_string(),
         tokens: price(body),
         version: manifest.version.clone(),
@@ -40,12 +40,12 @@ pub(crate) fn loaded(
 }
 
 /// Returns what of the skill is given: its instructions, or the whole file with `include_frontmatter`.
-pub(crate) fn body(opened: &OpenedSkill, include_frontmatter: bool) -> &str {
+pub(crate) fn instructions(opened: &OpenedSkill, include_frontmatter: bool) -> &str {
     if include_frontmatter { &opened.skill.text } else { opened.skill.body() }
 }
 
 /// Returns what the skill is called by: its name, or `source:name` where it does not hold the name.
-pub(crate) fn address(entry: &Entry) -> String {
+pub(crate) fn qualified_address(entry: &Entry) -> String {
     if entry.state == State::Active { entry.name().to_string() } else { entry.qualified_name() }
 }
 

@@ -1,15 +1,19 @@
 //! Where the prompt of a role comes from, and when it is read again.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime};
 
 use pollster::block_on;
+use repertoire_model::Digest;
 use repertoire_model::scope::Pattern;
 use tempfile::TempDir;
 
-use super::*;
-use crate::{FsOptions, FsProvider, Policy, Provider};
+use crate::prompt::*;
+use crate::*;
 
 const SKILL: &str =
     "---\nname: backend\ndescription: Builds servers. Use when the API changes.\n---\nTest first.\n";

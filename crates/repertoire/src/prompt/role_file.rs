@@ -6,10 +6,12 @@ use std::path::{Path, PathBuf};
 
 use repertoire_model::SkillName;
 
-use super::SYSTEM_PROMPT_FILE;
+use super::template::MAX_TEMPLATE_BYTES;
 use crate::provider::fs::safe_dir::{Fault, Kind, SafeDir};
-use crate::template::MAX_TEMPLATE_BYTES;
 use crate::{Error, ErrorKind};
+
+/// The name of a role's prompt file.
+pub const SYSTEM_PROMPT_FILE: &str = "system_prompt.md";
 
 /// The most entries of a directory of roles that are looked at.
 const MAX_ROLES: usize = 10_000;

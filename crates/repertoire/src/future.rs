@@ -1,0 +1,7 @@
+//! The type of boxed futures that traits of this crate return.
+
+use std::future::Future;
+use std::pin::Pin;
+
+/// A boxed future, so that traits with asynchronous methods can be used as trait objects.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -1,0 +1,8 @@
+//! Types of skills that occur in signatures of this crate, from the pure crate `repertoire-model`.
+
+pub use repertoire_model::answer::{Answer, Render};
+pub use repertoire_model::scope::{Pattern, Scope};
+pub use repertoire_model::{
+    Bundle, Catalog, CatalogError, CatalogOptions, Diagnostic, Digest, Document, FileEntry, FileKind,
+    LineRange, Manifest, Policy, Profile, RuleId, Severity, SkillName, SkillPath, Source, Standing, State,
+};

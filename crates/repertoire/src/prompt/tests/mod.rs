@@ -1,0 +1,4 @@
+//! Tests of agents' and roles' prompts.
+
+mod binding;
+mod role;

@@ -1,0 +1,210 @@
+//! Loading a skill: opens it, decides whether the model needs its instructions, and records what was given.
+
+use std::sync::Arc;
+
+use repertoire_model::answer::{Acknowledged, Answer, FaultKind, Loaded, LoadedSkill, Occasion};
+use repertoire_model::ledger::{Decision, Presence};
+use repertoire_model::{Digest, Severity, Standing, outline};
+
+use super::find::FoundSkill;
+use super::open::Session;
+use super::required;
+use super::state::LoadRecord;
+use crate::prompt::{instructions, skill_text};
+use crate::provider::OpenedSkill;
+use crate::registry::{Entry, Resources};
+
+/// The result of loading a skill: the answer, and what its event records.
+pub(crate) struct LoadResult {
+    /// The instructions, or the acknowledgement that they are in the context.
+    pub(crate) answer: Answer,
+    /// The digest of the skill's instructions.
+    pub(crate) digest: Digest,
+    /// The tokens of all instructions in the answer, about.
+    pub(crate) tokens: usize,
+}
+
+impl Session {
+    /// Returns the skill's instructions, or the acknowledgement that they are in the context already.
+    ///
+    /// Everything that has to be awaited comes first; then the call is decided and recorded at once, so that a call that is
+    /// dropped half-way has given nothing.
+    pub(crate) async fn load(&self, entry: &FoundSkill, force: bool) -> Result<LoadResult, FaultKind> {
+        let is_accounted = self.is_accounted(entry);
+        if is_accounted && let Some((decision, record)) = self.unchanged(entry, force) {
+            return Ok(self.acknowledge(entry, decision, &record, &entry.document.manifest.requires).await);
+        }
+        let opened = self.open_skill(entry).await?;
+        let skill = LoadedSkill { address: self.address(entry), ..self.loaded_skill(entry, &opened) };
+        let (skill, toolbox, tool_notes) = self.with_tools(skill, entry, &opened.files.files).await;
+        let requires = &opened.skill.document.manifest.requires;
+        let gathered = required::gather(self, entry, requires).await;
+        let record = Arc::new(LoadRecord::of(entry, &skill, opened.mark.clone()));
+        let (decision, given) = if is_accounted {
+            self.record_load(&record, &gathered.records, force)
+        } else {
+            // Two skills of one name cannot be told apart in a context, so one that does not hold the name is always given.
+            // Without an account of the context, so is every skill.
+            (Decision::Give(Presence::Absent), vec![!self.keeps_account(); gathered.records.len()])
+        };
+        self.expose(skill.address.clone(), toolbox);
+        let Decision::Give(presence) = decision else {
+            return Ok(self.acknowledge(entry, decision, &record, requires).await);
+        };
+        let required = gathered.given(&given);
+        let digest = skill.digest;
+        let tokens = skill.tokens + required.loaded.iter().map(|skill| skill.tokens).sum::<usize>();
+        let (first, first_notes) = self.with_tools_of_each(required.loaded).await;
+        let mut notes = required.notes;
+        notes.extend(first_notes);
+        notes.extend(tool_notes);
+        let loaded = Loaded { first, skill, occasion: occasion(presence, force), notes };
+        Ok(LoadResult { answer: Answer::Loaded(Box::new(loaded)), digest, tokens })
+    }
+
+    /// Returns the skill with its text and files.
+    ///
+    /// Fails if it is broken or gone by now, has another name, or is kept for people by its author.
+    pub(super) async fn open_skill(&self, entry: &Entry) -> Result<OpenedSkill, FaultKind> {
+        let opened = self.registry().open_skill(entry).await;
+        let opened = opened.map_err(|error| self.kind_of(&error, &entry.manifest_file))?;
+        let document = &opened.skill.document;
+        if document.standing != Standing::Sound {
+            let mut errors = document.diagnostics.iter().filter(|found| found.severity == Severity::Error);
+            let reason = errors.next().map(|found| found.message.clone()).unwrap_or_default();
+            return Err(FaultKind::Broken { reason });
+        }
+        let is_for_people = document.manifest.disable_model_invocation && !self.is_invoked(entry.name());
+        if document.name != *entry.name() || is_for_people {
+            return Err(FaultKind::Gone);
+        }
+        Ok(opened)
+    }
+
+    /// Returns the part of the skill that models are given: its instructions, or the whole file with frontmatter.
+    pub(super) fn instructions<'s>(&self, opened: &'s OpenedSkill) -> &'s str {
+        instructions(opened, self.options().include_frontmatter)
+    }
+
+    /// Returns the skill as it is given to a model, with an outline if it is large.
+    pub(super) fn loaded_skill(&self, entry: &Entry, opened: &OpenedSkill) -> LoadedSkill {
+        let price = |text: &str| self.price(text);
+        let options = self.options();
+        let skill = skill_text(entry, opened, self.registry().policy(), options.include_frontmatter, &price);
+        let soft_limit = self.exceeded_limit(&skill.body, skill.tokens);
+        let outline = match soft_limit {
+            Some(_) => outline::outline(&opened.skill.text, opened.skill.document.body.offset, price),
+            None => Vec::new(),
+        };
+        let location = options.show_location.then(|| entry.directory().to_owned());
+        LoadedSkill { outline, soft_limit, location, ..skill }
+    }
+
+    /// Returns the decision to acknowledge the skill, if its file's stamp alone proves that it is in the context unchanged.
+    fn unchanged(&self, entry: &Entry, force: bool) -> Option<(Decision, Arc<LoadRecord>)> {
+        let record = Arc::clone(self.state().loads.get(entry.name())?);
+        self.acknowledgement(&record, force)?;
+        let is_same = record.source == entry.source && record.locator == entry.locator;
+        // Reading the stamp may take a while on a slow disk, so the state is not locked meanwhile.
+        if !is_same || !record.mark.as_ref()?.is_unchanged() {
+            return None;
+        }
+        let decision = self.acknowledgement(&record, force)?;
+        self.state().ledger.advance();
+        Some((decision, record))
+    }
+
+    fn acknowledgement(&self, record: &LoadRecord, force: bool) -> Option<Decision> {
+        let decision = self.state().ledger.decide(&record.name, &record.digest, force, self.options().reload);
+        matches!(decision, Decision::Acknowledge { .. }).then_some(decision)
+    }
+
+    /// Decides how the skill of `record`, opened just now, is answered, and records what is given: it, and before it those
+    /// of `first` that are not in the context. Returns the decision and which of `first` are given.
+    fn record_load(
+        &self,
+        record: &Arc<LoadRecord>,
+        first: &[Arc<LoadRecord>],
+        force: bool,
+    ) -> (Decision, Vec<bool>) {
+        let reload = self.options().reload;
+        let mut state = self.state();
+        state.ledger.advance();
+        state.ledger.changed(&record.name, &record.digest);
+        let decision = state.ledger.decide(&record.name, &record.digest, force, reload);
+        let mut given = Vec::with_capacity(first.len());
+        if let Decision::Give(_) = decision {
+            for required in first {
+                let decided = state.ledger.decide(&required.name, &required.digest, false, reload);
+                let is_given = matches!(decided, Decision::Give(_));
+                if is_given {
+                    state.ledger.loaded(&required.name, required.digest);
+                    state.loads.insert(required.name.clone(), Arc::clone(required));
+                }
+                given.push(is_given);
+            }
+            state.ledger.loaded(&record.name, record.digest);
+        }
+        state.loads.insert(record.name.clone(), Arc::clone(record));
+        (decision, given)
+    }
+
+    /// Returns the acknowledgement that the skill is in the context.
+    async fn acknowledge(
+        &self,
+        entry: &FoundSkill,
+        decision: Decision,
+        record: &LoadRecord,
+        requires: &[String],
+    ) -> LoadResult {
+        let mut notes = required::missing(self, entry, requires);
+        notes.extend(self.expose_loaded(entry).await);
+        let (turn, is_bound) = match decision {
+            Decision::Acknowledge { turn, is_bound } => (turn, is_bound),
+            _ => (0, false),
+        };
+        let Resources { references, scripts, assets } = record.resources.clone();
+        let version = record.version.clone();
+        let answer = Answer::Acknowledged(Acknowledged {
+            is_bound,
+            notes,
+            version,
+            references,
+            scripts,
+            assets,
+            ..Acknowledged::new(entry.name().clone(), turn)
+        });
+        LoadResult { answer, digest: record.digest, tokens: 0 }
+    }
+
+    /// Returns `skills`, loaded because another one requires them, with their tools, and notes about these.
+    async fn with_tools_of_each(&self, skills: Vec<LoadedSkill>) -> (Vec<LoadedSkill>, Vec<String>) {
+        let mut notes = Vec::new();
+        if !self.offers_skill_tools() {
+            return (skills, notes);
+        }
+        let snapshot = self.registry().snapshot();
+        let mut equipped = Vec::with_capacity(skills.len());
+        for skill in skills {
+            let Some(entry) = self.visible(&snapshot, skill.name.as_str()) else {
+                equipped.push(skill);
+                continue;
+            };
+            let files = self.registry().files(entry).await.map(|listing| listing.files).unwrap_or_default();
+            let (skill, toolbox, own_notes) = self.with_tools(skill, entry, &files).await;
+            notes.extend(own_notes.into_iter().map(|note| format!("Of skill `{}`: {note}", skill.name)));
+            self.expose(skill.name.to_string(), toolbox);
+            equipped.push(skill);
+        }
+        (equipped, notes)
+    }
+}
+
+fn occasion(presence: Presence, force: bool) -> Occasion {
+    match presence {
+        Presence::Absent => Occasion::First,
+        Presence::Stale => Occasion::Changed,
+        _ if force => Occasion::Forced,
+        Presence::Active | Presence::Evictable | Presence::Lost => Occasion::Again,
+    }
+}

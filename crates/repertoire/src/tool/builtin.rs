@@ -1,0 +1,61 @@
+//! The type of built-in tools.
+
+use serde_json::{Map, Value, json};
+
+use super::arguments::Arguments;
+use super::definition::{Definition, text};
+use super::names::ToolNames;
+use super::reply::ToolReply;
+use crate::event::EventKind;
+use crate::future::BoxFuture;
+use crate::session::{Session, SessionOptions};
+
+/// What the definition of a built-in tool depends on.
+pub(crate) struct DefinitionContext<'a> {
+    /// The options of the session.
+    pub(crate) options: &'a SessionOptions,
+    /// The names in the catalog, sorted; `None` if there are too many to list.
+    pub(crate) skills: Option<&'a [String]>,
+}
+
+/// A built-in tool.
+pub(crate) struct Builtin {
+    /// Its default name, which is always understood.
+    pub(crate) canonical: &'static str,
+    /// Returns the name that the host configured.
+    pub(crate) name: fn(&ToolNames) -> &str,
+    /// The kind of the events of its calls.
+    pub(crate) kind: EventKind,
+    /// Returns its description and the schema of its arguments.
+    pub(super) define: fn(&DefinitionContext<'_>) -> (String, Value),
+    /// Answers a call.
+    pub(super) call: for<'a> fn(&'a Session, Arguments<'a>) -> BoxFuture<'a, ToolReply>,
+}
+
+impl Builtin {
+    /// Returns its definition.
+    pub(crate) fn definition(&self, context: &DefinitionContext<'_>) -> Definition {
+        let (description, input_schema) = (self.define)(context);
+        Definition { name: (self.name)(&context.options.names).to_owned(), description, input_schema }
+    }
+
+    /// Answers a call with `arguments`.
+    pub(crate) fn call<'a>(
+        &self,
+        session: &'a Session,
+        arguments: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, ToolReply> {
+        let aliases = session.options().argument_aliases;
+        (self.call)(session, Arguments::new(arguments, aliases))
+    }
+}
+
+/// Returns the schema of the name of a skill; lists all names if they are few.
+pub(super) fn skill_name(context: &DefinitionContext<'_>) -> Value {
+    match context.skills {
+        Some(names) if !names.is_empty() => {
+            json!({"type": "string", "description": "Skill name from the catalog", "enum": names})
+        }
+        _ => text("Skill name from the catalog"),
+    }
+}

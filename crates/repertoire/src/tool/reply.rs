@@ -1,0 +1,66 @@
+//! What a tool returns: an answer for the model, and details for the event of the call.
+
+use std::sync::Arc;
+
+use repertoire_model::Digest;
+use repertoire_model::answer::Answer;
+
+/// The result of a tool: an answer for the model, and details for the event of the call.
+///
+/// ```
+/// use repertoire::ToolReply;
+/// assert!(!ToolReply::text("3").answer.is_error());
+/// assert!(ToolReply::error("`a` is not a number").answer.is_error());
+/// ```
+#[derive(Debug, Clone)]
+pub struct ToolReply {
+    /// The answer for the model.
+    pub answer: Answer,
+    /// Details for the event of the call.
+    pub details: EventDetails,
+}
+
+impl ToolReply {
+    /// Returns a reply with this text for the model.
+    pub fn text(text: impl Into<String>) -> Self {
+        Answer::Custom { text: text.into(), is_error: false }.into()
+    }
+
+    /// Returns a reply that tells the model why the call failed.
+    pub fn error(text: impl Into<String>) -> Self {
+        Answer::Custom { text: text.into(), is_error: true }.into()
+    }
+}
+
+/// What the event of a call records beside its outcome.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct EventDetails {
+    /// The skill, as the model named it.
+    pub skill: Option<String>,
+    /// The file.
+    pub file: Option<String>,
+    /// The source of the skill.
+    pub source: Option<Arc<str>>,
+    /// The digest of the content given.
+    pub digest: Option<Digest>,
+    /// The tokens given, as far as they were counted.
+    pub tokens: usize,
+    /// The search query, shortened.
+    pub query: Option<String>,
+    /// The number of search results.
+    pub results: Option<u64>,
+    /// The tool of a skill that was called.
+    pub skill_tool: Option<String>,
+    /// The sandbox that a command ran in.
+    pub sandbox: Option<&'static str>,
+    /// The exit code of the command, if it exited by itself.
+    pub exit_code: Option<i32>,
+    /// Whether the skill exists but is not for this agent.
+    pub is_denied: bool,
+}
+
+impl From<Answer> for ToolReply {
+    fn from(answer: Answer) -> Self {
+        Self { answer, details: EventDetails::default() }
+    }
+}

@@ -1,0 +1,19 @@
+//! Runs the Rust examples of the README and the guides as tests.
+
+macro_rules! pages {
+    ($($name:ident $path:literal)+) => {
+        $(
+            #[cfg(doctest)]
+            #[doc = include_str!(concat!("../../../", $path))]
+            struct $name;
+        )+
+    };
+}
+
+pages! {
+    Readme "README.md"
+    Embedding "docs/guides/embedding.md"
+    HotReload "docs/guides/hot-reload.md"
+    ToolsInSkills "docs/guides/tools-in-skills.md"
+    Sandbox "docs/concepts/sandbox.md"
+}
