@@ -30,7 +30,7 @@ pub(crate) fn check_size(
             .report(RuleId::BodyLines, format!("the body has {lines} lines, more than {GUIDED_LINES}"))
             .help("move details to files below references/");
     }
-    // The exact count needs tables that take longer to build than a whole library takes to read.
+    // The exact count needs the vocabulary, whose table takes longer to build than many skills to read.
     if tokens::is_clearly_within(body, GUIDED_TOKENS) {
         return;
     }
