@@ -130,7 +130,7 @@ fn what_cannot_be_served_is_told_at_once() {
     exit 2
     --- stdout
     --- stderr
-    error: 0.0.0.0:0 can be reached by others, and there is no token
+    error: 0.0.0.0:0 is not a loopback address and needs a token
     hint: listen on 127.0.0.1, or give a token with --token-file or REPERTOIRE_HTTP_TOKEN
     "#);
     assert_run!(sandbox.run(&["serve", "--http", "nowhere"]), @r#"
@@ -159,7 +159,7 @@ fn what_cannot_be_served_is_told_at_once() {
     exit 2
     --- stdout
     --- stderr
-    error: the token in [DIR]/project/token cannot be used
+    error: invalid token in [DIR]/project/token
     hint: use 16 to 4096 letters, digits and - . _ ~ + / =
     "#);
     assert_run!(sandbox.run(&["serve", "--http", "0", "--allow-origin", "*"]), @r#"
@@ -172,7 +172,7 @@ fn what_cannot_be_served_is_told_at_once() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let run = sandbox.run(&["serve", "--http", &taken.local_addr().unwrap().to_string()]);
     assert_eq!(run.code, 3, "the command line is right");
-    assert!(run.stderr.contains("hint: something listens there already"), "{}", run.stderr);
+    assert!(run.stderr.contains("hint: the port is in use"), "{}", run.stderr);
     let run = sandbox.run(&["serve", "--http", "192.0.2.1:1", "--token-file", "token"]);
     assert_eq!(run.code, 2, "the token comes first");
     assert_eq!(sandbox.run(&["serve"]).code, 2);

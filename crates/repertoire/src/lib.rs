@@ -53,11 +53,18 @@
 //!
 //! All types are `Send + Sync`. Methods that read are `async` and need no particular runtime; a program without one waits for
 //! them with [`pollster::block_on`](https://docs.rs/pollster).
+//!
+//! # Features
+//!
+//! - `fs` (default): skills in directories, discovery, watching. Without it the crate compiles for
+//!   `wasm32-unknown-unknown`, with skills defined in code or from a provider of your own.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+#[cfg(feature = "fs")]
 pub mod discovery;
 pub mod error;
+mod clock;
 mod future;
 pub mod provider;
 pub mod registry;
@@ -67,6 +74,7 @@ pub mod task;
 pub mod session;
 pub mod tool;
 pub mod prompt;
+#[cfg(feature = "fs")]
 pub mod migrate;
 pub mod tokens;
 pub mod event;
@@ -87,12 +95,15 @@ pub use prompt::{
     Agent, AgentPrompt, Bind, BindingOptions, Inherit, Jinja, Renderer, RoleBinding, RoleOptions, RoleOrigin,
     RolePrompt, RoleResolver,
 };
+#[cfg(feature = "fs")]
 pub use provider::fs::{FsOptions, FsProvider};
 pub use provider::memory::{MemoryProvider, SkillDefinition, define_skill};
 pub use provider::{FileContent, FileListing, Listing, Locator, Provider, Skill};
+#[cfg(feature = "fs")]
+pub use registry::Watcher;
 pub use registry::{
     Change, Entry, Lookup, Registry, RegistryOptions, ReloadMode, ReloadOptions, Resources, Snapshot,
-    Subscription, Watcher,
+    Subscription,
 };
 pub use repertoire_model::{
     Catalog, CatalogOptions, Diagnostic, LineRange, Policy, Profile, Severity, SkillName, SkillPath, State,

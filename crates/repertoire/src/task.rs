@@ -1,4 +1,4 @@
-//! Tasks: what an agent is about to do, and the skills that it needs for it.
+//! Tasks of agents, and the skills that they need.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use crate::search::{SearchRequest, Seen};
 /// The most skills that a task is taken to need.
 pub const RANKED_SKILLS: usize = 100;
 
-/// What an agent is about to do, as far as its host knows.
+/// A task of an agent, as its host describes it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Task {
-    /// What the user asked for, or what the host makes of it: any text. Blank where there is no task.
+    /// The user's request or the host's summary of it: any text. Blank if there is no task.
     pub text: String,
     /// Whose turn it is among the skills that the task does not need; see [`Ranking::epoch`].
     pub epoch: u64,
@@ -46,7 +46,7 @@ pub struct TaskRanking {
 pub struct RankedSkill {
     /// The skill.
     pub name: SkillName,
-    /// How well it fits, from 0 to about 1.
+    /// Its score, from 0 to about 1.
     pub score: f32,
     /// The words of the task that it was found by, those that tell most first, and without those that say little where there are
     /// others; none where only the meaning is near.

@@ -1,9 +1,9 @@
-//! The one error of this crate.
+//! The error type of this crate.
 
 use std::fmt;
 use std::io;
 
-/// Something about serving that could not be done.
+/// An error of the server.
 #[derive(Debug)]
 pub struct Error {
     kind: ErrorKind,
@@ -11,33 +11,33 @@ pub struct Error {
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// What went wrong.
+/// The kind of an [`Error`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The library or one of its agents is not as it should be; the source says how.
+    /// The library or an agent is invalid; see the source.
     Library,
-    /// Nobody can listen at this address.
+    /// Cannot listen on the address.
     Address,
-    /// An address that others can reach needs a token.
+    /// An address that is not a loopback address needs a token.
     TokenNeeded,
-    /// A token is none that can be sent in a header.
+    /// Invalid token.
     BadToken,
-    /// Two tokens are the same.
+    /// Two tokens are equal.
     TokenTwice,
-    /// An origin or a host is none that a browser sends.
+    /// Invalid origin or host.
     BadOrigin,
     /// The operating system reported an error.
     Io,
 }
 
 impl Error {
-    /// Returns an error of `kind` about nothing in particular.
+    /// Returns an error of `kind`.
     pub(crate) fn new(kind: ErrorKind) -> Self {
         Self { kind, subject: None, source: None }
     }
 
-    /// Returns this error about `subject`.
+    /// Returns this error with the address, token or origin it is about.
     pub(crate) fn about(mut self, subject: impl Into<String>) -> Self {
         self.subject = Some(subject.into());
         self
@@ -49,7 +49,7 @@ impl Error {
         self
     }
 
-    /// Returns what went wrong.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
@@ -72,19 +72,19 @@ impl Error {
             }
             ErrorKind::Address => Some(match self.system() {
                 Some(io::ErrorKind::AddrInUse) => {
-                    "something listens there already; choose another port, or 0 for any that is free"
+                    "the port is in use; choose another one, or 0 for any free port"
                 }
                 Some(io::ErrorKind::AddrNotAvailable) => "name an address of this machine, such as 127.0.0.1",
                 Some(io::ErrorKind::PermissionDenied) => {
-                    "the system keeps low ports for itself; choose one above 1023, or 0 for any that is free"
+                    "ports below 1024 need privileges; choose a higher one, or 0 for any free port"
                 }
-                _ => "choose another port, or 0 for any that is free",
+                _ => "choose another port, or 0 for any free port",
             }),
             ErrorKind::Library | ErrorKind::Io => None,
         }
     }
 
-    /// Returns what the system says is wrong.
+    /// Returns the kind of the system's error.
     fn system(&self) -> Option<io::ErrorKind> {
         self.source.as_ref()?.downcast_ref().map(io::Error::kind)
     }
@@ -96,9 +96,9 @@ impl fmt::Display for Error {
         match self.kind {
             ErrorKind::Library => f.write_str("the library cannot be served"),
             ErrorKind::Address => write!(f, "cannot listen on {subject}"),
-            ErrorKind::TokenNeeded => write!(f, "{subject} can be reached by others, and there is no token"),
-            ErrorKind::BadToken => write!(f, "the token {subject} cannot be used"),
-            ErrorKind::TokenTwice => write!(f, "the token of {subject} is also another's"),
+            ErrorKind::TokenNeeded => write!(f, "{subject} is not a loopback address and needs a token"),
+            ErrorKind::BadToken => write!(f, "invalid token {subject}"),
+            ErrorKind::TokenTwice => write!(f, "the token of {subject} is also used by another agent"),
             ErrorKind::BadOrigin => write!(f, "`{subject}` is neither an origin nor a host"),
             ErrorKind::Io => f.write_str("the operating system reported an error"),
         }

@@ -1,16 +1,16 @@
 //! Serves a library of skills: MCP over standard input and output and over HTTP, and the well-known index.
 //!
-//! This is the only place that knows MCP and HTTP. It is given a registry and options, and never prints, exits or reads the
-//! environment.
+//! This is the only crate that knows MCP and HTTP. It never prints, exits or reads the environment.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod error;
 mod options;
-mod server;
-mod audience;
 mod instructions;
-mod shelf;
+mod published_skills;
+mod shared;
+mod agent_view;
+mod server;
 mod stop;
 pub mod mcp;
 pub mod http;

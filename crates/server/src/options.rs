@@ -1,4 +1,4 @@
-//! What a host may choose about serving.
+//! Options of a server.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use repertoire::{Diagnostic, SessionOptions};
 use repertoire_model::answer::Render;
 use repertoire_model::ledger::Reload;
 
-/// The most tokens of the catalog in `instructions`, unless the host says otherwise.
+/// The default of [`ServerOptions::instructions_tokens`].
 pub const INSTRUCTIONS_TOKENS: usize = 2_000;
 
-/// Whether something is offered.
+/// Switches a feature on or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Switch {
-    /// It is; the default.
+    /// The feature is offered; the default.
     #[default]
     On,
-    /// It is not, and clients are not told of it.
+    /// The feature is neither offered nor announced.
     Off,
 }
 
@@ -28,21 +28,21 @@ impl Switch {
     }
 }
 
-/// How results of tools are written.
+/// The format of tool results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ResultForm {
-    /// As Markdown and nothing else: clients put structured content before the model as escaped JSON.
+    /// Markdown text only: clients show structured content to the model as escaped JSON.
     #[default]
     Markdown,
-    /// As JSON, in the text and as structured content.
+    /// JSON, both as text and as structured content.
     Json,
 }
 
 impl ResultForm {
-    /// Every form.
+    /// All forms.
     pub const ALL: [Self; 2] = [Self::Markdown, Self::Json];
 
-    /// Returns the word used on every surface.
+    /// Returns the name of the form in configuration and options.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Markdown => "markdown",
@@ -50,35 +50,35 @@ impl ResultForm {
         }
     }
 
-    /// Returns the form that goes by `word`.
+    /// Returns the form called `word`.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|form| form.as_str() == word)
     }
 }
 
-/// Something that whoever runs the server may want to know.
+/// A message for the operator of the server.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Notice {
-    /// A skill is not on `skills/list`; tools still reach it.
+    /// A skill is missing from `skills/list`; tools still reach it.
     Withheld {
         /// The skill.
         skill: String,
-        /// Where it lies.
+        /// Its path.
         path: String,
-        /// Why, the first reason first.
+        /// The reasons, the most important first.
         reasons: Vec<Diagnostic>,
     },
 }
 
-/// Takes notices; it is called from any thread and should be quick.
+/// Receives notices. It is called from any thread and must not block.
 #[derive(Clone, Default)]
-pub struct Notices(Option<Arc<Take>>);
+pub struct Notices(Option<Arc<NoticeCallback>>);
 
-type Take = dyn Fn(&Notice) + Send + Sync;
+type NoticeCallback = dyn Fn(&Notice) + Send + Sync;
 
 impl Notices {
-    /// Returns what hands notices to `take`.
+    /// Returns a receiver that calls `take`.
     pub fn new(take: impl Fn(&Notice) + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(take)))
     }
@@ -96,22 +96,22 @@ impl fmt::Debug for Notices {
     }
 }
 
-/// What a host may choose about serving.
+/// Options of a server.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
-    /// What the server calls itself.
+    /// The name of the server.
     pub name: String,
     /// Its version.
     pub version: String,
-    /// Whether models are offered tools.
+    /// Tools for models.
     pub tools: Switch,
-    /// Whether hosts are offered the Skills extension and its resources.
+    /// The Skills extension and its resources.
     pub extension: Switch,
-    /// How results of tools are written.
+    /// The format of tool results.
     pub result: ResultForm,
-    /// The most tokens of the catalog in `instructions`; 0 for none at all.
+    /// Maximum tokens of the catalog in `instructions`; 0 for no instructions.
     pub instructions_tokens: usize,
-    /// Who takes notices.
+    /// Receives notices.
     pub notices: Notices,
 }
 
@@ -132,7 +132,7 @@ impl Default for ServerOptions {
 impl ServerOptions {
     /// Returns `options` as sessions of a server need them, for [`repertoire::LibraryBuilder::session_options`].
     ///
-    /// A server sees no transcript, so it always gives the body, and there is nothing to unload or to mark.
+    /// A server sees no transcript, so it always returns the body and offers nothing to unload.
     pub fn session_options(&self, mut options: SessionOptions) -> SessionOptions {
         options.render = match self.result {
             ResultForm::Markdown => Render::Markdown,

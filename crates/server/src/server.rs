@@ -1,15 +1,17 @@
-//! A library made ready to be served.
+//! The server of a library.
 
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::Arc;
 
-use repertoire::{Entry, Library, Registry};
+use repertoire::Library;
+use tokio::sync::watch;
 
-use crate::audience::Audience;
-use crate::shelf::Shelf;
+use crate::agent_view::AgentView;
+use crate::published_skills::PublishedSkills;
+use crate::shared::Shared;
 use crate::well_known::Archives;
 use crate::{Error, ServerOptions};
 
-/// A library made ready to be served.
+/// Serves a library over MCP and HTTP. Clones serve the same library.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -30,43 +32,14 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
-/// What all audiences share.
-pub(crate) struct Shared {
-    pub(crate) library: Library,
-    pub(crate) registry: Registry,
-    pub(crate) options: ServerOptions,
-    pub(crate) shelf: Shelf,
-    pub(crate) archives: Archives,
-    /// Everybody who is served.
-    audiences: Mutex<Vec<Weak<Audience>>>,
-}
-
-impl Shared {
-    /// Tells everybody who may know of the skill that what they were told of it is no longer so.
-    pub(crate) fn announce(&self, entry: &Entry) {
-        let audiences = self.audiences.lock().unwrap_or_else(PoisonError::into_inner);
-        for audience in audiences.iter().filter_map(Weak::upgrade).filter(|audience| audience.sees(entry)) {
-            audience.resources_changed();
-        }
-    }
-}
-
 impl Server {
     /// Returns a server of the skills of `library`, which should have been opened with
     /// [`ServerOptions::session_options`].
     pub fn new(library: Library, options: ServerOptions) -> Self {
         let registry = library.registry().clone();
-        let shelf = Shelf::new(registry.clone(), options.notices.clone());
-        Self {
-            shared: Arc::new(Shared {
-                library,
-                registry,
-                options,
-                shelf,
-                archives: Archives::default(),
-                audiences: Mutex::default(),
-            }),
-        }
+        let published = PublishedSkills::new(registry.clone(), options.notices.clone());
+        let (archives, republished) = (Archives::default(), watch::Sender::new(0));
+        Self { shared: Arc::new(Shared { library, registry, options, published, archives, republished }) }
     }
 
     /// Returns the library.
@@ -74,19 +47,15 @@ impl Server {
         &self.shared.library
     }
 
-    /// Waits until what was cancelled is over, where anything runs tools of skills.
+    /// Waits until cancelled tools of skills have been cleaned up.
     pub(crate) async fn settled(&self) {
         if let Some(executor) = self.library().executor() {
             executor.settled().await;
         }
     }
 
-    /// Returns what the agent called `agent`, or one that may see everything, is served.
-    pub(crate) async fn audience(&self, agent: Option<&str>) -> Result<Arc<Audience>, Error> {
-        let audience = Audience::open(Arc::clone(&self.shared), agent).await?;
-        let mut audiences = self.shared.audiences.lock().unwrap_or_else(PoisonError::into_inner);
-        audiences.retain(|audience| audience.strong_count() > 0);
-        audiences.push(Arc::downgrade(&audience));
-        Ok(audience)
+    /// Returns the view of the agent called `agent`, or of one without restriction.
+    pub(crate) async fn view(&self, agent: Option<&str>) -> Result<Arc<AgentView>, Error> {
+        AgentView::open(Arc::clone(&self.shared), agent).await
     }
 }

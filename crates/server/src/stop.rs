@@ -1,18 +1,18 @@
-//! The way to end a server from outside.
+//! Stops a server.
 
 use tokio_util::sync::CancellationToken;
 
-/// Ends a server: what is under way is finished, nothing new is begun. Clones end the same server.
+/// Stops a server: requests in flight are finished, new ones are not accepted. Clones stop the same server.
 #[derive(Debug, Clone, Default)]
 pub struct Stop(CancellationToken);
 
 impl Stop {
-    /// Returns a handle that ends nothing yet.
+    /// Returns a handle for a server to be started.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Ends whatever serves with this handle.
+    /// Stops the servers that were started with this handle.
     pub fn stop(&self) {
         self.0.cancel();
     }

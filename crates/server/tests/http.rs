@@ -15,13 +15,23 @@ use crate::world::{Http, MODERN, PATIENCE, World, event, watched, with_meta};
 
 const INDEX: &str = "/.well-known/agent-skills/index.json";
 
-/// Shakes hands, and returns the conversation that was begun.
-fn shake_hands(http: &Http) -> String {
+/// Returns the body of an `initialize` request.
+fn initialize(version: &str) -> String {
     let client = json!({"name": "test", "version": "1"});
-    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
-    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string();
-    let (_, answer) = http.ask("POST", "/mcp", &JSON, &initialize);
-    let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().trim().to_owned();
+    let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client});
+    json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string()
+}
+
+/// Starts a session, and returns its id.
+fn start_session(http: &Http) -> String {
+    let (status, answer) = http.ask("POST", "/mcp", &JSON, &initialize("2025-11-25"));
+    assert_eq!(status, 200, "{answer}");
+    answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().trim().to_owned()
+}
+
+/// Starts a session, says that the client is initialized, and returns the session's id.
+fn initialized_session(http: &Http) -> String {
+    let id = start_session(http);
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
     let headers = [JSON[0], JSON[1], ("Mcp-Session-Id", id.as_str())];
     assert_eq!(http.ask("POST", "/mcp", &headers, &initialized).0, 202);
@@ -62,7 +72,7 @@ fn requests_are_answered_without_a_handshake() {
 }
 
 #[test]
-fn what_a_person_invoked_is_there_for_the_audience_where_there_are_no_conversations() {
+fn an_invoked_skill_is_readable_for_the_token_without_a_session() {
     let world = World::new();
     world.skill("own", "disable-model-invocation: true\n", "# Own\n");
     world.write("own/references/more.md", "more\n");
@@ -74,7 +84,7 @@ fn what_a_person_invoked_is_there_for_the_audience_where_there_are_no_conversati
 }
 
 #[test]
-fn headers_are_held_against_the_body() {
+fn headers_that_contradict_the_body_are_refused() {
     let world = World::new();
     let http = Http::start(&world.server(), HttpOptions::default());
     let body = |method: &str| {
@@ -101,7 +111,7 @@ fn headers_are_held_against_the_body() {
 }
 
 #[test]
-fn bodies_that_are_no_messages() {
+fn invalid_bodies_and_media_types_are_refused() {
     let world = World::new();
     let limits = Limits { body_bytes: 10_000, ..Limits::default() };
     let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
@@ -112,16 +122,13 @@ fn bodies_that_are_no_messages() {
     assert_eq!(http.ask("POST", "/mcp", &JSON, &"x".repeat(10_001)).0, 413);
     assert_eq!(http.ask("POST", "/mcp", &[JSON[1], ("Content-Type", "text/plain")], "{}").0, 415);
     assert_eq!(http.ask("POST", "/mcp", &[JSON[0]], "{}").0, 406);
-    let client = json!({"name": "test", "version": "1"});
-    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
-    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string();
     for (kind, accepted) in [
         ("application/json", "*/*"),
         ("Application/JSON; charset=utf-8", "application/json, text/plain, */*"),
         ("application/json", "APPLICATION/*, Text/*"),
     ] {
         let headers = [("Content-Type", kind), ("Accept", accepted)];
-        assert_eq!(http.ask("POST", "/mcp", &headers, &initialize).0, 200, "{kind} {accepted}");
+        assert_eq!(http.ask("POST", "/mcp", &headers, &initialize("2025-11-25")).0, 200, "{kind} {accepted}");
     }
     assert_eq!(http.exchange("GARBAGE\r\n\r\n").0, 400);
     assert_eq!(http.ask("GET", INDEX, &[("X", &"x".repeat(60_000))], "").0, 200);
@@ -129,51 +136,33 @@ fn bodies_that_are_no_messages() {
 }
 
 #[test]
-fn bodies_are_limited_each_and_all_together() {
+fn a_body_over_the_limit_gets_413_after_it_was_sent() {
     let world = World::new();
-    let limits = Limits { all_body_bytes: 1024 * 1024, ..Limits::default() };
-    let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
+    let http = Http::start(&world.server(), HttpOptions::default());
     let head = |length: usize, more: &str| {
         format!(
             "POST /mcp HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nContent-Length: {length}\r\n{more}\r\n",
             http.address
         )
     };
-    let is_told = |(status, answer): (u16, String)| {
+    let assert_refused = |(status, answer): (u16, String)| {
         assert_eq!(status, 413, "{answer}");
         assert!(answer.contains("connection: close\r\n"), "{answer}");
         assert!(answer.ends_with("\r\n\r\nthe body is too large; send at most 4194304 bytes\n"), "{answer}");
     };
-    // Whoever asks beforehand is told before anything is sent, everybody else when everything is.
-    is_told(http.exchange(head(4 * 1024 * 1024 + 1, "Expect: 100-continue\r\n")));
+    // A client that waits for `100 Continue` is refused before it sends the body.
+    assert_refused(http.exchange(head(4 * 1024 * 1024 + 1, "Expect: 100-continue\r\n")));
     let body = "x".repeat(5_000_000);
     for _ in 0..5 {
-        is_told(http.exchange(head(body.len(), "") + &body));
+        assert_refused(http.exchange(head(body.len(), "") + &body));
     }
     let chunked = head(0, "").replace("Content-Length: 0", "Transfer-Encoding: chunked");
-    is_told(http.exchange(format!("{chunked}{:x}\r\n{body}\r\n0\r\n\r\n", body.len())));
-    let mut half = http.connect();
-    half.write_all(head(1024 * 1024, "").as_bytes()).unwrap();
-    half.write_all(&vec![b' '; 1024 * 1024 - 1]).unwrap();
-    let large = format!("{}{}", " ".repeat(512 * 1024), json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}));
-    let is_refused = (0..500).any(|_| {
-        std::thread::sleep(Duration::from_millis(10));
-        let (status, answer) = http.ask("POST", "/mcp", &JSON, &large);
-        assert!(status != 503 || answer.contains("too many large bodies"), "{answer}");
-        status == 503
-    });
-    assert!(is_refused, "one that stands still takes nearly all the room");
-    assert_eq!(http.post("tools/list", json!({})).0, 200, "there is room for small ones");
-    drop(half);
-    let is_heard = (0..500).any(|_| {
-        std::thread::sleep(Duration::from_millis(10));
-        http.ask("POST", "/mcp", &JSON, &large).0 == 400
-    });
-    assert!(is_heard, "it is given back");
+    assert_refused(http.exchange(format!("{chunked}{:x}\r\n{body}\r\n0\r\n\r\n", body.len())));
+    assert_eq!(http.post("tools/list", json!({})).0, 200, "the next request is served");
 }
 
 #[test]
-fn whatever_is_refused_says_what_to_do_in_one_line() {
+fn refusals_say_what_to_do_in_one_line() {
     let world = World::new();
     let http = Http::start(&world.server(), HttpOptions::default());
     let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}).to_string();
@@ -191,19 +180,19 @@ fn whatever_is_refused_says_what_to_do_in_one_line() {
     let plain = [JSON[1], ("Content-Type", "text/plain")];
     check("POST", &plain, &ping, (415, "the body must be of the type application/json"));
     let gone = [JSON[0], JSON[1], ("Mcp-Session-Id", "gone")];
-    let none = "there is no such conversation, or no longer; begin one with initialize";
+    let none = "session not found or expired; start one with initialize";
     check("POST", &gone, &ping, (404, none));
     check("DELETE", &gone, "", (404, none));
-    let alone = "the request belongs to no conversation; begin one with initialize and name it in Mcp-Session-Id, or send MCP-Protocol-Version: 2026-07-28, which has none";
+    let alone = "no session; start one with initialize and send its Mcp-Session-Id, or send MCP-Protocol-Version: 2026-07-28, which has no sessions";
     check("GET", &[("Accept", "text/event-stream")], "", (400, alone));
     check("DELETE", &[], "", (400, alone));
     check("POST", &JSON, &ping, (400, alone));
-    let unknown = "this MCP-Protocol-Version is not known; send one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28";
+    let unknown = "unknown MCP-Protocol-Version; send one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25, 2026-07-28";
     check("POST", &[JSON[0], JSON[1], ("MCP-Protocol-Version", "1999")], &ping, (400, unknown));
 }
 
 #[test]
-fn pages_and_names_from_elsewhere_are_turned_away() {
+fn foreign_origins_and_hosts_are_refused() {
     let world = World::new();
     let origins = vec!["https://app.test".to_owned()];
     let http =
@@ -222,11 +211,11 @@ fn pages_and_names_from_elsewhere_are_turned_away() {
         assert_eq!(http.ask("OPTIONS", "/mcp", &[("Origin", origin)], "").0, 204);
     }
     let (_, answer) = http.get(INDEX);
-    assert!(!answer.contains("access-control-allow-origin"), "nobody asked");
+    assert!(!answer.contains("access-control-allow-origin"), "there was no Origin");
 }
 
 #[test]
-fn an_address_that_others_reach_needs_a_token() {
+fn a_public_address_needs_a_token() {
     let world = World::new();
     let server = world.server();
     for address in ["0.0.0.0:0", "[::]:0"] {
@@ -236,7 +225,7 @@ fn an_address_that_others_reach_needs_a_token() {
 }
 
 #[test]
-fn slow_clients_are_not_waited_for() {
+fn slow_request_heads_and_bodies_time_out() {
     let world = World::new();
     let time = Duration::from_millis(300);
     let limits = Limits { head_time: time, body_time: time, ..Limits::default() };
@@ -259,7 +248,7 @@ fn slow_clients_are_not_waited_for() {
 }
 
 #[test]
-fn there_is_only_so_much_room() {
+fn connections_over_the_limit_get_503_except_for_health_checks() {
     let world = World::new();
     let limits = Limits { connections: 4, ..Limits::default() };
     let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
@@ -271,7 +260,7 @@ fn there_is_only_so_much_room() {
     });
     assert!(turned_away);
     assert!(http.get(INDEX).1.contains("retry-after: 1\r\n"));
-    assert_eq!(http.get("/healthz").0, 200, "whoever watches over the server is told that it is well");
+    assert_eq!(http.get("/healthz").0, 200, "health checks are answered");
     assert_eq!(http.get("/readyz").0, 200);
     drop(idle);
     let is_served = (0..200).any(|_| {
@@ -282,20 +271,20 @@ fn there_is_only_so_much_room() {
 }
 
 #[test]
-fn a_crowd_that_asks_nothing_hides_nothing() {
+fn health_checks_are_answered_despite_many_idle_connections() {
     let world = World::new();
     let limits = Limits { connections: 2, head_time: Duration::from_secs(15), ..Limits::default() };
     let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
     let _idle: Vec<_> = (0..64).map(|_| http.connect()).collect();
-    let is_told = (0..500).any(|_| {
+    let is_answered = (0..500).any(|_| {
         std::thread::sleep(Duration::from_millis(20));
         http.get("/healthz").0 == 200
     });
-    assert!(is_told);
+    assert!(is_answered);
 }
 
 #[test]
-fn streams_and_conversations_are_counted() {
+fn event_streams_and_sessions_are_limited() {
     let world = World::new();
     let limits = Limits { streams: 2, sessions: 2, ..Limits::default() };
     let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
@@ -327,15 +316,7 @@ fn streams_and_conversations_are_counted() {
         std::thread::sleep(Duration::from_millis(10));
         listen().1 == "HTTP/1.1 200"
     }));
-    let client = json!({"name": "test", "version": "1"});
-    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
-    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string();
-    let begin = || {
-        let (status, answer) = http.ask("POST", "/mcp", &JSON, &initialize);
-        assert_eq!(status, 200);
-        let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
-        id.unwrap().trim().to_owned()
-    };
+    let begin = || start_session(&http);
     let ping = |id: &str| {
         let body = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}).to_string();
         http.ask("POST", "/mcp", &[JSON[0], JSON[1], ("Mcp-Session-Id", id)], &body)
@@ -345,9 +326,9 @@ fn streams_and_conversations_are_counted() {
     let three = begin();
     let (status, answer) = ping(&two);
     assert_eq!(status, 404, "the longest idle one made room");
-    assert!(answer.ends_with("there is no such conversation, or no longer; begin one with initialize\n"));
+    assert!(answer.ends_with("session not found or expired; start one with initialize\n"));
     assert_eq!((ping(&one).0, ping(&three).0), (200, 200));
-    assert_eq!(http.post("tools/list", json!({})).0, 200, "what needs no conversation is served");
+    assert_eq!(http.post("tools/list", json!({})).0, 200, "requests without a session are served");
 }
 
 /// A server whose skill `alpha` has a tool that waits for a word.
@@ -383,20 +364,20 @@ impl Waiting {
     }
 }
 
-/// Asks in a conversation, and returns the status and everything that came back.
-fn ask_in(http: &Http, conversation: &str, id: i64, method: &str, params: Value) -> (u16, String) {
-    let headers = [JSON[0], JSON[1], ("Mcp-Session-Id", conversation)];
+/// Sends a request in a session, and returns the status and everything that came back.
+fn ask_in(http: &Http, session: &str, id: i64, method: &str, params: Value) -> (u16, String) {
+    let headers = [JSON[0], JSON[1], ("Mcp-Session-Id", session)];
     let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string();
     http.ask("POST", "/mcp", &headers, &body)
 }
 
 #[test]
-fn requests_under_one_id_are_answered_one_after_the_other() {
+fn a_second_request_with_an_id_in_flight_is_refused() {
     let world = World::new();
     let waiting = Waiting::new(&world);
     let http = Http::start(&waiting.server, HttpOptions::default());
-    let conversation = shake_hands(&http);
-    let ask = |id: i64, method: &str, params: Value| ask_in(&http, &conversation, id, method, params);
+    let session = initialized_session(&http);
+    let ask = |id: i64, method: &str, params: Value| ask_in(&http, &session, id, method, params);
     assert_eq!(ask(4, "tools/call", json!({"name": "load_skill", "arguments": {"name": "alpha"}})).0, 200);
     std::thread::scope(|scope| {
         let called = scope.spawn(|| ask(5, "tools/call", Waiting::call()));
@@ -416,29 +397,26 @@ fn requests_under_one_id_are_answered_one_after_the_other() {
 }
 
 #[test]
-fn a_stream_after_an_event_that_is_none_is_refused_and_an_answer_under_way_is_resumed() {
+fn an_unknown_last_event_id_is_refused_and_an_answer_in_flight_is_resumed() {
     let world = World::new();
     let waiting = Waiting::new(&world);
     let http = Http::start(&waiting.server, HttpOptions::default());
-    let conversation = shake_hands(&http);
-    let ask = |id: i64, method: &str, params: Value| ask_in(&http, &conversation, id, method, params);
+    let session = initialized_session(&http);
+    let ask = |id: i64, method: &str, params: Value| ask_in(&http, &session, id, method, params);
     let (_, loaded) = ask(4, "tools/call", json!({"name": "load_skill", "arguments": {"name": "alpha"}}));
     let answered = loaded.lines().find_map(|line| line.strip_prefix("id:")).unwrap().trim();
     for last in ["abc", "0/99", "0/x", "99999999999999999999999", "-1", "\u{e9}", "", answered] {
-        let headers = [
-            ("Accept", "text/event-stream"),
-            ("Mcp-Session-Id", conversation.as_str()),
-            ("Last-Event-ID", last),
-        ];
+        let headers =
+            [("Accept", "text/event-stream"), ("Mcp-Session-Id", session.as_str()), ("Last-Event-ID", last)];
         let (status, answer) = http.ask("GET", "/mcp", &headers, "");
-        assert!(status == 400 && answer.contains("ask again without it"), "{last}: {answer}");
+        assert!(status == 400 && answer.contains("retry without it"), "{last}: {answer}");
     }
     std::thread::scope(|scope| {
         scope.spawn(|| ask(5, "tools/call", Waiting::call()));
         waiting.has_begun.recv_timeout(PATIENCE).unwrap();
         let mut resumed = http.connect();
         let head = format!(
-            "GET /mcp HTTP/1.1\r\nHost: {}\r\nAccept: text/event-stream\r\nMcp-Session-Id: {conversation}\r\nLast-Event-ID: 0/1\r\n\r\n",
+            "GET /mcp HTTP/1.1\r\nHost: {}\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\nLast-Event-ID: 0/1\r\n\r\n",
             http.address
         );
         resumed.write_all(head.as_bytes()).unwrap();
@@ -452,15 +430,11 @@ fn a_stream_after_an_event_that_is_none_is_refused_and_an_answer_under_way_is_re
 }
 
 #[test]
-fn a_conversation_that_was_ended_is_over() {
+fn a_deleted_session_is_not_found() {
     let world = World::new();
     let http = Http::start(&world.server(), HttpOptions::default());
-    let client = json!({"name": "test", "version": "1"});
-    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
-    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string();
-    let (_, answer) = http.ask("POST", "/mcp", &JSON, &initialize);
-    let line = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap();
-    let headers = [("Mcp-Session-Id", line), ("MCP-Protocol-Version", "2025-11-25")];
+    let session = start_session(&http);
+    let headers = [("Mcp-Session-Id", session.as_str()), ("MCP-Protocol-Version", "2025-11-25")];
     assert_eq!(http.ask("DELETE", "/mcp", &headers, "").0, 204);
     let headers: Vec<_> = JSON.into_iter().chain(headers).collect();
     let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}).to_string();
@@ -468,28 +442,20 @@ fn a_conversation_that_was_ended_is_over() {
 }
 
 #[test]
-fn changes_are_told_over_streams() {
+fn list_changes_are_sent_over_event_streams() {
     let world = World::new();
     let server = world.server();
     let _watcher = watched(&server);
     let http = Http::start(&server, HttpOptions::default());
-    // Of a client that shook hands:
-    let client = json!({"name": "test", "version": "1"});
-    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
-    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string();
-    let (_, answer) = http.ask("POST", "/mcp", &JSON, &initialize);
-    let session =
-        answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().trim().to_owned();
-    let session_header = ("Mcp-Session-Id", session.as_str());
-    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
-    assert_eq!(http.ask("POST", "/mcp", &[JSON[0], JSON[1], session_header], &initialized).0, 202);
+    // A client with a session:
+    let session = initialized_session(&http);
     let mut legacy = http.connect();
     let get = format!(
         "GET /mcp HTTP/1.1\r\nHost: {}\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\n\r\n",
         http.address
     );
     legacy.write_all(get.as_bytes()).unwrap();
-    // Of one that did not:
+    // A client without one:
     let params = with_meta(json!({"notifications": {"resourcesListChanged": true}}));
     let body =
         json!({"jsonrpc": "2.0", "id": 9, "method": "subscriptions/listen", "params": params}).to_string();
@@ -514,11 +480,11 @@ fn changes_are_told_over_streams() {
 }
 
 #[test]
-fn the_newest_stream_is_told_of_changes_and_of_each_once() {
+fn only_the_newest_event_stream_gets_each_event_once() {
     let world = World::new();
     let server = world.server();
     let http = Http::start(&server, HttpOptions::default());
-    let conversation = shake_hands(&http);
+    let session = initialized_session(&http);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let add = |name: &str| {
         world.skill(name, "", "# New\n");
@@ -527,7 +493,7 @@ fn the_newest_stream_is_told_of_changes_and_of_each_once() {
     let open = |more: &str| {
         let mut stream = http.connect();
         let head = format!(
-            "GET /mcp HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nAccept: text/event-stream\r\nMcp-Session-Id: {conversation}\r\n{more}\r\n",
+            "GET /mcp HTTP/1.1\r\nHost: {}\r\nConnection: close\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\n{more}\r\n",
             http.address
         );
         stream.write_all(head.as_bytes()).unwrap();
@@ -536,7 +502,7 @@ fn the_newest_stream_is_told_of_changes_and_of_each_once() {
         assert_eq!(&start, b"HTTP/1.1 200");
         stream
     };
-    // Each change is told of in three lists.
+    // Each change is sent for three lists.
     let changes = |stream: &TcpStream| {
         let lines = BufReader::new(stream).lines().map(Result::unwrap);
         let told: Vec<String> = lines.filter(|line| line.contains("list_changed")).take(3).collect();
@@ -552,10 +518,10 @@ fn the_newest_stream_is_told_of_changes_and_of_each_once() {
     let third = open("");
     let mut nothing = String::new();
     second.read_to_string(&mut nothing).unwrap();
-    assert!(!nothing.contains("data:"), "the change was told before: {nothing}");
+    assert!(!nothing.contains("data:"), "the change was sent before: {nothing}");
     add("delta");
     assert_eq!(changes(&third), told, "as often as it changed");
-    // Whoever says what it has is told of what came after.
+    // Last-Event-ID resumes after that event.
     let fourth = open("Last-Event-ID: 3\r\n");
     add("epsilon");
     let lines = BufReader::new(&fourth).lines().map(Result::unwrap);
@@ -564,15 +530,10 @@ fn the_newest_stream_is_told_of_changes_and_of_each_once() {
 }
 
 #[test]
-fn no_header_makes_a_conversation_that_is_not_counted() {
+fn sessions_are_limited_whatever_the_headers_say() {
     let world = World::new();
     let limits = Limits { sessions: 2, ..Limits::default() };
     let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
-    let initialize = |version: &str| {
-        let client = json!({"name": "test", "version": "1"});
-        let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client});
-        json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string()
-    };
     let post = |more: &[(&str, &str)], body: &str| {
         let headers: Vec<(&str, &str)> = JSON.iter().chain(more).copied().collect();
         http.ask("POST", "/mcp", &headers, body)
@@ -592,14 +553,8 @@ fn no_header_makes_a_conversation_that_is_not_counted() {
     assert!(status == 200 && answer.contains("bad parameters for initialize: missing field"), "{answer}");
     // However many come at once, there is room for two.
     let ids: Vec<String> = std::thread::scope(|scope| {
-        let ask = || {
-            let (status, answer) = post(&[], &initialize("2025-11-25"));
-            assert_eq!(status, 200, "{answer}");
-            let id = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: "));
-            id.unwrap().trim().to_owned()
-        };
-        let asking: Vec<_> = (0..16).map(|_| scope.spawn(ask)).collect();
-        asking.into_iter().map(|asked| asked.join().unwrap()).collect()
+        let starting: Vec<_> = (0..16).map(|_| scope.spawn(|| start_session(&http))).collect();
+        starting.into_iter().map(|started| started.join().unwrap()).collect()
     });
     let ping = json!({"jsonrpc": "2.0", "id": 2, "method": "ping"}).to_string();
     let statuses: Vec<u16> = ids.iter().map(|id| post(&[("Mcp-Session-Id", id)], &ping).0).collect();
@@ -608,18 +563,12 @@ fn no_header_makes_a_conversation_that_is_not_counted() {
 }
 
 #[test]
-fn streams_that_wait_take_no_room_from_calls() {
+fn open_event_streams_do_not_block_calls() {
     let world = World::new();
     let limits = Limits { streams: 1, ..Limits::default() };
     let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
-    let client = json!({"name": "test", "version": "1"});
-    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
-    let initialize = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}).to_string();
-    let (_, answer) = http.ask("POST", "/mcp", &JSON, &initialize);
-    let session = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().trim();
-    let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
-    let headers = [JSON[0], JSON[1], ("Mcp-Session-Id", session)];
-    assert_eq!(http.ask("POST", "/mcp", &headers, &initialized).0, 202);
+    let session = initialized_session(&http);
+    let headers = [JSON[0], JSON[1], ("Mcp-Session-Id", session.as_str())];
     let mut waiting = http.connect();
     let get = format!(
         "GET /mcp HTTP/1.1\r\nHost: {}\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\n\r\n",
@@ -629,17 +578,17 @@ fn streams_that_wait_take_no_room_from_calls() {
     let mut start = [0; 12];
     waiting.read_exact(&mut start).unwrap();
     assert_eq!(&start, b"HTTP/1.1 200");
-    let stream = [("Accept", "text/event-stream"), ("Mcp-Session-Id", session)];
+    let stream = [("Accept", "text/event-stream"), ("Mcp-Session-Id", session.as_str())];
     assert_eq!(http.ask("GET", "/mcp", &stream, "").0, 503, "there is room for one");
     let params = json!({"name": "load_skill", "arguments": {"name": "alpha"}});
     let call = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}).to_string();
     let (status, answer) = http.ask("POST", "/mcp", &headers, &call);
     assert!(status == 200 && answer.contains("Do alpha."), "{answer}");
-    assert_eq!(http.ask("POST", "/mcp", &JSON, &initialize).0, 200);
+    start_session(&http);
 }
 
 #[test]
-fn a_token_belongs_to_one_agent() {
+fn two_agents_cannot_share_a_token() {
     let world = World::new();
     let token = |agent: Option<&str>| Token::new("0123456789abcdef", agent.map(str::to_owned), "").unwrap();
     let tokens = vec![token(None), token(Some("narrow"))];
@@ -649,7 +598,7 @@ fn a_token_belongs_to_one_agent() {
 }
 
 #[test]
-fn whoever_does_not_read_is_disconnected() {
+fn a_client_that_does_not_read_is_disconnected() {
     let world = World::new();
     world.write("alpha/assets/big.txt", "x".repeat(12 * 1024 * 1024));
     let limits = Limits { connections: 1, write_time: Duration::from_millis(200), ..Limits::default() };
@@ -668,7 +617,7 @@ fn whoever_does_not_read_is_disconnected() {
 }
 
 #[test]
-fn a_stopped_server_answers_what_was_sent_before() {
+fn shutdown_answers_requests_sent_before_it() {
     let world = World::new();
     let server = world.server();
     let options = HttpOptions { address: "127.0.0.1:0".parse().unwrap(), ..HttpOptions::default() };
@@ -690,7 +639,7 @@ fn a_stopped_server_answers_what_was_sent_before() {
 }
 
 #[test]
-fn a_stopped_server_takes_no_more_connections_than_it_has_room_for() {
+fn shutdown_accepts_no_more_connections_than_the_limit() {
     let world = World::new();
     let limits = Limits { connections: 1, ..Limits::default() };
     let address = "127.0.0.1:0".parse().unwrap();
@@ -711,12 +660,12 @@ fn a_stopped_server_takes_no_more_connections_than_it_has_room_for() {
         let _ = stream.read_to_end(&mut answer);
         !answer.is_empty()
     });
-    // One that is served, and 32 that are told that there is no room.
+    // One is served, and 32 get 503.
     assert!((1..=33).contains(&answered.count()));
 }
 
 #[test]
-fn a_stopped_server_does_not_wait_for_half_a_body() {
+fn shutdown_does_not_wait_for_half_a_body() {
     let world = World::new();
     let http = Http::start(&world.server(), HttpOptions::default());
     let mut half = http.connect();
@@ -734,7 +683,7 @@ fn a_stopped_server_does_not_wait_for_half_a_body() {
 }
 
 #[test]
-fn a_stopped_server_finishes_what_is_being_fetched() {
+fn shutdown_finishes_a_download_in_progress() {
     let world = World::new();
     world.write("alpha/assets/big.txt", "x".repeat(12 * 1024 * 1024));
     let http = Http::start(&world.server(), HttpOptions::default());
@@ -744,8 +693,11 @@ fn a_stopped_server_finishes_what_is_being_fetched() {
     let mut answer = vec![0; 12];
     slow.read_exact(&mut answer).unwrap();
     http.stop.stop();
-    // Longer than connections may take to close that nobody waits for.
-    std::thread::sleep(Duration::from_millis(2_500));
+    let is_closed = (0..500).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        TcpStream::connect(http.address).is_err()
+    });
+    assert!(is_closed, "no new connections are accepted");
     slow.read_to_end(&mut answer).unwrap();
     let start = answer.windows(4).position(|window| window == b"\r\n\r\n").unwrap() + 4;
     assert_eq!(answer.len() - start, 12 * 1024 * 1024);

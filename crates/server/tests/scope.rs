@@ -64,8 +64,8 @@ fn a_token_makes_a_client_an_agent() {
         let headers: Vec<(&str, &str)> = bearer.map(|bearer| ("Authorization", bearer)).into_iter().collect();
         http.ask("POST", "/mcp", &headers, "").1
     });
-    assert!(texts[0].ends_with("a token is needed: Authorization: Bearer TOKEN\n"), "{texts:?}");
-    assert!(texts[1].ends_with("this token is none of this server's\n"), "{texts:?}");
+    assert!(texts[0].ends_with("missing token; send Authorization: Bearer TOKEN\n"), "{texts:?}");
+    assert!(texts[1].ends_with("invalid token\n"), "{texts:?}");
     assert_eq!(listed(None).0, 401);
     assert_eq!(listed(Some("wrong-0123456789abcdef")).0, 401);
     let bearer = format!("Bearer {narrow}");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use repertoire::session::ToolExposure;
 use repertoire::{HandlerError, SessionOptions};
 use repertoire_server::Server;
-use repertoire_server::http::{HttpOptions, Limits};
+use repertoire_server::http::HttpOptions;
 use serde_json::{Map, Value, json};
 
 use crate::world::{Client, Http, World};
@@ -135,7 +135,7 @@ async fn clients_without_a_handshake_have_the_same() {
 }
 
 #[test]
-fn whoever_reads_over_http_does_not_wait_for_what_runs() {
+fn load_skill_over_http_is_not_blocked_by_a_running_tool() {
     let world = World::new();
     world.write("alpha/schema.json", DECLARED);
     let (begun, begins) = std::sync::mpsc::channel();
@@ -149,9 +149,7 @@ fn whoever_reads_over_http_does_not_wait_for_what_runs() {
     let server = world.server_equipped(SessionOptions::default(), |builder| {
         builder.handler("alpha", "add", Arc::new(slow))
     });
-    // There is room for one request at a time.
-    let limits = Limits { requests: 1, runs: 1, ..Limits::default() };
-    let http = Http::start(&server, HttpOptions { limits, ..HttpOptions::default() });
+    let http = Http::start(&server, HttpOptions::default());
     let load = json!({"name": "load_skill", "arguments": {"name": "alpha"}});
     assert_eq!(http.post("tools/call", load.clone()).0, 200);
     std::thread::scope(|scope| {

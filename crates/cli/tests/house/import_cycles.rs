@@ -25,8 +25,6 @@ const KNOWN_CYCLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("model", &["search/posting.rs", "search/weights.rs"]),
-    ("server", &["audience.rs", "server.rs"]),
-    ("server", &["http/health.rs", "http/router.rs"]),
     ("repertoire", &["registry/change.rs", "registry/open.rs", "registry/watch/attention.rs"]),
     ("repertoire", &["exec/git.rs", "exec/git_dir.rs", "exec/git_objects.rs"]),
     ("repertoire", &["exec/grant.rs", "exec/survey.rs"]),

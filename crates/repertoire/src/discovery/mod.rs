@@ -1,4 +1,4 @@
-//! Which directories hold skills, by the habits of the agents that read them.
+//! Discovery of the directories that hold skills, by the conventions of the agents that read them.
 //!
 //! Nothing here knows the environment: the caller says where it works and where home is.
 

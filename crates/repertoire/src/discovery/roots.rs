@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::provider::fs::FsOptions;
 
-/// Where skills lie in a project and in a home directory, in order of precedence.
+/// The directories of skills in a project and in a home directory, in order of precedence.
 pub const SKILL_DIRECTORIES: [&str; 8] = [
     ".agents/skills",
     ".claude/skills",
@@ -18,10 +18,10 @@ pub const SKILL_DIRECTORIES: [&str; 8] = [
     ".goose/skills",
 ];
 
-/// Where else skills lie in a home directory: Copilot, Windsurf, OpenClaw.
+/// Further directories of skills in a home directory: Copilot, Windsurf, OpenClaw.
 const HOME_DIRECTORIES: [&str; 3] = [".copilot/skills", ".codeium/windsurf/skills", ".openclaw/skills"];
 
-/// Where skills lie in the directory for configuration, which is `~/.config` unless said otherwise: Goose, opencode.
+/// Directories of skills in the configuration directory, by default `~/.config`: Goose, opencode.
 const CONFIG_DIRECTORIES: [&str; 2] = ["agents/skills", "opencode/skills"];
 
 /// The name that the directory for configuration has in labels, wherever it is.
@@ -34,15 +34,15 @@ const MAX_ANCESTORS: usize = 64;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DiscoveryInput {
-    /// Where the caller works.
+    /// The working directory.
     pub working_directory: PathBuf,
     /// The user's home.
     pub home: Option<PathBuf>,
-    /// Where the user's configuration lies, if not below home.
+    /// The user's configuration directory, if it is not below home.
     pub xdg_config: Option<PathBuf>,
-    /// Whether the project's skills are looked for.
+    /// Looks for the project's skills.
     pub project: bool,
-    /// Whether the user's skills are looked for.
+    /// Looks for the user's skills.
     pub user: bool,
 }
 
@@ -72,7 +72,7 @@ pub enum Tier {
 pub struct Root {
     /// The name of the source, as in `project:.agents/skills`; no two are the same.
     pub label: String,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Whose it is.
     pub tier: Tier,
@@ -87,7 +87,7 @@ impl Root {
     }
 }
 
-/// What was found at a place that skills are looked for in.
+/// The state of a directory that may hold skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Presence {
     /// A directory.
@@ -105,11 +105,11 @@ pub enum Presence {
 pub struct Place {
     /// The root that it is or would be.
     pub root: Root,
-    /// What is there.
+    /// Its state.
     pub presence: Presence,
 }
 
-/// What discovery found.
+/// The result of discovery.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Discovery {
     /// The directories of skills that exist, those of the project first, nearest first.
@@ -136,8 +136,8 @@ impl Discovery {
 
     /// Returns the roots that hold skills now or may one day: those that are there, and those that are missing.
     ///
-    /// Who runs for long makes a provider of each, so that a directory that is made later is seen at the next
-    /// [`crate::Registry::reload`]; who runs once is content with [`Discovery::roots`].
+    /// A long-running program makes a provider of each, so that a directory that is made later is seen at the next
+    /// [`crate::Registry::reload`]; for a program that runs once, [`Discovery::roots`] is enough.
     pub fn lasting_roots(&self) -> impl Iterator<Item = &Root> {
         let lasting = |place: &&Place| matches!(place.presence, Presence::Found | Presence::Missing);
         self.places.iter().filter(lasting).map(|place| &place.root)

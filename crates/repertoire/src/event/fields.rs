@@ -1,4 +1,4 @@
-//! What an event says.
+//! The fields of an event.
 
 use std::fmt;
 use std::time::{Duration, SystemTime};
@@ -22,7 +22,7 @@ use repertoire_model::bundle::Digest;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Event {
-    /// What was done, or tried.
+    /// The kind of the call.
     pub kind: EventKind,
     /// The skill it was about, as the agent named it.
     pub skill: Option<String>,
@@ -36,21 +36,21 @@ pub struct Event {
     pub session: String,
     /// The tool that was called.
     pub tool: String,
-    /// What it came to.
+    /// Its outcome.
     pub outcome: Outcome,
     /// The bytes that were put before the agent.
     pub bytes: u64,
     /// The tokens that were put before the agent.
     pub tokens: u64,
-    /// How long the call took.
+    /// The duration of the call.
     pub duration: Duration,
     /// The digest of what was served.
     pub digest: Option<Digest>,
-    /// What went wrong, in one line.
+    /// The error, in one line.
     pub error: Option<String>,
-    /// What was looked for, shortened.
+    /// The search query, shortened.
     pub query: Option<String>,
-    /// How many skills were found.
+    /// The number of search results.
     pub results: Option<u64>,
     /// When the call began.
     pub time: SystemTime,
@@ -60,9 +60,9 @@ pub struct Event {
     pub ranked: Option<u64>,
     /// The tool of the skill that was called, where one was.
     pub skill_tool: Option<String>,
-    /// What something ran in: the name of a sandbox, or `none`.
+    /// The sandbox that a command ran in, or `none`.
     pub sandbox: Option<&'static str>,
-    /// What it exited with, where it did by itself.
+    /// The exit code of the command, if it exited by itself.
     pub exit_code: Option<i32>,
 }
 
@@ -100,7 +100,7 @@ impl Event {
     }
 }
 
-/// What was done, or tried.
+/// The kind of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EventKind {
@@ -160,7 +160,7 @@ impl fmt::Display for EventKind {
     }
 }
 
-/// What a call came to.
+/// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -170,7 +170,7 @@ pub enum Outcome {
     NotFound,
     /// It is there, and the agent may not have it.
     Denied,
-    /// What was asked for makes no sense: arguments that are missing or of the wrong kind.
+    /// Missing arguments, or arguments of the wrong kind.
     Invalid,
     /// It could not be done.
     Error,

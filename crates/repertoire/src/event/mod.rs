@@ -1,4 +1,4 @@
-//! What agents did with skills, told to whoever wants to know.
+//! Events: one for every call that an agent makes.
 //!
 //! Every call of a tool becomes one [`Event`], whether it went well or not. A session hands it to its [`Sinks`]; a
 //! sink that fails never fails the call. Events carry names, paths and sizes, never the contents of a skill.

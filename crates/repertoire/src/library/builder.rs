@@ -1,5 +1,6 @@
 //! Builder of a library.
 
+#[cfg(feature = "fs")]
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,12 +9,16 @@ use repertoire_model::Policy;
 use super::handle::Library;
 use super::options::SessionResources;
 use crate::Error;
+#[cfg(feature = "fs")]
 use crate::discovery::{self, DiscoveryInput};
 use crate::event::{EventSink, Sinks};
 use crate::prompt::{Agent, Inherit};
 use crate::provider::Provider;
+#[cfg(feature = "fs")]
 use crate::provider::fs::{FsOptions, FsProvider};
-use crate::registry::{Registry, RegistryOptions, ReloadOptions};
+#[cfg(feature = "fs")]
+use crate::registry::ReloadOptions;
+use crate::registry::{Registry, RegistryOptions};
 use crate::run::{Executor, HostHandler, SkillHandler};
 use crate::search::SearchOptions;
 use crate::session::SessionOptions;
@@ -42,19 +47,23 @@ pub struct LibraryBuilder {
     policy: Policy,
     resources: SessionResources,
     search: SearchOptions,
+    #[cfg(feature = "fs")]
     reload: Option<ReloadOptions>,
 }
 
 /// A source of skills. Directories become providers when the library is opened, under the library's policy.
 enum Source {
     Provider(Arc<dyn Provider>),
+    #[cfg(feature = "fs")]
     Directory(Box<FsOptions>),
 }
 
 impl Source {
+    #[cfg_attr(not(feature = "fs"), expect(unused_variables))]
     fn into_provider(self, policy: &Policy) -> Arc<dyn Provider> {
         match self {
             Self::Provider(provider) => provider,
+            #[cfg(feature = "fs")]
             Self::Directory(options) => {
                 Arc::new(FsProvider::new(FsOptions { policy: policy.clone(), ..*options }))
             }
@@ -69,6 +78,8 @@ impl Library {
     }
 }
 
+#[cfg(feature = "fs")]
+/// Skills in directories.
 impl LibraryBuilder {
     /// Adds the skills in the directory `path`, labelled with that path. It need not exist yet.
     ///
@@ -101,6 +112,21 @@ impl LibraryBuilder {
         self
     }
 
+    /// Follows changes of the skills while the library is open; the same as [`LibraryBuilder::reload`] with defaults.
+    #[must_use]
+    pub fn watch(self) -> Self {
+        self.reload(ReloadOptions::default())
+    }
+
+    /// Follows changes of the skills as `options` say, while the library is open.
+    #[must_use]
+    pub fn reload(mut self, options: ReloadOptions) -> Self {
+        self.reload = Some(options);
+        self
+    }
+}
+
+impl LibraryBuilder {
     /// Adds a source of skills.
     #[must_use]
     pub fn provider(mut self, provider: impl Provider + 'static) -> Self {
@@ -190,19 +216,6 @@ impl LibraryBuilder {
         self
     }
 
-    /// Follows changes of the skills while the library is open; the same as [`LibraryBuilder::reload`] with defaults.
-    #[must_use]
-    pub fn watch(self) -> Self {
-        self.reload(ReloadOptions::default())
-    }
-
-    /// Follows changes of the skills as `options` say, while the library is open.
-    #[must_use]
-    pub fn reload(mut self, options: ReloadOptions) -> Self {
-        self.reload = Some(options);
-        self
-    }
-
     /// Opens the library and takes the first snapshot.
     ///
     /// Fails with [`ErrorKind::ReservedName`] if two tools, or two arguments of one, have the same name, and with
@@ -222,13 +235,18 @@ impl LibraryBuilder {
     ///
     /// [`Snapshot::accepted`]: crate::Snapshot::accepted
     pub async fn open_for_inspection(self) -> Result<Library, Error> {
-        let Self { sources, policy, resources, search, reload } = self;
+        let Self { sources, policy, resources, search, .. } = self;
         resources.check_names()?;
         let providers = sources.into_iter().map(|source| source.into_provider(&policy)).collect();
         let options = RegistryOptions { policy, reserved_names: resources.reserved_names() };
         let registry = Registry::open_with(providers, options).await;
-        let watcher = reload.map(|options| registry.watch(options)).transpose()?;
-        Ok(Library::new(registry, resources, search, watcher))
+        let library = Library::new(registry, resources, search);
+        #[cfg(feature = "fs")]
+        let library = match self.reload {
+            Some(options) => library.watched(options)?,
+            None => library,
+        };
+        Ok(library)
     }
 
     /// Opens the library as [`LibraryBuilder::open`] does, and waits for it.

@@ -7,7 +7,9 @@ use repertoire_model::Policy;
 use super::options::SessionResources;
 use crate::prompt::Agent;
 use crate::provider::Provider;
-use crate::registry::{Registry, RegistryOptions, Snapshot, Subscription, Watcher};
+use crate::registry::{Registry, RegistryOptions, Snapshot, Subscription};
+#[cfg(feature = "fs")]
+use crate::registry::{ReloadOptions, Watcher};
 use crate::run::Executor;
 use crate::search::{SearchOptions, Shelf};
 use crate::{Error, ErrorKind};
@@ -41,6 +43,7 @@ pub struct Library {
 struct Shared {
     resources: SessionResources,
     index: Shelf,
+    #[cfg(feature = "fs")]
     watcher: Option<Watcher>,
 }
 
@@ -54,17 +57,27 @@ impl Library {
     ) -> Self {
         let resources = SessionResources::default();
         let options = RegistryOptions { policy, reserved_names: resources.reserved_names() };
-        Self::new(Registry::open_with(providers, options).await, resources, search, None)
+        Self::new(Registry::open_with(providers, options).await, resources, search)
     }
 
-    pub(super) fn new(
-        registry: Registry,
-        resources: SessionResources,
-        search: SearchOptions,
-        watcher: Option<Watcher>,
-    ) -> Self {
-        let shared = Shared { resources, index: Shelf::new(search), watcher };
+    pub(super) fn new(registry: Registry, resources: SessionResources, search: SearchOptions) -> Self {
+        let shared = Shared {
+            resources,
+            index: Shelf::new(search),
+            #[cfg(feature = "fs")]
+            watcher: None,
+        };
         Self { registry, shared: Arc::new(shared) }
+    }
+
+    /// Returns the library, which follows its skills from now on. Called before the handle is shared.
+    #[cfg(feature = "fs")]
+    pub(super) fn watched(mut self, options: ReloadOptions) -> Result<Self, Error> {
+        let watcher = self.registry.watch(options)?;
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.watcher = Some(watcher);
+        }
+        Ok(self)
     }
 
     /// Returns the registry of the library's skills.
@@ -78,6 +91,7 @@ impl Library {
     }
 
     /// Returns the watcher that follows the library's skills, if [`LibraryBuilder::watch`](super::LibraryBuilder::watch) was called.
+    #[cfg(feature = "fs")]
     pub fn watcher(&self) -> Option<&Watcher> {
         self.shared.watcher.as_ref()
     }
@@ -135,6 +149,6 @@ impl Library {
 /// A library with default options over the skills of a registry.
 impl From<Registry> for Library {
     fn from(registry: Registry) -> Self {
-        Self::new(registry, SessionResources::default(), SearchOptions::default(), None)
+        Self::new(registry, SessionResources::default(), SearchOptions::default())
     }
 }

@@ -17,7 +17,7 @@ pub(crate) struct SessionResources {
     pub(crate) options: SessionOptions,
     /// The agents, by name.
     pub(crate) agents: BTreeMap<String, Agent>,
-    /// What sessions without an agent pass on to the agents they start.
+    /// Inheritance of agents that are started by a session without an agent.
     pub(crate) inherit: Inherit,
     /// Tools of the host.
     pub(crate) tools: Vec<Arc<dyn Tool>>,

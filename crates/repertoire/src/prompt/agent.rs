@@ -1,4 +1,4 @@
-//! An agent as its skills see it: what it may see, what is bound to it, and what its prompt says.
+//! Agents: their scope, the skills bound to them, and their prompts.
 
 use std::collections::BTreeMap;
 
@@ -19,21 +19,21 @@ use crate::registry::{Entry, Snapshot};
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Agent {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// Which skills it may see.
+    /// The skills that it may see.
     pub scope: Scope,
     /// Skills whose instructions are always in its prompt, in this order; each a name or `source:name`.
     pub uses_skills: Vec<String>,
-    /// How single skills are bound to it; the keys are names or `source:name`.
+    /// The binding of single skills; the keys are names or `source:name`.
     pub bind: BTreeMap<String, Bind>,
-    /// What comes after the instructions of the skills, so that it has the last word.
+    /// Instructions that follow those of the skills and so override them.
     pub instructions: Option<String>,
     /// The template of its own prompt.
     pub prompt: Option<String>,
-    /// What the template may refer to.
+    /// The variables of the template.
     pub variables: BTreeMap<String, String>,
-    /// What agents that it starts have from it.
+    /// What agents that it starts inherit.
     pub inherit: Inherit,
 }
 
@@ -45,7 +45,7 @@ impl Agent {
 
     /// Returns whether the agent may know of the skill: it is within its scope and not bound as hidden.
     ///
-    /// Whatever an agent does not see must be to it as if it were not there, in the catalog and in every tool.
+    /// A skill that an agent does not see does not exist for it, in the catalog and in every tool.
     pub fn sees(&self, entry: &Entry) -> bool {
         self.scope.allows(&entry.source, entry.name().as_str()) && self.bound(entry) != Some(Bind::Hidden)
     }
@@ -67,7 +67,7 @@ impl Snapshot {
     }
 }
 
-/// How a skill is bound to an agent.
+/// The binding of a skill to an agent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Bind {
     /// Its instructions are always in the prompt.
@@ -101,7 +101,7 @@ impl Bind {
     }
 }
 
-/// What agents that an agent starts have from it.
+/// The part of an agent's view that agents started by it inherit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Inherit {
     /// Nothing: they have a catalog and tools of their own; the default.

@@ -1,6 +1,6 @@
 //! The system prompt of an agent: its own prompt, the skills that are bound to it, and its instructions.
 //!
-//! What is bound inline is read when the prompt is made, so that a specialist has its knowledge from the first turn and
+//! Skills that are bound inline are read when the prompt is made, so that a specialist has its knowledge from the first turn and
 //! cannot forget to ask for it. Whatever an agent's definition names must be there and within its scope; otherwise the
 //! agent does not load.
 
@@ -31,21 +31,21 @@ pub const MAX_PROMPT_BYTES: usize = 4 * 1024 * 1024;
 const MAX_HINT_CHARS: usize = 160;
 
 /// A skill that is part of a prompt, and the digest of what the prompt holds of it, byte for byte.
-pub type Bound = (SkillName, Digest);
+pub type BoundSkill = (SkillName, Digest);
 
 /// The options of an agent's prompt.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct BindingOptions {
-    /// What the template of the prompt is rendered with.
+    /// Renders the template of the prompt.
     pub renderer: Arc<dyn Renderer>,
-    /// What the host calls its tools.
+    /// The names of tools and arguments in texts.
     pub wording: Wording,
-    /// What tokens are counted with.
+    /// Counts tokens.
     pub tokenizer: Tokenizer,
-    /// Whether a skill's frontmatter is given with its instructions.
+    /// Gives a skill's frontmatter with its instructions.
     pub include_frontmatter: bool,
-    /// Whether the model is told where a skill lies.
+    /// Shows the directory of a skill.
     pub show_location: bool,
 }
 
@@ -100,7 +100,7 @@ pub struct AgentPrompt {
     /// The parts; a host adds its own, the catalog among them, and puts them together with [`compose`].
     pub fragments: Vec<Fragment>,
     /// The skills whose instructions are among them, in that order.
-    pub bound: Vec<Bound>,
+    pub bound: Vec<BoundSkill>,
 }
 
 impl AgentPrompt {
@@ -115,7 +115,7 @@ impl AgentPrompt {
     /// Reads the prompt of `agent` as [`AgentPrompt::load`] does, where it may see no more than `ceilings` do.
     ///
     /// Fails with [`ErrorKind::InvalidAgent`] too where it is to use, or is pointed at, a skill that one of them does not
-    /// see: otherwise whoever may start an agent could read by it what is kept from them.
+    /// see: otherwise an agent could read by starting another one what is kept from it.
     pub async fn load_within(
         registry: &Registry,
         agent: &Agent,
@@ -172,7 +172,7 @@ impl AgentPrompt {
 
 /// Returns an error if `agent` names a skill that is not there, is quarantined or lies outside its scope.
 ///
-/// [`AgentPrompt::load`] asks this too. Whoever shows an agent its skills without its prompt asks it alone: a skill that
+/// [`AgentPrompt::load`] does this, too. Call it before an agent's skills are shown without its prompt: a skill that
 /// is bound as hidden under a name with a slip in it would be seen.
 pub fn check(snapshot: &Snapshot, agent: &Agent) -> Result<(), Error> {
     Reader { snapshot, agent, ceilings: &[] }.inline().map(drop)
@@ -269,7 +269,7 @@ impl<'a> Reader<'a> {
     }
 
     fn missing(&self, id: &str, near: &[&SkillName]) -> Error {
-        // What the agent may not see is not told to whoever reads its log either.
+        // An error may end up in a log that the agent reads, so it names only what the agent may see.
         let may_see = |entry: &Entry| [self.agent].into_iter().chain(self.ceilings).all(|a| a.sees(entry));
         let is_seen = |name: &&&SkillName| matches!(self.snapshot.find(name.as_str()), Lookup::Found(entry) if may_see(entry));
         let near: Vec<&str> = near.iter().filter(is_seen).map(|name| name.as_str()).collect();
@@ -321,7 +321,7 @@ pub(crate) fn bindable(
 /// Returns the instructions of `skill` in the element that `load_skill` answers with, which they cannot close, and what
 /// there is of files.
 ///
-/// One shape for both, so that whoever looks through a conversation for skills finds those of the prompt too.
+/// One shape for both, so that a search of a conversation for skills finds those of the prompt, too.
 pub(crate) fn element(skill: LoadedSkill, wording: &Wording) -> String {
     let loaded = Loaded { first: Vec::new(), skill, occasion: Occasion::First, notes: Vec::new() };
     Answer::Loaded(Box::new(loaded)).render(Render::Xml, wording)

@@ -3,26 +3,27 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use repertoire_model::answer::LoadedSkill;
 use repertoire_model::prompt::{self, Fragment, compose};
 use repertoire_model::{CatalogOptions, Digest, SkillName, Standing, State};
 
 use super::agent::Agent;
-use super::binding::{BindingOptions, Bound, bindable, element};
+use super::binding::{BindingOptions, BoundSkill, bindable, element};
+#[cfg(feature = "fs")]
 use super::role_file;
 use crate::provider::OpenedSkill;
 use crate::registry::{Entry, Lookup, Registry, Snapshot};
 use crate::{Error, ErrorKind};
 
-/// The most prompts that are kept for the next time.
-const MAX_KEPT: usize = 256;
+/// The most prompts in the cache.
+const MAX_CACHED: usize = 256;
 
-/// What is said of the skill that is an agent's role.
+/// The way in which the skill that is a role stands in the prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum RoleBinding {
-    /// Its instructions; the default, because whoever has a role needs them from the first turn.
+    /// Its instructions; the default, because an agent with a role needs them from the first turn.
     #[default]
     Inline,
     /// One line that tells the agent to load it.
@@ -51,17 +52,17 @@ impl RoleBinding {
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct RoleOptions {
-    /// What is said of the skill that is the role.
+    /// The way in which the skill that is the role stands in the prompt.
     pub binding: RoleBinding,
     /// The shape of the catalog; its `highlight` is set to the role.
     pub catalog: CatalogOptions,
-    /// What prompt files of old are rendered with, and how instructions are written down.
+    /// The options of prompts: the renderer of prompt files, and how instructions are written.
     pub prompt: BindingOptions,
-    /// What such files may refer to; `role` is always among it.
+    /// The variables of prompt files; `role` is always among them.
     pub variables: BTreeMap<String, String>,
 }
 
-/// Where the prompt of a role comes from.
+/// The origin of a role's prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RoleOrigin {
     /// A skill of the role's name.
@@ -90,14 +91,14 @@ pub struct RolePrompt {
     pub text: String,
     /// The parts of it.
     pub fragments: Vec<Fragment>,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: RoleOrigin,
     /// The skills whose instructions are in it.
-    pub bound: Vec<Bound>,
+    pub bound: Vec<BoundSkill>,
 }
 
 impl RolePrompt {
-    fn new(origin: RoleOrigin, fragments: Vec<Fragment>, bound: Vec<Bound>) -> Self {
+    fn new(origin: RoleOrigin, fragments: Vec<Fragment>, bound: Vec<BoundSkill>) -> Self {
         Self { text: compose(&fragments), fragments, origin, bound }
     }
 }
@@ -108,8 +109,8 @@ impl RolePrompt {
 /// 2. `<directory>/<role>/system_prompt.md`, rendered.
 /// 3. `You are a <role> specialist.`
 ///
-/// What is unchanged is not rendered again. Whether it is unchanged is told by what was read, not by the times of files,
-/// so that no edit is missed.
+/// An unchanged prompt is not rendered again. Changes are detected by content, not by the times of files, so that no edit
+/// is missed.
 ///
 /// ```
 /// # pollster::block_on(async {
@@ -130,16 +131,16 @@ pub struct RoleResolver {
     pub(super) registry: Registry,
     directories: Vec<PathBuf>,
     options: RoleOptions,
-    kept: Mutex<HashMap<Asked, (Key, RolePrompt)>>,
+    cache: Mutex<HashMap<CacheKey, (PromptInputs, RolePrompt)>>,
     renders: AtomicUsize,
 }
 
-/// The role that was asked for, and the name of the agent that it was asked for by.
-type Asked = (SkillName, Option<String>);
+/// A role, and the name of the agent that it is for.
+type CacheKey = (SkillName, Option<String>);
 
-/// What a prompt was made of; the same makes the same.
+/// The inputs of a prompt; equal inputs give equal prompts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Key {
+enum PromptInputs {
     Pack { snapshot: u64, agent: Option<Agent>, skill: Box<LoadedSkill> },
     Legacy { path: PathBuf, digest: Digest },
 }
@@ -149,15 +150,15 @@ impl RoleResolver {
     ///
     /// The directories are trusted; what lies in them is not.
     pub fn new(registry: Registry, directories: Vec<PathBuf>, options: RoleOptions) -> Self {
-        let kept = Mutex::default();
-        Self { registry, directories, options, kept, renders: AtomicUsize::new(0) }
+        let cache = Mutex::default();
+        Self { registry, directories, options, cache, renders: AtomicUsize::new(0) }
     }
 
     /// Returns the prompt for `role`.
     ///
     /// Fails with [`ErrorKind::InvalidRole`] where `role` is no name that a skill could have, with
     /// [`ErrorKind::InvalidSkill`] where there is a skill of that name and it is quarantined or broken, and with the error of the
-    /// file where one is there and cannot be read or rendered: whoever has a prompt never gets the stub instead.
+    /// file if it exists and cannot be read or rendered: a role with a prompt never gets the stub instead.
     pub async fn resolve(&self, role: &str) -> Result<RolePrompt, Error> {
         self.find(role, None).await
     }
@@ -178,16 +179,25 @@ impl RoleResolver {
         if let Some((snapshot, skill)) = self.pack(&role, agent).await? {
             return self.pack_prompt(&role, agent, &snapshot, skill);
         }
-        let (directories, name) = (self.directories.clone(), role.clone());
-        let found = blocking::unblock(move || role_file::read(&directories, &name)).await?;
-        match found {
-            Some((path, template)) => self.legacy_prompt(&role, path, &template),
-            None => {
-                let text = format!("You are a {role} specialist.");
-                let fragments = vec![Fragment::new("role", prompt::ROLE, text)];
-                Ok(RolePrompt::new(RoleOrigin::Stub, fragments, Vec::new()))
-            }
+        if let Some((path, template)) = self.role_file(&role).await? {
+            return self.legacy_prompt(&role, path, &template);
         }
+        let text = format!("You are a {role} specialist.");
+        let fragments = vec![Fragment::new("role", prompt::ROLE, text)];
+        Ok(RolePrompt::new(RoleOrigin::Stub, fragments, Vec::new()))
+    }
+
+    /// Returns the path and the text of the role's prompt file, if there is one.
+    #[cfg(feature = "fs")]
+    async fn role_file(&self, role: &SkillName) -> Result<Option<(PathBuf, String)>, Error> {
+        let (directories, name) = (self.directories.clone(), role.clone());
+        blocking::unblock(move || role_file::read(&directories, &name)).await
+    }
+
+    /// Returns no prompt file: there are no files without the feature `fs`.
+    #[cfg(not(feature = "fs"))]
+    async fn role_file(&self, _: &SkillName) -> Result<Option<(PathBuf, String)>, Error> {
+        Ok(None)
     }
 
     /// Returns the skill of the role with the snapshot that it stands in, as both are now.
@@ -221,8 +231,8 @@ impl RoleResolver {
         skill: LoadedSkill,
     ) -> Result<RolePrompt, Error> {
         let (number, skill) = (snapshot.number(), Box::new(skill));
-        let key = Key::Pack { snapshot: number, agent: agent.cloned(), skill: skill.clone() };
-        self.kept_or(role, agent, key, || {
+        let inputs = PromptInputs::Pack { snapshot: number, agent: agent.cloned(), skill: skill.clone() };
+        self.cached_or(role, agent, inputs, || {
             let is_offered = active(snapshot, role, agent)?.is_some_and(Entry::is_in_catalog);
             let is_inline = self.options.binding == RoleBinding::Inline;
             let highlight = is_offered.then(|| role.to_string());
@@ -253,8 +263,8 @@ impl RoleResolver {
     }
 
     fn legacy_prompt(&self, role: &SkillName, path: PathBuf, template: &str) -> Result<RolePrompt, Error> {
-        let key = Key::Legacy { path: path.clone(), digest: Digest::of(template.as_bytes()) };
-        self.kept_or(role, None, key, || {
+        let inputs = PromptInputs::Legacy { path: path.clone(), digest: Digest::of(template.as_bytes()) };
+        self.cached_or(role, None, inputs, || {
             let mut variables = self.options.variables.clone();
             variables.entry("role".to_owned()).or_insert_with(|| role.to_string());
             let text =
@@ -264,27 +274,30 @@ impl RoleResolver {
         })
     }
 
-    /// Returns the prompt that was made of `key` before, or makes it.
-    fn kept_or(
+    /// Returns the prompt that was made of equal inputs before, or makes it.
+    fn cached_or(
         &self,
         role: &SkillName,
         agent: Option<&Agent>,
-        key: Key,
+        inputs: PromptInputs,
         make: impl FnOnce() -> Result<RolePrompt, Error>,
     ) -> Result<RolePrompt, Error> {
-        let place = (role.clone(), agent.map(|agent| agent.name.clone()));
-        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, prompt)) = kept().get(&place).filter(|(known, _)| *known == key) {
+        let key = (role.clone(), agent.map(|agent| agent.name.clone()));
+        if let Some((_, prompt)) = self.cache().get(&key).filter(|(known, _)| *known == inputs) {
             return Ok(prompt.clone());
         }
         let prompt = make()?;
         self.renders.fetch_add(1, Ordering::Relaxed);
-        let mut kept = kept();
-        if kept.len() >= MAX_KEPT && !kept.contains_key(&place) {
-            kept.clear();
+        let mut cache = self.cache();
+        if cache.len() >= MAX_CACHED && !cache.contains_key(&key) {
+            cache.clear();
         }
-        kept.insert(place, (key, prompt.clone()));
+        cache.insert(key, (inputs, prompt.clone()));
         Ok(prompt)
+    }
+
+    fn cache(&self) -> MutexGuard<'_, HashMap<CacheKey, (PromptInputs, RolePrompt)>> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -28,7 +28,7 @@ pub const MAX_VARIABLE_BYTES: usize = 64 * 1024;
 /// The most steps that a template may take.
 const MAX_STEPS: u64 = 20_000;
 
-/// How deep a template may be nested.
+/// The deepest nesting of a template.
 const MAX_DEPTH: usize = 32;
 
 /// The name that templates go by in messages.

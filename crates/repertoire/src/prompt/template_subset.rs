@@ -1,11 +1,11 @@
-//! Which part of Jinja templates may use.
+//! Checks that a template uses only the supported part of Jinja.
 
 use std::fmt;
 
 /// The statements that there are.
 const STATEMENTS: [&str; 7] = ["if", "elif", "else", "endif", "for", "endfor", "set"];
 
-/// What makes texts or lists out of others; each could double what it is given.
+/// Operators that build texts or lists; each could double its input.
 const REFUSED: [char; 9] = ['~', '*', '+', '/', '%', '[', ']', '{', '}'];
 
 /// Why a template is refused.

@@ -11,6 +11,7 @@ pub mod content;
 mod memo;
 pub mod limits;
 mod shared;
+#[cfg(feature = "fs")]
 pub mod fs;
 pub mod memory;
 

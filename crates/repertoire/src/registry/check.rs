@@ -18,7 +18,7 @@ const MAX_REFERENCES_BYTES: u64 = 4 * 1024 * 1024;
 impl Registry {
     /// Returns everything the rules find in the skill, the files beside its `SKILL.md` included.
     ///
-    /// What cannot be read is a finding like any other. Links are followed only in the first references of reasonable
+    /// An unreadable file is a finding like any other. Links are followed only in the first references of reasonable
     /// size.
     pub async fn check(&self, entry: &Entry) -> Vec<Diagnostic> {
         let mut diagnostics: Vec<Diagnostic> = entry.diagnostics().cloned().collect();

@@ -44,7 +44,7 @@ pub struct Registry {
     shared: Arc<Shared>,
 }
 
-/// What all clones of a registry share.
+/// State that all clones of a registry share.
 struct Shared {
     providers: Vec<Arc<dyn Provider>>,
     options: RegistryOptions,

@@ -1,4 +1,4 @@
-//! What a served library says of a skill: the text, the files with their digests, and what keeps it from being served.
+//! Publications: a skill as clients of a served library see it, with the objections that keep it from being served.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::{Entry, Registry, requires};
 use crate::provider::OpenedSkill;
 use crate::{Error, ErrorKind};
 
-/// How often a skill that changes while it is read is read again.
+/// The most attempts to read a skill that changes meanwhile.
 const ATTEMPTS: usize = 3;
 
 /// A skill as clients of a served library see it.
@@ -21,9 +21,9 @@ pub struct Publication {
     pub text: String,
     /// Its files; none where there are too many or too large ones, or one cannot be read.
     pub bundle: Bundle,
-    /// What was left out of its files, and why.
+    /// Diagnostics about files that were left out.
     pub left_out: Vec<Diagnostic>,
-    /// What keeps it from being served; empty for a skill that strict clients accept.
+    /// Errors that keep it from being served; empty for a skill that strict clients accept.
     pub objections: Vec<Diagnostic>,
 }
 

@@ -1,4 +1,4 @@
-//! Whether the skills that a skill requires are there, and lead back to it.
+//! Checks the skills that a skill requires: missing ones and cycles.
 
 use std::collections::HashSet;
 

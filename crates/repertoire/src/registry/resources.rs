@@ -1,4 +1,4 @@
-//! Which files a skill is said to have.
+//! The files that a skill is said to have.
 
 use std::collections::BTreeSet;
 

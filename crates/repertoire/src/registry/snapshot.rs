@@ -12,16 +12,16 @@ use repertoire_model::{Diagnostic, Document, Policy, SkillName, State, text};
 use crate::provider::{Listed, Listing, Locator, Problem};
 use crate::{Error, ErrorKind};
 
-/// How many near names an unknown one is answered with.
+/// The most similar names that are suggested for an unknown one.
 const MAX_NEAREST: usize = 10;
 
 /// The most names that an unknown one is compared with letter by letter.
 const MAX_COMPARED: usize = 1_000;
 
-/// How much of an unknown name is compared with others, in characters.
+/// The part of an unknown name that is compared with others, in characters.
 const MAX_QUERY_CHARS: usize = 128;
 
-/// How much longer or shorter a name may be and still be near, in bytes.
+/// The largest difference in length of similar names, in bytes.
 const MAX_LENGTH_DIFFERENCE: usize = 6;
 
 /// Another way to the same skill.
@@ -96,7 +96,7 @@ impl Entry {
     }
 }
 
-/// What was found under a name.
+/// The result of looking a name up.
 #[derive(Debug)]
 pub enum Lookup<'a> {
     /// The skill that answers to the name.
@@ -128,11 +128,11 @@ pub struct Snapshot {
     problems: Vec<Problem>,
     /// The places of those skills because of which the policy refuses the library.
     pub(super) refusals: Vec<usize>,
-    /// Where the skills of a name begin, once somebody looks up many.
+    /// The index of names, once many are looked up.
     index: OnceLock<Index>,
 }
 
-/// Where the skills of each name begin among sorted entries, which it leaves the names to.
+/// Maps each name to the first of its skills among sorted entries, which hold the names.
 #[derive(Debug)]
 struct Index {
     starts: HashTable<usize>,
@@ -269,7 +269,7 @@ impl Snapshot {
 
     /// Looks a skill up by its name, by `source:name`, or by a spelling of the name that comes to the same.
     ///
-    /// What has exactly the name wins over what has it in another spelling, even if it is quarantined.
+    /// An exact match wins over another spelling, even if it is quarantined.
     pub fn find(&self, query: &str) -> Lookup<'_> {
         match self.find_exact(query) {
             Some(entry) if entry.state == State::Quarantined => return Lookup::Quarantined(entry),

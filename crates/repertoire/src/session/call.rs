@@ -1,12 +1,12 @@
 //! Calls: from a name and arguments to an answer, and one event for each.
 
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
 
 use repertoire_model::answer::{Answer, Fault, FaultKind, Injection, Render};
 use serde_json::{Map, Value};
 
 use super::open::Session;
+use crate::clock::{self, Instant};
 use crate::event::{Event, EventKind, Outcome};
 use crate::tool::{BUILTINS, Builtin, EventDetails, Tool, ToolCall, ToolReply, quoted};
 
@@ -57,7 +57,7 @@ impl Session {
     ///
     /// It never fails: what is wrong with the call is the answer.
     pub async fn call(&self, tool: &str, arguments: &Value) -> Reply {
-        let (time, started) = (SystemTime::now(), Instant::now());
+        let (time, started) = (clock::now(), Instant::now());
         self.registry().touch().await;
         let found = self.find_tool(tool);
         let kind = match &found {

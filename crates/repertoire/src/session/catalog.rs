@@ -21,7 +21,7 @@ pub struct PinnedCatalog {
     pub snapshot: u64,
 }
 
-/// What to tell the model about changes of the library.
+/// A note for the model about changes of the library.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
     /// The text to append to the next user turn; empty where nothing changed.
@@ -33,7 +33,7 @@ pub struct Note {
 impl Session {
     /// Returns the catalog, the same bytes until it is refreshed or [for another task](Session::catalog_for_task).
     ///
-    /// Where the host asked for marks on loaded skills it is written anew each time.
+    /// With `show_loaded` it is rendered each time, because it marks what is loaded.
     pub fn catalog(&self) -> PinnedCatalog {
         self.follow();
         let mut state = self.ranked_state();
@@ -100,7 +100,7 @@ impl Session {
                 let options = CatalogOptions { highlight: None, ..options };
                 snapshot.catalog_of(&options, sees).map(|catalog| catalog.text).unwrap_or_default()
             }
-            // Skills defined in code have no location, so there is nothing to list for whoever reads by location.
+            // Skills defined in code have no location, so a format that lists locations cannot list them.
             Err(_) => {
                 let options = CatalogOptions { format: Format::default(), ..options };
                 snapshot.catalog_of(&options, sees).map(|catalog| catalog.text).unwrap_or_default()
@@ -108,24 +108,24 @@ impl Session {
         }
     }
 
-    /// Returns what the model is told of its tools, sorted by name and as stable as the catalog.
+    /// Returns the definitions of the tools, sorted by name and as stable as the catalog.
     ///
-    /// Without skills there are no tools of the house, only the host's own. Those of loaded skills are among them only where the
-    /// host chose another [exposure](ToolExposure) than the usual one.
+    /// Without skills there are no built-in tools, only those of the host. Tools of loaded skills are listed only with another
+    /// [exposure](ToolExposure) than the default.
     pub fn tools(&self) -> Arc<[Definition]> {
-        let house = self.lasting_tools();
+        let lasting = self.lasting_tools();
         let exposed = self.exposed();
         if exposed.is_empty() {
-            return house;
+            return lasting;
         }
-        let mut definitions: Vec<Definition> = house.iter().cloned().chain(exposed).collect();
+        let mut definitions: Vec<Definition> = lasting.iter().cloned().chain(exposed).collect();
         if self.options().exposure == ToolExposure::Dynamic {
             definitions.sort_by(|a, b| a.name.cmp(&b.name));
         }
         definitions.into()
     }
 
-    /// Returns what the model is told of the tools that are there whatever is loaded.
+    /// Returns the definitions of the tools that do not depend on what is loaded.
     fn lasting_tools(&self) -> Arc<[Definition]> {
         self.follow();
         let pinned = {
@@ -143,7 +143,7 @@ impl Session {
         definitions
     }
 
-    /// Returns what the model is told of the tools of loaded skills, in the order in which it is.
+    /// Returns the definitions of the tools of loaded skills, in the order in which models see them.
     fn exposed(&self) -> Vec<Definition> {
         let context = DefinitionContext { options: self.options(), skills: None };
         let gateway = || {
@@ -201,7 +201,7 @@ impl Session {
         offered.map(|entry| (entry.name().as_str(), &*entry.document.description)).collect()
     }
 
-    /// Looks at the library again, writes catalog and tools anew, and returns the catalog.
+    /// Reloads the library, renders catalog and tools again, and returns the catalog.
     pub async fn refresh(&self) -> PinnedCatalog {
         self.renew().await;
         self.rank_catalog().await;

@@ -1,4 +1,4 @@
-//! What the authors of active skills want pre-approved, as a limit.
+//! The tools that active skills allow, as a limit on what may be called.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ impl Session {
     /// Returns the tools that may be called, in the words of `allowed-tools`, where the host chose that active skills limit them and
     /// one of them names some.
     ///
-    /// What all of these skills name is left, whoever wrote them: loading one more can take tools away and never adds any. Of `git_*`
+    /// It is the intersection of what these skills name, so loading another skill can take tools away and never adds any. Of `git_*`
     /// and `git_status` the second is left, of `Bash` and `Bash(git:*)` too; of two patterns that merely overlap, neither.
     pub fn tool_ceiling(&self) -> Option<BTreeSet<String>> {
         self.ceilings_of_skills().into_iter().reduce(|all, own| common(&all, &own))
@@ -48,7 +48,7 @@ fn common(one: &BTreeSet<String>, other: &BTreeSet<String>) -> BTreeSet<String> 
     within(one, other).into_iter().chain(within(other, one)).collect()
 }
 
-/// Returns whether whoever may call what `wider` names may call what `word` names.
+/// Returns whether `wider` covers everything that `word` covers.
 fn covers(wider: &str, word: &str) -> bool {
     if wider == word {
         return true;

@@ -1,4 +1,4 @@
-//! What the host tells a session about the transcript, and what the session says to put back.
+//! Keeps a session in step with the host's transcript: observing, compaction, and putting skills back.
 
 use std::sync::Arc;
 
@@ -17,21 +17,21 @@ use crate::tool::SKILL_ALIASES;
 /// The most skills that are looked at to be put back.
 const MAX_REATTACHED: usize = 64;
 
-/// What a compaction left of the transcript.
+/// The part of the transcript that a compaction left.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Kept {
+pub enum KeptContext {
     /// The skills whose instructions are still there.
     Skills(Vec<SkillName>),
     /// The messages that are still there.
     Messages(Vec<Value>),
 }
 
-/// What is known of a skill in the context.
+/// A skill that is or was in the context.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillState {
     /// The skill.
     pub name: SkillName,
-    /// What is known of it.
+    /// Its presence and history.
     pub record: Record,
 }
 
@@ -57,11 +57,11 @@ impl Session {
 
     /// Tells the session that the transcript was compacted and what is left of it.
     ///
-    /// Unless the host chose otherwise the catalog follows the library now: the prompt is written anew anyhow.
-    pub async fn compacted(&self, kept: &Kept) {
+    /// By default the catalog follows the library now, because the prompt is rewritten anyway.
+    pub async fn compacted(&self, kept: &KeptContext) {
         match kept {
-            Kept::Skills(names) => self.state().ledger.compacted(names),
-            Kept::Messages(messages) => self.observe(messages),
+            KeptContext::Skills(names) => self.state().ledger.compacted(names),
+            KeptContext::Messages(messages) => self.observe(messages),
         }
         let newest = match self.options().refresh {
             Refresh::OnCompaction => Some(self.registry().newest().await),
@@ -80,7 +80,7 @@ impl Session {
     }
 
     /// Tells the session as [`Session::compacted`] does, and waits for it.
-    pub fn compacted_blocking(&self, kept: &Kept) {
+    pub fn compacted_blocking(&self, kept: &KeptContext) {
         pollster::block_on(self.compacted(kept));
     }
 

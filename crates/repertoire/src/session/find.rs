@@ -50,12 +50,12 @@ enum Resolution<'s> {
 }
 
 /// The reason why a name leads to no skill.
-pub(crate) struct Unresolved {
+pub(crate) struct ResolveFailure {
     kind: FaultKind,
     is_denied: bool,
 }
 
-impl Unresolved {
+impl ResolveFailure {
     /// Returns the reply to a call of `tool` for the skill `asked`.
     pub(crate) fn answered(self, session: &Session, tool: &str, asked: &str) -> ToolReply {
         let skill = Some(quoted(asked));
@@ -69,7 +69,7 @@ impl Session {
     ///
     /// One that was added or mended since the library was last looked at is found too: whatever is not there for the agent
     /// makes it look again, and takes as long whether it is hidden or does not exist.
-    pub(crate) async fn find(&self, asked: &str) -> Result<FoundSkill, Unresolved> {
+    pub(crate) async fn find(&self, asked: &str) -> Result<FoundSkill, ResolveFailure> {
         let asked = asked.trim();
         let snapshot = self.registry().snapshot();
         snapshot.prepare();
@@ -87,22 +87,22 @@ impl Session {
     }
 
     /// Returns why `asked` is not there for the agent.
-    fn unresolved(&self, snapshot: &Snapshot, asked: &str) -> Unresolved {
+    fn unresolved(&self, snapshot: &Snapshot, asked: &str) -> ResolveFailure {
         let unknown = self.unknown(snapshot, asked);
         match self.resolve(snapshot, asked) {
             Resolution::Broken(entry) => {
                 let mut errors = entry.diagnostics().filter(|found| found.severity == Severity::Error);
                 let reason = errors.next().map(|found| found.message.clone()).unwrap_or_default();
-                Unresolved { kind: FaultKind::Broken { reason }, is_denied: false }
+                ResolveFailure { kind: FaultKind::Broken { reason }, is_denied: false }
             }
             Resolution::Denied if self.options().deny_style == DenyStyle::NotPermitted => {
-                Unresolved { kind: FaultKind::NotPermitted, is_denied: true }
+                ResolveFailure { kind: FaultKind::NotPermitted, is_denied: true }
             }
-            Resolution::Denied => Unresolved { kind: unknown, is_denied: true },
+            Resolution::Denied => ResolveFailure { kind: unknown, is_denied: true },
             Resolution::Nothing if self.was_offered(asked) => {
-                Unresolved { kind: FaultKind::Gone, is_denied: false }
+                ResolveFailure { kind: FaultKind::Gone, is_denied: false }
             }
-            Resolution::Nothing | Resolution::Usable(_) => Unresolved { kind: unknown, is_denied: false },
+            Resolution::Nothing | Resolution::Usable(_) => ResolveFailure { kind: unknown, is_denied: false },
         }
     }
 

@@ -20,7 +20,7 @@ mod properties;
 
 pub use call::Reply;
 pub use catalog::{Note, PinnedCatalog};
-pub use context::{Kept, SkillState};
+pub use context::{KeptContext, SkillState};
 pub use open::Session;
 pub use options::{
     Account, DenyStyle, ENUM_LIMIT, READ_BYTES, REQUIRED_TOKENS, Refresh, Requires, SOFT_LIMIT_TOKENS,

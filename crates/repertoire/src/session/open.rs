@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::UNIX_EPOCH;
 
 use repertoire_model::answer::Wording;
 use repertoire_model::catalog::Tokenizer;
@@ -12,10 +12,10 @@ use repertoire_model::tokens::approximate;
 
 use super::options::{Account, SessionOptions, ToolExposure};
 use super::state::State;
-use crate::Error;
 use crate::library::Library;
-use crate::prompt::{Agent, AgentPrompt, BindingOptions, Bound, Inherit};
+use crate::prompt::{Agent, AgentPrompt, BindingOptions, BoundSkill, Inherit};
 use crate::registry::{Entry, Registry};
+use crate::{Error, clock};
 
 /// Tells apart the sessions that one process opens within a millisecond.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
@@ -117,7 +117,7 @@ impl Session {
 
     /// Opens a session for the agent called `agent` that this one starts, or for another of the same kind.
     ///
-    /// What it has from this one is what this session's agent says under `inherit`: nothing; no more than the same catalog;
+    /// The `inherit` of this session's agent decides what it gets: nothing; no more than the same catalog;
     /// or that and the skills that are active here, which [`Session::reattach`] then returns. Limits that this session has
     /// from those before it always hold.
     pub async fn subagent(&self, agent: Option<&str>) -> Result<Self, Error> {
@@ -161,7 +161,7 @@ impl Session {
     /// Tells the session that its model has a prompt with the instructions of these skills, with the digest of each.
     ///
     /// It is for hosts that put the prompt together elsewhere, as for a role; [`Session::prompt`] does it by itself.
-    pub fn prompt_shown(&self, bound: &[Bound]) {
+    pub fn prompt_shown(&self, bound: &[BoundSkill]) {
         let mut state = self.state();
         bound.iter().for_each(|(name, digest)| state.ledger.bound(name, *digest));
     }
@@ -262,9 +262,9 @@ fn binding_options(library: &Library) -> BindingOptions {
 
 /// Returns an id that no other session has, as far as clock and process number go.
 fn new_id() -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+    let now = clock::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
-    format!("{now:x}-{:x}-{number:x}", std::process::id())
+    format!("{now:x}-{:x}-{number:x}", clock::process_id())
 }
 
 const _: fn() = || {

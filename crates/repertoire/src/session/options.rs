@@ -1,4 +1,4 @@
-//! What a host may choose about its sessions.
+//! Options of sessions.
 
 use repertoire_model::answer::{ErrorStyle, Render, Wording};
 use repertoire_model::catalog::CatalogOptions;
@@ -35,7 +35,7 @@ macro_rules! words {
 }
 
 words! {
-    /// What happens to the skills that a loaded one requires.
+    /// Decides whether the skills that a loaded one requires are loaded with it.
     Requires {
         /// The answer names those that are not active; the default.
         #[default]
@@ -46,7 +46,7 @@ words! {
 }
 
 words! {
-    /// Whether a session keeps account of what is in its model's context.
+    /// Decides whether a session records what is in its model's context.
     Account {
         /// It does; the default.
         #[default]
@@ -59,7 +59,7 @@ words! {
 words! {
     /// When a session's catalog follows the library.
     Refresh {
-        /// At a compaction, when the prompt is written anew anyhow, and when asked; the default.
+        /// At a compaction, when the prompt is rewritten anyway, and when asked; the default.
         #[default]
         OnCompaction "on_compaction",
         /// Only when asked.
@@ -70,7 +70,7 @@ words! {
 }
 
 words! {
-    /// What unloading a skill means for the transcript.
+    /// The effect of unloading a skill on the transcript.
     Unload {
         /// Its instructions stay until the next compaction; the default.
         #[default]
@@ -81,7 +81,7 @@ words! {
 }
 
 words! {
-    /// How an agent is told that a skill is not for it.
+    /// The answer to an agent that asks for a skill outside its scope.
     DenyStyle {
         /// As if the skill did not exist; the default.
         #[default]
@@ -92,7 +92,7 @@ words! {
 }
 
 words! {
-    /// How models are told of the tools that skills bring along.
+    /// The way in which models see the tools of skills.
     ToolExposure {
         /// One tool calls all of them, and loading a skill tells of its tools: the list of tools never changes; the default.
         #[default]
@@ -105,7 +105,7 @@ words! {
 }
 
 words! {
-    /// What becomes of the tools that the authors of active skills want pre-approved.
+    /// The effect of `allowed-tools` of active skills.
     ToolCeiling {
         /// They are handed to the host, and nothing more; the default.
         #[default]
@@ -125,53 +125,53 @@ words! {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SessionOptions {
-    /// How answers are written.
+    /// The format of answers.
     pub render: Render,
-    /// How the catalog is written; the names of tools in it are those of `names`.
+    /// The options of the catalog; the names of tools in it are those of `names`.
     pub catalog: CatalogOptions,
-    /// Whether the catalog marks what is loaded, which defeats prompt caching; the `menu` format only.
+    /// Marks loaded skills in the catalog, which defeats prompt caching; the `menu` format only.
     pub show_loaded: bool,
     /// When the catalog follows the library.
     pub refresh: Refresh,
-    /// Whether account is kept of what is in the context.
+    /// Decides whether the session records what is in the context.
     pub account: Account,
-    /// What happens when an active skill is loaded again.
+    /// The answer when an active skill is loaded again.
     pub reload: Reload,
-    /// What happens to the skills that a loaded one requires.
+    /// Decides whether the skills that a loaded one requires are loaded with it.
     pub requires: Requires,
     /// The most tokens of skills that are loaded because another one requires them.
     pub requires_max_tokens: usize,
-    /// What unloading means for the transcript.
+    /// The effect of unloading on the transcript.
     pub unload: Unload,
-    /// What the tools are called.
+    /// The names of the built-in tools.
     pub names: ToolNames,
-    /// What their arguments are called.
+    /// The names of their arguments.
     pub arguments: ArgumentNames,
-    /// Whether other usual names of arguments are understood too.
+    /// Accepts other usual names of arguments, too.
     pub argument_aliases: bool,
-    /// Whether `load_skill` takes `reference`, `script` and `asset`.
+    /// Adds the arguments `reference`, `script` and `asset` to `load_skill`.
     pub bucket_arguments: bool,
-    /// Whether there is a tool to unload skills.
+    /// Offers a tool to unload skills.
     pub unload_tool: bool,
     /// The most names that a schema lists; 0 lists none.
     pub enum_limit: usize,
-    /// Whether a skill's frontmatter is given with its instructions.
+    /// Gives a skill's frontmatter with its instructions.
     pub include_frontmatter: bool,
-    /// Whether models are told where a skill lies, so that they can run its scripts with a shell of their own.
+    /// Shows models the directory of a skill, so that they can run its scripts with a shell of their own.
     pub show_location: bool,
     /// The most bytes of a file that one call reads.
     pub read_bytes: usize,
     /// The number of tokens from which instructions come with a warning and an outline.
     pub soft_limit: usize,
-    /// How unknown skills are answered.
+    /// The style of the answer to unknown skills.
     pub errors: ErrorStyle,
-    /// Whether what an agent may not see is kept from its tools too, not only from its catalog.
+    /// Applies an agent's scope to its tools, not only to its catalog.
     pub enforce_scope: bool,
-    /// How an agent is told that a skill is not for it.
+    /// The answer to an agent that asks for a skill outside its scope.
     pub deny_style: DenyStyle,
-    /// How models are told of the tools that skills bring along, where these can be called at all.
+    /// The way in which models see the tools of skills, if these can be called at all.
     pub exposure: ToolExposure,
-    /// What becomes of the tools that the authors of active skills want pre-approved.
+    /// The effect of `allowed-tools` of active skills.
     pub tool_ceiling: ToolCeiling,
     /// The command by which a person approves a skill, before its name, where there is one.
     pub approve_command: Option<String>,

@@ -205,7 +205,7 @@ impl Host {
             }
             Step::CompactToMessages(mask) => {
                 self.keep(*mask);
-                self.session.compacted_blocking(&Kept::Messages(self.messages()));
+                self.session.compacted_blocking(&KeptContext::Messages(self.messages()));
             }
             Step::CompactToNames(mask) => {
                 let before: Vec<Option<Digest>> = NAMES.iter().map(|name| self.newest(name)).collect();
@@ -216,7 +216,7 @@ impl Host {
                     .zip(before)
                     .filter(|(name, digest)| digest.is_some() && self.newest(name) == *digest);
                 let kept = kept.filter_map(|(name, _)| SkillName::new(name)).collect();
-                self.session.compacted_blocking(&Kept::Skills(kept));
+                self.session.compacted_blocking(&KeptContext::Skills(kept));
             }
             Step::Clear(mask) => {
                 for (index, exchange) in self.transcript.iter_mut().enumerate() {

@@ -20,11 +20,11 @@ const MAX_NAMED: usize = 20;
 /// The most sentences about required skills in one answer.
 const MAX_NOTES: usize = 8;
 
-/// What becomes of the skills that a loaded one requires.
+/// The skills that a loaded one requires, as they are answered.
 pub(super) struct RequiredSkills {
     /// Those that are loaded with it, each after what it requires itself.
     pub(super) loaded: Vec<LoadedSkill>,
-    /// What the model is told about the others.
+    /// Notes for the model about the others.
     pub(super) notes: Vec<String>,
 }
 
@@ -134,7 +134,7 @@ fn circle(names: &[&str]) -> String {
 struct Walk<'a> {
     session: &'a Session,
     snapshot: &'a Snapshot,
-    /// How many tokens may still be loaded.
+    /// The tokens that may still be loaded.
     room: usize,
     seen: HashSet<SkillName>,
     /// The skills on the way from the one that was asked for to the one at hand.

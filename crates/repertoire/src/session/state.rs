@@ -1,4 +1,4 @@
-//! What changes in the course of a session.
+//! The mutable state of a session.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
@@ -16,19 +16,19 @@ use crate::tool::Definition;
 /// The most tasks whose rankings a session remembers.
 pub const REMEMBERED_TASKS: usize = 16;
 
-/// What changes in the course of a session.
+/// The mutable state of a session.
 pub(super) struct State {
     /// The snapshot that the catalog is written from.
     pub(super) pinned: Arc<Snapshot>,
     /// The catalog, once it was asked for.
     pub(super) text: Option<Arc<str>>,
-    /// What the model was told of the tools, once it was asked for.
+    /// The definitions of the tools, once they were asked for.
     pub(super) definitions: Option<Arc<[Definition]>>,
     /// The snapshot that the model was last told of, in the catalog or in a note.
     pub(super) announced: Arc<Snapshot>,
-    /// What is in the context.
+    /// Records which skills are in the context.
     pub(super) ledger: Ledger,
-    /// What was recorded when skills were last opened to be given.
+    /// The record of each skill that was opened to be given.
     pub(super) loads: HashMap<SkillName, Arc<LoadRecord>>,
     /// The digests that skills in the context were last seen to have on disk.
     pub(super) on_disk: HashMap<SkillName, Digest>,
@@ -40,12 +40,12 @@ pub(super) struct State {
     pub(super) invoked: BTreeSet<SkillName>,
     /// The task that the catalog is written for.
     pub(super) task: Option<Task>,
-    /// What that task needs, once it is known for the pinned snapshot.
+    /// The ranking of the pinned snapshot for that task, once it is known.
     pub(super) ranking: Option<Arc<TaskRanking>>,
-    /// What tasks were found to need of the pinned snapshot, the latest last. The index moves on with the library, so what was
-    /// found once could not always be found again.
+    /// The rankings of the pinned snapshot for earlier tasks, the latest last. The index moves on with the library, so an
+    /// earlier ranking could not always be computed again.
     rankings: VecDeque<Arc<TaskRanking>>,
-    /// What the last task that the session was told of needs.
+    /// The ranking for the task that [`Session::working_on`](super::Session::working_on) was last given.
     pub(super) foreseen: Option<Arc<TaskRanking>>,
     /// The tools of loaded skills, in the order in which these were loaded.
     pub(super) exposed: Exposed,
@@ -121,16 +121,16 @@ impl State {
     }
 }
 
-/// What was recorded when a skill was last opened to be given.
+/// The record of a skill that was opened to be given.
 #[derive(Debug, Clone)]
 pub(crate) struct LoadRecord {
     /// Its name.
     pub(crate) name: SkillName,
     /// The source it came from.
     pub(crate) source: Arc<str>,
-    /// What the source calls it.
+    /// The provider's handle for it.
     pub(crate) locator: Locator,
-    /// Tells whether its `SKILL.md` is still the same, where that can be told cheaply.
+    /// Tells whether its `SKILL.md` is unchanged, if that can be checked cheaply.
     pub(crate) mark: Option<Mark>,
     /// The digest of its instructions.
     pub(crate) digest: Digest,

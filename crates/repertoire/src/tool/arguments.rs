@@ -1,16 +1,16 @@
-//! The arguments of a call, which come from a model and may be anything.
+//! Arguments of calls, which come from a model and may be anything.
 
 use repertoire_model::answer::FaultKind;
 use repertoire_model::text;
 use serde_json::{Map, Value};
 
-/// How much of what a model wrote is repeated to it, in characters.
+/// The longest quotation of a model's own text, in characters.
 const MAX_QUOTED_CHARS: usize = 100;
 
 /// The longest text that an argument may be, in bytes; no name or path is longer.
 const MAX_TEXT_BYTES: usize = 4 * 1024;
 
-/// How much of what somebody looks for is looked at, in bytes; thousands of words.
+/// The part of a search query that is read, in bytes; thousands of words.
 const MAX_QUERY_BYTES: usize = 32 * 1024;
 
 /// The most texts of a list.

@@ -10,7 +10,7 @@ use crate::event::EventKind;
 use crate::future::BoxFuture;
 use crate::session::{Session, SessionOptions};
 
-/// What the definition of a built-in tool depends on.
+/// The input for the definition of a built-in tool.
 pub(crate) struct DefinitionContext<'a> {
     /// The options of the session.
     pub(crate) options: &'a SessionOptions,

@@ -20,7 +20,7 @@ use crate::session::Session;
 const MAX_LISTED: usize = 100;
 /// The most skills that are listed because they are about the query, though none of their lines holds it.
 const MAX_RANKED: usize = 10;
-/// How well such a skill must fit, of what the best one does.
+/// The lowest score of such a skill, as a share of the best score.
 const LEAST_SHARE: f32 = 0.5;
 
 const QUERY: Parameter<'static> = Parameter { name: "query", aliases: &[] };

@@ -118,7 +118,7 @@ fn parse<'a>(session: &Session, arguments: Arguments<'a>) -> Result<LoadArgument
     let options = session.options();
     let name = name(session);
     let mut parameters = vec![name];
-    // Where no account is kept nobody is told of it, and it does no harm.
+    // Without an account of the context the argument is not documented, but it does no harm.
     if options.account == Account::Kept || arguments.is_given(&FORCE) {
         parameters.push(FORCE);
     }

@@ -1,4 +1,4 @@
-//! What tools and their arguments are called.
+//! Names of built-in tools and their arguments.
 
 /// Names that are reserved whatever the built-in tools are called.
 const RESERVED: &[&str] = &[

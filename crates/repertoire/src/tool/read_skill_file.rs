@@ -19,7 +19,7 @@ use crate::registry::Entry;
 use crate::session::Session;
 use crate::{Error, ErrorKind};
 
-/// How many near files an unknown one is answered with.
+/// The most similar names that the answer to an unknown file lists.
 const MAX_NEAR: usize = 5;
 
 pub(super) const TOOL: Builtin = Builtin {

@@ -1,4 +1,4 @@
-//! What a tool returns: an answer for the model, and details for the event of the call.
+//! Replies of tools: an answer for the model, and details for the event of the call.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ impl ToolReply {
     }
 }
 
-/// What the event of a call records beside its outcome.
+/// Details of a call that its event records beside the outcome.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct EventDetails {
     /// The skill, as the model named it.
@@ -55,7 +55,7 @@ pub struct EventDetails {
     pub sandbox: Option<&'static str>,
     /// The exit code of the command, if it exited by itself.
     pub exit_code: Option<i32>,
-    /// Whether the skill exists but is not for this agent.
+    /// The skill exists but is outside the agent's scope.
     pub is_denied: bool,
 }
 

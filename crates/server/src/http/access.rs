@@ -1,5 +1,6 @@
-//! Who may ask: bearer tokens, each for one agent.
+//! Bearer tokens, each for one agent.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use axum::http::{HeaderMap, header};
@@ -7,16 +8,16 @@ use repertoire_model::Digest;
 
 use crate::{Error, ErrorKind};
 
-/// The fewest characters of a token: fewer could be guessed.
+/// Minimum characters of a token: a shorter one could be guessed.
 const MIN_CHARS: usize = 16;
-/// The most characters of a token.
+/// Maximum characters of a token.
 const MAX_CHARS: usize = 4096;
 
-/// A token, and the agent that whoever has it is served as. Only its digest is kept.
+/// A bearer token and the agent it stands for. Only its digest is stored.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token {
     digest: Digest,
-    /// The agent; none for one that may see everything.
+    /// The agent; none for full access.
     pub agent: Option<String>,
 }
 
@@ -32,11 +33,10 @@ impl Token {
     }
 }
 
-/// Returns the position of a token that an earlier one is the same as: nobody could tell whose requests are whose.
-pub(super) fn repeated(tokens: &[Token]) -> Option<usize> {
-    let is_repeated =
-        |index: &usize| tokens[..*index].iter().any(|other| other.digest == tokens[*index].digest);
-    (0..tokens.len()).find(is_repeated)
+/// Returns a token that equals an earlier one, so that requests could not be told apart.
+pub(super) fn duplicate(tokens: &[Token]) -> Option<&Token> {
+    let mut digests = HashSet::new();
+    tokens.iter().find(|token| !digests.insert(token.digest))
 }
 
 impl fmt::Debug for Token {
@@ -45,9 +45,9 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Returns the position of the token that a request carries.
+/// Returns the index of the token that a request carries.
 ///
-/// Digests are compared, all of them and to the end, so how long it takes tells nothing about the tokens.
+/// All digests are compared in full, so that the time taken reveals nothing about the tokens.
 pub(super) fn bearer(headers: &HeaderMap, tokens: &[Token]) -> Option<usize> {
     let mut values = headers.get_all(header::AUTHORIZATION).iter();
     let value = values.next().filter(|_| values.next().is_none())?.as_bytes();
@@ -75,7 +75,7 @@ mod tests {
     const TWO: &str = "fedcba9876543210";
 
     #[test]
-    fn a_request_carries_one_token_in_its_header() {
+    fn the_bearer_token_is_read_from_the_authorization_header() {
         let tokens =
             [Token::new(ONE, None, "").unwrap(), Token::new(&format!(" {TWO}\n"), None, "").unwrap()];
         let check = |values: &[&str], expect: Option<usize>| {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_that_can_be_guessed_or_not_be_sent_are_refused() {
+    fn short_or_malformed_tokens_are_refused() {
         for bad in ["", "short", "0123456789 abcdef", "0123456789abcdeü", &"x".repeat(5000)] {
             assert_eq!(Token::new(bad, None, "t").unwrap_err().kind(), ErrorKind::BadToken);
         }

@@ -1,4 +1,4 @@
-//! MCP for whoever has one token, or for everybody where there is none.
+//! The `/mcp` endpoint of one token, or of everybody if there are no tokens.
 
 use std::sync::Arc;
 
@@ -6,128 +6,122 @@ use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
-use rmcp::model::{ClientRequest, ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion, RequestId};
+use rmcp::model::{ErrorCode, ErrorData, JsonRpcMessage, ProtocolVersion, RequestId};
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::conversation::{Conversation, answering, not_over};
-use super::conversations::Conversations;
-use super::limits::refuse;
 use super::media;
 use super::options::Limits;
-use super::standalone::LAST_EVENT_ID;
-use crate::audience::Audience;
-use crate::mcp::{Decoded, Handler, decode, id_in_use, may_run};
+use super::reply::refuse;
+use super::session::{LAST_EVENT_ID, McpSession, non_empty, release_when_answered};
+use super::sessions::McpSessions;
+use crate::agent_view::AgentView;
+use crate::mcp::{Decoded, Handler, decode, id_in_use};
 
-/// Names the conversation that a request belongs to.
+/// The header with the session of a request.
 const SESSION_ID: &str = "mcp-session-id";
 
-/// Names the version of the protocol that a request is in.
+/// The header with the protocol version of a request.
 const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 
-/// The method that begins a conversation.
-const HANDSHAKE: &str = "initialize";
+/// The method that starts a session.
+const INITIALIZE: &str = "initialize";
 
-/// What is said of a conversation that is not there.
-const NO_CONVERSATION: &str = "there is no such conversation, or no longer; begin one with initialize";
+const SESSION_NOT_FOUND: &str = "session not found or expired; start one with initialize";
 
-/// What is said of an event that is not there.
-const NO_EVENT: &str = "Last-Event-ID names no event of this conversation, or one that is not kept any more; ask again without it";
+const EVENT_NOT_FOUND: &str =
+    "Last-Event-ID is not an event of this session, or is no longer kept; retry without it";
 
-/// The most bytes of a reason of rmcp's that are passed on.
+/// Maximum bytes of an error text of rmcp that are passed on.
 const MAX_REASON_BYTES: usize = 4096;
 
-/// What a request asks for, as far as it matters how much of it there is. Its body says so: headers may say anything.
+/// The kind of a request, as its method and body tell. Headers are not trusted for this.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Asked {
-    /// A handshake, which begins a conversation.
-    Handshake,
-    /// A handshake that says in its head that it is in a version without.
-    HandshakeOfToday,
-    /// A stream that lasts until there is something to tell, and longer.
-    Stream,
-    /// The same, as the answer to a request.
+pub(super) enum RequestKind {
+    /// A handshake, which starts a session.
+    Initialize,
+    /// A handshake under a protocol version that has none.
+    UnsupportedInitialize,
+    /// A GET for the event stream of a session.
+    EventStream,
+    /// A request that is answered with an event stream.
     Subscription(RequestId),
-    /// Something whose parameters are none, with the answer to it.
-    Nonsense(Value),
-    /// The answer to a request.
-    Answer(RequestId),
-    /// What a tool answers, which may take as long as what it runs.
-    Call(RequestId, String),
-    /// Anything else.
-    Nothing,
+    /// A request with invalid parameters, and its error response.
+    InvalidParams(Value),
+    /// Any other request.
+    Call(RequestId),
+    /// Notifications, DELETE, and bodies that are no message.
+    Other,
 }
 
-impl Asked {
-    /// Returns what a request with this body asks for.
+impl RequestKind {
+    /// Returns the kind of a request with this body.
     pub(super) fn of(parts: &Parts, body: &[u8]) -> Self {
         if parts.method == Method::GET {
-            return Self::Stream;
+            return Self::EventStream;
         }
         if parts.method != Method::POST {
-            return Self::Nothing;
+            return Self::Other;
         }
-        let is_modern = is_modern(&parts.headers);
+        let is_stateless = is_stateless(&parts.headers);
         let message = match decode(body) {
             Decoded::Message(message) => message,
-            Decoded::BadParams(_) if is_modern && is_handshake(body) => return Self::HandshakeOfToday,
-            Decoded::BadParams(answer) => return Self::Nonsense(answer),
-            Decoded::Nothing | Decoded::Refused(_) => return Self::Nothing,
-        };
-        let JsonRpcMessage::Request(request) = *message else { return Self::Nothing };
-        if let ClientRequest::CallToolRequest(call) = request.request {
-            return Self::Call(request.id, call.params.name.into_owned());
-        }
-        match request.request.method() {
-            HANDSHAKE if is_modern => Self::HandshakeOfToday,
-            // Whatever version it asks for, it is answered with one that has handshakes.
-            HANDSHAKE => Self::Handshake,
-            "subscriptions/listen" => Self::Subscription(request.id),
-            _ => Self::Answer(request.id),
-        }
-    }
-
-    /// Returns the request that is to be answered.
-    fn request(&self) -> Option<&RequestId> {
-        match self {
-            Self::Answer(id) | Self::Call(id, _) | Self::Subscription(id) => Some(id),
-            Self::Handshake | Self::HandshakeOfToday | Self::Stream | Self::Nonsense(_) | Self::Nothing => {
-                None
+            Decoded::BadParams(_) if is_stateless && is_initialize(body) => {
+                return Self::UnsupportedInitialize;
             }
+            Decoded::BadParams(answer) => return Self::InvalidParams(answer),
+            Decoded::Nothing | Decoded::Refused(_) => return Self::Other,
+        };
+        let JsonRpcMessage::Request(request) = *message else { return Self::Other };
+        match request.request.method() {
+            INITIALIZE if is_stateless => Self::UnsupportedInitialize,
+            // Whichever version it asks for, the answer names one with sessions.
+            INITIALIZE => Self::Initialize,
+            "subscriptions/listen" => Self::Subscription(request.id),
+            _ => Self::Call(request.id),
         }
     }
 
-    /// Returns whether it is a stream that lasts.
-    pub(super) fn lasts(&self) -> bool {
-        matches!(self, Self::Stream | Self::Subscription(_))
+    /// Returns the id of a request that a session tracks.
+    fn request_id(&self) -> Option<&RequestId> {
+        match self {
+            Self::Call(id) | Self::Subscription(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// Returns whether the response is an event stream that stays open.
+    pub(super) fn is_stream(&self) -> bool {
+        matches!(self, Self::EventStream | Self::Subscription(_))
     }
 }
 
-/// MCP for one principal. Conversations of one are out of reach of all others.
+/// The `/mcp` endpoint of one token. Sessions of other tokens are out of reach.
 pub(super) struct Endpoint {
-    pub(super) audience: Arc<Audience>,
+    pub(super) view: Arc<AgentView>,
     service: StreamableHttpService<Handler, LocalSessionManager>,
-    conversations: Conversations,
+    sessions: McpSessions,
+    stopping: CancellationToken,
 }
 
 impl Endpoint {
-    /// Returns MCP for `audience`. Subscriptions end with `closing`, all other streams with `closed`.
+    /// Returns the endpoint for `view`. Streams that wait for changes end with `stopping`, everything else with `closed`.
     pub(super) fn new(
-        audience: Arc<Audience>,
+        view: Arc<AgentView>,
         limits: &Limits,
-        closing: &CancellationToken,
+        stopping: &CancellationToken,
         closed: &CancellationToken,
     ) -> Self {
         let mut session = SessionConfig::default();
         session.keep_alive = Some(limits.session_time);
-        // Events without a message, which tell when to come back, are no JSON to clients of before.
+        // Clients before 2025-11-25 fail on events without data, which carry the retry interval.
         session.sse_retry = None;
-        let mut sessions = LocalSessionManager::default();
-        sessions.session_config = session;
-        let sessions = Arc::new(sessions);
-        // Host and Origin were looked at before anything gets here.
+        let mut manager = LocalSessionManager::default();
+        manager.session_config = session;
+        let manager = Arc::new(manager);
+        // The guard has checked Host and Origin.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .disable_allowed_origins()
@@ -135,125 +129,125 @@ impl Endpoint {
             .with_sse_retry(None)
             .with_max_request_body_bytes(limits.body_bytes)
             .with_cancellation_token(closed.clone());
-        let (served, closing) = (Arc::clone(&audience), closing.clone());
-        let handler = move || Ok(Handler::new(Arc::clone(&served), &closing));
-        let service = StreamableHttpService::new(handler, Arc::clone(&sessions), config);
-        Self { audience, service, conversations: Conversations::new(sessions, limits.sessions) }
+        let (handler_view, handler_stopping, handler_closed) =
+            (Arc::clone(&view), stopping.clone(), closed.clone());
+        let handler =
+            move || Ok(Handler::new(Arc::clone(&handler_view), &handler_stopping, handler_closed.clone()));
+        let service = StreamableHttpService::new(handler, Arc::clone(&manager), config);
+        let sessions = McpSessions::new(manager, limits.sessions);
+        Self { view, service, sessions, stopping: stopping.clone() }
     }
 
-    /// Returns whether what is asked for may run something of a skill.
-    pub(super) fn may_run(&self, asked: &Asked) -> bool {
-        matches!(asked, Asked::Call(_, tool) if may_run(&self.audience.session, tool))
-    }
-
-    /// Answers a request whose body is `body` and asks for `asked`.
-    pub(super) async fn answer(&self, mut parts: Parts, body: Bytes, asked: Asked) -> Response {
+    /// Answers a request of this kind.
+    pub(super) async fn answer(&self, mut parts: Parts, body: Bytes, kind: RequestKind) -> Response {
         let method = parts.method.clone();
-        media::in_plain_words(&mut parts.headers);
-        let beginning = match &asked {
-            Asked::HandshakeOfToday => return no_handshake(&body),
-            Asked::Nonsense(answer) => return json_answer(StatusCode::OK, answer),
-            Asked::Handshake => Some(self.conversations.make_room().await),
-            Asked::Stream | Asked::Subscription(_) | Asked::Answer(_) | Asked::Call(..) | Asked::Nothing => {
-                None
-            }
+        media::normalize(&mut parts.headers);
+        let starting = match &kind {
+            RequestKind::UnsupportedInitialize => return unsupported_initialize(&body),
+            RequestKind::InvalidParams(answer) => return json_response(StatusCode::OK, answer),
+            RequestKind::Initialize => Some(self.sessions.make_room().await),
+            _ => None,
         };
-        let conversation = conversation_id(&parts.headers).and_then(|id| self.conversations.used_now(id));
+        let session_id = session_id(&parts.headers).map(str::to_owned);
+        let session = session_id.as_deref().and_then(|id| self.sessions.find(id));
         let mut open = None;
-        if let (Some(id), Some(conversation)) = (asked.request(), &conversation)
-            && !is_modern(&parts.headers)
+        if let (Some(id), Some(session)) = (kind.request_id(), &session)
+            && !is_stateless(&parts.headers)
         {
-            let Some(request) = conversation.open(id) else {
-                return json_answer(StatusCode::BAD_REQUEST, &id_in_use(id));
+            let Some(request) = session.open_request(id) else {
+                return json_response(StatusCode::BAD_REQUEST, &id_in_use(id));
             };
-            // Whoever works on the request holds on to its head.
+            // rmcp keeps the extensions for as long as the handler runs.
             parts.extensions.insert(Arc::clone(&request));
             open = Some(request);
         }
-        let was_there = match conversation_id(&parts.headers) {
-            Some(id) => self.conversations.has(id).await,
+        let was_open = match &session_id {
+            Some(id) => self.sessions.is_open(id).await,
             None => false,
         };
         let is_json = media::is_json(&parts.headers);
-        let response = match (&asked, &conversation) {
-            (Asked::Stream, Some(conversation)) => self.stream(parts, conversation).await,
+        let response = match (&kind, &session_id, &session) {
+            (RequestKind::EventStream, Some(id), Some(session)) => {
+                self.event_stream(parts, id, session).await
+            }
             _ => {
                 let request = Request::from_parts(parts, Body::from(body.clone()));
                 self.service.handle(request).await.into_response()
             }
         };
-        if beginning.is_some()
-            && let Some(id) = conversation_id(response.headers())
+        if starting.is_some()
+            && let Some(id) = self::session_id(response.headers())
         {
-            self.conversations.begun(id);
+            self.sessions.started(id);
         }
         let response = match open {
-            Some(open) => answering(response, open),
+            Some(request) => release_when_answered(response, request),
             None => response,
         };
         match response.status() {
-            // rmcp ends what is not there, too.
-            StatusCode::ACCEPTED if method == Method::DELETE && !was_there => {
-                refuse(StatusCode::NOT_FOUND, NO_CONVERSATION)
+            // rmcp also accepts the end of a session that does not exist.
+            StatusCode::ACCEPTED if method == Method::DELETE && !was_open => {
+                refuse(StatusCode::NOT_FOUND, SESSION_NOT_FOUND)
             }
-            // A conversation that was ended is over. The official Python client takes rmcp's 202 for a failure.
+            // The official Python client takes rmcp's 202 for a failure.
             StatusCode::ACCEPTED if method == Method::DELETE => StatusCode::NO_CONTENT.into_response(),
-            // rmcp says of a body that is no message that its type is wrong, though it is the right one.
+            // rmcp answers 415 to a JSON body that is no message.
             StatusCode::UNSUPPORTED_MEDIA_TYPE if method == Method::POST && is_json => {
-                no_message(&body).unwrap_or(response)
+                invalid_message(&body).unwrap_or(response)
             }
-            _ => in_own_words(response, &method).await,
+            _ => with_own_reason(response, &method).await,
         }
     }
 
-    /// Answers a request for a stream of `conversation`.
-    async fn stream(&self, mut parts: Parts, conversation: &Conversation) -> Response {
-        let mut stream = conversation.stream.lock().await;
-        // Whoever is refused ends nothing.
-        let is_taken = may_have_stream(&parts.headers);
-        let first = stream.first_event(&parts.headers).filter(|_| is_taken);
+    /// Answers a GET for the event stream of a session.
+    async fn event_stream(&self, mut parts: Parts, id: &str, session: &McpSession) -> Response {
+        let stream = session.stream.lock().await;
+        // A request that will be refused must not end the open stream.
+        let is_acceptable = accepts_event_stream(&parts.headers);
+        let first = stream.first_event(&parts.headers).filter(|_| is_acceptable);
         if let Some(first) = first {
             parts.headers.insert(LAST_EVENT_ID, first.into());
-            stream.end();
+            self.sessions.end_stream(id).await;
         }
-        let names_nothing = is_taken && first.is_none() && !names_answer(&parts.headers);
+        let is_unknown_event = is_acceptable && first.is_none() && !resumes_answer(&parts.headers);
         let response = self.service.handle(Request::from_parts(parts, Body::empty())).await.into_response();
-        match first {
-            Some(_) => stream.begun(response),
-            None if response.status() != StatusCode::OK => response,
-            None if names_nothing => refuse(StatusCode::BAD_REQUEST, NO_EVENT),
-            None => not_over(response).await.unwrap_or_else(|| refuse(StatusCode::BAD_REQUEST, NO_EVENT)),
+        if first.is_some() {
+            return stream.follow(response, &self.stopping);
         }
+        if response.status() != StatusCode::OK {
+            return response;
+        }
+        let resumed = if is_unknown_event { None } else { non_empty(response).await };
+        resumed.unwrap_or_else(|| refuse(StatusCode::BAD_REQUEST, EVENT_NOT_FOUND))
     }
 }
 
-/// Returns whether the last event that a client has is one of an answer, as far as its form tells.
-fn names_answer(headers: &HeaderMap) -> bool {
+/// Returns whether `Last-Event-ID` has the form of an event of a POST response.
+fn resumes_answer(headers: &HeaderMap) -> bool {
     headers.get(LAST_EVENT_ID).is_some_and(|last| last.to_str().is_ok_and(|last| last.contains('/')))
 }
 
-/// Returns whether a client takes a stream, in a version that has them.
-fn may_have_stream(headers: &HeaderMap) -> bool {
+/// Returns whether a client accepts an event stream, under a protocol version that has them.
+fn accepts_event_stream(headers: &HeaderMap) -> bool {
     let is_known = |version: &HeaderValue| {
-        ProtocolVersion::KNOWN_VERSIONS.iter().any(|known| version == known.as_str()) && !is_modern(headers)
+        ProtocolVersion::KNOWN_VERSIONS.iter().any(|known| version == known.as_str())
+            && !is_stateless(headers)
     };
-    media::accepts(headers, media::EVENTS) && headers.get(PROTOCOL_VERSION).is_none_or(is_known)
+    media::accepts(headers, media::EVENT_STREAM) && headers.get(PROTOCOL_VERSION).is_none_or(is_known)
 }
 
-/// Returns the conversation that headers name.
-fn conversation_id(headers: &HeaderMap) -> Option<&str> {
+fn session_id(headers: &HeaderMap) -> Option<&str> {
     headers.get(SESSION_ID)?.to_str().ok()
 }
 
-/// Returns what rmcp refuses with a word or two as everything else is refused: with one line that says what to do.
-async fn in_own_words(response: Response, method: &Method) -> Response {
-    let is_refused = response.status().is_client_error();
-    if !is_refused || media::is_json(response.headers()) {
+/// Returns `response` with the terse error text of rmcp replaced by one line that says what to do.
+async fn with_own_reason(response: Response, method: &Method) -> Response {
+    if !response.status().is_client_error() || media::is_json(response.headers()) {
         return response;
     }
     let (parts, body) = response.into_parts();
     let reason = match parts.status {
-        StatusCode::NOT_FOUND => NO_CONVERSATION.into(),
+        StatusCode::NOT_FOUND => SESSION_NOT_FOUND.into(),
         StatusCode::METHOD_NOT_ALLOWED => "this method is not allowed here; send requests with POST".into(),
         StatusCode::NOT_ACCEPTABLE if method == Method::GET => {
             "the client must accept text/event-stream".into()
@@ -263,9 +257,9 @@ async fn in_own_words(response: Response, method: &Method) -> Response {
         }
         StatusCode::UNSUPPORTED_MEDIA_TYPE => "the body must be of the type application/json".into(),
         _ => {
-            let said = axum::body::to_bytes(body, MAX_REASON_BYTES).await.unwrap_or_default();
-            let said = String::from_utf8_lossy(&said);
-            what_to_do(said.trim().strip_prefix("Bad Request: ").unwrap_or(said.trim()))
+            let text = axum::body::to_bytes(body, MAX_REASON_BYTES).await.unwrap_or_default();
+            let text = String::from_utf8_lossy(&text);
+            bad_request_reason(text.trim().strip_prefix("Bad Request: ").unwrap_or(text.trim()))
         }
     };
     let mut refused = refuse(parts.status, &reason);
@@ -275,52 +269,52 @@ async fn in_own_words(response: Response, method: &Method) -> Response {
     refused
 }
 
-/// Returns what to do about a request of which rmcp says that it is bad.
-fn what_to_do(said: &str) -> String {
-    let versions =
-        || ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect::<Vec<_>>().join(", ");
-    match said {
-        "" => "the request is not as it should be".to_owned(),
-        "Session ID is required" => "the request belongs to no conversation; begin one with initialize and name it in Mcp-Session-Id, or send \
-             MCP-Protocol-Version: 2026-07-28, which has none"
+/// Returns what to do about a request that rmcp calls bad.
+fn bad_request_reason(text: &str) -> String {
+    match text {
+        "" => "bad request".to_owned(),
+        "Session ID is required" => "no session; start one with initialize and send its Mcp-Session-Id, or send MCP-Protocol-Version: \
+             2026-07-28, which has no sessions"
             .to_owned(),
-        _ if said.contains("MCP-Protocol-Version") => {
-            format!("this MCP-Protocol-Version is not known; send one of {}", versions())
+        _ if text.contains("MCP-Protocol-Version") => {
+            let versions: Vec<&str> =
+                ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect();
+            format!("unknown MCP-Protocol-Version; send one of {}", versions.join(", "))
         }
-        _ => said.to_owned(),
+        _ => text.to_owned(),
     }
 }
 
-/// Returns the answer to a body that is no message.
-fn no_message(body: &[u8]) -> Option<Response> {
+/// Returns the response to a body that is no message.
+fn invalid_message(body: &[u8]) -> Option<Response> {
     match decode(body) {
         Decoded::Message(_) => None,
         Decoded::Nothing => Some(refuse(StatusCode::BAD_REQUEST, "the body holds no request")),
         Decoded::Refused(answer) | Decoded::BadParams(answer) => {
-            Some(json_answer(StatusCode::BAD_REQUEST, &answer))
+            Some(json_response(StatusCode::BAD_REQUEST, &answer))
         }
     }
 }
 
-fn json_answer(status: StatusCode, answer: &Value) -> Response {
+fn json_response(status: StatusCode, answer: &Value) -> Response {
     (status, [(header::CONTENT_TYPE, "application/json")], answer.to_string()).into_response()
 }
 
-/// Returns the answer to a handshake in a version that has none.
-fn no_handshake(body: &[u8]) -> Response {
+/// Returns the response to `initialize` under a protocol version without a handshake.
+fn unsupported_initialize(body: &[u8]) -> Response {
     let message = serde_json::from_slice::<Value>(body).unwrap_or_default();
-    let reason = "this version has no handshake; ask server/discover";
+    let reason = "this protocol version has no handshake; call server/discover";
     let error = ErrorData::new(ErrorCode::METHOD_NOT_FOUND, reason, None);
     let answer = json!({"jsonrpc": "2.0", "id": message.get("id"), "error": error});
-    json_answer(StatusCode::NOT_FOUND, &answer)
+    json_response(StatusCode::NOT_FOUND, &answer)
 }
 
-/// Returns whether a request is for a handshake, whatever else it says.
-fn is_handshake(body: &[u8]) -> bool {
-    serde_json::from_slice::<Value>(body).is_ok_and(|message| message["method"] == HANDSHAKE)
+fn is_initialize(body: &[u8]) -> bool {
+    serde_json::from_slice::<Value>(body).is_ok_and(|message| message["method"] == INITIALIZE)
 }
 
-fn is_modern(headers: &HeaderMap) -> bool {
+/// Returns whether the headers name a protocol version without sessions.
+fn is_stateless(headers: &HeaderMap) -> bool {
     let version = headers.get(PROTOCOL_VERSION).and_then(|version| version.to_str().ok());
     version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28.as_str())
 }

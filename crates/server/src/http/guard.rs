@@ -1,4 +1,5 @@
-//! Whether a request was meant for this server: a page elsewhere must not use its visitor's browser to get at the skills.
+//! Checks `Host` and `Origin`, so that web pages of other sites cannot use a visitor's browser to read skills (CSRF and DNS
+//! rebinding).
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
@@ -7,31 +8,31 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use super::options::HttpOptions;
 use crate::{Error, ErrorKind};
 
-/// The names that a machine calls itself by.
+/// The loopback names.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// Says where the page is from that made a browser ask; other clients do not send it.
+/// The header by which browsers tell the site of the page that made the request.
 const FETCH_SITE: &str = "sec-fetch-site";
 
-/// What requests are held against.
+/// The allowed hosts and origins.
 #[derive(Debug)]
 pub(super) struct Guard {
-    /// Lower-case names that are allowed, with or without a port; none where all are.
+    /// Allowed lower-case hosts, with or without a port; none if all are allowed.
     hosts: Option<Vec<String>>,
-    /// Lower-case origins that are allowed.
+    /// Allowed lower-case origins.
     origins: Vec<String>,
 }
 
-/// Why a request is refused.
+/// The status and reason of a refusal.
 pub(super) type Refusal = (StatusCode, &'static str);
 
 impl Guard {
-    /// Returns what `options` ask for, for a server that listens at `bound`.
+    /// Returns the guard for `options` of a server that listens on `bound`.
     pub(super) fn new(options: &HttpOptions, bound: SocketAddr) -> Result<Self, Error> {
         let is_local = bound.ip().is_loopback();
         let lower = |text: &String| text.trim().to_ascii_lowercase();
         let mut hosts: Vec<String> =
-            options.allowed_hosts.iter().map(|host| in_brackets(lower(host))).collect();
+            options.allowed_hosts.iter().map(|host| with_brackets(lower(host))).collect();
         let mut origins: Vec<String> = options.allowed_origins.iter().map(lower).collect();
         let bad = |text: &str| Error::new(ErrorKind::BadOrigin).about(text);
         if let Some(host) = hosts.iter().find(|host| !is_authority(host)) {
@@ -40,12 +41,9 @@ impl Guard {
         if let Some(origin) = origins.iter().find(|origin| !is_origin(origin)) {
             return Err(bad(origin));
         }
-        let own: Vec<String> = match is_local {
-            true => LOOPBACK.map(str::to_owned).to_vec(),
-            false => Vec::new(),
-        };
+        let own: Vec<String> = if is_local { LOOPBACK.map(str::to_owned).to_vec() } else { Vec::new() };
         origins.extend(own.iter().map(|name| format!("http://{name}:{}", bound.port())));
-        // Behind an address that others reach a token is asked for, which no page can know.
+        // A public address needs a token, which pages do not have.
         let is_any = !is_local && hosts.is_empty();
         hosts.extend(own);
         hosts.push(match bound.ip() {
@@ -55,12 +53,12 @@ impl Guard {
         Ok(Self { hosts: (!is_any).then_some(hosts), origins })
     }
 
-    /// Returns why a request is refused, if it is.
+    /// Refuses a request with a foreign host or origin.
     pub(super) fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
         let mut hosts = headers.get_all(header::HOST).iter();
         let host = match (hosts.next(), hosts.next()) {
             (Some(_), Some(_)) => None,
-            // What a request line names counts, whatever the header says (RFC 9112, 3.2.2).
+            // The host of the request line takes precedence (RFC 9112, 3.2.2).
             (host, None) => match uri.authority() {
                 Some(authority) => Some(authority.as_str()),
                 None => host.and_then(|host| host.to_str().ok()),
@@ -68,15 +66,15 @@ impl Guard {
             (None, Some(_)) => None,
         };
         let host = host.filter(|host| is_authority(host));
-        let host = host.ok_or((StatusCode::BAD_REQUEST, "the request has no proper Host"))?;
+        let host = host.ok_or((StatusCode::BAD_REQUEST, "missing or invalid Host"))?;
         if !self.is_allowed_host(&host.to_ascii_lowercase()) {
-            return Err((StatusCode::FORBIDDEN, "this Host is not allowed; --allow-host allows it"));
+            return Err((StatusCode::FORBIDDEN, "Host not allowed; see --allow-host"));
         }
         match headers.get(header::ORIGIN) {
             Some(_) if self.allowed_origin(headers).is_some() => Ok(()),
-            Some(_) => Err((StatusCode::FORBIDDEN, "this Origin is not allowed; --allow-origin allows it")),
-            None if is_of_another_site(headers) => {
-                Err((StatusCode::FORBIDDEN, "pages of other sites may not ask; --allow-origin allows them"))
+            Some(_) => Err((StatusCode::FORBIDDEN, "Origin not allowed; see --allow-origin")),
+            None if is_cross_site(headers) => {
+                Err((StatusCode::FORBIDDEN, "cross-site request not allowed; see --allow-origin"))
             }
             None => Ok(()),
         }
@@ -100,7 +98,7 @@ impl Guard {
 
     fn is_allowed_host(&self, host: &str) -> bool {
         let Some(hosts) = &self.hosts else { return true };
-        // A port belongs to the name only where the allowed one has a port too.
+        // An allowed host without a port matches any port.
         let name = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
             _ => host,
@@ -109,13 +107,13 @@ impl Guard {
     }
 }
 
-/// Returns whether a browser says that a page elsewhere made it ask: images, frames and links come without an origin.
-fn is_of_another_site(headers: &HeaderMap) -> bool {
+/// Returns whether a browser says that another site made the request. Images, frames and links come without `Origin`.
+fn is_cross_site(headers: &HeaderMap) -> bool {
     headers.get_all(FETCH_SITE).iter().any(|site| site != "same-origin" && site != "none")
 }
 
-/// Returns `host` as it stands in a `Host`, where an IPv6 address has brackets.
-fn in_brackets(host: String) -> String {
+/// Returns `host` with brackets if it is an IPv6 address, as in `Host`.
+fn with_brackets(host: String) -> String {
     match host.parse::<Ipv6Addr>() {
         Ok(address) => format!("[{address}]"),
         Err(_) => host,
@@ -153,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_local_server_goes_by_the_names_of_the_machine() {
+    fn a_loopback_server_accepts_only_loopback_and_allowed_hosts() {
         let guard = guard("127.0.0.1:7437", &["skills.test"], &["http://app.test:*", "https://b.test"]);
         for host in
             ["localhost", "LOCALHOST:7437", "127.0.0.1:1", "[::1]:7437", "skills.test", "skills.test:80"]
@@ -185,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn behind_a_token_any_name_will_do_unless_some_are_given() {
+    fn a_public_server_accepts_any_host_unless_some_are_given() {
         let any = guard("0.0.0.0:80", &[], &[]);
         assert_eq!(status(&any, Some("skills.example.com"), None), 200);
         assert_eq!(status(&any, Some("skills.example.com"), Some("http://skills.example.com")), 403);
@@ -195,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_elsewhere_may_not_ask_even_without_an_origin() {
+    fn cross_site_requests_without_origin_are_refused() {
         let guard = guard("127.0.0.1:7437", &[], &["https://b.test"]);
         let status = |site: &str, origin: Option<&str>| {
             let mut headers = HeaderMap::new();
@@ -219,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn the_host_of_the_request_line_counts() {
+    fn the_host_of_the_request_line_takes_precedence() {
         let guard = guard("127.0.0.1:7437", &[], &[]);
         let status = |target: &'static str, host: &'static str| {
             let headers = HeaderMap::from_iter([(header::HOST, HeaderValue::from_static(host))]);
@@ -232,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_of_ipv6_stand_in_brackets() {
+    fn ipv6_hosts_have_brackets() {
         let guard = guard("[fd00::7]:80", &["FD00::8"], &[]);
         for host in ["[fd00::7]", "[fd00::7]:80", "[fd00::8]:80"] {
             assert_eq!(status(&guard, Some(host), None), 200, "{host}");
@@ -241,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_origin_is_refused_at_once() {
+    fn invalid_origins_are_refused_at_start() {
         for origin in ["*", "app.test", "ftp://x", "http://", "http://x/y", "null"] {
             let options = HttpOptions { allowed_origins: vec![origin.to_owned()], ..HttpOptions::default() };
             assert!(Guard::new(&options, options.address).is_err(), "{origin}");

@@ -1,18 +1,18 @@
-//! Whether the server is well, for whoever watches over it.
+//! Health checks.
 
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::http::StatusCode;
 
-use super::router::App;
+use super::app::App;
 
-/// Says that the process is alive.
+/// Answers that the process is alive.
 pub(super) async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// Says whether there are skills to be served: the first snapshot is published.
+/// Answers whether the first snapshot of the library is published.
 pub(super) async fn ready(State(app): State<Arc<App>>) -> (StatusCode, &'static str) {
     match app.server.library().snapshot().number() {
         0 => (StatusCode::SERVICE_UNAVAILABLE, "not yet\n"),

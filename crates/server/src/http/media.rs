@@ -1,20 +1,21 @@
-//! Which types a request has and takes. rmcp looks for them letter by letter; to HTTP case is nothing, and there are ranges.
+//! Media types in `Accept` and `Content-Type`.
+//!
+//! rmcp 3.8 searches these headers for exact substrings. HTTP compares media types without case and allows ranges such as `*/*`.
 
 use axum::http::{HeaderMap, HeaderValue, header};
 
 const JSON: &str = "application/json";
-/// A stream of events.
-pub(super) const EVENTS: &str = "text/event-stream";
+pub(super) const EVENT_STREAM: &str = "text/event-stream";
 
-/// Both kinds of answers that there are.
+/// Both media types of responses.
 const ANY_ANSWER: &str = "application/json, text/event-stream";
 
-/// Says in `headers` what they mean in the words that rmcp looks for, and nothing where they mean something else.
-pub(super) fn in_plain_words(headers: &mut HeaderMap) {
-    let accepted = match (accepts(headers, JSON), accepts(headers, EVENTS)) {
+/// Rewrites `Accept` and `Content-Type` to the exact values that rmcp looks for, and removes them if they match none.
+pub(super) fn normalize(headers: &mut HeaderMap) {
+    let accepted = match (accepts(headers, JSON), accepts(headers, EVENT_STREAM)) {
         (true, true) => Some(ANY_ANSWER),
         (true, false) => Some(JSON),
-        (false, true) => Some(EVENTS),
+        (false, true) => Some(EVENT_STREAM),
         (false, false) => None,
     };
     let kind = is_json(headers).then_some(JSON);
@@ -26,23 +27,23 @@ pub(super) fn in_plain_words(headers: &mut HeaderMap) {
     }
 }
 
-/// Returns whether the body is JSON.
+/// Returns whether `Content-Type` is JSON.
 pub(super) fn is_json(headers: &HeaderMap) -> bool {
     let mut kinds = headers.get_all(header::CONTENT_TYPE).iter();
     let kind = kinds.next().filter(|_| kinds.next().is_none()).and_then(|kind| kind.to_str().ok());
     kind.and_then(|kind| kind.split(';').next()).is_some_and(|kind| kind.trim().eq_ignore_ascii_case(JSON))
 }
 
-/// Returns whether the client takes answers of the type `kind`: the range that comes nearest to it says so.
+/// Returns whether `Accept` allows the media type `kind`. The most specific matching range decides.
 pub(super) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
     let values = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let ranges = values.flat_map(|value| value.split(','));
-    let nearest = ranges.filter_map(|range| Some((nearness(range, kind)?, is_wanted(range))));
-    nearest.max().is_some_and(|(_, is_wanted)| is_wanted)
+    let matches = ranges.filter_map(|range| Some((specificity(range, kind)?, is_wanted(range))));
+    matches.max().is_some_and(|(_, is_wanted)| is_wanted)
 }
 
-/// Returns how near a range is to `kind`; none where it does not hold it.
-fn nearness(range: &str, kind: &str) -> Option<u8> {
+/// Returns how specifically a range matches `kind`, or none if it does not match.
+fn specificity(range: &str, kind: &str) -> Option<u8> {
     let range = range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let family = kind.split_once('/').map_or(kind, |(family, _)| family);
     match range.split_once('/')? {
@@ -53,7 +54,7 @@ fn nearness(range: &str, kind: &str) -> Option<u8> {
     }
 }
 
-/// Returns whether a range is not one that the client wants nothing of.
+/// Returns whether the quality of a range is above 0.
 fn is_wanted(range: &str) -> bool {
     let weight = range.split(';').skip(1).find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
@@ -71,12 +72,12 @@ mod tests {
         for value in values {
             headers.append(&name, value.parse().unwrap());
         }
-        in_plain_words(&mut headers);
+        normalize(&mut headers);
         headers.get(&name).map(|value| value.to_str().unwrap().to_owned())
     }
 
     #[test]
-    fn whoever_takes_a_range_takes_what_is_in_it() {
+    fn accept_ranges_include_their_media_types() {
         let check = |values: &[&str], expect: Option<&str>| {
             assert_eq!(plain(header::ACCEPT, values).as_deref(), expect, "{values:?}");
         };
@@ -87,17 +88,17 @@ mod tests {
         check(&["application/json", "text/event-stream"], Some(ANY_ANSWER));
         check(&["*/*"], Some(ANY_ANSWER));
         check(&["*/*;q=0.1"], Some(ANY_ANSWER));
-        check(&["text/*"], Some(EVENTS));
+        check(&["text/*"], Some(EVENT_STREAM));
         check(&["application/json"], Some(JSON));
         check(&["text/event-stream;q=0, */*"], Some(JSON));
-        check(&["application/json; q=0.0, text/event-stream"], Some(EVENTS));
+        check(&["application/json; q=0.0, text/event-stream"], Some(EVENT_STREAM));
         check(&["text/html, application/xml, application/jsonl"], None);
         check(&["*/*;q=0", "json", ""], None);
         check(&[], None);
     }
 
     #[test]
-    fn a_type_is_the_same_in_any_case_and_with_parameters() {
+    fn content_type_ignores_case_and_parameters() {
         let check = |values: &[&str], expect: Option<&str>| {
             assert_eq!(plain(header::CONTENT_TYPE, values).as_deref(), expect, "{values:?}");
         };

@@ -1,18 +1,17 @@
-//! HTTP: MCP at `/mcp`, the well-known index, and whether the server is well.
+//! The HTTP server: MCP at `/mcp`, the well-known index, and health checks.
 
 mod options;
 mod access;
 mod guard;
-mod bodies;
-mod limits;
-mod health;
-mod standalone;
-mod conversation;
-mod conversations;
+mod reply;
+mod body;
 mod media;
+mod session;
+mod sessions;
 mod endpoint;
+mod app;
+mod health;
 mod router;
-mod patience;
 mod serve;
 
 pub use access::Token;

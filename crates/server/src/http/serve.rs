@@ -1,51 +1,45 @@
-//! Connections: taken, limited, and ended well.
+//! Accepts connections, limits them, and shuts down gracefully.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use tokio::io::AsyncWriteExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tokio_io_timeout::TimeoutStream;
 use tokio_util::sync::CancellationToken;
 
-use super::access::repeated;
+use super::access::duplicate;
+use super::app::App;
 use super::endpoint::Endpoint;
 use super::guard::Guard;
-use super::limits;
 use super::options::HttpOptions;
-use super::patience::Patience;
-use super::router::{App, crowded_router, router};
+use super::router::{overload_router, router};
 use crate::{Error, ErrorKind, Server, Stop};
 
-/// What a connection is told that there is no room for.
-const FULL: &[u8] =
-    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+/// Connections over the limit that are still answered with 503, or with the result of a health check. More are closed at once.
+const OVERLOAD_CONNECTIONS: usize = 32;
 
-/// How many connections that there is no room for are heard out at a time, and how long they may take to ask.
-const CROWDED: usize = 32;
-const CROWDED_HEAD_TIME: Duration = Duration::from_secs(2);
+/// Maximum time for a connection over the limit to send its request.
+const OVERLOAD_HEAD_TIME: Duration = Duration::from_secs(2);
 
-/// About how many bytes a connection keeps of what it reads or writes, and so of a request's head.
+/// Maximum bytes that a connection buffers, and so of a request head.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// How long it waits after the system had no room for a connection.
-const BREATH: Duration = Duration::from_millis(50);
+/// Pause after accepting failed, for example because too many files are open.
+const ACCEPT_RETRY: Duration = Duration::from_millis(50);
 
-/// How long connections may take to ask when the server is stopped: what was sent before is on its way.
+/// Time after a stop in which requests that were sent before it are still read.
 const LAST_REQUESTS: Duration = Duration::from_millis(100);
 
-/// How long answers that are written may take to arrive when the server is stopped.
-const FLUSH: Duration = Duration::from_millis(100);
-
-/// How long connections may take to close when the server is stopped.
-const FAREWELL: Duration = Duration::from_secs(2);
-
-/// A server that has an address and answers nobody yet.
+/// An HTTP server that is bound to an address and does not serve yet.
 pub struct HttpServer {
     server: Server,
     listener: std::net::TcpListener,
@@ -54,21 +48,21 @@ pub struct HttpServer {
 }
 
 impl Server {
-    /// Takes the address that `options` name.
+    /// Binds the address of `options`.
     ///
-    /// Fails with [`ErrorKind::TokenNeeded`] where others could reach it and there is no token, and with
-    /// [`ErrorKind::TokenTwice`] where two are the same.
+    /// Fails with [`ErrorKind::TokenNeeded`] if the address is not a loopback address and there are no tokens, and with
+    /// [`ErrorKind::TokenTwice`] if two tokens are equal.
     pub fn bind_http(&self, options: HttpOptions) -> Result<HttpServer, Error> {
         let wanted = options.address;
         if !wanted.ip().is_loopback() && options.tokens.is_empty() {
             return Err(Error::new(ErrorKind::TokenNeeded).about(wanted.to_string()));
         }
-        if let Some(index) = repeated(&options.tokens) {
-            let agent = options.tokens[index].agent.as_deref().unwrap_or("one that may see everything");
+        if let Some(token) = duplicate(&options.tokens) {
+            let agent = token.agent.as_deref().unwrap_or("one that may see everything");
             return Err(Error::new(ErrorKind::TokenTwice).about(agent));
         }
-        let failed = |error| Error::new(ErrorKind::Address).about(wanted.to_string()).because(error);
-        let listener = std::net::TcpListener::bind(wanted).map_err(failed)?;
+        let listener = std::net::TcpListener::bind(wanted)
+            .map_err(|error| Error::new(ErrorKind::Address).about(wanted.to_string()).because(error))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         Guard::new(&options, address)?;
@@ -77,12 +71,12 @@ impl Server {
 }
 
 impl HttpServer {
-    /// Returns where it listens.
+    /// Returns the address that it listens on.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Serves until `stop`, and waits for it.
+    /// Serves until `stop`, blocking the current thread.
     pub fn serve_blocking(self, stop: &Stop) -> Result<(), Error> {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         let served = runtime.block_on(self.serve(stop));
@@ -90,20 +84,19 @@ impl HttpServer {
         served
     }
 
-    /// Serves until `stop`; calls under way are finished then.
+    /// Serves until `stop`, then finishes the requests in flight within [`Limits::grace`](super::Limits::grace).
     pub async fn serve(self, stop: &Stop) -> Result<(), Error> {
         let closed = CancellationToken::new();
-        let (app, followers) = self.app(stop.token(), &closed).await?;
-        let connections = Connections::new(&self.options, &app, stop.token().clone());
+        let mut followers = JoinSet::new();
+        let app = Arc::new(self.app(stop.token(), &closed, &mut followers).await?);
+        let mut connections = Connections::new(&app);
         let listener = TcpListener::from_std(self.listener)?;
-        let mut open = connections.take(&listener).await;
-        connections.take_last(listener, &mut open);
-        tokio::time::sleep(LAST_REQUESTS).await;
-        app.room.idle().await;
-        tokio::time::sleep(FLUSH).await;
+        connections.accept(&listener, stop.token()).await;
+        connections.accept_pending(listener);
+        sleep(LAST_REQUESTS).await;
+        let _ = timeout(self.options.limits.grace, connections.graceful.shutdown()).await;
         closed.cancel();
-        let _ = tokio::time::timeout(FAREWELL, async { while open.join_next().await.is_some() {} }).await;
-        open.shutdown().await;
+        connections.tasks.shutdown().await;
         drop(followers);
         self.server.settled().await;
         Ok(())
@@ -111,152 +104,132 @@ impl HttpServer {
 
     async fn app(
         &self,
-        closing: &CancellationToken,
+        stopping: &CancellationToken,
         closed: &CancellationToken,
-    ) -> Result<(Arc<App>, JoinSet<()>), Error> {
-        let options = &self.options;
-        let mut agents: Vec<Option<String>> =
-            options.tokens.iter().map(|token| token.agent.clone()).collect();
+        followers: &mut JoinSet<()>,
+    ) -> Result<App, Error> {
+        let HttpOptions { tokens, limits, .. } = &self.options;
+        let mut agents: Vec<Option<String>> = tokens.iter().map(|token| token.agent.clone()).collect();
         if agents.is_empty() {
-            agents.push(options.agent.clone());
+            agents.push(self.options.agent.clone());
         }
-        let mut followers = JoinSet::new();
         let mut endpoints: Vec<Arc<Endpoint>> = Vec::with_capacity(agents.len());
         for (index, agent) in agents.iter().enumerate() {
-            // Several tokens of one agent see the same, and still not each other's conversations.
-            let known = agents[..index].iter().position(|other| other == agent);
-            let audience = match known {
-                Some(known) => Arc::clone(&endpoints[known].audience),
+            // Tokens of one agent share what it sees, but not their sessions.
+            let view = match agents[..index].iter().position(|other| other == agent) {
+                Some(earlier) => Arc::clone(&endpoints[earlier].view),
                 None => {
-                    let audience = self.server.audience(agent.as_deref()).await?;
-                    followers.spawn(Arc::clone(&audience).follow());
-                    audience
+                    let view = self.server.view(agent.as_deref()).await?;
+                    followers.spawn(Arc::clone(&view).follow());
+                    view
                 }
             };
-            endpoints.push(Arc::new(Endpoint::new(audience, &options.limits, closing, closed)));
+            endpoints.push(Arc::new(Endpoint::new(view, limits, stopping, closed)));
         }
-        let app = App {
+        Ok(App {
             server: self.server.clone(),
-            guard: Guard::new(options, self.address)?,
-            tokens: options.tokens.clone(),
+            guard: Guard::new(&self.options, self.address)?,
+            tokens: tokens.clone(),
             endpoints,
-            room: limits::Room::new(options.limits, closing.clone()),
-        };
-        Ok((Arc::new(app), followers))
+            limits: *limits,
+            streams: Arc::new(Semaphore::new(limits.streams)),
+            stopping: stopping.clone(),
+        })
     }
 }
 
-/// Takes connections.
-struct Connections {
-    served: Hall,
-    /// Those that there is no room for are still told whether the server is well.
-    crowded: Hall,
-    /// How many there is room for, or at least a word.
-    most: usize,
-    write_time: Duration,
-    stopping: CancellationToken,
-}
-
-/// Room for connections, and what they are served.
-struct Hall {
+/// A number of connections and the routes that they are served.
+struct Pool {
     builder: http1::Builder,
-    router: axum::Router,
-    places: Arc<Semaphore>,
+    router: Router,
+    permits: Arc<Semaphore>,
 }
 
-impl Hall {
-    fn new(router: axum::Router, connections: usize, head_time: Duration) -> Self {
+impl Pool {
+    fn new(router: Router, connections: usize, head_time: Duration) -> Self {
         let mut builder = http1::Builder::new();
         builder.timer(TokioTimer::new()).header_read_timeout(head_time).half_close(false);
         builder.max_buf_size(BUFFER_BYTES);
-        Self { builder, router, places: Arc::new(Semaphore::new(connections)) }
+        Self { builder, router, permits: Arc::new(Semaphore::new(connections)) }
     }
 }
 
+/// The open connections.
+struct Connections {
+    regular: Pool,
+    overload: Pool,
+    limit: usize,
+    write_time: Duration,
+    graceful: GracefulShutdown,
+    tasks: JoinSet<()>,
+}
+
 impl Connections {
-    fn new(options: &HttpOptions, app: &Arc<App>, stopping: CancellationToken) -> Self {
-        let limits = &options.limits;
-        let served = Hall::new(router(Arc::clone(app)), limits.connections, limits.head_time);
-        let head_time = limits.head_time.min(CROWDED_HEAD_TIME);
-        let mut crowded = Hall::new(crowded_router(Arc::clone(app)), CROWDED, head_time);
-        crowded.builder.keep_alive(false);
-        let most = limits.connections.saturating_add(CROWDED);
-        Self { served, crowded, most, write_time: limits.write_time, stopping }
+    fn new(app: &Arc<App>) -> Self {
+        let limits = &app.limits;
+        let regular = Pool::new(router(Arc::clone(app)), limits.connections, limits.head_time);
+        let head_time = limits.head_time.min(OVERLOAD_HEAD_TIME);
+        let mut overload = Pool::new(overload_router(Arc::clone(app)), OVERLOAD_CONNECTIONS, head_time);
+        overload.builder.keep_alive(false);
+        Self {
+            regular,
+            overload,
+            limit: limits.connections.saturating_add(OVERLOAD_CONNECTIONS),
+            write_time: limits.write_time,
+            graceful: GracefulShutdown::new(),
+            tasks: JoinSet::new(),
+        }
     }
 
-    /// Takes connections until the server is stopped, and returns those that are open then.
-    async fn take(&self, listener: &TcpListener) -> JoinSet<()> {
-        let mut open = JoinSet::new();
+    /// Accepts connections until `stopping`.
+    async fn accept(&mut self, listener: &TcpListener, stopping: &CancellationToken) {
         loop {
-            let taken = tokio::select! {
+            let accepted = tokio::select! {
                 biased;
-                () = self.stopping.cancelled() => return open,
-                taken = listener.accept() => taken,
-                Some(_) = open.join_next(), if !open.is_empty() => continue,
+                () = stopping.cancelled() => return,
+                accepted = listener.accept() => accepted,
+                Some(_) = self.tasks.join_next() => continue,
             };
-            match taken {
-                Ok((stream, _)) => self.begin(stream, &mut open),
-                // Too many files are open, or the client is gone already.
-                Err(_) => tokio::time::sleep(BREATH).await,
+            match accepted {
+                Ok((stream, _)) => self.serve(stream),
+                Err(_) => sleep(ACCEPT_RETRY).await,
             }
         }
     }
 
-    /// Takes the connections that clients have already made, of which nobody would tell them that they are not served: no more than
-    /// there can be at a time, for others may be made meanwhile.
-    fn take_last(&self, listener: TcpListener, open: &mut JoinSet<()>) {
-        // tokio need not know of them yet; the system does.
+    /// Accepts the connections that the system completed before the stop: their clients may have sent a request. At most as many
+    /// as the limit, because clients may go on connecting.
+    fn accept_pending(&mut self, listener: TcpListener) {
+        // tokio may not know of them yet.
         let Ok(listener) = listener.into_std() else { return };
-        for _ in 0..self.most {
+        for _ in 0..self.limit {
             let Ok((stream, _)) = listener.accept() else { return };
             if stream.set_nonblocking(true).is_ok()
                 && let Ok(stream) = TcpStream::from_std(stream)
             {
-                self.begin(stream, open);
+                self.serve(stream);
             }
         }
     }
 
-    fn begin(&self, stream: TcpStream, open: &mut JoinSet<()>) {
+    fn serve(&mut self, stream: TcpStream) {
         let _ = stream.set_nodelay(true);
-        let place = |hall: &Hall| Arc::clone(&hall.places).try_acquire_owned().ok();
-        let halls = [&self.served, &self.crowded];
-        let Some((hall, place)) = halls.into_iter().find_map(|hall| Some((hall, place(hall)?))) else {
-            turn_away(stream);
+        let (pool, permit) = if let Ok(permit) = Arc::clone(&self.regular.permits).try_acquire_owned() {
+            (&self.regular, permit)
+        } else if let Ok(permit) = Arc::clone(&self.overload.permits).try_acquire_owned() {
+            (&self.overload, permit)
+        } else {
             return;
         };
-        let service = TowerToHyperService::new(hall.router.clone());
-        let stream = TokioIo::new(Patience::new(stream, self.write_time));
-        let connection = hall.builder.serve_connection(stream, service);
-        let stopping = self.stopping.clone();
-        open.spawn(async move {
-            let _place = place;
-            let mut connection = std::pin::pin!(connection);
-            let stopped = async {
-                stopping.cancelled().await;
-                // One that seems idle may have asked: nothing was read of it yet.
-                tokio::time::sleep(LAST_REQUESTS).await;
-            };
-            tokio::select! {
-                // What arrived in time is read, even where nobody got round to it.
-                biased;
-                // What goes wrong with a connection is the client's to know.
-                _ = connection.as_mut() => return,
-                () = stopped => connection.as_mut().graceful_shutdown(),
-            }
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(self.write_time));
+        let service = TowerToHyperService::new(pool.router.clone());
+        let connection = pool.builder.serve_connection(TokioIo::new(Box::pin(stream)), service);
+        let connection = self.graceful.watch(connection);
+        self.tasks.spawn(async move {
+            // A broken connection is the client's to handle.
             let _ = connection.await;
+            drop(permit);
         });
     }
-}
-
-/// Tells a connection that there is no room for it; one that does not listen is not waited for.
-fn turn_away(stream: TcpStream) {
-    tokio::spawn(async move {
-        let mut stream = stream;
-        let told = async {
-            let _ = stream.write_all(FULL).await;
-            let _ = stream.shutdown().await;
-        };
-        let _ = tokio::time::timeout(FAREWELL, told).await;
-    });
 }

@@ -1,16 +1,16 @@
-//! Pages of lists. A cursor holds the last key of a page, so a list that changes meanwhile is not skipped or repeated.
+//! Cursors of paged lists. A cursor holds the last key of a page, so that changes between pages skip and repeat nothing.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use rmcp::ErrorData;
 
-/// The most items of a page.
+/// Maximum items of a page.
 pub(crate) const PAGE: usize = 100;
 
-/// What a cursor starts with, so that what is none is told from one.
+/// The prefix by which valid cursors are recognized.
 const PREFIX: &str = "after:";
 
-/// The longest cursor that is read.
+/// Maximum bytes of a cursor.
 const MAX_BYTES: usize = 4096;
 
 /// Returns the cursor of the page after the item with `key`.
@@ -18,16 +18,16 @@ pub(crate) fn after(key: &str) -> String {
     URL_SAFE_NO_PAD.encode(format!("{PREFIX}{key}"))
 }
 
-/// Returns the key that a page begins after; the first page begins after nothing.
+/// Returns the key that a page starts after; empty for the first page.
 pub(crate) fn parse(cursor: Option<&str>) -> Result<String, ErrorData> {
     let Some(cursor) = cursor else { return Ok(String::new()) };
-    let bad = || ErrorData::invalid_params("`cursor` is none of this server; begin without one", None);
+    let invalid = || ErrorData::invalid_params("invalid `cursor`; start without one", None);
     if cursor.len() > MAX_BYTES {
-        return Err(bad());
+        return Err(invalid());
     }
-    let bytes = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| bad())?;
-    let text = String::from_utf8(bytes).map_err(|_| bad())?;
-    text.strip_prefix(PREFIX).filter(|key| !key.is_empty()).map(str::to_owned).ok_or_else(bad)
+    let bytes = URL_SAFE_NO_PAD.decode(cursor).map_err(|_| invalid())?;
+    let text = String::from_utf8(bytes).map_err(|_| invalid())?;
+    text.strip_prefix(PREFIX).filter(|key| !key.is_empty()).map(str::to_owned).ok_or_else(invalid)
 }
 
 #[cfg(test)]
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cursor_leads_back_to_its_key() {
+    fn cursors_round_trip_and_invalid_ones_are_refused() {
         assert_eq!(parse(None).unwrap(), "");
         assert_eq!(parse(Some(&after("pdf-forms"))).unwrap(), "pdf-forms");
         for bad in ["", "x", "!!", "YWZ0ZXI6", "AAAA"] {

@@ -1,142 +1,102 @@
-//! From bytes to a message, and the right error for everything else.
-
-use std::borrow::Cow;
-use std::fmt;
+//! Decodes JSON-RPC messages, and builds the error response for everything that is none.
+//!
+//! rmcp 3.8 takes a list of parameters for an object, an invalid cursor for none, and `initialize` with invalid parameters for an
+//! unknown method; it answers other invalid messages without their id or not at all.
 
 use rmcp::model::{
     ClientJsonRpcMessage, ClientRequest, ConstString as _, ErrorData, InitializeRequestParams,
     InitializeResultMethod, JsonRpcMessage, RequestId,
 };
-use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// What is told of parameters that have no names.
-const POSITIONAL: &str = "`params` is an object";
+const PARAMS_NOT_OBJECT: &str = "`params` is an object";
 
-/// From here on not every whole number is one that a computer's fraction can be.
+/// 2^53: floating-point numbers below it represent whole numbers exactly.
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// What bytes hold.
+/// The result of decoding.
 pub(crate) enum Decoded {
     /// A message.
     Message(Box<ClientJsonRpcMessage>),
-    /// Nothing, or what needs no answer.
+    /// Nothing to answer: an empty line, or an unknown notification.
     Nothing,
-    /// What is no message, with the answer to it.
+    /// No valid message, and the error response.
     Refused(Value),
-    /// A request whose parameters are none, with the answer to it.
+    /// A request with invalid parameters, and the error response.
     BadParams(Value),
 }
 
-/// Returns what `bytes` hold.
+/// Decodes one message.
 pub(crate) fn decode(bytes: &[u8]) -> Decoded {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii();
     if bytes.is_empty() {
         return Decoded::Nothing;
     }
     match serde_json::from_slice::<ClientJsonRpcMessage>(bytes) {
-        Ok(message) => match bad_params(&message, bytes) {
-            Some(answer) => Decoded::BadParams(answer),
+        Ok(message) => match check_params(&message, bytes) {
+            Some(response) => Decoded::BadParams(response),
             None => Decoded::Message(Box::new(message)),
         },
-        Err(_) => refused(bytes),
+        Err(_) => refuse(bytes),
     }
 }
 
-/// Returns the answer to a request whose parameters rmcp would make something of that they are not: a list for an object, in
-/// the order of its own fields; no cursor for one that is no text; or of a handshake a request that belongs to no handshake.
-fn bad_params(message: &ClientJsonRpcMessage, bytes: &[u8]) -> Option<Value> {
+/// The part of a request that [`check_params`] looks at.
+#[derive(Deserialize)]
+struct RequestParams {
+    params: Option<Value>,
+}
+
+/// Returns the error response if rmcp would misread the parameters.
+fn check_params(message: &ClientJsonRpcMessage, bytes: &[u8]) -> Option<Value> {
     let JsonRpcMessage::Request(request) = message else { return None };
     let reason = match &request.request {
         ClientRequest::CustomRequest(custom) if custom.method == InitializeResultMethod::VALUE => {
-            bad_handshake(custom.params.as_ref())
+            invalid_initialize(custom.params.as_ref())
         }
-        _ => match serde_json::from_slice::<Envelope>(bytes).ok()?.params? {
-            Params::Positional => POSITIONAL.into(),
-            Params::Named { has_bad_cursor: true } => "`cursor` is a string".into(),
-            Params::Named { has_bad_cursor: false } => return None,
+        _ => match serde_json::from_slice::<RequestParams>(bytes).ok()?.params? {
+            Value::Array(_) => PARAMS_NOT_OBJECT.into(),
+            params if !matches!(params.get("cursor"), None | Some(Value::Null | Value::String(_))) => {
+                "`cursor` is a string".into()
+            }
+            _ => return None,
         },
     };
     let id = request.id.clone().into_json_value();
     Some(error(&id, ErrorData::invalid_params(reason, None)))
 }
 
-/// Returns what is wrong with the parameters of a handshake.
-fn bad_handshake(params: Option<&Value>) -> String {
-    let reason = InitializeRequestParams::deserialize(params.unwrap_or(&json!({}))).err();
-    let reason = reason.map(|error| error.to_string()).unwrap_or_default();
+/// Returns what is wrong with the parameters of `initialize`.
+fn invalid_initialize(params: Option<&Value>) -> String {
+    let error = InitializeRequestParams::deserialize(params.unwrap_or(&json!({}))).err();
+    let reason = error.map(|error| error.to_string()).unwrap_or_default();
     format!("bad parameters for initialize: {reason}")
 }
 
-/// As much of a request as tells how its parameters are written.
+/// The id of a message whose rest is invalid.
 #[derive(Deserialize)]
-struct Envelope {
-    params: Option<Params>,
-}
-
-/// How parameters are written.
-enum Params {
-    Positional,
-    Named { has_bad_cursor: bool },
-}
-
-impl<'de> Deserialize<'de> for Params {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Looker;
-
-        impl<'de> Visitor<'de> for Looker {
-            type Value = Params;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("parameters")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Params, A::Error> {
-                while items.next_element::<IgnoredAny>()?.is_some() {}
-                Ok(Params::Positional)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Params, A::Error> {
-                let mut has_bad_cursor = false;
-                while let Some(key) = fields.next_key::<Cow<'de, str>>()? {
-                    if key == "cursor" {
-                        has_bad_cursor |= !matches!(fields.next_value()?, Value::Null | Value::String(_));
-                    } else {
-                        fields.next_value::<IgnoredAny>()?;
-                    }
-                }
-                Ok(Params::Named { has_bad_cursor })
-            }
-        }
-
-        deserializer.deserialize_any(Looker)
-    }
-}
-
-/// The id of a message whose rest cannot be read.
-#[derive(Deserialize)]
-struct OnlyId {
+struct MessageId {
     #[serde(default)]
     id: Value,
 }
 
-/// Returns the answer to what is no message.
-fn refused(bytes: &[u8]) -> Decoded {
+/// Returns the error response to an invalid message.
+fn refuse(bytes: &[u8]) -> Decoded {
     let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
-        // Half a character somewhere in the parameters is no reason to leave the caller without an answer.
-        let id = serde_json::from_slice::<OnlyId>(bytes).map(|call| call.id).unwrap_or_default();
-        return Decoded::Refused(error(&repeated(&id), ErrorData::parse_error("this is not JSON", None)));
+        // The id may be readable even if, for example, a string in the parameters is invalid.
+        let id = serde_json::from_slice::<MessageId>(bytes).map(|message| message.id).unwrap_or_default();
+        return Decoded::Refused(error(&echoed_id(&id), ErrorData::parse_error("this is not JSON", None)));
     };
     let is_call =
         value.get("method").is_some_and(Value::is_string) && value.get("jsonrpc") == Some(&json!("2.0"));
-    // Notifications are never answered, not even those that nobody understands.
+    // Notifications never get a response.
     if is_call && value.get("id").is_none() {
         return Decoded::Nothing;
     }
-    let id = value.get("id").map(repeated).unwrap_or_default();
+    let id = value.get("id").map(echoed_id).unwrap_or_default();
     if is_call && !id.is_null() && value.get("params").is_some_and(Value::is_array) {
-        return Decoded::BadParams(error(&id, ErrorData::invalid_params(POSITIONAL, None)));
+        return Decoded::BadParams(error(&id, ErrorData::invalid_params(PARAMS_NOT_OBJECT, None)));
     }
     let reason = match &value {
         Value::Array(_) => "batches are not supported; send one message at a time",
@@ -148,8 +108,8 @@ fn refused(bytes: &[u8]) -> Decoded {
     Decoded::Refused(error(&id, ErrorData::invalid_request(reason, None)))
 }
 
-/// Returns `id` as it is repeated in an answer: nothing where it is none, or a number that would come out as another.
-fn repeated(id: &Value) -> Value {
+/// Returns the id to echo, or null if it is invalid or not exactly representable.
+fn echoed_id(id: &Value) -> Value {
     let is_exact = match id {
         Value::String(_) => true,
         Value::Number(number) => {
@@ -160,14 +120,14 @@ fn repeated(id: &Value) -> Value {
     if is_exact { id.clone() } else { Value::Null }
 }
 
-/// Returns the answer that what has `id` is refused.
+/// Returns the error response to the request `id`.
 pub(crate) fn error(id: &Value, error: ErrorData) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": error})
 }
 
-/// Returns the answer to a request whose id belongs to another one, which is not answered yet.
+/// Returns the error response to a request whose id is in use by one in flight.
 pub(crate) fn id_in_use(id: &RequestId) -> Value {
-    let reason = "a request with this id is not answered yet; give each its own";
+    let reason = "a request with this id is not answered yet; use a new id";
     error(&id.clone().into_json_value(), ErrorData::invalid_request(reason, None))
 }
 
@@ -176,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_message_is_answered_under_its_id() {
+    fn invalid_messages_get_an_error_with_their_id() {
         let check = |text: &str, expect: Option<(Value, i64)>| match (decode(text.as_bytes()), expect) {
             (Decoded::Refused(answer), Some((id, code))) => {
                 assert_eq!((&answer["id"], answer["error"]["code"].as_i64()), (&id, Some(code)), "{text}");
@@ -223,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn parameters_are_an_object_and_cursors_are_texts() {
+    fn params_must_be_an_object_and_cursors_strings() {
         let check = |method: &str, params: Value, expect: Option<&str>| {
             let text = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}).to_string();
             match (decode(text.as_bytes()), expect) {
@@ -246,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_handshake_says_what_it_has_to_say() {
+    fn initialize_with_missing_fields_is_refused() {
         let whole = json!({
             "protocolVersion": "2025-11-25",
             "capabilities": {},
@@ -274,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_and_size_are_bounded_by_the_parser() {
+    fn deeply_nested_json_is_refused() {
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         assert!(matches!(decode(deep.as_bytes()), Decoded::Refused(_)));
     }

@@ -1,10 +1,11 @@
-//! Requests in, results out: what rmcp calls.
+//! The MCP methods, as rmcp calls them.
 
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::http::request::Parts;
+use repertoire::tool::Definition;
 use repertoire::{Session, SkillName};
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
@@ -21,12 +22,12 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio::sync::watch;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::era::Era;
-use super::notify::{Followed, Told};
-use super::{notify, prompts, resources, skills, tools};
-use crate::audience::Audience;
+use super::notify::{self, ChangeReceiver};
+use super::protocol::ProtocolFamily;
+use super::{prompts, resources, skills, tools};
+use crate::agent_view::{AgentView, ListVersions};
 
-/// The methods that rmcp takes for unknown ones where their parameters are not as they should be.
+/// Methods that rmcp 3.8 takes for unknown ones if their parameters are invalid.
 const KNOWN_METHODS: &[&str] = &[
     "initialize",
     "ping",
@@ -41,118 +42,126 @@ const KNOWN_METHODS: &[&str] = &[
     "subscriptions/listen",
 ];
 
-/// Answers one connection, or one request where connections are not kept.
+/// Answers the requests of one connection, of one HTTP session, or one stateless HTTP request.
 pub(crate) struct Handler {
-    audience: Arc<Audience>,
-    /// How often each list had changed when the last subscription was accepted.
-    accepted: Mutex<Told>,
-    /// How often the tools of this conversation alone changed.
+    view: Arc<AgentView>,
+    /// Versions of the lists when the last subscription was accepted.
+    accepted: Mutex<ListVersions>,
+    /// Counts changes of the tools of this session alone.
     own_tools: watch::Sender<u64>,
-    /// Whether somebody tells the connection of changes already; a client may say twice that it is ready.
-    is_told: AtomicBool,
-    /// Ends with the handler: those who tell a connection of changes have no other way to know that it is over.
+    /// Whether the client is notified of changes already; it may send `notifications/initialized` twice.
+    is_notified: AtomicBool,
+    /// Cancelled when the handler is dropped, which ends its notification tasks.
     ended: CancellationToken,
     _end: DropGuard,
-    /// Is cancelled when nobody is left to read the answers of calls that still run.
+    /// Cancels calls that still run when it is too late to answer.
     abandoned: CancellationToken,
-    /// The session of this conversation alone, once a person invoked a skill in it that is kept from models.
+    /// The session of this client alone, once it needs one.
     own: Mutex<Option<Arc<Session>>>,
 }
 
 impl Handler {
-    /// Returns a handler for `audience` that ends its streams with `closing`.
-    pub(crate) fn new(audience: Arc<Audience>, closing: &CancellationToken) -> Self {
+    /// Returns a handler whose subscriptions end with `closing`, and whose running calls end with `abandoned`.
+    pub(crate) fn new(
+        view: Arc<AgentView>,
+        closing: &CancellationToken,
+        abandoned: CancellationToken,
+    ) -> Self {
         let ended = closing.child_token();
         Self {
-            audience,
+            view,
             accepted: Mutex::default(),
             own_tools: watch::Sender::new(0),
-            is_told: AtomicBool::new(false),
+            is_notified: AtomicBool::new(false),
             ended: ended.clone(),
             _end: ended.drop_guard(),
-            abandoned: CancellationToken::new(),
+            abandoned,
             own: Mutex::default(),
         }
     }
 
-    /// Returns the handler, which ends the calls that still run with `abandoned`.
-    pub(crate) fn until(self, abandoned: CancellationToken) -> Self {
-        Self { abandoned, ..self }
-    }
-
-    /// Returns what answers calls.
-    fn session(&self) -> Arc<Session> {
+    /// Returns the client's own session if there is one, otherwise the one it shares with others.
+    fn current_session(&self) -> Arc<Session> {
         let own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(own.as_ref().unwrap_or(&self.audience.session))
+        Arc::clone(own.as_ref().unwrap_or(&self.view.session))
     }
 
-    /// Lets the model read the files of a skill that a person invoked, though it is kept from models otherwise: for the rest
-    /// of the conversation. Requests over HTTP that belong to none have nothing in common but whose they are, so there it
-    /// holds for the audience.
-    async fn invoked(&self, name: &SkillName, context: &RequestContext<RoleServer>) -> Result<(), ErrorData> {
-        if !is_alone(context) {
+    /// Lets the model read a skill that a person invoked although models are not offered it, for the rest of the session.
+    /// Stateless HTTP requests share the session of their agent, so there it holds for the agent.
+    async fn invoke(&self, name: &SkillName, context: &RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        if !is_stateless_http(context) {
             self.own_session().await?;
         }
-        self.session().invoke(name);
+        self.current_session().invoke(name);
         Ok(())
     }
 
-    /// Returns what answers calls of this conversation: where skills bring tools along, what one client loaded is nothing to
-    /// another. Requests over HTTP that belong to no conversation share the session of their audience.
-    async fn conversation(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Session>, ErrorData> {
-        if !self.audience.session.offers_skill_tools() || is_alone(context) {
-            return Ok(self.session());
+    /// Returns the session for a request. If skills bring tools, each client has its own: skills that one client loaded must not
+    /// change the tools of another.
+    async fn session(&self, context: &RequestContext<RoleServer>) -> Result<Arc<Session>, ErrorData> {
+        if !self.view.session.offers_skill_tools() || is_stateless_http(context) {
+            return Ok(self.current_session());
         }
         self.own_session().await
     }
 
-    /// Returns the session of this conversation alone.
+    /// Returns the client's own session, opening it first if necessary.
     async fn own_session(&self) -> Result<Arc<Session>, ErrorData> {
         let has_own = self.own.lock().unwrap_or_else(PoisonError::into_inner).is_some();
         if !has_own {
-            let session = self.audience.own_session().await;
+            let session = self.view.open_session().await;
             let session = session.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
             self.own.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(session);
         }
-        let session = self.session();
-        // It is told of the same library as everybody.
-        if session.snapshot_number() < self.audience.session.snapshot_number() {
+        let session = self.current_session();
+        if session.snapshot_number() < self.view.session.snapshot_number() {
             session.renew().await;
         }
         Ok(session)
     }
 
-    /// Tells those whose tools are not what they were: this conversation, or whoever shares a session with a request that belongs to none.
-    fn tools_changed(&self, context: &RequestContext<RoleServer>) {
-        if is_alone(context) {
-            self.audience.tools_changed();
+    /// Notifies the clients that share the session of a request if its tools differ from `before`.
+    fn notify_tools(
+        &self,
+        before: Option<Arc<[Definition]>>,
+        session: &Session,
+        context: &RequestContext<RoleServer>,
+    ) {
+        if before.is_none_or(|before| before == session.tools()) {
+            return;
+        }
+        if is_stateless_http(context) {
+            self.view.tools_changed();
         } else {
             self.own_tools.send_modify(|count| *count += 1);
         }
     }
 
-    /// Returns what tells of changes.
-    fn followed(&self) -> Followed {
-        Followed { epochs: self.audience.epochs(), own_tools: self.own_tools.subscribe() }
+    fn changes(&self) -> ChangeReceiver {
+        ChangeReceiver {
+            lists: self.view.list_versions(),
+            own_tools: self.own_tools.subscribe(),
+            republished: self.view.shared.republished.subscribe(),
+        }
     }
 
     fn server_info(&self) -> Implementation {
-        let options = self.audience.options();
+        let options = self.view.options();
         Implementation::new(options.name.clone(), options.version.clone())
     }
 
-    /// Returns the instructions for `client`; none where there is nothing to tell.
+    /// Returns the instructions for `client`, or none if they are empty.
     fn instructions(&self, client: Option<&str>) -> Option<String> {
-        let instructions = self.audience.instructions(client);
+        let instructions = self.view.instructions(client);
         (!instructions.is_empty()).then(|| instructions.to_string())
     }
 
     fn has_tools(&self) -> bool {
-        self.audience.options().tools.is_on()
+        self.view.options().tools.is_on()
     }
 
     fn has_extension(&self) -> bool {
-        self.audience.options().extension.is_on()
+        self.view.options().extension.is_on()
     }
 
     fn capabilities(&self) -> ServerCapabilities {
@@ -172,24 +181,24 @@ impl Handler {
     }
 }
 
-/// Returns whether the request belongs to no conversation.
-fn is_alone(context: &RequestContext<RoleServer>) -> bool {
-    Era::of(context) == Era::Modern && context.extensions.get::<Parts>().is_some()
+/// Returns whether a request came over HTTP without a session.
+fn is_stateless_http(context: &RequestContext<RoleServer>) -> bool {
+    ProtocolFamily::of(context) == ProtocolFamily::Stateless && context.extensions.get::<Parts>().is_some()
 }
 
-/// Returns the error that there is no `method`, or none that is offered.
+/// Returns the error for an unknown method or one that is switched off.
 fn method_not_found(method: &str) -> ErrorData {
     let method = repertoire_model::text::shorten(method, 100);
     ErrorData::new(ErrorCode::METHOD_NOT_FOUND, format!("method not found: {method}"), None)
 }
 
-/// Puts into a list what the peer's way to speak asks for.
+/// Adds the fields to a result that the protocol family of the request asks for.
 macro_rules! stamped {
-    ($self:ident, $era:expr, $result:expr) => {{
-        let (era, mut result): (Era, _) = ($era, $result);
-        result.meta = era.meta(&$self.server_info());
-        result.ttl_ms = era.ttl_ms();
-        result.cache_scope = era.cache_scope();
+    ($self:ident, $context:ident, $result:expr) => {{
+        let (family, mut result) = (ProtocolFamily::of(&$context), $result);
+        result.meta = family.meta(&$self.server_info());
+        result.ttl_ms = family.ttl_ms();
+        result.cache_scope = family.cache_scope();
         result
     }};
 }
@@ -232,11 +241,11 @@ impl ServerHandler for Handler {
         if !self.has_tools() {
             return Err(method_not_found(ListToolsRequestMethod::VALUE));
         }
-        // They always fit on one page.
+        // All tools fit on one page.
         super::cursor::parse(request.as_ref().and_then(|request| request.cursor.as_deref()))?;
-        let session = self.conversation(&context).await?;
+        let session = self.session(&context).await?;
         let result = ListToolsResult::with_all_items(tools::list(&session));
-        Ok(stamped!(self, Era::of(&context), result))
+        Ok(stamped!(self, context, result))
     }
 
     async fn call_tool(
@@ -247,18 +256,15 @@ impl ServerHandler for Handler {
         if !self.has_tools() {
             return Err(method_not_found(CallToolRequestMethod::VALUE));
         }
-        let (era, session) = (Era::of(&context), self.conversation(&context).await?);
+        let (family, session) = (ProtocolFamily::of(&context), self.session(&context).await?);
         let before = tools::may_change(&session).then(|| session.tools());
-        // Nobody waits for the answer to a call that was cancelled.
         let mut result = tokio::select! {
-            result = tools::call(&self.audience, &session, request) => result?,
+            result = tools::call(&self.view, &session, request) => result?,
             () = context.ct.cancelled() => return Err(ErrorData::internal_error("the call was cancelled", None)),
-            () = self.abandoned.cancelled() => return Err(ErrorData::internal_error("the client is gone", None)),
+            () = self.abandoned.cancelled() => return Err(ErrorData::internal_error("the server is stopping", None)),
         };
-        if before.is_some_and(|before| before != session.tools()) {
-            self.tools_changed(&context);
-        }
-        result.meta = era.meta(&self.server_info());
+        self.notify_tools(before, &session, &context);
+        result.meta = family.meta(&self.server_info());
         Ok(result.into())
     }
 
@@ -268,8 +274,8 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
-        let result = prompts::list(&self.audience, cursor.as_deref()).await?;
-        Ok(stamped!(self, Era::of(&context), result))
+        let result = prompts::list(&self.view, cursor.as_deref()).await?;
+        Ok(stamped!(self, context, result))
     }
 
     async fn get_prompt(
@@ -277,18 +283,15 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let invoked = prompts::invoked(&self.audience, &request).await?;
-        // Before it is loaded: from now on the model may.
-        if !invoked.entry.is_offered() {
-            self.invoked(invoked.entry.name(), &context).await?;
+        let invocation = prompts::parse(&self.view, &request).await?;
+        if !invocation.entry.is_offered() {
+            self.invoke(invocation.entry.name(), &context).await?;
         }
-        let session = self.conversation(&context).await?;
+        let session = self.session(&context).await?;
         let before = tools::may_change(&session).then(|| session.tools());
-        let mut result = prompts::get(&self.audience, &session, &invoked).await?;
-        if before.is_some_and(|before| before != session.tools()) {
-            self.tools_changed(&context);
-        }
-        result.meta = Era::of(&context).meta(&self.server_info());
+        let mut result = prompts::get(&self.view, &session, &invocation).await?;
+        self.notify_tools(before, &session, &context);
+        result.meta = ProtocolFamily::of(&context).meta(&self.server_info());
         Ok(result.into())
     }
 
@@ -301,8 +304,8 @@ impl ServerHandler for Handler {
             return Err(method_not_found(ListResourcesRequestMethod::VALUE));
         }
         let cursor = request.and_then(|request| request.cursor);
-        let result = resources::list(&self.audience, cursor.as_deref()).await?;
-        Ok(stamped!(self, Era::of(&context), result))
+        let result = resources::list(&self.view, cursor.as_deref()).await?;
+        Ok(stamped!(self, context, result))
     }
 
     async fn list_resource_templates(
@@ -315,7 +318,7 @@ impl ServerHandler for Handler {
         }
         super::cursor::parse(request.as_ref().and_then(|request| request.cursor.as_deref()))?;
         let result = ListResourceTemplatesResult::with_all_items(vec![resources::template()]);
-        Ok(stamped!(self, Era::of(&context), result))
+        Ok(stamped!(self, context, result))
     }
 
     async fn read_resource(
@@ -326,8 +329,8 @@ impl ServerHandler for Handler {
         if !self.has_extension() {
             return Err(method_not_found(ReadResourceRequestMethod::VALUE));
         }
-        let result = resources::read(&self.audience, &self.session(), &request.uri).await?;
-        Ok(stamped!(self, Era::of(&context), result).into())
+        let result = resources::read(&self.view, &self.current_session(), &request.uri).await?;
+        Ok(stamped!(self, context, result).into())
     }
 
     async fn complete(
@@ -338,7 +341,7 @@ impl ServerHandler for Handler {
         Err(method_not_found(CompleteRequestMethod::VALUE))
     }
 
-    #[expect(deprecated, reason = "clients of before may call it")]
+    #[expect(deprecated, reason = "older clients may call it")]
     async fn set_level(
         &self,
         _: rmcp::model::SetLevelRequestParams,
@@ -369,14 +372,14 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let CustomRequest { method, params, .. } = request;
-        let era = Era::of(&context);
+        let family = ProtocolFamily::of(&context);
         let mut result = match method.as_str() {
-            skills::LIST if self.has_extension() => skills::list(&self.audience, params).await?,
+            skills::LIST if self.has_extension() => skills::list(&self.view, params).await?,
             skills::GET if self.has_extension() => {
-                skills::get(&self.audience, &self.session(), params).await?
+                skills::get(&self.view, &self.current_session(), params).await?
             }
             skills::READ_DIRECTORY if self.has_extension() => {
-                resources::read_directory(&self.audience, &self.session(), params).await?
+                resources::read_directory(&self.view, &self.current_session(), params).await?
             }
             known if KNOWN_METHODS.contains(&known) => {
                 return Err(ErrorData::invalid_params(format!("bad parameters for {known}"), None));
@@ -385,35 +388,35 @@ impl ServerHandler for Handler {
                 return Err(method_not_found(&method));
             }
         };
-        era.complete(&mut result, &self.server_info());
+        family.complete(&mut result, &self.server_info());
         Ok(CustomResult::new(result.into()))
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         let mut accepted = requested.clone();
-        // A client that follows the lists learns of changed files by them.
+        // Changes of files are announced as changes of the list.
         accepted.resource_subscriptions = None;
-        // There are no lists of what is not offered.
         accepted.tools_list_changed = accepted.tools_list_changed.filter(|_| self.has_tools());
         accepted.resources_list_changed = accepted.resources_list_changed.filter(|_| self.has_extension());
-        // Clients are told that they are listened to before `listen` begins; what changes between counts.
-        *self.accepted.lock().unwrap_or_else(PoisonError::into_inner) = self.followed().now();
+        // rmcp acknowledges the subscription before it calls `listen`; changes in between must not be lost.
+        *self.accepted.lock().unwrap_or_else(PoisonError::into_inner) = self.changes().versions();
         Some(accepted)
     }
 
-    async fn listen(&self, listener: SubscriptionContext) -> Result<(), ErrorData> {
-        let told = *self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
-        notify::tell_listener(listener, told, self.followed(), self.ended.clone()).await;
+    async fn listen(&self, subscription: SubscriptionContext) -> Result<(), ErrorData> {
+        let seen = *self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        notify::notify_subscription(subscription, seen, self.changes(), self.ended.clone()).await;
         Ok(())
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        if self.is_told.swap(true, Ordering::Relaxed) {
+        if self.is_notified.swap(true, Ordering::Relaxed) {
             return;
         }
-        let (mut followed, ended) = (self.followed(), self.ended.clone());
-        // What changes before the task runs counts.
-        let told = followed.now();
-        tokio::spawn(notify::tell_peer(context.peer, told, followed, ended));
+        let mut changes = self.changes();
+        // Changes before the task runs must not be lost.
+        let seen = changes.versions();
+        let (has_resources, ended) = (self.has_extension(), self.ended.clone());
+        tokio::spawn(notify::notify_peer(context.peer, seen, changes, has_resources, ended));
     }
 }

@@ -1,11 +1,11 @@
-//! Media types of files, by the endings of their names.
+//! Media types of files, by the extensions of their names.
 
 use repertoire::provider::content;
 
 /// The media type of a directory.
 pub(crate) const DIRECTORY: &str = "inode/directory";
 
-/// The endings of names of files that are no text, or that are told apart further than texts are elsewhere.
+/// Extensions of binary files, and of text files with a type of their own.
 const EXTENSIONS: &[(&str, &str)] = &[
     ("gif", "image/gif"),
     ("gz", "application/gzip"),
@@ -20,7 +20,7 @@ const EXTENSIONS: &[(&str, &str)] = &[
     ("zip", "application/zip"),
 ];
 
-/// Returns the media type that a file's name tells; none where it tells nothing.
+/// Returns the media type of a file by its name, or none if the name does not tell.
 pub(crate) fn by_name(path: &str) -> Option<&'static str> {
     let (_, extension) = path.rsplit('/').next()?.rsplit_once('.')?;
     let known = EXTENSIONS.iter().find(|(known, _)| extension.eq_ignore_ascii_case(known));
@@ -28,7 +28,7 @@ pub(crate) fn by_name(path: &str) -> Option<&'static str> {
     known.map(|(_, kind)| *kind).or_else(text)
 }
 
-/// Returns the media type of a file called `path` that holds `bytes`.
+/// Returns the media type of a file by its name, or else by its content.
 pub(crate) fn of(path: &str, bytes: &[u8]) -> &'static str {
     by_name(path).unwrap_or_else(|| content::media_type(path, bytes))
 }
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_what_files_are() {
+    fn media_types_follow_file_extensions() {
         for (path, expect) in [
             ("SKILL.md", Some("text/markdown")),
             ("a/b.PNG", Some("image/png")),

@@ -1,7 +1,7 @@
-//! MCP: one library of skills for every client, through tools, prompts, and the Skills extension.
+//! MCP: the library as tools, prompts, resources and through the Skills extension.
 
 mod decode;
-mod era;
+mod protocol;
 mod cursor;
 mod uri;
 mod media_type;
@@ -11,12 +11,11 @@ mod prompts;
 mod resources;
 mod notify;
 mod handler;
-mod outstanding;
+mod in_flight;
 mod output;
 pub mod stdio;
 
 pub(crate) use decode::{Decoded, decode, id_in_use};
 pub(crate) use handler::Handler;
 pub(crate) use media_type::by_name as media_type_by_name;
-pub(crate) use tools::may_run;
 pub(crate) use uri::encode_path;

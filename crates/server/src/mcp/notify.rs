@@ -1,71 +1,67 @@
-//! Tells clients which of their lists changed.
+//! Sends `list_changed` notifications to clients.
 
 use rmcp::RoleServer;
 use rmcp::service::{Peer, SubscriptionContext};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::audience::Epochs;
+use crate::agent_view::ListVersions;
 
-/// How often the lists of one connection changed: those of its audience, and its tools alone.
+/// Receives the changes of the lists that one connection sees.
 #[derive(Clone)]
-pub(crate) struct Followed {
-    pub(crate) epochs: watch::Receiver<Epochs>,
+pub(crate) struct ChangeReceiver {
+    /// The lists of its agent.
+    pub(crate) lists: watch::Receiver<ListVersions>,
+    /// The tools of its own session.
     pub(crate) own_tools: watch::Receiver<u64>,
+    /// Counts published skills whose files changed after they were listed.
+    pub(crate) republished: watch::Receiver<u64>,
 }
 
-/// What a connection was told.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Told {
-    epochs: Epochs,
-    own_tools: u64,
-}
-
-impl Followed {
-    /// Returns how it is now.
-    pub(crate) fn now(&mut self) -> Told {
-        Told { epochs: *self.epochs.borrow_and_update(), own_tools: *self.own_tools.borrow_and_update() }
+impl ChangeReceiver {
+    /// Returns the current version of each list.
+    pub(crate) fn versions(&mut self) -> ListVersions {
+        let mut versions = *self.lists.borrow_and_update();
+        versions.tools += *self.own_tools.borrow_and_update();
+        versions.resources += *self.republished.borrow_and_update();
+        versions
     }
 
-    /// Waits for a change; returns whether there may be more.
-    async fn changed(&mut self) -> bool {
+    /// Waits for a change; fails once there can be no more.
+    async fn changed(&mut self) -> Result<(), watch::error::RecvError> {
         tokio::select! {
-            changed = self.epochs.changed() => changed.is_ok(),
-            changed = self.own_tools.changed() => changed.is_ok(),
+            changed = self.lists.changed() => changed,
+            changed = self.own_tools.changed() => changed,
+            changed = self.republished.changed() => changed,
         }
     }
 }
 
-impl Told {
-    fn has_other_tools(&self, told: &Self) -> bool {
-        (self.epochs.tools, self.own_tools) != (told.epochs.tools, told.own_tools)
-    }
-}
-
-/// Tells a client that shook hands what changed since `told`, until it is gone or `ended`.
-pub(crate) async fn tell_peer(
+/// Notifies the client of a session of changes since `seen`, until it is gone or `ended`.
+pub(crate) async fn notify_peer(
     peer: Peer<RoleServer>,
-    mut told: Told,
-    mut followed: Followed,
+    mut seen: ListVersions,
+    mut changes: ChangeReceiver,
+    has_resources: bool,
     ended: CancellationToken,
 ) {
     loop {
         let is_over = tokio::select! {
-            may_be_more = followed.changed() => !may_be_more,
+            changed = changes.changed() => changed.is_err(),
             () = ended.cancelled() => true,
         };
         if is_over || peer.is_transport_closed() {
             return;
         }
-        let now = followed.now();
+        let now = changes.versions();
         let sent = async {
-            if now.has_other_tools(&told) {
+            if now.tools != seen.tools {
                 peer.notify_tool_list_changed().await?;
             }
-            if now.epochs.prompts != told.epochs.prompts {
+            if now.prompts != seen.prompts {
                 peer.notify_prompt_list_changed().await?;
             }
-            if now.epochs.resources != told.epochs.resources {
+            if now.resources != seen.resources && has_resources {
                 peer.notify_resource_list_changed().await?;
             }
             Ok::<(), rmcp::ServiceError>(())
@@ -73,29 +69,28 @@ pub(crate) async fn tell_peer(
         if sent.await.is_err() {
             return;
         }
-        told = now;
+        seen = now;
     }
 }
 
-/// Tells whoever listens what changed since `told`, until they no longer do or `ended`.
-pub(crate) async fn tell_listener(
-    listener: SubscriptionContext,
-    mut told: Told,
-    mut followed: Followed,
+/// Notifies a subscription of changes since `seen`, until it is cancelled or `ended`.
+pub(crate) async fn notify_subscription(
+    subscription: SubscriptionContext,
+    mut seen: ListVersions,
+    mut changes: ChangeReceiver,
     ended: CancellationToken,
 ) {
+    let (accepted, sink) = (subscription.accepted(), subscription.sink());
     loop {
-        let now = followed.now();
-        let (accepted, sink) = (listener.accepted(), listener.sink());
-        let wants = |wanted: Option<bool>| wanted == Some(true);
+        let now = changes.versions();
         let sent = async {
-            if now.has_other_tools(&told) && wants(accepted.tools_list_changed) {
+            if now.tools != seen.tools && accepted.tools_list_changed == Some(true) {
                 sink.notify_tool_list_changed().await?;
             }
-            if now.epochs.prompts != told.epochs.prompts && wants(accepted.prompts_list_changed) {
+            if now.prompts != seen.prompts && accepted.prompts_list_changed == Some(true) {
                 sink.notify_prompt_list_changed().await?;
             }
-            if now.epochs.resources != told.epochs.resources && wants(accepted.resources_list_changed) {
+            if now.resources != seen.resources && accepted.resources_list_changed == Some(true) {
                 sink.notify_resource_list_changed().await?;
             }
             Ok::<(), rmcp::service::SubscriptionSendError>(())
@@ -103,10 +98,10 @@ pub(crate) async fn tell_listener(
         if sent.await.is_err() {
             return;
         }
-        told = now;
+        seen = now;
         let is_over = tokio::select! {
-            may_be_more = followed.changed() => !may_be_more,
-            () = listener.cancelled() => true,
+            changed = changes.changed() => changed.is_err(),
+            () = subscription.cancelled() => true,
             () = ended.cancelled() => true,
         };
         if is_over {

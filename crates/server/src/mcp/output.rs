@@ -1,4 +1,7 @@
-//! Lines on their way to a client: one task writes them in order, so that nobody who makes one waits until the client reads it.
+//! The output queue of a stdio client. One task writes the lines in order.
+//!
+//! rmcp 3.8 drops the future of `receive` whenever something else is ready, so the error responses that are sent from there must
+//! not wait until the client reads.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,72 +13,70 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::outstanding::Outstanding;
+use super::in_flight::InFlight;
 
-/// How long the last lines may take at the end.
-const LAST_LINES: Duration = Duration::from_secs(1);
+/// Maximum time to write the last lines when the connection closes.
+const CLOSE_TIME: Duration = Duration::from_secs(1);
 
-/// Lines on their way to a client. What is not written when this is dropped never is.
-pub(super) struct Output {
-    lines: Lines,
-    writing: JoinSet<()>,
+/// The output queue of one client. Lines that are not written when it is dropped are lost.
+pub(super) struct OutputQueue {
+    sender: LineSender,
+    writer: JoinSet<()>,
 }
 
-/// Where lines are put.
+/// Puts lines into an [`OutputQueue`].
 #[derive(Clone)]
-pub(super) struct Lines {
+pub(super) struct LineSender {
     queue: mpsc::UnboundedSender<Vec<u8>>,
-    outstanding: Arc<Outstanding>,
+    in_flight: Arc<InFlight>,
 }
 
-impl Output {
-    /// Returns the way to `writer`, which notes in `outstanding` what is written. Where it cannot be, `closing` is cancelled.
+impl OutputQueue {
+    /// Returns a queue that is written to `writer`, and cancels `closing` if writing fails.
     pub(super) fn new(
         writer: impl AsyncWrite + Send + Unpin + 'static,
-        outstanding: &Arc<Outstanding>,
+        in_flight: &Arc<InFlight>,
         closing: CancellationToken,
     ) -> Self {
         let (queue, lines) = mpsc::unbounded_channel();
-        let mut writing = JoinSet::new();
-        writing.spawn(write(writer, lines, Arc::clone(outstanding), closing));
-        Self { lines: Lines { queue, outstanding: Arc::clone(outstanding) }, writing }
+        let mut task = JoinSet::new();
+        task.spawn(write(writer, lines, Arc::clone(in_flight), closing));
+        Self { sender: LineSender { queue, in_flight: Arc::clone(in_flight) }, writer: task }
     }
 
-    pub(super) fn lines(&self) -> &Lines {
-        &self.lines
+    pub(super) fn sender(&self) -> &LineSender {
+        &self.sender
     }
 
-    /// Ends when all is written, or takes too long.
+    /// Closes the queue and waits until all lines are written, up to [`CLOSE_TIME`].
     pub(super) async fn close(&mut self) {
-        // Nothing follows.
-        self.lines.queue = mpsc::unbounded_channel().0;
-        let written = async { while self.writing.join_next().await.is_some() {} };
-        let _ = tokio::time::timeout(LAST_LINES, written).await;
-        self.writing.abort_all();
+        self.sender.queue = mpsc::unbounded_channel().0;
+        let _ = tokio::time::timeout(CLOSE_TIME, self.writer.join_next()).await;
+        self.writer.abort_all();
     }
 }
 
-impl Lines {
-    /// Puts a message in.
+impl LineSender {
+    /// Queues a message.
     pub(super) fn send(&self, message: &ServerJsonRpcMessage) -> std::io::Result<()> {
         let line = serde_json::to_vec(message);
-        self.outstanding.answered(message, line.as_ref().ok().map(|line| line.len() + 1));
+        self.in_flight.respond(message, line.as_ref().ok().map(|line| line.len() + 1));
         self.put(line?)
     }
 
-    /// Puts in the answer to what is no message, or none that can be taken in.
-    pub(super) fn refuse(&self, answer: &Value) {
-        let line = answer.to_string().into_bytes();
-        self.outstanding.queued(line.len() + 1);
-        // Whoever is gone is told nothing.
+    /// Queues the error response to a message that rmcp never sees.
+    pub(super) fn refuse(&self, response: &Value) {
+        let line = response.to_string().into_bytes();
+        self.in_flight.add_line(line.len() + 1);
+        // It fails only if the client is gone.
         let _ = self.put(line);
     }
 
-    /// Puts in a line that is noted already.
+    /// Queues a line that is already counted.
     fn put(&self, mut line: Vec<u8>) -> std::io::Result<()> {
         line.push(b'\n');
         self.queue.send(line).map_err(|unsent| {
-            self.outstanding.written(unsent.0.len());
+            self.in_flight.remove_line(unsent.0.len());
             std::io::ErrorKind::BrokenPipe.into()
         })
     }
@@ -84,25 +85,23 @@ impl Lines {
 async fn write(
     mut writer: impl AsyncWrite + Unpin,
     mut lines: mpsc::UnboundedReceiver<Vec<u8>>,
-    outstanding: Arc<Outstanding>,
+    in_flight: Arc<InFlight>,
     closing: CancellationToken,
 ) {
     while let Some(line) = lines.recv().await {
-        let written = async {
-            writer.write_all(&line).await?;
-            // What follows at once goes with it.
-            if lines.is_empty() { writer.flush().await } else { Ok(()) }
-        };
-        let is_gone = written.await.is_err();
-        outstanding.written(line.len());
-        if is_gone {
+        let mut written = writer.write_all(&line).await;
+        // Lines that are already queued are flushed together.
+        if written.is_ok() && lines.is_empty() {
+            written = writer.flush().await;
+        }
+        in_flight.remove_line(line.len());
+        if written.is_err() {
             closing.cancel();
             break;
         }
     }
     lines.close();
-    // Nobody waits for what is never written.
     while let Ok(line) = lines.try_recv() {
-        outstanding.written(line.len());
+        in_flight.remove_line(line.len());
     }
 }

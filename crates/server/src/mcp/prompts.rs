@@ -1,4 +1,4 @@
-//! Skills as prompts: what people invoke by name.
+//! Skills as prompts, which people invoke by name.
 
 use repertoire::{Entry, Reply, Session, SkillName};
 use repertoire_model::answer::Render;
@@ -10,26 +10,26 @@ use rmcp::model::{
 use serde_json::{Value, json};
 
 use super::cursor::{self, PAGE};
-use crate::audience::Audience;
+use crate::agent_view::AgentView;
 
 /// The argument that every prompt takes.
 const ARGUMENTS: &str = "arguments";
 
-/// What stands for the arguments in instructions that say where they belong.
+/// The placeholder for the arguments in instructions.
 const PLACEHOLDER: &str = "$ARGUMENTS";
 
-/// The most bytes of the arguments of a prompt.
+/// Maximum bytes of the arguments of a prompt.
 const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
 
-/// The most bytes of a prompt: instructions may ask for their arguments many times.
+/// Maximum bytes of a prompt: instructions may repeat the placeholder.
 const MAX_PROMPT_BYTES: usize = 4 * 1024 * 1024;
 
 /// Returns the prompts of the page that begins at `cursor`.
-pub(crate) async fn list(audience: &Audience, cursor: Option<&str>) -> Result<ListPromptsResult, ErrorData> {
+pub(crate) async fn list(view: &AgentView, cursor: Option<&str>) -> Result<ListPromptsResult, ErrorData> {
     let after = cursor::parse(cursor)?;
-    let snapshot = audience.shared.registry.touch().await;
+    let snapshot = view.shared.registry.touch().await;
     let mut rest =
-        audience.invocable(&snapshot).filter(|entry| entry.name().as_str() > after.as_str()).peekable();
+        view.invocable(&snapshot).filter(|entry| entry.name().as_str() > after.as_str()).peekable();
     let prompts: Vec<Prompt> = rest.by_ref().take(PAGE).map(prompt).collect();
     let next = rest.peek().and(prompts.last()).map(|last| cursor::after(&last.name));
     let mut result = ListPromptsResult::with_all_items(prompts);
@@ -43,17 +43,17 @@ fn prompt(entry: &Entry) -> Prompt {
     Prompt::new(entry.name().as_str(), Some(&*entry.document.description), Some(vec![argument]))
 }
 
-/// A skill that a person invokes.
-pub(crate) struct Invoked {
+/// The invocation of a skill by a person.
+pub(crate) struct Invocation {
     pub(crate) entry: Entry,
     arguments: String,
 }
 
-/// Returns what `request` asks for.
-pub(crate) async fn invoked(
-    audience: &Audience,
+/// Returns the invocation that `request` asks for.
+pub(crate) async fn parse(
+    view: &AgentView,
     request: &GetPromptRequestParams,
-) -> Result<Invoked, ErrorData> {
+) -> Result<Invocation, ErrorData> {
     let arguments = match request.arguments.as_ref().and_then(|arguments| arguments.get(ARGUMENTS)) {
         None | Some(Value::Null) => "",
         Some(Value::String(text)) => text.trim(),
@@ -63,31 +63,31 @@ pub(crate) async fn invoked(
         let reason = format!("`arguments` has more than {MAX_ARGUMENT_BYTES} bytes");
         return Err(ErrorData::invalid_params(reason, None));
     }
-    let snapshot = audience.shared.registry.newest().await;
-    let found = audience.invocable(&snapshot).find(|entry| entry.name().as_str() == request.name);
+    let snapshot = view.shared.registry.newest().await;
+    let found = view.invocable(&snapshot).find(|entry| entry.name().as_str() == request.name);
     let entry = found.ok_or_else(|| {
         let name = repertoire_model::text::shorten(&request.name, 100);
         ErrorData::invalid_params(format!("there is no prompt `{name}`; prompts/list has all of them"), None)
     })?;
-    Ok(Invoked { entry: entry.clone(), arguments: arguments.to_owned() })
+    Ok(Invocation { entry: entry.clone(), arguments: arguments.to_owned() })
 }
 
-/// Returns the instructions of a skill as a message of the user.
+/// Returns the instructions of a skill as a user message.
 ///
-/// It is loaded in `session`, that of the conversation, so that its tools can be called there.
+/// The skill is loaded in `session`, so that its tools can be called there.
 pub(crate) async fn get(
-    audience: &Audience,
+    view: &AgentView,
     session: &Session,
-    Invoked { entry, arguments }: &Invoked,
+    Invocation { entry, arguments }: &Invocation,
 ) -> Result<GetPromptResult, ErrorData> {
-    let _turn = audience.calls.acquire().await;
-    let text = filled(instructions(audience, session, entry).await?, arguments)?;
+    let _permit = view.calls.acquire().await;
+    let text = filled(instructions(view, session, entry).await?, arguments)?;
     let mut result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]);
     result.description = Some(entry.document.description.to_string());
     Ok(result)
 }
 
-/// Returns `instructions` with `arguments` where they belong, which cannot end what the instructions are wrapped in.
+/// Returns `instructions` with `arguments` inserted and escaped, so that they cannot close the surrounding markup.
 fn filled(instructions: String, arguments: &str) -> Result<String, ErrorData> {
     let arguments = guard(arguments);
     let places = instructions.matches(PLACEHOLDER).count();
@@ -102,22 +102,22 @@ fn filled(instructions: String, arguments: &str) -> Result<String, ErrorData> {
     })
 }
 
-/// Loads a skill as a model does.
+/// Loads a skill as the model does.
 async fn load(session: &Session, name: &SkillName) -> Reply {
     let options = session.options();
     session.call(&options.names.load, &json!({options.arguments.name.as_str(): name.as_str()})).await
 }
 
-/// Returns the instructions of the skill as `load_skill` gives them, or as they are where there is no such tool.
-async fn instructions(audience: &Audience, session: &Session, entry: &Entry) -> Result<String, ErrorData> {
-    if audience.options().tools.is_on() {
+/// Returns the instructions of a skill as `load_skill` returns them, or the bare body if tools are off.
+async fn instructions(view: &AgentView, session: &Session, entry: &Entry) -> Result<String, ErrorData> {
+    if view.options().tools.is_on() {
         let reply = load(session, entry.name()).await;
         if !reply.is_error() {
-            // A person invoked it, so it is text, whatever results of tools are.
+            // Prompts are Markdown even if tool results are JSON.
             return Ok(session.text_as(&reply, Render::Markdown));
         }
     }
-    let skill = audience.shared.registry.get(entry).await;
+    let skill = view.shared.registry.get(entry).await;
     let skill = skill.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
     Ok(skill.body().to_owned())
 }
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_stand_where_they_belong_and_end_nothing() {
+    fn prompt_arguments_replace_the_placeholder_and_are_escaped() {
         let check = |instructions: &str, arguments: &str, expect: &str| {
             assert_eq!(filled(instructions.to_owned(), arguments).unwrap(), expect);
         };
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prompt_has_an_end() {
+    fn a_prompt_that_becomes_too_long_is_refused() {
         let greedy = "$ARGUMENTS".repeat(1000);
         let error = filled(greedy.clone(), &"x".repeat(MAX_ARGUMENT_BYTES)).unwrap_err();
         assert_eq!(error.code.0, -32602);

@@ -1,4 +1,4 @@
-//! Files of skills as resources: only bytes that clients were told of.
+//! Files of published skills as resources.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use serde_json::{Map, Value, json};
 
 use super::cursor::{self, PAGE};
 use super::media_type;
-use super::skills::{self, DirectoryParams, params_of, published_page, served, why_not};
+use super::skills::{self, DirectoryParams, find_readable, params_of, published_page, withheld_message};
 use super::uri::{SkillUri, skill_uri};
-use crate::audience::Audience;
-use crate::shelf::{PublishedSkill, Standing};
+use crate::agent_view::AgentView;
+use crate::published_skills::{PublishResult, PublishedSkill};
 
-/// Where FastMCP's own functions for skills look for the files of one. It is on no list, and a file of this name comes first.
+/// The unlisted resource that FastMCP's skill functions ask for the files of a skill. A file of this name has precedence.
 const FASTMCP_MANIFEST: &str = "_manifest";
 
-/// Returns the template of all resources.
+/// Returns the template that all resource URIs match.
 pub(crate) fn template() -> ResourceTemplate {
     ResourceTemplate::new("skill://{+path}", "skill-file").with_description(
         "A file of a skill: the skill's name, then the path of the file, as in skill://NAME/SKILL.md",
@@ -28,12 +28,9 @@ pub(crate) fn template() -> ResourceTemplate {
 }
 
 /// Returns the `SKILL.md` files of the page that begins at `cursor`.
-pub(crate) async fn list(
-    audience: &Audience,
-    cursor: Option<&str>,
-) -> Result<ListResourcesResult, ErrorData> {
-    let snapshot = audience.shared.registry.newest().await;
-    let page = published_page(audience, &snapshot, cursor).await?;
+pub(crate) async fn list(view: &AgentView, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
+    let snapshot = view.shared.registry.newest().await;
+    let page = published_page(view, &snapshot, cursor).await?;
     let manifests =
         page.skills.iter().filter_map(|skill| skill.file("SKILL.md").map(|file| resource(skill, file)));
     let mut result = ListResourcesResult::with_all_items(manifests.collect());
@@ -41,7 +38,7 @@ pub(crate) async fn list(
     Ok(result)
 }
 
-/// Returns a file as it is listed.
+/// Returns the list entry of a file.
 fn resource(skill: &PublishedSkill, file: &BundleFile) -> Resource {
     let path = file.path.as_str();
     let is_manifest = path == "SKILL.md";
@@ -54,9 +51,9 @@ fn resource(skill: &PublishedSkill, file: &BundleFile) -> Resource {
     resource
 }
 
-/// Returns the bytes of a file: those that its digest names, or none.
+/// Returns a file, or an error if its bytes do not have the published digest.
 pub(crate) async fn read(
-    audience: &Audience,
+    view: &AgentView,
     session: &Session,
     uri: &str,
 ) -> Result<ReadResourceResult, ErrorData> {
@@ -69,26 +66,25 @@ pub(crate) async fn read(
         )
     };
     let Some(SkillUri { name, path: Some(path) }) = SkillUri::parse(uri) else { return Err(not_found()) };
-    let _turn = audience.calls.acquire().await;
-    let shelf = &audience.shared.shelf;
-    let registry = &audience.shared.registry;
+    let _permit = view.calls.acquire().await;
+    let published = &view.shared.published;
+    let registry = &view.shared.registry;
     let mut snapshot = registry.touch().await;
-    if served(audience, session, &snapshot, name.as_str()).is_none() {
+    if find_readable(view, session, &snapshot, name.as_str()).is_none() {
         snapshot = registry.reload_if_due().await;
     }
-    let entry = served(audience, session, &snapshot, name.as_str()).ok_or_else(not_found)?;
-    let mut standing = shelf.known(entry).await;
-    let has_file = |standing: &Standing| matches!(standing, Standing::Published(skill) if skill.file(path.as_str()).is_some());
-    if !has_file(&standing) {
-        // It may have come since the skill was worked out.
-        standing = audience.current(entry).await;
+    let entry = find_readable(view, session, &snapshot, name.as_str()).ok_or_else(not_found)?;
+    let mut result = published.known(entry).await;
+    if !matches!(&result, PublishResult::Published(skill) if skill.file(path.as_str()).is_some()) {
+        // The file may be newer than the published skill.
+        result = view.publish(entry).await;
     }
-    let skill = match &standing {
-        Standing::Published(skill) => skill,
-        Standing::Withheld(withheld) if withheld.reasons.is_empty() => return Err(not_found()),
-        Standing::Withheld(withheld) => {
+    let skill = match &result {
+        PublishResult::Published(skill) => skill,
+        PublishResult::Withheld(reasons) if reasons.is_empty() => return Err(not_found()),
+        PublishResult::Withheld(reasons) => {
             return Err(ErrorData::resource_not_found(
-                why_not(uri, &withheld.reasons),
+                withheld_message(uri, reasons),
                 Some(json!({"uri": uri})),
             ));
         }
@@ -104,9 +100,9 @@ pub(crate) async fn read(
         Ok(bytes) if Digest::of(&bytes) == file.digest => {
             Ok(ReadResourceResult::new(vec![contents(uri, path.as_str(), bytes)]))
         }
-        // Clients were told of other bytes. From now on they are told of these.
+        // The published digest is stale.
         _ => {
-            audience.renew(entry).await;
+            view.republish(entry).await;
             Err(ErrorData::internal_error(
                 "the file changed since the skill was listed; ask skills/get or skills/list again, then read it",
                 Some(json!({"uri": uri})),
@@ -115,7 +111,7 @@ pub(crate) async fn read(
     }
 }
 
-/// Returns the files of a skill as FastMCP's `download_skill` and `sync_skills` want them.
+/// Returns the list of files that FastMCP's `download_skill` and `sync_skills` expect.
 fn fastmcp_manifest(uri: &str, skill: &PublishedSkill) -> ResourceContents {
     let file = |file: &BundleFile| json!({"path": file.path.as_str(), "size": file.size, "hash": file.digest.to_string()});
     let files: Vec<Value> = skill.bundle.files().iter().map(file).collect();
@@ -132,9 +128,9 @@ fn contents(uri: &str, path: &str, bytes: Vec<u8>) -> ResourceContents {
     contents.with_mime_type(mime_type)
 }
 
-/// Answers `resources/directory/read`: what stands directly in a directory of a skill.
+/// Answers `resources/directory/read` with the files and directories directly in a directory of a skill.
 pub(crate) async fn read_directory(
-    audience: &Audience,
+    view: &AgentView,
     session: &Session,
     params: Option<Value>,
 ) -> Result<Map<String, Value>, ErrorData> {
@@ -145,17 +141,18 @@ pub(crate) async fn read_directory(
     };
     let SkillUri { name, path } = SkillUri::parse(&uri).ok_or_else(no_directory)?;
     let after = cursor::parse(cursor.as_deref())?;
-    let snapshot = audience.shared.registry.newest().await;
-    let entry = served(audience, session, &snapshot, name.as_str()).ok_or_else(|| skills::unknown(&uri))?;
-    let skill = match audience.current(entry).await {
-        Standing::Published(skill) => skill,
-        Standing::Withheld(withheld) => {
-            return Err(ErrorData::invalid_params(why_not(&uri, &withheld.reasons), None));
+    let snapshot = view.shared.registry.newest().await;
+    let entry =
+        find_readable(view, session, &snapshot, name.as_str()).ok_or_else(|| skills::unknown(&uri))?;
+    let skill = match view.publish(entry).await {
+        PublishResult::Published(skill) => skill,
+        PublishResult::Withheld(reasons) => {
+            return Err(ErrorData::invalid_params(withheld_message(&uri, &reasons), None));
         }
     };
     let children = match (children(&skill, path.as_ref().map(SkillPath::as_str)), &path) {
         (Some(children), _) => children,
-        (None, Some(path)) if is_empty_directory(audience, entry, &skill, path).await => BTreeMap::new(),
+        (None, Some(path)) if is_empty_directory(view, entry, &skill, path).await => BTreeMap::new(),
         (None, _) => return Err(no_directory()),
     };
     let mut rest = children.into_iter().filter(|(child, _)| child.as_str() > after.as_str()).peekable();
@@ -173,22 +170,21 @@ pub(crate) async fn read_directory(
     Ok(result)
 }
 
-/// Returns whether `path`, which no file of the skill lies below, is a directory nevertheless. Whoever wants to read it as a
-/// file is told so.
+/// Returns whether `path` is a directory although no file of the skill is in it. Reading a directory fails with its own error.
 async fn is_empty_directory(
-    audience: &Audience,
+    view: &AgentView,
     entry: &Entry,
     skill: &PublishedSkill,
     path: &SkillPath,
 ) -> bool {
     let read = match skill.file(path.as_str()) {
         Some(_) => return false,
-        None => audience.shared.registry.read(entry, path, LineRange::default()).await,
+        None => view.shared.registry.read(entry, path, LineRange::default()).await,
     };
     read.is_err_and(|error| error.kind() == ErrorKind::IsDirectory)
 }
 
-/// Returns what stands directly in `directory`, sorted by name; none where there is no such directory.
+/// Returns the files and directories directly in `directory` by name, or none if there is no such directory.
 fn children(skill: &PublishedSkill, directory: Option<&str>) -> Option<BTreeMap<String, Resource>> {
     let prefix = directory.map(|directory| format!("{directory}/")).unwrap_or_default();
     let mut children = BTreeMap::new();

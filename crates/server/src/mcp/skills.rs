@@ -1,6 +1,4 @@
-//! The Skills extension, `io.modelcontextprotocol/skills`: its methods and what they put on the wire.
-//!
-//! rmcp 3.8 does not know the extension. Everything that a release which does would replace is in this file.
+//! The methods and wire types of the Skills extension, `io.modelcontextprotocol/skills`, which rmcp 3.8 does not have.
 
 use repertoire::{Entry, Session, Snapshot};
 use rmcp::ErrorData;
@@ -10,8 +8,8 @@ use serde_json::{Map, Value, json};
 
 use super::cursor::{self, PAGE};
 use super::uri::{SkillUri, skill_uri};
-use crate::audience::Audience;
-use crate::shelf::{PublishedSkill, Standing};
+use crate::agent_view::AgentView;
+use crate::published_skills::{PublishResult, PublishedSkill};
 
 /// The name of the extension.
 pub(crate) const EXTENSION: &str = "io.modelcontextprotocol/skills";
@@ -22,7 +20,7 @@ pub(crate) const GET: &str = "skills/get";
 /// Lists a directory of a skill.
 pub(crate) const READ_DIRECTORY: &str = "resources/directory/read";
 
-/// Returns what clients are told of the extension.
+/// Returns the capability that announces the extension.
 pub(crate) fn capability() -> ExtensionCapabilities {
     let settings = JsonObject::from_iter([("directoryRead".to_owned(), Value::Bool(true))]);
     ExtensionCapabilities::from([(EXTENSION.to_owned(), settings)])
@@ -43,9 +41,7 @@ struct GetParams {
 /// The parameters of `resources/directory/read`.
 #[derive(Debug, Deserialize)]
 pub(crate) struct DirectoryParams {
-    /// The directory.
     pub(crate) uri: String,
-    /// Where the page begins.
     pub(crate) cursor: Option<String>,
 }
 
@@ -85,13 +81,10 @@ impl<'a> SkillWire<'a> {
 }
 
 /// Answers `skills/list`.
-pub(crate) async fn list(
-    audience: &Audience,
-    params: Option<Value>,
-) -> Result<Map<String, Value>, ErrorData> {
+pub(crate) async fn list(view: &AgentView, params: Option<Value>) -> Result<Map<String, Value>, ErrorData> {
     let ListParams { cursor } = params_of(params)?;
-    let snapshot = audience.shared.registry.newest().await;
-    let page = published_page(audience, &snapshot, cursor.as_deref()).await?;
+    let snapshot = view.shared.registry.newest().await;
+    let page = published_page(view, &snapshot, cursor.as_deref()).await?;
     let skills: Vec<Value> =
         page.skills.iter().map(|skill| SkillWire::of(skill).into_json()).collect::<Result<_, _>>()?;
     let mut result = Map::from_iter([("skills".to_owned(), Value::Array(skills))]);
@@ -101,7 +94,7 @@ pub(crate) async fn list(
 
 /// Answers `skills/get`.
 pub(crate) async fn get(
-    audience: &Audience,
+    view: &AgentView,
     session: &Session,
     params: Option<Value>,
 ) -> Result<Map<String, Value>, ErrorData> {
@@ -110,52 +103,52 @@ pub(crate) async fn get(
         .filter(|parsed| parsed.path.as_ref().is_some_and(|path| path.as_str() == "SKILL.md"))
         .map(|parsed| parsed.name)
         .ok_or_else(|| unknown(&uri))?;
-    let snapshot = audience.shared.registry.newest().await;
-    let entry = served(audience, session, &snapshot, name.as_str()).ok_or_else(|| unknown(&uri))?;
-    match audience.current(entry).await {
-        Standing::Published(skill) => {
+    let snapshot = view.shared.registry.newest().await;
+    let entry = find_readable(view, session, &snapshot, name.as_str()).ok_or_else(|| unknown(&uri))?;
+    match view.publish(entry).await {
+        PublishResult::Published(skill) => {
             let skill = SkillWire::of(&skill).into_json()?;
             Ok(Map::from_iter([("skill".to_owned(), skill)]))
         }
-        Standing::Withheld(withheld) => {
-            Err(ErrorData::invalid_params(why_not(&uri, &withheld.reasons), None))
+        PublishResult::Withheld(reasons) => {
+            Err(ErrorData::invalid_params(withheld_message(&uri, &reasons), None))
         }
     }
 }
 
-/// Returns the skill called `name` whose files may be read: one that models are offered, or that a person invoked.
-pub(crate) fn served<'s>(
-    audience: &Audience,
+/// Returns the skill called `name` if models are offered it or a person has invoked it.
+pub(crate) fn find_readable<'s>(
+    view: &AgentView,
     session: &Session,
     snapshot: &'s Snapshot,
     name: &str,
 ) -> Option<&'s Entry> {
-    let entry = audience.find(snapshot, name)?;
+    let entry = view.find(snapshot, name)?;
     (entry.is_offered() || session.is_invoked(entry.name())).then_some(entry)
 }
 
-/// Published skills in order of their names.
-pub(crate) struct Page {
+/// One page of published skills, sorted by name.
+pub(crate) struct SkillPage {
     pub(crate) skills: Vec<std::sync::Arc<PublishedSkill>>,
-    /// Where the next page begins, if there is one.
+    /// The cursor of the next page, if there is one.
     pub(crate) next: Option<String>,
 }
 
 /// Returns the page of published skills that begins at `cursor`.
 pub(crate) async fn published_page(
-    audience: &Audience,
+    view: &AgentView,
     snapshot: &Snapshot,
     cursor: Option<&str>,
-) -> Result<Page, ErrorData> {
+) -> Result<SkillPage, ErrorData> {
     let after = cursor::parse(cursor)?;
-    let rest = audience.offered(snapshot).filter(|entry| entry.name().as_str() > after.as_str());
+    let rest = view.offered(snapshot).filter(|entry| entry.name().as_str() > after.as_str());
     let rest: Vec<&Entry> = rest.collect();
     let mut rest = rest.as_slice();
-    let mut page = Page { skills: Vec::with_capacity(PAGE.min(rest.len())), next: None };
+    let mut page = SkillPage { skills: Vec::with_capacity(PAGE.min(rest.len())), next: None };
     while page.skills.len() < PAGE && !rest.is_empty() {
         let (chunk, others) = rest.split_at((PAGE - page.skills.len()).min(rest.len()));
         rest = others;
-        page.skills.extend(audience.published(chunk).await.into_iter().map(|(_, skill)| skill));
+        page.skills.extend(view.publish_all(chunk).await.into_iter().map(|(_, skill)| skill));
     }
     if !rest.is_empty() {
         page.next = page.skills.last().map(|skill| cursor::after(&skill.name));
@@ -176,13 +169,13 @@ pub(crate) fn unknown(uri: &str) -> ErrorData {
     ErrorData::invalid_params(format!("there is no skill at {uri}; skills/list has all of them"), None)
 }
 
-/// Returns why the skill at `uri` is not served.
-pub(crate) fn why_not(uri: &str, reasons: &[repertoire::Diagnostic]) -> String {
+/// Returns the message that the skill at `uri` is not served.
+pub(crate) fn withheld_message(uri: &str, reasons: &[repertoire::Diagnostic]) -> String {
     let uri = repertoire_model::text::shorten(uri, 200);
     match reasons.first() {
         Some(reason) => {
             format!(
-                "the skill at {uri} is not served: {} ({}); `rep check --publish` tells more",
+                "the skill at {uri} is not served: {} ({}); see `rep check --publish`",
                 reason.message, reason.rule
             )
         }

@@ -1,4 +1,7 @@
 //! MCP over standard input and output, or any other two streams: one JSON-RPC message per line.
+//!
+//! The transport of rmcp 3.8 silently skips lines that are too long or not JSON, and a last line without a newline. This one
+//! answers them with an error or handles them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,43 +21,40 @@ use tokio_util::sync::CancellationToken;
 
 use super::Handler;
 use super::decode::{self, Decoded};
-use super::output::Output;
-use super::outstanding::{Outstanding, Refusal};
+use super::in_flight::{InFlight, Refusal};
+use super::output::OutputQueue;
+use super::protocol::ProtocolFamily;
 use crate::{Error, Server, Stop};
 
-/// The longest line that is read; a longer one is answered with an error.
+/// Maximum bytes of a line; a longer one is answered with an error.
 pub const MAX_LINE_BYTES: usize = 4 * 1024 * 1024;
 
-/// Why a subscription is refused.
-const TOO_MANY: &str = "there are too many subscriptions; end one first";
+const TOO_MANY_SUBSCRIPTIONS: &str = "too many subscriptions; cancel one first";
 
-/// Why a handshake is refused after requests that did without one: rmcp would go on to ask each request for what they say.
-const TOO_LATE: &str = "a handshake comes first; this client has asked without one, so it goes on to put `_meta` into each request";
+/// The error for a late handshake. rmcp would accept it and still require `_meta` in each request.
+const LATE_INITIALIZE: &str = "initialize must come first; this client has sent requests without a handshake, so each request needs `_meta`";
 
-/// How long answers to what was asked before the end of the input may take.
+/// Maximum time for requests in flight to finish at the end of the input. Calls that still run are cancelled then.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
-/// How long calls may take to end that nobody waits for any more.
-const LAST_ENDS: Duration = Duration::from_secs(2);
-
 impl Server {
-    /// Serves standard input and output for the agent called `agent`, or for one that may see everything, until the input
-    /// ends or `stop`.
+    /// Serves standard input and output for the agent called `agent`, or without restriction, until the input ends or `stop`.
     pub fn serve_stdio_blocking(&self, agent: Option<&str>, stop: &Stop) -> Result<(), Error> {
-        // One client, whose calls wait for files elsewhere: one thread is quickest.
+        // Files are read on other threads, so one thread is enough for one client, and quickest.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let served = runtime.block_on(async {
             let (reader, writer) = stdio_pipes();
             self.serve_streams(reader, writer, agent, stop).await
         });
-        // Whoever still waits for a file or for the terminal must not keep the process.
+        // A blocked read of a file or of the terminal must not keep the process alive.
         runtime.shutdown_background();
         served
     }
 
     /// Serves the messages of `reader`, answering on `writer`, until the input ends or `stop`.
     ///
-    /// What the calls of this client still run then is cancelled, and waited for until all it made was looked at.
+    /// Requests in flight then have five seconds to finish. Tools that still run are cancelled, and it waits until they have
+    /// been cleaned up.
     pub async fn serve_streams(
         &self,
         reader: impl AsyncRead + Send + Unpin + 'static,
@@ -62,114 +62,109 @@ impl Server {
         agent: Option<&str>,
         stop: &Stop,
     ) -> Result<(), Error> {
-        let audience = self.audience(agent).await?;
+        let view = self.view(agent).await?;
         let closing = stop.token().child_token();
-        // It ends with this set, also where whoever serves is not waited for.
+        // Dropping the set ends the task, also if this future is dropped.
         let mut followers = JoinSet::new();
-        followers.spawn(Arc::clone(&audience).follow());
-        let handler = Handler::new(audience, &closing);
-        let transport = Lines::new(reader, writer, Outstanding::default(), closing);
+        followers.spawn(Arc::clone(&view).follow());
+        let transport = LineTransport::new(reader, writer, InFlight::default(), closing.clone());
         let abandoned = transport.abandoned.clone();
-        let handler = handler.until(abandoned.clone());
-        // A client that goes before it said anything has done no wrong.
+        let handler = Handler::new(view, &closing, abandoned.clone());
+        // A client that disconnects before it sends anything is no error.
         if let Ok(running) = handler.serve(transport).await {
             let _ = running.waiting().await;
         }
-        // However it came to an end, nobody is left to run anything for.
         abandoned.cancel();
         self.settled().await;
         Ok(())
     }
 }
 
-/// Messages as lines of two streams.
-struct Lines<R> {
+/// A transport of one message per line.
+struct LineTransport<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
+    /// Whether the rest of the line is skipped because it is too long.
     is_skipping: bool,
-    /// How the client speaks, once that is settled.
-    begun: Option<Manner>,
-    output: Output,
-    outstanding: Arc<Outstanding>,
-    /// When answers are no longer waited for, once the input has ended.
-    last_answers: Option<Instant>,
-    /// Is cancelled at the end of the input, so that open subscriptions do not keep the server.
+    /// The protocol family, once a request has settled it.
+    family: Option<ProtocolFamily>,
+    output: OutputQueue,
+    in_flight: Arc<InFlight>,
+    /// Cancelled at the end of the input, which ends subscriptions.
     closing: CancellationToken,
-    /// Is cancelled a while after that: whatever still runs then, runs for nobody.
+    /// The end of [`LAST_ANSWERS`], once the input has ended.
+    deadline: Option<Instant>,
+    /// Cancelled at the deadline, which ends running calls.
     abandoned: CancellationToken,
 }
 
-/// What was read.
-enum Line {
-    Whole,
+enum ReadResult {
+    Line,
     TooLong,
     End,
 }
 
-impl<R: AsyncRead + Send + Unpin> Lines<R> {
+impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
     fn new(
         reader: R,
         writer: impl AsyncWrite + Send + Unpin + 'static,
-        outstanding: Outstanding,
+        in_flight: InFlight,
         closing: CancellationToken,
     ) -> Self {
-        let outstanding = Arc::new(outstanding);
+        let in_flight = Arc::new(in_flight);
         Self {
             reader: BufReader::new(reader),
             line: Vec::new(),
             is_skipping: false,
-            begun: None,
-            output: Output::new(writer, &outstanding, closing.clone()),
-            outstanding,
-            last_answers: None,
+            family: None,
+            output: OutputQueue::new(writer, &in_flight, closing.clone()),
+            in_flight,
             closing,
+            deadline: None,
             abandoned: CancellationToken::new(),
         }
     }
 
-    /// Takes a message in; none where it is passed over, and the answer where it is refused.
-    fn take(&mut self, message: ClientJsonRpcMessage) -> Result<Option<ClientJsonRpcMessage>, Value> {
-        let manner = Manner::settled_by(&message);
-        let is_late = (self.begun, manner) == (Some(Manner::EachRequest), Some(Manner::Handshake));
-        self.begun = self.begun.or(manner);
-        match &message {
-            JsonRpcMessage::Request(request) if is_late => {
-                let id = request.id.clone().into_json_value();
-                Err(decode::error(&id, ErrorData::invalid_request(TOO_LATE, None)))
+    /// Returns the message if rmcp should handle it, none if it is skipped, or the error response.
+    fn check(&mut self, message: ClientJsonRpcMessage) -> Result<Option<ClientJsonRpcMessage>, Value> {
+        let family = settled_family(&message);
+        let is_late =
+            (self.family, family) == (Some(ProtocolFamily::Stateless), Some(ProtocolFamily::Handshake));
+        self.family = self.family.or(family);
+        let JsonRpcMessage::Request(request) = &message else {
+            // rmcp would hang up on a notification before the first request.
+            let is_accepted = self.family.is_some() && self.in_flight.receive(&message).is_ok();
+            return Ok(is_accepted.then_some(message));
+        };
+        let reason = if is_late {
+            LATE_INITIALIZE
+        } else {
+            match self.in_flight.receive(&message) {
+                Ok(()) => return Ok(Some(message)),
+                Err(Refusal::IdInUse) => return Err(decode::id_in_use(&request.id)),
+                Err(Refusal::TooManySubscriptions) => TOO_MANY_SUBSCRIPTIONS,
             }
-            JsonRpcMessage::Request(request) => match self.outstanding.received(&message) {
-                Ok(()) => Ok(Some(message)),
-                Err(Refusal::IdInUse) => Err(decode::id_in_use(&request.id)),
-                Err(Refusal::TooMany) => {
-                    let id = request.id.clone().into_json_value();
-                    Err(decode::error(&id, ErrorData::invalid_request(TOO_MANY, None)))
-                }
-            },
-            // Before that there is nothing that a notification could be about, and rmcp would hang up.
-            _ if self.begun.is_none() => Ok(None),
-            _ => Ok(self.outstanding.received(&message).is_ok().then_some(message)),
-        }
+        };
+        let id = request.id.clone().into_json_value();
+        Err(decode::error(&id, ErrorData::invalid_request(reason, None)))
     }
 
-    /// Waits for what was asked to be answered, no longer than is allowed however often it begins anew; subscriptions end by
-    /// themselves.
-    async fn settle(&mut self) {
+    /// Ends subscriptions, and waits for the responses to requests in flight. It may be dropped and called again.
+    async fn finish(&mut self) {
         self.closing.cancel();
-        let last = *self.last_answers.get_or_insert_with(|| Instant::now() + LAST_ANSWERS);
-        let _ = tokio::time::timeout_at(last, self.outstanding.all_settled()).await;
+        let deadline = *self.deadline.get_or_insert_with(|| Instant::now() + LAST_ANSWERS);
+        let _ = tokio::time::timeout_at(deadline, self.in_flight.idle()).await;
         self.abandoned.cancel();
-        // Whatever they run is ended before the process is.
-        let _ = tokio::time::timeout_at(last + LAST_ENDS, self.outstanding.all_settled()).await;
     }
 
-    /// Reads the next line; what was read of it so far survives being cancelled.
-    async fn read_line(&mut self) -> Line {
+    /// Reads the next line into `self.line`. A partly read line survives if the future is dropped.
+    async fn read_line(&mut self) -> ReadResult {
         loop {
-            let Ok(available) = self.reader.fill_buf().await else { return Line::End };
+            let Ok(available) = self.reader.fill_buf().await else { return ReadResult::End };
             if available.is_empty() {
-                // The last line need not be ended.
+                // The last line may lack a newline.
                 let is_line = !self.is_skipping && !self.line.is_empty();
-                return if is_line { Line::Whole } else { Line::End };
+                return if is_line { ReadResult::Line } else { ReadResult::End };
             }
             let end = available.iter().position(|byte| *byte == b'\n');
             let taken = end.map_or(available.len(), |end| end + 1);
@@ -182,92 +177,80 @@ impl<R: AsyncRead + Send + Unpin> Lines<R> {
             self.reader.consume(taken);
             match (end, self.is_skipping) {
                 (None, _) => {}
-                (Some(_), false) => return Line::Whole,
+                (Some(_), false) => return ReadResult::Line,
                 (Some(_), true) => {
                     self.is_skipping = false;
-                    return Line::TooLong;
+                    return ReadResult::TooLong;
                 }
             }
         }
     }
 }
 
-/// How a client speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Manner {
-    /// It shook hands.
-    Handshake,
-    /// It says with every request what others say once.
-    EachRequest,
-}
-
-impl Manner {
-    /// Returns the manner that a message settles, as rmcp sees it: a handshake does, and a request that says all that one without a
-    /// handshake must say; a ping and a question for what the server is do not.
-    fn settled_by(message: &ClientJsonRpcMessage) -> Option<Self> {
-        let JsonRpcMessage::Request(request) = message else { return None };
-        match &request.request {
-            ClientRequest::InitializeRequest(_) => Some(Self::Handshake),
-            ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => None,
-            other => {
-                let meta = other.get_meta();
-                let is_whole = meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty();
-                let version = meta.protocol_version().filter(|_| is_whole)?;
-                ProtocolVersion::KNOWN_VERSIONS.contains(&version).then_some(Self::EachRequest)
-            }
+/// Returns the protocol family that a message settles in rmcp: `initialize`, or a request with all the `_meta` that stateless
+/// requests need. `ping` and `server/discover` settle nothing.
+fn settled_family(message: &ClientJsonRpcMessage) -> Option<ProtocolFamily> {
+    let JsonRpcMessage::Request(request) = message else { return None };
+    match &request.request {
+        ClientRequest::InitializeRequest(_) => Some(ProtocolFamily::Handshake),
+        ClientRequest::PingRequest(_) | ClientRequest::DiscoverRequest(_) => None,
+        other => {
+            let meta = other.get_meta();
+            let is_complete = meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty();
+            let version = meta.protocol_version().filter(|_| is_complete)?;
+            ProtocolVersion::KNOWN_VERSIONS.contains(&version).then_some(ProtocolFamily::Stateless)
         }
     }
 }
 
-impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
+impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for LineTransport<R> {
     type Error = std::io::Error;
 
     fn send(
         &mut self,
         message: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let lines = self.output.lines().clone();
-        async move { lines.send(&message) }
+        let sender = self.output.sender().clone();
+        async move { sender.send(&message) }
     }
 
-    /// Whoever waits for a message may stop at any time, so nothing that was taken in is given up while something is waited for.
+    /// Returns the next message. rmcp may drop the future at any await, so no message is held across one.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            let (closing, outstanding) = (self.closing.clone(), Arc::clone(&self.outstanding));
+            let (closing, in_flight) = (self.closing.clone(), Arc::clone(&self.in_flight));
             let next = async {
-                outstanding.has_room().await;
+                in_flight.below_limits().await;
                 self.read_line().await
             };
-            // A server that is stopped reads no more, as if the input had ended.
-            let line = tokio::select! {
-                line = next => line,
-                () = closing.cancelled() => Line::End,
+            // A stop counts as the end of the input.
+            let read = tokio::select! {
+                read = next => read,
+                () = closing.cancelled() => ReadResult::End,
             };
-            match line {
-                Line::End => {
-                    self.settle().await;
+            let decoded = match read {
+                ReadResult::End => {
+                    self.finish().await;
                     return None;
                 }
-                Line::TooLong => {
+                ReadResult::TooLong => {
                     let message = format!("a message has at most {MAX_LINE_BYTES} bytes");
-                    let error = ErrorData::invalid_request(message, None);
-                    self.output.lines().refuse(&decode::error(&Value::Null, error));
+                    Decoded::Refused(decode::error(&Value::Null, ErrorData::invalid_request(message, None)))
                 }
-                Line::Whole => {
+                ReadResult::Line => {
                     let decoded = decode::decode(&self.line);
                     self.line.clear();
-                    match decoded {
-                        Decoded::Message(message) => match self.take(*message) {
-                            Ok(Some(message)) => return Some(message),
-                            Ok(None) => {}
-                            Err(answer) => self.output.lines().refuse(&answer),
-                        },
-                        Decoded::Nothing => {}
-                        Decoded::Refused(answer) | Decoded::BadParams(answer) => {
-                            self.output.lines().refuse(&answer);
-                        }
-                    }
+                    decoded
                 }
+            };
+            let checked = match decoded {
+                Decoded::Message(message) => self.check(*message),
+                Decoded::Nothing => Ok(None),
+                Decoded::Refused(response) | Decoded::BadParams(response) => Err(response),
+            };
+            match checked {
+                Ok(Some(message)) => return Some(message),
+                Ok(None) => {}
+                Err(response) => self.output.sender().refuse(&response),
             }
         }
     }
@@ -281,7 +264,7 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for Lines<R> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::outstanding::Room;
+    use super::super::in_flight::InFlightLimits;
     use super::*;
     use crate::ServerOptions;
     use repertoire::{Library, MemoryProvider, SkillDefinition};
@@ -295,15 +278,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_call_that_is_cancelled_leaves_nothing_behind() {
-        let audience = server().audience(None).await.unwrap();
-        let free = audience.calls.available_permits();
+    async fn a_cancelled_call_frees_its_id_and_its_permit() {
+        let view = server().view(None).await.unwrap();
+        let free = view.calls.available_permits();
         let (mut ours, theirs) = tokio::io::duplex(1024 * 1024);
         let (reader, writer) = tokio::io::split(theirs);
         let closing = CancellationToken::new();
-        let transport = Lines::new(reader, writer, Outstanding::default(), closing.clone());
-        let outstanding = Arc::clone(&transport.outstanding);
-        let handler = Handler::new(Arc::clone(&audience), &closing);
+        let transport = LineTransport::new(reader, writer, InFlight::default(), closing.clone());
+        let in_flight = Arc::clone(&transport.in_flight);
+        let handler = Handler::new(Arc::clone(&view), &closing, CancellationToken::new());
         let served = tokio::spawn(async move { handler.serve(transport).await.unwrap().waiting().await });
         let client = json!({"name": "test", "version": "1"});
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client});
@@ -327,15 +310,15 @@ mod tests {
             assert_ne!(read, 0, "the server is gone");
             seen.push_str(&String::from_utf8_lossy(&buffer[..read]));
         }
-        tokio::time::timeout(LAST_ANSWERS, outstanding.all_settled()).await.unwrap();
-        assert_eq!(outstanding.counts(), (0, 0));
+        tokio::time::timeout(LAST_ANSWERS, in_flight.idle()).await.unwrap();
+        assert_eq!(in_flight.requests_and_lines(), (0, 0));
         drop(ours);
         served.await.unwrap().unwrap();
-        assert_eq!(audience.calls.available_permits(), free);
+        assert_eq!(view.calls.available_permits(), free);
     }
 
     #[tokio::test]
-    async fn a_second_request_under_an_open_id_is_refused_and_holds_nothing_up() {
+    async fn a_second_request_with_an_id_in_flight_is_refused() {
         let server = server();
         let (mut ours, theirs) = tokio::io::duplex(1024 * 1024);
         let (reader, writer) = tokio::io::split(theirs);
@@ -362,16 +345,16 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_takes_no_answers_is_not_listened_to() {
-        let audience = server().audience(None).await.unwrap();
+    async fn requests_are_not_read_from_a_client_that_reads_no_responses() {
+        let view = server().view(None).await.unwrap();
         let (mut asking, asked) = tokio::io::duplex(1024 * 1024);
-        // There is no room for even one answer.
+        // Too small for one response.
         let (answers, mut read) = tokio::io::duplex(16);
         let closing = CancellationToken::new();
-        let room = Room { open: 3, lines: 3, ..Room::default() };
-        let transport = Lines::new(asked, answers, Outstanding::within(room), closing.clone());
-        let outstanding = Arc::clone(&transport.outstanding);
-        let handler = Handler::new(audience, &closing);
+        let limits = InFlightLimits { requests: 3, lines: 3, ..InFlightLimits::default() };
+        let transport = LineTransport::new(asked, answers, InFlight::with_limits(limits), closing.clone());
+        let in_flight = Arc::clone(&transport.in_flight);
+        let handler = Handler::new(view, &closing, CancellationToken::new());
         let served = tokio::spawn(async move { handler.serve(transport).await.unwrap().waiting().await });
         for id in 0..100 {
             let params = match id {
@@ -388,8 +371,8 @@ mod tests {
         while seen.iter().filter(|byte| **byte == b'\n').count() < 100 {
             for _ in 0..20 {
                 tokio::task::yield_now().await;
-                let (open, lines) = outstanding.counts();
-                // What is worked on when the room is full still has its answers.
+                let (open, lines) = in_flight.requests_and_lines();
+                // Requests in flight when the limit is reached still get responses.
                 assert!(open <= 3 && lines <= 6, "{open} {lines}");
             }
             let length = read.read(&mut buffer).await.unwrap();
@@ -401,7 +384,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn refusals_among_answers_are_whole_and_all_there() {
+    async fn error_responses_and_results_are_all_written_whole() {
         let server = server();
         let (mut asking, asked) = tokio::io::duplex(1024 * 1024);
         let (answers, mut read) = tokio::io::duplex(16);
@@ -428,7 +411,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_client_that_reads_nothing_does_not_keep_the_server() {
+    async fn shutdown_does_not_wait_for_a_client_that_does_not_read() {
         let server = server();
         for is_refused in [false, true] {
             let (mut asking, asked) = tokio::io::duplex(1024 * 1024);
@@ -451,7 +434,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_stops_waiting_stops_the_follower() {
+    async fn dropping_the_server_future_ends_its_tasks() {
         let server = server();
         let (_ours, theirs) = tokio::io::duplex(1024);
         let (reader, writer) = tokio::io::split(theirs);

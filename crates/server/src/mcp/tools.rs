@@ -1,4 +1,4 @@
-//! The tools of a session as MCP has them.
+//! The tools of a session as MCP tools.
 
 use std::sync::Arc;
 
@@ -12,23 +12,23 @@ use rmcp::model::{
 };
 use serde_json::{Map, Value};
 
-use crate::audience::Audience;
+use crate::agent_view::AgentView;
 use crate::options::ResultForm;
 
-/// Keeps a tool from being hidden behind a search for tools.
+/// Tells Claude Code to load the tool at once instead of finding it by tool search.
 const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
 
 /// Returns the tools, sorted by name.
 pub(crate) fn list(session: &Session) -> Vec<Tool> {
     let names = &session.options().names;
-    // Without these two a model could not get at any skill, or not at one that the catalog had no room for.
+    // Without these two, models could not reach any skill, or none that the catalog leaves out.
     let always = [names.load.as_str(), names.search.as_str()];
     let tool = |definition: &Definition| tool(definition, &always, runs(session, &definition.name));
     session.tools().iter().map(tool).collect()
 }
 
-/// Returns whether a call of the tool `name` runs something of a skill.
-pub(crate) fn runs(session: &Session, name: &str) -> bool {
+/// Returns whether the tool `name` runs code of a skill.
+fn runs(session: &Session, name: &str) -> bool {
     let names = &session.options().names;
     [names.call.as_str(), names.run_script.as_str()].contains(&name) || session.is_skill_tool(name)
 }
@@ -40,7 +40,6 @@ fn tool(definition: &Definition, always: &[&str], runs: bool) -> Tool {
         _ => Map::new(),
     };
     let mut tool = Tool::new(name.clone(), description.clone(), Arc::new(schema));
-    // All of them only read, but for what runs something of a skill.
     let mut annotations = ToolAnnotations::new();
     annotations.read_only_hint = Some(!runs);
     annotations.open_world_hint = Some(runs);
@@ -51,33 +50,27 @@ fn tool(definition: &Definition, always: &[&str], runs: bool) -> Tool {
     tool
 }
 
-/// Returns whether the list of tools follows what is loaded.
+/// Returns whether loading a skill changes the list of tools.
 pub(crate) fn may_change(session: &Session) -> bool {
     session.offers_skill_tools() && session.options().exposure != ToolExposure::Stable
 }
 
-/// Returns whether a call of the tool `name` may run something of a skill in some conversation: whatever everybody is offered says so,
-/// and what else there may be comes with skills.
-pub(crate) fn may_run(session: &Session, name: &str) -> bool {
-    runs(session, name) || !session.tools().iter().any(|definition| definition.name == name)
-}
-
-/// Answers a call. What is wrong with it is told to the model, unless there is no such tool and there never will be.
+/// Answers a call. Failures are results for the model, except for a tool that cannot exist, which is a protocol error.
 pub(crate) async fn call(
-    audience: &Audience,
+    view: &AgentView,
     session: &Session,
     request: CallToolRequestParams,
 ) -> Result<CallToolResult, ErrorData> {
-    let turns = if runs(session, &request.name) { &audience.runs } else { &audience.calls };
-    let _turn = turns.acquire().await;
+    let limit = if runs(session, &request.name) { &view.runs } else { &view.calls };
+    let _permit = limit.acquire().await;
     let arguments = request.arguments.map_or(Value::Null, Value::Object);
     let reply = session.call(&request.name, &arguments).await;
-    // Where tools come and go with skills, a name that is none now is the model's business, and the answer tells it what to do.
+    // If skills bring tools, the tool may exist once its skill is loaded, and the answer says so to the model.
     if let Answer::Fault(fault) = reply.answer()
         && matches!(fault.kind, FaultKind::UnknownTool { .. } | FaultKind::SkillAsTool)
         && !session.offers_skill_tools()
     {
-        // Models read the answers of tools; errors of the protocol are for programs and people.
+        // Protocol errors are read by people and programs, not by models.
         let message = session.text_as(&reply, Render::Text);
         let message = message.strip_prefix("Error: ").unwrap_or(&message).to_owned();
         return Err(ErrorData::invalid_params(message, None));
@@ -85,12 +78,12 @@ pub(crate) async fn call(
     let content = vec![ContentBlock::text(reply.text())];
     let mut result =
         if reply.is_error() { CallToolResult::error(content) } else { CallToolResult::success(content) };
-    if audience.options().result == ResultForm::Json {
-        // The same object twice, as the protocol wants it.
+    if view.options().result == ResultForm::Json {
+        // The protocol asks for the same object in both places.
         result.structured_content = serde_json::from_str(reply.text()).ok();
-    } else if let Answer::Tool(ran) = reply.answer() {
-        // The protocol has room for objects alone.
-        result.structured_content = ran.structured.clone().filter(Value::is_object);
+    } else if let Answer::Tool(answer) = reply.answer() {
+        // The protocol allows only objects.
+        result.structured_content = answer.structured.clone().filter(Value::is_object);
     }
     Ok(result)
 }
@@ -103,22 +96,20 @@ mod tests {
     use serde_json::json;
 
     #[tokio::test]
-    async fn nobody_who_reads_waits_for_what_runs() {
+    async fn load_skill_is_not_blocked_by_running_tools() {
         let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
         let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
         let library = Library::builder().provider(provider).open_blocking().unwrap();
-        let audience = Server::new(library, ServerOptions::default()).audience(None).await.unwrap();
-        let names = audience.session.options().names.clone();
+        let view = Server::new(library, ServerOptions::default()).view(None).await.unwrap();
+        let names = view.session.options().names.clone();
         for (name, expect) in [(&names.run_script, true), (&names.call, true), (&names.load, false)] {
-            assert_eq!(runs(&audience.session, name), expect, "{name}");
-            assert_eq!(may_run(&audience.session, name), expect, "{name}");
+            assert_eq!(runs(&view.session, name), expect, "{name}");
         }
-        assert!(may_run(&audience.session, "other"), "it may come with a skill");
-        let running = u32::try_from(audience.runs.available_permits()).unwrap();
-        let _running = audience.runs.acquire_many(running).await.unwrap();
+        let running = u32::try_from(view.runs.available_permits()).unwrap();
+        let _running = view.runs.acquire_many(running).await.unwrap();
         let request = CallToolRequestParams::new("load_skill")
             .with_arguments(json!({"name": "greet"}).as_object().unwrap().clone());
-        let result = call(&audience, &audience.session, request).await.unwrap();
+        let result = call(&view, &view.session, request).await.unwrap();
         assert_ne!(result.is_error, Some(true));
     }
 }

@@ -2,20 +2,19 @@
 
 use repertoire::{SkillName, SkillPath};
 
-/// The scheme, with what separates it.
+/// The scheme and its separator.
 const SCHEME: &str = "skill://";
 
-/// A URI taken apart.
+/// A parsed `skill://` URI.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SkillUri {
-    /// The skill.
     pub(crate) name: SkillName,
-    /// The file or directory in it; none for the skill itself.
+    /// The file or directory; none for the skill itself.
     pub(crate) path: Option<SkillPath>,
 }
 
 impl SkillUri {
-    /// Returns what `uri` names, if it is one of ours and leads nowhere a skill has no files.
+    /// Parses `uri`; returns none if it is invalid or its path leaves the skill.
     pub(crate) fn parse(uri: &str) -> Option<Self> {
         let rest = uri.strip_prefix(SCHEME)?;
         let (name, path) = match rest.split_once('/') {
@@ -36,7 +35,7 @@ pub(crate) fn skill_uri(name: &str, path: &str) -> String {
     format!("{SCHEME}{name}/{}", encode_path(path))
 }
 
-/// Returns `path` with everything but what a path of a URI may hold written as `%XX`.
+/// Returns `path` percent-encoded for a URI.
 pub(crate) fn encode_path(path: &str) -> String {
     let mut encoded = String::with_capacity(path.len());
     for byte in path.bytes() {
@@ -52,7 +51,7 @@ pub(crate) fn encode_path(path: &str) -> String {
     encoded
 }
 
-/// Returns `path` with every `%XX` read; one that stands for a separator is no part of a name.
+/// Returns `path` percent-decoded, or none if it is invalid or contains an encoded separator.
 fn decode(path: &str) -> Option<String> {
     if path.contains(['?', '#']) {
         return None;
@@ -79,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_have_uris_that_lead_back() {
+    fn skill_uris_round_trip() {
         for path in ["SKILL.md", "references/a b.md", "assets/ü%.png", "x#y[1].txt", "a+b=c&d'(e)!.md"] {
             let uri = skill_uri("pdf", path);
             assert!(uri.is_ascii() && !uri.contains([' ', '#', '?', '[']), "{uri}");
@@ -90,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_leads_elsewhere_is_none() {
+    fn invalid_skill_uris_are_refused() {
         for uri in [
             "",
             "skill:",

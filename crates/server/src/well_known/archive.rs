@@ -1,4 +1,4 @@
-//! A skill as one file: the same bytes for the same skill, always.
+//! Reproducible archives of skills.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -9,24 +9,24 @@ use repertoire::{Entry, LineRange, Registry};
 use repertoire_model::Digest;
 use tokio::sync::OnceCell;
 
-use crate::shelf::PublishedSkill;
+use crate::published_skills::PublishedSkill;
 
-/// The most digests that are remembered.
+/// Maximum digests in the cache.
 const MAX_REMEMBERED: usize = 100_000;
 
-/// What `mtime`, owner and group of everything in an archive are.
-const NOTHING: u64 = 0;
+/// The `mtime`, owner and group of all files in an archive.
+const NO_OWNER_OR_TIME: u64 = 0;
 
-/// The system that a gzip header names: none in particular.
+/// The operating system in the gzip header: unknown.
 const UNKNOWN_SYSTEM: u8 = 255;
 
-/// Digests of archives by the digest of their skill's files, so that an index need not pack everything again. Whoever asks for one that
-/// is being worked out waits for it.
+/// Digests of archives by the digest of their files, so that the index need not pack everything again. Concurrent requests for
+/// one digest wait for the same computation.
 #[derive(Default)]
 pub(crate) struct Archives(Mutex<HashMap<Digest, Arc<OnceCell<Digest>>>>);
 
 impl Archives {
-    /// Returns the digest of the archive of `skill`; none where its files are no longer what they were.
+    /// Returns the digest of the archive of `skill`, or none if its files have changed.
     pub(crate) async fn digest(
         &self,
         registry: &Registry,
@@ -47,7 +47,7 @@ impl Archives {
 
 /// Returns the archive of `skill`: its files at the root, sorted, without times and owners.
 ///
-/// None where a file is no longer what clients were told.
+/// Returns none if a file does not have its published digest.
 pub(crate) async fn pack(registry: &Registry, entry: &Entry, skill: &PublishedSkill) -> Option<Vec<u8>> {
     let mut files = Vec::with_capacity(skill.bundle.files().len());
     for file in skill.bundle.files() {
@@ -57,7 +57,7 @@ pub(crate) async fn pack(registry: &Registry, entry: &Entry, skill: &PublishedSk
         }
         files.push((file.path.as_str().to_owned(), file.executable, content.bytes));
     }
-    // Packing is work for a thread of its own: a skill has up to sixteen million bytes.
+    // A skill may have 16 MiB.
     tokio::task::spawn_blocking(move || write(&files)).await.ok()?.ok()
 }
 
@@ -70,9 +70,9 @@ fn write(files: &[(String, bool, Vec<u8>)]) -> std::io::Result<Vec<u8>> {
         header.set_entry_type(tar::EntryType::Regular);
         header.set_size(bytes.len() as u64);
         header.set_mode(if *is_executable { 0o755 } else { 0o644 });
-        header.set_mtime(NOTHING);
-        header.set_uid(NOTHING);
-        header.set_gid(NOTHING);
+        header.set_mtime(NO_OWNER_OR_TIME);
+        header.set_uid(NO_OWNER_OR_TIME);
+        header.set_gid(NO_OWNER_OR_TIME);
         archive.append_data(&mut header, path, bytes.as_slice())?;
     }
     let mut gzip = archive.into_inner()?;
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_same_files_make_the_same_bytes() {
+    fn archives_are_reproducible() {
         let long = format!("references/{}.md", "x".repeat(150));
         let files = [("SKILL.md".to_owned(), false, b"# A\n".to_vec()), (long.clone(), true, vec![0, 1, 2])];
         let bytes = write(&files).unwrap();

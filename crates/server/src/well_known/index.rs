@@ -1,4 +1,4 @@
-//! What there is to install.
+//! The two versions of the index.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use repertoire::{Entry, Snapshot};
 use repertoire_model::Digest;
 use serde::Serialize;
 
-use crate::audience::{AT_A_TIME, Audience};
+use crate::agent_view::{AgentView, PUBLISHED_AT_ONCE};
 use crate::mcp::encode_path;
-use crate::shelf::PublishedSkill;
+use crate::published_skills::PublishedSkill;
 
-/// The version of the index, by the name that clients know it by.
+/// The schema by which clients recognize the version.
 const SCHEMA: &str = "https://schemas.agentskills.io/discovery/0.2.0/schema.json";
 
 /// The index, version 0.2.0.
@@ -46,24 +46,24 @@ struct OldItem {
 }
 
 /// Returns the index, version 0.2.0.
-pub(super) async fn index(audience: &Audience) -> Index {
-    let snapshot = audience.shared.registry.newest().await;
-    let published = published(audience, &snapshot).await;
+pub(super) async fn index(view: &AgentView) -> Index {
+    let snapshot = view.shared.registry.newest().await;
+    let published = published(view, &snapshot).await;
     let mut skills = Vec::with_capacity(published.len());
-    for chunk in published.chunks(AT_A_TIME) {
+    for chunk in published.chunks(PUBLISHED_AT_ONCE) {
         let mut items = Vec::with_capacity(chunk.len());
         for (entry, skill) in chunk {
-            items.push(item(audience, entry, skill));
+            items.push(item(view, entry, skill));
         }
         skills.extend(join_all(items).await.into_iter().flatten());
     }
     Index { schema: SCHEMA, skills }
 }
 
-async fn item(audience: &Audience, entry: &Entry, skill: &PublishedSkill) -> Option<Item> {
-    let shared = &audience.shared;
+async fn item(view: &AgentView, entry: &Entry, skill: &PublishedSkill) -> Option<Item> {
+    let shared = &view.shared;
     let (kind, url, digest): (_, _, Digest) = match skill.bundle.files() {
-        // A skill of one file needs no archive.
+        // A single file needs no archive.
         [manifest] => {
             ("skill-md", format!("{}/{}", skill.name, encode_path(manifest.path.as_str())), manifest.digest)
         }
@@ -77,9 +77,9 @@ async fn item(audience: &Audience, entry: &Entry, skill: &PublishedSkill) -> Opt
 }
 
 /// Returns the index, version 0.1.0.
-pub(super) async fn old_index(audience: &Audience) -> OldIndex {
-    let snapshot = audience.shared.registry.newest().await;
-    let published = published(audience, &snapshot).await;
+pub(super) async fn old_index(view: &AgentView) -> OldIndex {
+    let snapshot = view.shared.registry.newest().await;
+    let published = published(view, &snapshot).await;
     let item = |(_, skill): &(&Entry, Arc<PublishedSkill>)| OldItem {
         name: skill.name.clone(),
         description: skill.description.clone(),
@@ -89,7 +89,7 @@ pub(super) async fn old_index(audience: &Audience) -> OldIndex {
 }
 
 /// Returns all published skills, sorted by name.
-async fn published<'s>(audience: &Audience, snapshot: &'s Snapshot) -> Vec<(&'s Entry, Arc<PublishedSkill>)> {
-    let entries: Vec<&Entry> = audience.offered(snapshot).collect();
-    audience.published(&entries).await
+async fn published<'s>(view: &AgentView, snapshot: &'s Snapshot) -> Vec<(&'s Entry, Arc<PublishedSkill>)> {
+    let entries: Vec<&Entry> = view.offered(snapshot).collect();
+    view.publish_all(&entries).await
 }

@@ -1,4 +1,4 @@
-//! The paths of the index and of what it leads to.
+//! The routes of the index and of the files it lists.
 
 use std::sync::Arc;
 
@@ -13,30 +13,30 @@ use repertoire_model::Digest;
 use serde::Serialize;
 
 use super::{archive, index};
-use crate::audience::Audience;
+use crate::agent_view::AgentView;
 use crate::mcp::media_type_by_name;
-use crate::shelf::Standing;
+use crate::published_skills::PublishResult;
 
-/// How long an index may be kept: a change is there when somebody looks.
+/// Clients have to revalidate, so that they see changes.
 const CACHE: &str = "private, no-cache";
 
-/// What a file whose name tells nothing is.
+/// The media type of a file whose name does not tell.
 const BINARY: &str = "application/octet-stream";
 
-/// What an archive is.
+/// The media type of an archive.
 const GZIP: &str = "application/gzip";
 
-/// The ending of the names of archives.
+/// The extension of archives.
 const ARCHIVE: &str = ".tar.gz";
 
-/// What a skill's author wrote is nothing that a browser may run as a page of this server.
-const CONFINED: [(HeaderName, &str); 3] = [
+/// Headers that keep browsers from running a skill's files as pages of this server.
+const SECURITY_HEADERS: [(HeaderName, &str); 3] = [
     (header::CONTENT_SECURITY_POLICY, "sandbox; default-src 'none'"),
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
 ];
 
-/// What files are called that a browser would run, or take for a part of a page.
+/// The media type for files that a browser would run or load into a page.
 const PLAIN: &str = "text/plain; charset=utf-8";
 
 /// Returns the routes; each answers GET and HEAD.
@@ -47,56 +47,56 @@ pub(crate) fn routes<S: Clone + Send + Sync + 'static>() -> Router<S> {
         .route("/.well-known/agent-skills/{name}/{*path}", get(skill_file))
         .route("/.well-known/skills/index.json", get(old_index_file))
         .route("/.well-known/skills/{name}/{*path}", get(skill_file))
-        .layer(map_response(confined))
+        .layer(map_response(add_security_headers))
 }
 
-async fn confined(mut response: Response) -> Response {
-    for (name, value) in CONFINED {
+async fn add_security_headers(mut response: Response) -> Response {
+    for (name, value) in SECURITY_HEADERS {
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
 }
 
-async fn index_file(Extension(audience): Extension<Arc<Audience>>, request: Request) -> Response {
-    json(request.headers(), &index::index(&audience).await)
+async fn index_file(Extension(view): Extension<Arc<AgentView>>, request: Request) -> Response {
+    json(request.headers(), &index::index(&view).await)
 }
 
-async fn old_index_file(Extension(audience): Extension<Arc<Audience>>, request: Request) -> Response {
-    json(request.headers(), &index::old_index(&audience).await)
+async fn old_index_file(Extension(view): Extension<Arc<AgentView>>, request: Request) -> Response {
+    json(request.headers(), &index::old_index(&view).await)
 }
 
 async fn archive_file(
-    Extension(audience): Extension<Arc<Audience>>,
+    Extension(view): Extension<Arc<AgentView>>,
     Path(archive): Path<String>,
     request: Request,
 ) -> Response {
     let Some(name) = archive.strip_suffix(ARCHIVE) else { return not_found() };
-    let snapshot = audience.shared.registry.touch().await;
-    let Some(entry) = audience.find(&snapshot, name).filter(|entry| entry.is_offered()) else {
+    let snapshot = view.shared.registry.touch().await;
+    let Some(entry) = view.find(&snapshot, name).filter(|entry| entry.is_offered()) else {
         return not_found();
     };
-    let Standing::Published(skill) = audience.current(entry).await else { return not_found() };
-    match archive::pack(&audience.shared.registry, entry, &skill).await {
+    let PublishResult::Published(skill) = view.publish(entry).await else { return not_found() };
+    match archive::pack(&view.shared.registry, entry, &skill).await {
         Some(bytes) => attachment(file(request.headers(), GZIP, bytes)),
         None => changed(),
     }
 }
 
 async fn skill_file(
-    Extension(audience): Extension<Arc<Audience>>,
+    Extension(view): Extension<Arc<AgentView>>,
     Path((name, path)): Path<(String, String)>,
     request: Request,
 ) -> Response {
     let Ok(path) = SkillPath::new(&path) else { return not_found() };
-    let snapshot = audience.shared.registry.touch().await;
-    let Some(entry) = audience.find(&snapshot, &name).filter(|entry| entry.is_offered()) else {
+    let snapshot = view.shared.registry.touch().await;
+    let Some(entry) = view.find(&snapshot, &name).filter(|entry| entry.is_offered()) else {
         return not_found();
     };
-    let Standing::Published(skill) = audience.current(entry).await else { return not_found() };
+    let PublishResult::Published(skill) = view.publish(entry).await else { return not_found() };
     let Some(listed) = skill.file(path.as_str()) else { return not_found() };
-    match audience.shared.registry.read(entry, &path, LineRange::default()).await {
+    match view.shared.registry.read(entry, &path, LineRange::default()).await {
         Ok(content) if Digest::of(&content.bytes) == listed.digest => {
-            attachment(file(request.headers(), harmless(path.as_str()), content.bytes))
+            attachment(file(request.headers(), safe_media_type(path.as_str()), content.bytes))
         }
         _ => changed(),
     }
@@ -109,14 +109,14 @@ fn json(headers: &HeaderMap, value: &impl Serialize) -> Response {
     }
 }
 
-/// Returns `response` as something to keep, not to look at.
+/// Returns `response` as a download.
 fn attachment(mut response: Response) -> Response {
     response.headers_mut().insert(header::CONTENT_DISPOSITION, HeaderValue::from_static("attachment"));
     response
 }
 
-/// Returns the media type of the file at `path`, or one that no browser runs.
-fn harmless(path: &str) -> &'static str {
+/// Returns the media type of the file at `path`, or plain text if a browser would run it.
+fn safe_media_type(path: &str) -> &'static str {
     match media_type_by_name(path).unwrap_or(BINARY) {
         kind @ ("text/markdown" | "text/plain" | "application/json") => kind,
         kind if kind.starts_with("text/") || kind.contains("xml") || kind.contains("script") => PLAIN,
@@ -124,32 +124,32 @@ fn harmless(path: &str) -> &'static str {
     }
 }
 
-/// Returns `bytes` with their digest for a tag, or only that they are what the client has.
+/// Returns `bytes` with their digest as `ETag`, or 304 if the client has them.
 fn file(headers: &HeaderMap, kind: &'static str, bytes: Vec<u8>) -> Response {
     let tag = format!("\"{}\"", Digest::of(&bytes).to_hex());
-    let is_known = is_known(headers, &tag);
-    let described = [
+    let is_current = has_tag(headers, &tag);
+    let headers = [
         (header::ETAG, tag),
         (header::CACHE_CONTROL, CACHE.to_owned()),
         (header::CONTENT_TYPE, kind.to_owned()),
     ];
-    match is_known {
-        true => (StatusCode::NOT_MODIFIED, described).into_response(),
-        false => (described, bytes).into_response(),
+    if is_current {
+        (StatusCode::NOT_MODIFIED, headers).into_response()
+    } else {
+        (headers, bytes).into_response()
     }
 }
 
-/// Returns whether a client says that it has what `tag` names: in a list, as any, or weakly, which comes to the same here.
-fn is_known(headers: &HeaderMap, tag: &str) -> bool {
+/// Returns whether `If-None-Match` has `tag`, in a list, as a weak tag or as `*`.
+fn has_tag(headers: &HeaderMap, tag: &str) -> bool {
     let values = headers.get_all(header::IF_NONE_MATCH).iter().filter_map(|value| value.to_str().ok());
     let mut known = values.flat_map(|value| value.split(',')).map(str::trim);
-    // Our tags hold no comma.
+    // The tags of this server have no comma.
     known.any(|known| known == "*" || known.strip_prefix("W/").unwrap_or(known) == tag)
 }
 
 fn not_found() -> Response {
-    (StatusCode::NOT_FOUND, "there is no such skill, or it has no such file; index.json has all of them\n")
-        .into_response()
+    (StatusCode::NOT_FOUND, "skill or file not found; see index.json\n").into_response()
 }
 
 fn changed() -> Response {
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_file_is_called_what_a_browser_runs() {
+    fn files_that_browsers_run_are_plain_text() {
         for (path, expect) in [
             ("SKILL.md", "text/markdown"),
             ("page.html", PLAIN),
@@ -175,18 +175,18 @@ mod tests {
             ("logo.png", "image/png"),
             ("unknown", BINARY),
         ] {
-            assert_eq!(harmless(path), expect, "{path}");
+            assert_eq!(safe_media_type(path), expect, "{path}");
         }
     }
 
     #[test]
-    fn tags_are_known_alone_in_lists_and_weakly() {
+    fn if_none_match_accepts_lists_weak_tags_and_any() {
         let check = |values: &[&str], expect: bool| {
             let mut headers = HeaderMap::new();
             for value in values {
                 headers.append(header::IF_NONE_MATCH, HeaderValue::from_str(value).unwrap());
             }
-            assert_eq!(is_known(&headers, "\"ab\""), expect, "{values:?}");
+            assert_eq!(has_tag(&headers, "\"ab\""), expect, "{values:?}");
         };
         check(&["\"ab\""], true);
         check(&["W/\"ab\""], true);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use repertoire::session::{Kept, PinnedCatalog};
+use repertoire::session::{KeptContext, PinnedCatalog};
 use repertoire::{Error, ErrorKind, Session, Task};
 use repertoire_model::SkillName;
 use repertoire_model::ledger::Presence;
@@ -280,14 +280,14 @@ fn loaded(session: &Session) -> Map<String, Value> {
 }
 
 /// Returns what a compaction left: the names of skills, or messages.
-fn kept(items: &[Value]) -> Result<Kept, Refusal> {
+fn kept(items: &[Value]) -> Result<KeptContext, Refusal> {
     if items.iter().all(Value::is_string) {
         // What is no name of a skill was not kept of one.
         let names = items.iter().filter_map(Value::as_str).filter_map(SkillName::new);
-        return Ok(Kept::Skills(names.collect()));
+        return Ok(KeptContext::Skills(names.collect()));
     }
     if items.iter().all(Value::is_object) {
-        return Ok(Kept::Messages(items.to_vec()));
+        return Ok(KeptContext::Messages(items.to_vec()));
     }
     Err(bad("`kept` is a list of skill names, or a list of messages"))
 }

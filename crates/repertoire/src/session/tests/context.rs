@@ -43,14 +43,14 @@ fn compaction_and_what_comes_back() {
     load(&session, "alpha");
     load(&session, "beta");
     library.skill("gamma", "", "# Gamma\n");
-    session.compacted_blocking(&Kept::Skills(vec![SkillName::new("beta").unwrap()]));
+    session.compacted_blocking(&KeptContext::Skills(vec![SkillName::new("beta").unwrap()]));
     assert!(session.catalog().text.contains("gamma"), "the catalog follows at a compaction");
     assert_eq!(session.loaded(), [SkillName::new("beta").unwrap()]);
     assert!(!is_body(&load(&session, "beta")));
     let back = session.reattach_blocking(10_000);
     assert!(back.text.contains("Do alpha.") && !back.text.contains("Do beta."), "{}", back.text);
     assert!(!is_body(&load(&session, "alpha")));
-    session.compacted_blocking(&Kept::Skills(Vec::new()));
+    session.compacted_blocking(&KeptContext::Skills(Vec::new()));
     assert!(is_body(&load(&session, "alpha")));
 }
 
@@ -104,7 +104,7 @@ fn what_became_of_a_skill_on_disk_is_noticed() {
         session.call_blocking("load_skill", &json!({"name": "gamma"})).is_error(),
         "it has another name now"
     );
-    session.compacted_blocking(&Kept::Skills(Vec::new()));
+    session.compacted_blocking(&KeptContext::Skills(Vec::new()));
     let back = session.reattach_blocking(10_000).text;
     assert!(
         back.contains("Do it otherwise.") && !back.contains("EVIL") && !back.contains("Moved."),
@@ -119,7 +119,7 @@ fn notes_that_a_compaction_took_away_are_due_again() {
         library.session_with(SessionOptions { refresh: Refresh::Session, ..SessionOptions::default() });
     library.skill("beta", "", "# Beta\n");
     assert!(session.delta_blocking().text.contains("beta"));
-    session.compacted_blocking(&Kept::Skills(Vec::new()));
+    session.compacted_blocking(&KeptContext::Skills(Vec::new()));
     assert!(!session.catalog().text.contains("beta"));
     assert!(session.delta_blocking().text.contains("beta"));
 }

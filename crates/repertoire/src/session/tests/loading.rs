@@ -181,7 +181,7 @@ fn a_skill_that_does_not_hold_its_name_is_reached_by_its_source_and_told_apart()
     );
     assert!(is_body(&load(&session, "two:git")), "it is never taken for the other");
     assert!(!is_body(&load(&session, "git")));
-    session.compacted_blocking(&Kept::Skills(Vec::new()));
+    session.compacted_blocking(&KeptContext::Skills(Vec::new()));
     assert!(session.reattach_blocking(1_000).text.contains("First."));
 
     let clerk = opened.session_blocking(Some("clerk")).unwrap();

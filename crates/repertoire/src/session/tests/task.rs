@@ -64,7 +64,7 @@ fn the_task_stays_when_the_library_changes() {
     assert_eq!(session.catalog(), before);
     let after = session.refresh_blocking();
     assert!(after.text.contains("Reviews tax returns.") && described(&after, "tax returns") > 8);
-    session.compacted_blocking(&Kept::Skills(Vec::new()));
+    session.compacted_blocking(&KeptContext::Skills(Vec::new()));
     assert_eq!(session.catalog().text, after.text);
 }
 

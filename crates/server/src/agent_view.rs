@@ -1,0 +1,199 @@
+//! One agent's view of the library: its skills, session, instructions and list versions.
+
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use repertoire::{Agent, Entry, Session, Snapshot};
+use repertoire_model::catalog::CatalogOptions;
+use tokio::sync::{Semaphore, watch};
+
+use crate::instructions::{Instructions, InstructionsLimit};
+use crate::published_skills::{PublishResult, PublishedSkill, Renewal};
+use crate::shared::Shared;
+use crate::{Error, ServerOptions};
+
+/// Maximum concurrent calls of one agent per processor; more wait. They mostly read cached files, so more would not be faster,
+/// and each takes a thread.
+const CALLS_PER_PROCESSOR: usize = 4;
+
+/// Maximum concurrent calls of one agent per processor that run tools of skills; more wait. They have their own limit so that
+/// reading skills never waits for a running tool.
+const RUNS_PER_PROCESSOR: usize = 4;
+
+/// How many skills are published concurrently.
+pub(crate) const PUBLISHED_AT_ONCE: usize = 16;
+
+/// Counts the changes of each list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct ListVersions {
+    pub(crate) tools: u64,
+    pub(crate) prompts: u64,
+    pub(crate) resources: u64,
+}
+
+/// One agent's view of the library, or the view without restriction.
+pub(crate) struct AgentView {
+    pub(crate) shared: Arc<Shared>,
+    /// Answers the calls of all connections: a server sees no transcript, so it tracks none.
+    pub(crate) session: Arc<Session>,
+    agent: Option<Agent>,
+    /// The snapshot when the view was opened.
+    opened: Arc<Snapshot>,
+    instructions: Instructions,
+    list_versions: watch::Sender<ListVersions>,
+    pub(crate) calls: Semaphore,
+    pub(crate) runs: Semaphore,
+}
+
+impl AgentView {
+    pub(crate) async fn open(shared: Arc<Shared>, agent: Option<&str>) -> Result<Arc<Self>, Error> {
+        let opened = shared.registry.snapshot();
+        // The first client must not wait until the watcher is ready; `follow` catches up.
+        let session = Arc::new(shared.library.session_at_once(agent).await?);
+        let agent = session.agent().cloned();
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        Ok(Arc::new(Self {
+            shared,
+            session,
+            agent,
+            opened,
+            instructions: Instructions::default(),
+            list_versions: watch::Sender::default(),
+            calls: Semaphore::new(CALLS_PER_PROCESSOR * processors),
+            runs: Semaphore::new(RUNS_PER_PROCESSOR * processors),
+        }))
+    }
+
+    pub(crate) fn options(&self) -> &ServerOptions {
+        &self.shared.options
+    }
+
+    /// Returns the list versions, to wait for changes.
+    pub(crate) fn list_versions(&self) -> watch::Receiver<ListVersions> {
+        self.list_versions.subscribe()
+    }
+
+    /// Returns whether the agent may see the skill.
+    fn sees(&self, entry: &Entry) -> bool {
+        self.agent.as_ref().is_none_or(|agent| agent.sees(entry))
+    }
+
+    /// Opens a session for one client alone.
+    pub(crate) async fn open_session(&self) -> Result<Arc<Session>, Error> {
+        let agent = self.agent.as_ref().map(|agent| agent.name.as_str());
+        Ok(Arc::new(self.shared.library.session_at_once(agent).await?))
+    }
+
+    /// Returns the skills that models are offered, sorted by name.
+    pub(crate) fn offered<'s>(&self, snapshot: &'s Snapshot) -> impl Iterator<Item = &'s Entry> {
+        snapshot.held(|entry| self.sees(entry)).filter(|entry| entry.is_offered())
+    }
+
+    /// Returns the skills that people may invoke, sorted by name.
+    pub(crate) fn invocable<'s>(&self, snapshot: &'s Snapshot) -> impl Iterator<Item = &'s Entry> {
+        snapshot
+            .held(|entry| self.sees(entry))
+            .filter(|entry| entry.document.manifest.user_invocable != Some(false))
+    }
+
+    /// Returns the skill called `name`, if the agent may see it.
+    pub(crate) fn find<'s>(&self, snapshot: &'s Snapshot, name: &str) -> Option<&'s Entry> {
+        snapshot.held_as(name, |entry| self.sees(entry))
+    }
+
+    /// Publishes a skill as it is now, and announces a change.
+    pub(crate) async fn publish(&self, entry: &Entry) -> PublishResult {
+        let (result, renewal) = self.shared.published.current(entry).await;
+        self.announce(renewal);
+        result
+    }
+
+    /// Returns those of `entries` that are published, as they are now and in the same order.
+    pub(crate) async fn publish_all<'s>(
+        &self,
+        entries: &[&'s Entry],
+    ) -> Vec<(&'s Entry, Arc<PublishedSkill>)> {
+        let mut published = Vec::with_capacity(entries.len());
+        for chunk in entries.chunks(PUBLISHED_AT_ONCE) {
+            let mut pending = Vec::with_capacity(chunk.len());
+            for entry in chunk {
+                pending.push(self.publish(entry));
+            }
+            for (entry, result) in chunk.iter().zip(join_all(pending).await) {
+                if let PublishResult::Published(skill) = result {
+                    published.push((*entry, skill));
+                }
+            }
+        }
+        published
+    }
+
+    /// Publishes a skill again because its files differ from what clients were told, and announces it.
+    pub(crate) async fn republish(&self, entry: &Entry) {
+        let (_, renewal) = self.shared.published.renew(entry).await;
+        self.announce(renewal);
+    }
+
+    /// Notifies the clients of all agents if a published skill has changed.
+    fn announce(&self, renewal: Renewal) {
+        if renewal == Renewal::Changed {
+            self.shared.republished.send_modify(|count| *count += 1);
+        }
+    }
+
+    /// Notifies clients that the tools changed.
+    pub(crate) fn tools_changed(&self) {
+        self.list_versions.send_modify(|versions| versions.tools += 1);
+    }
+
+    /// Returns the catalog for the `instructions` of `client`, the same bytes for the same snapshot; empty if there is none.
+    pub(crate) fn instructions(&self, client: Option<&str>) -> Arc<str> {
+        let snapshot = self.shared.registry.snapshot();
+        let options = self.session.options().catalog_options();
+        let limit = InstructionsLimit::of(client, self.options());
+        self.instructions.of(&snapshot, limit, &options, |options: &CatalogOptions| match &self.agent {
+            Some(agent) => snapshot.catalog_for(agent, options).ok(),
+            None => snapshot.catalog(options).ok(),
+        })
+    }
+
+    /// Follows the library for as long as it is polled, and notifies clients of changed lists.
+    pub(crate) async fn follow(self: Arc<Self>) {
+        let registry = &self.shared.registry;
+        let mut changes = registry.subscribe();
+        // Changes since the view was opened count.
+        let (mut tools, mut snapshot) = (self.session.tools(), Arc::clone(&self.opened));
+        loop {
+            self.session.renew().await;
+            let (new_tools, newest) = (self.session.tools(), registry.snapshot());
+            let has_new_tools = self.options().tools.is_on() && tools != new_tools;
+            let has_new_prompts = self.prompts_differ(&snapshot, &newest);
+            let has_new_resources =
+                self.options().extension.is_on() && self.skills_differ(&snapshot, &newest);
+            (tools, snapshot) = (new_tools, newest);
+            self.shared.published.prune(&snapshot);
+            self.list_versions.send_if_modified(|versions| {
+                versions.tools += u64::from(has_new_tools);
+                versions.prompts += u64::from(has_new_prompts);
+                versions.resources += u64::from(has_new_resources);
+                has_new_tools || has_new_prompts || has_new_resources
+            });
+            changes.next().await;
+        }
+    }
+
+    fn prompts_differ(&self, before: &Snapshot, after: &Snapshot) -> bool {
+        let key = |entry: &Entry| (entry.name().clone(), entry.document.description.clone());
+        !self.invocable(before).map(key).eq(self.invocable(after).map(key))
+    }
+
+    fn skills_differ(&self, before: &Snapshot, after: &Snapshot) -> bool {
+        let before: Vec<&Entry> = self.offered(before).collect();
+        let after: Vec<&Entry> = self.offered(after).collect();
+        before.len() != after.len() || before.iter().zip(&after).any(|(a, b)| !is_same_skill(a, b))
+    }
+}
+
+fn is_same_skill(a: &Entry, b: &Entry) -> bool {
+    Arc::ptr_eq(&a.document, &b.document) || (a.source == b.source && a.document == b.document)
+}

@@ -1,0 +1,26 @@
+//! State shared by all HTTP requests.
+
+use std::sync::Arc;
+
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::access::Token;
+use super::endpoint::Endpoint;
+use super::guard::Guard;
+use super::options::Limits;
+use crate::Server;
+
+/// State shared by all HTTP requests.
+pub(super) struct App {
+    pub(super) server: Server,
+    pub(super) guard: Guard,
+    pub(super) tokens: Vec<Token>,
+    /// One for each token, or a single one if there are no tokens.
+    pub(super) endpoints: Vec<Arc<Endpoint>>,
+    pub(super) limits: Limits,
+    /// One permit for each event stream that waits for changes.
+    pub(super) streams: Arc<Semaphore>,
+    /// Cancelled when the server begins to stop.
+    pub(super) stopping: CancellationToken,
+}

@@ -1,0 +1,213 @@
+//! State of one MCP session that rmcp 3.8 does not keep.
+//!
+//! - rmcp matches responses to requests by id alone, so two in-flight requests with one id would get each other's response.
+//!   [`McpSession::open_request`] refuses the second.
+//! - rmcp leaves a second GET event stream silent while the first is open, replays every event to a stream opened without
+//!   `Last-Event-ID`, and repeats the last event to one opened with it. [`EventStream`] corrects all three.
+
+use std::collections::HashSet;
+use std::future::ready;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use futures_util::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
+use http_body_util::{BodyExt as _, BodyStream, StreamBody};
+use rmcp::model::RequestId;
+use tokio_util::sync::CancellationToken;
+
+/// Names the last event that a client received.
+pub(super) const LAST_EVENT_ID: &str = "last-event-id";
+
+/// One MCP session.
+#[derive(Default)]
+pub(super) struct McpSession {
+    /// Ids of in-flight requests.
+    in_flight: Mutex<HashSet<RequestId>>,
+    /// Locked while one event stream replaces another.
+    pub(super) stream: tokio::sync::Mutex<EventStream>,
+}
+
+impl McpSession {
+    /// Registers the request `id`; returns none if another request with that id is in flight.
+    pub(super) fn open_request(self: &Arc<Self>, id: &RequestId) -> Option<Arc<OpenRequest>> {
+        let is_new = self.in_flight().insert(id.clone());
+        is_new.then(|| Arc::new(OpenRequest { session: Arc::clone(self), id: id.clone() }))
+    }
+
+    fn in_flight(&self) -> MutexGuard<'_, HashSet<RequestId>> {
+        self.in_flight.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An in-flight request. Its id is free once the handler and the response have dropped it.
+pub(super) struct OpenRequest {
+    session: Arc<McpSession>,
+    id: RequestId,
+}
+
+impl Drop for OpenRequest {
+    fn drop(&mut self) {
+        self.session.in_flight().remove(&self.id);
+    }
+}
+
+/// Returns `response`, which releases `request` with its first event: a client may reuse the id as soon as it has the answer,
+/// before the stream ends.
+pub(super) fn release_when_answered(response: Response, request: Arc<OpenRequest>) -> Response {
+    if response.status() != StatusCode::OK {
+        return response;
+    }
+    let mut request = Some(request);
+    response.map(|body| {
+        Body::new(body.map_frame(move |frame| {
+            if !frame.data_ref().is_some_and(is_keep_alive) {
+                drop(request.take());
+            }
+            frame
+        }))
+    })
+}
+
+/// Returns whether an event is a comment that only keeps the stream alive.
+fn is_keep_alive(event: &Bytes) -> bool {
+    event.starts_with(b":")
+}
+
+/// Returns `response`, a resumed stream, or none if it ends without an event.
+///
+/// rmcp answers 200 with an empty stream if there is nothing to resume. Clients would reconnect forever.
+pub(super) async fn non_empty(response: Response) -> Option<Response> {
+    let (parts, mut body) = response.into_parts();
+    let body = match body.frame().now_or_never() {
+        None => body,
+        Some(None) => return None,
+        Some(Some(first)) => {
+            let events = stream::once(ready(first)).chain(BodyStream::new(body));
+            Body::new(StreamBody::new(events))
+        }
+    };
+    Some(Response::from_parts(parts, body))
+}
+
+/// The GET event stream of one session.
+#[derive(Default)]
+pub(super) struct EventStream {
+    /// Index of the first event that was not sent yet.
+    next: Arc<AtomicUsize>,
+}
+
+impl EventStream {
+    /// Returns the index of the event to start with, or none if the request resumes another stream.
+    pub(super) fn first_event(&self, headers: &HeaderMap) -> Option<usize> {
+        let next = self.next.load(Ordering::Relaxed);
+        match headers.get(LAST_EVENT_ID) {
+            None => Some(next),
+            // Ids of other streams have another form.
+            Some(last) => Some(last.to_str().ok()?.parse::<usize>().ok()?.saturating_add(1).min(next)),
+        }
+    }
+
+    /// Returns `response`, which records the events it sends and ends with `stopping`.
+    pub(super) fn follow(&self, response: Response, stopping: &CancellationToken) -> Response {
+        if response.status() != StatusCode::OK {
+            return response;
+        }
+        let (next, stopping) = (Arc::clone(&self.next), stopping.clone());
+        response.map(|body| {
+            let events = body.into_data_stream().inspect_ok(move |event| {
+                if let Some(index) = event_index(event) {
+                    next.fetch_max(index.saturating_add(1), Ordering::Relaxed);
+                }
+            });
+            Body::from_stream(events.take_until(stopping.cancelled_owned()))
+        })
+    }
+}
+
+/// Returns the index of an event, which its id consists of.
+fn event_index(event: &Bytes) -> Option<usize> {
+    let mut lines = event.split(|byte| *byte == b'\n');
+    let id = lines.find_map(|line| line.strip_prefix(b"id:"))?;
+    std::str::from_utf8(id).ok()?.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::response::IntoResponse as _;
+    use std::convert::Infallible;
+
+    fn events(events: &'static [&'static str]) -> Response {
+        let events = stream::iter(events).map(|event| Ok::<_, Infallible>(*event));
+        Body::from_stream(events.chain(stream::pending())).into_response()
+    }
+
+    #[tokio::test]
+    async fn a_request_id_is_free_once_its_answer_is_sent() {
+        let session = Arc::new(McpSession::default());
+        let (one, other) = (RequestId::Number(1), RequestId::String("1".into()));
+        let handled = session.open_request(&one).unwrap();
+        assert!(session.open_request(&one).is_none());
+        assert!(session.open_request(&other).is_some(), "a string is not a number");
+        let response = release_when_answered(events(&[":\n\n", "data: {}\n\n"]), Arc::clone(&handled));
+        let mut answer = response.into_body();
+        drop(handled);
+        answer.frame().await.unwrap().unwrap();
+        assert!(session.open_request(&one).is_none(), "a keep-alive is no answer");
+        answer.frame().await.unwrap().unwrap();
+        assert!(session.open_request(&one).is_some(), "the stream need not have ended");
+    }
+
+    #[test]
+    fn a_request_id_stays_in_use_while_its_handler_runs_after_a_disconnect() {
+        let session = Arc::new(McpSession::default());
+        let id = RequestId::Number(1);
+        let handled = session.open_request(&id).unwrap();
+        drop(release_when_answered(Body::empty().into_response(), Arc::clone(&handled)));
+        assert!(session.open_request(&id).is_none());
+        drop(handled);
+        assert!(session.open_request(&id).is_some());
+    }
+
+    #[tokio::test]
+    async fn an_empty_stream_is_told_from_one_with_events() {
+        let response = |events: &'static [&'static str]| {
+            Body::from_stream(stream::iter(events).map(|event| Ok::<_, Infallible>(*event))).into_response()
+        };
+        assert!(non_empty(response(&[])).await.is_none());
+        let body = non_empty(response(&["one", "two"])).await.unwrap().into_body();
+        assert_eq!(body.collect().await.unwrap().to_bytes(), "onetwo");
+        let waiting = Body::from_stream(stream::pending::<Result<&str, Infallible>>()).into_response();
+        assert!(non_empty(waiting).await.is_some());
+    }
+
+    #[tokio::test]
+    async fn an_event_stream_resumes_after_the_last_event_sent() {
+        let check = |stream: &EventStream, last: Option<&str>, expect: Option<usize>| {
+            let mut headers = HeaderMap::new();
+            if let Some(last) = last {
+                headers.insert(LAST_EVENT_ID, last.parse().unwrap());
+            }
+            assert_eq!(stream.first_event(&headers), expect, "{last:?}");
+        };
+        let stream = EventStream::default();
+        check(&stream, None, Some(0));
+        let sent = ["data: {\"id\":9}\nid: 0\n\n", ":\n\n", "data: {}\nid: 1\n\n", "data: {}\nid: 2\n\n"];
+        let sent = Body::from_stream(stream::iter(sent).map(Ok::<_, Infallible>)).into_response();
+        let stopping = CancellationToken::new();
+        let mut body = stream.follow(sent, &stopping).into_body();
+        for _ in 0..3 {
+            body.frame().await.unwrap().unwrap();
+        }
+        check(&stream, None, Some(2));
+        check(&stream, Some("0"), Some(1));
+        check(&stream, Some("77"), Some(2));
+        check(&stream, Some("0/3"), None);
+        check(&stream, Some("x"), None);
+        stopping.cancel();
+        assert!(body.frame().await.is_none(), "the server is stopping");
+    }
+}

@@ -1,0 +1,19 @@
+//! State shared by everything that is served.
+
+use repertoire::{Library, Registry};
+use tokio::sync::watch;
+
+use crate::ServerOptions;
+use crate::published_skills::PublishedSkills;
+use crate::well_known::Archives;
+
+/// State shared by everything that is served.
+pub(crate) struct Shared {
+    pub(crate) library: Library,
+    pub(crate) registry: Registry,
+    pub(crate) options: ServerOptions,
+    pub(crate) published: PublishedSkills,
+    pub(crate) archives: Archives,
+    /// Counts published skills whose files changed after clients were told of them.
+    pub(crate) republished: watch::Sender<u64>,
+}
