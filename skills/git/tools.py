@@ -1,4 +1,4 @@
-"""Git tools for agents: status, diff, commit, push and log.
+"""Git tools for agents: status, diff, commit and log.
 
 One public function per tool in schema.json. Keyword arguments only, standard
 library only, git run with argument lists and never through a shell. Each
@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 
-__all__ = ["git_status", "git_diff", "git_commit", "git_push", "git_log"]
+__all__ = ["git_status", "git_diff", "git_commit", "git_log"]
 
 _TIMEOUT_S = 120
 _SUBJECT_LIMIT = 72  # a subject must be shorter than this
@@ -22,11 +22,7 @@ _TYPES = "build|chore|ci|docs|feat|fix|perf|refactor|revert|style|test"
 _SUBJECT = re.compile(r"^(?:%s)(?:\([A-Za-z0-9._/-]+\))?!?: \S" % _TYPES)
 
 
-# What git says where a sandbox keeps something from it, and what is behind that.
-_OUTSIDE = (
-    "where tools run in a sandbox they have no credentials, so this remote cannot be reached from here; "
-    "ask the user to push from a shell"
-)
+# Messages of git in a sandbox, with the reason.
 _INSIDE = (
     "only the checkout around the working directory can be written from here, not another one inside of it; "
     "start the agent there"
@@ -37,9 +33,6 @@ _LIMITS = (
         "there is no repository around the working directory of the agent. Start the agent in a checkout, or in a "
         "directory below it; a repository of the home directory as a whole does not count",
     ),
-    ("Could not read from remote repository", _OUTSIDE),
-    ("could not read Username", _OUTSIDE),
-    ("could not read Password", _OUTSIDE),
     (".git/index.lock': Permission denied", _INSIDE),
     (".git/index.lock': Read-only file system", _INSIDE),
     (
@@ -115,77 +108,6 @@ def git_commit(*, message, repo=".", paths=None):
     return _git(repo, "log", "-1", "--no-color", "--stat", "--format=%h %s").strip()
 
 
-def git_push(*, repo=".", remote="origin", branch=None, set_upstream=False, force=False, approved=False):
-    """Push one branch to the branch of the same name. Force needs approved=True and uses a lease."""
-    _flag("set_upstream", set_upstream)
-    _flag("force", force)
-    _flag("approved", approved)
-    if force and not approved:
-        raise GitToolError(
-            "git_push: force refused. Name the branch and the remote commits that would be lost, "
-            "ask the user, and pass approved=true only after a yes to this push"
-        )
-
-    remotes = _git(repo, "remote").split()
-    if remote not in remotes:
-        raise GitToolError("git_push: no remote %r; configured: %s" % (remote, _list(remotes)))
-    if branch is None:
-        branch = _git(repo, "symbolic-ref", "--quiet", "--short", "HEAD", ok=(0, 1)).strip()
-        if not branch:
-            raise GitToolError("git_push: HEAD is detached; give `branch`")
-    ref = "refs/heads/" + _word("branch", branch)
-    # Also rejects refspecs: neither '+x' nor 'a:b' names an existing local branch.
-    if not _git(repo, "show-ref", "--verify", ref, ok=(0, 1, 128)).strip():
-        raise GitToolError("git_push: no local branch %r; give a plain branch name, not a refspec" % branch)
-
-    args = ["push", "--porcelain"]
-    if force:
-        args += ["--force-with-lease=" + ref, "--force-if-includes"]
-    try:
-        pushed = _git(repo, *args, "--", remote, ref + ":" + ref, merge_stderr=True).strip()
-    except GitToolError as error:
-        place = _local(repo, remote)
-        if place is None or _seen(place):
-            raise
-        raise GitToolError(
-            "git_push: the remote %r is the directory %s, which cannot be seen from here: where tools run in a sandbox they "
-            "see the repository and nothing beside it. Ask the user to run `git push %s %s` in a shell\n%s"
-            % (remote, place, remote, branch, error)
-        ) from None
-    if set_upstream:
-        # Apart from the push, which is done whether or not this can be noted.
-        tracked = "%s/%s" % (remote, branch)
-        # Of a repository that is lent for the call, settings end with it.
-        if "GIT_DIR" not in os.environ:
-            _git(repo, "branch", "--quiet", "--set-upstream-to=" + tracked, "--", branch, ok=range(256))
-        upstream = _git(repo, "for-each-ref", "--format=%(upstream:short)", ref).strip()
-        if upstream != tracked:
-            pushed += (
-                "\nPushed, but that %s tracks %s could not be noted: settings of git cannot be written here. "
-                "`git branch --set-upstream-to=%s %s` in a shell does it" % (branch, tracked, tracked, branch)
-            )
-    return pushed
-
-
-def _seen(directory):
-    try:
-        os.listdir(directory)
-    except OSError:
-        return False
-    return True
-
-
-def _local(repo, remote):
-    """The directory that a remote is, if it is one of this machine."""
-    url = _git(repo, "remote", "get-url", "--push", "--", remote).strip()
-    if url.startswith("file://"):
-        return url[len("file://"):]
-    if "://" in url or ":" in url.split("/", 1)[0]:
-        return None
-    # As git takes it: from the top of the checkout.
-    return os.path.join(_git(repo, "rev-parse", "--show-toplevel").strip(), url)
-
-
 def git_log(*, repo=".", count=20, ref="HEAD", paths=None, patch=False, max_chars=20000):
     """The last `count` commits of `ref`, one line each, with patches on request."""
     _flag("patch", patch)
@@ -199,9 +121,8 @@ def git_log(*, repo=".", count=20, ref="HEAD", paths=None, patch=False, max_char
     return _cut(out, max_chars, "count or paths").rstrip() or "(no commits)"
 
 
-# In a sandbox these lead to a repository that stands in for the real one. They are about one checkout alone, and
-# `repo` may be another one inside of it.
-_STAND_IN = ("GIT_DIR", "GIT_WORK_TREE")
+# In a sandbox these name a scratch repository for one checkout. `repo` may be another one inside of it.
+_SCRATCH = ("GIT_DIR", "GIT_WORK_TREE")
 
 
 def _environment(repo):
@@ -210,7 +131,7 @@ def _environment(repo):
     env.setdefault("GIT_OPTIONAL_LOCKS", "0")
     top = env.get("GIT_WORK_TREE")
     if top is not None and _top(repo) != os.path.realpath(top):
-        for name in _STAND_IN:
+        for name in _SCRATCH:
             env.pop(name, None)
     return env
 
@@ -236,7 +157,7 @@ def _identity(repo):
     return extra
 
 
-def _git(repo, *args, stdin=None, ok=(0,), merge_stderr=False, extra=None):
+def _git(repo, *args, stdin=None, ok=(0,), extra=None):
     """Run git in `repo`, return stdout; raise unless the exit code is in `ok`."""
     if not isinstance(repo, str) or not os.path.isdir(repo):
         raise GitToolError("repo is not a directory: %r" % (repo,))
@@ -268,7 +189,7 @@ def _git(repo, *args, stdin=None, ok=(0,), merge_stderr=False, extra=None):
             if sign in err:
                 raise GitToolError("git %s failed: %s\n%s" % (args[0], sentence, detail))
         raise GitToolError("git %s failed (exit %d): %s" % (args[0], done.returncode, detail or "no output"))
-    return out + err if merge_stderr else out
+    return out
 
 
 def _names(repo, *args):

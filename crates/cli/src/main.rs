@@ -32,7 +32,7 @@ use crate::ui::Ui;
 
 fn main() -> ExitCode {
     // Before all else: what confines the commands of skills is this program, started again.
-    if let Some(code) = repertoire::exec::launcher::run_if_asked() {
+    if let Some(code) = repertoire_exec::launcher::run_if_asked() {
         return code;
     }
     let env = Env::capture();

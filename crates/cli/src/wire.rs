@@ -13,9 +13,9 @@ use repertoire::provider::Problem;
 use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope};
 use repertoire::search::SearchOptions;
 use repertoire::{
-    Entry, Executor, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Session, SessionOptions,
-    Snapshot, Watcher,
+    Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Session, SessionOptions, Snapshot, Watcher,
 };
+use repertoire_exec::Executor;
 use repertoire_model::answer::Render;
 use repertoire_model::{Policy, Severity};
 
@@ -313,7 +313,7 @@ impl Context {
             .inherit(self.settings.subagent_inherit)
             .sinks(self.sinks());
         if let Some(executor) = executor {
-            builder = builder.executor(executor);
+            builder = builder.runner(executor);
         }
         for name in self.settings.agents.keys() {
             match self.agent(name) {

@@ -1,7 +1,6 @@
 //! The sample skill `git` over MCP: loaded, called on a real repository, unloaded, gone.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
@@ -78,40 +77,6 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// A server of git for the repositories in a directory, to which anybody may push.
-struct Remote {
-    daemon: Child,
-    port: u16,
-}
-
-impl Remote {
-    fn serve(directory: &Path) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        // Not by way of `git`, whose end would not be its own.
-        let program = Path::new(git(directory, &["--exec-path"]).trim()).join("git-daemon");
-        let mut command = Command::new(program);
-        command.args(["--export-all", "--enable=receive-pack", "--listen=127.0.0.1"]);
-        command.arg(format!("--port={port}")).arg(format!("--base-path={}", directory.display()));
-        let mut daemon = command.arg(directory).stderr(Stdio::null()).spawn().unwrap();
-        while TcpStream::connect(("127.0.0.1", port)).is_err() {
-            assert!(daemon.try_wait().unwrap().is_none(), "git-daemon ended");
-            std::thread::sleep(std::time::Duration::from_millis(20));
-        }
-        Self { daemon, port }
-    }
-
-    fn url(&self, name: &str) -> String {
-        format!("git://127.0.0.1:{}/{name}", self.port)
-    }
-}
-
-impl Drop for Remote {
-    fn drop(&mut self) {
-        let _ = self.daemon.kill();
-        let _ = self.daemon.wait();
-    }
-}
-
 /// Makes a repository where `directory` is.
 fn init(directory: &Path) {
     let _ = std::fs::remove_dir_all(directory.join(".git"));
@@ -138,7 +103,6 @@ fn git_commits_in_new_and_merging_repositories() {
         let first = json!({"message": "feat: begin", "paths": ["a.txt"]});
         let (said, is_error) = client.git("git_commit", first);
         assert!(!is_error, "{name}: {said}");
-        assert!(git(&repository, &["reflog", "-1", "HEAD"]).contains("feat: begin"), "{name}");
         assert_eq!(git(&repository, &["log", "--format=%s %an"]), "feat: begin Tester\n", "{name}");
         assert_eq!(git(&repository, &["status", "--porcelain", "a.txt"]), "", "{name}");
 
@@ -146,7 +110,6 @@ fn git_commits_in_new_and_merging_repositories() {
         sandbox.write("a.txt", "two\n");
         let (said, is_error) = client.git("git_commit", json!({"message": "feat: two", "paths": ["a.txt"]}));
         assert!(!is_error, "{name}: {said}");
-        assert!(git(&repository, &["reflog", "-1", "HEAD"]).contains("feat: two"), "{name}");
         git(&repository, &["checkout", "--quiet", "main"]);
         sandbox.write("a.txt", "three\n");
         client.git("git_commit", json!({"message": "feat: three", "paths": ["a.txt"]}));
@@ -155,10 +118,14 @@ fn git_commits_in_new_and_merging_repositories() {
         sandbox.write("a.txt", "both\n");
         git(&repository, &["add", "a.txt"]);
         let (said, is_error) = client.git("git_commit", json!({"message": "chore: merge other"}));
-        let parents = git(&repository, &["log", "-1", "--format=%P"]).split_whitespace().count();
-        let merging = repository.join(".git/MERGE_HEAD").exists();
-        assert!(!is_error, "{name}: {said}");
-        assert_eq!((parents, merging), (2, false), "{name}: {said}");
+        // The state of a merge is not transferred, so in a sandbox a person concludes it.
+        if name == "none" {
+            assert!(!is_error, "{name}: {said}");
+        } else {
+            assert!(is_error && said.contains("MERGE_HEAD"), "{name}: {said}");
+            git(&repository, &["commit", "--quiet", "-m", "chore: merge other"]);
+        }
+        assert_eq!(git(&repository, &["log", "-1", "--format=%P"]).split_whitespace().count(), 2, "{name}");
         assert_eq!(git(&repository, &["status", "--porcelain", "a.txt"]), "", "{name}");
         client.end();
         git(&repository, &["fsck", "--strict"]);
@@ -172,7 +139,6 @@ fn with_git() -> Sandbox {
     let skills = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills/git");
     copy(&skills, &sandbox.home().join(".agents/skills/git"));
     assert_eq!(sandbox.run(&["approve", "git", "--yes"]).code, 0);
-    assert_eq!(sandbox.run(&["approve", "git", "--tool", "git_push", "--yes"]).code, 0);
     init(&sandbox.project());
     sandbox.write("first.txt", "one\n");
     git(&sandbox.project(), &["add", "first.txt"]);
@@ -199,7 +165,6 @@ fn git_works_below_the_top_and_in_a_linked_worktree() {
             let directory = sandbox.project().join(place);
             assert_eq!(git(&directory, &["log", "-1", "--format=%s"]), format!("{message}\n"), "{name}");
             assert_eq!(git(&directory, &["status", "--porcelain", "."]), "", "{name} {place}");
-            assert!(git(&directory, &["reflog", "-1", "HEAD"]).contains(&message), "{name} {place}");
         }
     }
     git(&sandbox.project(), &["fsck", "--strict"]);
@@ -212,53 +177,6 @@ fn git_takes_no_repository_that_does_not_name_the_checkout() {
     for name in sandboxes(&sandbox).iter().filter(|name| *name != "none") {
         let run = sandbox.run_in("../thief", &["run", "git", "git_log", "--sandbox", name]);
         assert!(run.stderr.contains("does not name this checkout"), "{name}: {} {}", run.stdout, run.stderr);
-    }
-}
-
-#[test]
-fn git_says_what_to_do_about_remotes_beside_the_repository() {
-    let sandbox = with_git();
-    let remote = sandbox.project().with_file_name("remote.git");
-    git(&sandbox.home(), &["init", "--quiet", "--bare", remote.to_str().unwrap()]);
-    let (repository, path) = (sandbox.project(), remote.to_str().unwrap());
-    for (remote, url) in [
-        ("beside", path.to_owned()),
-        ("relative", "../remote.git".to_owned()),
-        ("file", format!("file://{path}")),
-    ] {
-        git(&repository, &["remote", "add", remote, &url]);
-    }
-    for name in sandboxes(&sandbox) {
-        for remote in ["beside", "relative", "file"] {
-            let arguments = json!({"remote": remote, "set_upstream": true}).to_string();
-            let run = sandbox.run(&["run", "git", "git_push", "--args", &arguments, "--sandbox", &name]);
-            if name == "none" {
-                assert_eq!(run.code, 0, "{remote}: {}", run.stderr);
-                continue;
-            }
-            let advice = format!("Ask the user to run `git push {remote} main` in a shell");
-            assert!(run.code == 1 && run.stderr.contains(&advice), "{name} {remote}: {}", run.stderr);
-        }
-    }
-}
-
-#[test]
-fn git_pushes_and_says_that_it_could_not_note_the_upstream() {
-    let sandbox = with_git();
-    git(&sandbox.home(), &["init", "--quiet", "--bare", "remote.git"]);
-    let remote = Remote::serve(&sandbox.home());
-    git(&sandbox.project(), &["remote", "add", "origin", &remote.url("remote.git")]);
-    for name in sandboxes(&sandbox).iter().filter(|name| *name != "none") {
-        let arguments = json!({"set_upstream": true}).to_string();
-        let run = sandbox.run(&["run", "git", "git_push", "--args", &arguments, "--sandbox", name]);
-        assert!(
-            run.code == 0 && run.stdout.contains("could not be noted"),
-            "{name}: {} {}",
-            run.stdout,
-            run.stderr
-        );
-        let pushed = git(&sandbox.project(), &["rev-parse", "origin/main", "main"]);
-        assert_eq!(pushed.lines().collect::<std::collections::BTreeSet<_>>().len(), 1, "{name}: {pushed}");
     }
 }
 
@@ -290,9 +208,6 @@ fn git_works_on_a_repository_while_it_is_loaded() {
     git(&repository, &["init", "--quiet", "--initial-branch=main", "."]);
     // Who commits is what the user told git, though the tools do not see their home.
     sandbox.write("../home/.gitconfig", "[user]\n\tname = Tester\n\temail = tester@example.com\n");
-    git(&sandbox.home(), &["init", "--quiet", "--bare", "remote.git"]);
-    let remote = Remote::serve(&sandbox.home());
-    git(&repository, &["remote", "add", "origin", &remote.url("remote.git")]);
     copy(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills/git"),
         &sandbox.home().join(".agents/skills/git"),
@@ -306,7 +221,7 @@ fn git_works_on_a_repository_while_it_is_loaded() {
         assert!(client.git("git_status", json!({})).0.contains("is not loaded"), "{name}");
         let (loaded, _) = client.call("load_skill", json!({"name": "git"}));
         assert!(
-            loaded.contains("\"name\":\"git_push\"") && loaded.contains("call_skill_tool"),
+            loaded.contains("\"name\":\"git_commit\"") && loaded.contains("call_skill_tool"),
             "{name}: {loaded}"
         );
         assert!(client.git("git_status", json!({})).0.contains("rep approve git"), "{name}");
@@ -328,16 +243,6 @@ fn git_works_on_a_repository_while_it_is_loaded() {
         assert!(!is_error && committed.contains(&message), "{name}: {committed}");
         assert_eq!(git(&repository, &["log", "-1", "--format=%s %an"]), format!("{message} Tester\n"));
         assert!(client.git("git_log", json!({"count": 1})).0.contains(&message), "{name}");
-
-        let (push, is_error) = client.git("git_push", json!({}));
-        assert!(is_error && push.contains("rep approve git --tool git_push"), "{name}: {push}");
-        assert_eq!(sandbox.run(&["approve", "git", "--tool", "git_push", "--yes"]).code, 0);
-        let (push, is_error) = client.git("git_push", json!({}));
-        assert!(!is_error, "{name}: {push}");
-        assert_eq!(
-            git(&sandbox.home().join("remote.git"), &["log", "-1", "--format=%s", "main"]),
-            format!("{message}\n")
-        );
 
         client.call("unload_skill", json!({"name": "git"}));
         let (gone, is_error) = client.git("git_status", json!({}));

@@ -78,18 +78,18 @@ pub mod prompt;
 pub mod migrate;
 pub mod tokens;
 pub mod event;
-pub mod exec;
-pub mod approval;
-pub mod run;
+pub mod handler;
+pub mod runner;
 pub mod model;
-mod stored;
+#[doc(hidden)]
+pub mod stored;
 mod unblock;
 pub mod testing;
 
-pub use approval::{Approval, Approvals, Approver, Trust};
 pub use error::{Error, ErrorKind};
 pub use event::{Event, EventKind, EventSink, JsonlOptions, JsonlSink, MemorySink, Outcome, Sinks};
 pub use future::BoxFuture;
+pub use handler::{HandlerError, SkillHandler};
 pub use library::{Library, LibraryBuilder};
 pub use prompt::{
     Agent, AgentPrompt, Bind, BindingOptions, Inherit, Jinja, Renderer, RoleBinding, RoleOptions, RoleOrigin,
@@ -108,7 +108,7 @@ pub use registry::{
 pub use repertoire_model::{
     Catalog, CatalogOptions, Diagnostic, LineRange, Policy, Profile, Severity, SkillName, SkillPath, State,
 };
-pub use run::{Executor, ExecutorOptions, HandlerError, SkillHandler};
+pub use runner::{Runner, Trust};
 pub use session::{Reply, Session, SessionOptions};
 pub use task::{RankedSkill, Task, TaskRanking};
 pub use tool::{Tool, ToolCall, ToolReply};

@@ -10,12 +10,12 @@ use std::time::{Duration, SystemTime};
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 
 /// Replaces the file `name` of `directory`. Whoever reads it meanwhile has the old one or the new one.
-pub(crate) fn replace(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+pub fn replace(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     replace_with(directory, name, |file| file.write_all(bytes))
 }
 
 /// Replaces the file `name` of `directory` by what `write` writes.
-pub(crate) fn replace_with(
+pub fn replace_with(
     directory: &Path,
     name: &str,
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
@@ -38,7 +38,7 @@ pub(crate) fn replace_with(
 
 /// Removes what is left of writes that began before `stale` ago, and of the files whose names end in `suffix` the
 /// oldest ones, so that `most` stay.
-pub(crate) fn prune(directory: &Path, suffix: &str, most: usize, stale: Duration) {
+pub fn prune(directory: &Path, suffix: &str, most: usize, stale: Duration) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     let mut kept: Vec<(SystemTime, PathBuf)> = Vec::new();
     for entry in entries.flatten() {
@@ -71,14 +71,14 @@ fn create(path: &Path) -> io::Result<File> {
 }
 
 /// Opens the file at `path`, if it is there and at most `limit` bytes, and returns how long it is.
-pub(crate) fn open(path: &Path, limit: usize) -> Option<(usize, BufReader<File>)> {
+pub fn open(path: &Path, limit: usize) -> Option<(usize, BufReader<File>)> {
     let file = open_regular(path)?;
     let length = usize::try_from(file.metadata().ok()?.len()).ok()?;
     (length <= limit).then(|| (length, BufReader::new(file)))
 }
 
 /// Returns the file at `path`, if it is there and at most `limit` bytes.
-pub(crate) fn read(path: &Path, limit: usize) -> Option<Vec<u8>> {
+pub fn read(path: &Path, limit: usize) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     open_regular(path)?.take(limit as u64 + 1).read_to_end(&mut bytes).ok()?;
     (bytes.len() <= limit).then_some(bytes)

@@ -49,8 +49,8 @@ impl Server {
 
     /// Waits until cancelled tools of skills have been cleaned up.
     pub(crate) async fn settled(&self) {
-        if let Some(executor) = self.library().executor() {
-            executor.settled().await;
+        if let Some(runner) = self.library().runner() {
+            runner.settled().await;
         }
     }
 

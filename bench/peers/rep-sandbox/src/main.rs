@@ -5,7 +5,7 @@
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use repertoire::exec::{Job, Launcher, Sandbox, Unconfined, probe};
+use repertoire_exec::{Job, Launcher, Sandbox, Unconfined, probe};
 
 const COMMAND: &str = "/bin/true";
 /// Rounds that do not count.

@@ -281,7 +281,7 @@ fn local_command(_: &str, command: &str, args: &[String]) -> Value {
 mod tests {
     use std::path::Path;
 
-    use repertoire::exec::protected;
+    use repertoire_exec::protect::names;
 
     use super::*;
 
@@ -289,7 +289,7 @@ mod tests {
     fn no_tool_may_write_what_a_project_tells_a_client() {
         for client in CLIENTS {
             for path in client.project.iter().chain(client.project_skills) {
-                assert!(protected::is_protected(Path::new(path)), "{}: {path}", client.id);
+                assert!(names::is_protected(Path::new(path)), "{}: {path}", client.id);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! `rep approvals`.
 
 use clap::Args;
-use repertoire::Approval;
+use repertoire_exec::Approval;
 use repertoire_model::Capabilities;
 use serde::Serialize;
 

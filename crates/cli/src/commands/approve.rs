@@ -3,8 +3,9 @@
 mod changes;
 
 use clap::Args;
-use repertoire::approval::Difference;
-use repertoire::{Approval, Entry, Trust};
+use repertoire::{Entry, Trust};
+use repertoire_exec::Approval;
+use repertoire_exec::approval::Difference;
 use repertoire_model::toolbox::{Interpreter, Needs};
 use repertoire_model::{Bundle, Capabilities};
 use serde::Serialize;

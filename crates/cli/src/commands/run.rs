@@ -5,10 +5,9 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use repertoire::BoxFuture;
-use repertoire::approval::{ApprovalRequest, Approver, Verdict};
-use repertoire::run::ScriptGrants;
-use repertoire::{Executor, Reply, Session};
+use repertoire::{BoxFuture, Reply, Runner as _, Session};
+use repertoire_exec::approval::{ApprovalRequest, Approver, Verdict};
+use repertoire_exec::{Executor, ScriptGrants};
 use repertoire_model::answer::{Answer, FaultKind, Render};
 use repertoire_model::toolbox::{TOOLBOX_FILE, Toolbox};
 use repertoire_model::{LineRange, SkillPath};

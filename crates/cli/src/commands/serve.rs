@@ -79,21 +79,21 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Ex
     let server = Server::new(library, options);
     let stop = Stop::new();
     let interrupted = stop.clone();
-    let executor = server.library().executor().cloned();
-    let ending = executor.clone();
+    let runner = server.library().runner().cloned();
+    let ending = runner.clone();
     on_interrupt(move |_| {
         interrupted.stop();
         // Whoever waits for what runs is told that it was cancelled.
-        ending.iter().for_each(|executor| executor.end());
+        ending.iter().for_each(|runner| runner.end());
     })?;
     let served = match http {
         None => server.serve_stdio_blocking(args.agent.as_deref(), &stop).map_err(CliError::from),
         Some(http) => serve_http(ui, &server, http, &stop),
     };
     // What still runs, runs for nobody. Once this program is gone nobody looks at what it made.
-    if let Some(executor) = executor {
-        executor.end();
-        executor.settled_blocking();
+    if let Some(runner) = runner {
+        runner.end();
+        pollster::block_on(runner.settled());
     }
     served?;
     pollster::block_on(server.library().save());

@@ -6,6 +6,7 @@ mod lines;
 use std::collections::BTreeMap;
 
 use clap::Args;
+use repertoire::Runner as _;
 use repertoire_model::answer::Render;
 
 use self::lines::{Line, Lines};
@@ -75,7 +76,7 @@ fn open<'a>(ui: &mut Ui, context: &'a Context, args: &SessionArgs) -> Result<Con
     if let Some(executor) = executor.clone() {
         on_interrupt(move |interrupt| {
             executor.end();
-            executor.settled_blocking();
+            pollster::block_on(executor.settled());
             interrupt.end_now();
         })?;
     }

@@ -1,13 +1,12 @@
-//! What runs tools and scripts of skills: a sandbox that works here, and what it may have.
+//! The executor of tools and scripts: a sandbox that works here, and its options.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use repertoire::approval::{Approvals, Approver, TrustLevels};
+use repertoire::Trust;
 use repertoire::discovery;
-use repertoire::exec::{Launcher, Sandbox, Unconfined, probe};
-use repertoire::run::ScriptGrants;
-use repertoire::{Executor, ExecutorOptions, Trust};
+use repertoire_exec::approval::{Approvals, Approver, TrustLevels};
+use repertoire_exec::{Executor, ExecutorOptions, Launcher, Sandbox, ScriptGrants, Unconfined, probe};
 
 use super::user::with_user;
 use super::{Context, Reason};
@@ -16,14 +15,14 @@ use crate::env::Env;
 use crate::error::CliError;
 use crate::ui::{Style, Ui};
 
-/// What a command wants of whatever runs things for it; the configuration says the rest.
+/// The wishes of a command for its executor; the configuration says the rest.
 #[derive(Default)]
 pub(crate) struct ExecRequest {
-    /// What things run in.
+    /// The sandbox.
     pub sandbox: Option<SandboxChoice>,
-    /// What scripts get.
+    /// The grants of scripts.
     pub scripts: ScriptGrants,
-    /// Whoever can be asked.
+    /// The person to ask.
     pub approver: Option<Arc<dyn Approver>>,
 }
 
@@ -83,10 +82,7 @@ impl Context {
     }
 
     fn state(&self) -> Result<PathBuf, CliError> {
-        let none = || {
-            CliError::usage("there is no place for approvals and for what skills run")
-                .hint("set REPERTOIRE_STATE_DIR, or HOME")
-        };
+        let none = || CliError::usage("no state directory").hint("set REPERTOIRE_STATE_DIR, or HOME");
         let directory = self.env.state_directory().ok_or_else(none)?;
         Ok(self.env.working_directory().join(directory))
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use repertoire::exec::git_settings::{self, GitSetting};
+use repertoire_exec::git::settings::{self, GitSetting};
 
 use crate::env::Env;
 use crate::regular_file;
@@ -33,7 +33,7 @@ pub(super) fn with_user(env: &Env, mut variables: Vec<(String, String)>) -> Vec<
 
 fn settings(file: &Path) -> Vec<GitSetting> {
     let bytes = regular_file::read(file, MAX_SETTINGS).unwrap_or_default();
-    git_settings::read(&String::from_utf8_lossy(&bytes))
+    settings::read(&String::from_utf8_lossy(&bytes))
 }
 
 /// Returns what is said under `name` of `[user]`, in one line; the last one counts, as with git.
@@ -49,13 +49,13 @@ mod tests {
 
     #[test]
     fn what_git_was_told_of_the_user() {
-        let settings = git_settings::read(
+        let settings = settings::read(
             "[core]\n\tname = wrong\n[user]\n\tname = Ada\n\temail = old@example.org\n[user \"other\"]\n\tname = Wrong\n\
              [user] email = \"ada\\n@example.org\"\n[alias]\n\temail = wrong\n",
         );
         assert_eq!(user_setting(&settings, "name").as_deref(), Some("Ada"));
         assert_eq!(user_setting(&settings, "email").as_deref(), Some("ada@example.org"));
-        assert_eq!(user_setting(&git_settings::read("[user]\n\tname\n\temail =\n"), "email"), None);
-        assert_eq!(user_setting(&git_settings::read("name = x\n"), "name"), None);
+        assert_eq!(user_setting(&settings::read("[user]\n\tname\n\temail =\n"), "email"), None);
+        assert_eq!(user_setting(&settings::read("name = x\n"), "name"), None);
     }
 }

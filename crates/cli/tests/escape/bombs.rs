@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use repertoire::exec::{Ending, Exceeded, Job, Limits, Outcome};
+use repertoire_exec::{Ending, Exceeded, Job, Limits, Outcome};
 
 use crate::probe::{Target, processes_with};
 use crate::world::{World, is_empty, sandboxes, stderr, stdout};

@@ -4,9 +4,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use repertoire::exec::{
-    Cancel, Ending, Exceeded, ExecErrorKind, Job, Launcher, Outcome, Sandbox, Unconfined,
-};
+use repertoire_exec::{Cancel, Ending, Exceeded, ExecErrorKind, Job, Launcher, Outcome, Sandbox, Unconfined};
 
 use crate::world::{World, everyone, is_empty, sandboxes, stderr, stdout};
 

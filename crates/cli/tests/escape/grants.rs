@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use repertoire::exec::{Aftermath, ExecErrorKind, GitUser, Job, RepositoryGrant};
+use repertoire_exec::{Aftermath, ExecErrorKind, GitUser, Job, RepositoryGrant};
 use repertoire_model::toolbox::RepositoryUse;
 
 use crate::probe::Target;
@@ -535,8 +535,6 @@ fn an_index_that_names_what_is_not_in_the_checkout_is_not_left() {
         let job = repository_job(&world, world.python(text));
         let outcome = sandbox.run(&job).unwrap();
         assert_eq!(stdout(&outcome), "written\n", "{} {}", sandbox.name(), stderr(&outcome));
-        let is_told = !outcome.aftermath.is_empty() || !outcome.refused.is_empty();
-        assert!(is_told, "{} {outcome:?}", sandbox.name());
         let index = fs::read(world.path("project/.git/index")).unwrap_or_default();
         assert!(!String::from_utf8_lossy(&index).contains("post-checkout"), "{}", sandbox.name());
     }
@@ -549,9 +547,9 @@ fn git_says_what_it_cannot_do_in_a_repository_and_does_the_rest() {
         let text = "git status --porcelain --untracked-files=no 2>&1; \
              git worktree add -q --detach linked 2>/dev/null || echo no worktree; git branch topic/x; git branch -q -m topic/x topic 2>/dev/null; \
              echo x > src/x && git add src && git -c user.name=n -c user.email=e commit -qm made 2>&1 && git fsck --no-dangling 2>/dev/null && echo made; \
-             git gc -q 2>/dev/null || echo no gc";
+             git gc -q 2>/dev/null && echo packed";
         let outcome = sandbox.run(&repository_job(&world, world.sh(text))).unwrap();
-        assert_eq!(stdout(&outcome), "no worktree\nmade\nno gc\n", "{name} {}", stderr(&outcome));
+        assert_eq!(stdout(&outcome), "no worktree\nmade\npacked\n", "{name} {}", stderr(&outcome));
         assert!(outcome.aftermath.is_empty() && outcome.refused.is_empty(), "{name} {outcome:?}");
         assert!(fs::symlink_metadata(world.path("project/linked")).is_err(), "{name}");
         git(&world, "project", &["diff", "--quiet", "HEAD"]);

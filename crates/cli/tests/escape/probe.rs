@@ -120,7 +120,7 @@ impl Target {
         said
     }
 
-    pub(crate) fn job(&self, program: &str) -> repertoire::exec::Job {
+    pub(crate) fn job(&self, program: &str) -> repertoire_exec::Job {
         let mut job = self.world.python(program);
         job.command.extend(self.arguments.iter().map(Into::into));
         job.limits.timeout = Duration::from_secs(20);
@@ -191,7 +191,7 @@ fn make_one(probe: &Probe, tally: &Mutex<Tally>) {
             Ok(outcome) => {
                 let said = stdout(outcome);
                 // A filter may end the whole process for what it is asked.
-                let is_killed = outcome.ending == repertoire::exec::Ending::Signalled(31);
+                let is_killed = outcome.ending == repertoire_exec::Ending::Signalled(31);
                 if said.contains("ESCAPED") || !(said.contains("DENIED") || is_killed) {
                     fault(format!("{:?} {said} {}", outcome.ending, stderr(outcome)));
                 }

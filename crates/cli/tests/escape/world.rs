@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use repertoire::exec::{Job, Launcher, Outcome, Probe, Sandbox, Unconfined, probe};
+use repertoire_exec::{Job, Launcher, Outcome, Probe, Sandbox, Unconfined, probe};
 use tempfile::TempDir;
 
 /// The launcher is the program itself.

@@ -26,19 +26,6 @@ const KNOWN_CYCLES: &[(&str, &[&str])] = &[
     ),
     ("model", &["search/posting.rs", "search/weights.rs"]),
     ("repertoire", &["registry/change.rs", "registry/open.rs", "registry/watch/attention.rs"]),
-    ("repertoire", &["exec/git.rs", "exec/git_dir.rs", "exec/git_objects.rs"]),
-    ("repertoire", &["exec/grant.rs", "exec/survey.rs"]),
-    (
-        "repertoire",
-        &[
-            "exec/host.rs",
-            "exec/landlock.rs",
-            "exec/launcher.rs",
-            "exec/launcher/confine.rs",
-            "exec/launcher/herald.rs",
-            "exec/launcher/supervise.rs",
-        ],
-    ),
     ("repertoire", &["provider/content.rs", "provider/memo.rs", "provider/mod.rs"]),
     (
         "repertoire",

@@ -12,6 +12,7 @@ use crate::Error;
 #[cfg(feature = "fs")]
 use crate::discovery::{self, DiscoveryInput};
 use crate::event::{EventSink, Sinks};
+use crate::handler::{HostHandler, SkillHandler};
 use crate::prompt::{Agent, Inherit};
 use crate::provider::Provider;
 #[cfg(feature = "fs")]
@@ -19,7 +20,7 @@ use crate::provider::fs::{FsOptions, FsProvider};
 #[cfg(feature = "fs")]
 use crate::registry::ReloadOptions;
 use crate::registry::{Registry, RegistryOptions};
-use crate::run::{Executor, HostHandler, SkillHandler};
+use crate::runner::Runner;
 use crate::search::SearchOptions;
 use crate::session::SessionOptions;
 use crate::tool::Tool;
@@ -183,10 +184,10 @@ impl LibraryBuilder {
         self
     }
 
-    /// Sets the executor with which sessions call tools of skills and run their scripts.
+    /// Sets the runner with which sessions call tools of skills and run their scripts.
     #[must_use]
-    pub fn executor(mut self, executor: Arc<Executor>) -> Self {
-        self.resources.executor = Some(executor);
+    pub fn runner(mut self, runner: impl Runner + 'static) -> Self {
+        self.resources.runner = Some(Arc::new(runner));
         self
     }
 

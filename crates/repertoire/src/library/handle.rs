@@ -10,7 +10,7 @@ use crate::provider::Provider;
 use crate::registry::{Registry, RegistryOptions, Snapshot, Subscription};
 #[cfg(feature = "fs")]
 use crate::registry::{ReloadOptions, Watcher};
-use crate::run::Executor;
+use crate::runner::Runner;
 use crate::search::{SearchOptions, Shelf};
 use crate::{Error, ErrorKind};
 
@@ -124,9 +124,9 @@ impl Library {
         agents.get(name).ok_or_else(|| Error::new(ErrorKind::AgentNotFound).about(name))
     }
 
-    /// Returns the executor that runs tools and scripts of skills, if there is one.
-    pub fn executor(&self) -> Option<&Arc<Executor>> {
-        self.resources().executor.as_ref()
+    /// Returns the runner of tools and scripts of skills, if there is one.
+    pub fn runner(&self) -> Option<&Arc<dyn Runner>> {
+        self.resources().runner.as_ref()
     }
 
     /// Writes digests, token counts and the search index to their caches, for the next run.

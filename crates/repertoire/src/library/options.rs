@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::event::Sinks;
+use crate::handler::HostHandler;
 use crate::prompt::{Agent, Inherit};
-use crate::run::{Executor, HostHandler};
+use crate::runner::Runner;
 use crate::session::SessionOptions;
 use crate::tool::{Tool, is_reserved, reserved_names};
 use crate::{Error, ErrorKind};
@@ -24,7 +25,7 @@ pub(crate) struct SessionResources {
     /// Receive an event for every call.
     pub(crate) sinks: Sinks,
     /// Runs tools and scripts of skills; `None` where nothing may run.
-    pub(crate) executor: Option<Arc<Executor>>,
+    pub(crate) runner: Option<Arc<dyn Runner>>,
     /// Handlers of the host for tools that skills declare.
     pub(crate) handlers: Vec<HostHandler>,
 }
@@ -32,7 +33,7 @@ pub(crate) struct SessionResources {
 impl SessionResources {
     /// Returns the names that no skill may have because a tool answers to them.
     pub(crate) fn reserved_names(&self) -> BTreeSet<String> {
-        let host = self.tools.iter().map(|tool| tool.name());
+        let host = self.tools.iter().map(Tool::name);
         reserved_names(&self.options.names).chain(host).map(str::to_owned).collect()
     }
 

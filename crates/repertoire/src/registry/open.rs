@@ -173,7 +173,7 @@ impl Registry {
         ask: impl FnOnce() -> BoxFuture<'a, Result<Listing, Error>>,
     ) -> Incoming {
         let (number, listing) = self.shared.listings.ask(ask);
-        let label = self.providers().get(index).map(|provider| provider.label()).unwrap_or_default();
+        let label = self.providers().get(index).map(Provider::label).unwrap_or_default();
         let mut listing = listing.await.unwrap_or_else(|error| self.broken(label, &error));
         self.quarantine_reserved_names(&mut listing, &self.shared.listings.last(index));
         Incoming { provider: index, number, listing }

@@ -10,6 +10,7 @@ mod required;
 mod catalog;
 mod task;
 mod call;
+mod exposed_tools;
 mod skill_tools;
 mod ceiling;
 mod context;

@@ -246,11 +246,11 @@ impl Session {
 fn worded(library: &Library) -> Wording {
     let resources = library.resources();
     let options = &resources.options;
-    let offers = resources.executor.is_some() || !resources.handlers.is_empty();
+    let offers = resources.runner.is_some() || !resources.handlers.is_empty();
     let is_called = offers && options.exposure == ToolExposure::Stable;
     Wording {
         call: is_called.then(|| options.names.call.clone()),
-        run_script: resources.executor.is_some().then(|| options.names.run_script.clone()),
+        run_script: resources.runner.is_some().then(|| options.names.run_script.clone()),
         ..options.wording()
     }
 }

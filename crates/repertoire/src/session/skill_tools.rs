@@ -1,16 +1,16 @@
 //! The tools and scripts of skills: callable while the skill is loaded.
 
-use repertoire_model::answer::{Answer, FaultKind, LoadedSkill, ToolSchema, Unapproved};
-use repertoire_model::toolbox::{Handler, MAX_TOOLBOX_BYTES, PYTHON_FILE, TOOLBOX_FILE, Toolbox};
+use repertoire_model::answer::{Answer, FaultKind, LoadedSkill, Render, ToolResult, ToolSchema, Unapproved};
+use repertoire_model::toolbox::{Handler, MAX_TOOLBOX_BYTES, PYTHON_FILE, TOOLBOX_FILE, Toolbox, schema};
 use repertoire_model::{FileEntry, LineRange, SkillTool};
 use serde_json::{Map, Value};
 
 use super::find::FoundSkill;
 use super::open::Session;
 use super::options::{Account, ToolExposure};
-use crate::approval::Trust;
+use crate::handler::HostHandler;
 use crate::registry::{Entry, Snapshot};
-use crate::run::{Ran, ScriptCall, run_script, run_tool};
+use crate::runner::{ScriptCall, SkillCaller, ToolRun, Trust};
 use crate::tool::{EventDetails, ToolReply, quoted};
 
 /// The tool that calls the tools of skills.
@@ -22,7 +22,7 @@ impl Session {
     /// Returns whether models may call the tools of skills here; it is the same for the whole session.
     pub fn offers_skill_tools(&self) -> bool {
         let resources = self.library().resources();
-        resources.executor.is_some() || !resources.handlers.is_empty()
+        resources.runner.is_some() || !resources.handlers.is_empty()
     }
 
     /// Returns whether `name` is the name of a tool that a loaded skill brings along.
@@ -39,7 +39,7 @@ impl Session {
                 options.unload_tool || (options.account == Account::None && self.offers_skill_tools())
             }
             CALL => self.offers_skill_tools(),
-            RUN => self.library().resources().executor.is_some(),
+            RUN => self.library().resources().runner.is_some(),
             _ => true,
         }
     }
@@ -70,12 +70,11 @@ impl Session {
         let python = python.as_ref().and_then(|content| std::str::from_utf8(&content.bytes).ok());
         let snapshot = self.registry().snapshot();
         let resources = self.library().resources();
-        let trust = resources.executor.as_ref().map(|executor| executor.options().trust.of(&entry.source));
+        let trust = resources.runner.as_ref().map(|runner| runner.trust(&entry.source));
         let runs = trust.is_some_and(|trust| trust != Trust::Never);
         let is_handled = |tool: &SkillTool| {
-            let is_own =
-                |own: &crate::run::HostHandler| own.skill == entry.name().as_str() && own.tool == tool.name;
-            resources.handlers.iter().any(is_own) || (runs && Handler::of(tool, files, python).is_some())
+            self.host_handler(entry, &tool.name).is_some()
+                || (runs && Handler::of(tool, files, python).is_some())
         };
         let mut notes = Vec::new();
         toolbox.tools.retain(|tool| {
@@ -107,8 +106,8 @@ impl Session {
 
     /// Returns how far the source of a skill is trusted, least first.
     fn rank_of(&self, entry: &Entry) -> u8 {
-        let executor = self.library().resources().executor.as_ref();
-        match executor.map_or(Trust::Ask, |executor| executor.options().trust.of(&entry.source)) {
+        let runner = self.library().resources().runner.as_ref();
+        match runner.map_or(Trust::Ask, |runner| runner.trust(&entry.source)) {
             Trust::Never => 0,
             Trust::Ask => 1,
             Trust::Trusted => 2,
@@ -230,8 +229,46 @@ impl Session {
             let kind = FaultKind::NotApproved { tool: quoted(tool), why: Unapproved::Ceiling };
             return self.ran(CALL, asked, Err(kind), details);
         }
-        let ran = run_tool(self.library(), &entry, &address, found, arguments).await;
+        let ran = self.run_tool(&entry, &address, found, arguments).await;
         self.ran(CALL, asked, ran, details)
+    }
+
+    /// Runs a tool with the handler of the host, or with the runner.
+    async fn run_tool(
+        &self,
+        entry: &Entry,
+        address: &str,
+        tool: &SkillTool,
+        arguments: &Map<String, Value>,
+    ) -> Result<ToolRun, FaultKind> {
+        let violations = schema::check(&tool.parameters, &Value::Object(arguments.clone()));
+        if !violations.is_empty() {
+            let problems = violations.iter().map(ToString::to_string).collect();
+            return Err(FaultKind::BadArguments { tool: tool.name.clone(), problems });
+        }
+        if let Some(handler) = self.host_handler(entry, &tool.name) {
+            let result = match handler.run(arguments).await {
+                Ok(text) => ToolResult::new(address, &tool.name, text),
+                Err(error) => {
+                    ToolResult { error: Some(error.to_string()), ..ToolResult::new(address, &tool.name, "") }
+                }
+            };
+            return Ok(ToolRun { result, sandbox: None, exit_code: None, digest: None });
+        }
+        match &self.library().resources().runner {
+            Some(runner) => runner.run_tool(self.caller(entry, address), tool, arguments).await,
+            None => Err(FaultKind::NoHandler { tool: tool.name.clone() }),
+        }
+    }
+
+    fn host_handler(&self, entry: &Entry, tool: &str) -> Option<&HostHandler> {
+        let mut handlers = self.library().resources().handlers.iter();
+        handlers.find(|own| own.skill == entry.name().as_str() && own.tool == tool)
+    }
+
+    fn caller<'a>(&'a self, entry: &'a Entry, address: &'a str) -> SkillCaller<'a> {
+        let is_terse = self.library().resources().options.render == Render::Text;
+        SkillCaller { registry: self.registry(), entry, address, is_terse }
     }
 
     /// Runs a script of the skill `asked`.
@@ -250,7 +287,10 @@ impl Session {
             let kind = FaultKind::NotApproved { tool: quoted(&call.path), why: Unapproved::Ceiling };
             return self.ran(RUN, asked, Err(kind), details);
         }
-        let ran = run_script(self.library(), &entry, &address, call).await;
+        let ran = match &self.library().resources().runner {
+            Some(runner) => runner.run_script(self.caller(&entry, &address), call).await,
+            None => Err(FaultKind::NoHandler { tool: quoted(&call.path) }),
+        };
         self.ran(RUN, asked, ran, details)
     }
 
@@ -258,11 +298,11 @@ impl Session {
         &self,
         tool: &str,
         asked: &str,
-        ran: Result<Ran, FaultKind>,
+        ran: Result<ToolRun, FaultKind>,
         mut details: EventDetails,
     ) -> ToolReply {
         match ran {
-            Ok(Ran { result, sandbox, exit_code, digest }) => {
+            Ok(ToolRun { result, sandbox, exit_code, digest }) => {
                 (details.sandbox, details.exit_code, details.digest) = (sandbox, exit_code, digest);
                 ToolReply { answer: Answer::Tool(Box::new(result)), details }
             }

@@ -7,9 +7,9 @@ use repertoire_model::answer::LoadedSkill;
 use repertoire_model::ledger::Ledger;
 use repertoire_model::{Digest, SkillName};
 
+use super::exposed_tools::ExposedTools;
 use crate::provider::{Locator, Mark};
 use crate::registry::{Entry, Resources, Snapshot};
-use crate::run::Exposed;
 use crate::task::{Task, TaskRanking};
 use crate::tool::Definition;
 
@@ -48,7 +48,7 @@ pub(super) struct State {
     /// The ranking for the task that [`Session::working_on`](super::Session::working_on) was last given.
     pub(super) foreseen: Option<Arc<TaskRanking>>,
     /// The tools of loaded skills, in the order in which these were loaded.
-    pub(super) exposed: Exposed,
+    pub(super) exposed: ExposedTools,
 }
 
 impl State {
@@ -68,7 +68,7 @@ impl State {
             ranking: None,
             rankings: VecDeque::new(),
             foreseen: None,
-            exposed: Exposed::default(),
+            exposed: ExposedTools::default(),
         }
     }
 

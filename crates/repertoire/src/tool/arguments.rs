@@ -170,7 +170,7 @@ fn bad(name: &str, expected: &str) -> FaultKind {
 }
 
 /// Returns what a model wrote, fit to be repeated to it.
-pub(crate) fn quoted(written: &str) -> String {
+pub fn quoted(written: &str) -> String {
     // Only the start is ever shown, so only the start is looked at.
     let start: String = written.chars().take(MAX_QUOTED_CHARS + 1).collect();
     let visible: String =

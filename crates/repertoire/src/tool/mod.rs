@@ -19,7 +19,7 @@ mod search_skills;
 mod call_skill_tool;
 mod run_skill_script;
 
-pub(crate) use arguments::quoted;
+pub use arguments::quoted;
 pub(crate) use builtin::{Builtin, DefinitionContext};
 pub use custom::{Tool, ToolCall};
 pub use definition::Definition;

@@ -9,7 +9,7 @@ use super::names::{PATH_ALIASES, SKILL_ALIASES};
 use super::reply::ToolReply;
 use crate::event::EventKind;
 use crate::future::BoxFuture;
-use crate::run::ScriptCall;
+use crate::runner::ScriptCall;
 use crate::session::Session;
 
 const ARGS: Parameter<'static> = Parameter { name: "args", aliases: &["arguments"] };

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use repertoire::approval::Difference;
 use repertoire::{Entry, Registry};
+use repertoire_exec::approval::Difference;
 use repertoire_model::{Bundle, LineRange};
 use similar::TextDiff;
 

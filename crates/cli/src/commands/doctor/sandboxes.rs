@@ -1,6 +1,6 @@
 //! What tools and scripts of skills could run in, and what was approved.
 
-use repertoire::exec::{Launcher, probe};
+use repertoire_exec::{Launcher, probe};
 
 use super::Status;
 use super::checks::Checks;

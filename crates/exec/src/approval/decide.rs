@@ -1,0 +1,90 @@
+//! Decides whether a tool or script may run.
+
+use repertoire_model::answer::Unapproved;
+use repertoire_model::{Bundle, Capabilities, SkillTool};
+
+use super::{Approval, ApprovalRequest, Approvals, Approver, Verdict};
+use repertoire::Error;
+use repertoire::Trust;
+use repertoire::registry::Entry;
+
+/// The rules by which a skill may run something.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ApprovalRules<'a> {
+    /// The trust in the source.
+    pub(crate) trust: Trust,
+    /// The stored approvals.
+    pub(crate) approvals: &'a Approvals,
+    /// The person to ask, if there is one.
+    pub(crate) approver: Option<&'a dyn Approver>,
+}
+
+/// A tool or script that is to run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RunRequest<'a> {
+    pub(crate) entry: &'a Entry,
+    pub(crate) bundle: &'a Bundle,
+    pub(crate) capabilities: &'a Capabilities,
+    /// The tool, where it is one, and its arguments.
+    pub(crate) tool: Option<(&'a SkillTool, &'a str)>,
+}
+
+impl ApprovalRules<'_> {
+    /// Returns why `wanted` may not run, or nothing if it may.
+    pub(crate) async fn objection(&self, wanted: &RunRequest<'_>) -> Result<Option<Unapproved>, Error> {
+        if self.trust == Trust::Never {
+            return Ok(Some(Unapproved::Source));
+        }
+        let known = self.approvals.find(wanted.entry)?;
+        let digest = wanted.bundle.digest();
+        let holding = known.as_ref().filter(|known| known.holds(&digest, wanted.capabilities));
+        if holding.is_none() && self.trust == Trust::Ask {
+            let verdict = self.ask(wanted, known.as_ref(), None).await?;
+            let why = if known.is_some() { Unapproved::Changed } else { Unapproved::Unknown };
+            if let Some(objection) = objection(verdict, why) {
+                return Ok(Some(objection));
+            }
+        }
+        let Some((tool, arguments)) = wanted.tool.filter(|(tool, _)| tool.needs.ask) else { return Ok(None) };
+        if holding.is_some_and(|holding| holding.tools.contains(&tool.name)) {
+            return Ok(None);
+        }
+        let verdict = self.ask(wanted, holding, Some((tool.name.clone(), arguments.to_owned()))).await?;
+        Ok(objection(verdict, Unapproved::Asks))
+    }
+
+    /// Asks, and keeps an answer that is to hold.
+    async fn ask(
+        &self,
+        wanted: &RunRequest<'_>,
+        known: Option<&Approval>,
+        call: Option<(String, String)>,
+    ) -> Result<Verdict, Error> {
+        let Some(approver) = self.approver else { return Ok(Verdict::Unasked) };
+        let mut tools = known.map(|known| known.tools.clone()).unwrap_or_default();
+        tools.retain(|name| wanted.capabilities.tools().any(|(tool, _)| tool == name));
+        // What was approved by name was so for files that are others now.
+        if known.is_some_and(|known| !known.holds(&wanted.bundle.digest(), wanted.capabilities)) {
+            tools.clear();
+        }
+        tools.extend(call.iter().map(|(tool, _)| tool.clone()));
+        tools.sort_unstable();
+        tools.dedup();
+        let approval = Approval::now(wanted.entry, wanted.bundle, wanted.capabilities.clone(), tools);
+        let difference = known.map(|known| known.difference(&approval));
+        let request = ApprovalRequest { approval, difference, call };
+        let verdict = approver.ask(&request).await;
+        if verdict == Verdict::Always {
+            self.approvals.keep(request.approval)?;
+        }
+        Ok(verdict)
+    }
+}
+
+fn objection(verdict: Verdict, why: Unapproved) -> Option<Unapproved> {
+    match verdict {
+        Verdict::Once | Verdict::Always => None,
+        Verdict::Refused => Some(Unapproved::Refused),
+        Verdict::Unasked => Some(why),
+    }
+}

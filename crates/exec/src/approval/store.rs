@@ -1,0 +1,215 @@
+//! Approvals, kept in a file that several processes share.
+
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::record::Approval;
+use repertoire::registry::Entry;
+use repertoire::{Error, ErrorKind, stored};
+
+/// The file that approvals are kept in.
+pub const APPROVALS_FILE: &str = "approvals.json";
+/// Keeps two processes from writing it at once.
+const LOCK_FILE: &str = "approvals.lock";
+/// The largest such file that is read, in bytes.
+const MAX_BYTES: usize = 64 * 1024 * 1024;
+/// The format of the file.
+const VERSION: u64 = 1;
+
+/// The approvals of a user.
+///
+/// ```
+/// use repertoire_exec::approval::Approvals;
+/// let directory = tempfile::tempdir()?;
+/// assert!(Approvals::new(directory.path()).list()?.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approvals {
+    directory: PathBuf,
+}
+
+impl Approvals {
+    /// Returns those kept in `directory`, which need not be there yet.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into() }
+    }
+
+    /// Returns the file that they are kept in.
+    pub fn path(&self) -> PathBuf {
+        self.directory.join(APPROVALS_FILE)
+    }
+
+    /// Returns all of them, sorted by name and directory.
+    ///
+    /// Fails with [`ErrorKind::Approvals`] if the file is none of ours; it is left as it is then.
+    pub fn list(&self) -> Result<Vec<Approval>, Error> {
+        let path = self.path();
+        let file = match File::open(&path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(self.unreadable(error)),
+        };
+        let mut bytes = Vec::new();
+        let read = file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes);
+        read.map_err(|error| self.unreadable(error))?;
+        if bytes.len() > MAX_BYTES {
+            return Err(self.unreadable("it is too large"));
+        }
+        let value: Value = serde_json::from_slice(&bytes).map_err(|error| self.unreadable(error))?;
+        if value.get("version").and_then(Value::as_u64) != Some(VERSION) {
+            return Err(self.unreadable("it is of another version"));
+        }
+        let approvals = value.get("approvals").and_then(Value::as_array);
+        let approvals: Option<Vec<Approval>> =
+            approvals.and_then(|approvals| approvals.iter().map(Approval::from_json).collect());
+        approvals.ok_or_else(|| self.unreadable("an approval in it cannot be understood"))
+    }
+
+    /// Returns the approval of the skill, whatever its files are by now.
+    pub fn find(&self, entry: &Entry) -> Result<Option<Approval>, Error> {
+        Ok(self.list()?.into_iter().find(|approval| approval.is_of(entry)))
+    }
+
+    /// Keeps `approval` in place of an earlier one of the same skill.
+    pub fn keep(&self, approval: Approval) -> Result<(), Error> {
+        self.change(|approvals| {
+            approvals
+                .retain(|other| (&other.name, &other.directory) != (&approval.name, &approval.directory));
+            approvals.push(approval);
+        })
+    }
+
+    /// Takes back what `is_meant` says, and returns it.
+    pub fn revoke(&self, is_meant: impl Fn(&Approval) -> bool) -> Result<Vec<Approval>, Error> {
+        if !self.list()?.iter().any(&is_meant) {
+            return Ok(Vec::new());
+        }
+        let mut revoked = Vec::new();
+        self.change(|approvals| {
+            let (taken, kept) =
+                std::mem::take(approvals).into_iter().partition(|approval| is_meant(approval));
+            (revoked, *approvals) = (taken, kept);
+        })?;
+        Ok(revoked)
+    }
+
+    /// Changes the file while nobody else does.
+    fn change(&self, change: impl FnOnce(&mut Vec<Approval>)) -> Result<(), Error> {
+        fs::create_dir_all(&self.directory).map_err(|error| self.failed(error))?;
+        let lock = self.directory.join(LOCK_FILE);
+        let lock = File::options().create(true).write(true).truncate(false).open(lock);
+        let lock = lock.map_err(|error| self.failed(error))?;
+        lock.lock().map_err(|error| self.failed(error))?;
+        let mut approvals = self.list()?;
+        change(&mut approvals);
+        approvals.sort_by(|a, b| (&a.name, &a.directory).cmp(&(&b.name, &b.directory)));
+        let approvals: Vec<Value> = approvals.iter().map(Approval::to_json).collect();
+        let text = format!("{:#}\n", json!({"version": VERSION, "approvals": approvals}));
+        // The lock goes with the file.
+        stored::replace(&self.directory, APPROVALS_FILE, text.as_bytes()).map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: io::Error) -> Error {
+        Error::new(ErrorKind::Io).at(self.path()).because(error)
+    }
+
+    fn unreadable(&self, why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+        Error::new(ErrorKind::Approvals).at(self.path()).because(why)
+    }
+}
+
+impl AsRef<Path> for Approvals {
+    fn as_ref(&self) -> &Path {
+        &self.directory
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use repertoire_model::{Capabilities, Digest};
+
+    fn approval(name: &str, text: &str) -> Approval {
+        Approval {
+            name: name.to_owned(),
+            directory: format!("/skills/{name}"),
+            source: "test".to_owned(),
+            digest: Digest::of(text.as_bytes()),
+            capabilities: Capabilities::default(),
+            files: BTreeMap::from([("SKILL.md".to_owned(), Digest::of(text.as_bytes()))]),
+            executables: Default::default(),
+            tools: vec!["push".to_owned()],
+            seconds: 1,
+        }
+    }
+
+    #[test]
+    fn approvals_are_kept_replaced_and_taken_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let approvals = Approvals::new(directory.path().join("new"));
+        assert_eq!(approvals.list().unwrap(), []);
+        approvals.keep(approval("b", "1")).unwrap();
+        approvals.keep(approval("a", "1")).unwrap();
+        approvals.keep(approval("b", "2")).unwrap();
+        assert_eq!(approvals.list().unwrap(), [approval("a", "1"), approval("b", "2")]);
+        assert_eq!(approvals.revoke(|approval| approval.name == "b").unwrap(), [approval("b", "2")]);
+        assert_eq!(approvals.revoke(|approval| approval.name == "b").unwrap(), []);
+        assert_eq!(approvals.list().unwrap(), [approval("a", "1")]);
+    }
+
+    #[test]
+    fn a_file_that_is_none_of_ours_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let approvals = Approvals::new(directory.path());
+        std::fs::create_dir(approvals.path()).unwrap();
+        let error = approvals.list().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Approvals);
+        assert!(!format!("{:?}", std::error::Error::source(&error)).contains("too large"), "{error:?}");
+        std::fs::remove_dir(approvals.path()).unwrap();
+        for bad in ["", "{", "[]", "{\"version\":2,\"approvals\":[]}", "{\"version\":1,\"approvals\":[{}]}"] {
+            std::fs::write(approvals.path(), bad).unwrap();
+            assert_eq!(approvals.list().unwrap_err().kind(), ErrorKind::Approvals, "{bad}");
+            assert!(approvals.keep(approval("a", "1")).is_err(), "{bad}");
+            assert!(approvals.revoke(|_| true).is_err(), "{bad}");
+            assert_eq!(stored::read(&approvals.path(), MAX_BYTES).unwrap(), bad.as_bytes());
+        }
+    }
+
+    #[test]
+    fn many_at_once_lose_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let approvals = Approvals::new(directory.path());
+        std::thread::scope(|scope| {
+            for number in 0..16 {
+                let approvals = approvals.clone();
+                scope.spawn(move || approvals.keep(approval(&format!("skill-{number:02}"), "x")).unwrap());
+            }
+        });
+        assert_eq!(approvals.list().unwrap().len(), 16);
+    }
+
+    #[test]
+    fn a_difference_names_files() {
+        let before = approval("a", "1");
+        let mut after = approval("a", "2");
+        after.files.insert("new.sh".to_owned(), Digest::of(b""));
+        let difference = before.difference(&after);
+        assert_eq!(
+            (difference.new_files, difference.changed_files),
+            (vec!["new.sh".to_owned()], vec!["SKILL.md".to_owned()])
+        );
+        assert_eq!(after.difference(&before).gone_files, ["new.sh"]);
+        assert_eq!(before.difference(&before), crate::approval::Difference::default());
+        let mut executable = before.clone();
+        executable.executables.insert("SKILL.md".to_owned());
+        assert_eq!(before.difference(&executable).changed_modes, ["SKILL.md: executable now"]);
+        assert_eq!(executable.difference(&before).changed_modes, ["SKILL.md: no longer executable"]);
+        assert_eq!(Approval::from_json(&executable.to_json()), Some(executable));
+    }
+}

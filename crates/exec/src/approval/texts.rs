@@ -1,0 +1,87 @@
+//! The texts of what was approved, so that a person can be shown what changed since.
+
+use std::collections::BTreeMap;
+
+use repertoire_model::Digest;
+use serde_json::Value;
+
+use super::record::Approval;
+use super::store::Approvals;
+use repertoire::{Error, ErrorKind, stored};
+
+/// The directory of these texts, in the directory of approvals; a file for each digest of a bundle.
+const DIRECTORY: &str = "approved";
+const ENDING: &str = ".json";
+/// The most that is kept of one skill, in bytes; files that do not fit are left out.
+pub const MAX_KEPT_BYTES: usize = 1 << 20;
+/// The largest such file: every byte of a text may be written as six.
+const MAX_FILE_BYTES: usize = 8 * MAX_KEPT_BYTES;
+/// The most skills whose texts are kept; those approved longest ago go first.
+const MAX_KEPT: usize = 256;
+/// Age after which an unfinished file is removed.
+const STALE: std::time::Duration = std::time::Duration::from_secs(60 * 60);
+
+impl Approvals {
+    /// Keeps the texts of the files of `approval`, by path, as far as they fit into [`MAX_KEPT_BYTES`] together, small ones first.
+    pub fn keep_texts(&self, approval: &Approval, texts: &BTreeMap<String, String>) -> Result<(), Error> {
+        let mut by_size: Vec<(&String, &String)> = texts.iter().collect();
+        by_size.sort_by_key(|(_, text)| text.len());
+        let mut left = MAX_KEPT_BYTES;
+        let fits = |(path, text): (&String, &String)| {
+            left = left.checked_sub(path.len() + text.len())?;
+            Some((path.clone(), Value::from(text.as_str())))
+        };
+        let kept: serde_json::Map<String, Value> = by_size.into_iter().map_while(fits).collect();
+        let directory = self.as_ref().join(DIRECTORY);
+        let name = format!("{}{ENDING}", approval.digest.to_hex());
+        stored::replace(&directory, &name, Value::Object(kept).to_string().as_bytes())
+            .map_err(|error| Error::new(ErrorKind::Io).at(directory.join(name)).because(error))?;
+        stored::prune(&directory, ENDING, MAX_KEPT, STALE);
+        Ok(())
+    }
+
+    /// Returns the texts that were kept of `approval`, by path. Only those are returned that are what was approved, to the byte.
+    pub fn texts(&self, approval: &Approval) -> BTreeMap<String, String> {
+        let path = self.as_ref().join(DIRECTORY).join(format!("{}{ENDING}", approval.digest.to_hex()));
+        let bytes = stored::read(&path, MAX_FILE_BYTES).unwrap_or_default();
+        let Ok(Value::Object(kept)) = serde_json::from_slice(&bytes) else { return BTreeMap::new() };
+        let texts = kept.into_iter().filter_map(|(path, text)| match text {
+            Value::String(text) => Some((path, text)),
+            _ => None,
+        });
+        texts.filter(|(path, text)| approval.files.get(path) == Some(&Digest::of(text.as_bytes()))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_approved_comes_back_and_only_as_much_as_fits() {
+        let directory = tempfile::tempdir().unwrap();
+        let approvals = Approvals::new(directory.path());
+        let text = |path: &str, text: &str| (path.to_owned(), text.to_owned());
+        let texts = BTreeMap::from([
+            text("a", "one"),
+            text("other", "not approved"),
+            text("large", &"x".repeat(MAX_KEPT_BYTES)),
+        ]);
+        let digest = |(path, text): (&String, &String)| (path.clone(), Digest::of(text.as_bytes()));
+        let mut approval = Approval {
+            name: "a".to_owned(),
+            directory: "/a".to_owned(),
+            source: "test".to_owned(),
+            digest: Digest::of(b"bundle"),
+            capabilities: Default::default(),
+            files: texts.iter().map(digest).collect(),
+            executables: Default::default(),
+            tools: Vec::new(),
+            seconds: 1,
+        };
+        assert!(approvals.texts(&approval).is_empty());
+        approvals.keep_texts(&approval, &texts).unwrap();
+        approval.files.remove("other");
+        assert_eq!(approvals.texts(&approval), BTreeMap::from([text("a", "one")]));
+    }
+}

@@ -1,0 +1,27 @@
+//! The environment variables of a command.
+
+/// The variables of the host that a command gets without asking: where programs are, and how people write where they are.
+pub const ALLOWED: &[&str] = &["PATH", "LANG", "LANGUAGE", "TZ"];
+
+/// Names that begin so are allowed as well.
+pub const ALLOWED_PREFIX: &str = "LC_";
+
+/// Returns those of the host's variables that a command gets: the harmless ones, and those in `names`.
+///
+/// ```
+/// use repertoire_exec::environment::allowed;
+///
+/// let host = [("LANG", "C"), ("AWS_SECRET_ACCESS_KEY", "s3cret"), ("API_KEY", "k")];
+/// let host = host.map(|(name, value)| (name.to_owned(), value.to_owned()));
+/// let given = allowed(host, &["API_KEY".to_owned()]);
+/// assert_eq!(given, [("LANG".to_owned(), "C".to_owned()), ("API_KEY".to_owned(), "k".to_owned())]);
+/// ```
+pub fn allowed(
+    variables: impl IntoIterator<Item = (String, String)>,
+    names: &[String],
+) -> Vec<(String, String)> {
+    let is_allowed = |name: &str| {
+        ALLOWED.contains(&name) || name.starts_with(ALLOWED_PREFIX) || names.iter().any(|own| own == name)
+    };
+    variables.into_iter().filter(|(name, _)| is_allowed(name)).collect()
+}

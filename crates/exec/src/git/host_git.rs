@@ -1,0 +1,172 @@
+//! Runs git on the host: fixed arguments, nobody's configuration, no hooks, no network.
+
+use std::fs::File;
+use std::io::{self, Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Settings that outrank those of the repository. Together with [`ENVIRONMENT`] they keep git from running anything and from
+/// reaching anything else than this repository.
+const SETTINGS: &[&str] = &[
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.attributesFile=/dev/null",
+    "core.alternateRefsCommand=",
+    "core.askPass=",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "protocol.allow=never",
+    // The checks of `Repository::at` decide, and no setting of the repository is obeyed that runs something.
+    "safe.directory=*",
+];
+
+/// All variables of git on the host.
+const ENVIRONMENT: &[(&str, &str)] = &[
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_SYSTEM", "/dev/null"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    // Whom reflogs name.
+    ("GIT_COMMITTER_NAME", "Repertoire"),
+    ("GIT_COMMITTER_EMAIL", "repertoire@localhost"),
+    ("HOME", "/nonexistent"),
+    ("LC_ALL", "C"),
+];
+
+/// The most output of one call that is read, in bytes.
+const MAX_OUTPUT: u64 = 64 << 20;
+/// Length of an error message, in characters.
+const MAX_MESSAGE: usize = 300;
+
+/// Calls of git on the host, in one repository.
+#[derive(Debug, Clone)]
+pub(crate) struct HostGit {
+    program: PathBuf,
+    directory: PathBuf,
+    /// The directory of objects in quarantine, instead of the repository's own.
+    objects: Option<PathBuf>,
+    /// The time at which the last call has to be over.
+    deadline: Instant,
+}
+
+/// Standard input of a call.
+#[derive(Debug)]
+pub(crate) enum GitInput {
+    Nothing,
+    Text(String),
+    File(File),
+}
+
+impl HostGit {
+    /// Returns git at `program` for the directory of git `directory`, for calls within `time` all together.
+    pub(crate) fn new(program: &Path, directory: &Path, time: Duration) -> Self {
+        Self {
+            program: program.to_owned(),
+            directory: directory.to_owned(),
+            objects: None,
+            deadline: Instant::now() + time,
+        }
+    }
+
+    /// Returns the same with objects in `objects` instead of the repository's own.
+    pub(crate) fn with_objects(&self, objects: &Path) -> Self {
+        Self { objects: Some(objects.to_owned()), ..self.clone() }
+    }
+
+    /// Runs git and returns its output as text. Any exit status but 0 is an error with the message of git.
+    pub(crate) fn text(&self, arguments: &[&str], input: GitInput) -> io::Result<String> {
+        let (is_success, output, message) = self.run(arguments, input)?;
+        if !is_success {
+            let command = arguments.first().copied().unwrap_or_default();
+            return Err(io::Error::other(format!("git {command}: {message}")));
+        }
+        Ok(String::from_utf8_lossy(&output).into_owned())
+    }
+
+    /// Runs git and returns whether it ended with status 0.
+    pub(crate) fn succeeds(&self, arguments: &[&str]) -> io::Result<bool> {
+        self.run(arguments, GitInput::Nothing).map(|(is_success, ..)| is_success)
+    }
+
+    fn run(&self, arguments: &[&str], input: GitInput) -> io::Result<(bool, Vec<u8>, String)> {
+        #[allow(clippy::disallowed_methods, reason = "processes start in this crate, git among them")]
+        let mut command = Command::new(&self.program);
+        command.env_clear().envs(ENVIRONMENT.iter().copied()).env("GIT_DIR", &self.directory);
+        if let Some(objects) = &self.objects {
+            command.env("GIT_OBJECT_DIRECTORY", objects);
+        }
+        for setting in SETTINGS {
+            command.args(["-c", setting]);
+        }
+        command.args(arguments).current_dir("/").stdout(Stdio::piped()).stderr(Stdio::piped());
+        let text = match input {
+            GitInput::Nothing => {
+                command.stdin(Stdio::null());
+                None
+            }
+            GitInput::Text(text) => {
+                command.stdin(Stdio::piped());
+                Some(text)
+            }
+            GitInput::File(file) => {
+                command.stdin(file);
+                None
+            }
+        };
+        let mut child = command.spawn()?;
+        let stdin = child.stdin.take();
+        // Written and read beside the waiting, so that no pipe can fill up.
+        let writer = std::thread::spawn(move || {
+            if let (Some(mut stdin), Some(text)) = (stdin, text) {
+                let _ = stdin.write_all(text.as_bytes());
+            }
+        });
+        let stdout = reader(child.stdout.take());
+        let stderr = reader(child.stderr.take());
+        let is_success = self.wait(&mut child)?;
+        let _ = writer.join();
+        let output = stdout.join().unwrap_or_default();
+        let message = shortened(&stderr.join().unwrap_or_default());
+        Ok((is_success, output, message))
+    }
+
+    /// Waits for the end of `child`, which is killed at the deadline.
+    fn wait(&self, child: &mut Child) -> io::Result<bool> {
+        let mut pause = Duration::from_micros(200);
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status.success());
+            }
+            if Instant::now() >= self.deadline {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "git took too long"));
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(5));
+        }
+    }
+}
+
+/// Reads a pipe to its end on a thread of its own, and keeps the beginning.
+fn reader(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        if let Some(mut pipe) = pipe {
+            let _ = pipe.by_ref().take(MAX_OUTPUT).read_to_end(&mut bytes);
+            let _ = io::copy(&mut pipe, &mut io::sink());
+        }
+        bytes
+    })
+}
+
+/// Returns the last line of an error message, without what a terminal would obey.
+fn shortened(message: &[u8]) -> String {
+    let text = String::from_utf8_lossy(message);
+    let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no message");
+    line.chars().filter(|letter| !letter.is_control()).take(MAX_MESSAGE).collect()
+}

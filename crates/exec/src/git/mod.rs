@@ -1,0 +1,20 @@
+//! Git in the sandbox: a scratch repository for the command, and the transfer of its commits by git itself.
+
+#[cfg(unix)]
+mod host_git;
+#[cfg(unix)]
+pub(crate) mod obeyed;
+#[cfg(unix)]
+mod repository;
+#[cfg(unix)]
+mod scratch_repository;
+pub mod settings;
+#[cfg(unix)]
+mod transfer;
+
+#[cfg(unix)]
+pub(crate) use repository::Repository;
+#[cfg(unix)]
+pub(crate) use scratch_repository::ScratchRepository;
+#[cfg(unix)]
+pub(crate) use transfer::transfer;

@@ -1,0 +1,291 @@
+//! Transfers the commits of a command from its scratch repository to the real one. Git does all of it.
+//!
+//! Only git in the sandbox reads the scratch repository: the list of refs and one pack of new objects. On the host git checks
+//! the pack in a quarantine, stores it, records every new ref under `refs/repertoire/<run>/`, and then applies new branches, new
+//! tags and a fast-forward of the current branch. Nothing else is transferred.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::io::{self, Seek as _};
+use std::os::fd::AsFd as _;
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::fs::{Mode, OFlags};
+
+use super::Repository;
+use super::host_git::{GitInput, HostGit};
+use super::scratch_repository::{Head, ScratchRepository};
+use crate::Aftermath;
+use crate::scratch::Scratch;
+use crate::verified_path;
+
+/// Time limit of all calls of git on the host.
+const HOST_TIME: Duration = Duration::from_secs(60);
+/// The most refs that one run may change.
+const MAX_CHANGES: usize = 1000;
+/// The most names that a result has.
+const MAX_NAMES: usize = 100;
+/// The first part of the name of the pack, in the scratch repository.
+const PACK: &str = "transfer";
+/// The message in reflogs.
+const LOG_MESSAGE: &str = "repertoire: commits of a sandboxed command";
+
+/// Runs git in the sandbox, in the scratch repository: arguments and standard input to standard output.
+pub(crate) type SandboxedGit<'a> = dyn FnMut(&[String], String) -> io::Result<Vec<u8>> + 'a;
+
+/// A ref that the command made or changed.
+struct ChangedRef {
+    name: String,
+    object: String,
+    /// The reason why it is only recorded, unless it is applied.
+    refusal: Option<&'static str>,
+}
+
+/// Transfers new commits, and returns what of it was not applied. `run` names the run among `refs/repertoire/`.
+pub(crate) fn transfer(
+    scratch: &ScratchRepository,
+    run: &str,
+    sandboxed: &mut SandboxedGit<'_>,
+) -> Vec<Aftermath> {
+    let directory = scratch.repository.own.clone();
+    match Transfer::new(scratch, run).and_then(|mut transfer| transfer.run(sandboxed)) {
+        Ok(aftermath) => aftermath,
+        Err(error) => vec![Aftermath::RepositoryNotWritten(directory, error.to_string())],
+    }
+}
+
+struct Transfer<'a> {
+    scratch: &'a ScratchRepository,
+    git: HostGit,
+    /// The prefix of the recorded refs of this run, with a slash at the end.
+    record: String,
+}
+
+impl<'a> Transfer<'a> {
+    fn new(scratch: &'a ScratchRepository, run: &str) -> io::Result<Self> {
+        // The very directories that were granted, and not others that took their names since.
+        scratch.verified.iter().try_for_each(|directory| directory.open().map(drop))?;
+        let is_same = Repository::at(&scratch.repository.top).is_ok_and(|now| now == scratch.repository);
+        if !is_same {
+            return Err(io::Error::other("the checkout leads to another directory of git than before"));
+        }
+        let git = HostGit::new(&scratch.program, &scratch.repository.own, HOST_TIME);
+        Ok(Self { scratch, git, record: format!("refs/repertoire/{run}/") })
+    }
+
+    fn run(&mut self, sandboxed: &mut SandboxedGit<'_>) -> io::Result<Vec<Aftermath>> {
+        let listing = sandboxed(&words(&["show-ref", "--head"]), String::new())?;
+        let after = parse_refs(&listing)?;
+        let mut not_applied = self.deleted(&after);
+        let mut changes = self.changes(&after);
+        if changes.is_empty() && not_applied.is_empty() {
+            return Ok(Vec::new());
+        }
+        if changes.len() > MAX_CHANGES {
+            return Err(io::Error::other(format!("more than {MAX_CHANGES} branches and tags were changed")));
+        }
+        self.store(&changes, sandboxed)?;
+        let record: String = changes
+            .iter()
+            .map(|change| format!("create {} {}\n", self.recorded(change), change.object))
+            .collect();
+        self.update_refs(record)?;
+        let is_same_head = Head::read(&self.git).is_ok_and(|now| now == self.scratch.head);
+        for change in changes.iter_mut().filter(|change| change.refusal.is_none()) {
+            change.refusal = self.refusal(change, is_same_head)?;
+        }
+        let mut aftermath = Vec::new();
+        if let Err(error) = self.apply(&changes) {
+            let refused = changes.iter().map(|change| format!("{} ({error})", change.name));
+            not_applied.extend(refused);
+        } else {
+            aftermath.extend(self.update_index(&changes));
+            let refused = changes.iter().filter_map(|change| Some((change, change.refusal?)));
+            not_applied.extend(refused.map(|(change, why)| format!("{} ({why})", change.name)));
+        }
+        if !not_applied.is_empty() {
+            not_applied.truncate(MAX_NAMES);
+            let directory = self.scratch.repository.own.clone();
+            let record = self.record.trim_end_matches('/').to_owned();
+            aftermath.push(Aftermath::RepositoryNotApplied { directory, refs: not_applied, record });
+        }
+        Ok(aftermath)
+    }
+
+    /// Returns the refs that the command made or changed. What can be told without looking at commits is decided here.
+    fn changes(&self, after: &BTreeMap<String, String>) -> Vec<ChangedRef> {
+        let before = &self.scratch.refs;
+        let mut changes: Vec<ChangedRef> = Vec::new();
+        for (name, object) in after.iter().filter(|(name, object)| before.get(*name) != Some(*object)) {
+            let refusal = match name.as_str() {
+                // A commit on a branch is transferred with the branch.
+                "HEAD" => {
+                    let is_known = |(other, known): (&String, &String)| other != "HEAD" && known == object;
+                    let old = matches!(&self.scratch.head, Head::Detached(commit) if commit == object);
+                    if old || after.iter().any(is_known) || before.values().any(|known| known == object) {
+                        continue;
+                    }
+                    Some("HEAD is not moved")
+                }
+                name if name.starts_with("refs/heads/") => match before.get(name) {
+                    Some(_) if self.scratch.head != Head::Branch(name.to_owned()) => {
+                        Some("it is not the current branch")
+                    }
+                    _ => None,
+                },
+                name if name.starts_with("refs/tags/") => before.get(name).map(|_| "the tag existed"),
+                _ => Some("only branches and tags are transferred"),
+            };
+            changes.push(ChangedRef { name: name.clone(), object: object.clone(), refusal });
+        }
+        changes
+    }
+
+    /// Returns the refs that the command deleted, with the reason why they are still there.
+    fn deleted(&self, after: &BTreeMap<String, String>) -> Vec<String> {
+        let gone = self.scratch.refs.keys().filter(|name| !after.contains_key(*name));
+        gone.map(|name| format!("{name} (nothing is deleted)")).collect()
+    }
+
+    /// Moves new objects to the real repository: packed in the sandbox, checked in a quarantine, then stored.
+    fn store(&self, changes: &[ChangedRef], sandboxed: &mut SandboxedGit<'_>) -> io::Result<()> {
+        let tips: BTreeSet<&str> = changes.iter().map(|change| change.object.as_str()).collect();
+        let known: BTreeSet<&str> = self.scratch.refs.values().map(String::as_str).collect();
+        let mut revisions: String = tips.iter().map(|tip| format!("{tip}\n")).collect();
+        revisions.extend(known.iter().map(|tip| format!("^{tip}\n")));
+        let base = self.scratch.directory.join(PACK);
+        let mut arguments = words(&["pack-objects", "--quiet", "--revs", "--non-empty"]);
+        arguments.push(base.to_string_lossy().into_owned());
+        let output = sandboxed(&arguments, revisions)?;
+        let hash = String::from_utf8_lossy(&output).trim().to_owned();
+        let quarantine = Scratch::create(
+            self.scratch.directory.parent().and_then(Path::parent).unwrap_or(Path::new("/")),
+        )?;
+        let objects = quarantine.path().join("objects");
+        fs::create_dir_all(objects.join("info"))?;
+        let mut real = self.scratch.repository.common.join("objects").into_os_string().into_encoded_bytes();
+        real.push(b'\n');
+        fs::write(objects.join("info/alternates"), real)?;
+        let quarantined = self.git.with_objects(&objects);
+        let index_pack = ["index-pack", "--stdin", "--strict", "--fix-thin"];
+        let mut pack = if is_object_name(&hash) { Some(self.open_pack(&hash)?) } else { None };
+        if let Some(pack) = &mut pack {
+            quarantined.text(&index_pack, GitInput::File(pack.try_clone()?))?;
+            pack.rewind()?;
+        }
+        // Every tip must lead to objects that are there, all the way down to what the repository has.
+        let tips: String = tips.iter().map(|tip| format!("{tip}\n")).collect();
+        let connected = ["rev-list", "--objects", "--quiet", "--stdin", "--not", "--all"];
+        quarantined.text(&connected, GitInput::Text(tips))?;
+        if let Some(pack) = pack {
+            self.git.text(&index_pack, GitInput::File(pack))?;
+        }
+        Ok(())
+    }
+
+    /// Opens the pack that git wrote in the sandbox. There may be no link on the way: the command could have made it.
+    fn open_pack(&self, hash: &str) -> io::Result<File> {
+        let parent = self.scratch.directory.parent().unwrap_or(Path::new("/"));
+        let directory = verified_path::open(parent)?;
+        let name = Path::new("git").join(format!("{PACK}-{hash}.pack"));
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK;
+        let file = File::from(verified_path::open_below(directory.as_fd(), &name, flags, Mode::empty())?);
+        if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("the pack is not a file")) }
+    }
+
+    /// Returns why a branch or tag is not applied, now that its objects are there.
+    fn refusal(&self, change: &ChangedRef, is_same_head: bool) -> io::Result<Option<&'static str>> {
+        let Some(old) = self.scratch.refs.get(&change.name) else { return Ok(None) };
+        if !is_same_head {
+            return Ok(Some("the checkout was switched to another branch meanwhile"));
+        }
+        let is_ancestor = self.git.succeeds(&["merge-base", "--is-ancestor", old, &change.object])?;
+        Ok((!is_ancestor).then_some("not a fast-forward"))
+    }
+
+    /// Applies all that is not refused, at once, and drops their records.
+    fn apply(&self, changes: &[ChangedRef]) -> io::Result<()> {
+        let mut commands = String::new();
+        for change in changes.iter().filter(|change| change.refusal.is_none()) {
+            let (name, object) = (&change.name, &change.object);
+            match self.scratch.refs.get(name) {
+                Some(old) => commands.push_str(&format!("update {name} {object} {old}\n")),
+                None => commands.push_str(&format!("create {name} {object}\n")),
+            }
+            commands.push_str(&format!("delete {} {object}\n", self.recorded(change)));
+        }
+        self.update_refs(commands)
+    }
+
+    fn update_refs(&self, commands: String) -> io::Result<()> {
+        if commands.is_empty() {
+            return Ok(());
+        }
+        self.git.text(&["update-ref", "-m", LOG_MESSAGE, "--stdin"], GitInput::Text(commands)).map(drop)
+    }
+
+    /// Brings the index from the old commit of the current branch to the new one. Files are left alone, and so is whatever else is
+    /// staged. Where both changed the same file, the staged tree is recorded and the index is the new commit's.
+    fn update_index(&self, changes: &[ChangedRef]) -> Option<Aftermath> {
+        let Head::Branch(current) = &self.scratch.head else { return None };
+        let change = changes.iter().find(|change| change.name == *current && change.refusal.is_none())?;
+        let directory = self.scratch.repository.own.clone();
+        let updated = (|| {
+            let old = match self.scratch.refs.get(current) {
+                Some(old) => old.clone(),
+                None => self
+                    .git
+                    .text(&["hash-object", "-t", "tree", "--stdin"], GitInput::Nothing)?
+                    .trim()
+                    .to_owned(),
+            };
+            if self.git.succeeds(&["read-tree", "-i", "-m", &old, &change.object])? {
+                return Ok(None);
+            }
+            let staged = self.git.text(&["write-tree"], GitInput::Nothing)?;
+            let record = format!("{}staged", self.record);
+            self.update_refs(format!("create {record} {}\n", staged.trim()))?;
+            self.git.text(&["read-tree", &change.object], GitInput::Nothing)?;
+            Ok::<_, io::Error>(Some(record))
+        })();
+        match updated {
+            Ok(None) => None,
+            Ok(Some(record)) => Some(Aftermath::StagedChangesReset { directory, record }),
+            Err(error) => Some(Aftermath::IndexNotUpdated(directory, error.to_string())),
+        }
+    }
+
+    /// Returns the name under which a ref of this run is recorded.
+    fn recorded(&self, change: &ChangedRef) -> String {
+        format!("{}{}", self.record, change.name.strip_prefix("refs/").unwrap_or(&change.name))
+    }
+}
+
+fn words(arguments: &[&str]) -> Vec<String> {
+    arguments.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// Parses the output of `git show-ref`. A command decides what is in it.
+fn parse_refs(listing: &[u8]) -> io::Result<BTreeMap<String, String>> {
+    let invalid = || io::Error::other("the list of its refs is invalid");
+    let text = std::str::from_utf8(listing).map_err(|_| invalid())?;
+    let mut refs = BTreeMap::new();
+    for line in text.lines() {
+        let (object, name) = line.split_once(' ').ok_or_else(invalid)?;
+        let is_name = name == "HEAD" || name.starts_with("refs/");
+        if !is_object_name(object) || !is_name || name.contains(char::is_whitespace) {
+            return Err(invalid());
+        }
+        refs.insert(name.to_owned(), object.to_owned());
+    }
+    Ok(refs)
+}
+
+/// Returns whether `text` is a full object name, of SHA-1 or SHA-256.
+fn is_object_name(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests;

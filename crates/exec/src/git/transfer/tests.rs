@@ -1,0 +1,321 @@
+//! Transfers between real repositories, with git in the place of the sandbox.
+
+use std::process::Command;
+
+use super::*;
+
+/// A repository of the user, and the scratch directory of one run.
+struct World {
+    _directory: tempfile::TempDir,
+    top: std::path::PathBuf,
+    scratch: Scratch,
+}
+
+fn git_in(directory: &Path, variables: &[(String, String)], arguments: &[&str]) -> String {
+    #[allow(clippy::disallowed_methods, reason = "git in the place of a command")]
+    let mut command = Command::new("git");
+    command.args(["-c", "user.name=n", "-c", "user.email=e@x", "-c", "init.defaultBranch=main"]);
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").envs(variables.iter().cloned());
+    let output = command.args(arguments).current_dir(directory).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+}
+
+/// Returns whether the installed git knows these options of `git init`.
+fn is_known(init: &[&str]) -> bool {
+    let directory = tempfile::tempdir().unwrap();
+    #[allow(clippy::disallowed_methods, reason = "git in the place of a command")]
+    let mut command = Command::new("git");
+    command.args(["init", "-q"]).args(init).arg(directory.path()).output().unwrap().status.success()
+}
+
+impl World {
+    fn new(init: &[&str]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let top = root.join("project");
+        fs::create_dir(&top).unwrap();
+        let world = Self { _directory: directory, top, scratch: Scratch::create(&root).unwrap() };
+        world.user(&[&["init", "-q"], init].concat());
+        world.write("a.txt", "one\n");
+        world.write("b.txt", "one\n");
+        world.user(&["add", "."]);
+        world.user(&["commit", "-qm", "first"]);
+        world
+    }
+
+    /// Runs git as the user does.
+    fn user(&self, arguments: &[&str]) -> String {
+        git_in(&self.top, &[], arguments)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        fs::write(self.top.join(path), text).unwrap();
+    }
+
+    fn scratch_repository(&self) -> ScratchRepository {
+        let repository = Repository::at(&self.top).unwrap();
+        let program = ["/usr/local/bin/git", "/usr/bin/git"].map(Path::new);
+        let program = program.into_iter().find(|path| path.is_file());
+        let readable = [self.top.as_path(), repository.common.as_path()];
+        ScratchRepository::make(&repository, &self.scratch, &readable, program).unwrap()
+    }
+
+    /// Runs `command` in a scratch repository and transfers its work.
+    fn run(&self, command: impl FnOnce(&dyn Fn(&[&str]) -> String, &Path)) -> Vec<Aftermath> {
+        let scratch = self.scratch_repository();
+        let variables = scratch.variables();
+        let git = |arguments: &[&str]| git_in(&self.top, &variables, arguments);
+        command(&git, &scratch.directory);
+        let mut sandboxed = |arguments: &[String], input: String| {
+            #[allow(clippy::disallowed_methods, reason = "git in the place of the sandbox")]
+            let mut child = Command::new("git")
+                .args(arguments)
+                .envs(scratch.variables())
+                .stdin(std::process::Stdio::piped())
+                .stdout(std::process::Stdio::piped())
+                .spawn()?;
+            std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes())?;
+            let output = child.wait_with_output()?;
+            if output.status.success() { Ok(output.stdout) } else { Err(io::Error::other("git failed")) }
+        };
+        transfer(&scratch, "run", &mut sandboxed)
+    }
+}
+
+#[track_caller]
+fn not_applied(aftermath: &[Aftermath]) -> Vec<String> {
+    let [Aftermath::RepositoryNotApplied { refs, record, .. }] = aftermath else { panic!("{aftermath:?}") };
+    assert_eq!(record, "refs/repertoire/run");
+    refs.clone()
+}
+
+#[test]
+fn a_commit_fast_forwards_the_current_branch_and_the_index() {
+    for init in [&[][..], &["--object-format=sha256"], &["--ref-format=reftable"]] {
+        if !is_known(init) {
+            eprintln!("SKIPPED: this git does not know {init:?}");
+            continue;
+        }
+        let world = World::new(init);
+        world.write("b.txt", "staged by the user\n");
+        world.user(&["add", "b.txt"]);
+        let aftermath = world.run(|git, _| {
+            world.write("a.txt", "two\n");
+            git(&["commit", "-qm", "second", "a.txt"]);
+        });
+        assert!(aftermath.is_empty(), "{init:?} {aftermath:?}");
+        assert_eq!(world.user(&["log", "--format=%s"]), "second\nfirst", "{init:?}");
+        assert_eq!(world.user(&["status", "--porcelain"]), "M  b.txt", "{init:?}");
+        assert_eq!(world.user(&["for-each-ref", "refs/repertoire"]), "", "{init:?}");
+        assert!(world.user(&["reflog", "-1", "HEAD"]).contains("sandboxed command"), "{init:?}");
+        world.user(&["fsck", "--strict"]);
+    }
+}
+
+#[test]
+fn new_branches_and_tags_are_applied() {
+    let world = World::new(&[]);
+    let aftermath = world.run(|git, _| {
+        git(&["tag", "-a", "v1", "-m", "one"]);
+        git(&["branch", "topic"]);
+        git(&["switch", "-q", "topic"]);
+        git(&["commit", "-q", "--allow-empty", "-m", "on topic"]);
+    });
+    assert!(aftermath.is_empty(), "{aftermath:?}");
+    assert_eq!(world.user(&["log", "-1", "--format=%s", "topic"]), "on topic");
+    assert_eq!(world.user(&["cat-file", "-t", "v1"]), "tag");
+    assert_eq!(world.user(&["symbolic-ref", "HEAD"]), "refs/heads/main");
+}
+
+#[test]
+fn the_first_commit_of_a_repository_is_transferred() {
+    let world = World::new(&[]);
+    fs::remove_dir_all(world.top.join(".git")).unwrap();
+    world.user(&["init", "-q"]);
+    let aftermath = world.run(|git, _| {
+        git(&["add", "a.txt"]);
+        git(&["commit", "-qm", "first"]);
+    });
+    assert!(aftermath.is_empty(), "{aftermath:?}");
+    assert_eq!(world.user(&["status", "--porcelain"]), "?? b.txt");
+}
+
+#[test]
+fn rewritten_branches_moved_tags_remotes_and_stashes_are_recorded_and_not_applied() {
+    let world = World::new(&[]);
+    world.user(&["tag", "v1"]);
+    world.user(&["branch", "other"]);
+    world.user(&["branch", "gone"]);
+    world.user(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    let before = world.user(&["for-each-ref"]);
+    let aftermath = world.run(|git, _| {
+        git(&["commit", "-q", "--amend", "-m", "rewritten"]);
+        git(&["tag", "-f", "v1"]);
+        git(&["branch", "-f", "other"]);
+        git(&["branch", "-D", "gone"]);
+        git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+        world.write("a.txt", "work of the user\n");
+        git(&["stash", "-q"]);
+    });
+    assert_eq!(
+        not_applied(&aftermath),
+        [
+            "refs/heads/gone (nothing is deleted)",
+            "refs/heads/main (not a fast-forward)",
+            "refs/heads/other (it is not the current branch)",
+            "refs/remotes/origin/main (only branches and tags are transferred)",
+            "refs/stash (only branches and tags are transferred)",
+            "refs/tags/v1 (the tag existed)",
+        ]
+    );
+    assert_eq!(world.user(&["for-each-ref", "refs/heads", "refs/remotes", "refs/tags"]), before);
+    assert_eq!(world.user(&["stash", "list"]), "");
+    // No work is lost: the stash is among what is recorded.
+    assert_eq!(world.user(&["show", "refs/repertoire/run/stash:a.txt"]), "work of the user");
+    assert_eq!(world.user(&["log", "-1", "--format=%s", "refs/repertoire/run/heads/main"]), "rewritten");
+}
+
+#[test]
+fn commits_on_a_detached_head_are_recorded() {
+    let world = World::new(&[]);
+    world.user(&["checkout", "-q", "--detach"]);
+    let head = world.user(&["rev-parse", "HEAD"]);
+    let aftermath = world.run(|git, _| drop(git(&["commit", "-q", "--allow-empty", "-m", "loose"])));
+    assert_eq!(not_applied(&aftermath), ["HEAD (HEAD is not moved)"]);
+    assert_eq!(world.user(&["rev-parse", "HEAD"]), head);
+    assert_eq!(world.user(&["log", "-1", "--format=%s", "refs/repertoire/run/HEAD"]), "loose");
+}
+
+#[test]
+fn staged_changes_of_the_same_file_are_recorded_before_the_index_is_reset() {
+    let world = World::new(&[]);
+    world.write("a.txt", "staged\n");
+    world.user(&["add", "a.txt"]);
+    let aftermath = world.run(|git, _| {
+        world.write("a.txt", "committed\n");
+        git(&["commit", "-qm", "second", "a.txt"]);
+    });
+    let [Aftermath::StagedChangesReset { record, .. }] = aftermath.as_slice() else {
+        panic!("{aftermath:?}")
+    };
+    assert_eq!(world.user(&["show", &format!("{record}:a.txt")]), "staged");
+    assert_eq!(world.user(&["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_branch_that_somebody_else_moved_meanwhile_is_left_alone() {
+    let world = World::new(&[]);
+    let aftermath = world.run(|git, _| {
+        git(&["commit", "-q", "--allow-empty", "-m", "of the command"]);
+        world.user(&["commit", "-q", "--allow-empty", "-m", "of the user"]);
+    });
+    assert_eq!(not_applied(&aftermath).len(), 1);
+    assert_eq!(world.user(&["log", "-1", "--format=%s"]), "of the user");
+    assert_eq!(world.user(&["log", "-1", "--format=%s", "refs/repertoire/run/heads/main"]), "of the command");
+}
+
+#[test]
+fn state_and_index_flags_of_the_command_stay_in_its_repository() {
+    let world = World::new(&[]);
+    let aftermath = world.run(|git, directory| {
+        let head = git(&["rev-parse", "HEAD"]);
+        for name in ["MERGE_AUTOSTASH", "MERGE_HEAD", "CHERRY_PICK_HEAD", "ORIG_HEAD"] {
+            fs::write(directory.join(name), format!("{head}\n")).unwrap();
+        }
+        fs::remove_file(directory.join("MERGE_HEAD")).unwrap();
+        fs::remove_file(directory.join("CHERRY_PICK_HEAD")).unwrap();
+        world.write("b.txt", "hidden\n");
+        git(&["update-index", "--assume-unchanged", "b.txt"]);
+        git(&["commit", "-q", "--allow-empty", "-m", "second"]);
+        git(&["update-index", "--skip-worktree", "a.txt"]);
+    });
+    assert!(aftermath.is_empty(), "{aftermath:?}");
+    assert_eq!(world.user(&["status", "--porcelain"]), " M b.txt");
+    for name in ["MERGE_AUTOSTASH", "ORIG_HEAD"] {
+        assert!(!world.top.join(".git").join(name).try_exists().unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn nothing_runs_on_the_host_that_either_repository_names() {
+    let world = World::new(&[]);
+    let victim = world.top.with_file_name("victim");
+    let script = format!("#!/bin/sh\necho run >> {}\n", victim.display());
+    for name in ["reference-transaction", "post-index-change"] {
+        let path = world.top.join(".git/hooks").join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, &script).unwrap();
+        fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    }
+    let hook = world.top.join(".git/hooks/post-index-change").display().to_string();
+    world.user(&["config", "core.fsmonitor", &hook]);
+    let scratch = world.scratch_repository();
+    let head = world.user(&["-c", "core.fsmonitor=false", "rev-parse", "HEAD"]);
+    let variables = scratch.variables();
+    let quiet = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"];
+    let git = |arguments: &[&str]| git_in(&world.top, &variables, &[&quiet[..], arguments].concat());
+    git(&["commit", "-q", "--allow-empty", "-m", "second"]);
+    let _ = fs::remove_file(&victim);
+    let mut sandboxed = |arguments: &[String], _: String| {
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        match arguments[0] {
+            "show-ref" => Ok(git(&["show-ref", "--head"]).into_bytes()),
+            _ => {
+                #[allow(clippy::disallowed_methods, reason = "git in the place of the sandbox")]
+                let output = Command::new("sh")
+                    .args(["-c", "git rev-parse HEAD | git -c core.hooksPath=/dev/null pack-objects -q --revs --non-empty \"$GIT_DIR/transfer\""])
+                    .envs(variables.iter().cloned())
+                    .output()?;
+                Ok(output.stdout)
+            }
+        }
+    };
+    let aftermath = transfer(&scratch, "run", &mut sandboxed);
+    assert!(aftermath.is_empty(), "{aftermath:?}");
+    assert!(!victim.try_exists().unwrap());
+    assert_ne!(world.user(&["-c", "core.fsmonitor=false", "rev-parse", "HEAD"]), head);
+}
+
+#[test]
+fn a_damaged_or_forged_repository_transfers_nothing() {
+    let world = World::new(&[]);
+    let head = world.user(&["rev-parse", "HEAD"]);
+    let forged: [&[u8]; 4] = [
+        b"nonsense",
+        b"0123456789012345678901234567890123456789 refs/heads/x y",
+        b"0123456789012345678901234567890123456789 refs/heads/new",
+        b"\xff",
+    ];
+    for listing in forged {
+        let scratch = world.scratch_repository();
+        let mut sandboxed = |arguments: &[String], _: String| match arguments[0].as_str() {
+            "show-ref" => Ok(listing.to_vec()),
+            // A pack that is another file of the user.
+            _ => {
+                let name = "1".repeat(40);
+                let _ = std::os::unix::fs::symlink(
+                    "/etc/passwd",
+                    scratch.directory.join(format!("transfer-{name}.pack")),
+                );
+                Ok(name.into_bytes())
+            }
+        };
+        let aftermath = transfer(&scratch, "run", &mut sandboxed);
+        assert!(matches!(aftermath.as_slice(), [Aftermath::RepositoryNotWritten(..)]), "{aftermath:?}");
+        fs::remove_dir_all(&scratch.directory).unwrap();
+    }
+    assert_eq!(world.user(&["rev-parse", "HEAD"]), head);
+    assert_eq!(world.user(&["for-each-ref", "--format=%(refname)"]), "refs/heads/main");
+}
+
+#[test]
+fn an_unfinished_merge_refuses_a_scratch_repository() {
+    let world = World::new(&[]);
+    let head = world.user(&["rev-parse", "HEAD"]);
+    fs::write(world.top.join(".git/MERGE_HEAD"), format!("{head}\n")).unwrap();
+    let repository = Repository::at(&world.top).unwrap();
+    let error =
+        ScratchRepository::make(&repository, &world.scratch, &[], Some(Path::new("git"))).unwrap_err();
+    assert!(error.to_string().contains("MERGE_HEAD"), "{error}");
+}

@@ -1,0 +1,75 @@
+//! The entry point of a launcher, and which program is one.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[cfg(target_os = "linux")]
+use super::arguments::HERALD;
+use super::arguments::MARKER;
+#[cfg(target_os = "linux")]
+use super::herald;
+#[cfg(unix)]
+use super::supervise;
+
+/// The program that is the launcher: one whose `main` begins with [`run_if_asked`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Launcher {
+    /// The program that runs.
+    CurrentExe,
+    /// The program at this path, for example an installed `rep`.
+    Path(PathBuf),
+}
+
+impl Launcher {
+    /// Returns the program to start.
+    #[cfg(unix)]
+    pub(crate) fn program(&self) -> std::io::Result<PathBuf> {
+        // A program that was started as a launcher and did not notice would start itself for ever.
+        if is_asked() {
+            return Err(std::io::Error::other("main does not call run_if_asked, or not first"));
+        }
+        match self {
+            Self::Path(path) => Ok(path.clone()),
+            // The program that runs, even if another was installed over it meanwhile.
+            #[cfg(target_os = "linux")]
+            Self::CurrentExe => Ok("/proc/self/exe".into()),
+            #[cfg(not(target_os = "linux"))]
+            Self::CurrentExe => std::env::current_exe(),
+        }
+    }
+}
+
+/// Does the launcher's work if this process was started as one; `main` returns the code then, and goes on otherwise.
+///
+/// Call it first thing in `main`: before threads, before reading anything, before printing.
+///
+/// ```no_run
+/// # use std::process::ExitCode;
+/// fn main() -> ExitCode {
+///     if let Some(code) = repertoire_exec::launcher::run_if_asked() {
+///         return code;
+///     }
+///     // What the program is for.
+///     ExitCode::SUCCESS
+/// }
+/// ```
+pub fn run_if_asked() -> Option<ExitCode> {
+    #[cfg(target_os = "linux")]
+    if std::env::args_os().nth(1).is_some_and(|argument| argument == HERALD) {
+        return Some(herald::run(std::env::args_os().skip(2)));
+    }
+    if !is_asked() {
+        return None;
+    }
+    #[cfg(unix)]
+    let is_done = supervise::run();
+    #[cfg(not(unix))]
+    let is_done = false;
+    Some(if is_done { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Returns whether this process was started as a launcher.
+fn is_asked() -> bool {
+    let mut arguments = std::env::args_os().skip(1);
+    arguments.next().is_some_and(|argument| argument == MARKER) && arguments.next().is_none()
+}

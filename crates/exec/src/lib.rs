@@ -1,0 +1,74 @@
+//! Runs the tools and scripts of agent skills, confined.
+//!
+//! [`Executor`] is the [`Runner`](repertoire::Runner) of a library: it checks that a person approved the skill, copies it, and runs
+//! the command as a [`Job`] in a [`Sandbox`]. [`probe`] finds the sandboxes that work on this machine. All of them hold to one policy:
+//! the skill's directory can be read, one fresh scratch directory can be written, the system's programs can be run, and everything else
+//! is invisible or denied: the home directory, other skills, the project unless granted, the network unless granted, other processes,
+//! and the environment but for a short list.
+//!
+//! A *launcher* confines the command: this program, started again. So `main` begins with [`launcher::run_if_asked`].
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//!
+//! use repertoire::Library;
+//! use repertoire_exec::{Executor, launcher};
+//!
+//! fn main() -> ExitCode {
+//!     if let Some(code) = launcher::run_if_asked() {
+//!         return code;
+//!     }
+//!     match run() {
+//!         Ok(()) => ExitCode::SUCCESS,
+//!         Err(_) => ExitCode::FAILURE,
+//!     }
+//! }
+//!
+//! fn run() -> Result<(), Box<dyn std::error::Error>> {
+//!     let library = Library::builder()
+//!         .directory("./skills")
+//!         .runner(Executor::detect("/var/lib/my-agent")?)
+//!         .open_blocking()?;
+//!     let session = library.session_blocking(None)?;
+//!     assert!(session.offers_skill_tools());
+//!     Ok(())
+//! }
+//! ```
+
+#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
+#![cfg_attr(not(unix), allow(dead_code, reason = "nothing runs there yet"))]
+
+mod job;
+pub mod limits;
+mod outcome;
+mod error;
+pub mod environment;
+mod workplace;
+#[cfg(unix)]
+mod verified_path;
+#[cfg(not(unix))]
+#[path = "verified_path_stub.rs"]
+mod verified_path;
+#[cfg(unix)]
+mod interpreter;
+#[cfg(unix)]
+mod scratch;
+#[cfg(unix)]
+mod resolved_grants;
+pub mod git;
+pub mod protect;
+pub mod launcher;
+pub mod sandbox;
+pub mod approval;
+pub mod run;
+
+pub use approval::{Approval, Approvals, Approver};
+pub use error::{ExecError, ExecErrorKind};
+pub use job::{Cancel, GitUser, Grants, Job, RepositoryGrant};
+pub use launcher::Launcher;
+pub use limits::Limits;
+pub use outcome::{Aftermath, Ending, Exceeded, Outcome, Output};
+pub use run::{Executor, ExecutorOptions, ScriptGrants};
+#[cfg(unix)]
+pub use sandbox::Unconfined;
+pub use sandbox::{Probe, ProbedSandbox, Sandbox, probe};

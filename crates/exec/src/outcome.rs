@@ -1,0 +1,122 @@
+//! The outcome of a job.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The outcome of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// The end of the command.
+    pub ending: Ending,
+    /// Its standard output.
+    pub stdout: Output,
+    /// Its standard error.
+    pub stderr: Output,
+    /// The wall-clock time from before the start until nothing of it was left.
+    pub elapsed: Duration,
+    /// New paths of files that it made under protected names.
+    pub refused: Vec<PathBuf>,
+    /// Problems after it had ended, which a person has to know.
+    pub aftermath: Vec<Aftermath>,
+}
+
+/// Something that could not be put right after a command had ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Aftermath {
+    /// This path could not be searched for protected names: it may hold something that agents, shells or git obey.
+    NotSwept(PathBuf),
+    /// The commits of the command could not be transferred to this directory of git, for this reason.
+    RepositoryNotWritten(PathBuf, String),
+    /// These refs of the command were not applied to a directory of git, each with the reason.
+    RepositoryNotApplied {
+        /// The directory of git.
+        directory: PathBuf,
+        /// The names of the refs, with the reason in brackets.
+        refs: Vec<String>,
+        /// The prefix under which their commits are recorded: `refs/repertoire/<run>`.
+        record: String,
+    },
+    /// The index of a directory of git was reset to the new commit, because it had other changes of the same files.
+    StagedChangesReset {
+        /// The directory of git.
+        directory: PathBuf,
+        /// The ref of the tree that was staged before.
+        record: String,
+    },
+    /// The index of this directory of git is still that of the commit before, for this reason.
+    IndexNotUpdated(PathBuf, String),
+}
+
+impl std::fmt::Display for Aftermath {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::NotSwept(path) => write!(
+                f,
+                "{}: what the command made here could not be looked through; look yourself for files that agents, shells or git obey",
+                path.display()
+            ),
+            Self::RepositoryNotWritten(path, why) => {
+                write!(f, "{}: the command's commits could not be transferred ({why})", path.display())
+            }
+            Self::RepositoryNotApplied { directory, refs, record } => write!(
+                f,
+                "{}: not applied: {}; their commits are recorded under {record}",
+                directory.display(),
+                refs.join(", ")
+            ),
+            Self::StagedChangesReset { directory, record } => write!(
+                f,
+                "{}: the command committed other changes of files that were staged; the index was reset, and `git read-tree {record}` brings back what was staged",
+                directory.display()
+            ),
+            Self::IndexNotUpdated(path, why) => write!(
+                f,
+                "{}: the index could not be updated to the new commit ({why}); `git reset` does it",
+                path.display()
+            ),
+        }
+    }
+}
+
+/// The end of a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// It ended by itself, with this status.
+    Exited(i32),
+    /// A signal ended it.
+    Signalled(i32),
+    /// It took longer than it may.
+    TimedOut,
+    /// Another thread wanted it ended.
+    Cancelled,
+    /// It used more than it may, and was ended for that.
+    Exceeded(Exceeded),
+}
+
+impl Ending {
+    /// Returns whether the command ended by itself with status 0.
+    pub fn is_success(self) -> bool {
+        self == Self::Exited(0)
+    }
+}
+
+/// The limit that a command exceeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exceeded {
+    /// Memory of all its processes together.
+    Memory,
+    /// Processes and threads.
+    Processes,
+    /// The size of its scratch directory.
+    Disk,
+}
+
+/// Output of a command, as far as it was kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Output {
+    /// The beginning, up to [`Limits::output`](crate::Limits::output) bytes.
+    pub bytes: Vec<u8>,
+    /// The number of bytes after that.
+    pub dropped: u64,
+}

@@ -1,0 +1,478 @@
+//! Renames files that a command created under protected names such as `AGENTS.md`. Runs after the command.
+//!
+//! Nothing is deleted, because somebody else could have made it meanwhile.
+
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{AtFlags, FileType};
+use rustix::io::Errno;
+
+use crate::launcher::run_tag;
+use crate::protect::entry::ProtectedEntry;
+use crate::protect::listing::{Budget, Listing, ListingError};
+use crate::protect::writable::WritableGrant;
+use crate::verified_path;
+
+/// The time limit of the search after one command.
+const SWEEP_TIME: Duration = Duration::from_secs(20);
+/// The most entries that are looked at in one granted directory.
+const MAX_ENTRIES: usize = 1 << 22;
+/// The most paths that are told of; there may be any number.
+const MAX_LEFT: usize = 100;
+
+/// The suffix of a file that was made under a protected name.
+const REFUSED: &str = "refused";
+/// The most new names that are tried. They are random.
+const MAX_NAMES: usize = 64;
+/// The longest name of a file, in bytes.
+const MAX_NAME: usize = 255;
+/// Maximum passes of renaming: a renamed file may land on another path that is obeyed.
+const MAX_ROUNDS: usize = 8;
+
+/// The result of the search after a command.
+#[derive(Debug, Default)]
+pub(crate) struct RenamedFiles {
+    /// The new paths of files that were made under protected names.
+    pub(crate) refused: Vec<PathBuf>,
+    /// Paths that could not be looked at, or not be renamed.
+    pub(crate) left: Vec<PathBuf>,
+}
+
+/// Renames what a command made under protected names.
+pub(crate) fn sweep(granted: &[WritableGrant]) -> RenamedFiles {
+    sweep_until(granted, Instant::now() + SWEEP_TIME)
+}
+
+fn sweep_until(granted: &[WritableGrant], until: Instant) -> RenamedFiles {
+    let mut renames = RenamedFiles::default();
+    for writable in granted {
+        renames.walk(writable, until);
+        renames.look_at_obeyed(writable);
+    }
+    renames
+}
+
+impl RenamedFiles {
+    /// Looks at every name, also in what loses its own.
+    fn walk(&mut self, writable: &WritableGrant, until: Instant) {
+        let top = &writable.pinned.path;
+        let mut budget = Budget::new(MAX_ENTRIES, until);
+        // Directories alone: they are there until the end, while another thing may get the number of a link that was removed.
+        let directories = writable.protected.values().filter(|entry| entry.is_directory);
+        let before: HashSet<(u64, u64)> =
+            directories.map(|entry| (entry.pinned.device, entry.pinned.inode)).collect();
+        let mut pending = Vec::new();
+        if let Ok(metadata) = fs::symlink_metadata(top) {
+            pending.extend(metadata.is_dir().then(|| (top.clone(), number(&metadata))));
+        }
+        while let Some((directory, own)) = pending.pop() {
+            let listing = match listed(&directory, &mut budget) {
+                Ok(listing) => listing,
+                Err(ListingError::Gone) => continue,
+                Err(ListingError::Spent) => {
+                    let pending = pending.into_iter().map(|(directory, _)| directory);
+                    return [directory].into_iter().chain(pending).for_each(|path| self.leave(path));
+                }
+                Err(ListingError::Shut | ListingError::Failed) => {
+                    self.leave(directory);
+                    continue;
+                }
+            };
+            // One of git's that was there and was moved along with what it lies in; nobody could change it.
+            if listing.is_git && before.contains(&own) {
+                continue;
+            }
+            let head = listing.head.as_ref().filter(|_| listing.is_git);
+            if let Some(head) = head {
+                self.rename(writable, listing.path(head));
+            }
+            for entry in listing.entries.iter().filter(|entry| head != Some(&entry.name)) {
+                let path = listing.path(&entry.name);
+                let now = ProtectedEntry::of(&path, &entry.metadata);
+                if writable.protected.get(&path) == Some(&now) {
+                    continue;
+                }
+                if entry.is_protected && Instant::now() >= until {
+                    self.leave(directory.clone());
+                    break;
+                }
+                let path = if entry.is_protected { self.rename(writable, path) } else { path };
+                if entry.metadata.is_dir() {
+                    pending.push((path, number(&entry.metadata)));
+                }
+            }
+        }
+    }
+
+    /// Notes that something could not be looked at, or not be renamed.
+    fn leave(&mut self, path: PathBuf) {
+        if self.left.len() < MAX_LEFT {
+            self.left.push(path);
+        }
+    }
+
+    /// Looks at what is obeyed for another reason than its name.
+    fn look_at_obeyed(&mut self, writable: &WritableGrant) {
+        for _ in 0..MAX_ROUNDS {
+            let is_new = |path: &&PathBuf| {
+                let now = fs::symlink_metadata(path).ok().map(|metadata| ProtectedEntry::of(path, &metadata));
+                now.is_some_and(|now| writable.protected.get(*path) != Some(&now))
+            };
+            let new: Vec<PathBuf> = writable.obeyed.iter().filter(is_new).cloned().collect();
+            let before = self.refused.len();
+            for path in new.into_iter().filter(|path| !self.left.contains(path)).collect::<Vec<_>>() {
+                self.rename(writable, path);
+            }
+            if self.refused.len() == before {
+                return;
+            }
+        }
+        self.leave(writable.pinned.path.clone());
+    }
+
+    /// Gives something another name, where it is; returns what it is called now.
+    fn rename(&mut self, writable: &WritableGrant, path: PathBuf) -> PathBuf {
+        let is_top = path == writable.pinned.path;
+        match if is_top { Err(io::ErrorKind::InvalidInput.into()) } else { renamed(&path) } {
+            Ok(now) => {
+                self.refused.push(now.clone());
+                now
+            }
+            Err(_) => {
+                self.leave(path.clone());
+                path
+            }
+        }
+    }
+}
+
+/// Returns what a file or directory keeps, whatever it is called.
+fn number(metadata: &fs::Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
+}
+
+/// Lists a directory. One that a command shut is opened.
+fn listed(directory: &Path, budget: &mut Budget) -> Result<Listing, ListingError> {
+    match Listing::of(directory, budget) {
+        Err(ListingError::Shut) => {
+            verified_path::make_open(directory).map_err(|_| ListingError::Shut)?;
+            Listing::of(directory, budget)
+        }
+        other => other,
+    }
+}
+
+fn renamed(path: &Path) -> io::Result<PathBuf> {
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    // Not by way of a link that somebody put there since.
+    let directory = verified_path::open(parent)?;
+    let kind = rustix::fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode;
+    let is_plain = matches!(FileType::from_raw_mode(kind), FileType::RegularFile | FileType::Directory);
+    let mut error = io::Error::from(io::ErrorKind::AlreadyExists);
+    let mut is_long = false;
+    for number in 0..MAX_NAMES {
+        // Where a link or a pipe will be must not be known to whoever made it.
+        let is_known = is_plain && number == 0;
+        let target = new_name(name, is_known, is_long);
+        match rename_beside(&directory, name, &target) {
+            Ok(()) => return Ok(path.with_file_name(target)),
+            Err(Errno::ACCESS) if number == 0 => verified_path::make_open(parent)?,
+            Err(Errno::NAMETOOLONG) => is_long = true,
+            Err(Errno::EXIST) => {}
+            Err(other) => error = other.into(),
+        }
+    }
+    Err(error)
+}
+
+/// Returns another name for something: the one it had and a word, or but a few letters where that would be too long.
+fn new_name(name: &OsStr, is_known: bool, is_long: bool) -> OsString {
+    let mut target = name.to_owned();
+    target.push(format!(".{REFUSED}"));
+    let random = format!("-{:016x}", run_tag::random());
+    if !is_known {
+        target.push(&random);
+    }
+    let shown = name.to_string_lossy();
+    let is_again = shown.starts_with(REFUSED) || shown.contains(&format!(".{REFUSED}"));
+    if is_long || is_again || target.len() > MAX_NAME { format!("{REFUSED}{random}").into() } else { target }
+}
+
+/// Renames something in a directory, unless the new name is taken.
+#[cfg(target_os = "linux")]
+fn rename_beside(directory: &OwnedFd, name: &OsStr, target: &OsStr) -> rustix::io::Result<()> {
+    use rustix::fs::{RenameFlags, renameat_with};
+
+    match renameat_with(directory, name, directory, target, RenameFlags::NOREPLACE) {
+        // Not every file system has that.
+        Err(Errno::INVAL | Errno::NOSYS) => rename_if_free(directory, name, target),
+        other => other,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn rename_beside(directory: &OwnedFd, name: &OsStr, target: &OsStr) -> rustix::io::Result<()> {
+    rename_if_free(directory, name, target)
+}
+
+fn rename_if_free(directory: &OwnedFd, name: &OsStr, target: &OsStr) -> rustix::io::Result<()> {
+    if rustix::fs::statat(directory, target, rustix::fs::AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+        return Err(Errno::EXIST);
+    }
+    rustix::fs::renameat(directory, name, directory, target)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protect::writable::tests::{granted, project};
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    fn after(writable: &WritableGrant) -> RenamedFiles {
+        sweep(std::slice::from_ref(writable))
+    }
+
+    fn names(directory: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn what_is_made_under_a_protected_name_loses_it() {
+        let (_directory, root) = project();
+        let all = granted(&root, &root).unwrap();
+        fs::write(root.join("CLAUDE.md"), "obey").unwrap();
+        fs::create_dir(root.join("src/.vscode")).unwrap();
+        fs::create_dir(root.join("src/new")).unwrap();
+        fs::write(root.join("src/new/SKILL.md"), "x").unwrap();
+        let mut refused = after(&all).refused;
+        refused.sort();
+        let expect = ["CLAUDE.md.refused", "src/.vscode.refused", "src/new/SKILL.md.refused"]
+            .map(|path| root.join(path));
+        assert_eq!(refused, expect);
+        assert!(after(&all).refused.is_empty());
+        assert!(root.join("docs/AGENTS.md").is_file());
+    }
+
+    #[test]
+    fn occupied_names_and_replaced_links_do_not_help() {
+        let (_directory, root) = project();
+        symlink("docs/x.md", root.join("src/CLAUDE.md")).unwrap();
+        let all = granted(&root, &root).unwrap();
+        fs::write(root.join("src/AGENTS.md"), "obey").unwrap();
+        fs::write(root.join("src/AGENTS.md.refused"), "occupied").unwrap();
+        for number in 1..1000 {
+            fs::write(root.join(format!("src/AGENTS.md.refused-{number}")), "").unwrap();
+        }
+        // As often as it takes until a link gets the number of the one before.
+        fs::remove_file(root.join("src/CLAUDE.md")).unwrap();
+        symlink("deep/b.rs", root.join("src/CLAUDE.md")).unwrap();
+        fs::create_dir_all(root.join("src/s/.claude")).unwrap();
+        fs::write(root.join("src/s/SKILL.md"), "x").unwrap();
+        let renames = after(&all);
+        assert!(renames.left.is_empty(), "{renames:?}");
+        assert_eq!(renames.refused.len(), 4, "{renames:?}");
+        for path in ["src/AGENTS.md", "src/CLAUDE.md", "src/s/SKILL.md", "src/s/.claude"] {
+            assert!(fs::symlink_metadata(root.join(path)).is_err(), "{path}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_looked_at_is_told_or_opened() {
+        let (_directory, root) = project();
+        let all = granted(&root.join("src"), &root).unwrap();
+        fs::create_dir_all(root.join("src/shut")).unwrap();
+        fs::write(root.join("src/shut/CLAUDE.md"), "obey").unwrap();
+        fs::set_permissions(root.join("src/shut"), fs::Permissions::from_mode(0o311)).unwrap();
+        // Longer than any path, so it is built from the inside out.
+        let name = "d".repeat(200);
+        fs::create_dir(root.join("src/chain")).unwrap();
+        for _ in 0..30 {
+            fs::create_dir(root.join("src/outer")).unwrap();
+            fs::rename(root.join("src/chain"), root.join("src/outer").join(&name)).unwrap();
+            fs::rename(root.join("src/outer"), root.join("src/chain")).unwrap();
+        }
+        let renames = after(&all);
+        assert_eq!(renames.refused, [root.join("src/shut/CLAUDE.md.refused")]);
+        assert_eq!(renames.left.len(), 1, "{renames:?}");
+        crate::scratch::remove(&root.join("src/chain")).unwrap();
+    }
+
+    #[test]
+    fn a_directory_of_git_that_was_made_is_none_any_more() {
+        let (_directory, root) = project();
+        fs::create_dir(root.join("src/refs")).unwrap();
+        let all = granted(&root.join("src"), &root).unwrap();
+        for path in ["objects", ".git/objects", ".git/refs", "w", "deep/.Git/x"] {
+            fs::create_dir_all(root.join("src").join(path)).unwrap();
+        }
+        for path in ["HEAD", ".git/HEAD", "w/HEAD", "w/commondir"] {
+            fs::write(root.join("src").join(path), "ref: refs/heads/main").unwrap();
+        }
+        let renames = after(&all);
+        assert!(renames.left.is_empty(), "{renames:?}");
+        let mut refused = renames.refused;
+        refused.sort();
+        let expect = [
+            ".git.refused",
+            ".git.refused/HEAD.refused",
+            "HEAD.refused",
+            "deep/.Git.refused",
+            "w/HEAD.refused",
+        ];
+        assert_eq!(refused, expect.map(|path| root.join("src").join(path)));
+        assert!(after(&all).refused.is_empty());
+    }
+
+    #[test]
+    fn a_repository_that_was_moved_with_its_directory_keeps_what_is_in_it() {
+        let (_directory, root) = project();
+        for path in ["src/sub/.git/objects", "src/sub/.git/refs"] {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        fs::write(root.join("src/sub/.git/HEAD"), "ref: refs/heads/main").unwrap();
+        let all = granted(&root, &root).unwrap();
+        fs::rename(root.join("src/sub"), root.join("src/moved")).unwrap();
+        assert_eq!(after(&all).refused, [root.join("src/moved/.git.refused")]);
+        assert!(root.join("src/moved/.git.refused/HEAD").is_file());
+    }
+
+    #[test]
+    fn the_number_of_a_link_that_was_removed_hides_nothing() {
+        let (_directory, root) = project();
+        symlink("docs/x.md", root.join("CLAUDE.md")).unwrap();
+        let mut all = granted(&root, &root).unwrap();
+        fs::remove_file(root.join("CLAUDE.md")).unwrap();
+        for path in ["tools/objects", "tools/refs", "tools/sub/.claude"] {
+            fs::create_dir_all(root.join(path)).unwrap();
+        }
+        for path in ["tools/HEAD", "tools/AGENTS.md"] {
+            fs::write(root.join(path), "obey").unwrap();
+        }
+        // A file system that gives numbers again may make it so.
+        let number = fs::metadata(root.join("tools")).unwrap().ino();
+        all.protected.get_mut(&root.join("CLAUDE.md")).unwrap().pinned.inode = number;
+        let mut refused = after(&all).refused;
+        refused.sort();
+        let expect = ["AGENTS.md.refused", "HEAD.refused", "sub/.claude.refused"];
+        assert_eq!(refused, expect.map(|path| root.join("tools").join(path)));
+    }
+
+    #[test]
+    fn all_that_is_nested_is_found_at_once() {
+        let (_directory, root) = project();
+        let all = granted(&root.join("src"), &root).unwrap();
+        let mut path = root.join("src");
+        for _ in 0..100 {
+            path.push(".claude");
+        }
+        fs::create_dir_all(&path).unwrap();
+        let renames = after(&all);
+        assert_eq!((renames.refused.len(), renames.left.len()), (100, 0));
+        assert!(after(&all).refused.is_empty());
+    }
+
+    #[test]
+    fn what_is_obeyed_for_another_reason_than_its_name_loses_it() {
+        let (_directory, root) = project();
+        fs::write(root.join(".git/config"), "[core]\n\thooksPath = tools/hooks\n").unwrap();
+        symlink("docs/one", root.join("CLAUDE.md")).unwrap();
+        symlink("docs/one.refused", root.join("GEMINI.md")).unwrap();
+        symlink("deep/b.rs", root.join("src/link")).unwrap();
+        symlink("src/link", root.join("QWEN.md")).unwrap();
+        let all = granted(&root, &root).unwrap();
+        assert!(after(&all).refused.is_empty());
+        fs::create_dir_all(root.join("tools/hooks")).unwrap();
+        fs::write(root.join("docs/one"), "obey").unwrap();
+        fs::remove_file(root.join("src/link")).unwrap();
+        symlink("a.rs", root.join("src/link")).unwrap();
+        let renames = after(&all);
+        assert!(renames.left.is_empty(), "{renames:?}");
+        for path in ["docs/one", "docs/one.refused", "tools/hooks", "src/link"] {
+            assert!(fs::symlink_metadata(root.join(path)).is_err(), "{path} {renames:?}");
+        }
+        assert!(root.join("docs/AGENTS.md").is_file() && root.join("src/deep/b.rs").is_file());
+    }
+
+    #[test]
+    fn names_do_not_grow_and_those_of_links_are_not_known() {
+        let (_directory, root) = project();
+        let name = format!("{}.md", "n".repeat(252));
+        fs::write(root.join("src").join(&name), "").unwrap();
+        let now = renamed(&root.join("src").join(&name)).unwrap();
+        assert!(now.file_name().unwrap().len() < 32, "{now:?}");
+        fs::remove_file(now).unwrap();
+        fs::write(root.join("src/x"), "").unwrap();
+        assert_eq!(renamed(&root.join("src/x")).unwrap(), root.join("src/x.refused"));
+        let again = renamed(&root.join("src/x.refused")).unwrap();
+        assert_eq!(renamed(&again).unwrap().as_os_str().len(), again.as_os_str().len());
+        symlink("a.rs", root.join("src/CLAUDE.md")).unwrap();
+        let now = renamed(&root.join("src/CLAUDE.md")).unwrap();
+        assert!(now.to_str().unwrap().starts_with(root.join("src/CLAUDE.md.refused-").to_str().unwrap()));
+    }
+
+    #[test]
+    fn pipes_that_git_would_wait_for_lose_their_names() {
+        let (_directory, root) = project();
+        let pipe = |path: &str| {
+            let mode = rustix::fs::Mode::from_raw_mode(0o600);
+            rustix::fs::mknodat(rustix::fs::CWD, root.join("src").join(path), FileType::Fifo, mode, 0)
+                .unwrap();
+        };
+        pipe(".mailmap");
+        let all = granted(&root.join("src"), &root).unwrap();
+        pipe(".gitignore");
+        pipe("deep/.gitattributes");
+        pipe("plain");
+        fs::write(root.join("src/deep/.gitignore"), "x").unwrap();
+        let renames = after(&all);
+        assert_eq!((renames.refused.len(), renames.left.len()), (2, 0), "{renames:?}");
+        for path in [".mailmap", "plain", "deep/.gitignore"] {
+            fs::symlink_metadata(root.join("src").join(path)).unwrap();
+        }
+        assert!(!names(&root.join("src")).contains(&".gitignore".to_owned()));
+    }
+
+    #[test]
+    fn what_there_is_no_time_for_is_told() {
+        let (_directory, root) = project();
+        let all = granted(&root.join("src"), &root).unwrap();
+        fs::write(root.join("src/CLAUDE.md"), "obey").unwrap();
+        let renames = sweep_until(std::slice::from_ref(&all), Instant::now());
+        assert_eq!((renames.refused, renames.left), (Vec::new(), vec![root.join("src")]));
+    }
+
+    #[test]
+    fn directories_that_were_shut_before_stay_so() {
+        let (_directory, root) = project();
+        fs::create_dir(root.join("src/shut")).unwrap();
+        fs::write(root.join("src/shut/x"), "").unwrap();
+        let shut = || fs::set_permissions(root.join("src/shut"), fs::Permissions::from_mode(0o444));
+        shut().unwrap();
+        let all = granted(&root.join("src"), &root).unwrap();
+        assert!(after(&all).left.is_empty());
+        assert_eq!(fs::metadata(root.join("src/shut")).unwrap().mode() & 0o777, 0o444);
+        // To be listed is not to be looked into.
+        fs::create_dir(root.join("src/new")).unwrap();
+        fs::write(root.join("src/new/CLAUDE.md"), "obey").unwrap();
+        fs::set_permissions(root.join("src/new"), fs::Permissions::from_mode(0o444)).unwrap();
+        let renames = after(&all);
+        assert_eq!(
+            (renames.refused, renames.left),
+            (vec![root.join("src/new/CLAUDE.md.refused")], Vec::new())
+        );
+    }
+}

@@ -1,0 +1,186 @@
+//! Finds what is protected in a directory before a command may write it.
+//!
+//! Every name in the directory is looked at. Of what is protected by its name, links are followed: the link itself, links directly in a
+//! protected directory, and those among the hooks of git. Settings of git name further files.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::fs::{self, Metadata};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::git::obeyed::ObeyedPaths;
+use crate::protect::entry::{NeverGranted, ProtectedEntry};
+use crate::protect::listing::{Budget, Listing, ListingError};
+use crate::protect::names;
+use crate::verified_path;
+
+/// The most entries that are looked at.
+const MAX_ENTRIES: usize = 1 << 21;
+/// The directory of git whose files git runs.
+const HOOKS: &str = "hooks";
+
+/// Protected paths in a directory, existing or not.
+#[derive(Debug, Default)]
+pub(crate) struct ProtectedBefore {
+    pub(crate) protected: BTreeMap<PathBuf, ProtectedEntry>,
+    /// Paths that are obeyed for another reason than their name, whether they are there or not.
+    pub(crate) obeyed: BTreeSet<PathBuf>,
+    /// Something that could not be looked at.
+    pub(crate) unseen: Option<PathBuf>,
+    /// `true` if that is because there is too much.
+    pub(crate) is_spent: bool,
+}
+
+impl ProtectedBefore {
+    /// Looks at `top`, which lies in `root`; both have no links in them. In `above` is what the repositories around it obey.
+    pub(crate) fn find(
+        top: &Path,
+        root: &Path,
+        above: Vec<PathBuf>,
+        never: NeverGranted<'_>,
+        until: Instant,
+    ) -> Self {
+        let named = never.own.iter().cloned().chain(above).filter(|path| path.starts_with(top)).collect();
+        let mut search = Search {
+            top,
+            never,
+            named,
+            everywhere: ObeyedPaths::by_user(never.git),
+            budget: Budget::new(MAX_ENTRIES, until),
+            found: Self::default(),
+        };
+        search.walk();
+        if search.found.unseen.is_none() {
+            search.follow_all(root);
+        }
+        search.found.without_nested()
+    }
+
+    /// Leaves out what lies within something else that is protected.
+    fn without_nested(mut self) -> Self {
+        let directories = self.protected.iter().filter(|(_, entry)| entry.is_directory);
+        let directories: HashSet<PathBuf> = directories.map(|(path, _)| path.clone()).collect();
+        let is_within = |path: &Path| path.ancestors().skip(1).any(|above| directories.contains(above));
+        self.protected.retain(|path, _| !is_within(path));
+        self.obeyed.retain(|path| !is_within(path));
+        self
+    }
+}
+
+struct Search<'a> {
+    top: &'a Path,
+    never: NeverGranted<'a>,
+    /// Paths that are known to be obeyed, whatever is found.
+    named: HashSet<PathBuf>,
+    /// Settings of git that count in every repository.
+    everywhere: ObeyedPaths,
+    budget: Budget,
+    found: ProtectedBefore,
+}
+
+impl Search<'_> {
+    fn protect(&mut self, path: PathBuf, metadata: &Metadata) {
+        let entry = ProtectedEntry::of(&path, metadata);
+        self.found.protected.insert(path, entry);
+    }
+
+    fn give_up(&mut self, path: PathBuf, why: &ListingError) {
+        self.found.is_spent = matches!(why, ListingError::Spent);
+        self.found.unseen = Some(path);
+    }
+
+    /// Looks at every name, but for those in a protected directory.
+    fn walk(&mut self) {
+        let mut pending = Vec::new();
+        if let Ok(metadata) = fs::symlink_metadata(self.top)
+            && metadata.is_dir()
+        {
+            pending.push((self.top.to_owned(), metadata));
+        }
+        while let Some((directory, metadata)) = pending.pop() {
+            let listing = match Listing::of(&directory, &mut self.budget) {
+                Ok(listing) => listing,
+                Err(ListingError::Gone) => continue,
+                // Its owner may not look into it, though perhaps write.
+                Err(ListingError::Shut) if directory != self.top => {
+                    self.protect(directory, &metadata);
+                    continue;
+                }
+                Err(why) => return self.give_up(directory, &why),
+            };
+            if directory != self.top && (listing.is_skill || listing.is_git) {
+                self.protect(directory, &metadata);
+                continue;
+            }
+            for entry in &listing.entries {
+                let path = listing.path(&entry.name);
+                if entry.is_protected || self.named.contains(&path) {
+                    self.protect(path, &entry.metadata);
+                } else if entry.metadata.is_dir() {
+                    pending.push((path, entry.metadata.clone()));
+                }
+            }
+        }
+    }
+
+    /// Adds what is obeyed because of something that is protected, in the directory and beside it in the same project.
+    fn follow_all(&mut self, root: &Path) {
+        self.named.clone().into_iter().for_each(|path| self.obey(path));
+        let checkout = self.top.ancestors().skip(1).find(|above| has_git(above));
+        let is_near =
+            |above: &&Path| above.starts_with(root) || checkout.is_some_and(|top| above.starts_with(top));
+        let beside = self.top.ancestors().skip(1).take_while(is_near).flat_map(protected_in);
+        let places: Vec<PathBuf> = self.found.protected.keys().cloned().chain(beside).collect();
+        places.iter().for_each(|place| self.follow(place));
+    }
+
+    /// Adds what a protected file or directory leads to.
+    fn follow(&mut self, place: &Path) {
+        let Ok(metadata) = fs::symlink_metadata(place) else { return };
+        if metadata.is_symlink() {
+            verified_path::trail(place).into_iter().skip(1).for_each(|hop| self.obey(hop));
+        }
+        let is_git = place.file_name().is_some_and(names::is_git);
+        if is_git {
+            let tree = place.parent().unwrap_or(place);
+            let own = ObeyedPaths::by_repository(place, tree, self.never.git);
+            let paths: Vec<PathBuf> = own.in_tree(tree).chain(self.everywhere.in_tree(tree)).collect();
+            paths.iter().flat_map(|path| verified_path::trail(path)).for_each(|hop| self.obey(hop));
+        }
+        let inner = metadata.is_dir().then(|| place.to_owned()).into_iter();
+        let hooks = is_git.then(|| place.join(HOOKS)).into_iter();
+        for directory in inner.chain(hooks) {
+            let Ok(entries) = fs::read_dir(&directory) else { continue };
+            for entry in
+                entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()))
+            {
+                // A link that leads up tells nobody what to do: otherwise it would protect all there is.
+                let leads = verified_path::trail(&entry.path()).into_iter().skip(1);
+                leads.filter(|hop| !place.starts_with(hop)).for_each(|hop| self.obey(hop));
+            }
+        }
+    }
+
+    fn obey(&mut self, path: PathBuf) {
+        if path.starts_with(self.top)
+            && self.found.obeyed.insert(path.clone())
+            && let Ok(metadata) = fs::symlink_metadata(&path)
+        {
+            self.protect(path, &metadata);
+        }
+    }
+}
+
+fn has_git(directory: &Path) -> bool {
+    fs::symlink_metadata(directory.join(".git")).is_ok()
+}
+
+/// Returns what is protected by its name in a directory itself.
+fn protected_in(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
+    let names = entries.flatten().map(|entry| entry.file_name());
+    names
+        .filter(|name| names::is_protected_in(directory.file_name(), name))
+        .map(|name| directory.join(name))
+        .collect()
+}

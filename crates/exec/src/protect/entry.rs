@@ -1,0 +1,39 @@
+//! Types that the search before a run and the one after it share.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::GitUser;
+use crate::verified_path::VerifiedPath;
+
+/// Paths that are never granted, beside what is protected by its name.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NeverGranted<'a> {
+    /// Paths that the host protects: the skill, its settings, its state.
+    pub(crate) own: &'a [PathBuf],
+    /// The user's settings of git.
+    pub(crate) git: &'a GitUser,
+}
+
+/// Something protected that was there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ProtectedEntry {
+    pub(crate) pinned: VerifiedPath,
+    pub(crate) is_link: bool,
+    pub(super) is_directory: bool,
+    /// When it was last changed, for a link: a link is never changed, and another one may get its number.
+    changed: Option<(i64, i64)>,
+}
+
+impl ProtectedEntry {
+    pub(super) fn of(path: &Path, metadata: &fs::Metadata) -> Self {
+        let is_link = metadata.is_symlink();
+        Self {
+            pinned: VerifiedPath::of(path, metadata),
+            is_link,
+            is_directory: metadata.is_dir(),
+            changed: is_link.then_some((metadata.ctime(), metadata.ctime_nsec())),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The listing of one directory, within a budget of entries and time.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use crate::git::obeyed;
+use crate::protect::names;
+
+/// After how many entries the clock is looked at.
+const CLOCK_INTERVAL: usize = 256;
+
+/// Entries and time that are left.
+#[derive(Debug)]
+pub(crate) struct Budget {
+    left: usize,
+    until: Instant,
+}
+
+/// Why a directory was not listed.
+#[derive(Debug)]
+pub(crate) enum ListingError {
+    /// It is not there any more.
+    Gone,
+    /// It may not be listed, or what is in it may not be looked at.
+    Shut,
+    /// The budget is spent.
+    Spent,
+    /// Anything else, such as a path that is longer than any may be.
+    Failed,
+}
+
+impl Budget {
+    pub(crate) fn new(entries: usize, until: Instant) -> Self {
+        Self { left: entries, until }
+    }
+
+    /// Takes one entry; returns whether there was one left.
+    pub(crate) fn take(&mut self) -> bool {
+        let is_late = self.left.is_multiple_of(CLOCK_INTERVAL) && Instant::now() >= self.until;
+        if is_late || self.left == 0 {
+            self.left = 0;
+            return false;
+        }
+        self.left -= 1;
+        true
+    }
+}
+
+/// The entries of a directory that matter: subdirectories, and what is protected by its name.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    directory: PathBuf,
+    pub(crate) entries: Vec<ListedEntry>,
+    /// `true` if it has a `SKILL.md`.
+    pub(crate) is_skill: bool,
+    /// `true` if git might take it for one of its own, by what is in it.
+    pub(crate) is_git: bool,
+    /// The name of its `HEAD`, as it is spelled.
+    pub(crate) head: Option<OsString>,
+}
+
+/// An entry of a directory.
+#[derive(Debug)]
+pub(crate) struct ListedEntry {
+    pub(crate) name: OsString,
+    pub(crate) metadata: Metadata,
+    /// `true` if it is protected by its name.
+    pub(crate) is_protected: bool,
+}
+
+impl Listing {
+    pub(crate) fn of(directory: &Path, budget: &mut Budget) -> Result<Self, ListingError> {
+        // A directory costs something too, even an empty one.
+        if !budget.take() {
+            return Err(ListingError::Spent);
+        }
+        let (mut entries, mut parts, mut is_skill, mut head) =
+            (Vec::new(), obeyed::GitDirParts::default(), false, None);
+        for entry in fs::read_dir(directory).map_err(|error| unlisted(&error))? {
+            let entry = entry.map_err(|error| unlisted(&error))?;
+            if !budget.take() {
+                return Err(ListingError::Spent);
+            }
+            // Looked up in the directory that is open, not by its path.
+            let metadata = match entry.metadata() {
+                Ok(metadata) => metadata,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(unlisted(&error)),
+            };
+            let name = entry.file_name();
+            parts.note(&name);
+            is_skill |= names::is_named(&name, "SKILL.md");
+            if names::is_named(&name, obeyed::HEAD) {
+                head = Some(name.clone());
+            }
+            let is_protected = is_protected(directory, &name, &metadata);
+            // A command may have made millions of plain files.
+            if is_protected || metadata.is_dir() {
+                entries.push(ListedEntry { name, metadata, is_protected });
+            }
+        }
+        Ok(Self {
+            directory: directory.to_owned(),
+            entries,
+            is_skill,
+            is_git: parts.may_be_directory(),
+            head,
+        })
+    }
+
+    pub(crate) fn path(&self, name: &OsStr) -> PathBuf {
+        self.directory.join(name)
+    }
+}
+
+fn is_protected(directory: &Path, name: &OsStr, metadata: &Metadata) -> bool {
+    let is_special = !metadata.is_file() && !metadata.is_dir() && !metadata.is_symlink();
+    names::is_protected_in(directory.file_name(), name)
+        // Git would wait for it for ever.
+        || is_special && names::is_read_by_git(name)
+}
+
+fn unlisted(error: &io::Error) -> ListingError {
+    match error.kind() {
+        io::ErrorKind::NotFound => ListingError::Gone,
+        io::ErrorKind::PermissionDenied => ListingError::Shut,
+        _ => ListingError::Failed,
+    }
+}

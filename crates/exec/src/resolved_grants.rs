@@ -1,0 +1,250 @@
+//! The paths that a job can reach: the policy and its grants, resolved and checked.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use repertoire_model::toolbox::RepositoryUse;
+
+use crate::git::Repository;
+use crate::interpreter::{self, DEFAULT_PATH, Program};
+use crate::protect::entry::NeverGranted;
+use crate::protect::writable::{self, WritableGrant};
+use crate::scratch::Scratch;
+use crate::verified_path::VerifiedPath;
+use crate::workplace::{holds_home, search_outside, workplaces};
+use crate::{ExecError, ExecErrorKind, Job, RepositoryGrant};
+
+/// Directories of the system's programs and libraries. All of it can be read.
+pub(crate) const SYSTEM: &[&str] =
+    &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"];
+
+/// Settings of the system that programs need. None of it is secret.
+pub(crate) const SETTINGS: &[&str] = &[
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/debian_version",
+    "/etc/fonts",
+    "/etc/group",
+    "/etc/host.conf",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/locale.alias",
+    "/etc/localtime",
+    "/etc/magic",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/os-release",
+    "/etc/passwd",
+    "/etc/pki/ca-trust/extracted",
+    "/etc/pki/tls/certs",
+    "/etc/protocols",
+    "/etc/services",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
+    "/etc/timezone",
+];
+
+/// Settings that they need in addition if the network is granted.
+pub(crate) const NETWORK_SETTINGS: &[&str] = &["/etc/gai.conf", "/etc/hosts", "/etc/resolv.conf"];
+
+/// Variables that decide what code a program loads before it begins; none is passed on.
+const LOADER_PREFIXES: &[&str] = &["LD_", "DYLD_", "GLIBC_TUNABLES", "MALLOC_"];
+
+/// The refusal of a grant to write all of a home directory.
+const WHOLE_HOME: &str = "a home directory as a whole is nothing to write to; work in a directory of it";
+
+/// A job whose paths were looked at and found right.
+#[derive(Debug)]
+pub(crate) struct ResolvedGrants {
+    pub(crate) program: Program,
+    /// Files that it needs beyond the system's directories: the path it uses, and the same with links resolved.
+    pub(crate) needs: Vec<(PathBuf, VerifiedPath)>,
+    /// The skill's directory, links resolved.
+    pub(crate) skill: PathBuf,
+    pub(crate) skill_pin: VerifiedPath,
+    /// The granted directories, links resolved: that in which it runs, or the repository around it.
+    pub(crate) directories: Vec<VerifiedPath>,
+    /// The repository that it may write.
+    pub(crate) repository: Option<Repository>,
+    /// Git, for the repository that it may write: on the host, and in the sandbox once the command ended.
+    pub(crate) git: Option<Program>,
+    pub(crate) scratch_pin: VerifiedPath,
+    /// The parts of them that it may write.
+    pub(crate) writable: Vec<WritableGrant>,
+    /// Its working directory.
+    pub(crate) working: PathBuf,
+    pub(crate) environment: Vec<(String, String)>,
+    pub(crate) network: bool,
+}
+
+impl ResolvedGrants {
+    pub(crate) fn of(job: &Job, scratch: &Scratch) -> Result<Self, ExecError> {
+        let skill = directory(&job.skill)?;
+        let granted = job.grants.directory.as_deref().map(directory).transpose()?;
+        if let Some(granted) = &granted
+            && granted.parent().is_none()
+        {
+            let refused = ExecError::new(ExecErrorKind::GrantRefused).at(granted);
+            return Err(refused.saying("the whole machine is not a working directory"));
+        }
+        // What is not there yet is protected all the same, once it is.
+        let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+        let own: Vec<PathBuf> = [skill.clone()].into_iter().chain(job.protected.iter().map(real)).collect();
+        let never = NeverGranted { own: &own, git: &job.git };
+        let (repository, mut writable) = match &job.grants.repository {
+            Some(grant)
+                if grant.how == RepositoryUse::Write
+                    && holds_home(&real(&grant.top), job.git.home.as_deref()) =>
+            {
+                return Err(ExecError::new(ExecErrorKind::GrantRefused).at(&grant.top).saying(WHOLE_HOME));
+            }
+            Some(grant) => repository(grant, granted.as_deref(), never)?,
+            None => (None, Vec::new()),
+        };
+        for path in &job.grants.write {
+            let Some(granted) = &granted else {
+                let invalid = ExecError::new(ExecErrorKind::InvalidJob).at(path);
+                return Err(invalid.saying("what may be written must lie in a granted directory"));
+            };
+            if holds_home(&real(path), job.git.home.as_deref()) {
+                return Err(ExecError::new(ExecErrorKind::GrantRefused).at(path).saying(WHOLE_HOME));
+            }
+            writable.push(writable::writable(path, granted, never)?);
+        }
+        let Some(name) = job.command.first().filter(|name| !name.is_empty()) else {
+            return Err(ExecError::new(ExecErrorKind::InvalidJob).saying("the command is empty"));
+        };
+        let given = job.environment.iter().rev().find(|(name, _)| name == "PATH");
+        let search = given.map_or(DEFAULT_PATH, |(_, search)| search.as_str());
+        let granted_places =
+            job.grants.directory.iter().chain(job.grants.repository.iter().map(|grant| &grant.top));
+        let workplaces = workplaces(job.workplaces.iter().chain(granted_places), job.git.home.as_deref());
+        let search = search_outside(search, &workplaces);
+        let system: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+        let program = interpreter::find(name, &skill, &search, &system, &workplaces)?;
+        let may_write = job.grants.repository.as_ref().is_some_and(|grant| grant.how == RepositoryUse::Write);
+        let git = may_write.then(|| interpreter::find("git".as_ref(), &skill, &search, &system, &workplaces));
+        let is_visible = |path: &Path| {
+            let roots = system.iter().chain([&skill]).chain(&granted).chain(&program.directories);
+            path.is_absolute() && roots.into_iter().any(|root| path.starts_with(root))
+        };
+        let own = program.directories.iter().map(|directory| directory.to_string_lossy().into_owned());
+        let given = search.split(':').filter(|directory| is_visible(Path::new(directory))).map(str::to_owned);
+        let mut search: Vec<String> = Vec::new();
+        for directory in own.chain(given).chain(DEFAULT_PATH.split(':').map(str::to_owned)) {
+            if !search.contains(&directory) {
+                search.push(directory);
+            }
+        }
+        let pin = |path: &Path| {
+            VerifiedPath::at(path).map_err(|error| ExecError::new(ExecErrorKind::Io).at(path).because(error))
+        };
+        let needs = pinned_needs(&program);
+        let mut places: Vec<&Path> = repository.iter().flat_map(Repository::places).collect();
+        if let Some(granted) =
+            granted.as_deref().filter(|own| !places.iter().any(|place| own.starts_with(place)))
+        {
+            places.push(granted);
+        }
+        Ok(Self {
+            needs,
+            skill_pin: pin(&skill)?,
+            directories: places.into_iter().map(pin).collect::<Result<_, _>>()?,
+            scratch_pin: pin(scratch.path())?,
+            skill,
+            working: granted.unwrap_or_else(|| scratch.work()),
+            writable,
+            environment: environment(job, scratch, &search.join(":")),
+            network: job.grants.network,
+            program,
+            repository: repository.filter(|_| may_write),
+            git: git.and_then(Result::ok),
+        })
+    }
+
+    /// Returns the directories that can be read as a whole, without those of the interpreter.
+    pub(crate) fn readable(&self) -> Vec<&Path> {
+        let granted = self.directories.iter().map(|pinned| pinned.path.as_path());
+        granted.chain([self.skill.as_path()]).chain(SYSTEM.iter().map(Path::new)).collect()
+    }
+
+    /// Returns what git needs for reading the scratch repository in the sandbox: no grant but to read.
+    pub(crate) fn for_git(&self, git: &Program, scratch: &Scratch, variables: Vec<(String, String)>) -> Self {
+        Self {
+            needs: pinned_needs(git),
+            skill: self.skill.clone(),
+            skill_pin: self.skill_pin.clone(),
+            directories: self.directories.clone(),
+            repository: None,
+            git: None,
+            scratch_pin: self.scratch_pin.clone(),
+            writable: Vec::new(),
+            working: scratch.work(),
+            environment: variables,
+            network: false,
+            program: git.clone(),
+        }
+    }
+
+    /// Returns the settings of the system that can be read.
+    pub(crate) fn settings(&self) -> impl Iterator<Item = &'static str> {
+        let more = if self.network { NETWORK_SETTINGS } else { &[] };
+        SETTINGS.iter().chain(more).copied().filter(|path| fs::metadata(path).is_ok())
+    }
+}
+
+/// Returns what a program needs beyond the system's directories.
+fn pinned_needs(program: &Program) -> Vec<(PathBuf, VerifiedPath)> {
+    let needs = program.needs.iter().filter_map(|path| {
+        let real = path.canonicalize().ok()?;
+        Some((path.clone(), VerifiedPath::at(&real).ok()?))
+    });
+    needs.collect()
+}
+
+/// Returns the repository of a grant, and what may be written of it.
+fn repository(
+    grant: &RepositoryGrant,
+    granted: Option<&Path>,
+    never: NeverGranted<'_>,
+) -> Result<(Option<Repository>, Vec<WritableGrant>), ExecError> {
+    let repository = Repository::at(&grant.top)?;
+    if !granted.is_some_and(|granted| granted.starts_with(&repository.top)) {
+        let invalid = ExecError::new(ExecErrorKind::InvalidJob).at(&grant.top);
+        return Err(invalid.saying("the granted directory must lie in the checkout"));
+    }
+    let mut writable = Vec::new();
+    if grant.how == RepositoryUse::Write {
+        writable.push(writable::writable(&repository.top, &repository.top, never)?);
+    }
+    Ok((Some(repository), writable))
+}
+
+fn directory(path: &Path) -> Result<PathBuf, ExecError> {
+    let invalid = || ExecError::new(ExecErrorKind::InvalidJob).at(path);
+    if !path.is_absolute() {
+        return Err(invalid().saying("the path is not absolute"));
+    }
+    let real = path.canonicalize().map_err(|error| invalid().because(error))?;
+    if !real.is_dir() {
+        return Err(invalid().saying("not a directory"));
+    }
+    Ok(real)
+}
+
+/// Returns all variables of a command: the job's, then ours, which win.
+fn environment(job: &Job, scratch: &Scratch, search: &str) -> Vec<(String, String)> {
+    let own = scratch.variables().into_iter().chain([("PATH".to_owned(), search.to_owned())]);
+    let own: Vec<(String, String)> = own.collect();
+    let is_ours = |name: &str| own.iter().any(|(own, _)| own == name);
+    let is_sound = |name: &str, value: &str| {
+        !name.is_empty()
+            && !name.contains(['=', '\0'])
+            && !value.contains('\0')
+            && !LOADER_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    };
+    let given = job.environment.iter().filter(|(name, value)| is_sound(name, value) && !is_ours(name));
+    given.cloned().chain(own.iter().cloned()).collect()
+}

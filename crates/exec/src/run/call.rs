@@ -1,0 +1,273 @@
+//! One call of a tool or script: checked, approved, copied, run.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use repertoire::registry::{Entry, Registry};
+use repertoire::runner::{ScriptCall, SkillCaller, ToolRun};
+use repertoire::tool::quoted;
+use repertoire::{Error, ErrorKind};
+use repertoire_model::answer::FaultKind;
+use repertoire_model::toolbox::{
+    DEFAULT_TIMEOUT_SECONDS, Handler, Needs, OutputForm, PYTHON_FILE, TOOLBOX_FILE, Toolbox, schema,
+};
+use repertoire_model::{Bundle, Capabilities, Digest, FileEntry, FileKind, LineRange, SkillPath, SkillTool};
+use serde_json::{Map, Value};
+
+use super::command::{SkillCopy, UV};
+use super::executor::Executor;
+use super::grants::{CreatedPaths, grants};
+use super::outcome::{self, ResultFormat};
+use super::skill_copy;
+use crate::approval::decide::{ApprovalRules, RunRequest};
+use crate::{Cancel, Ending, ExecError, ExecErrorKind, GitUser, Job, environment};
+
+/// The note on a failed script that may need packages.
+const NO_PACKAGES: &str = "It runs without the network, so `uv` fetches neither packages nor interpreters for it. A person can run it with `rep run --network`, or make it a tool that declares `network`.";
+
+/// Runs a tool of a skill.
+pub(super) async fn run_tool(
+    executor: &Executor,
+    caller: SkillCaller<'_>,
+    tool: &SkillTool,
+    arguments: &Map<String, Value>,
+) -> Result<ToolRun, FaultKind> {
+    expect_arguments(tool, arguments)?;
+    let no_handler = || FaultKind::NoHandler { tool: tool.name.clone() };
+    let written = Value::Object(arguments.clone()).to_string();
+    let prepared = prepare(caller.registry, executor, caller.entry, Some((&tool.name, &written))).await?;
+    // What was approved decides, not what the skill said when it was loaded.
+    let tool = prepared.toolbox.get(&tool.name).ok_or_else(no_handler)?;
+    expect_arguments(tool, arguments)?;
+    let handler =
+        Handler::of(tool, &listed(&prepared.bundle), prepared.python.as_deref()).ok_or_else(no_handler)?;
+    let copy = SkillCopy { path: &prepared.path, bundle: &prepared.bundle };
+    let command = copy.tool(executor, tool, &handler).ok_or_else(no_handler)?;
+    let mut job = Job::new(command, &prepared.path);
+    job.input = Some(format!("{written}\n").into_bytes());
+    let (grants, made) = grants(executor, &tool.needs)?;
+    job.grants = grants;
+    let timeout = Duration::from_secs(tool.timeout).min(executor.options.limits.timeout);
+    let reading = ResultFormat {
+        output: tool.output,
+        is_driven: matches!(handler, Handler::Python(_)),
+        is_terse: caller.is_terse,
+        timeout,
+    };
+    let names = (caller.address, tool.name.as_str());
+    finish(executor, (job, made), &tool.needs.env, names, reading, prepared.bundle.digest()).await
+}
+
+/// Runs a script of a skill.
+pub(super) async fn run_script(
+    executor: &Executor,
+    caller: SkillCaller<'_>,
+    call: ScriptCall,
+) -> Result<ToolRun, FaultKind> {
+    let shown = quoted(&call.path);
+    let no_handler = || FaultKind::NoHandler { tool: shown.clone() };
+    let path = SkillPath::new(call.path.strip_prefix("./").unwrap_or(&call.path))
+        .map_err(|fault| FaultKind::BadPath { path: shown.clone(), reason: fault.to_string() })?;
+    let prepared = prepare(caller.registry, executor, caller.entry, None).await?;
+    if !prepared.bundle.files().iter().any(|file| file.path == path) {
+        return Err(FaultKind::NoFile { path: shown, near: Vec::new() });
+    }
+    let copy = SkillCopy { path: &prepared.path, bundle: &prepared.bundle };
+    let mut command = copy.script(executor, &path).ok_or_else(no_handler)?;
+    command.extend(call.args.into_iter().map(Into::into));
+    let mut job = Job::new(command, &prepared.path);
+    job.input = call.stdin.map(String::into_bytes);
+    let given = &executor.options.scripts;
+    let needs = Needs {
+        network: given.network,
+        directory: given.directory || !given.write.is_empty(),
+        write: given.write.clone(),
+        ..Needs::default()
+    };
+    let (grants, made) = grants(executor, &needs)?;
+    job.grants = grants;
+    let timeout = Duration::from_secs(DEFAULT_TIMEOUT_SECONDS).min(executor.options.limits.timeout);
+    let reading = ResultFormat { output: OutputForm::Text, is_driven: false, is_terse: false, timeout };
+    let names = (caller.address, path.as_str());
+    finish(executor, (job, made), &[], names, reading, prepared.bundle.digest()).await
+}
+
+fn expect_arguments(tool: &SkillTool, arguments: &Map<String, Value>) -> Result<(), FaultKind> {
+    let violations = schema::check(&tool.parameters, &Value::Object(arguments.clone()));
+    if violations.is_empty() {
+        return Ok(());
+    }
+    let problems = violations.iter().map(ToString::to_string).collect();
+    Err(FaultKind::BadArguments { tool: tool.name.clone(), problems })
+}
+
+/// A skill that may run, copied.
+struct PreparedSkill {
+    path: PathBuf,
+    bundle: Bundle,
+    toolbox: Toolbox,
+    python: Option<String>,
+}
+
+/// Finds out whether the skill may run `call`, or its scripts, and copies it.
+async fn prepare(
+    registry: &Registry,
+    executor: &Executor,
+    entry: &Entry,
+    call: Option<(&str, &str)>,
+) -> Result<PreparedSkill, FaultKind> {
+    let bundle = registry.bundle(entry).await.map_err(failed)?;
+    let toolbox = match text(registry, entry, &bundle, TOOLBOX_FILE).await.map_err(failed)? {
+        Some(text) => Toolbox::read(&text).0,
+        None => Toolbox::default(),
+    };
+    let tool = call.and_then(|(name, arguments)| Some((toolbox.get(name)?, arguments)));
+    let rules = ApprovalRules {
+        trust: executor.options.trust.of(&entry.source),
+        approvals: &executor.approvals,
+        approver: executor.options.approver.as_deref(),
+    };
+    let capabilities = Capabilities::of(&toolbox);
+    let wanted = RunRequest { entry, bundle: &bundle, capabilities: &capabilities, tool };
+    if let Some(why) = rules.objection(&wanted).await.map_err(failed)? {
+        let tool = call.map_or("a script", |(name, _)| name).to_owned();
+        return Err(FaultKind::NotApproved { tool, why });
+    }
+    let python = text(registry, entry, &bundle, PYTHON_FILE).await.map_err(failed)?;
+    let python = python.and_then(|bytes| String::from_utf8(bytes).ok());
+    let path = skill_copy::copy(executor, registry, entry, &bundle).await.map_err(failed)?;
+    Ok(PreparedSkill { path, bundle, toolbox, python })
+}
+
+/// Returns the file `name` of `bundle`, where it has one.
+async fn text(
+    registry: &Registry,
+    entry: &Entry,
+    bundle: &Bundle,
+    name: &str,
+) -> Result<Option<Vec<u8>>, Error> {
+    let Some(file) = bundle.files().iter().find(|file| file.path.as_str() == name) else { return Ok(None) };
+    let content = registry.read(entry, &file.path, LineRange::default()).await?;
+    if Digest::of(&content.bytes) != file.digest {
+        return Err(Error::new(ErrorKind::SkillChanged).about(entry.name().as_str()));
+    }
+    Ok(Some(content.bytes))
+}
+
+/// Returns the files of `bundle` as they are listed.
+fn listed(bundle: &Bundle) -> Vec<FileEntry> {
+    let files = bundle.files().iter();
+    files
+        .map(|file| FileEntry {
+            path: file.path.clone(),
+            size: file.size,
+            kind: FileKind::of(&file.path, "SKILL.md"),
+            executable: file.executable,
+        })
+        .collect()
+}
+
+/// Ends a job when nobody waits for it any more.
+struct EndOnDrop(Cancel);
+
+impl Drop for EndOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+async fn finish(
+    executor: &Executor,
+    (mut job, made): (Job, CreatedPaths),
+    variables: &[String],
+    (address, tool): (&str, &str),
+    reading: ResultFormat,
+    digest: Digest,
+) -> Result<ToolRun, FaultKind> {
+    job.environment = environment::allowed(executor.options.variables.iter().cloned(), variables);
+    job.protected = executor.options.protected.clone();
+    job.protected.push(executor.options.state.clone());
+    job.git = GitUser::of(&executor.options.variables);
+    job.workplaces = executor.workplaces();
+    job.limits = executor.options.limits.clone();
+    job.limits.timeout = reading.timeout;
+    job.limits.cpu = job.limits.cpu.max(reading.timeout);
+    // Otherwise it would try for long to reach what cannot be reached.
+    let is_offline = !job.grants.network && job.command.first().is_some_and(|program| program == UV);
+    if is_offline {
+        job.environment.push(("UV_OFFLINE".to_owned(), "1".to_owned()));
+    }
+    let cancel = Cancel::new();
+    job.cancel = Some(cancel.clone());
+    let ended = || FaultKind::Failed { reason: "whatever runs tools here is about to end".to_owned() };
+    let running = executor.jobs.begin(&cancel).ok_or_else(ended)?;
+    let _end = EndOnDrop(cancel);
+    let program =
+        job.command.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
+    let sandbox = Arc::clone(&executor.sandbox);
+    let name = sandbox.name();
+    let directory = job.grants.directory.clone();
+    let outcome = blocking::unblock(move || {
+        let outcome = sandbox.run(&job);
+        // It stays for as long as the job does, whoever still waits for that.
+        drop(made);
+        drop(running);
+        outcome
+    })
+    .await;
+    let outcome = outcome
+        .map_err(|error| FaultKind::Failed { reason: reason(&error, &program, directory.as_deref()) })?;
+    let exit_code = match outcome.ending {
+        Ending::Exited(code) => Some(code),
+        _ => None,
+    };
+    let mut result = outcome::result(address, tool, &outcome, directory.as_deref(), reading);
+    if is_offline && result.error.is_some() {
+        result.notes.push(NO_PACKAGES.to_owned());
+    }
+    Ok(ToolRun { result, sandbox: Some(name), exit_code, digest: Some(digest) })
+}
+
+/// Returns why something was not run; the machine's own paths are not the model's business.
+fn reason(error: &ExecError, program: &str, directory: Option<&Path>) -> String {
+    let program = program.rsplit('/').next().unwrap_or(program);
+    match error.kind() {
+        ExecErrorKind::CommandNotFound => format!("`{}` is not installed here", quoted(program)),
+        ExecErrorKind::CommandFailed => format!("`{}` cannot be started", quoted(program)),
+        ExecErrorKind::Repository => format!("the git repository cannot be used: {}", error.detail()),
+        ExecErrorKind::TooLong => {
+            format!("its arguments and variables are too long: {}; pass less, or a file", error.detail())
+        }
+        ExecErrorKind::GrantRefused => refusal(error, directory),
+        ExecErrorKind::Unavailable => "there is no sandbox that works here".to_owned(),
+        _ => "it could not be run".to_owned(),
+    }
+}
+
+/// Returns why a grant was refused, and where.
+fn refusal(error: &ExecError, directory: Option<&Path>) -> String {
+    let place = error.path().zip(directory).map(|(path, directory)| outcome::relative(path, directory));
+    match (place, error.detail()) {
+        (Some(place), detail) => {
+            format!("it asks to write what nothing may write (`{}`): {detail}", quoted(&place))
+        }
+        // What a launcher says may name any path.
+        (None, detail) if detail.contains('/') => {
+            "what it asks to write changed meanwhile; try again".to_owned()
+        }
+        (None, detail) => format!("it asks to write what nothing may write: {detail}"),
+    }
+}
+
+fn failed(error: Error) -> FaultKind {
+    let reason = match error.kind() {
+        ErrorKind::SkillNotFound => return FaultKind::Gone,
+        ErrorKind::SkillChanged => "the skill changed meanwhile; try again".to_owned(),
+        ErrorKind::Approvals => {
+            "the file of approvals cannot be read; a person has to mend or remove it".to_owned()
+        }
+        _ => "the skill cannot be read".to_owned(),
+    };
+    FaultKind::Failed { reason }
+}

@@ -1,0 +1,249 @@
+//! The answer for a model, from the outcome of a job.
+
+use std::path::{Component, Path, PathBuf};
+use std::time::Duration;
+
+use repertoire_model::answer::ToolResult;
+use repertoire_model::toolbox::OutputForm;
+
+use super::command::RAISED;
+use crate::{Aftermath, Ending, Exceeded, Outcome, Output};
+use repertoire::tool::quoted;
+
+/// The format of a result.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ResultFormat {
+    /// The declared form of the output.
+    pub(super) output: OutputForm,
+    /// `true` if the driver of `tools.py` ran it.
+    pub(super) is_driven: bool,
+    /// `true` if the answer has only the exception, as the profile `harness` has it, and not what was printed.
+    pub(super) is_terse: bool,
+    /// Its timeout.
+    pub(super) timeout: Duration,
+}
+
+/// The most paths that are told of at once.
+const MAX_PATHS: usize = 10;
+
+/// Returns what `tool` of `skill` came to, which ran in `directory`.
+pub(super) fn result(
+    skill: &str,
+    tool: &str,
+    outcome: &Outcome,
+    directory: Option<&Path>,
+    reading: ResultFormat,
+) -> ToolResult {
+    let mut result = ToolResult::new(skill, tool, "");
+    let said = text(&outcome.stdout, "output", &mut result.notes);
+    if !outcome.refused.is_empty() {
+        let shown = listed(outcome.refused.iter(), directory);
+        result.notes.push(format!("It made what no tool may write; that was moved aside to {shown}."));
+    }
+    if !outcome.aftermath.is_empty() {
+        // The command may have ended well; that something is left to be done is no success.
+        let how = Some(ending(outcome.ending, reading.timeout)).filter(|_| !outcome.ending.is_success());
+        let told: Vec<String> = how.into_iter().chain(aftermath(&outcome.aftermath, directory)).collect();
+        result.error = Some(told.join("; "));
+        result.text = said;
+        let errors = text(&outcome.stderr, "error output", &mut result.notes);
+        if !errors.trim().is_empty() {
+            result.text.push_str(&format!("\nStandard error:\n{errors}"));
+        }
+        return result;
+    }
+    if outcome.ending.is_success() {
+        if reading.output == OutputForm::Json {
+            result.structured = serde_json::from_str(&said).ok();
+            if result.structured.is_none() {
+                result.notes.push("The tool says that its result is JSON, and it is not.".to_owned());
+            }
+        }
+        result.text = said;
+        return result;
+    }
+    if reading.is_driven && outcome.ending == Ending::Exited(RAISED) {
+        result.error = Some(said);
+        if !reading.is_terse {
+            result.text = text(&outcome.stderr, "error output", &mut result.notes);
+        }
+        return result;
+    }
+    result.error = Some(ending(outcome.ending, reading.timeout));
+    result.text = text(&outcome.stderr, "error output", &mut result.notes);
+    if !said.trim().is_empty() {
+        let line_end = if result.text.is_empty() || result.text.ends_with('\n') { "" } else { "\n" };
+        result.text.push_str(&format!("{line_end}Standard output:\n{said}"));
+    }
+    result
+}
+
+/// Returns what could not be put right, for a model: the machine's own paths are not its business.
+fn aftermath(all: &[Aftermath], directory: Option<&Path>) -> Vec<String> {
+    let unswept: Vec<&PathBuf> = all
+        .iter()
+        .filter_map(|one| if let Aftermath::NotSwept(path) = one { Some(path) } else { None })
+        .collect();
+    let swept = (!unswept.is_empty()).then(|| {
+        let shown = listed(unswept.into_iter(), directory);
+        format!(
+            "what it made could not be looked through afterwards, so a person has to look for files that agents, shells or git obey, in {shown}"
+        )
+    });
+    let others = all.iter().filter_map(|one| match one {
+        Aftermath::RepositoryNotWritten(_, why) => {
+            Some(format!("the commits it made could not be transferred to the repository ({why})"))
+        }
+        Aftermath::RepositoryNotApplied { refs, record, .. } => {
+            let more = refs.len().saturating_sub(MAX_PATHS);
+            let shown: Vec<String> =
+                refs.iter().take(MAX_PATHS).map(|name| format!("`{}`", quoted(name))).collect();
+            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            Some(format!(
+                "not all of its work was applied to the repository: {}{more}. Only new branches, new tags and a fast-forward of the current branch are; its commits are recorded under {record}",
+                shown.join(", ")
+            ))
+        }
+        Aftermath::StagedChangesReset { record, .. } => Some(format!(
+            "it committed other changes of files that were staged, so the index was reset to the new commit; `git read-tree {record}` brings back what was staged"
+        )),
+        Aftermath::IndexNotUpdated(_, why) => Some(format!(
+            "the index could not be updated to the new commit ({why}); `git reset` does it"
+        )),
+        Aftermath::NotSwept(_) => None,
+    });
+    swept.into_iter().chain(others).collect()
+}
+
+/// Returns some paths as they are seen from `directory`, and how many more there are.
+fn listed<'a>(paths: impl ExactSizeIterator<Item = &'a PathBuf>, directory: Option<&Path>) -> String {
+    let more = paths.len().saturating_sub(MAX_PATHS);
+    let shown = paths.take(MAX_PATHS).map(|path| match directory {
+        Some(directory) => format!("`{}`", quoted(&relative(path, directory))),
+        None => "its directory".to_owned(),
+    });
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    if more > 0 { format!("{shown} and {more} more") } else { shown }
+}
+
+/// Returns how `path` is written in `directory`; neither has links in it.
+pub(super) fn relative(path: &Path, directory: &Path) -> String {
+    let common =
+        path.components().zip(directory.components()).take_while(|(one, other)| one == other).count();
+    let up = directory.components().skip(common).map(|_| Component::ParentDir);
+    let relative: PathBuf = up.chain(path.components().skip(common)).collect();
+    if relative.as_os_str().is_empty() { ".".to_owned() } else { relative.to_string_lossy().into_owned() }
+}
+
+/// Returns what was written as text, and notes what is not whole about it.
+fn text(output: &Output, what: &str, notes: &mut Vec<String>) -> String {
+    if output.dropped > 0 {
+        let (kept, dropped) = (output.bytes.len(), output.dropped);
+        notes.push(format!("The {what} was cut after {kept} bytes; {dropped} more were dropped."));
+    }
+    let text = String::from_utf8_lossy(&output.bytes);
+    // A character that was cut in two is no news.
+    let replaced = matches!(text, std::borrow::Cow::Owned(_))
+        && std::str::from_utf8(&output.bytes).is_err_and(|error| error.error_len().is_some());
+    if replaced {
+        notes.push(format!("Some of the {what} is not UTF-8 and was replaced."));
+    }
+    text.into_owned()
+}
+
+/// Returns how the command ended, in words.
+fn ending(ending: Ending, timeout: Duration) -> String {
+    match ending {
+        Ending::Exited(code) => format!("exit code {code}"),
+        Ending::Signalled(signal) => format!("killed by signal {signal}"),
+        Ending::TimedOut => format!("timed out after {} seconds", timeout.as_secs()),
+        Ending::Cancelled => "cancelled".to_owned(),
+        Ending::Exceeded(Exceeded::Memory) => "killed for using too much memory".to_owned(),
+        Ending::Exceeded(Exceeded::Processes) => "killed for starting too many processes".to_owned(),
+        Ending::Exceeded(Exceeded::Disk) => "killed for writing too much".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(ending: Ending, stdout: &[u8], stderr: &[u8], reading: (OutputForm, bool)) -> ToolResult {
+        let output = |bytes: &[u8]| Output { bytes: bytes.to_vec(), dropped: 0 };
+        let outcome = Outcome {
+            ending,
+            stdout: output(stdout),
+            stderr: output(stderr),
+            elapsed: Duration::from_secs(1),
+            refused: Vec::new(),
+            aftermath: Vec::new(),
+        };
+        let reading = ResultFormat {
+            output: reading.0,
+            is_driven: reading.1,
+            is_terse: reading.1,
+            timeout: Duration::from_secs(5),
+        };
+        result("s", "t", &outcome, Some(Path::new("/w/sub")), reading)
+    }
+
+    #[test]
+    fn output_is_the_result_and_failures_say_why() {
+        let text = (OutputForm::Text, false);
+        let done = check(Ending::Exited(0), b"out\n", b"warning", text);
+        assert_eq!((done.text.as_str(), done.error, done.notes), ("out\n", None, vec![]));
+        let failed = check(Ending::Exited(2), b"half", b"usage", text);
+        assert_eq!(failed.error.as_deref(), Some("exit code 2"));
+        assert_eq!(failed.text, "usage\nStandard output:\nhalf");
+        let late = check(Ending::TimedOut, b"", b"", text);
+        assert_eq!(late.error.as_deref(), Some("timed out after 5 seconds"));
+        assert_eq!(check(Ending::Signalled(9), b"", b"", text).error.as_deref(), Some("killed by signal 9"));
+        let raised = check(Ending::Exited(RAISED), b"ValueError: no", b"noise", (OutputForm::Text, true));
+        assert_eq!((raised.error.as_deref(), raised.text.as_str()), (Some("ValueError: no"), ""));
+    }
+
+    #[test]
+    fn what_is_not_whole_is_told() {
+        let broken = check(Ending::Exited(0), b"a\xffb", b"", (OutputForm::Text, false));
+        assert_eq!((broken.text.as_str(), broken.notes.len()), ("a\u{fffd}b", 1));
+        let json = check(Ending::Exited(0), b"{\"a\": 1}", b"", (OutputForm::Json, false));
+        assert_eq!(json.structured, Some(serde_json::json!({"a": 1})));
+        let none = check(Ending::Exited(0), b"a", b"", (OutputForm::Json, false));
+        assert_eq!((none.structured, none.notes.len()), (None, 1));
+        let outcome = Outcome {
+            ending: Ending::Exited(0),
+            stdout: Output { bytes: b"abc".to_vec(), dropped: 7 },
+            stderr: Output::default(),
+            elapsed: Duration::ZERO,
+            refused: Vec::new(),
+            aftermath: Vec::new(),
+        };
+        let reading = ResultFormat {
+            output: OutputForm::Text,
+            is_driven: false,
+            is_terse: false,
+            timeout: Duration::ZERO,
+        };
+        let notes = result("s", "t", &outcome, Some(Path::new("/w/sub")), reading).notes;
+        let refused =
+            (0..12).map(|number| PathBuf::from(format!("/w/sub/src/CLAUDE.md.refused-{number}"))).collect();
+        let lost = Outcome { aftermath: vec![Aftermath::NotSwept("/w/x".into())], refused, ..outcome };
+        let told = result("s", "t", &lost, Some(Path::new("/w/sub")), reading);
+        let error = told.error.unwrap();
+        assert!(error.starts_with("what it made") && error.ends_with("in `../x`"), "{error}");
+        assert_eq!(told.text, "abc");
+        let note = told.notes.iter().find(|note| note.contains("moved aside")).unwrap();
+        assert!(note.contains("`src/CLAUDE.md.refused-9` and 2 more") && !note.contains("/w"), "{note}");
+        let killed = Outcome { ending: Ending::Signalled(9), ..lost };
+        let error = result("s", "t", &killed, None, reading).error.unwrap();
+        assert!(error.starts_with("killed by signal 9; what it made") && !error.contains("/w"), "{error}");
+        let names = (0..11).map(|number| format!("refs/heads/`{number}")).collect();
+        let record = "refs/repertoire/1".to_owned();
+        let left_out =
+            vec![Aftermath::RepositoryNotApplied { directory: "/w/.git".into(), refs: names, record }];
+        let left_out = Outcome { aftermath: left_out, ending: Ending::Exited(0), ..killed };
+        let error = result("s", "t", &left_out, None, reading).error.unwrap();
+        assert!(error.contains("9` and 1 more.") && !error.contains("/w"), "{error}");
+        assert_eq!(notes, ["The output was cut after 3 bytes; 7 more were dropped."]);
+    }
+}

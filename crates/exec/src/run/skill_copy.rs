@@ -1,0 +1,239 @@
+//! A copy of a skill that nothing changes any more, so that what runs is what was approved.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use repertoire_model::{Bundle, BundleFile, Digest, LineRange};
+
+use super::executor::Executor;
+use repertoire::registry::{Entry, Registry};
+use repertoire::{Error, ErrorKind, stored};
+
+/// The directory of such copies, in the directory of the program's state.
+const DIRECTORY: &str = "run";
+/// The most copies that are kept, but for those in use; those whose last use is longest ago go first.
+const MAX_COPIES: usize = 64;
+/// Time after its last use until a copy may be removed: longer than anything may run.
+const IN_USE: Duration = Duration::from_secs(24 * 60 * 60);
+/// Tells apart what this process writes at the same time.
+static COUNTER: AtomicU64 = AtomicU64::new(0);
+
+/// Returns the directory with a copy of `entry`, whose files are those of `bundle` to the byte.
+///
+/// It is named by the digest of the bundle, so that one copy serves all who run the same. Fails with
+/// [`ErrorKind::SkillChanged`] where the skill is no longer that.
+pub(super) async fn copy(
+    executor: &Executor,
+    registry: &Registry,
+    entry: &Entry,
+    bundle: &Bundle,
+) -> Result<PathBuf, Error> {
+    let digest = bundle.digest();
+    let parent = executor.options.state.join(DIRECTORY);
+    let path = parent.join(digest.to_hex());
+    let is_verified = executor.verified.lock().unwrap_or_else(PoisonError::into_inner).contains(&digest);
+    let (place, files) = (path.clone(), bundle.clone());
+    let is_there = blocking::unblock(move || {
+        let is_there = place.is_dir() && (is_verified || is_copy(&place, &files));
+        if is_there {
+            touch(&place);
+        }
+        is_there
+    })
+    .await;
+    if !is_there {
+        let mut contents = Vec::with_capacity(bundle.files().len());
+        for file in bundle.files() {
+            let content = registry.read(entry, &file.path, LineRange::default()).await?;
+            if Digest::of(&content.bytes) != file.digest {
+                return Err(Error::new(ErrorKind::SkillChanged).about(entry.name().as_str()));
+            }
+            contents.push((file.clone(), content.bytes));
+        }
+        let (place, about, files) = (path.clone(), path.clone(), bundle.clone());
+        blocking::unblock(move || write(&parent, &place, &files, &contents))
+            .await
+            .map_err(|error| Error::new(ErrorKind::Io).at(about).because(error))?;
+    }
+    executor.verified.lock().unwrap_or_else(PoisonError::into_inner).insert(digest);
+    Ok(path)
+}
+
+/// Returns whether the files at `path` are those of `bundle`, and no others lie there.
+fn is_copy(path: &Path, bundle: &Bundle) -> bool {
+    let is_same = |file: &BundleFile| {
+        let limit = usize::try_from(file.size).unwrap_or(usize::MAX - 1);
+        let place = path.join(file.path.as_str());
+        let is_plain = place.symlink_metadata().is_ok_and(|found| found.is_file() && has_mode(&found, file));
+        is_plain && stored::read(&place, limit).is_some_and(|bytes| Digest::of(&bytes) == file.digest)
+    };
+    count(path).is_ok_and(|count| count == bundle.files().len()) && bundle.files().iter().all(is_same)
+}
+
+/// Returns whether nobody may write to a file, and whether it can be executed as that of the bundle can.
+fn has_mode(found: &fs::Metadata, file: &BundleFile) -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        found.permissions().mode() & 0o777 == mode(file)
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = file;
+        found.permissions().readonly()
+    }
+}
+
+fn mode(file: &BundleFile) -> u32 {
+    if file.executable { 0o555 } else { 0o444 }
+}
+
+/// Returns how many files and other things lie below `path`, directories not counted.
+fn count(path: &Path) -> io::Result<usize> {
+    let mut total = 0;
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        total += if entry.file_type()?.is_dir() { count(&entry.path())? } else { 1 };
+    }
+    Ok(total)
+}
+
+/// Notes that the copy at `path` was used now, so that it is not among those that go first.
+fn touch(path: &Path) {
+    // Where that fails it is as old as it was.
+    let _ = File::open(path).and_then(|directory| directory.set_modified(SystemTime::now()));
+}
+
+/// Writes `contents`, those of `bundle`, to the directory `path` of `parent`, whole or not at all.
+///
+/// Another run may use the directory, so it is never removed in place. A good copy is left, a bad one moved aside.
+fn write(parent: &Path, path: &Path, bundle: &Bundle, contents: &[(BundleFile, Vec<u8>)]) -> io::Result<()> {
+    fs::create_dir_all(parent)?;
+    let number = COUNTER.fetch_add(1, Ordering::Relaxed);
+    let temporary = parent.join(format!(".{}-{number}.tmp", std::process::id()));
+    let written = (|| {
+        for (file, bytes) in contents {
+            let place = temporary.join(file.path.as_str());
+            fs::create_dir_all(place.parent().unwrap_or(&temporary))?;
+            File::options().write(true).create_new(true).open(&place)?.write_all(bytes)?;
+            close(&place, mode(file))?;
+        }
+        close_directories(&temporary)?;
+        if fs::rename(&temporary, path).is_ok() {
+            return Ok(());
+        }
+        // Somebody else was quicker, or what lies there is no copy.
+        if !is_copy(path, bundle) {
+            let aside = parent.join(format!(".{}-{number}.bad.tmp", std::process::id()));
+            fs::rename(path, aside)?;
+            fs::rename(&temporary, path)?;
+        }
+        Ok(())
+    })();
+    remove(&temporary);
+    if let Err(error) = written {
+        return if is_copy(path, bundle) { Ok(()) } else { Err(error) };
+    }
+    prune(parent);
+    Ok(())
+}
+
+/// Lets nobody write to what lies at `path`.
+fn close(path: &Path, mode: u32) -> io::Result<()> {
+    #[cfg(unix)]
+    let permissions = {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::Permissions::from_mode(mode)
+    };
+    #[cfg(not(unix))]
+    let permissions = {
+        let _ = mode;
+        let mut permissions = fs::metadata(path)?.permissions();
+        permissions.set_readonly(true);
+        permissions
+    };
+    fs::set_permissions(path, permissions)
+}
+
+/// Lets nobody write to the directories below `path`, nor to itself: renaming it needs no more than its parent.
+fn close_directories(path: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            close_directories(&entry.path())?;
+            close(&entry.path(), 0o555)?;
+        }
+    }
+    Ok(())
+}
+
+/// Removes the directory at `path`, read-only ones below it included, as far as that goes.
+fn remove(path: &Path) {
+    fn open(path: &Path) {
+        #[cfg(unix)]
+        let _ = close(path, 0o755);
+        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                open(&entry.path());
+            }
+        }
+    }
+    open(path);
+    let _ = fs::remove_dir_all(path);
+}
+
+/// Removes the copies whose last use is longest ago, so that [`MAX_COPIES`] stay, and what writes that never ended left behind.
+fn prune(parent: &Path) {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let mut copies: Vec<(SystemTime, PathBuf)> =
+        entries.filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path()))).collect();
+    // Nothing runs for that long, so nothing of what is removed is in use.
+    let is_stale = |used: &SystemTime| used.elapsed().is_ok_and(|age| age > IN_USE);
+    let is_temporary =
+        |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
+    copies.retain(|(written, path)| match is_temporary(path) {
+        true => {
+            if is_stale(written) {
+                remove(path);
+            }
+            false
+        }
+        false => true,
+    });
+    copies.sort_unstable();
+    let surplus = copies.len().saturating_sub(MAX_COPIES);
+    copies.into_iter().take(surplus).filter(|(used, _)| is_stale(used)).for_each(|(_, path)| remove(&path));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_not_used_for_long_goes_and_the_rest_stays() {
+        let parent = tempfile::tempdir().unwrap();
+        let long_ago = SystemTime::now() - 2 * IN_USE;
+        for number in 0..MAX_COPIES + 3 {
+            let path = parent.path().join(format!("{number:03}"));
+            fs::create_dir(&path).unwrap();
+            if number < 2 {
+                File::open(&path).unwrap().set_modified(long_ago).unwrap();
+            }
+        }
+        for (name, is_old) in [(".1-1.tmp", true), (".1-2.tmp", false)] {
+            fs::create_dir(parent.path().join(name)).unwrap();
+            if is_old {
+                File::open(parent.path().join(name)).unwrap().set_modified(long_ago).unwrap();
+            }
+        }
+        touch(&parent.path().join("001"));
+        prune(parent.path());
+        let is_there = |name: &str| parent.path().join(name).symlink_metadata().is_ok();
+        assert!(!is_there("000") && is_there("001") && is_there("002"));
+        assert!(!is_there(".1-1.tmp") && is_there(".1-2.tmp"));
+    }
+}

@@ -1,0 +1,85 @@
+//! Calls that end early: what ran is looked at all the same, and can be waited for.
+
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, Receiver, SyncSender};
+use std::task::{Context, Poll, Waker};
+
+use super::*;
+
+/// Runs until it is cancelled, and then takes a while to put things right.
+#[derive(Debug)]
+struct Slow {
+    begun: SyncSender<()>,
+    put_right: AtomicUsize,
+}
+
+impl Sandbox for Slow {
+    fn name(&self) -> &'static str {
+        "none"
+    }
+
+    fn run(&self, job: &Job) -> Result<Outcome, ExecError> {
+        self.begun.send(()).unwrap();
+        while !job.cancel.as_ref().unwrap().is_cancelled() {
+            std::thread::yield_now();
+        }
+        std::thread::sleep(Duration::from_millis(50));
+        self.put_right.fetch_add(1, Ordering::SeqCst);
+        Ok(Outcome {
+            ending: Ending::Cancelled,
+            stdout: Output::default(),
+            stderr: Output::default(),
+            elapsed: Duration::ZERO,
+            refused: Vec::new(),
+            aftermath: Vec::new(),
+        })
+    }
+}
+
+/// Returns a session with a tool that runs in a [`Slow`] one.
+fn slow() -> (World, Session, Arc<Slow>, Receiver<()>) {
+    let world = World::with_maths();
+    let (begun, begins) = mpsc::sync_channel(1);
+    let sandbox = Arc::new(Slow { begun, put_right: AtomicUsize::new(0) });
+    let provider = FsProvider::new(FsOptions::new("test", world.skills.path()));
+    let executor = Arc::new(Executor::new(sandbox.clone(), world.options()));
+    let library = Library::builder().provider(Arc::new(provider)).runner(executor).open_blocking().unwrap();
+    let session = library.session_blocking(None).unwrap();
+    load(&session, "maths");
+    (world, session, sandbox, begins)
+}
+
+#[test]
+fn a_call_that_is_dropped_is_cancelled_and_can_be_waited_for() {
+    let (_world, session, sandbox, begins) = slow();
+    let arguments = json!({"skill": "maths", "tool": "fail", "arguments": {}});
+    {
+        let mut calling = pin!(session.call("call_skill_tool", &arguments));
+        let mut context = Context::from_waker(Waker::noop());
+        while begins.try_recv().is_err() {
+            assert_eq!(calling.as_mut().poll(&mut context), Poll::Pending);
+            std::thread::yield_now();
+        }
+    }
+    let executor = session.library().runner().unwrap();
+    pollster::block_on(executor.settled());
+    assert_eq!(sandbox.put_right.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn an_executor_that_ends_cancels_what_runs_and_runs_nothing_more() {
+    let (_world, session, sandbox, begins) = slow();
+    let executor = session.library().runner().unwrap();
+    std::thread::scope(|scope| {
+        let calling = scope.spawn(|| call(&session, "maths", "fail", json!({})));
+        begins.recv().unwrap();
+        executor.end();
+        pollster::block_on(executor.settled());
+        assert_eq!(sandbox.put_right.load(Ordering::SeqCst), 1);
+        assert!(calling.join().unwrap().contains("cancelled"));
+    });
+    assert!(call(&session, "maths", "fail", json!({})).contains("about to end"));
+    pollster::block_on(executor.settled());
+    assert_eq!(sandbox.put_right.load(Ordering::SeqCst), 1);
+}

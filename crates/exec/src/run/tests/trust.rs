@@ -1,0 +1,311 @@
+//! Who says what may run, and what limits it.
+
+use super::*;
+
+/// Remembers what it was asked, and always says the same.
+#[derive(Debug)]
+struct Says(Verdict, Mutex<Vec<ApprovalRequest>>);
+
+impl Approver for Says {
+    fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
+        self.1.lock().unwrap().push(request.clone());
+        Box::pin(async { self.0 })
+    }
+}
+
+fn asking(world: &World) -> ExecutorOptions {
+    ExecutorOptions { trust: TrustLevels::new(Trust::Ask), ..world.options() }
+}
+
+fn approve(world: &World, session: &Session, name: &str, tools: &[&str]) {
+    let registry = session.registry();
+    let snapshot = registry.reload_blocking();
+    let Lookup::Found(entry) = snapshot.find(name) else { panic!("{name}") };
+    let bundle = pollster::block_on(registry.bundle(entry)).unwrap();
+    let capabilities = repertoire_model::Capabilities::of(&pollster::block_on(registry.toolbox(entry)));
+    let tools = tools.iter().map(|tool| (*tool).to_owned()).collect();
+    let approval = Approval::now(entry, &bundle, capabilities, tools);
+    Approvals::new(world.state.path()).keep(approval).unwrap();
+}
+
+#[test]
+fn nothing_runs_before_it_is_approved_and_any_change_ends_that() {
+    let world = World::with_maths();
+    let options = options!(SessionOptions::default(); render = Render::Text, approve_command = Some("rep approve".to_owned()));
+    let session = world.session_of(asking(&world), options);
+    load(&session, "maths");
+    let add = || call(&session, "maths", "add", json!({"a": 1, "b": 2}));
+    assert_eq!(
+        add(),
+        "Error: Skill `maths` may not run anything before a person approves it. Ask the user to run `rep approve maths`, or go \
+         on without it."
+    );
+    assert_eq!(world.sink.events().last().unwrap().outcome, EventOutcome::Denied);
+    approve(&world, &session, "maths", &[]);
+    assert_eq!(add(), "3");
+    world.write("maths/notes.md", "anything");
+    assert!(add().starts_with("Error: Skill `maths` changed since a person approved it"));
+    approve(&world, &session, "maths", &[]);
+    assert_eq!(add(), "3");
+    Approvals::new(world.state.path()).revoke(|approval| approval.name == "maths").unwrap();
+    assert!(add().contains("before a person approves it"));
+    fs::write(Approvals::new(world.state.path()).path(), "{").unwrap();
+    assert!(add().contains("the file of approvals cannot be read"), "{}", add());
+    assert_eq!(world.sandbox.jobs.lock().unwrap().len(), 2);
+}
+
+#[test]
+fn sources_that_are_never_trusted_bring_no_tools() {
+    let world = World::with_maths();
+    let executor = ExecutorOptions {
+        trust: TrustLevels::new(Trust::Trusted).with("test", Trust::Never),
+        ..world.options()
+    };
+    let session = world.session_of(executor, options!(SessionOptions::default(); render = Render::Text));
+    world.write("maths/scripts/a.sh", "echo no\n");
+    assert!(load(&session, "maths").starts_with("Loaded skill 'maths' with 0 tools"));
+    assert!(
+        run(&session, "maths", "scripts/a.sh", json!({}))
+            .contains("comes from a source whose skills may not run anything")
+    );
+}
+
+#[test]
+fn a_tool_may_ask_before_every_call() {
+    let world = World::new();
+    world.skill("git");
+    world.write(
+        "git/schema.json",
+        r#"[{"name": "push", "description": "P.", "ask": true, "command": ["echo", "pushed"]}]"#,
+    );
+    let text = options!(SessionOptions::default(); render = Render::Text);
+    // Even where the source is trusted.
+    let session = world.session_of(world.options(), text.clone());
+    load(&session, "git");
+    assert!(call(&session, "git", "push", json!({})).contains("needs the consent of a person"));
+    approve(&world, &session, "git", &["push"]);
+    assert_eq!(call(&session, "git", "push", json!({})), "pushed\n");
+    approve(&world, &session, "git", &[]);
+    assert!(call(&session, "git", "push", json!({})).contains("needs the consent of a person"));
+
+    for (verdict, expect, asked) in [
+        (Verdict::Once, "pushed\n", 2),
+        (Verdict::Refused, "Error: The user did not want `push`", 2),
+        (Verdict::Always, "pushed\n", 1),
+    ] {
+        let says = Arc::new(Says(verdict, Mutex::default()));
+        let executor = ExecutorOptions { approver: Some(says.clone()), ..asking(&world) };
+        let session = world.session_of(executor, text.clone());
+        load(&session, "git");
+        for _ in 0..2 {
+            assert!(
+                call(&session, "git", "push", json!({"to": "origin"})).starts_with(expect),
+                "{verdict:?}"
+            );
+        }
+        let requests = says.1.lock().unwrap();
+        assert_eq!(requests.len(), asked, "{verdict:?}");
+        assert_eq!(requests[0].call, Some(("push".to_owned(), "{\"to\":\"origin\"}".to_owned())));
+    }
+}
+
+/// What runs is what was approved, whatever becomes of the skill's directory meanwhile.
+#[test]
+fn a_copy_is_read_only_whole_and_mended() {
+    let world = World::with_maths();
+    let session = world.session();
+    load(&session, "maths");
+    let add = || call(&session, "maths", "add", json!({"a": 1, "b": 2}));
+    assert!(add().contains("\n3\n"));
+    let copies: Vec<_> =
+        fs::read_dir(world.state.path().join("run")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(copies.len(), 1);
+    let file = copies[0].join("tools.py");
+    assert!(fs::metadata(&file).unwrap().permissions().readonly());
+    let files: BTreeMap<_, _> =
+        fs::read_dir(&copies[0]).unwrap().map(|entry| (entry.unwrap().file_name(), ())).collect();
+    assert_eq!(files.len(), 3);
+    // Another process finds a copy that somebody tampered with.
+    fs::remove_file(&file).unwrap();
+    fs::write(&file, "def add(*, a, b): return 'tampered'\n").unwrap();
+    let other = world.session();
+    load(&other, "maths");
+    assert!(call(&other, "maths", "add", json!({"a": 1, "b": 2})).contains("\n3\n"));
+}
+
+/// T13: what a skill says of itself widens nothing.
+#[test]
+fn allowed_tools_grant_nothing() {
+    let world = World::new();
+    world.write(
+        "greedy/SKILL.md",
+        "---\nname: greedy\ndescription: Wants all. Use when greedy.\nallowed-tools: Bash(*) Write greedy(*)\n---\n# Greedy\n",
+    );
+    world.write("greedy/schema.json", r#"[{"name": "grab", "description": "G.", "command": ["echo", "x"]}]"#);
+    let session = world.session_of(asking(&world), SessionOptions::default());
+    let text = load(&session, "greedy");
+    assert!(text.contains("allowed-tools=\"Bash(*), Write, greedy(*)\""), "{text}");
+    assert!(call(&session, "greedy", "grab", json!({})).contains("not_approved"));
+    approve(&world, &session, "greedy", &[]);
+    assert!(call(&session, "greedy", "grab", json!({})).contains("\nx\n"));
+    let job = world.sandbox.jobs.lock().unwrap().pop().unwrap();
+    assert_eq!((job.grants, job.environment.len()), (Default::default(), 2));
+}
+
+/// T13: a skill that is trusted less, or more, than another only ever takes tools away.
+#[test]
+fn loading_one_more_skill_never_widens_the_limit() {
+    let world = World::with_maths();
+    let less = tempfile::tempdir().unwrap();
+    let skill = |directory: &std::path::Path, name: &str, allowed: &str| {
+        let text = format!(
+            "---\nname: {name}\ndescription: Does {name}. Use when {name}.\nallowed-tools: {allowed}\n---\n# {name}\n"
+        );
+        fs::create_dir_all(directory.join(name)).unwrap();
+        fs::write(directory.join(name).join("SKILL.md"), text).unwrap();
+    };
+    skill(world.skills.path(), "narrow", "table");
+    skill(less.path(), "wide", "add ta* Bash");
+    let options =
+        ExecutorOptions { trust: TrustLevels::default().with("test", Trust::Trusted), ..world.options() };
+    let provider = FsProvider::new(FsOptions::new("less", less.path()));
+    let session = options!(SessionOptions::default(); tool_ceiling = ToolCeiling::Active);
+    let registry = world.builder(options).provider(Arc::new(provider)).session_options(session);
+    let session = registry.open_blocking().unwrap().session_blocking(None).unwrap();
+    for name in ["maths", "narrow", "wide"] {
+        load(&session, name);
+    }
+    assert_eq!(session.tool_ceiling().unwrap().into_iter().collect::<Vec<_>>(), ["table"]);
+    assert!(call(&session, "maths", "add", json!({"a": 1, "b": 2})).contains("limited to"));
+    assert!(call(&session, "maths", "table", json!({})).contains("rows"));
+}
+
+/// T13: as a limit, what every active skill names is left, and nothing is added.
+#[test]
+fn active_skills_may_limit_what_is_called() {
+    let world = World::with_maths();
+    let with = |name: &str, allowed: &str| {
+        let text = format!(
+            "---\nname: {name}\ndescription: Does {name}. Use when {name}.\nallowed-tools: {allowed}\n---\n# {name}\n"
+        );
+        world.write(&format!("{name}/SKILL.md"), &text);
+    };
+    with("narrow", "Read Bash(git:*) ta*");
+    with("other", "Bash(git:*) table");
+    let options =
+        options!(SessionOptions::default(); tool_ceiling = ToolCeiling::Active, render = Render::Text);
+    let session = world.session_of(world.options(), options);
+    load(&session, "maths");
+    assert_eq!(session.tool_ceiling(), None);
+    assert_eq!(call(&session, "maths", "add", json!({"a": 1, "b": 2})), "3");
+    load(&session, "narrow");
+    assert!(session.tool_ceiling().unwrap().contains("Bash(git:*)"));
+    assert!(
+        call(&session, "maths", "add", json!({"a": 1, "b": 2}))
+            .contains("is none of the tools that an active skill is limited to")
+    );
+    assert!(call(&session, "maths", "table", json!({})).contains("rows"));
+    load(&session, "other");
+    assert_eq!(session.tool_ceiling().unwrap().into_iter().collect::<Vec<_>>(), ["Bash(git:*)", "table"]);
+    unload(&session, "narrow");
+    unload(&session, "other");
+    assert_eq!(call(&session, "maths", "add", json!({"a": 1, "b": 2})), "3");
+}
+
+#[test]
+fn subagents_have_the_tools_of_what_they_inherit() {
+    let world = World::with_maths();
+    let registry = world.builder(world.options()).inherit(Inherit::Active).open_blocking().unwrap();
+    let session = registry.session_blocking(None).unwrap();
+    load(&session, "maths");
+    let child = session.subagent_blocking(None).unwrap();
+    child.reattach_blocking(10_000);
+    assert!(call(&child, "maths", "add", json!({"a": 1, "b": 2})).contains("\n3\n"));
+    unload(&child, "maths");
+    assert!(call(&child, "maths", "add", json!({"a": 1, "b": 2})).contains("not_loaded"));
+    assert!(call(&session, "maths", "add", json!({"a": 1, "b": 2})).contains("\n3\n"));
+}
+
+/// A skill that merely lies in another source takes no tool away; of the same source it does, and that is told.
+#[test]
+fn a_skill_elsewhere_switches_no_tool_off() {
+    let world = World::with_maths();
+    world.skill("add");
+    let other = tempfile::tempdir().unwrap();
+    fs::create_dir(other.path().join("table")).unwrap();
+    let text = "---\nname: table\ndescription: Lays tables. Use when a table is laid.\n---\n# Table\n";
+    fs::write(other.path().join("table/SKILL.md"), text).unwrap();
+    let provider = FsProvider::new(FsOptions::new("cloned", other.path()));
+    let options =
+        ExecutorOptions { trust: TrustLevels::default().with("test", Trust::Trusted), ..world.options() };
+    let registry = world.builder(options).provider(Arc::new(provider)).open_blocking().unwrap();
+    let session = registry.session_blocking(None).unwrap();
+    load(&session, "table");
+    let loaded = load(&session, "maths");
+    assert!(loaded.contains("Its tool `add` is left out: a skill has that name."), "{loaded}");
+    assert!(call(&session, "maths", "table", json!({})).contains("rows"));
+}
+
+/// What is noted of a skill's tools is noted too where another one brings it along.
+#[test]
+fn tools_of_a_required_skill_that_are_left_out_are_told() {
+    let world = World::with_maths();
+    world.skill("add");
+    let text = "---\nname: main\ndescription: Counts. Use when something is counted.\nrequires: [maths]\n---\n# Main\n";
+    world.write("main/SKILL.md", text);
+    let options = options!(SessionOptions::default(); requires = repertoire::session::Requires::AutoLoad);
+    let session = world.session_of(world.options(), options);
+    let loaded = load(&session, "main");
+    assert!(
+        loaded.contains("Of skill `maths`: Its tool `add` is left out: a skill has that name."),
+        "{loaded}"
+    );
+}
+
+/// T5: the second of two tools with one name is reached through the gateway, which is listed then.
+#[test]
+fn two_tools_of_one_name_can_both_be_called() {
+    for exposure in [ToolExposure::Append, ToolExposure::Dynamic] {
+        let world = World::with_maths();
+        world.skill("other");
+        world.write(
+            "other/schema.json",
+            r#"[{"name": "add", "description": "A.", "command": ["echo", "other"]}]"#,
+        );
+        let session = world.session_of(world.options(), options!(harness(); exposure = exposure));
+        load(&session, "maths");
+        let before = names(&session);
+        assert!(!before.contains(&"call_skill_tool".to_owned()));
+        let loaded = load(&session, "other");
+        assert!(loaded.contains("this one is called with `call_skill_tool`"), "{loaded}");
+        let after = names(&session);
+        assert!(after.contains(&"call_skill_tool".to_owned()), "{after:?}");
+        if exposure == ToolExposure::Append {
+            assert_eq!(after[..before.len()], before);
+        }
+        assert_eq!(session.call_blocking("add", &json!({"a": 1, "b": 2})).text(), "3");
+        assert_eq!(call(&session, "other", "add", json!({})), "other\n");
+    }
+}
+
+/// The host's limit is a ceiling for what tools and scripts ask for.
+#[test]
+fn nothing_runs_longer_than_the_host_allows() {
+    let world = World::new();
+    world.skill("jobs");
+    world.write(
+        "jobs/schema.json",
+        r#"[{"name": "long", "description": "L.", "command": ["echo"], "timeout": 500}]"#,
+    );
+    world.write("jobs/scripts/x.sh", "echo x\n");
+    let mut options = world.options();
+    for (limit, expect) in [(600, [500, 60]), (5, [5, 5])] {
+        options.limits.timeout = Duration::from_secs(limit);
+        let session = world.session_of(options.clone(), SessionOptions::default());
+        load(&session, "jobs");
+        call(&session, "jobs", "long", json!({}));
+        run(&session, "jobs", "scripts/x.sh", json!({}));
+        let jobs: Vec<Job> = std::mem::take(&mut *world.sandbox.jobs.lock().unwrap());
+        assert_eq!(jobs.iter().map(|job| job.limits.timeout.as_secs()).collect::<Vec<_>>(), expect);
+    }
+}

@@ -1,0 +1,467 @@
+//! The host's side of a run: starts a launcher, sends it the plan, reads the output of the command, and waits for the end.
+
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::git::{ScratchRepository, transfer};
+use crate::launcher::plan::{Confinement, MAX_PLAN, Plan, Report};
+use crate::launcher::{Launcher, MARKER};
+use crate::launcher::{process_tree, run_tag};
+use crate::limits::MAX_TIMEOUT;
+use crate::protect::after::{self, RenamedFiles};
+use crate::resolved_grants::ResolvedGrants;
+use crate::scratch::{self, Scratch};
+use crate::{Aftermath, Cancel, Ending, ExecError, ExecErrorKind, Job, Outcome, Output};
+
+/// Grace period of a launcher beyond the timeout of the command: to start, to end everything, to clear up.
+const GRACE: Duration = Duration::from_secs(10);
+/// Time to read remaining output once the launcher is gone.
+const LAST_WORDS: Duration = Duration::from_millis(200);
+/// Poll interval of the cancel flag.
+const CANCEL_INTERVAL: Duration = Duration::from_millis(10);
+const TOO_MUCH: &str = "the arguments, the variables and what is granted piece by piece are too much for one job; grant smaller directories, or pass less";
+/// Timeout of the launcher's hello.
+const GREETING: Duration = Duration::from_secs(10);
+/// The message if the program that was started is not a launcher.
+const NO_LAUNCHER: &str = "the program that was started is no launcher of this make; its main has to begin with `repertoire_exec::launcher::run_if_asked`";
+/// The longest single argument or variable of a command on Linux, with the zero at its end: 32 pages.
+const MAX_WORD: usize = 32 * 4096;
+/// Space for arguments and variables that the system reserves for itself.
+const WORDS_MARGIN: u64 = 8 << 10;
+/// Timeout of each call of git in the sandbox, and the shorter one after a job was cancelled.
+const GIT_TIME: Duration = Duration::from_secs(30);
+const CANCELLED_GIT_TIME: Duration = Duration::from_secs(3);
+/// The longest list of refs, in bytes.
+const MAX_GIT_OUTPUT: usize = 16 << 20;
+/// Size of the read buffer, in bytes.
+const CHUNK: usize = 64 << 10;
+/// The longest report, in bytes.
+const MAX_REPORT: usize = 64 << 10;
+
+/// The outcome of a run, with the launcher's description of the confinement.
+pub(crate) type ReportedOutcome = (Outcome, String);
+
+/// The means of a sandbox to protect files in a directory that may be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProtectionMeans {
+    /// Take it out.
+    Out,
+    /// Leave out the directory itself, in which nothing can be made or removed then.
+    Apart,
+    /// Nothing, for it confines nothing; then nothing is put right afterwards either.
+    Nothing,
+}
+
+/// Runs a job in the confinement that `confine` makes of what it can grants.
+pub(crate) fn run(
+    launcher: &Launcher,
+    job: &Job,
+    taking: ProtectionMeans,
+    confine: impl Fn(&ResolvedGrants, &Scratch) -> Result<Confinement, ExecError>,
+) -> Result<ReportedOutcome, ExecError> {
+    let start = Instant::now();
+    let parent = job.scratch.as_deref().unwrap_or(Path::new(scratch::PARENT));
+    let scratch = Scratch::create(parent).map_err(|error| io_error(parent, error))?;
+    let mut grants = ResolvedGrants::of(job, &scratch)?;
+    let scratch_repository = match grants.repository.as_ref().filter(|_| taking != ProtectionMeans::Nothing) {
+        Some(repository) => {
+            let git = grants.git.as_ref().map(|git| git.path.as_path());
+            Some(ScratchRepository::make(repository, &scratch, &grants.readable(), git)?)
+        }
+        None => None,
+    };
+    if let Some(repository) = &scratch_repository {
+        let own = repository.variables();
+        grants.environment.retain(|(name, _)| !own.iter().any(|(other, _)| other == name));
+        grants.environment.extend(own);
+    }
+    let tag = run_tag::fresh();
+    let finished = execute(launcher, job, &grants, &scratch, &confine, tag, start)?;
+    // First of all: whatever else goes wrong or takes its time, nothing is left that somebody obeys.
+    let renames = if taking == ProtectionMeans::Nothing {
+        RenamedFiles::default()
+    } else {
+        after::sweep(&grants.writable)
+    };
+    let mut aftermath: Vec<Aftermath> = renames.left.into_iter().map(Aftermath::NotSwept).collect();
+    if let (Some(repository), Some(git)) = (&scratch_repository, &grants.git) {
+        let is_cancelled = job.cancel.as_ref().is_some_and(Cancel::is_cancelled);
+        let mut sandboxed = |arguments: &[String], input: String| {
+            let variables = repository.variables().into_iter().filter(|(name, _)| name != "GIT_WORK_TREE");
+            let grants = grants.for_git(git, &scratch, variables.collect());
+            let words = ["git"].into_iter().chain(arguments.iter().map(String::as_str));
+            let mut packing = Job::new(words, &job.skill);
+            packing.input = Some(input.into_bytes());
+            packing.limits.timeout = if is_cancelled { CANCELLED_GIT_TIME } else { GIT_TIME };
+            packing.limits.output = MAX_GIT_OUTPUT;
+            let finished =
+                execute(launcher, &packing, &grants, &scratch, &confine, run_tag::fresh(), Instant::now())
+                    .map_err(io::Error::other)?;
+            match finished.report {
+                Some(Report::Ended(ending)) if ending.is_success() && finished.stdout.dropped == 0 => {
+                    Ok(finished.stdout.bytes)
+                }
+                _ => Err(io::Error::other("git could not read the repository that the command left")),
+            }
+        };
+        aftermath.extend(transfer(repository, &format!("{tag:x}"), &mut sandboxed));
+    }
+    let Finished { report, stdout, stderr, detail } = finished;
+    drop(scratch);
+    let refused = renames.refused;
+    let outcome = |ending, stdout, stderr| Outcome {
+        ending,
+        stdout,
+        stderr,
+        elapsed: start.elapsed(),
+        refused,
+        aftermath: aftermath.clone(),
+    };
+    let failed = match report {
+        Some(Report::Ended(ending)) => return Ok((outcome(ending, stdout, stderr), detail)),
+        Some(Report::Failed { kind, detail }) => {
+            let detail = if detail.is_empty() {
+                String::from_utf8_lossy(&stderr.bytes).trim().to_owned()
+            } else {
+                detail
+            };
+            ExecError::new(kind).saying(detail)
+        }
+        _ if job.cancel.as_ref().is_some_and(Cancel::is_cancelled) => {
+            return Ok((outcome(Ending::Cancelled, stdout, stderr), detail));
+        }
+        _ => ExecError::new(ExecErrorKind::Launcher).saying("it ended without a word"),
+    };
+    // Whatever else there is to tell, this comes first: something may be there that agents obey.
+    match aftermath.first() {
+        Some(left) => Err(ExecError::new(ExecErrorKind::Io).saying(format!("{left} ({failed})"))),
+        None => Err(failed),
+    }
+}
+
+/// The end of a command, as its launcher reported it.
+struct Finished {
+    report: Option<Report>,
+    stdout: Output,
+    stderr: Output,
+    detail: String,
+}
+
+/// Runs the command of a job with a launcher, and waits until nothing of it is left.
+fn execute(
+    launcher: &Launcher,
+    job: &Job,
+    grants: &ResolvedGrants,
+    scratch: &Scratch,
+    confine: &impl Fn(&ResolvedGrants, &Scratch) -> Result<Confinement, ExecError>,
+    tag: u64,
+    start: Instant,
+) -> Result<Finished, ExecError> {
+    let mut command = vec![grants.program.path.clone().into_os_string()];
+    command.extend(job.command.iter().skip(1).cloned());
+    let plan = Plan {
+        command,
+        environment: grants.environment.clone(),
+        directory: grants.working.clone(),
+        scratch: scratch.path().to_owned(),
+        input: job.input.as_ref().map(|input| input.len() as u64),
+        network: grants.network,
+        mark: tag,
+        confinement: confine(grants, scratch)?,
+        limits: job.limits.clone(),
+    };
+    expect_short(&plan)?;
+    let mut conversation = LauncherConnection::begin(launcher, &plan, job)?;
+    let report = conversation.hold(job, start + job.limits.timeout.min(MAX_TIMEOUT) + GRACE);
+    let (stdout, stderr, detail) = conversation.end();
+    Ok(Finished { report, stdout, stderr, detail })
+}
+
+/// Fails if the system could not hand a command its words.
+fn expect_short(plan: &Plan) -> Result<(), ExecError> {
+    let too_long = |text: String| Err(ExecError::new(ExecErrorKind::TooLong).saying(text));
+    let before: &[std::ffi::OsString] = match &plan.confinement {
+        Confinement::Wrapper { arguments, .. } => arguments,
+        Confinement::None | Confinement::Landlock(_) => &[],
+    };
+    let words = before.iter().chain(&plan.command).map(|word| word.len() + 1);
+    let variables = plan.environment.iter().map(|(name, value)| name.len() + value.len() + 2);
+    let words: Vec<usize> = words.chain(variables).collect();
+    let longest = words.iter().copied().max().unwrap_or(0);
+    if cfg!(target_os = "linux") && longest > MAX_WORD {
+        return too_long(format!(
+            "one has {} bytes, and none can have more than {}",
+            longest - 1,
+            MAX_WORD - 1
+        ));
+    }
+    let pointer = size_of::<usize>() as u64;
+    let total: u64 = words.iter().map(|word| *word as u64 + pointer).sum();
+    // A quarter of the stack, within bounds that the system sets.
+    let stack = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
+    let room = if cfg!(target_os = "linux") { stack.unwrap_or(u64::MAX) / 4 } else { 1 << 20 };
+    let room = room.clamp(128 << 10, 6 << 20).saturating_sub(WORDS_MARGIN);
+    if total > room {
+        return too_long(format!("together they have {total} bytes, and can have {room}"));
+    }
+    Ok(())
+}
+
+fn io_error(path: &Path, error: io::Error) -> ExecError {
+    ExecError::new(ExecErrorKind::Io).at(path).because(error)
+}
+
+/// A running launcher and the pipes to it.
+struct LauncherConnection {
+    child: Child,
+    control: UnixStream,
+    stdout: OutputReader,
+    stderr: OutputReader,
+    heard: Vec<u8>,
+    process: Option<i32>,
+    mark: u64,
+    detail: String,
+}
+
+impl LauncherConnection {
+    fn begin(launcher: &Launcher, plan: &Plan, job: &Job) -> Result<Self, ExecError> {
+        let failed = |error| ExecError::new(ExecErrorKind::Launcher).because(error);
+        let mut line = plan.to_json().to_string();
+        line.push('\n');
+        if line.len() > MAX_PLAN {
+            return Err(ExecError::new(ExecErrorKind::GrantRefused).saying(TOO_MUCH));
+        }
+        let program = launcher.program().map_err(failed)?;
+        let (ours, theirs) = UnixStream::pair().map_err(failed)?;
+        #[allow(clippy::disallowed_methods, reason = "this is where processes start")]
+        let mut command = Command::new(&program);
+        command.arg0(MARKER).arg(MARKER).env_clear().current_dir("/");
+        command.stdin(OwnedFd::from(theirs)).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| failed(error).at(&program))?;
+        let shown = program;
+        // The other end must be the launcher's alone, so that it is seen when it goes away.
+        drop(command);
+        let stdout = child.stdout.take().map(OwnedFd::from);
+        let stderr = child.stderr.take().map(OwnedFd::from);
+        let mut conversation = Self {
+            child,
+            control: ours,
+            stdout: OutputReader::new(stdout, job.limits.output),
+            stderr: OutputReader::new(stderr, job.limits.output),
+            heard: Vec::new(),
+            process: None,
+            mark: plan.mark,
+            detail: String::new(),
+        };
+        if !conversation.is_greeted() {
+            let _ = conversation.child.kill();
+            let _ = conversation.child.wait();
+            return Err(ExecError::new(ExecErrorKind::Launcher).at(shown).saying(NO_LAUNCHER));
+        }
+        let told = conversation
+            .tell(line.as_bytes())
+            .and_then(|()| conversation.tell(job.input.as_deref().unwrap_or_default()));
+        // A launcher that is gone already may have said why.
+        drop(told);
+        Ok(conversation)
+    }
+
+    /// Waits for the launcher's hello. Returns `false` if the child exits, prints anything else, or is silent for too long.
+    fn is_greeted(&mut self) -> bool {
+        let deadline = Instant::now() + GREETING;
+        if self.control.set_nonblocking(true).is_err() {
+            return false;
+        }
+        let mut is_heard = false;
+        loop {
+            let is_talking = self.listen();
+            if let Some(end) = self.heard.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.heard.drain(..=end).collect();
+                let report = serde_json::from_slice(&line).ok().and_then(|value| Report::from_json(&value));
+                return report == Some(Report::Hello) && self.control.set_nonblocking(false).is_ok();
+            }
+            let wait = deadline.saturating_duration_since(Instant::now());
+            if !is_talking || wait.is_zero() || is_heard {
+                return false;
+            }
+            self.wait(true, wait);
+            self.stdout.drain();
+            is_heard = !self.stdout.output.bytes.is_empty() || self.stdout.output.dropped > 0;
+        }
+    }
+
+    fn tell(&self, bytes: &[u8]) -> io::Result<()> {
+        self.control.set_write_timeout(Some(GRACE))?;
+        (&self.control).write_all(bytes)
+    }
+
+    /// Reads until the launcher has told the end and everything was read, and returns what it told last.
+    fn hold(&mut self, job: &Job, deadline: Instant) -> Option<Report> {
+        let mut last = None;
+        let mut is_cancelled = false;
+        let mut until = deadline;
+        let mut is_talking = self.control.set_nonblocking(true).is_ok();
+        while is_talking || !self.stdout.is_done() || !self.stderr.is_done() {
+            let now = Instant::now();
+            if now >= until {
+                break;
+            }
+            let mut wait = until - now;
+            if let Some(cancel) = job.cancel.as_ref().filter(|_| !is_cancelled) {
+                if cancel.is_cancelled() {
+                    is_cancelled = true;
+                    until = until.min(now + GRACE);
+                    // The launcher ends everything then, and says so.
+                    drop(self.tell(b"c"));
+                    continue;
+                }
+                wait = wait.min(CANCEL_INTERVAL);
+            }
+            self.wait(is_talking, wait);
+            self.stdout.drain();
+            self.stderr.drain();
+            if is_talking {
+                is_talking = self.listen();
+                while let Some(report) = self.next_report() {
+                    last = Some(report);
+                }
+                if !is_talking {
+                    until = until.min(Instant::now() + LAST_WORDS);
+                }
+            }
+        }
+        last.or(self.process.map(|process| Report::Started { process, detail: String::new() }))
+    }
+
+    fn wait(&self, is_talking: bool, wait: Duration) {
+        let mut fds = Vec::with_capacity(3);
+        if is_talking {
+            fds.push(PollFd::new(&self.control, PollFlags::IN));
+        }
+        let outputs = [&self.stdout, &self.stderr];
+        fds.extend(
+            outputs
+                .into_iter()
+                .filter_map(OutputReader::fd)
+                .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
+        );
+        let wait = Timespec::try_from(wait).ok();
+        // An interrupted wait is a short one.
+        let _ = poll(&mut fds, wait.as_ref());
+    }
+
+    /// Reads what the launcher tells; returns whether it may tell more.
+    fn listen(&mut self) -> bool {
+        let mut chunk = [0; 4096];
+        loop {
+            match self.control.read(&mut chunk) {
+                Ok(0) => return false,
+                Ok(count) if self.heard.len() < MAX_REPORT => self.heard.extend(&chunk[..count]),
+                Ok(_) => return false,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return false,
+            }
+        }
+    }
+
+    /// Takes the next thing that was told about the end. That it began is kept aside.
+    fn next_report(&mut self) -> Option<Report> {
+        loop {
+            let end = self.heard.iter().position(|byte| *byte == b'\n')?;
+            let line: Vec<u8> = self.heard.drain(..=end).collect();
+            match serde_json::from_slice(&line).ok().and_then(|value| Report::from_json(&value)) {
+                Some(Report::Hello) => {}
+                Some(Report::Started { process, detail }) => {
+                    self.process = Some(process);
+                    self.detail = detail;
+                }
+                Some(report) => return Some(report),
+                None => {}
+            }
+        }
+    }
+
+    /// Makes sure that the launcher is gone, and the command with it.
+    fn end(mut self) -> (Output, Output, String) {
+        drop(self.control);
+        let launcher = self.child.id();
+        if !wait_for(&mut self.child, GRACE) {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+        let ended_well = self.child.wait().is_ok_and(|status| status.success());
+        if !ended_well {
+            process_tree::kill_session(launcher, self.process);
+            run_tag::kill_tagged(self.mark);
+        }
+        (self.stdout.output, self.stderr.output, self.detail)
+    }
+}
+
+fn wait_for(child: &mut Child, at_most: Duration) -> bool {
+    let deadline = Instant::now() + at_most;
+    let mut pause = Duration::from_micros(50);
+    while Instant::now() < deadline {
+        if !matches!(child.try_wait(), Ok(None)) {
+            return true;
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_micros(250));
+    }
+    false
+}
+
+/// One output of the command: kept up to a limit, and read to its end.
+struct OutputReader {
+    file: Option<std::fs::File>,
+    output: Output,
+    limit: usize,
+}
+
+impl OutputReader {
+    fn new(fd: Option<OwnedFd>, limit: usize) -> Self {
+        let file = fd.filter(|fd| rustix::io::ioctl_fionbio(fd, true).is_ok()).map(std::fs::File::from);
+        Self { file, output: Output::default(), limit }
+    }
+
+    fn fd(&self) -> Option<std::os::fd::BorrowedFd<'_>> {
+        self.file.as_ref().map(|file| file.as_fd())
+    }
+
+    fn is_done(&self) -> bool {
+        self.file.is_none()
+    }
+
+    fn drain(&mut self) {
+        let Some(file) = &mut self.file else { return };
+        let mut chunk = [0; CHUNK];
+        // A flood must not keep from looking at the clock.
+        for _ in 0..16 {
+            match file.read(&mut chunk) {
+                Ok(0) => {
+                    self.file = None;
+                    return;
+                }
+                Ok(count) => {
+                    let kept = count.min(self.limit - self.output.bytes.len());
+                    self.output.bytes.extend(&chunk[..kept]);
+                    self.output.dropped += (count - kept) as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => {
+                    self.file = None;
+                    return;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! The one directory that a command may write.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// The default parent of scratch directories.
+pub(crate) const PARENT: &str = "/tmp";
+
+/// The least size of an entry, so that empty files are not free.
+const MIN_ENTRY: u64 = 4096;
+
+/// The directories within, for programs that want one for each kind of file.
+const INNER: &[&str] = &["home", "tmp", "work", "home/.cache", "home/.config", "home/.local"];
+
+/// A fresh directory that nobody else may look into, removed when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    path: PathBuf,
+}
+
+impl Scratch {
+    /// Makes one in `parent`.
+    pub(crate) fn create(parent: &Path) -> io::Result<Self> {
+        static COUNTER: AtomicU64 = AtomicU64::new(0);
+        let parent = parent.canonicalize()?;
+        for _ in 0..64 {
+            let count = COUNTER.fetch_add(1, Ordering::Relaxed);
+            let nanos =
+                SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.subsec_nanos());
+            let path = parent.join(format!("repertoire-{}-{count}-{nanos:08x}", std::process::id()));
+            // The directory must be new: one that somebody else made could be a trap.
+            match fs::DirBuilder::new().mode(0o700).create(&path) {
+                Ok(()) => {
+                    let scratch = Self { path };
+                    for inner in INNER {
+                        fs::DirBuilder::new().mode(0o700).create(scratch.path.join(inner))?;
+                    }
+                    return Ok(scratch);
+                }
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(io::ErrorKind::AlreadyExists.into())
+    }
+
+    /// Returns where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns where the command runs unless it is granted a directory.
+    pub(crate) fn work(&self) -> PathBuf {
+        self.path.join("work")
+    }
+
+    /// Returns the variables that point into it.
+    pub(crate) fn variables(&self) -> Vec<(String, String)> {
+        let place = |inner: &str| self.path.join(inner).to_string_lossy().into_owned();
+        [
+            ("HOME", "home"),
+            ("TMPDIR", "tmp"),
+            ("TMP", "tmp"),
+            ("TEMP", "tmp"),
+            ("XDG_CACHE_HOME", "home/.cache"),
+            ("XDG_CONFIG_HOME", "home/.config"),
+            ("XDG_DATA_HOME", "home/.local"),
+            ("XDG_STATE_HOME", "home/.local"),
+        ]
+        .map(|(name, inner)| (name.to_owned(), place(inner)))
+        .into()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What cannot be removed stays behind in a directory that only its owner can look into.
+        let _ = remove(&self.path);
+    }
+}
+
+/// Removes a directory that nobody uses any more, whatever permissions it was left with and however deep it is.
+///
+/// Directories are moved to the top one by one, so that neither the length of a path nor the number of open directories grows.
+pub(crate) fn remove(top: &Path) -> io::Result<()> {
+    let mut count = 0_u64;
+    let mut pending = vec![top.to_owned()];
+    let mut emptied = Vec::new();
+    while let Some(directory) = pending.pop() {
+        // What cannot be removed is no reason to leave the rest. The end tells whether anything is left.
+        let _ = fs::set_permissions(&directory, fs::Permissions::from_mode(0o700));
+        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+            if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                let _ = fs::remove_file(entry.path());
+            } else if fs::remove_dir(entry.path()).is_err() {
+                if directory == top {
+                    pending.push(entry.path());
+                    continue;
+                }
+                // Moving a directory takes the right to write it.
+                let _ = fs::set_permissions(entry.path(), fs::Permissions::from_mode(0o700));
+                let moved = fresh(top, &mut count);
+                if fs::rename(entry.path(), &moved).is_ok() {
+                    pending.push(moved);
+                }
+            }
+        }
+        if directory != top {
+            emptied.push(directory);
+        }
+        if emptied.len() > 64 || pending.is_empty() {
+            for directory in emptied.drain(..) {
+                let _ = fs::remove_dir(directory);
+            }
+        }
+    }
+    fs::remove_dir(top)
+}
+
+fn fresh(top: &Path, count: &mut u64) -> PathBuf {
+    loop {
+        *count += 1;
+        let path = top.join(format!(".removed-{count}"));
+        if fs::symlink_metadata(&path).is_err() {
+            return path;
+        }
+    }
+}
+
+/// Returns how much room everything in `top` takes, or more than `limit` as soon as it does.
+pub(crate) fn size(top: &Path, limit: u64, counted: &mut HashSet<(u64, u64)>) -> u64 {
+    let mut total = 0;
+    let mut pending = vec![top.to_owned()];
+    while let Some(directory) = pending.pop() {
+        let entries = match fs::read_dir(&directory) {
+            Ok(entries) => entries,
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+                continue;
+            }
+            // What cannot be looked at, shut or deeper than any path, could hold anything.
+            Err(_) => return limit.saturating_add(1),
+        };
+        for entry in entries.flatten() {
+            let Ok(metadata) = entry.metadata() else { continue };
+            if !counted.insert((metadata.dev(), metadata.ino())) {
+                continue;
+            }
+            total += (metadata.blocks() * 512).max(MIN_ENTRY);
+            if metadata.is_dir() {
+                pending.push(entry.path());
+            }
+            if total > limit {
+                return total;
+            }
+        }
+    }
+    total
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn is_private_and_goes_away_whatever_is_in_it() {
+        let parent = tempfile::tempdir().unwrap();
+        let outside = parent.path().join("outside");
+        fs::create_dir(&outside).unwrap();
+        fs::write(outside.join("file"), "kept").unwrap();
+        let scratch = Scratch::create(parent.path()).unwrap();
+        let path = scratch.path().to_owned();
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o777, 0o700);
+        symlink(&outside, path.join("link")).unwrap();
+        fs::create_dir_all(path.join("a/b/c")).unwrap();
+        fs::write(path.join("a/b/c/file"), "x").unwrap();
+        for shut in ["a/b/c", "a/b", "a"] {
+            fs::set_permissions(path.join(shut), fs::Permissions::from_mode(0o000)).unwrap();
+        }
+        drop(scratch);
+        assert!(fs::symlink_metadata(&path).is_err());
+        assert_eq!(fs::metadata(outside.join("file")).unwrap().len(), 4);
+    }
+
+    #[test]
+    fn a_chain_longer_than_any_path_goes_away() {
+        let parent = tempfile::tempdir().unwrap();
+        let scratch = Scratch::create(parent.path()).unwrap();
+        let path = scratch.path().to_owned();
+        // Longer than a path may be, so it is built from the inside out.
+        let name = "d".repeat(200);
+        fs::create_dir(path.join("chain")).unwrap();
+        for _ in 0..100 {
+            fs::create_dir(path.join("outer")).unwrap();
+            fs::rename(path.join("chain"), path.join("outer").join(&name)).unwrap();
+            fs::rename(path.join("outer"), path.join("chain")).unwrap();
+        }
+        drop(scratch);
+        assert!(fs::symlink_metadata(&path).is_err());
+    }
+
+    #[test]
+    fn size_counts_what_is_empty_too() {
+        let parent = tempfile::tempdir().unwrap();
+        for number in 0..100 {
+            fs::write(parent.path().join(number.to_string()), "").unwrap();
+        }
+        assert!(size(parent.path(), u64::MAX, &mut HashSet::new()) >= 100 * MIN_ENTRY);
+        assert!(size(parent.path(), 5000, &mut HashSet::new()) < 3 * MIN_ENTRY);
+    }
+}

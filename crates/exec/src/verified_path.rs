@@ -1,0 +1,361 @@
+//! A path with the device and inode that it had when it was checked: opened later, it must be the same file.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, Metadata};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+/// The most links that are followed one after the other, as the system does.
+const MAX_LINKS: usize = 40;
+
+/// A path without links in it, and what was there when it was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct VerifiedPath {
+    pub(crate) path: PathBuf,
+    pub(crate) device: u64,
+    pub(crate) inode: u64,
+}
+
+impl VerifiedPath {
+    /// Pins what is at `path`, which must have no links in it, itself included.
+    pub(crate) fn at(path: &Path) -> io::Result<Self> {
+        Ok(Self::of(path, &fs::symlink_metadata(path)?))
+    }
+
+    /// Pins what `metadata` tells of `path`.
+    pub(crate) fn of(path: &Path, metadata: &Metadata) -> Self {
+        Self { path: path.to_owned(), device: metadata.dev(), inode: metadata.ino() }
+    }
+
+    /// Opens it, if it is still the same and no link came to be on the way; neither for reading nor for writing.
+    pub(crate) fn open(&self) -> io::Result<OwnedFd> {
+        let fd = open(&self.path)?;
+        let now = rustix::fs::fstat(&fd)?;
+        if !self.is(&now) {
+            return Err(io::Error::other("it was replaced by something else meanwhile"));
+        }
+        Ok(fd)
+    }
+
+    fn is(&self, now: &rustix::fs::Stat) -> bool {
+        #[allow(clippy::unnecessary_cast, reason = "not everywhere are these of one size")]
+        let numbers = (now.st_dev as u64, now.st_ino as u64);
+        numbers == (self.device, self.inode)
+    }
+
+    /// Makes an empty directory and pins it.
+    pub(crate) fn make_directory(path: &Path) -> io::Result<Self> {
+        let (parent, name) = split(path)?;
+        rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o777))?;
+        Self::in_directory(&parent, name, path)
+    }
+
+    /// Makes an empty file and pins it.
+    pub(crate) fn make_file(path: &Path) -> io::Result<Self> {
+        let (parent, name) = split(path)?;
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::openat(&parent, name, flags, Mode::from_raw_mode(0o666))?;
+        Self::in_directory(&parent, name, path)
+    }
+
+    fn in_directory(parent: &OwnedFd, name: &OsStr, path: &Path) -> io::Result<Self> {
+        let now = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        #[allow(clippy::unnecessary_cast, reason = "not everywhere are these of one size")]
+        Ok(Self { path: path.to_owned(), device: now.st_dev as u64, inode: now.st_ino as u64 })
+    }
+
+    /// Removes it, if it is still the same, has nothing in it, and no link came to be on the way.
+    pub(crate) fn remove_if_empty(&self) -> io::Result<()> {
+        let (parent, name) = split(&self.path)?;
+        let now = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        match FileType::from_raw_mode(now.st_mode) {
+            _ if !self.is(&now) => {}
+            // One that is not empty stays by itself.
+            FileType::Directory => rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR)?,
+            FileType::RegularFile if now.st_size == 0 => {
+                rustix::fs::unlinkat(&parent, name, AtFlags::empty())?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Opens the directory that `path` lies in, and returns its name there.
+fn split(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
+    match (path.parent(), path.file_name()) {
+        (Some(parent), Some(name)) => Ok((open(parent)?, name)),
+        _ => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+/// Lets the owner of a directory list and change it, unless a link came to be on the way.
+pub(crate) fn make_open(directory: &Path) -> io::Result<()> {
+    let (parent, name) = split(directory)?;
+    let now = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    if FileType::from_raw_mode(now.st_mode) != FileType::Directory {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    let mode = Mode::from_raw_mode(now.st_mode) | Mode::RWXU;
+    chmod(directory, &parent, name, mode)
+}
+
+/// Changes a mode by what is open: a path could be that of something else by now.
+#[cfg(target_os = "linux")]
+fn chmod(directory: &Path, _: &OwnedFd, _: &OsStr, mode: Mode) -> io::Result<()> {
+    use std::os::fd::AsRawFd;
+
+    let fd = open(directory)?;
+    if FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) != FileType::Directory {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    Ok(rustix::fs::chmod(format!("/proc/self/fd/{}", fd.as_raw_fd()), mode)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn chmod(_: &Path, parent: &OwnedFd, name: &OsStr, mode: Mode) -> io::Result<()> {
+    Ok(rustix::fs::chmodat(parent, name, mode, AtFlags::SYMLINK_NOFOLLOW)?)
+}
+
+/// Returns every link on the way along an absolute path, and last where it ends; nothing of it need be there.
+pub(crate) fn trail(path: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut at = PathBuf::from("/");
+    let mut pending: Vec<OsString> = reversed(path);
+    while let Some(name) = pending.pop() {
+        match Path::new(&name).components().next() {
+            Some(Component::RootDir) => at = PathBuf::from("/"),
+            Some(Component::ParentDir) => drop(at.pop()),
+            Some(Component::Normal(name)) => {
+                at.push(name);
+                if found.len() < MAX_LINKS
+                    && let Ok(target) = fs::read_link(&at)
+                {
+                    found.push(at.clone());
+                    at.pop();
+                    pending.extend(reversed(&target));
+                }
+            }
+            _ => {}
+        }
+    }
+    found.push(at);
+    found
+}
+
+fn reversed(path: &Path) -> Vec<OsString> {
+    path.components().rev().map(|component| component.as_os_str().to_owned()).collect()
+}
+
+/// Opens a path, neither for reading nor for writing, along which there may be no link.
+#[cfg(target_os = "linux")]
+pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
+    use rustix::fs::{CWD, ResolveFlags, openat2};
+
+    let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        // In some containers the call is refused.
+        Err(Errno::NOSYS | Errno::PERM) => open_by_steps(path, flags),
+        other => Ok(other?),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
+    open_by_steps(path, OFlags::CLOEXEC | OFlags::NOFOLLOW)
+}
+
+/// The same name by name.
+fn open_by_steps(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+    let root = rustix::fs::open("/", flags | OFlags::DIRECTORY, Mode::empty())?;
+    let below: PathBuf = path.components().skip(1).collect();
+    if below.as_os_str().is_empty() {
+        return Ok(root);
+    }
+    let fd = step_below(root.as_fd(), &below, flags, Mode::empty())?;
+    if FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) == FileType::Symlink {
+        return Err(Errno::LOOP.into());
+    }
+    Ok(fd)
+}
+
+/// Opens what is at `path` below a directory that is open. There may be no link on the way, and none at its end; nothing but names may be in it.
+pub(crate) fn open_below(
+    directory: BorrowedFd<'_>,
+    path: &Path,
+    flags: OFlags,
+    mode: Mode,
+) -> io::Result<OwnedFd> {
+    if path.as_os_str().is_empty() || !path.components().all(|part| matches!(part, Component::Normal(_))) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    walk_below(directory, path, flags, mode)
+}
+
+#[cfg(target_os = "linux")]
+fn walk_below(directory: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
+    use rustix::fs::{ResolveFlags, openat2};
+
+    // Links are refused on the way and at the end; without this flag the system says that it was one.
+    let walked = flags.difference(OFlags::NOFOLLOW);
+    match openat2(directory, path, walked, mode, ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH) {
+        // In some containers the call is refused, and a rename at the same time can keep it from being decided.
+        Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => step_below(directory, path, flags, mode),
+        other => Ok(other?),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn walk_below(directory: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
+    step_below(directory, path, flags, mode)
+}
+
+/// Opens what is below a directory, name by name.
+fn step_below(directory: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
+    let step = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut at: Option<OwnedFd> = None;
+    let mut names = path.components().peekable();
+    while let Some(name) = names.next() {
+        let parent = at.as_ref().map_or(directory, AsFd::as_fd);
+        let name = name.as_os_str();
+        let (flags, mode) = if names.peek().is_some() { (step, Mode::empty()) } else { (flags, mode) };
+        at = Some(match rustix::fs::openat(parent, name, flags, mode) {
+            // Which of the two it was matters: the one is as if nothing were there, the other is a trap.
+            Err(Errno::NOTDIR) if is_link(parent, name) => return Err(Errno::LOOP.into()),
+            next => next?,
+        });
+    }
+    at.ok_or_else(|| io::ErrorKind::InvalidInput.into())
+}
+
+fn is_link(parent: BorrowedFd<'_>, name: &OsStr) -> bool {
+    rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|now| FileType::from_raw_mode(now.st_mode) == FileType::Symlink)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn what_was_replaced_is_not_opened() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        let path = root.join("a/b");
+        fs::create_dir_all(&path).unwrap();
+        fs::create_dir_all(root.join("secret/b")).unwrap();
+        let pinned = VerifiedPath::at(&path).unwrap();
+        pinned.open().unwrap();
+        fs::rename(root.join("a"), root.join("kept")).unwrap();
+        pinned.open().unwrap_err();
+        // Not even by a link to the very same.
+        symlink(root.join("kept"), root.join("a")).unwrap();
+        pinned.open().unwrap_err();
+        open_by_steps(&path, OFlags::CLOEXEC | OFlags::NOFOLLOW).unwrap_err();
+        fs::remove_file(root.join("a")).unwrap();
+        fs::rename(root.join("secret"), root.join("a")).unwrap();
+        pinned.open().unwrap_err();
+        open_by_steps(&path, OFlags::CLOEXEC | OFlags::NOFOLLOW).unwrap();
+    }
+
+    #[test]
+    fn nothing_is_opened_by_way_of_a_link() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("in/a")).unwrap();
+        fs::write(root.join("in/a/file"), "x").unwrap();
+        fs::write(root.join("secret"), "x").unwrap();
+        symlink("a", root.join("in/link")).unwrap();
+        symlink("../../secret", root.join("in/a/out")).unwrap();
+        let top = open(&root.join("in")).unwrap();
+        for open in [open_below, step_below] {
+            let open = |path: &str| {
+                open(top.as_fd(), Path::new(path), OFlags::RDONLY | OFlags::NOFOLLOW, Mode::empty())
+            };
+            open("a/file").unwrap();
+            for path in ["link/file", "a/out"] {
+                assert_eq!(
+                    open(path).unwrap_err().raw_os_error(),
+                    Some(Errno::LOOP.raw_os_error()),
+                    "{path}"
+                );
+            }
+            let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
+            let link = step_below(top.as_fd(), Path::new("link"), flags, Mode::empty()).unwrap_err();
+            assert_eq!(link.raw_os_error(), Some(Errno::LOOP.raw_os_error()));
+            let link = open_below(top.as_fd(), Path::new("link"), flags, Mode::empty()).unwrap_err();
+            assert_eq!(link.raw_os_error(), Some(Errno::LOOP.raw_os_error()));
+            for path in ["a/file/x", "none/x", "none"] {
+                let kind = open(path).unwrap_err().kind();
+                assert!(matches!(kind, io::ErrorKind::NotFound | io::ErrorKind::NotADirectory), "{path}");
+            }
+        }
+        for path in ["../secret", "a/../../secret", "/etc/passwd", "", "."] {
+            open_below(top.as_fd(), Path::new(path), OFlags::RDONLY, Mode::empty()).unwrap_err();
+        }
+    }
+
+    #[test]
+    fn only_what_was_made_is_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("out/x")).unwrap();
+        fs::create_dir_all(root.join("pkg/empty")).unwrap();
+        fs::write(root.join("pkg/__init__.py"), "").unwrap();
+        let file = VerifiedPath::make_file(&root.join("out/x/__init__.py")).unwrap();
+        let inner = VerifiedPath::make_directory(&root.join("out/x/empty")).unwrap();
+        VerifiedPath::make_file(&root.join("out/x/__init__.py")).unwrap_err();
+        fs::rename(root.join("out/x"), root.join("out/x2")).unwrap();
+        symlink(root.join("pkg"), root.join("out/x")).unwrap();
+        file.remove_if_empty().unwrap_err();
+        inner.remove_if_empty().unwrap_err();
+        VerifiedPath::make_file(&root.join("out/x/new")).unwrap_err();
+        assert!(root.join("pkg/__init__.py").is_file() && root.join("pkg/empty").is_dir());
+        fs::remove_file(root.join("out/x")).unwrap();
+        // Nor another one in its place.
+        fs::rename(root.join("pkg"), root.join("out/x")).unwrap();
+        file.remove_if_empty().unwrap();
+        assert!(root.join("out/x/__init__.py").is_file());
+        fs::remove_dir_all(root.join("out/x")).unwrap();
+        fs::rename(root.join("out/x2"), root.join("out/x")).unwrap();
+        file.remove_if_empty().unwrap();
+        inner.remove_if_empty().unwrap();
+        assert!(fs::read_dir(root.join("out/x")).unwrap().next().is_none());
+    }
+
+    #[test]
+    fn a_trail_has_every_link_and_its_end() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::create_dir_all(root.join("a/b")).unwrap();
+        symlink("a/b", root.join("one")).unwrap();
+        symlink("../../one/./c", root.join("a/b/two")).unwrap();
+        symlink("loop", root.join("loop")).unwrap();
+        let found: Vec<PathBuf> = ["a/b/two", "one", "a/b/c"].map(|path| root.join(path)).to_vec();
+        assert_eq!(trail(&root.join("a/x/../b/two")), found);
+        assert!(trail(&root.join("loop")).len() <= MAX_LINKS + 1);
+    }
+
+    #[test]
+    fn a_directory_is_opened_and_no_link_to_one() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        fs::create_dir(root.join("shut")).unwrap();
+        fs::set_permissions(root.join("shut"), fs::Permissions::from_mode(0o044)).unwrap();
+        symlink("shut", root.join("link")).unwrap();
+        make_open(&root.join("link")).unwrap_err();
+        let mode = || fs::metadata(root.join("shut")).unwrap().mode() & 0o777;
+        assert_eq!(mode(), 0o044);
+        make_open(&root.join("shut")).unwrap();
+        assert_eq!(mode(), 0o744);
+    }
+}

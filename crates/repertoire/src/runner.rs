@@ -1,0 +1,137 @@
+//! The trait by which sessions run tools and scripts of skills. The crate `repertoire-exec` implements it; this one starts no process.
+
+use std::fmt;
+use std::sync::Arc;
+
+use repertoire_model::answer::{FaultKind, ToolResult};
+use repertoire_model::{Digest, SkillTool};
+use serde_json::{Map, Value};
+
+use crate::future::BoxFuture;
+use crate::registry::{Entry, Registry};
+
+/// Runs tools and scripts of skills. A library with a runner offers its models to call them.
+pub trait Runner: Send + Sync + fmt::Debug {
+    /// Returns how far the source with this label is trusted to run something.
+    fn trust(&self, source: &str) -> Trust;
+
+    /// Runs a tool that a skill declares. Fails if nobody approved it, if it has no handler, or if it could not be run.
+    fn run_tool<'a>(
+        &'a self,
+        caller: SkillCaller<'a>,
+        tool: &'a SkillTool,
+        arguments: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<ToolRun, FaultKind>>;
+
+    /// Runs a script of a skill. Fails as [`Runner::run_tool`] does.
+    fn run_script<'a>(
+        &'a self,
+        caller: SkillCaller<'a>,
+        script: ScriptCall,
+    ) -> BoxFuture<'a, Result<ToolRun, FaultKind>>;
+
+    /// Cancels everything that runs, and runs nothing more. [`Runner::settled`] waits for the end of it.
+    fn end(&self);
+
+    /// Waits until nothing is left of the runs that were cancelled: by [`Runner::end`], or because the future of a call was dropped.
+    fn settled(&self) -> BoxFuture<'_, ()>;
+}
+
+impl<R: Runner + ?Sized> Runner for Arc<R> {
+    fn trust(&self, source: &str) -> Trust {
+        (**self).trust(source)
+    }
+
+    fn run_tool<'a>(
+        &'a self,
+        caller: SkillCaller<'a>,
+        tool: &'a SkillTool,
+        arguments: &'a Map<String, Value>,
+    ) -> BoxFuture<'a, Result<ToolRun, FaultKind>> {
+        (**self).run_tool(caller, tool, arguments)
+    }
+
+    fn run_script<'a>(
+        &'a self,
+        caller: SkillCaller<'a>,
+        script: ScriptCall,
+    ) -> BoxFuture<'a, Result<ToolRun, FaultKind>> {
+        (**self).run_script(caller, script)
+    }
+
+    fn end(&self) {
+        (**self).end();
+    }
+
+    fn settled(&self) -> BoxFuture<'_, ()> {
+        (**self).settled()
+    }
+}
+
+/// The trust in a source: whether its skills may run something. Whatever runs, runs confined.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Trust {
+    /// They run what they bring along.
+    Trusted,
+    /// They do once a person approved them; the default.
+    #[default]
+    Ask,
+    /// They never do.
+    Never,
+}
+
+impl Trust {
+    /// Every level.
+    pub const ALL: [Self; 3] = [Self::Trusted, Self::Ask, Self::Never];
+
+    /// Returns the word used on every surface.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Trusted => "trusted",
+            Self::Ask => "ask",
+            Self::Never => "never",
+        }
+    }
+
+    /// Returns the level that goes by `word`.
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|trust| trust.as_str() == word)
+    }
+}
+
+/// The skill of a call, and the session's wishes for the answer.
+#[derive(Clone, Copy)]
+pub struct SkillCaller<'a> {
+    /// The registry through which the skill's files are read.
+    pub registry: &'a Registry,
+    /// The skill.
+    pub entry: &'a Entry,
+    /// The name by which the model calls the skill.
+    pub address: &'a str,
+    /// Whether an error of a tool is answered without what else it printed, as the profile `harness` has it.
+    pub is_terse: bool,
+}
+
+/// A call of a script.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ScriptCall {
+    /// Its path in the skill.
+    pub path: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Its standard input.
+    pub stdin: Option<String>,
+}
+
+/// The outcome of a call.
+#[derive(Debug, Clone)]
+pub struct ToolRun {
+    /// The answer for the model.
+    pub result: ToolResult,
+    /// The name of the sandbox it ran in; `None` for a handler of the host.
+    pub sandbox: Option<&'static str>,
+    /// The exit code, if the command ended by itself.
+    pub exit_code: Option<i32>,
+    /// The digest of the files that ran.
+    pub digest: Option<Digest>,
+}
