@@ -1,4 +1,4 @@
-//! Everything that can be configured, from four layers: the user's file, the project's file, the environment, flags.
+//! The configuration, from four layers: the project's file, the user's file, the environment, flags.
 
 mod agents;
 mod clash;
@@ -6,6 +6,7 @@ mod file;
 mod keys;
 mod layers;
 mod parse;
+mod path;
 mod settings;
 mod template;
 mod trust;

@@ -1,4 +1,4 @@
-//! The error of the command line: what kind, what happened, why, and what to do. Every library error becomes one here.
+//! The error of the command line: a kind, a message, causes and hints. Every library error is converted here.
 
 use std::fmt::Write as _;
 use std::io;
@@ -9,9 +9,9 @@ use repertoire::{Error, ErrorKind};
 use repertoire_model::PathFault;
 
 use crate::exit::Exit;
-use crate::ui::{Style, Ui, escape};
+use crate::ui::{Consent, Style, Ui, escape};
 
-/// What kind of thing went wrong; it decides the exit code.
+/// The kind of an error, which decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CliErrorKind {
     /// The answer is no.
@@ -20,16 +20,16 @@ pub(crate) enum CliErrorKind {
     Usage,
     /// Input or output failed.
     Failure,
-    /// Whoever read our output has gone.
+    /// The reader of our output has gone.
     BrokenPipe,
 }
 
-/// Something that ends a command.
+/// An error that ends a command.
 #[derive(Debug)]
 pub(crate) struct CliError {
     kind: CliErrorKind,
     message: String,
-    /// Why, outermost first.
+    /// The causes, outermost first.
     causes: Vec<String>,
     /// Text printed as it is instead of the message: source snippets.
     rendered: Option<String>,
@@ -51,6 +51,12 @@ impl CliError {
         Self::new(CliErrorKind::Usage, message)
     }
 
+    /// Returns the error about changes that were not written for want of consent; `hint` helps where there was no one to ask.
+    pub(crate) fn not_written(consent: Consent, changes: &str, hint: &str) -> Self {
+        let error = Self::no(format!("nothing was written: {changes}"));
+        if consent == Consent::Unasked { error.hint(hint) } else { error }
+    }
+
     /// Returns an error for input or output at `path` that failed.
     pub(crate) fn io(action: &str, path: &Path, source: io::Error) -> Self {
         Self::new(CliErrorKind::Failure, format!("cannot {action} {}", path.display())).because(source)
@@ -61,31 +67,31 @@ impl CliError {
         Self { rendered: Some(rendered), ..Self::usage(message) }
     }
 
-    /// Returns this error with what caused it, down to the root; one more where there is a cause already.
+    /// Returns this error with a cause and the causes of that.
     #[must_use]
     pub(crate) fn because(mut self, source: impl Into<anyhow::Error>) -> Self {
         self.causes.extend(source.into().chain().map(ToString::to_string));
         self
     }
 
-    /// Returns this error with what to do about it.
+    /// Returns this error with a hint.
     #[must_use]
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> Self {
         self.hints.push(hint.into());
         self
     }
 
-    /// Returns what went wrong, in one line.
+    /// Returns the message, one line.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// Returns why, outermost first.
+    /// Returns the causes, outermost first.
     pub(crate) fn causes(&self) -> &[String] {
         &self.causes
     }
 
-    /// Returns what to do about it.
+    /// Returns the hints.
     pub(crate) fn hints(&self) -> &[String] {
         &self.hints
     }
@@ -110,7 +116,7 @@ impl CliError {
         for hint in &self.hints {
             let _ = writeln!(text, "{} {}", ui.paint_err(Style::Hint, "hint:"), escape(hint));
         }
-        // There is nobody left to tell when stderr is gone too.
+        // Nothing can be reported when stderr is closed too.
         let _ = ui.err().write_all(text.as_bytes());
         let _ = ui.flush();
         match self.kind {
@@ -173,7 +179,7 @@ impl From<Error> for CliError {
                 .hint("run `rep check` to see everything that is wrong")
                 .hint("`--profile standard` sets such skills aside instead of refusing all of them"),
             ErrorKind::Approvals => converted
-                .hint("mend the file, or remove it: every approval in it is lost then, and nothing runs until you approve it anew"),
+                .hint("mend the file, or remove it: this revokes every approval in it, and nothing runs until you approve it again"),
             ErrorKind::FileNotFound | ErrorKind::IsDirectory => {
                 converted.hint("run `rep files NAME` to see its files")
             }

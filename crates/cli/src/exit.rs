@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// What the exit code of `rep` means.
+/// An exit code of `rep`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Everything asked for was done.
@@ -13,10 +13,8 @@ pub(crate) enum Exit {
     Usage,
     /// Input or output failed.
     Failure,
-    /// This signal asked it to end, and what it ran was ended first.
+    /// Ended by this signal, after ending everything it ran.
     Interrupted(u8),
-    /// Whatever the reference library exits with, under `rep check --compat`.
-    Compat(u8),
 }
 
 /// Every fixed exit code with its meaning, as documented in `docs/reference/exit-codes.md`.
@@ -52,7 +50,6 @@ impl Exit {
             Self::Failure => 3,
             // As shells have it.
             Self::Interrupted(signal) => 128 + signal,
-            Self::Compat(code) => code,
         }
     }
 }

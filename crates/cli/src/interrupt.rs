@@ -1,4 +1,4 @@
-//! Being asked to end: by Ctrl-C, by whoever stops the program, by a terminal that goes away.
+//! Handlers of the signals that ask the program to end: Ctrl-C, termination, a closed terminal.
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -27,19 +27,19 @@ impl Interrupt {
 
     /// Ends the program at once, as the signal would have done.
     pub(crate) fn end_now(self) {
-        // Where that fails, whoever sent it can send another.
+        // Where that fails, the sender can send another.
         let _ = emulate_default_handler(self.0);
     }
 }
 
 /// Has `act` called, on a thread of its own, whenever the program is asked to end. From then on it does not end by itself.
 ///
-/// Signals that whoever started the program had it ignore, as `nohup` does, stay ignored.
+/// Signals that were ignored at the start, as `nohup` does, stay ignored.
 pub(crate) fn on_interrupt(mut act: impl FnMut(Interrupt) + Send + 'static) -> Result<(), CliError> {
     let ignored = ignored();
     let heeded = SIGNALS.into_iter().filter(|signal| ignored & (1 << (signal - 1)) == 0);
     let mut signals = Signals::new(heeded)
-        .map_err(|error| CliError::usage("cannot be told of an interruption").because(error))?;
+        .map_err(|error| CliError::usage("cannot install signal handlers").because(error))?;
     std::thread::spawn(move || signals.forever().for_each(|signal| act(Interrupt(signal))));
     Ok(())
 }

@@ -1,17 +1,19 @@
 //! `rep`, the command line of Repertoire.
 //!
-//! This is the only crate that reads the environment, prints and exits. `cli.rs` says what can be typed, `config.rs`
-//! what can be configured, `wire.rs` builds the library from both, and `commands/` has one file per command.
+//! This is the only crate that reads the environment, prints and exits. `cli.rs` describes the command line, `config.rs`
+//! the configuration, `wire.rs` builds the library from both, and `commands/` has one file per command.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
 mod cli;
 mod clients;
 mod commands;
+mod complete;
 mod config;
 mod env;
 mod error;
 mod exit;
+mod globals;
 mod interrupt;
 mod json;
 mod regular_file;
@@ -25,13 +27,19 @@ mod reference;
 
 use std::process::ExitCode;
 
-use crate::cli::Typed;
-use crate::commands::check_compat;
+use crate::cli::{Cli, Command};
+use crate::commands::{
+    approvals, approve, call, catalog, check, completions, connect, doctor, eval, explain, files, init, link,
+    list, migrate, new, prompt, revoke, run, search, serve, session, show, watch,
+};
 use crate::env::Env;
+use crate::error::CliError;
+use crate::exit::Exit;
 use crate::ui::Ui;
+use crate::wire::Context;
 
 fn main() -> ExitCode {
-    // Before all else: what confines the commands of skills is this program, started again.
+    // Sandboxed commands are started by this program, which runs itself again for that.
     if let Some(code) = repertoire_exec::launcher::run_if_asked() {
         return code;
     }
@@ -39,13 +47,39 @@ fn main() -> ExitCode {
     if let Some(code) = cli::complete(&env) {
         return code;
     }
-    // The reference library's command line is its own; clap must not see it.
-    if let Some(arguments) = cli::reference_arguments(&env) {
-        return check_compat::run(arguments).into();
-    }
-    let Typed { globals, command, behind } = cli::parse(&env);
-    let mut ui = Ui::new(&globals, &env);
-    let outcome =
-        (command.run)(&mut ui, env, globals, &behind).and_then(|exit| Ok(ui.flush().map(|()| exit)?));
+    let cli = cli::parse(&env);
+    let mut ui = Ui::new(&cli.globals, &env);
+    let outcome = run(&mut ui, env, cli).and_then(|exit| Ok(ui.flush().map(|()| exit)?));
     outcome.unwrap_or_else(|error| error.report(&mut ui)).into()
+}
+
+/// Runs the command. Each loads the configuration itself where it has to work with a broken one.
+fn run(ui: &mut Ui, env: Env, cli: Cli) -> Result<Exit, CliError> {
+    let globals = cli.globals;
+    match cli.command {
+        Command::List(args) => list::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Search(args) => search::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Show(args) => show::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Files(args) => files::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Explain(args) => explain::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Catalog(args) => catalog::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Prompt(args) => prompt::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Watch(args) => watch::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::New(args) => new::run(ui, &env, &args),
+        Command::Check(args) => check::run(ui, env, globals, &args),
+        Command::Eval(args) => eval::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Migrate(args) => migrate::run(ui, &env, &args),
+        Command::Init(args) => init::run(ui, &env, &args),
+        Command::Connect(args) => connect::run(ui, env, globals, &args),
+        Command::Link(args) => link::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Serve(args) => serve::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Session(args) => session::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Call(args) => call::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Doctor(args) => doctor::run(ui, env, globals, &args),
+        Command::Completions(args) => completions::run(ui, &env, &args),
+        Command::Run(args) => run::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Approve(args) => approve::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Revoke(args) => revoke::run(ui, &Context::load(ui, env, globals)?, &args),
+        Command::Approvals(args) => approvals::run(ui, &Context::load(ui, env, globals)?, &args),
+    }
 }

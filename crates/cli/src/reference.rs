@@ -25,7 +25,7 @@ fn check(page: &str, expect: &str) {
     let found = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         found == expect,
-        "docs/reference/{page} is stale; write it anew with `{UPDATE}=1 cargo test -p repertoire-cli --bin rep`"
+        "docs/reference/{page} is stale; regenerate it with `{UPDATE}=1 cargo test -p repertoire-cli --bin rep`"
     );
 }
 
@@ -50,7 +50,7 @@ fn cli() {
             .get_subcommands()
             .map(|below| (format!("rep {name} {}", below.get_name()), below.clone().term_width(100)))
             .collect();
-        // The global options are told once, above.
+        // The global options are listed once, above.
         let mut own = command.clone().term_width(100).mut_args(|arg| {
             let is_global = arg.is_global_set() || arg.get_id() == ROOT;
             arg.hide(is_global)

@@ -1,4 +1,4 @@
-//! Replaces a file in one step, so that nobody ever reads half of it.
+//! Replaces a file atomically.
 
 use std::fs;
 use std::io::{self, Write as _};

@@ -1,164 +1,19 @@
-//! What a person sees: where output goes, whether it is coloured, how wide it may be.
+//! Output to a person or a program: streams, colour, width, tables, diffs and questions.
 
 mod consent;
 mod diff;
 mod escape;
 mod json_list;
+mod output;
 mod progress;
 mod snippet;
 mod style;
 mod table;
 
-use std::io::{self, BufRead as _, BufWriter, IsTerminal as _, Write};
-
 pub(crate) use consent::Consent;
 pub(crate) use escape::{escape, escape_lines};
+pub(crate) use output::Ui;
 pub(crate) use progress::Progress;
 pub(crate) use snippet::{Note, render as render_note};
 pub(crate) use style::Style;
 pub(crate) use table::{Align, Column, Table};
-
-use crate::cli::{ColorChoice, Globals};
-use crate::env::{self, Env};
-
-/// The width of output whose reader has no width.
-const UNBOUNDED: usize = usize::MAX;
-
-/// How much is collected before it is written: as much as a pipe takes at once.
-const OUT_BYTES: usize = 64 * 1024;
-
-/// The one way to the person or program on the other side.
-pub(crate) struct Ui {
-    out: BufWriter<io::Stdout>,
-    err: io::Stderr,
-    out_is_terminal: bool,
-    is_interactive: bool,
-    colour_out: bool,
-    colour_err: bool,
-    json: bool,
-    width: usize,
-}
-
-impl Ui {
-    /// Returns the ui that `globals` and the environment ask for.
-    pub(crate) fn new(globals: &Globals, env: &Env) -> Self {
-        let (out, err) = (io::stdout(), io::stderr());
-        let (out_is_terminal, err_is_terminal) = (out.is_terminal(), err.is_terminal());
-        let choice = globals.color.or_else(|| ColorChoice::from_env(env)).unwrap_or(ColorChoice::Auto);
-        let plain = env.get(env::NO_COLOR).is_some() || env.get(env::TERM).is_some_and(|term| term == "dumb");
-        let colour = |is_terminal: bool| match choice {
-            ColorChoice::Always => true,
-            ColorChoice::Never => false,
-            ColorChoice::Auto => is_terminal && !plain,
-        };
-        let width = if out_is_terminal {
-            terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0))
-        } else {
-            UNBOUNDED
-        };
-        Self {
-            out: BufWriter::with_capacity(OUT_BYTES, out),
-            err,
-            out_is_terminal,
-            is_interactive: err_is_terminal && io::stdin().is_terminal(),
-            colour_out: colour(out_is_terminal),
-            colour_err: colour(err_is_terminal),
-            json: globals.json,
-            width,
-        }
-    }
-
-    /// Returns the writer for results.
-    pub(crate) fn out(&mut self) -> &mut dyn Write {
-        &mut self.out
-    }
-
-    /// Returns the writer for everything that is not the result.
-    pub(crate) fn err(&mut self) -> &mut dyn Write {
-        &mut self.err
-    }
-
-    /// Sends what is buffered on its way.
-    pub(crate) fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-
-    /// Returns whether results are wanted as JSON.
-    pub(crate) fn is_json(&self) -> bool {
-        self.json
-    }
-
-    /// Returns whether results go to a terminal, where raw control characters would do harm.
-    pub(crate) fn out_is_terminal(&self) -> bool {
-        self.out_is_terminal
-    }
-
-    /// Returns whether a person is there to answer.
-    pub(crate) fn is_interactive(&self) -> bool {
-        self.is_interactive
-    }
-
-    /// Returns how many columns a line of results may have.
-    pub(crate) fn width(&self) -> usize {
-        self.width
-    }
-
-    /// Returns whether results may be coloured.
-    pub(crate) fn is_coloured(&self) -> bool {
-        self.colour_out
-    }
-
-    /// Returns whether messages may be coloured.
-    pub(crate) fn is_err_coloured(&self) -> bool {
-        self.colour_err
-    }
-
-    /// Returns `text` in `style`, for results.
-    pub(crate) fn paint(&self, style: Style, text: &str) -> String {
-        style.paint(text, self.colour_out)
-    }
-
-    /// Returns `text` in `style`, for messages.
-    pub(crate) fn paint_err(&self, style: Style, text: &str) -> String {
-        style.paint(text, self.colour_err)
-    }
-
-    /// Writes `value` as one JSON document.
-    pub(crate) fn write_json(&mut self, value: &impl serde::Serialize) -> io::Result<()> {
-        serde_json::to_writer_pretty(&mut self.out, value)?;
-        self.out.write_all(b"\n")
-    }
-
-    /// Writes `document` as [`Ui::write_json`] does, with `items` in its member `key`, which is an empty list.
-    pub(crate) fn write_json_list<'a, T: Sync, J: serde::Serialize>(
-        &mut self,
-        document: &impl serde::Serialize,
-        key: &str,
-        items: &'a [T],
-        json: impl Fn(&'a T) -> J + Sync,
-    ) -> io::Result<()> {
-        json_list::write(&mut self.out, document, key, items, json)?;
-        self.out.write_all(b"\n")
-    }
-
-    /// Writes untrusted text of several lines: byte for byte to a program, escaped to a terminal.
-    pub(crate) fn write_untrusted(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if !self.out_is_terminal {
-            return self.out.write_all(bytes);
-        }
-        let text = String::from_utf8_lossy(bytes);
-        self.out.write_all(escape_lines(&text).as_bytes())?;
-        // A prompt should not end up behind the last line.
-        if text.ends_with('\n') || text.is_empty() { Ok(()) } else { self.out.write_all(b"\n") }
-    }
-
-    /// Asks a yes-or-no question; anything but yes is no.
-    pub(crate) fn confirm(&mut self, question: &str) -> io::Result<bool> {
-        self.flush()?;
-        write!(self.err, "{question} [y/N] ")?;
-        self.err.flush()?;
-        let mut answer = String::new();
-        io::stdin().lock().read_line(&mut answer)?;
-        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
-    }
-}

@@ -269,20 +269,14 @@ fn the_checks_of_purity_see_what_they_should() {
     assert_eq!(test_modules(modules), ["b", "c"]);
     let tests = test_places("crates/model/src");
     assert!(tests.contains(&PathBuf::from("crates/model/src/catalog/properties.rs")), "{tests:?}");
-    assert!(!tests.contains(&PathBuf::from("crates/model/src/compat/skills_ref/properties.rs")), "{tests:?}");
     let logic = |text| holds_logic(text);
     assert!(logic("pub fn x() {}\n") && logic("impl X for Y {\n") && logic("pub(super) const fn x() {}\n"));
     assert!(!logic("pub trait X {\n    fn x();\n}\nmod x;\npub use x::X;\n"));
 }
 
 /// Indexes that hold logic all the same, with the reason.
-const INDEXES_WITH_LOGIC: &[(&str, &str)] = &[
-    ("crates/repertoire/src/provider/mod.rs", "its types are being moved to files of their own"),
-    (
-        "crates/model/src/compat/skills_ref/yaml/mod.rs",
-        "one function that runs the stages the page describes",
-    ),
-];
+const INDEXES_WITH_LOGIC: &[(&str, &str)] =
+    &[("crates/repertoire/src/provider/mod.rs", "its types are being moved to files of their own")];
 
 /// Returns whether an index holds functions or implementations; declaring a trait is no logic.
 fn holds_logic(text: &str) -> bool {
@@ -422,20 +416,6 @@ fn the_sample_skills_are_as_good_as_they_can_be() {
         assert_eq!(report["summary"]["warnings"], 0, "{arguments:?} {report:#}");
         assert!(output.status.success());
     }
-}
-
-/// `build.rs` writes these names into a script for the linker, to which other characters mean something.
-#[test]
-fn the_layout_is_a_list_of_functions() {
-    let list = read("crates/cli/layout/serve.txt");
-    let names: Vec<&str> = list.lines().filter(|line| !line.starts_with('#')).collect();
-    let is_name = |name: &str| {
-        !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_.$*".contains(&byte))
-    };
-    let odd: Vec<&&str> = names.iter().filter(|name| !is_name(name)).collect();
-    assert!(odd.is_empty(), "{odd:#?}");
-    assert!(names.len() > 1_000, "{} functions are not all that run", names.len());
-    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "a function is named twice");
 }
 
 /// `fuzz/run` takes nothing but what is locked there, and nobody else builds it.

@@ -39,7 +39,7 @@ fn what_a_skill_will_be_able_to_do_is_shown_first() {
       scripts/run.sh
 
     --- stderr
-    error: nothing was approved: nobody is there to ask
+    error: nothing was approved: there is no terminal to ask on
     hint: pass --yes to approve it
     ");
     assert_run!(sandbox.run(&["approvals"]), @r"
@@ -164,13 +164,13 @@ fn what_makes_no_sense_is_told() {
     --- stderr
     error: the skill `plain` has nothing that could run
     ");
-    assert_run!(sandbox.run(&["approve", "tools", "--tool", "fetch", "--yes"]), @r"
+    assert_run!(sandbox.run(&["approve", "tools", "--tool", "fetch", "--yes"]), @r#"
     exit 2
     --- stdout
     --- stderr
-    error: `fetch` is no tool of `tools` that asks before every call
+    error: `tools` has no tool `fetch` with `"ask": true`
     hint: these do: save
-    ");
+    "#);
     sandbox.write("../home/.config/repertoire/config.toml", "exec.trust_project = \"never\"\n");
     assert_run!(sandbox.run(&["approve", "tools", "--yes"]), @r"
     exit 1
@@ -191,7 +191,7 @@ fn what_makes_no_sense_is_told() {
     --- stderr
     error: approvals cannot be read ([DIR]/home/.local/state/repertoire/approvals.json)
       because: EOF while parsing an object at line 1 column 1
-    hint: mend the file, or remove it: every approval in it is lost then, and nothing runs until you approve it anew
+    hint: mend the file, or remove it: this revokes every approval in it, and nothing runs until you approve it again
     ");
     assert_eq!(sandbox.read("../home/.local/state/repertoire/approvals.json"), "{");
 }

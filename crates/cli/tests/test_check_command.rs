@@ -213,8 +213,37 @@ fn the_reference_library_is_another_command_line() {
     let run = sandbox.run(&["check", "--compat", "skills-ref", "validate", ".agents/skills/alpha"]);
     assert_eq!((run.code, run.stdout.as_str()), (0, "Valid skill: .agents/skills/alpha\n"));
     assert_eq!(sandbox.run(&["check", "--compat", "skills-ref", "validate", "nowhere"]).code, 2);
-    assert!(sandbox.run(&["check", "--compat", "skills-ref", "--help"]).stdout.starts_with("Usage:"));
+    assert_eq!(sandbox.run(&["check", "--compat", "skills-ref"]).code, 2);
+    assert_eq!(sandbox.run(&["check", "--compat", "skills-ref", "validate"]).code, 2);
+    assert_eq!(sandbox.run(&["check", "--compat", "skills-ref", "unknown", "."]).code, 2);
     assert_eq!(sandbox.run(&["check", "--compat", "other"]).code, 2);
+    // The paths of files, either spelling of the manifest, and what is missing.
+    sandbox.write("lower/skill.md", skill("upper", "x\n"));
+    sandbox.write("empty/x", "");
+    assert_run!(sandbox.run(&["check", "--compat", "skills-ref", "validate", "lower/skill.md"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    Validation failed for lower:
+      - Directory name 'lower' must match skill name 'upper'
+    "#);
+    assert_run!(sandbox.run(&["check", "--compat", "skills-ref", "validate", "empty"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    Validation failed for empty:
+      - Missing required file: SKILL.md
+    "#);
+    assert_run!(sandbox.run(&["check", "--compat", "skills-ref", "read-properties", "empty"]), @r#"
+    exit 1
+    --- stdout
+    --- stderr
+    Error: SKILL.md not found in [DIR]/project/empty
+    "#);
+    let run = sandbox.run(&["check", "--compat", "skills-ref", "to-prompt", ".agents/skills/alpha", "lower"]);
+    assert_eq!(run.code, 0);
+    assert_eq!(run.stdout.matches("<skill>\n").count(), 2, "{}", run.stdout);
+    assert!(run.stdout.contains("<location>\n[DIR]/project/lower/skill.md\n</location>"), "{}", run.stdout);
 }
 
 #[test]
@@ -243,7 +272,7 @@ fn the_reference_does_not_wait_for_a_pipe() {
     for command in ["validate", "read-properties", "to-prompt"] {
         let run = sandbox.run(&["check", "--compat", "skills-ref", command, "a"]);
         assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{}", run.stderr);
-        assert!(run.stderr.contains("PermissionError: [Errno 13] Permission denied:"), "{}", run.stderr);
+        assert!(run.stderr.contains("it is not a regular file"), "{}", run.stderr);
     }
 }
 

@@ -481,18 +481,24 @@ fn a_program_that_is_not_on_the_path_is_named_by_its_path() {
 #[test]
 fn nothing_is_written_unless_somebody_agrees() {
     let sandbox = sandbox();
-    sandbox.write("../home/.cursor/mcp.json", "{\n  // mine\n  \"mcpServers\": {\"a\": {}}\n}\n");
+    sandbox.write("../home/.cursor/mcp.json", "{\n  // mine\n  \"mcpServers\": {\n    \"a\": {}\n  }\n}\n");
     let before = files(&sandbox);
     assert_run!(sandbox.run(&["connect", "cursor"]), @r#"
     exit 1
     --- stdout
     --- [DIR]/home/.cursor/mcp.json
     +++ [DIR]/home/.cursor/mcp.json
-    @@ -1,4 +1,4 @@
+    @@ -1,6 +1,10 @@
      {
        // mine
-    -  "mcpServers": {"a": {}}
-    +  "mcpServers": {"a": {}, "skills": {"command": "rep", "args": ["serve", "--stdio"]}}
+       "mcpServers": {
+    -    "a": {}
+    +    "a": {},
+    +    "skills": {
+    +      "command": "rep",
+    +      "args": ["serve", "--stdio"]
+    +    }
+       }
      }
     --- stderr
     error: nothing was written: 1 file would be changed
@@ -509,26 +515,38 @@ fn nothing_is_written_unless_somebody_agrees() {
     --- stdout
     --- [DIR]/home/.cursor/mcp.json
     +++ [DIR]/home/.cursor/mcp.json
-    @@ -1,4 +1,4 @@
+    @@ -1,6 +1,10 @@
      {
        // mine
-    -  "mcpServers": {"a": {}}
-    +  "mcpServers": {"a": {}, "skills": {"command": "rep", "args": ["serve", "--stdio"]}}
+       "mcpServers": {
+    -    "a": {}
+    +    "a": {},
+    +    "skills": {
+    +      "command": "rep",
+    +      "args": ["serve", "--stdio"]
+    +    }
+       }
      }
     connected Cursor ([DIR]/home/.cursor/mcp.json)
     --- stderr
-    hint: start the client anew to see the skills
+    hint: restart the client to see the skills
     "#);
     assert_run!(sandbox.run(&["connect", "--undo", "--yes", "cursor"]), @r#"
     exit 0
     --- stdout
     --- [DIR]/home/.cursor/mcp.json
     +++ [DIR]/home/.cursor/mcp.json
-    @@ -1,4 +1,4 @@
+    @@ -1,10 +1,6 @@
      {
        // mine
-    -  "mcpServers": {"a": {}, "skills": {"command": "rep", "args": ["serve", "--stdio"]}}
-    +  "mcpServers": {"a": {}}
+       "mcpServers": {
+    -    "a": {},
+    -    "skills": {
+    -      "command": "rep",
+    -      "args": ["serve", "--stdio"]
+    -    }
+    +    "a": {}
+       }
      }
     disconnected Cursor ([DIR]/home/.cursor/mcp.json)
     --- stderr
@@ -567,10 +585,10 @@ fn what_somebody_else_wrote_is_left_alone() {
     error: [DIR]/home/.cursor/mcp.json has a server `skills` that is not Repertoire's
     hint: `--name OTHER` registers the server under another name
     error: [DIR]/home/.codex/config.toml is left alone, line 2: key with no value, expected `=`
-    hint: mend it, or put in by hand what `rep connect codex --print` shows
+    hint: repair it, or add by hand what `rep connect codex --print` shows
     error: [DIR]/home/.config/goose/config.yaml is left alone, line 1: this is written in a way that is not edited for you
-    hint: mend it, or put in by hand what `rep connect goose --print` shows
-    hint: start the client anew to see the skills
+    hint: repair it, or add by hand what `rep connect goose --print` shows
+    hint: restart the client to see the skills
     "#);
     let after = files(&sandbox);
     assert!(after.contains(&before.replace("=== project", "")), "{after}");
@@ -586,7 +604,7 @@ fn what_somebody_else_wrote_is_left_alone() {
     let text = sandbox.read("../home/.cursor/mcp.json");
     assert_eq!(
         text,
-        "{\"mcpServers\": {\"skills\": {\"command\": \"npx\", \"args\": [\"serve\"]}, \"rep\": {\"command\": \"rep\", \"args\": [\"serve\", \"--stdio\"]}}}"
+        "{\"mcpServers\": {\n    \"skills\": {\"command\": \"npx\", \"args\": [\"serve\"]},\n    \"rep\": {\n      \"command\": \"rep\",\n      \"args\": [\"serve\", \"--stdio\"]\n    }\n  }}"
     );
 }
 
@@ -761,9 +779,9 @@ fn a_server_that_runs_already() {
     exit 1
     --- stdout
     --- stderr
-    error: it is not known how pi is told of a server that runs already
-    hint: leave --http out to have it start one
-    hint: it is known for: claude-code, cursor, codex, vscode, opencode, goose, gemini, zed, windsurf, copilot, kiro, cline, antigravity, kilo, kimi, grok
+    error: `--http` is not supported for pi
+    hint: without --http the client starts the server itself
+    hint: `--http` is supported for: claude-code, cursor, codex, vscode, opencode, goose, gemini, zed, windsurf, copilot, kiro, cline, antigravity, kilo, kimi, grok
     "#);
     // From one to the other: what one way needs and the other does not is gone.
     assert_eq!(connect(&sandbox, &["codex", "goose", "zed"]).code, 0);

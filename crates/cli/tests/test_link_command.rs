@@ -339,7 +339,7 @@ fn a_client_that_reads_two_directories_is_told_of() {
 
 #[cfg(unix)]
 #[test]
-fn of_all_ways_to_link_one_is_chosen_that_offers_no_skill_twice() {
+fn links_lead_through_the_one_place_with_a_warning_where_a_client_reads_both() {
     let sandbox = Sandbox::new();
     sandbox.write("repertoire.toml", "roots = [\"shared\"]\n");
     sandbox.write("shared/gamma/SKILL.md", skill("gamma", "x\n"));
@@ -348,17 +348,20 @@ fn of_all_ways_to_link_one_is_chosen_that_offers_no_skill_twice() {
     assert_run!(link(&sandbox, &[]), @r#"
     exit 0
     --- stdout
-    + .claude/skills/gamma -> ../../shared/gamma
-    1 linked
+    + .agents/skills/gamma -> ../../shared/gamma
+    + .claude/skills/gamma -> ../../.agents/skills/gamma
+    2 linked
     --- stderr
+    warning: with these links Cursor reads 1 skill from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
+    hint: a skill is best offered by one path: link nothing for claude-code, and serve the skills instead with `rep connect claude-code`
     "#);
-    assert!(!sandbox.run(&["doctor"]).stdout.contains("more than once"));
+    assert!(sandbox.run(&["doctor"]).stdout.contains("more than once"));
     assert_eq!(link(&sandbox, &[]).stdout, "everything is linked already\n");
-    // It is for both, so one of them does not take it from the other.
-    assert_eq!(link(&sandbox, &["--undo", "claude-code"]).stdout, "there is nothing to undo\n");
-    assert_eq!(link(&sandbox, &["--undo"]).stdout, "- .claude/skills/gamma\n1 removed\n");
+    // The one place is for both, so one of them does not take it from the other.
+    assert_eq!(link(&sandbox, &["--undo", "claude-code"]).stdout, "- .claude/skills/gamma\n1 removed\n");
+    assert_eq!(link(&sandbox, &["--undo"]).stdout, "- .agents/skills/gamma\n1 removed\n");
     insta::assert_snapshot!(layout(&sandbox.project()), @"shared/gamma/SKILL.md");
-    // Who has the skills from the server is not given them by a directory that was made for others.
+    // A client that is connected would be offered the skill by the server and by the folder.
     assert_eq!(sandbox.run(&["connect", "--yes", "cursor"]).code, 0);
     let run = link(&sandbox, &[]);
     assert!(run.stdout.contains("+ .claude/skills/gamma"), "{}", run.stdout);
@@ -373,30 +376,7 @@ fn of_all_ways_to_link_one_is_chosen_that_offers_no_skill_twice() {
 
 #[cfg(unix)]
 #[test]
-fn a_choice_may_need_many_directories() {
-    let sandbox = Sandbox::new();
-    sandbox.write("shared/gamma/SKILL.md", skill("gamma", "x\n"));
-    sandbox.write("shared/omega/SKILL.md", skill("omega", "x\n"));
-    let arguments = ["--root", "shared", "claude-code", "kiro", "grok", "gemini", "cursor"];
-    assert_run!(link(&sandbox, &arguments), @r#"
-    exit 0
-    --- stdout
-    + .claude/skills/gamma -> ../../shared/gamma
-    + .claude/skills/omega -> ../../shared/omega
-    + .gemini/skills/gamma -> ../../shared/gamma
-    + .gemini/skills/omega -> ../../shared/omega
-    + .grok/skills/gamma -> ../../shared/gamma
-    + .grok/skills/omega -> ../../shared/omega
-    + .kiro/skills/gamma -> ../../shared/gamma
-    + .kiro/skills/omega -> ../../shared/omega
-    8 linked
-    --- stderr
-    "#);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_directory_that_leads_out_is_no_choice() {
+fn directories_that_lead_out_of_the_project_get_no_links() {
     use std::os::unix::fs::symlink;
 
     // Gemini reads `.agents/skills` too, so only Kiro is left out. For Cursor there is no better choice then.
@@ -607,7 +587,7 @@ fn nothing_is_undone_through_links_out_of_the_project() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_made_anew_is_noted_down_anew() {
+fn a_link_that_is_made_again_is_recorded_again() {
     let sandbox = Sandbox::with_skills();
     assert_eq!(link(&sandbox, &["--skill", "alpha", "claude-code"]).code, 0);
     // A copy in the place of a link.

@@ -51,7 +51,7 @@ fn nothing_runs_before_it_is_approved() {
     exit 1
     --- stdout
     --- stderr
-    warning: nothing confines what runs now: it can do whatever you can
+    warning: no sandbox: tools and scripts can do whatever you can
     error: Skill `tools` may not run anything before a person approves it. Ask the user to run `rep approve tools`, or go on without it.
     ");
     let events = fs::read_to_string(sandbox.home().join(".local/state/repertoire/events.jsonl")).unwrap();
@@ -71,8 +71,7 @@ fn tools_and_scripts_run_everywhere() {
             (
                 run.code,
                 run.stdout,
-                run.stderr
-                    .replace("warning: nothing confines what runs now: it can do whatever you can\n", ""),
+                run.stderr.replace("warning: no sandbox: tools and scripts can do whatever you can\n", ""),
             )
         };
         let ok = |text: &str| (0, text.to_owned(), String::new());
@@ -246,7 +245,7 @@ fn whoever_runs_without_a_sandbox_is_warned_everywhere() {
     sandbox.set("REPERTOIRE_EXEC_SANDBOX", "none");
     for command in [["session", "--exec"].as_slice(), &["serve", "--stdio", "--exec"]] {
         let output = sandbox.command(command).stdin(Stdio::null()).stderr(Stdio::piped()).output().unwrap();
-        let warned = String::from_utf8_lossy(&output.stderr).contains("nothing confines what runs now");
+        let warned = String::from_utf8_lossy(&output.stderr).contains("no sandbox: tools and scripts");
         assert!(warned, "{command:?}");
     }
 }

@@ -36,7 +36,6 @@ pub mod reattach;
 pub mod transcript;
 pub mod delta;
 pub mod search;
-pub mod compat;
 
 pub use bundle::{Bundle, BundleFile, Digest, FileEntry, FileKind};
 pub use catalog::{Catalog, CatalogEntry, CatalogError, CatalogOptions};

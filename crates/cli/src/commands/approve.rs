@@ -10,14 +10,11 @@ use repertoire_model::toolbox::{Interpreter, Needs};
 use repertoire_model::{Bundle, Capabilities};
 use serde::Serialize;
 
-use crate::cli::skill_names;
+use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui};
 use crate::wire::Context;
-
-/// The most files of one kind that are named one by one.
-const MAX_FILES_SHOWN: usize = 20;
 
 /// Lets a skill run its tools and scripts, after showing what it will be able to do
 ///
@@ -83,14 +80,14 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ApproveArgs) -> Result<
     let difference = earlier.as_ref().map(|earlier| earlier.difference(&approval));
     let is_news = holding.is_none_or(|holding| holding.tools != approval.tools);
     let texts = changes::texts(&library.registry, entry, &bundle);
-    let (lines, untold) = match (&earlier, &difference) {
+    let (lines, omitted) = match (&earlier, &difference) {
         (Some(earlier), Some(difference)) => changes::unified(difference, &approvals.texts(earlier), &texts),
         _ => (Vec::new(), Vec::new()),
     };
     if is_news {
         show(ui, entry, &approval, &scripts, difference.as_ref().filter(|_| holding.is_none()))?;
-        changes::show(ui, &lines, &untold)?;
-        if !lines.is_empty() || !untold.is_empty() {
+        changes::show(ui, &lines, &omitted)?;
+        if !lines.is_empty() || !omitted.is_empty() {
             ui.write_planned(None, "")?;
         }
         match ui.consent("Approve it?", args.yes)? {
@@ -100,7 +97,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ApproveArgs) -> Result<
             }
             Consent::Refused => return Err(CliError::no("nothing was approved")),
             Consent::Unasked => {
-                return Err(CliError::no("nothing was approved: nobody is there to ask")
+                return Err(CliError::no("nothing was approved: there is no terminal to ask on")
                     .hint("pass --yes to approve it"));
             }
         }
@@ -135,8 +132,7 @@ fn named(
     let asking: Vec<&str> =
         capabilities.tools().filter(|(_, needs): &(&str, &Needs)| needs.ask).map(|(name, _)| name).collect();
     if let Some(other) = args.tools.iter().find(|name| !asking.contains(&name.as_str())) {
-        let error =
-            CliError::usage(format!("`{other}` is no tool of `{}` that asks before every call", args.name));
+        let error = CliError::usage(format!("`{}` has no tool `{other}` with `\"ask\": true`", args.name));
         return Err(match asking.as_slice() {
             [] => error.hint("it has none; without --tool, all its tools are approved"),
             names => error.hint(format!("these do: {}", names.join(", "))),
@@ -182,7 +178,7 @@ fn show(
             None,
             "Its scripts, each in a sandbox, with no more than the configuration gives to scripts:",
         )?;
-        write_files(ui, None, " ", scripts)?;
+        changes::write_files(ui, None, " ", scripts)?;
     }
     if let Some(difference) = difference {
         ui.write_planned(None, "")?;
@@ -193,23 +189,12 @@ fn show(
         for line in &difference.removed {
             ui.write_planned(Some(Style::Removed), &format!("- {line}"))?;
         }
-        write_files(ui, Some(Style::Added), "new file:    ", &difference.new_files)?;
-        write_files(ui, None, "changed file:", &difference.changed_files)?;
-        write_files(ui, Some(Style::Removed), "gone file:   ", &difference.gone_files)?;
-        write_files(ui, None, "mode changed:", &difference.changed_modes)?;
+        changes::write_files(ui, Some(Style::Added), "new file:    ", &difference.new_files)?;
+        changes::write_files(ui, None, "changed file:", &difference.changed_files)?;
+        changes::write_files(ui, Some(Style::Removed), "gone file:   ", &difference.gone_files)?;
+        changes::write_files(ui, None, "mode changed:", &difference.changed_modes)?;
     }
     ui.write_planned(None, "")?;
-    Ok(())
-}
-
-fn write_files(ui: &mut Ui, style: Option<Style>, what: &str, files: &[String]) -> Result<(), CliError> {
-    for file in files.iter().take(MAX_FILES_SHOWN) {
-        ui.write_planned(style, &format!("{what} {file}"))?;
-    }
-    let more = files.len().saturating_sub(MAX_FILES_SHOWN);
-    if more > 0 {
-        ui.write_planned(style, &format!("{what} and {more} more"))?;
-    }
     Ok(())
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CallArgs) -> Result<Exi
     options.reload = Reload::AlwaysBody;
     let session = context.session(options, args.agent.as_deref())?;
     let reply = session.call_blocking(&args.tool, &arguments);
-    // Whoever searched may have made the index that the next one needs.
+    // A search may have built the index for the next run.
     pollster::block_on(session.library().save());
     if ui.is_json() {
         let data = session.data(&reply);

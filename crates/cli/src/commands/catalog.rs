@@ -13,14 +13,14 @@ use repertoire_model::catalog::{
 };
 use serde::Serialize;
 
-use crate::cli::{agent_names, skill_names};
+use crate::complete::{agent_names, skill_names};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::standard_input;
 use crate::ui::{Progress, Style, Ui, escape};
-use crate::wire::{Context, Library};
+use crate::wire::{Context, Library, SearchableLibrary};
 
-/// The most names of a kind that a person is told.
+/// The most names of a kind that a person is shown.
 const MAX_NAMES_SHOWN: usize = 50;
 
 /// Prints the catalog to put before an agent
@@ -103,12 +103,15 @@ struct NeedJson<'a> {
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CatalogArgs) -> Result<Exit, CliError> {
     let mut options = options(context, args)?;
     let task = Task { text: task_text(args)?, epoch: args.epoch };
-    if args.task.is_some() {
-        context.expect_search()?;
-    }
-    let library = context.open()?;
     let agent = args.agent.as_deref().map(|name| context.agent(name)).transpose()?;
-    let needed = (!task.is_blank()).then(|| rank(context, &library, agent.as_ref(), &task));
+    let (library, needed) = if args.task.is_some() {
+        context.expect_search()?;
+        let searchable = context.open_to_search()?;
+        let needed = (!task.is_blank()).then(|| rank(context, &searchable, agent.as_ref(), &task));
+        (searchable.library, needed)
+    } else {
+        (context.open()?, None)
+    };
     options.ranking = needed.as_ref().map(TaskRanking::to_catalog);
     let catalog = match &agent {
         Some(agent) => render_for(&library, agent, &options)?,
@@ -158,12 +161,18 @@ fn task_text(args: &CatalogArgs) -> Result<String, CliError> {
 }
 
 /// Returns the skills that `task` needs, of those that the agent may see, and keeps the index for the next run.
-fn rank(context: &Context, library: &Library, agent: Option<&Agent>, task: &Task) -> TaskRanking {
+fn rank(
+    context: &Context,
+    searchable: &SearchableLibrary,
+    agent: Option<&Agent>,
+    task: &Task,
+) -> TaskRanking {
+    let SearchableLibrary { library, handle } = searchable;
     let _progress = Progress::start(&context.env, "searching skills");
     let sees = |entry: &Entry| agent.is_none_or(|agent| agent.sees(entry));
     let seen = if agent.is_some() { Seen::Of(&sees) } else { Seen::Offered };
-    let ranking = library.handle.rank_for_task_blocking(&library.snapshot, task, seen);
-    pollster::block_on(library.handle.save());
+    let ranking = handle.rank_for_task_blocking(&library.snapshot, task, seen);
+    pollster::block_on(handle.save());
     ranking
 }
 
@@ -211,16 +220,16 @@ fn highlighted(
     catalog: Result<Catalog, CatalogError>,
     options: &CatalogOptions,
 ) -> Result<Catalog, CliError> {
-    let catalog = catalog.map_err(told)?;
+    let catalog = catalog.map_err(catalog_error)?;
     match &options.highlight {
         Some(name) if catalog.report.tiers.is_empty() => {
-            Err(told(CatalogError::UnknownHighlight { name: name.clone(), nearest: None }))
+            Err(catalog_error(CatalogError::UnknownHighlight { name: name.clone(), nearest: None }))
         }
         _ => Ok(catalog),
     }
 }
 
-fn told(error: CatalogError) -> CliError {
+fn catalog_error(error: CatalogError) -> CliError {
     match &error {
         CatalogError::UnknownHighlight { name, nearest } => {
             let error = CliError::no(format!("there is no skill `{name}` in the catalog to highlight"));
@@ -233,28 +242,12 @@ fn told(error: CatalogError) -> CliError {
     }
 }
 
-/// Returns the choices of the configuration for a catalog.
-pub(crate) fn configured(context: &Context) -> CatalogOptions {
-    let settings = &context.settings;
-    CatalogOptions {
-        format: settings.catalog_format,
-        budget_tokens: Some(settings.catalog_budget).filter(|budget| *budget > 0),
-        over_budget: settings.catalog_over_budget,
-        tokenizer: settings.estimator,
-        tool_name: settings.session.names.load.clone(),
-        name_argument: settings.session.arguments.name.clone(),
-        file_tool: Some(settings.session.names.read_file.clone()),
-        search_tool: Some(settings.session.names.search.clone()),
-        ..CatalogOptions::default()
-    }
-}
-
 fn options(context: &Context, args: &CatalogArgs) -> Result<CatalogOptions, CliError> {
     if !args.loaded.is_empty() && !context.settings.catalog_show_loaded {
         return Err(CliError::usage("--loaded needs `catalog.show_loaded = true` in the configuration")
             .hint("marking loaded skills changes the catalog and so defeats prompt caching"));
     }
-    let mut options = configured(context);
+    let mut options = context.settings.catalog_options();
     if let Some(format) = args.format.as_deref().and_then(Format::parse) {
         options.format = format;
     }

@@ -1,5 +1,7 @@
 //! `rep check`.
 
+mod checked_skill;
+mod compat;
 mod confusable;
 mod fix;
 mod report;
@@ -9,14 +11,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use repertoire::provider::fs::limits::MAX_DEPTH;
 use repertoire::provider::fs::{FsOptions, FsProvider, ScanLimits};
 use repertoire::{Entry, Error, Registry};
-use repertoire_model::{Diagnostic, Policy, Severity};
+use repertoire_model::{Policy, Severity};
 
+use self::checked_skill::CheckedSkill;
+use self::compat::CompatTool;
+use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::globals::Globals;
 use crate::ui::{Progress, Ui};
 use crate::wire::{Context, Library, Place, Reason, skill_directory};
 
@@ -41,33 +47,20 @@ pub(crate) struct CheckArgs {
     /// Find skills that an agent could mix up, and the sentences that would tell them apart; nothing else is checked
     #[arg(long)]
     confusable: bool,
-    /// Answer exactly as another tool does; everything behind it is that tool's command line
+    /// Judge as another tool does; the words behind it are that tool's command and paths
     ///
     /// As in `rep check --compat skills-ref validate PATH`, `... read-properties PATH` and `... to-prompt PATH...`.
-    // It never gets here: `cli::reference_arguments` sees it first.
     #[arg(long, value_name = "TOOL", conflicts_with_all = ["fix", "publish", "confusable"])]
-    compat: Option<Compat>,
-}
-
-/// A tool whose answers can be given.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Compat {
-    /// The reference library: validate, read-properties, to-prompt
-    SkillsRef,
-}
-
-/// A skill and everything that was found in it.
-struct Checked<'a> {
-    library: &'a Library,
-    entry: &'a Entry,
-    diagnostics: Vec<Diagnostic>,
+    compat: Option<CompatTool>,
 }
 
 /// Runs the command.
-pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CheckArgs) -> Result<Exit, CliError> {
-    if args.compat.is_some() {
-        return Err(CliError::usage("--compat takes its tool as the next word: --compat skills-ref"));
+pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> Result<Exit, CliError> {
+    // The reference reads no configuration.
+    if let Some(CompatTool::SkillsRef) = args.compat {
+        return compat::run(ui, env.working_directory(), &args.paths);
     }
+    let context = &Context::load(ui, env, globals)?;
     let policy = context.settings.policy.clone();
     let policy = if args.publish { policy.for_publishing() } else { policy };
     let mut libraries = open(context, args, &policy)?;
@@ -156,19 +149,19 @@ fn depth_of_skills(context: &Context, directory: &Path, policy: &Policy) -> Opti
 }
 
 /// Returns every skill of `library`, in order, with nothing found yet.
-fn unchecked(library: &Library) -> impl Iterator<Item = Checked<'_>> {
-    let checked = |entry| Checked { library, entry, diagnostics: Vec::new() };
+fn unchecked(library: &Library) -> impl Iterator<Item = CheckedSkill<'_>> {
+    let checked = |entry| CheckedSkill { library, entry, diagnostics: Vec::new() };
     library.snapshot.entries().iter().map(checked)
 }
 
 /// Checks every skill of `library`, on all cores, in order.
-fn check_all(library: &Library) -> Result<Vec<Checked<'_>>, CliError> {
+fn check_all(library: &Library) -> Result<Vec<CheckedSkill<'_>>, CliError> {
     let entries = library.snapshot.entries();
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let share = entries.len().div_ceil(threads).max(1);
-    let check = |entry| -> Result<Checked<'_>, Error> {
+    let check = |entry| -> Result<CheckedSkill<'_>, Error> {
         let diagnostics = pollster::block_on(library.registry.check(entry));
-        Ok(Checked { library, entry, diagnostics })
+        Ok(CheckedSkill { library, entry, diagnostics })
     };
     let shares = thread::scope(|scope| {
         let handles: Vec<_> = entries

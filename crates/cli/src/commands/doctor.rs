@@ -1,5 +1,6 @@
 //! `rep doctor`.
 
+mod check;
 mod checks;
 mod clients;
 mod events;
@@ -9,10 +10,11 @@ mod sandboxes;
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::Globals;
+use self::check::{Check, Status};
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
+use crate::globals::Globals;
 use crate::ui::{Style, Ui, escape};
 
 /// Checks the set-up and says what to do
@@ -22,24 +24,6 @@ use crate::ui::{Style, Ui, escape};
 /// Exits with 1 when something is broken.
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArgs {}
-
-/// How something is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Status {
-    Ok,
-    Warn,
-    Error,
-}
-
-/// One thing that was looked at.
-#[derive(Debug, Serialize)]
-struct Check {
-    status: Status,
-    topic: &'static str,
-    message: String,
-    hint: Option<String>,
-}
 
 #[derive(Serialize)]
 struct DoctorJson {

@@ -1,5 +1,6 @@
 //! `rep eval`.
 
+mod evaluation;
 mod report;
 mod triggers;
 
@@ -14,12 +15,12 @@ use crate::wire::Context;
 #[derive(Debug, Args)]
 #[command(disable_help_subcommand = true)]
 pub(crate) struct EvalArgs {
-    /// What is measured.
+    /// The measurement.
     #[command(subcommand)]
     measure: Measure,
 }
 
-/// What can be measured.
+/// A measurement.
 #[derive(Debug, Subcommand)]
 enum Measure {
     /// Measures whether what people ask finds the skill that is for it

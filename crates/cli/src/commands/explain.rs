@@ -7,7 +7,7 @@ use clap::Args;
 use repertoire::{Entry, Lookup};
 use serde::Serialize;
 
-use crate::cli::skill_names;
+use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::json::DiagnosticJson;

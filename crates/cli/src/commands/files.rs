@@ -4,7 +4,7 @@ use clap::Args;
 use repertoire_model::{FileEntry, SkillPath};
 use serde::Serialize;
 
-use crate::cli::skill_names;
+use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Align, Column, Style, Table, Ui, escape};

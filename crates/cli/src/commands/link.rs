@@ -1,8 +1,9 @@
 //! `rep link`.
 
 mod apply;
-mod choice;
+mod args;
 mod copy;
+mod notes;
 mod paths;
 mod plan;
 mod record;
@@ -13,63 +14,16 @@ mod undo;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use choice::Readers;
-use clap::Args;
+pub(crate) use args::LinkArgs;
+use notes::{Notes, SkippedClient};
 use repertoire::Entry;
-use twice::Warning;
 
-use crate::cli::{agent_names, skill_names};
 use crate::clients::{CANONICAL, CLIENTS, Client, Owner, Places};
 use crate::commands::connect::{self, Connection, Ours, connections};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
 use crate::wire::{Context, Library};
-
-/// Puts skills where clients look for them
-///
-/// Skills have one place, .agents/skills in the project or, with --user, in the home directory. Clients that read
-/// another directory get relative links to it there; those that read it need none. Skills that lie elsewhere are linked
-/// into it. What is there is never overwritten, and --undo removes what this command made. A client that is connected
-/// to the MCP server is left out, because it would be offered every skill twice.
-#[derive(Debug, Args)]
-pub(crate) struct LinkArgs {
-    /// The clients; by default, those that are found
-    #[arg(value_name = "CLIENT", value_parser = connect::clients())]
-    clients: Vec<String>,
-    /// Link in the home directory instead of the project
-    #[arg(long)]
-    user: bool,
-    /// Link this skill; may be given several times
-    ///
-    /// By default all that lie in the project, or with --user all others.
-    #[arg(long, short, value_name = "NAME", add = skill_names())]
-    skill: Vec<String>,
-    /// Link what this agent of the configuration may see
-    #[arg(long, value_name = "NAME", add = agent_names())]
-    agent: Option<String>,
-    /// Copy the skills instead of linking them; this also happens where links cannot be made
-    #[arg(long)]
-    copy: bool,
-    /// Remove the links and the unchanged copies that this command made
-    #[arg(long, conflicts_with_all = ["skill", "agent", "copy", "force"])]
-    undo: bool,
-    /// Print what would be done and do nothing
-    #[arg(long, visible_alias = "dry-run")]
-    print: bool,
-    /// Do it without asking
-    #[arg(long, short)]
-    yes: bool,
-    /// Link for clients that are connected to the MCP server too
-    #[arg(long)]
-    force: bool,
-}
-
-impl LinkArgs {
-    fn owner(&self) -> Owner {
-        if self.user { Owner::User } else { Owner::Project }
-    }
-}
 
 /// Returns the command that removes the links of `client`, if there are any.
 pub(crate) fn undo_command(places: &Places, client: &Client) -> Option<String> {
@@ -93,7 +47,7 @@ pub(crate) fn instead_of_links(
     let of_owner = |owner: Owner| {
         let base = places.base(owner)?;
         let record = record::Record::load(places, owner, &base).ok()?;
-        let is_there = |made: &&record::Made| {
+        let is_there = |made: &&record::RecordedLink| {
             let path = made.place(places, owner, &base);
             path.is_some_and(|path| path.parent().is_some_and(|it| directories.iter().any(|own| own == it)))
         };
@@ -114,7 +68,7 @@ pub(crate) fn dangling(places: &Places) -> Vec<(Vec<String>, &'static str)> {
     let of_owner = |owner: Owner| {
         let base = places.base(owner)?;
         let record = record::Record::load(places, owner, &base).ok()?;
-        let leads_nowhere = |made: &&record::Made| {
+        let leads_nowhere = |made: &&record::RecordedLink| {
             let path = made.place(places, owner, &base).filter(|_| made.to.is_some());
             let leads_out = |path: &Path| path.parent().is_none_or(|it| paths::leads_out(places, owner, it));
             let path = path.filter(|path| path.is_symlink() && !leads_out(path));
@@ -126,22 +80,6 @@ pub(crate) fn dangling(places: &Places) -> Vec<(Vec<String>, &'static str)> {
         (!links.is_empty()).then_some((links, command))
     };
     [Owner::Project, Owner::User].into_iter().filter_map(of_owner).collect()
-}
-
-/// What there is to tell beside the links.
-#[derive(Default)]
-struct Notes {
-    skipped: Vec<Skipped>,
-    /// How many skills are left out because they lie outside.
-    left_out: usize,
-    warnings: Vec<Warning>,
-}
-
-/// A client that is left out, and why.
-struct Skipped {
-    client: &'static Client,
-    reason: String,
-    is_refusal: bool,
 }
 
 /// Runs the command.
@@ -160,8 +98,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &LinkArgs) -> Result<Exi
     let (skills, left_out) = skills(context, &library, &places, args)?;
     let is_connected = |client: &Client| connect::is_connected(&connections, client.id);
     let there = CLIENTS.iter().filter(|client| places.is_there(client) || is_connected(client));
-    let mut readers = Readers::new(&places, clients.iter().copied().chain(there), is_connected);
-    let mut plan = plan::plan(&library, &places, args, &base, &clients, &mut readers, &skills)?;
+    let mut readers: Vec<&Client> = clients.clone();
+    readers.extend(there.filter(|client| !clients.iter().any(|chosen| chosen.id == client.id)));
+    let mut plan = plan::plan(&library, &places, args, &base, &clients, &skills)?;
     skipped.append(&mut plan.refused);
     let warnings = twice::warnings(&places, &connections, &readers, &plan.steps);
     apply::run(ui, &library, args, &base, plan, &Notes { skipped, left_out, warnings })
@@ -173,7 +112,7 @@ fn chosen(
     places: &Places,
     args: &LinkArgs,
     named: Vec<&'static Client>,
-) -> Result<(Vec<&'static Client>, Vec<Skipped>), CliError> {
+) -> Result<(Vec<&'static Client>, Vec<SkippedClient>), CliError> {
     let is_named = !named.is_empty();
     let clients = if is_named { named } else { found(places, args.owner()) };
     if clients.is_empty() {
@@ -185,7 +124,8 @@ fn chosen(
     let (mut chosen, mut skipped) = (Vec::new(), Vec::new());
     for client in clients {
         let connection = connections.iter().find(|connection| connection.client.id == client.id);
-        let mut skip = |reason: String, is_refusal| skipped.push(Skipped { client, reason, is_refusal });
+        let mut skip =
+            |reason: String, is_refusal| skipped.push(SkippedClient { client, reason, is_refusal });
         if places.skills(client, args.owner()).is_empty() {
             skip(format!("{} reads no skills from files", client.title), is_named);
         } else if let Some(connection) = connection.filter(|_| !args.force) {
@@ -211,7 +151,7 @@ fn chosen(
 /// Returns the clients that read skills and of which there is a sign, in the home directory or in the project.
 fn found(places: &Places, owner: Owner) -> Vec<&'static Client> {
     let has_directory = |client: &Client| {
-        // The one place is a sign of nobody in particular.
+        // The one place is no sign of a particular client.
         let own = places.skills(client, Owner::Project).into_iter().find(|own| !own.ends_with(CANONICAL));
         own.and_then(|own| own.parent().map(std::path::Path::is_dir)).unwrap_or(false)
     };

@@ -9,7 +9,6 @@ use repertoire_model::catalog::{CatalogEntry, CatalogOptions, render};
 use repertoire_model::{Severity, State, diagnostic};
 use serde::Serialize;
 
-use crate::commands::catalog;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::json::DiagnosticJson;
@@ -156,7 +155,7 @@ struct Counter<'a> {
 impl<'a> Counter<'a> {
     fn new(context: &Context, library: &'a Library) -> Self {
         // A budget is about the whole catalog, and an entry is counted as it is in full.
-        let options = CatalogOptions { budget_tokens: None, ..catalog::configured(context) };
+        let options = CatalogOptions { budget_tokens: None, ..context.settings.catalog_options() };
         let entry_key = format!("{}/{}", options.tokenizer.name(), options.format.as_str());
         Self { library, options, entry_key, frame: OnceCell::new() }
     }

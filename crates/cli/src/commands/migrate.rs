@@ -196,7 +196,7 @@ fn report(ui: &mut Ui, migration: &MigrationJson, write: bool) -> Result<(), Cli
     let mut text = String::new();
     for role in &migration.roles {
         let path = role.path.as_deref().unwrap_or("nowhere");
-        let _ = writeln!(text, "{} -> {path} ({})", role.role, told(role.state));
+        let _ = writeln!(text, "{} -> {path} ({})", role.role, state_in_words(role.state));
         for note in &role.notes {
             let _ = writeln!(text, "  note: {note}");
         }
@@ -235,7 +235,7 @@ fn report(ui: &mut Ui, migration: &MigrationJson, write: bool) -> Result<(), Cli
     Ok(())
 }
 
-fn told(state: &str) -> &'static str {
+fn state_in_words(state: &str) -> &'static str {
     match state {
         PLANNED => "would be written",
         WRITTEN => "written",

@@ -13,7 +13,7 @@ use repertoire_model::{CatalogOptions, Fragment};
 use serde::Serialize;
 
 use super::catalog;
-use crate::cli::{agent_names, skill_names};
+use crate::complete::{agent_names, skill_names};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;

@@ -13,7 +13,7 @@ use repertoire_model::toolbox::{TOOLBOX_FILE, Toolbox};
 use repertoire_model::{LineRange, SkillPath};
 use serde_json::{Value, json};
 
-use crate::cli::skill_names;
+use crate::complete::skill_names;
 use crate::config::SandboxChoice;
 use crate::error::CliError;
 use crate::exit::Exit;

@@ -8,12 +8,12 @@ use repertoire_model::catalog::Tokenizer;
 use repertoire_model::tokens::approximate;
 use serde::Serialize;
 
-use crate::cli::agent_names;
+use crate::complete::agent_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::standard_input;
 use crate::ui::{Progress, Style, Ui, escape};
-use crate::wire::{Context, Library};
+use crate::wire::{Context, Library, SearchableLibrary};
 
 /// The most results that can be asked for.
 const MAX_RESULTS: i64 = 100;
@@ -83,11 +83,12 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SearchArgs) -> Result<E
     };
     let agent = args.agent.as_deref().map(|name| context.agent(name)).transpose()?;
     context.expect_search()?;
-    let library = context.open()?;
+    let searchable = context.open_to_search()?;
+    let library = &searchable.library;
     if let Some(source) = &request.source {
-        expect_source(&library, source)?;
+        expect_source(library, source)?;
     }
-    let results = search(context, &library, &request, agent.as_ref());
+    let results = search(context, &searchable, &request, agent.as_ref());
     if ui.is_json() {
         let results = results.iter().map(|(entry, result)| result_json(entry, result)).collect();
         ui.write_json(&SearchJson { query: &request.query, results })?;
@@ -102,7 +103,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SearchArgs) -> Result<E
             ui.flush()?;
             writeln!(ui.err(), "no skill was found")?;
             let word = ui.paint_err(Style::Hint, "hint:");
-            match request.tag.as_deref().filter(|tag| !is_tagged(&library, agent.as_ref(), tag)) {
+            match request.tag.as_deref().filter(|tag| !is_tagged(library, agent.as_ref(), tag)) {
                 Some(tag) => writeln!(ui.err(), "{word} no skill has the tag `{}`", escape(tag))?,
                 None => {
                     writeln!(
@@ -115,7 +116,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SearchArgs) -> Result<E
     }
     ui.flush()?;
     // The process ends here; freeing a large library piece by piece would only take time.
-    std::mem::forget(library);
+    std::mem::forget(searchable);
     Ok(Exit::Success)
 }
 
@@ -152,11 +153,12 @@ fn expect_source(library: &Library, source: &str) -> Result<(), CliError> {
 /// Returns the skills that were found, best first, and keeps the index for the next run.
 fn search<'l>(
     context: &Context,
-    library: &'l Library,
+    searchable: &'l SearchableLibrary,
     request: &SearchRequest,
     agent: Option<&Agent>,
 ) -> Vec<(&'l Entry, SearchResult)> {
-    let Library { handle, snapshot, .. } = library;
+    let SearchableLibrary { library, handle } = searchable;
+    let snapshot = &library.snapshot;
     {
         let progress = Progress::start(&context.env, "indexing skills");
         handle.prepare_search(snapshot, &|done, of| progress.advance(done, of));

@@ -15,7 +15,7 @@ use repertoire_server::{Notices, ResultForm, Server, ServerOptions, Stop, Switch
 
 use self::address::DEFAULT;
 use self::notices::Teller;
-use crate::cli::agent_names;
+use crate::complete::agent_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::on_interrupt;
@@ -64,7 +64,7 @@ pub(crate) struct ServeArgs {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Exit, CliError> {
     ui.flush()?;
-    // What is wrong with the command line is told before anything is read.
+    // Errors of the command line come before anything is read.
     let http = args.http.as_deref().map(|address| http_options(context, args, address)).transpose()?;
     let options = options(context, args);
     for root in context.globals.root.iter().filter(|root| !root.is_dir()) {
@@ -83,14 +83,14 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ServeArgs) -> Result<Ex
     let ending = runner.clone();
     on_interrupt(move |_| {
         interrupted.stop();
-        // Whoever waits for what runs is told that it was cancelled.
+        // Callers of running tools get the answer that they were cancelled.
         ending.iter().for_each(|runner| runner.end());
     })?;
     let served = match http {
         None => server.serve_stdio_blocking(args.agent.as_deref(), &stop).map_err(CliError::from),
         Some(http) => serve_http(ui, &server, http, &stop),
     };
-    // What still runs, runs for nobody. Once this program is gone nobody looks at what it made.
+    // Running tools are ended, because nothing would check their output once this program is gone.
     if let Some(runner) = runner {
         runner.end();
         pollster::block_on(runner.settled());

@@ -12,7 +12,7 @@ use repertoire_model::answer::Render;
 use self::lines::{Line, Lines};
 use self::protocol::Conversation;
 use super::prompt::Role;
-use crate::cli::{agent_names, skill_names};
+use crate::complete::{agent_names, skill_names};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::on_interrupt;

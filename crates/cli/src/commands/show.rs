@@ -7,7 +7,7 @@ use repertoire::registry::Resources;
 use repertoire_model::{FileKind, LineRange, SkillPath, document};
 use serde::Serialize;
 
-use crate::cli::skill_names;
+use crate::complete::skill_names;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
@@ -73,7 +73,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ShowArgs) -> Result<Exi
     if ui.is_json() {
         let mut answer = ShowJson { name: args.name.clone(), ..ShowJson::default() };
         let outcome = fill(&mut answer, &library, context, args);
-        answer.error = outcome.as_ref().err().map(told);
+        answer.error = outcome.as_ref().err().map(message_with_hints);
         ui.write_json(&answer)?;
         return outcome.map(|()| Exit::Success);
     }
@@ -121,7 +121,7 @@ fn fill(
     answer.available_scripts = resources.scripts;
     answer.available_assets = resources.assets;
     let asked = asked_for(args)?;
-    // Whoever asks for a file has the instructions already.
+    // A reader of a file has the instructions already.
     if asked.is_none() {
         let text = if wants_frontmatter(context, args) { &skill.text } else { skill.body() };
         answer.body = lossy(lines(args).apply(text.as_bytes()).bytes);
@@ -144,9 +144,9 @@ fn fill(
 }
 
 /// Returns what went wrong with what to do about it, in one line.
-fn told(error: &CliError) -> String {
+fn message_with_hints(error: &CliError) -> String {
     let hints = error.hints().iter().map(|hint| format!("; {hint}"));
-    hints.fold(error.message().to_owned(), |told, hint| told + &hint)
+    hints.fold(error.message().to_owned(), |message, hint| message + &hint)
 }
 
 fn lossy(bytes: &[u8]) -> String {

@@ -82,7 +82,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, _args: &WatchArgs) -> Result<E
     Ok(Exit::Success)
 }
 
-/// Returns the two ends of what ends waits. Nothing waits in between, so that changes which nobody takes become one.
+/// Returns the two ends of a channel without a buffer, so that changes which are not taken become one.
 fn wakes() -> (SyncSender<Wake>, Receiver<Wake>) {
     mpsc::sync_channel(0)
 }
@@ -99,7 +99,7 @@ fn subscribe(registry: &Registry) -> (Arc<Snapshot>, Subscription) {
     }
 }
 
-/// Hands `changes` on, one at a time, from a thread that ends with the process or with whoever takes them.
+/// Hands `changes` on, one at a time, from a thread that ends with the process or with the receiver.
 fn listen(mut changes: Subscription, sender: SyncSender<Wake>) {
     std::thread::spawn(move || {
         loop {
@@ -114,7 +114,7 @@ fn listen(mut changes: Subscription, sender: SyncSender<Wake>) {
 
 /// Returns how many tokens the catalog of `snapshot` has; none where it cannot be written.
 fn tokens(context: &Context, snapshot: &Snapshot) -> usize {
-    let options = catalog::configured(context);
+    let options = context.settings.catalog_options();
     let catalog = snapshot.catalog(&options);
     catalog.map_or(0, |catalog| catalog::exact_tokens(context, &catalog, &options))
 }
@@ -122,8 +122,8 @@ fn tokens(context: &Context, snapshot: &Snapshot) -> usize {
 /// Says what is wrong with the sources, and where following them is not what is configured.
 fn complain(ui: &mut Ui, context: &Context, snapshot: &Snapshot) -> Result<(), CliError> {
     // Programs find them among the diagnostics of the first line.
-    let told = if ui.is_json() { 0 } else { MAX_LINES };
-    for problem in snapshot.problems().iter().take(told) {
+    let shown = if ui.is_json() { 0 } else { MAX_LINES };
+    for problem in snapshot.problems().iter().take(shown) {
         let found = &problem.diagnostic;
         let word = ui.paint_err(found.severity.into(), &format!("{}:", found.severity));
         writeln!(ui.err(), "{word} {} ({})", escape(&found.message), escape(&problem.path))?;
@@ -175,8 +175,8 @@ fn begin(ui: &mut Ui, snapshot: &Snapshot, watcher: &Watcher, tokens: usize) -> 
         let is_empty = !snapshot.entries().iter().any(|entry| entry.source == state.source);
         is_empty && matches!(state.following, Following::Watching(_))
     };
-    let (silent, told): (Vec<SourceState>, Vec<SourceState>) = state.into_iter().partition(is_silent);
-    for SourceState { source, following } in told {
+    let (silent, shown): (Vec<SourceState>, Vec<SourceState>) = state.into_iter().partition(is_silent);
+    for SourceState { source, following } in shown {
         let how = match following {
             Following::Watching(count) => {
                 let directories = if count == 1 { "directory" } else { "directories" };
@@ -323,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn changes_that_nobody_takes_do_not_pile_up() {
+    fn changes_that_are_not_received_are_merged() {
         let directory = tempfile::tempdir().unwrap();
         let provider = Arc::new(FsProvider::new(FsOptions::new("test", directory.path())));
         let registry = pollster::block_on(Registry::open(vec![provider], Policy::default())).unwrap();
@@ -336,15 +336,15 @@ mod tests {
             let text = format!("---\nname: skill-{number}\ndescription: Does it. Use when asked.\n---\nx\n");
             fs::write(skill.join("SKILL.md"), text).unwrap();
             registry.reload_blocking();
-            // Whoever listens has the time to.
+            // The receiver gets time to run.
             std::thread::sleep(Duration::from_millis(5));
         }
-        let (mut told, mut added) = (0, 0);
+        let (mut received, mut added) = (0, 0);
         while let Ok(Wake::Changed(change)) = wakes.recv_timeout(Duration::from_secs(1)) {
-            told += 1;
+            received += 1;
             added += change.added.len();
         }
         assert_eq!(added, count);
-        assert!(told <= 2, "the one that was waited with and all others, not {told}");
+        assert!(received <= 2, "the first and all others as one, not {received}");
     }
 }

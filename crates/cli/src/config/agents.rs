@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::file::Fault;
-use super::settings::ConfiguredRoot;
+use super::path::ConfiguredPath;
 use super::trust::Trust;
 
 /// A key of an agent's table.
@@ -92,11 +92,11 @@ pub(crate) struct ConfiguredAgent {
     /// The agent, without the text of its prompt.
     pub agent: Agent,
     /// The file of its prompt.
-    pub prompt: Option<ConfiguredRoot>,
+    pub prompt: Option<ConfiguredPath>,
     /// What it says about inheritance, where it says something.
     pub inherit: Option<Inherit>,
     /// The file with the token that makes an HTTP client this agent.
-    pub token_file: Option<ConfiguredRoot>,
+    pub token_file: Option<ConfiguredPath>,
 }
 
 /// Returns the agent `name` that `table` defines, and adds to `faults` what is wrong with it.
@@ -222,7 +222,7 @@ impl AgentParser<'_> {
     }
 
     fn prompt(&mut self, key: &str, given: &str, range: Range<usize>) {
-        let file = ConfiguredRoot { given: given.into(), path: self.directory.join(given) };
+        let file = ConfiguredPath { given: given.into(), path: self.directory.join(given) };
         let name = format!("{}.{key}", self.prefix);
         if let Some((message, _)) = self.trust.objection_to_path(&name, &file.path) {
             let help = "put the file into the project, or the agent into your user configuration";
@@ -236,7 +236,7 @@ impl AgentParser<'_> {
             self.fault(range, message, Some(help));
         }
         let path = self.directory.join(given);
-        self.configured.token_file = Some(ConfiguredRoot { given: given.into(), path });
+        self.configured.token_file = Some(ConfiguredPath { given: given.into(), path });
     }
 
     fn variables(&mut self, table: &DeTable<'_>) -> Option<()> {

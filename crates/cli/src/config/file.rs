@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use repertoire::discovery::repository_root;
 use repertoire_model::Severity;
 
-use crate::cli::Globals;
 use crate::env::{self, Env};
 use crate::error::CliError;
+use crate::globals::Globals;
 use crate::ui::{Note, render_note};
 
 /// The name of a project's configuration file.

@@ -13,7 +13,8 @@ use repertoire_model::{Profile, RuleId, Severity};
 use repertoire_server::ResultForm;
 
 use super::agents::ConfiguredAgent;
-use super::settings::{ConfiguredRoot, Embeddings, LinkTargets, SandboxChoice, Settings};
+use super::path::ConfiguredPath;
+use super::settings::{Embeddings, LinkTargets, SandboxChoice, Settings};
 
 /// A key of the configuration.
 pub(crate) struct Key {
@@ -66,7 +67,7 @@ pub(crate) enum Value {
     /// For [`Kind::Words`].
     Words(Vec<String>),
     /// For [`Kind::Paths`].
-    Paths(Vec<ConfiguredRoot>),
+    Paths(Vec<ConfiguredPath>),
     /// For [`Kind::Severity`].
     Severity(RuleId, Option<Severity>),
     /// For [`Kind::Agent`].
@@ -344,7 +345,7 @@ fn strings(words: &[String]) -> String {
     format!("[{}]", words.join(", "))
 }
 
-fn paths(roots: &[ConfiguredRoot]) -> String {
+fn paths(roots: &[ConfiguredPath]) -> String {
     let roots: Vec<String> = roots.iter().map(|root| quoted(&root.given.to_string_lossy())).collect();
     format!("[{}]", roots.join(", "))
 }

@@ -13,11 +13,12 @@ use super::clash::clash;
 use super::file::{Standing, faulty, find_files};
 use super::keys::{KEYS, Kind, Value};
 use super::parse::{Assignment, parse, parse_word};
-use super::settings::{ConfiguredRoot, Settings};
+use super::path::ConfiguredPath;
+use super::settings::Settings;
 use super::trust::Trust;
-use crate::cli::Globals;
 use crate::env::{self, Env};
 use crate::error::CliError;
+use crate::globals::Globals;
 use crate::regular_file;
 
 /// The largest configuration file that is read, in bytes.
@@ -78,7 +79,7 @@ fn read(env: &Env, standing: Standing, path: &Path, is_coloured: bool) -> Result
 /// Takes a `~` at the start of a directory for the user's home, as a shell would.
 fn expand_home(env: &Env, assignment: &mut Assignment) {
     let Some(home) = env.home() else { return };
-    let roots: Vec<&mut ConfiguredRoot> = match &mut assignment.value {
+    let roots: Vec<&mut ConfiguredPath> = match &mut assignment.value {
         Value::Paths(roots) => roots.iter_mut().collect(),
         Value::Agent(agent) => agent.prompt.iter_mut().collect(),
         _ => return,
@@ -97,7 +98,7 @@ fn environment(env: &Env) -> Result<Vec<Assignment>, CliError> {
         let variable = env::variable_of(key.name);
         let Some(value) = env.get(&variable) else { continue };
         if matches!(key.kind, Kind::Paths) {
-            let root = |given: PathBuf| ConfiguredRoot { path: env.working_directory().join(&given), given };
+            let root = |given: PathBuf| ConfiguredPath { path: env.working_directory().join(&given), given };
             let roots = env.paths(&variable).into_iter().map(root).collect();
             assignments.push(Assignment { key, value: Value::Paths(roots) });
             continue;

@@ -12,7 +12,7 @@ use toml::de::{DeTable, DeValue};
 use super::agents::parse_agent;
 use super::file::Fault;
 use super::keys::{AGENTS_KEY, KEYS, Key, Kind, RULES_KEY, SEVERITIES, Value};
-use super::settings::ConfiguredRoot;
+use super::path::ConfiguredPath;
 use super::trust::{Objection, Trust};
 
 /// What a layer says about one key.
@@ -243,7 +243,7 @@ fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<Value, St
         (Kind::Paths, DeValue::Array(items)) => {
             let roots = items.iter().map(|item| item.get_ref().as_str().filter(|path| !path.is_empty()));
             let roots = roots.map(|root| {
-                root.map(|root| ConfiguredRoot { given: root.into(), path: directory.join(root) })
+                root.map(|root| ConfiguredPath { given: root.into(), path: directory.join(root) })
             });
             roots.collect::<Option<_>>().map(Value::Paths).ok_or_else(expected)
         }

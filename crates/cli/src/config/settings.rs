@@ -1,7 +1,6 @@
 //! The settings in force: a profile's choices with what the layers changed.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::time::Duration;
 
 use repertoire::SessionOptions;
@@ -12,23 +11,15 @@ use repertoire::{Inherit, ReloadMode, ReloadOptions, RoleBinding, Trust};
 use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
 use repertoire_model::ledger::Reload;
-use repertoire_model::{Policy, Profile};
+use repertoire_model::{CatalogOptions, Policy, Profile};
 use repertoire_server::http::Limits;
 use repertoire_server::{INSTRUCTIONS_TOKENS, ResultForm};
 
 use super::agents::ConfiguredAgent;
+use super::path::ConfiguredPath;
 
 /// Where the prompts of roles lie by habit, relative to the project's root.
 const ROLE_DIRECTORIES: [&str; 2] = ["templates/roles", "roles"];
-
-/// A directory of skills that some layer names.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ConfiguredRoot {
-    /// The directory as it was written.
-    pub given: PathBuf,
-    /// The directory, with the place it is relative to.
-    pub path: PathBuf,
-}
 
 /// Where links to skills may lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,7 +130,7 @@ pub(crate) struct Settings {
     /// How skills are judged.
     pub policy: Policy,
     /// Directories of skills beside those that are discovered, first ones first.
-    pub roots: Vec<ConfiguredRoot>,
+    pub roots: Vec<ConfiguredPath>,
     /// The shape of the catalog.
     pub catalog_format: Format,
     /// The most tokens of the catalog; 0 for any number.
@@ -163,7 +154,7 @@ pub(crate) struct Settings {
     /// Whether the user's directories are looked for skills.
     pub discover_user: bool,
     /// Directories of packs.
-    pub packs: Vec<ConfiguredRoot>,
+    pub packs: Vec<ConfiguredPath>,
     /// Whether events are written to a file.
     pub events_jsonl: bool,
     /// The bytes at which that file is moved aside.
@@ -183,7 +174,7 @@ pub(crate) struct Settings {
     /// What is said of the skill that is an agent's role.
     pub role_binding: RoleBinding,
     /// Directories of role prompts, first ones first; relative ones lie below the project's root.
-    pub role_directories: Vec<ConfiguredRoot>,
+    pub role_directories: Vec<ConfiguredPath>,
     /// What agents have from those that start them, unless these say otherwise.
     pub subagent_inherit: Inherit,
     /// Whether MCP clients are offered tools.
@@ -220,6 +211,21 @@ impl Settings {
         options
     }
 
+    /// Returns the options of a catalog.
+    pub(crate) fn catalog_options(&self) -> CatalogOptions {
+        CatalogOptions {
+            format: self.catalog_format,
+            budget_tokens: Some(self.catalog_budget).filter(|budget| *budget > 0),
+            over_budget: self.catalog_over_budget,
+            tokenizer: self.estimator,
+            tool_name: self.session.names.load.clone(),
+            name_argument: self.session.arguments.name.clone(),
+            file_tool: Some(self.session.names.read_file.clone()),
+            search_tool: Some(self.session.names.search.clone()),
+            ..CatalogOptions::default()
+        }
+    }
+
     /// Returns the settings of `profile` before any layer changed them.
     pub(crate) fn of(profile: Profile) -> Self {
         let reload = ReloadOptions::default();
@@ -248,7 +254,7 @@ impl Settings {
             reload_max_watches: reload.max_watches,
             role_binding: RoleBinding::default(),
             role_directories: ROLE_DIRECTORIES
-                .map(|path| ConfiguredRoot { given: path.into(), path: path.into() })
+                .map(|path| ConfiguredPath { given: path.into(), path: path.into() })
                 .to_vec(),
             subagent_inherit: Inherit::default(),
             mcp_tools: true,

@@ -1,18 +1,17 @@
-//! Asks whether what was shown may be written.
+//! Asks for consent before something is written.
 
 use std::io;
 
-use super::Ui;
-use crate::error::CliError;
+use super::output::Ui;
 
-/// Whether what was shown may be written.
+/// The answer to a question whether something may be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Consent {
-    /// It may.
+    /// Yes.
     Given,
-    /// Somebody said no.
+    /// No.
     Refused,
-    /// Nobody is there to ask.
+    /// There is no terminal to ask on.
     Unasked,
 }
 
@@ -26,13 +25,5 @@ impl Ui {
             return Ok(Consent::Unasked);
         }
         Ok(if self.confirm(question)? { Consent::Given } else { Consent::Refused })
-    }
-}
-
-impl Consent {
-    /// Returns the error that tells that nothing was written of `what`, with what to do where nobody could be asked.
-    pub(crate) fn nothing_written(self, what: &str, hint: &str) -> CliError {
-        let error = CliError::no(format!("nothing was written: {what}"));
-        if self == Self::Unasked { error.hint(hint) } else { error }
     }
 }

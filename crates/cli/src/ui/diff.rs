@@ -4,7 +4,9 @@ use std::io;
 
 use similar::TextDiff;
 
-use super::{Style, Ui, escape};
+use super::escape::escape;
+use super::output::Ui;
+use super::style::Style;
 
 impl Ui {
     /// Writes what makes `after` of `before`, the text of the file at `path`; of `None` where there is no file yet.

@@ -27,7 +27,7 @@ pub(crate) struct Progress {
 #[derive(Default)]
 struct Amount {
     done: AtomicUsize,
-    /// 0 where nobody knows.
+    /// 0 where it is unknown.
     of: AtomicUsize,
 }
 
@@ -86,7 +86,7 @@ impl Amount {
     }
 }
 
-/// Returns what is shown after `elapsed`: a bar whose block goes to and fro, because nobody knows how much is left.
+/// Returns the bar after `elapsed`; its block moves to and fro, because the total is unknown.
 fn frame(what: &str, elapsed: Duration) -> String {
     let beat = (elapsed.as_millis() / BEAT.as_millis()) as usize % (2 * WIDTH - 2);
     let position = if beat < WIDTH { beat } else { 2 * WIDTH - 2 - beat };

@@ -7,7 +7,7 @@ use annotate_snippets::{AnnotationKind, Level, Origin, Renderer, Snippet};
 use repertoire_model::Severity;
 use repertoire_model::text::is_control_or_invisible;
 
-use super::escape;
+use super::escape::escape;
 
 /// The most bytes of a line that are shown.
 const MAX_LINE_BYTES: usize = 240;
@@ -53,7 +53,7 @@ pub(crate) fn render(note: &Note<'_>, is_coloured: bool) -> String {
                 .fold(false)
                 .annotation(AnnotationKind::Primary.span(excerpt.range));
             match excerpt.column {
-                // The place is told in full, because what is shown does not start where the line does.
+                // The position is given in full, because the excerpt does not start where the line does.
                 Some(column) => title
                     .element(Origin::path(path).line(excerpt.number).char_column(column))
                     .element(snippet),

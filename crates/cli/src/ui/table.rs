@@ -5,7 +5,9 @@ use std::io;
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use super::{Style, Ui, escape};
+use super::escape::escape;
+use super::output::Ui;
+use super::style::Style;
 
 /// The blanks between two columns.
 const GAP: usize = 2;

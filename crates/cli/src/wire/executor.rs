@@ -1,4 +1,4 @@
-//! The executor of tools and scripts: a sandbox that works here, and its options.
+//! The executor of tools and scripts of skills: the sandbox and its grants.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,31 +8,32 @@ use repertoire::discovery;
 use repertoire_exec::approval::{Approvals, Approver, TrustLevels};
 use repertoire_exec::{Executor, ExecutorOptions, Launcher, Sandbox, ScriptGrants, Unconfined, probe};
 
+use super::context::Context;
+use super::places::Reason;
 use super::user::with_user;
-use super::{Context, Reason};
 use crate::config::SandboxChoice;
 use crate::env::Env;
 use crate::error::CliError;
 use crate::ui::{Style, Ui};
 
-/// The wishes of a command for its executor; the configuration says the rest.
+/// The options of an executor that a command sets; the configuration sets the rest.
 #[derive(Default)]
 pub(crate) struct ExecRequest {
     /// The sandbox.
     pub sandbox: Option<SandboxChoice>,
     /// The grants of scripts.
     pub scripts: ScriptGrants,
-    /// The person to ask.
+    /// The approver to ask.
     pub approver: Option<Arc<dyn Approver>>,
 }
 
 impl Context {
-    /// Returns what runs things. Where nothing confines them, the person is warned.
+    /// Returns the executor; warns where it runs without a sandbox.
     pub(crate) fn executor(&self, ui: &mut Ui, request: ExecRequest) -> Result<Arc<Executor>, CliError> {
         let sandbox = self.sandbox(request.sandbox.unwrap_or(self.settings.exec.sandbox))?;
         if sandbox.name() == "none" {
             let word = ui.paint_err(Style::Warning, "warning:");
-            writeln!(ui.err(), "{word} nothing confines what runs now: it can do whatever you can")?;
+            writeln!(ui.err(), "{word} no sandbox: tools and scripts can do whatever you can")?;
             ui.flush()?;
         }
         let scripts = ScriptGrants {
@@ -52,7 +53,7 @@ impl Context {
         Ok(Arc::new(Executor::new(sandbox, options)))
     }
 
-    /// Returns what is ours, so that nothing that runs writes it: settings, state, cache, and where skills are.
+    /// Returns the paths that tools and scripts may never write: settings, state, cache, and directories of skills.
     fn own_places(&self) -> Vec<PathBuf> {
         let env = &self.env;
         let config = env.config_home().map(|home| home.join("repertoire"));
@@ -64,26 +65,27 @@ impl Context {
         own.chain(places).map(|path| env.working_directory().join(path)).collect()
     }
 
-    /// Returns what runs things in sessions, where models may have that: by `flag`, or by the configuration.
+    /// Returns the executor of sessions if `flag` or the configuration lets models run tools.
     pub(crate) fn session_executor(
         &self,
         ui: &mut Ui,
         flag: bool,
     ) -> Result<Option<Arc<Executor>>, CliError> {
-        match flag || self.settings.exec.enabled {
-            true => self.executor(ui, ExecRequest::default()).map(Some),
-            false => Ok(None),
+        if flag || self.settings.exec.enabled {
+            return self.executor(ui, ExecRequest::default()).map(Some);
         }
+        Ok(None)
     }
 
-    /// Returns what was approved.
+    /// Returns the approvals.
     pub(crate) fn approvals(&self) -> Result<Approvals, CliError> {
         Ok(Approvals::new(self.state()?))
     }
 
     fn state(&self) -> Result<PathBuf, CliError> {
-        let none = || CliError::usage("no state directory").hint("set REPERTOIRE_STATE_DIR, or HOME");
-        let directory = self.env.state_directory().ok_or_else(none)?;
+        let directory = self.env.state_directory();
+        let directory = directory
+            .ok_or_else(|| CliError::usage("no state directory").hint("set REPERTOIRE_STATE_DIR, or HOME"))?;
         Ok(self.env.working_directory().join(directory))
     }
 

@@ -1,4 +1,4 @@
-//! Who the user is, for tools that ask: what they told git of themselves.
+//! The user's name and address from git's settings, as variables for tools.
 
 use std::path::Path;
 
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_git_was_told_of_the_user() {
+    fn name_and_address_come_from_git_settings() {
         let settings = settings::read(
             "[core]\n\tname = wrong\n[user]\n\tname = Ada\n\temail = old@example.org\n[user \"other\"]\n\tname = Wrong\n\
              [user] email = \"ada\\n@example.org\"\n[alias]\n\temail = wrong\n",

@@ -1,4 +1,4 @@
-//! What changed in the files of a skill since it was approved, line by line.
+//! Differences of the files of a skill since it was approved, line by line.
 
 use std::collections::BTreeMap;
 
@@ -10,6 +10,8 @@ use similar::TextDiff;
 use crate::error::CliError;
 use crate::ui::{Style, Ui};
 
+/// The most files of one kind that are named one by one.
+const MAX_FILES_SHOWN: usize = 20;
 /// The most lines of differences that are shown.
 const MAX_LINES: usize = 400;
 /// The longest line that is shown, in characters.
@@ -34,13 +36,13 @@ pub(super) fn texts(registry: &Registry, entry: &Entry, bundle: &Bundle) -> BTre
     texts
 }
 
-/// Returns what makes the texts `after` of those `before`, as one unified difference, and the files that it cannot be told of.
+/// Returns the unified difference from `before` to `after`, and the files that it leaves out.
 pub(super) fn unified(
     difference: &Difference,
     before: &BTreeMap<String, String>,
     after: &BTreeMap<String, String>,
 ) -> (Vec<String>, Vec<String>) {
-    let (mut lines, mut untold) = (Vec::new(), Vec::new());
+    let (mut lines, mut omitted) = (Vec::new(), Vec::new());
     let all = difference.changed_files.iter().map(|path| (path, true, true));
     let all = all.chain(difference.new_files.iter().map(|path| (path, false, true)));
     let all = all.chain(difference.gone_files.iter().map(|path| (path, true, false)));
@@ -48,7 +50,7 @@ pub(super) fn unified(
         let (old, new) = (before.get(path), after.get(path));
         let is_binary = |text: Option<&String>| text.is_some_and(|text| text.contains('\0'));
         if was != old.is_some() || is != new.is_some() || is_binary(old) || is_binary(new) {
-            untold.push(path.clone());
+            omitted.push(path.clone());
             continue;
         }
         let side = |side: &str, is_there: bool| {
@@ -60,11 +62,11 @@ pub(super) fn unified(
         let diff = diff.unified_diff().header(&side("a", was), &side("b", is)).to_string();
         lines.extend(diff.lines().map(str::to_owned));
     }
-    (lines, untold)
+    (lines, omitted)
 }
 
 /// Shows a unified difference, bounded and harmless on a terminal.
-pub(super) fn show(ui: &mut Ui, lines: &[String], untold: &[String]) -> Result<(), CliError> {
+pub(super) fn show(ui: &mut Ui, lines: &[String], omitted: &[String]) -> Result<(), CliError> {
     for line in lines.iter().take(MAX_LINES) {
         let style = match line.as_bytes().first() {
             Some(b'+') => Some(Style::Added),
@@ -84,5 +86,22 @@ pub(super) fn show(ui: &mut Ui, lines: &[String], untold: &[String]) -> Result<(
     if more > 0 {
         ui.write_planned(Some(Style::Warning), &format!("{more} more lines of differences are not shown"))?;
     }
-    super::write_files(ui, Some(Style::Warning), "no difference can be shown of", untold)
+    write_files(ui, Some(Style::Warning), "no difference can be shown of", omitted)
+}
+
+/// Writes the names of `files`, each behind `label`, up to a limit.
+pub(super) fn write_files(
+    ui: &mut Ui,
+    style: Option<Style>,
+    label: &str,
+    files: &[String],
+) -> Result<(), CliError> {
+    for file in files.iter().take(MAX_FILES_SHOWN) {
+        ui.write_planned(style, &format!("{label} {file}"))?;
+    }
+    let more = files.len().saturating_sub(MAX_FILES_SHOWN);
+    if more > 0 {
+        ui.write_planned(style, &format!("{label} and {more} more"))?;
+    }
+    Ok(())
 }

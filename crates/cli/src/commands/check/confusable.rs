@@ -6,7 +6,7 @@ use repertoire::search::MixUp;
 use repertoire_model::Policy;
 use serde::Serialize;
 
-use super::Checked;
+use super::checked_skill::CheckedSkill;
 use crate::wire::Library;
 
 /// Two skills that an agent could mix up.
@@ -31,7 +31,7 @@ struct MixedUpJson {
 /// Finds the skills of each library that could be mixed up, adds the findings to `checked`, and returns all pairs.
 pub(super) fn find<'a>(
     libraries: &'a [Library],
-    checked: &mut [Checked<'a>],
+    checked: &mut [CheckedSkill<'a>],
     policy: &Policy,
 ) -> Vec<MixUpJson> {
     let mut found = Vec::new();

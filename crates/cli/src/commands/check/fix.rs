@@ -1,4 +1,4 @@
-//! Repairs what can be repaired safely: shown first, written only when someone agrees.
+//! Safe repairs: shown first, written after consent.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,18 @@ use crate::replace_file;
 use crate::ui::{Consent, Ui, escape};
 use crate::wire::{Context, Library};
 
-/// A file and what it should say.
+/// A file with its repaired text.
 struct Repair {
     path: PathBuf,
     before: String,
     after: String,
 }
 
-/// What became of the repairs.
+/// The outcome of the repairs.
 pub(crate) struct Outcome {
     /// The paths that were written.
     pub(crate) written: Vec<String>,
-    /// Whether there are repairs that nobody agreed to.
+    /// Whether repairs were refused.
     pub(crate) is_refused: bool,
 }
 
@@ -51,8 +51,8 @@ pub(crate) fn run(
     let consent = ui.consent(&format!("write these repairs to {files}?"), yes)?;
     if consent != Consent::Given {
         let what = format!("{files} can be repaired");
-        let error = consent.nothing_written(&what, "`--yes` writes the repairs without asking");
-        // With --json the findings are told all the same.
+        let error = CliError::not_written(consent, &what, "`--yes` writes the repairs without asking");
+        // With --json the findings follow all the same.
         if ui.is_json() {
             error.report(ui);
             return Ok(Outcome { written: Vec::new(), is_refused: true });
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_written_before_a_failure_is_told() {
+    fn files_written_before_a_failure_are_reported() {
         let directory = tempfile::tempdir().unwrap();
         let repair = |name: &str, before: &str| {
             let path = directory.path().join(name);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use repertoire_model::{Diagnostic, LineRange, Severity, SkillPath, State};
 use serde::Serialize;
 
-use super::Checked;
+use super::checked_skill::CheckedSkill;
 use super::confusable::MixUpJson;
 use crate::error::CliError;
 use crate::json::{DiagnosticJson, path_of};
@@ -49,7 +49,7 @@ struct Summary {
 }
 
 impl Summary {
-    fn of(libraries: &[Library], checked: &[Checked<'_>]) -> Self {
+    fn of(libraries: &[Library], checked: &[CheckedSkill<'_>]) -> Self {
         let found = checked.iter().flat_map(|checked| &checked.diagnostics);
         let problems = libraries.iter().flat_map(|library| &library.problems);
         let mut summary = Self::default();
@@ -77,7 +77,7 @@ impl Summary {
 pub(crate) fn write_json(
     ui: &mut Ui,
     libraries: &[Library],
-    checked: &[Checked<'_>],
+    checked: &[CheckedSkill<'_>],
     fixed: &[String],
     confusable: Option<Vec<MixUpJson>>,
 ) -> Result<Option<Severity>, CliError> {
@@ -110,7 +110,7 @@ pub(crate) fn write(
     ui: &mut Ui,
     context: &Context,
     libraries: &[Library],
-    checked: &[Checked<'_>],
+    checked: &[CheckedSkill<'_>],
 ) -> Result<Option<Severity>, CliError> {
     let is_coloured = ui.is_coloured();
     for problem in libraries.iter().flat_map(|library| &library.problems) {
@@ -188,18 +188,18 @@ fn column(text: &str, offset: usize) -> Option<usize> {
 
 /// The texts of the files that findings point into, each read once.
 struct Texts<'a> {
-    checked: &'a Checked<'a>,
+    checked: &'a CheckedSkill<'a>,
     texts: BTreeMap<String, Option<String>>,
 }
 
 impl<'a> Texts<'a> {
-    fn new(checked: &'a Checked<'a>) -> Self {
+    fn new(checked: &'a CheckedSkill<'a>) -> Self {
         Self { checked, texts: BTreeMap::new() }
     }
 
     fn get(&mut self, found: &Diagnostic) -> Option<&str> {
         found.span?;
-        let Checked { library, entry, .. } = self.checked;
+        let CheckedSkill { library, entry, .. } = self.checked;
         let file = found.file.as_deref().unwrap_or(&entry.manifest_file);
         let text = self.texts.entry(file.to_owned()).or_insert_with(|| {
             let path = SkillPath::new(file).ok()?;

@@ -4,11 +4,11 @@ use std::ptr;
 
 use repertoire_model::Policy;
 
-use super::Checked;
+use super::checked_skill::CheckedSkill;
 use crate::wire::Library;
 
 /// Adds a finding to every active skill of each library that shares the name of a tool with another.
-pub(super) fn find<'a>(libraries: &'a [Library], checked: &mut [Checked<'a>], policy: &Policy) {
+pub(super) fn find<'a>(libraries: &'a [Library], checked: &mut [CheckedSkill<'a>], policy: &Policy) {
     for library in libraries {
         let shared = pollster::block_on(library.registry.shared_tools());
         for checked in checked.iter_mut().filter(|checked| ptr::eq(checked.library, library)) {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::ConnectArgs;
+use super::args::ConnectArgs;
 use super::plan::{Plan, Step};
 use super::report::{self, Outcome, State};
 use crate::clients::Server;
@@ -47,7 +47,7 @@ pub(super) fn run(
             Ok(state) => (state, None),
             Err(error) => {
                 let code = error.report(ui);
-                exit = super::after_failure(exit, code);
+                exit = report::after_failure(exit, code);
                 (State::Failed, Some(error.message().to_owned()))
             }
         };
@@ -59,7 +59,7 @@ pub(super) fn run(
         None => Ok(exit),
         Some(files) => {
             let what = format!("{files} would be changed");
-            Err(consent.nothing_written(&what, "`--yes` writes without asking"))
+            Err(CliError::not_written(consent, &what, "`--yes` writes without asking"))
         }
     }
 }

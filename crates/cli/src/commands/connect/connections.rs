@@ -1,9 +1,10 @@
-//! Which clients are connected: whose configuration has an entry that is this program's.
+//! Connections: entries of this program in the configurations of clients.
 
 use std::path::PathBuf;
 
+use super::args::{DEFAULT_NAME, server_name};
+use super::edit;
 use super::ours::Ours;
-use super::{DEFAULT_NAME, edit, server_name};
 use crate::clients::{CLIENTS, Client, Owner, Places};
 use crate::regular_file;
 use crate::replace_file::MAX_BYTES;
@@ -80,7 +81,7 @@ mod tests {
     use crate::clients::CLIENTS;
 
     #[test]
-    fn nobody_is_connected_twice() {
+    fn connect_command_leaves_out_connected_clients() {
         let (client, path, name) = (&CLIENTS[0], PathBuf::new(), DEFAULT_NAME.to_owned());
         let one = [Connection { client, owner: Owner::User, path, name, args: Vec::new() }];
         assert_eq!(command_for(&one, &[client.id, "kiro"]).as_deref(), Some("rep connect kiro"));

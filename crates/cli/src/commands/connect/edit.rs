@@ -1,64 +1,42 @@
-//! Edits one entry of a client's configuration file, whatever its format, and leaves every other byte as it is.
+//! Edits one entry of a client's configuration file in any format, and keeps everything else, comments included.
 //!
-//! Each format finds where things stand with a parser and changes the text there. What comes out is parsed again and
-//! must mean what was wanted, nothing more and nothing less; otherwise nothing is written.
+//! The result is parsed again and must mean what was wanted, nothing more and nothing less; otherwise nothing is written.
+
+mod json;
+mod text;
+mod toml;
+mod yaml;
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;
 
 use serde_json::{Map, Value};
 
-use super::{edit_json, edit_toml, edit_yaml};
+pub(super) use self::text::{Fault, Spot};
 use crate::clients::Format;
 
-/// Why a file is not edited.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Fault {
-    /// What is wrong, in lower case.
-    pub(crate) message: String,
-    /// The line, counted from 1.
-    pub(crate) line: Option<usize>,
-}
-
-impl Fault {
-    /// Returns the fault about the byte at `offset` of `text`.
-    pub(super) fn at(text: &str, offset: usize, message: impl Into<String>) -> Self {
-        let before = text.get(..offset).unwrap_or(text);
-        Self { message: message.into(), line: Some(before.matches('\n').count() + 1) }
-    }
-
-    /// Returns a fault about the file as a whole.
-    pub(super) fn of(message: impl Into<String>) -> Self {
-        Self { message: message.into(), line: None }
-    }
-}
-
-/// The entry `name` of the table `table`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Spot<'a> {
-    pub(crate) table: &'a str,
-    pub(crate) name: &'a str,
-}
-
-impl Spot<'_> {
-    fn find(self, document: &Map<String, Value>) -> Option<&Value> {
-        document.get(self.table)?.get(self.name)
-    }
-}
-
-/// What starts a file that some editors mark as UTF-8.
+/// The byte order mark, with which some editors mark a file as UTF-8.
 const BOM: &str = "\u{feff}";
 
-/// Returns everything that `text` says.
+/// Returns the document as JSON.
 pub(crate) fn parse(format: Format, text: &str) -> Result<Map<String, Value>, Fault> {
     let text = text.strip_prefix(BOM).unwrap_or(text);
     match format {
-        Format::Json => edit_json::parse(text),
-        Format::Toml => edit_toml::parse(text),
-        Format::Yaml => edit_yaml::parse(text),
+        Format::Json => json::parse(text),
+        Format::Toml => toml::parse(text),
+        Format::Yaml => yaml::parse(text),
     }
+}
+
+fn find<'d>(document: &'d Map<String, Value>, spot: Spot<'_>) -> Option<&'d Value> {
+    document.get(spot.table)?.get(spot.name)
 }
 
 /// Returns the entry at `spot`, if `text` has one.
 pub(crate) fn read(format: Format, text: &str, spot: Spot<'_>) -> Result<Option<Value>, Fault> {
-    Ok(spot.find(&parse(format, text)?).cloned())
+    Ok(find(&parse(format, text)?, spot).cloned())
 }
 
 /// Returns `text` with the keys of `entry` at `spot`, and without those of `obsolete`; other keys stay.
@@ -80,13 +58,13 @@ pub(crate) fn write(
     let Some(table) = table.as_object_mut() else {
         return Err(Fault::of(format!("`{}` is not a table of servers", spot.table)));
     };
-    match spot.find(&before) {
+    match find(&before, spot) {
         None => {
             table.insert(spot.name.to_owned(), Value::Object(entry.clone()));
             after = match format {
-                Format::Json => edit_json::insert(&after, spot, entry)?,
-                Format::Toml => edit_toml::insert(&after, spot, entry)?,
-                Format::Yaml => edit_yaml::insert(&after, spot, entry)?,
+                Format::Json => json::insert(&after, spot, entry)?,
+                Format::Toml => toml::insert(&after, spot, entry)?,
+                Format::Yaml => yaml::insert(&after, spot, entry)?,
             };
         }
         Some(Value::Object(existing)) => {
@@ -117,9 +95,9 @@ fn change(
     value: Option<&Value>,
 ) -> Result<String, Fault> {
     match format {
-        Format::Json => edit_json::change(text, spot, key, value),
-        Format::Toml => edit_toml::change(text, spot, key, value),
-        Format::Yaml => edit_yaml::change(text, spot, key, value),
+        Format::Json => json::change(text, spot, key, value),
+        Format::Toml => toml::change(text, spot, key, value),
+        Format::Yaml => yaml::change(text, spot, key, value),
     }
 }
 
@@ -131,9 +109,9 @@ pub(crate) fn remove(format: Format, text: &str, spot: Spot<'_>) -> Result<Strin
         table.remove(spot.name);
     }
     let after = match format {
-        Format::Json => edit_json::remove(body, spot)?,
-        Format::Toml => edit_toml::remove(body, spot)?,
-        Format::Yaml => edit_yaml::remove(body, spot)?,
+        Format::Json => json::remove(body, spot)?,
+        Format::Toml => toml::remove(body, spot)?,
+        Format::Yaml => yaml::remove(body, spot)?,
     };
     verified(format, bom, after, &expect, spot)
 }
@@ -166,22 +144,4 @@ fn verified(
 /// Returns the text that holds nothing but the entry, for a person to paste.
 pub(crate) fn snippet(format: Format, spot: Spot<'_>, entry: &Map<String, Value>) -> Result<String, Fault> {
     write(format, "", spot, entry, &[])
-}
-
-/// Returns how lines end in `text`.
-pub(super) fn newline(text: &str) -> &'static str {
-    match text.find('\n') {
-        Some(index) if text[..index].ends_with('\r') => "\r\n",
-        _ => "\n",
-    }
-}
-
-/// Returns the offset of the start of the line that `offset` is on.
-pub(super) fn line_start(text: &str, offset: usize) -> usize {
-    text[..offset].rfind('\n').map_or(0, |index| index + 1)
-}
-
-/// Returns the offset behind the line that `offset` is on, its end included.
-pub(super) fn line_end(text: &str, offset: usize) -> usize {
-    text[offset..].find('\n').map_or(text.len(), |index| offset + index + 1)
 }

@@ -1,16 +1,16 @@
-//! Which entries are this program's. All commands ask here, so that what one calls connected another can undo.
+//! Recognizes entries of this program, for all commands, so that what one calls connected another can undo.
 
 use std::fs::canonicalize;
 use std::net::IpAddr;
 
 use serde_json::Value;
 
-use super::DEFAULT_NAME;
+use super::args::DEFAULT_NAME;
 use super::server::PROGRAM;
 use crate::clients::{Client, Server};
 use crate::env::Env;
 
-/// What entries of this program are known by: they start `rep serve`, whatever the path, or the very file that runs now, or
+/// Recognizes entries of this program: they start `rep serve`, whatever the path, or the very file that runs now, or
 /// they have the name that is given by default and an address that `rep serve --http` has on this machine.
 ///
 /// An address says nothing about what answers there, so others, of other machines or under other names, are taken for
@@ -19,12 +19,12 @@ use crate::env::Env;
 pub(crate) struct Ours {
     /// The paths of the program that runs, which need not be called `rep`.
     programs: Vec<String>,
-    /// What the command line asks for, and so owns to.
+    /// The server of the command line.
     asked: Option<Server>,
 }
 
 impl Ours {
-    /// Returns what entries of the program that runs are known by.
+    /// Returns the recognizer for the running program.
     pub(crate) fn new(env: &Env) -> Self {
         let given = env.executable().map(ToOwned::to_owned);
         let real = given.as_ref().and_then(|path| canonicalize(path).ok());

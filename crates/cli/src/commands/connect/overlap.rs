@@ -1,5 +1,5 @@
-//! Whether a client reads from files what the server offers it too. A skill that is offered twice costs its catalog
-//! entry twice, and a model that sees two takes either.
+//! Skills that a client reads from files and is offered by the server too. A skill that is offered twice costs its catalog
+//! entry twice, and a model may take either.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -21,8 +21,8 @@ pub(crate) struct Overlap {
 }
 
 impl Overlap {
-    /// Tells how many there are and where, in words.
-    pub(crate) fn told(&self) -> String {
+    /// Returns how many there are and where, in words.
+    pub(crate) fn in_words(&self) -> String {
         let skills = match self.names.len() {
             1 => "1 skill".to_owned(),
             number => format!("{number} skills"),
@@ -38,7 +38,7 @@ pub(crate) fn offered_names(library: &Library) -> BTreeSet<String> {
     library.snapshot.active().map(|entry| entry.name().to_string()).collect()
 }
 
-/// What lies in directories that clients read skills from: what is there, and what is about to be.
+/// The directories that clients read skills from, as they are and with planned links.
 ///
 /// A directory is taken for the skill that it is called after, whatever its `SKILL.md` says.
 #[derive(Debug, Default)]
@@ -90,14 +90,14 @@ impl Files {
     }
 }
 
-/// Tells that `client` reads the skills of `twice` by more than one path.
-pub(crate) fn told_twice(client: &Client, twice: &Overlap) -> String {
-    format!("{} reads {}, each of them more than once", client.title, twice.told())
+/// Returns the message that `client` reads the skills of `twice` by more than one path.
+pub(crate) fn describe_twice(client: &Client, twice: &Overlap) -> String {
+    format!("{} reads {}, each of them more than once", client.title, twice.in_words())
 }
 
-/// Tells that a client is connected by the file at `path` and reads the skills of `overlap` from files too.
-pub(crate) fn told_beside(client: &Client, path: &str, overlap: &Overlap) -> String {
-    format!("{} is connected ({path}) and also reads {} by itself", client.title, overlap.told())
+/// Returns the message that a client is connected by the file at `path` and reads the skills of `overlap` from files too.
+pub(crate) fn describe_beside(client: &Client, path: &str, overlap: &Overlap) -> String {
+    format!("{} is connected ({path}) and also reads {} by itself", client.title, overlap.in_words())
 }
 
 /// Adds to each of `plans` the warning that its client has the server under another name than `name` already.
@@ -127,7 +127,7 @@ pub(super) fn warn(context: &Context, places: &Places, plans: &mut [Plan]) {
             plan.warnings.push(format!(
                 "{} reads {} by itself and will be offered them twice; use one way only, see `rep doctor`",
                 plan.client.title,
-                overlap.told()
+                overlap.in_words()
             ));
         }
     }

@@ -1,4 +1,4 @@
-//! What would be done to each client's configuration file.
+//! Plans the change of each client's configuration file.
 
 use std::collections::BTreeMap;
 use std::fs::{canonicalize, symlink_metadata};
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::ConnectArgs;
+use super::args::ConnectArgs;
 use super::edit::{self, Fault, Spot};
 use super::ours::Ours;
 use crate::clients::{CLIENTS, Client, Owner, Places, Server};
@@ -16,7 +16,7 @@ use crate::error::CliError;
 use crate::regular_file;
 use crate::replace_file::MAX_BYTES;
 
-/// What would be done for one client.
+/// The planned change for one client.
 pub(super) struct Plan {
     pub(super) client: &'static Client,
     pub(super) path: PathBuf,
@@ -25,7 +25,7 @@ pub(super) struct Plan {
     pub(super) warnings: Vec<String>,
 }
 
-/// What would be done to a file.
+/// The planned change of a file.
 pub(super) enum Step {
     /// Nothing: the entry is right.
     Already,
@@ -35,10 +35,10 @@ pub(super) enum Step {
     Write { before: Option<String>, after: String },
 }
 
-/// What an entry gets when it is made and its user may change then.
+/// Keys of an entry that the user may change after it was made.
 const USERS_KEYS: [&str; 5] = ["env", "envs", "headers", "timeout", "tools"];
 
-/// Returns whether `value` holds nothing that somebody put there.
+/// Returns whether `value` is missing or empty.
 fn is_bare(value: Option<&Value>) -> bool {
     value.is_none_or(|value| value.as_object().is_some_and(Map::is_empty))
 }
@@ -60,7 +60,7 @@ struct Planner<'a> {
     ours: &'a Ours,
     server: &'a Server,
     args: &'a ConnectArgs,
-    /// What files would hold by then. Two clients may share a file: the second edits what the first would write.
+    /// The planned texts of files. Two clients may share a file: the second edits the plan of the first.
     texts: BTreeMap<PathBuf, String>,
 }
 
@@ -185,7 +185,7 @@ impl Planner<'_> {
 fn broken(client: &Client, path: &Path, fault: Fault) -> CliError {
     let line = fault.line.map(|line| format!(", line {line}")).unwrap_or_default();
     CliError::no(format!("{} is left alone{line}: {}", path.display(), fault.message))
-        .hint(format!("mend it, or put in by hand what `rep connect {} --print` shows", client.id))
+        .hint(format!("repair it, or add by hand what `rep connect {} --print` shows", client.id))
 }
 
 /// Returns the file that would be written for `client` and the entry that it would get, without a look at the file.
@@ -220,9 +220,9 @@ fn no_file(client: &Client, owner: Owner) -> CliError {
 fn unknown_shape(client: &Client) -> CliError {
     let others = CLIENTS.iter().filter(|client| client.http.is_some()).map(|client| client.id);
     let others: Vec<&str> = others.collect();
-    CliError::usage(format!("it is not known how {} is told of a server that runs already", client.title))
-        .hint("leave --http out to have it start one")
-        .hint(format!("it is known for: {}", others.join(", ")))
+    CliError::usage(format!("`--http` is not supported for {}", client.title))
+        .hint("without --http the client starts the server itself")
+        .hint(format!("`--http` is supported for: {}", others.join(", ")))
 }
 
 fn not_ours(path: &Path, args: &ConnectArgs) -> CliError {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::ConnectArgs;
+use super::args::ConnectArgs;
 use super::edit::{self, Spot};
 use crate::clients::{Client, Places, Server};
 use crate::error::CliError;
@@ -86,7 +86,7 @@ pub(super) fn write(
     if outcomes.iter().any(|outcome| outcome.state == State::Connected) {
         ui.flush()?;
         let word = ui.paint_err(Style::Hint, "hint:");
-        writeln!(ui.err(), "{word} start the client anew to see the skills")?;
+        writeln!(ui.err(), "{word} restart the client to see the skills")?;
     }
     if args.all && outcomes.iter().all(|outcome| outcome.state == State::Absent) {
         writeln!(ui.out(), "nothing is connected")?;
@@ -145,7 +145,7 @@ pub(super) fn print(
             }
             Err(error) => {
                 let code = error.report(ui);
-                exit = super::after_failure(exit, code);
+                exit = after_failure(exit, code);
                 let (path, entry, state) = (PathBuf::new(), Map::new(), State::Failed);
                 let error = Some(error.message().to_owned());
                 (Outcome { client, path, entry, state, error, warnings: Vec::new() }, String::new())
@@ -162,4 +162,12 @@ pub(super) fn print(
         write_json(ui, server, args, &outcomes)?;
     }
     Ok(exit)
+}
+
+/// Returns the exit code after a client failed with `code`, where it was `exit` before.
+///
+/// It is never [`Exit::Usage`], since other clients may have been changed.
+pub(super) fn after_failure(exit: Exit, code: Exit) -> Exit {
+    let code = if code == Exit::Usage { Exit::No } else { code };
+    if code.code() > exit.code() { code } else { exit }
 }

@@ -1,13 +1,13 @@
-//! What is registered: the command line of the server, from the options that were given.
+//! The server to register: its command line, from the options of `rep connect`.
 
 use std::fs::canonicalize;
 use std::path::{Path, PathBuf};
 
-use super::ConnectArgs;
-use crate::cli::Globals;
+use super::args::ConnectArgs;
 use crate::clients::{Owner, Places, Server};
 use crate::env::{self, Env};
 use crate::error::CliError;
+use crate::globals::Globals;
 
 /// The name that this program is installed under.
 pub(super) const PROGRAM: &str = "rep";

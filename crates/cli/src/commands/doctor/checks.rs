@@ -1,4 +1,4 @@
-//! What is looked at.
+//! The checks of `rep doctor`.
 
 use std::fs;
 use std::path::Path;
@@ -7,16 +7,16 @@ use repertoire::Entry;
 use repertoire::discovery::Presence;
 use repertoire_model::{Severity, State};
 
-use super::{Check, Status};
-use crate::cli::{ColorChoice, Globals};
+use super::check::{Check, Status};
 use crate::config::{self, Settings};
 use crate::env::{self, Env};
-use crate::wire::{Context, Library, Place, Reason};
+use crate::globals::{ColorChoice, Globals};
+use crate::wire::{Context, Library, Place, Reason, SearchableLibrary};
 
 /// The most skills that are named one by one.
 const MAX_NAMED: usize = 10;
 
-/// Looks at everything.
+/// Runs all checks.
 pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
     let mut checks = Checks(Vec::new());
     checks.ok("version", format!("rep {}", env!("CARGO_PKG_VERSION")));
@@ -24,11 +24,12 @@ pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
     let Some(settings) = checks.configuration(&env, &globals) else { return checks.0 };
     let context = Context { env, globals, settings };
     checks.ok("profile", context.settings.policy.profile.as_str());
-    let library = context.inspect(context.settings.policy.clone());
+    let searchable = context.inspect_to_search();
+    let library = &searchable.library;
     for place in &library.places {
-        checks.place(&context, &library, place);
+        checks.place(&context, library, place);
     }
-    checks.missing_places(&context, &library);
+    checks.missing_places(&context, library);
     if library.places.is_empty() {
         checks.add(
             Status::Warn,
@@ -38,14 +39,14 @@ pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
         );
     }
     checks.cache(&context);
-    checks.index(&context, &library);
+    checks.index(&context, &searchable);
     checks.events(&context);
     checks.ok("reading", READING);
     checks.sandboxes(&context);
     checks.following(&context);
-    checks.library(&context, &library);
-    checks.clients(&context, &library);
-    checks.files_read_twice(&context, &library);
+    checks.library(&context, library);
+    checks.clients(&context, library);
+    checks.files_read_twice(&context, library);
     checks.links(&context);
     checks.0
 }
@@ -174,21 +175,20 @@ impl Checks {
         }
     }
 
-    /// Tells of the index that skills are searched by.
-    fn index(&mut self, context: &Context, library: &Library) {
+    /// Checks the search index.
+    fn index(&mut self, context: &Context, searchable: &SearchableLibrary) {
+        let SearchableLibrary { library, handle } = searchable;
         let options = context.search_options(&library.places, &context.settings.policy);
         let Some(file) = options.file else {
             return self.ok("index", "off; every run that searches makes its own");
         };
         let (shown, size) = (file.display(), fs::metadata(&file).map(|metadata| metadata.len()));
-        match (library.handle.kept_index(), size) {
+        match (handle.kept_index(), size) {
             (Some((_, 1)), Ok(size)) => self.ok("index", format!("{shown}: 1 skill, {}", bytes(size))),
             (Some((_, skills)), Ok(size)) => {
                 self.ok("index", format!("{shown}: {skills} skills, {}", bytes(size)))
             }
-            (None, Ok(_)) => {
-                self.ok("index", format!("{shown} is of no use here; the next search makes it anew"))
-            }
+            (None, Ok(_)) => self.ok("index", format!("{shown} is stale; the next search rebuilds it")),
             (_, Err(_)) => self.ok("index", format!("{shown}: none yet, the first search makes it")),
         }
     }

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use super::Status;
+use super::check::Status;
 use super::checks::Checks;
-use crate::cli::Globals;
 use crate::clients::{CLIENTS, Owner, Places};
-use crate::commands::connect::{Files, Ours, connections, offered_names, told_beside, told_twice};
+use crate::commands::connect::{Files, Ours, connections, describe_beside, describe_twice, offered_names};
 use crate::commands::link;
 use crate::config::Trust;
+use crate::globals::Globals;
 use crate::wire::{Context, Library};
 
 /// The most links that are named one by one.
@@ -58,7 +58,7 @@ impl Checks {
                 self.ok("client", format!("{title} is connected ({path})"));
                 continue;
             }
-            let message = told_beside(connection.client, &path, &overlap);
+            let message = describe_beside(connection.client, &path, &overlap);
             let undo = match connection.undo_command() {
                 Some(undo) => format!("run `{undo}`"),
                 None => format!("remove its entry from {path} by hand"),
@@ -94,7 +94,7 @@ impl Checks {
                          the clients that read only the other with `rep connect`"
                     .to_owned(),
             };
-            self.add(Status::Warn, "client", told_twice(client, &twice), Some(&hint));
+            self.add(Status::Warn, "client", describe_twice(client, &twice), Some(&hint));
         }
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use repertoire::event::JsonlSink;
 
-use super::Status;
+use super::check::Status;
 use super::checks::{Checks, bytes, probe};
 use crate::wire::Context;
 

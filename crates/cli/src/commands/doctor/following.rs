@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use repertoire::registry::watch::Following;
 
-use super::Status;
+use super::check::Status;
 use super::checks::Checks;
 use crate::wire::Context;
 

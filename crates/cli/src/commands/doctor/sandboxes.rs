@@ -2,7 +2,7 @@
 
 use repertoire_exec::{Launcher, probe};
 
-use super::Status;
+use super::check::Status;
 use super::checks::Checks;
 use crate::config::SandboxChoice;
 use crate::wire::Context;
@@ -28,7 +28,7 @@ impl Checks {
                 self.ok("approvals", format!("{} skills may run something", approvals.len()))
             }
             Ok(Err(error)) => {
-                let hint = Some("mend the file, or remove it and approve skills anew");
+                let hint = Some("repair the file, or remove it and approve skills again");
                 self.add(Status::Warn, "approvals", error.chain(), hint);
             }
             Err(_) => {}

@@ -5,7 +5,7 @@ use repertoire_model::search::Share;
 use repertoire_model::text::shorten;
 use serde::Serialize;
 
-use super::triggers::{Evaluation, Threshold};
+use super::evaluation::{Evaluation, Threshold};
 use crate::error::CliError;
 use crate::ui::{Align, Column, Style, Table, Ui, escape};
 use crate::wire::Context;

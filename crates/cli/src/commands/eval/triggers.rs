@@ -12,6 +12,7 @@ use repertoire::search::{MAX_SHOWN, SkillEvals, TriggerReport};
 use repertoire::{Entry, Library, State};
 use repertoire_model::search::{MAX_EVAL_BYTES, Share, TriggerQuery};
 
+use super::evaluation::{Evaluation, Threshold};
 use super::report;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -44,32 +45,6 @@ pub(crate) struct TriggersArgs {
     /// Fail if more than this share of the queries that should not trigger finds the skill first
     #[arg(long, value_name = "RATE", value_parser = rate)]
     max_false: Option<f64>,
-}
-
-/// A rate that was asked for, and what it came to.
-pub(super) struct Threshold {
-    /// The option.
-    pub(super) option: &'static str,
-    /// What was asked for.
-    pub(super) asked: f64,
-    /// What it came to.
-    pub(super) found: Share,
-    /// Whether that is good enough; what cannot be told is not, nor what is told of some of the evals only.
-    pub(super) is_met: bool,
-}
-
-/// What was found out.
-pub(super) struct Evaluation<'a> {
-    /// The skills that were asked for are entries of these.
-    pub(super) entries: &'a [Entry],
-    /// How many skills an agent is shown.
-    pub(super) shown: usize,
-    /// What the queries found.
-    pub(super) report: TriggerReport,
-    /// What was not understood, each with its file.
-    pub(super) problems: Vec<(String, String)>,
-    /// The rates that were asked for.
-    pub(super) thresholds: Vec<Threshold>,
 }
 
 /// Runs the command.

@@ -151,7 +151,7 @@ impl Decisions {
             self.add("catalog", "left out, because its author set disable-model-invocation");
             return Ok(());
         }
-        let options = catalog::configured(context);
+        let options = context.settings.catalog_options();
         let catalog = catalog::render(library, &options)?;
         let tier = catalog.report.tiers.iter().find(|skill| skill.name == entry.name().as_str());
         let shown = match tier.map(|skill| skill.tier) {

@@ -3,11 +3,12 @@
 use std::io;
 use std::path::Path;
 
-use super::plan::{Plan, Standing, Step};
-use super::record::{Made, Record};
-use super::report::{self, Line, State};
-use super::twice::Warning;
-use super::{LinkArgs, Notes, copy, paths};
+use super::args::LinkArgs;
+use super::notes::{Notes, Warning};
+use super::plan::{Occupancy, Plan, Step};
+use super::record::{Record, RecordedLink};
+use super::report::{self, LinkLine, LinkState};
+use super::{copy, paths};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Consent, Style, Ui, escape};
@@ -22,13 +23,14 @@ pub(super) fn run(
     mut plan: Plan<'_>,
     notes: &Notes,
 ) -> Result<Exit, CliError> {
-    let is_free = |step: &&Step<'_>| matches!(step.standing, Standing::Free);
+    let is_free = |step: &&Step<'_>| matches!(step.occupancy, Occupancy::Free);
     let free = plan.steps.iter().filter(is_free).count();
     for step in plan.steps.iter().filter(is_free) {
         let path = paths::shown(base, &step.path);
-        let line = match args.copy {
-            true => format!("+ {path} (a copy of {})", paths::shown(base, &paths::of(step.entry))),
-            false => format!("+ {path} -> {}", step.to.display()),
+        let line = if args.copy {
+            format!("+ {path} (a copy of {})", paths::shown(base, &paths::of(step.entry)))
+        } else {
+            format!("+ {path} -> {}", step.to.display())
         };
         ui.write_planned(Some(Style::Added), &line)?;
     }
@@ -45,19 +47,19 @@ pub(super) fn run(
     };
     let (mut lines, mut failure) = (Vec::new(), None);
     for step in &plan.steps {
-        let mut line = Line::of(base, step);
-        match &step.standing {
-            Standing::Right => {
-                // What others made is none of our business later either.
+        let mut line = LinkLine::of(base, step);
+        match &step.occupancy {
+            Occupancy::Right => {
+                // Links that others made are not recorded.
                 if let Some(made) = plan.record.find(base, &step.path).cloned() {
-                    plan.record.add(Made { clients: line.clients(), ..made });
+                    plan.record.add(RecordedLink { clients: line.clients(), ..made });
                 }
             }
-            Standing::Taken(_) => {}
-            Standing::Free if consent != Consent::Given || failure.is_some() => {}
-            Standing::Free => match make(library, args, base, step, &mut plan.record) {
+            Occupancy::Taken(_) => {}
+            Occupancy::Free if consent != Consent::Given || failure.is_some() => {}
+            Occupancy::Free => match make(library, args, base, step, &mut plan.record) {
                 Ok(made) => {
-                    line.state = if made.to.is_some() { State::Linked } else { State::Copied };
+                    line.state = if made.to.is_some() { LinkState::Linked } else { LinkState::Copied };
                     plan.record.add(made);
                 }
                 Err(error) => failure = Some(error),
@@ -65,7 +67,7 @@ pub(super) fn run(
         }
         lines.push(line);
     }
-    // What was made is noted down whatever happened then, so that it can be undone.
+    // Links are recorded even after a failure, so that they can be undone.
     let is_silent = args.print || consent != Consent::Given;
     let saved = if is_silent { Ok(()) } else { plan.record.save(base) };
     report::write(ui, args, base, &lines, notes, plan.reached)?;
@@ -75,9 +77,9 @@ pub(super) fn run(
     saved?;
     if consent != Consent::Given && !args.print {
         let what = format!("{free} would be made");
-        return Err(consent.nothing_written(&what, "`--yes` makes them without asking"));
+        return Err(CliError::not_written(consent, &what, "`--yes` makes them without asking"));
     }
-    let is_taken = plan.steps.iter().any(|step| matches!(step.standing, Standing::Taken(_)));
+    let is_taken = plan.steps.iter().any(|step| matches!(step.occupancy, Occupancy::Taken(_)));
     let is_refused = notes.skipped.iter().any(|skipped| skipped.is_refusal);
     Ok(if is_taken || is_refused { Exit::No } else { Exit::Success })
 }
@@ -89,12 +91,12 @@ fn make(
     base: &Path,
     step: &Step<'_>,
     record: &mut Record,
-) -> Result<Made, CliError> {
+) -> Result<RecordedLink, CliError> {
     let path = &step.path;
     if let Some(parent) = path.parent() {
         record.make_directory(base, parent)?;
     }
-    let made = |to: Option<String>, digest: Option<String>| Made {
+    let made = |to: Option<String>, digest: Option<String>| RecordedLink {
         path: paths::shown(base, path),
         to,
         digest,

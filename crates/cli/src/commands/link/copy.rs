@@ -1,4 +1,4 @@
-//! Copies skills where links cannot be made, and removes copies that nobody changed.
+//! Copies skills where links cannot be made, and removes unchanged copies.
 
 use std::fs;
 use std::io::{self, Write as _};

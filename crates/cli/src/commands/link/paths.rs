@@ -1,4 +1,4 @@
-//! Paths of skills, and the way from one to the other.
+//! Paths of skills, resolved, relative and as shown.
 
 use std::fs::canonicalize;
 use std::path::{Component, Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What `rep link` made, so that it can be undone: `.agents/.repertoire-links.json` in the project or the home directory.
+//! The record of links and copies, so that they can be undone: `.agents/.repertoire-links.json` in the project or the home directory.
 //!
 //! A project's comes with a clone, so it is only believed about links in directories that skills are linked in and that do
 //! not lead out of the project, and it is neither read nor written where it leads out itself.
@@ -26,10 +26,10 @@ const VERSION: u32 = 1;
 /// The largest record that is read, in bytes.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// What was made in a project or a home directory.
+/// The links and copies of a project or a home directory.
 #[derive(Debug, Default)]
 pub(super) struct Record {
-    pub(super) made: Vec<Made>,
+    pub(super) made: Vec<RecordedLink>,
     /// The directories that were made for them, as they are shown.
     directories: BTreeSet<String>,
     /// The text as it was read.
@@ -41,12 +41,12 @@ struct RecordJson {
     version: u32,
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     directories: BTreeSet<String>,
-    links: Vec<Made>,
+    links: Vec<RecordedLink>,
 }
 
 /// A link or a copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Made {
+pub(super) struct RecordedLink {
     /// Where, relative to the project or the home directory if it lies there.
     pub(super) path: String,
     /// What the link says; none for a copy.
@@ -55,11 +55,11 @@ pub(super) struct Made {
     /// The digest of the copied files; none for a link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) digest: Option<String>,
-    /// Whom it was made for.
+    /// The clients that it was made for.
     pub(super) clients: Vec<String>,
 }
 
-impl Made {
+impl RecordedLink {
     /// Returns where it is, if that is a place that links are made in.
     pub(super) fn place(&self, places: &Places, owner: Owner, base: &Path) -> Option<PathBuf> {
         let path = base.join(&self.path);
@@ -72,7 +72,7 @@ impl Made {
 }
 
 impl Record {
-    /// Reads the record of `base`, which is `owner`'s; nothing was made where there is none.
+    /// Reads the record of `base`, which is `owner`'s; empty if there is no record.
     pub(super) fn load(places: &Places, owner: Owner, base: &Path) -> Result<Self, CliError> {
         let path = base.join(FILE);
         if paths::leads_out(places, owner, &path) {
@@ -129,19 +129,19 @@ impl Record {
     }
 
     /// Returns what was made at `path`.
-    pub(super) fn find(&self, base: &Path, path: &Path) -> Option<&Made> {
+    pub(super) fn find(&self, base: &Path, path: &Path) -> Option<&RecordedLink> {
         let shown = paths::shown(base, path);
         self.made.iter().find(|made| made.path == shown)
     }
 
-    /// Notes down that `made` was made. Whom something was made for at the same place before, it is for too.
-    pub(super) fn add(&mut self, mut made: Made) {
+    /// Records `made`; clients of an earlier link at the same path stay.
+    pub(super) fn add(&mut self, mut made: RecordedLink) {
         match self.made.iter_mut().find(|earlier| earlier.path == made.path) {
             Some(earlier) => {
                 let mut clients = std::mem::take(&mut earlier.clients);
                 made.clients.retain(|client| !clients.contains(client));
                 clients.append(&mut made.clients);
-                *earlier = Made { clients, ..made };
+                *earlier = RecordedLink { clients, ..made };
             }
             None => self.made.push(made),
         }

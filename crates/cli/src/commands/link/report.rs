@@ -1,18 +1,20 @@
-//! Tells what was linked, and what was not.
+//! Reports the links, and the clients and skills that were left out.
 
 use std::path::Path;
 
 use serde::Serialize;
 
-use super::plan::{Standing, Step};
-use super::{LinkArgs, Notes, Skipped, paths};
+use super::args::LinkArgs;
+use super::notes::{Notes, SkippedClient};
+use super::paths;
+use super::plan::{Occupancy, Step};
 use crate::error::CliError;
 use crate::ui::{Style, Ui, escape};
 
-/// What became of a link.
+/// The state of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum State {
+pub(super) enum LinkState {
     /// It would be made or removed.
     Planned,
     /// It was made.
@@ -29,24 +31,24 @@ pub(super) enum State {
     Changed,
 }
 
-/// A link, as it is told.
+/// A link in the report.
 #[derive(Debug, Serialize)]
-pub(super) struct Line {
+pub(super) struct LinkLine {
     pub(super) path: String,
     pub(super) to: Option<String>,
     pub(super) skill: Option<String>,
     pub(super) clients: Vec<String>,
-    pub(super) state: State,
+    pub(super) state: LinkState,
     pub(super) reason: Option<String>,
 }
 
-impl Line {
-    /// Returns how `step` is told before it is carried out.
+impl LinkLine {
+    /// Returns the line of `step` before it is carried out.
     pub(super) fn of(base: &Path, step: &Step<'_>) -> Self {
-        let (state, reason) = match &step.standing {
-            Standing::Free => (State::Planned, None),
-            Standing::Right => (State::Right, None),
-            Standing::Taken(reason) => (State::Taken, Some(reason.clone())),
+        let (state, reason) = match &step.occupancy {
+            Occupancy::Free => (LinkState::Planned, None),
+            Occupancy::Right => (LinkState::Right, None),
+            Occupancy::Taken(reason) => (LinkState::Taken, Some(reason.clone())),
         };
         Self {
             path: paths::shown(base, &step.path),
@@ -67,24 +69,24 @@ impl Line {
 struct LinkJson<'a> {
     scope: &'static str,
     base: String,
-    links: &'a [Line],
-    skipped: Vec<SkippedJson<'a>>,
+    links: &'a [LinkLine],
+    skipped: Vec<SkippedClientJson<'a>>,
     left_out: usize,
     warnings: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
-struct SkippedJson<'a> {
+struct SkippedClientJson<'a> {
     client: &'static str,
     reason: &'a str,
 }
 
-/// Tells `lines`.
+/// Writes the report of `lines`.
 pub(super) fn write(
     ui: &mut Ui,
     args: &LinkArgs,
     base: &Path,
-    lines: &[Line],
+    lines: &[LinkLine],
     notes: &Notes,
     reached: usize,
 ) -> Result<(), CliError> {
@@ -92,7 +94,7 @@ pub(super) fn write(
     if ui.is_json() {
         let skipped = skipped.iter();
         let skipped =
-            skipped.map(|skipped| SkippedJson { client: skipped.client.id, reason: &skipped.reason });
+            skipped.map(|skipped| SkippedClientJson { client: skipped.client.id, reason: &skipped.reason });
         let warnings = notes.warnings.iter().map(|warning| warning.message.as_str()).collect();
         let (scope, base) = (args.owner().as_str(), base.display().to_string());
         let (skipped, left_out) = (skipped.collect(), *left_out);
@@ -100,26 +102,27 @@ pub(super) fn write(
         return Ok(());
     }
     let count = |state| lines.iter().filter(|line| line.state == state).count();
-    let (linked, copied, removed) = (count(State::Linked), count(State::Copied), count(State::Removed));
+    let (linked, copied, removed) =
+        (count(LinkState::Linked), count(LinkState::Copied), count(LinkState::Removed));
     let done = [(linked, "linked"), (copied, "copied"), (removed, "removed")];
     let done = done.into_iter().filter(|(number, _)| *number > 0);
     let done: Vec<String> = done.map(|(number, word)| format!("{number} {word}")).collect();
-    let nothing_new = count(State::Planned) == 0 && done.is_empty();
+    let nothing_new = count(LinkState::Planned) == 0 && done.is_empty();
     if !done.is_empty() {
         let done = ui.paint(Style::Good, &done.join(", "));
         writeln!(ui.out(), "{done}")?;
     } else if nothing_new && args.undo {
         writeln!(ui.out(), "there is nothing to undo")?;
-    } else if nothing_new && skipped.is_empty() && count(State::Taken) == 0 {
-        let right = reached + count(State::Right);
-        let told = match right {
+    } else if nothing_new && skipped.is_empty() && count(LinkState::Taken) == 0 {
+        let right = reached + count(LinkState::Right);
+        let message = match right {
             0 if args.clients.is_empty() => {
                 "there is nothing to link for the clients that were found; name others, as in `rep link claude-code`"
             }
             0 => "there are no skills to link",
             _ => "everything is linked already",
         };
-        writeln!(ui.out(), "{told}")?;
+        writeln!(ui.out(), "{message}")?;
     }
     ui.flush()?;
     for line in lines {
@@ -128,7 +131,7 @@ pub(super) fn write(
             writeln!(ui.err(), "{word} {} {}", escape(&line.path), escape(reason))?;
         }
     }
-    for Skipped { reason, .. } in skipped {
+    for SkippedClient { reason, .. } in skipped {
         let word = ui.paint_err(Style::Warning, "left out:");
         writeln!(ui.err(), "{word} {}", escape(reason))?;
     }

@@ -1,30 +1,25 @@
-//! Which clients would be offered skills twice by the links that are about to be made.
+//! Warnings about clients that would be offered skills twice by the planned links.
 
 use std::collections::BTreeSet;
 
-use super::choice::Readers;
-use super::plan::{Standing, Step};
-use crate::clients::{CANONICAL, Places};
-use crate::commands::connect::{Connection, Files, Overlap, command_for, told_beside, told_twice};
+use super::notes::Warning;
+use super::plan::{Occupancy, Step};
+use crate::clients::{CANONICAL, Client, Places};
+use crate::commands::connect::{Connection, Files, Overlap, command_for, describe_beside, describe_twice};
 
-/// Something to know before links are made, and what to do about it.
-pub(super) struct Warning {
-    pub(super) message: String,
-    pub(super) hint: String,
-}
-
-/// Returns what there is to know of `steps`, in the words that `rep doctor` has for it afterwards.
+/// Returns the warnings about `steps` for `clients`, in the words that `rep doctor` has afterwards.
 pub(super) fn warnings(
     places: &Places,
     connections: &[Connection],
-    readers: &Readers,
+    clients: &[&'static Client],
     steps: &[Step<'_>],
 ) -> Vec<Warning> {
-    let made: Vec<&Step<'_>> = steps.iter().filter(|step| matches!(step.standing, Standing::Free)).collect();
+    let made: Vec<&Step<'_>> =
+        steps.iter().filter(|step| matches!(step.occupancy, Occupancy::Free)).collect();
     let names: BTreeSet<String> = made.iter().map(|step| step.entry.name().to_string()).collect();
     let now = Files::default();
     let then = Files { planned: made.iter().map(|step| step.path.clone()).collect() };
-    // Whom the links are for that add a directory, in the order of the table.
+    // The clients of the links that add a directory, in the order of the table.
     let cause = |overlap: &Overlap| {
         let in_one = |step: &&&Step<'_>| {
             let folder = step.path.parent().filter(|folder| !folder.ends_with(CANONICAL));
@@ -34,7 +29,7 @@ pub(super) fn warnings(
         ids.into_iter().collect::<Vec<&str>>()
     };
     let mut warnings = Vec::new();
-    for client in readers.readers.iter().map(|reader| reader.client) {
+    for client in clients {
         let connection = connections.iter().find(|connection| connection.client.id == client.id);
         let read = |files: &Files, names: &BTreeSet<String>| match connection {
             // What a server offers that is confined to directories of its own is not known here.
@@ -54,12 +49,12 @@ pub(super) fn warnings(
                 let way = undo.map_or_else(|| "disconnect it".to_owned(), |undo| format!("run `{undo}`"));
                 let path = connection.path.display().to_string();
                 (
-                    told_beside(client, &path, &overlap),
+                    describe_beside(client, &path, &overlap),
                     format!("a skill is best offered one way: {way} first"),
                 )
             }
             None if cause.is_empty() => (
-                told_twice(client, &overlap),
+                describe_twice(client, &overlap),
                 "a skill is best offered by one path: keep it in one of the directories".to_owned(),
             ),
             None => {
@@ -71,7 +66,7 @@ pub(super) fn warnings(
                     "a skill is best offered by one path: link nothing for {}, {way}",
                     cause.join(" ")
                 );
-                (told_twice(client, &overlap), hint)
+                (describe_twice(client, &overlap), hint)
             }
         };
         warnings.push(Warning { message: format!("with these links {message}"), hint });

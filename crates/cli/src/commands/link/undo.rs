@@ -1,11 +1,13 @@
-//! Removes what was made, and nothing else.
+//! Removes the recorded links and unchanged copies.
 
 use std::fs;
 use std::path::Path;
 
-use super::record::{Made, Record};
-use super::report::{self, Line, State};
-use super::{LinkArgs, Notes, copy, paths};
+use super::args::LinkArgs;
+use super::notes::Notes;
+use super::record::{Record, RecordedLink};
+use super::report::{self, LinkLine, LinkState};
+use super::{copy, paths};
 use crate::clients::{Client, Places};
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -28,15 +30,15 @@ pub(super) fn run(
         let (leaving, staying): (Vec<String>, Vec<String>) =
             made.clients.iter().cloned().partition(&is_named);
         if leaving.is_empty() || !staying.is_empty() {
-            kept.push(Made { clients: staying, ..made });
+            kept.push(RecordedLink { clients: staying, ..made });
             continue;
         }
-        let (state, reason) = match standing(context, places, args, base, &made) {
-            Standing::Gone => continue,
-            Standing::Ours => (State::Planned, None),
-            Standing::Changed(reason) => (State::Changed, Some(reason)),
+        let (state, reason) = match survival(context, places, args, base, &made) {
+            Survival::Gone => continue,
+            Survival::Ours => (LinkState::Planned, None),
+            Survival::Changed(reason) => (LinkState::Changed, Some(reason)),
         };
-        let line = Line {
+        let line = LinkLine {
             path: made.path.clone(),
             to: made.to.clone(),
             skill: None,
@@ -48,8 +50,8 @@ pub(super) fn run(
     }
     // Links to other links go first.
     lines.sort_by_key(|(made, _)| made.path.starts_with(crate::clients::CANONICAL));
-    let planned = lines.iter().filter(|(_, line)| line.state == State::Planned).count();
-    for (_, line) in lines.iter().filter(|(_, line)| line.state == State::Planned) {
+    let planned = lines.iter().filter(|(_, line)| line.state == LinkState::Planned).count();
+    for (_, line) in lines.iter().filter(|(_, line)| line.state == LinkState::Planned) {
         ui.write_planned(Some(Style::Removed), &format!("- {}", line.path))?;
     }
     ui.flush()?;
@@ -61,22 +63,22 @@ pub(super) fn run(
     let mut failure = None;
     if consent == Consent::Given {
         for (made, line) in &mut lines {
-            // What was changed is somebody else's from now on.
-            if line.state != State::Planned {
+            // A changed link is the user's from now on.
+            if line.state != LinkState::Planned {
                 continue;
             }
-            // Much may have happened while the question stood.
-            match standing(context, places, args, base, made) {
-                Standing::Ours => match remove(context, &base.join(&made.path), made) {
-                    Ok(()) => line.state = State::Removed,
+            // It may have changed while the question was open.
+            match survival(context, places, args, base, made) {
+                Survival::Ours => match remove(context, &base.join(&made.path), made) {
+                    Ok(()) => line.state = LinkState::Removed,
                     Err(error) => {
                         kept.push(made.clone());
                         failure = Some(error);
                     }
                 },
-                // Somebody else did it, and it is done.
-                Standing::Gone => line.state = State::Removed,
-                Standing::Changed(reason) => (line.state, line.reason) = (State::Changed, Some(reason)),
+                // It was removed in the meantime.
+                Survival::Gone => line.state = LinkState::Removed,
+                Survival::Changed(reason) => (line.state, line.reason) = (LinkState::Changed, Some(reason)),
             }
         }
         record.made = kept;
@@ -87,44 +89,50 @@ pub(super) fn run(
             record.save(base)?;
         }
     }
-    let lines: Vec<Line> = lines.into_iter().map(|(_, line)| line).collect();
+    let lines: Vec<LinkLine> = lines.into_iter().map(|(_, line)| line).collect();
     report::write(ui, args, base, &lines, &Notes::default(), 0)?;
     if let Some(error) = failure {
         return Err(error);
     }
     if consent != Consent::Given && !args.print {
         let what = format!("{planned} would be removed");
-        return Err(consent.nothing_written(&what, "`--yes` removes them without asking"));
+        return Err(CliError::not_written(consent, &what, "`--yes` removes them without asking"));
     }
-    let is_changed = lines.iter().any(|line| line.state == State::Changed);
+    let is_changed = lines.iter().any(|line| line.state == LinkState::Changed);
     Ok(if is_changed { Exit::No } else { Exit::Success })
 }
 
-/// What became of what was made.
-enum Standing {
+/// Whether a recorded link is still ours.
+enum Survival {
     Ours,
     Gone,
     Changed(String),
 }
 
-fn standing(context: &Context, places: &Places, args: &LinkArgs, base: &Path, made: &Made) -> Standing {
+fn survival(
+    context: &Context,
+    places: &Places,
+    args: &LinkArgs,
+    base: &Path,
+    made: &RecordedLink,
+) -> Survival {
     let Some(path) = made.place(places, args.owner(), base) else {
-        return Standing::Changed("is no place that links are made in".to_owned());
+        return Survival::Changed("is not a directory that links are made in".to_owned());
     };
-    // What was made in the project lay in it.
+    // A project's record may only name paths in the project.
     if path.parent().is_none_or(|parent| paths::leads_out(places, args.owner(), parent)) {
-        return Standing::Changed("leads out of the project".to_owned());
+        return Survival::Changed("leads out of the project".to_owned());
     }
-    let Ok(metadata) = fs::symlink_metadata(&path) else { return Standing::Gone };
+    let Ok(metadata) = fs::symlink_metadata(&path) else { return Survival::Gone };
     let is_ours = match (&made.to, &made.digest) {
         (Some(to), _) => fs::read_link(&path).is_ok_and(|found| found == Path::new(to)),
         (None, Some(digest)) => metadata.is_dir() && copy::is_unchanged(context, &path, digest),
         (None, None) => false,
     };
-    if is_ours { Standing::Ours } else { Standing::Changed("was changed since it was made".to_owned()) }
+    if is_ours { Survival::Ours } else { Survival::Changed("was changed since it was made".to_owned()) }
 }
 
-fn remove(context: &Context, path: &Path, made: &Made) -> Result<(), CliError> {
+fn remove(context: &Context, path: &Path, made: &RecordedLink) -> Result<(), CliError> {
     match made.to {
         Some(_) => remove_link(path).map_err(|error| CliError::io("remove", path, error)),
         None => copy::remove(context, path),

@@ -1,4 +1,4 @@
-//! What whoever runs a server is told on standard error.
+//! Notices of a server on standard error.
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -19,7 +19,7 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Writes notices to standard error, a bounded number of them.
 #[derive(Debug)]
 pub(crate) struct Teller {
-    told: AtomicUsize,
+    count: AtomicUsize,
     /// Whether there are tools that reach what is not on a list.
     tools: Switch,
 }
@@ -27,12 +27,12 @@ pub(crate) struct Teller {
 impl Teller {
     /// Returns one that tells of a server with `tools`, or without.
     pub(crate) fn new(tools: Switch) -> Self {
-        Self { told: AtomicUsize::new(0), tools }
+        Self { count: AtomicUsize::new(0), tools }
     }
 
     /// Writes `notice`.
     pub(crate) fn tell(&self, notice: &Notice) {
-        match self.told.fetch_add(1, Ordering::Relaxed) {
+        match self.count.fetch_add(1, Ordering::Relaxed) {
             ..MAX_NOTICES => say(&text(notice, self.tools)),
             MAX_NOTICES => say("there are more; run `rep check --publish` for all of them"),
             _ => {}
@@ -57,7 +57,7 @@ pub(crate) fn tell_of_limits(watcher: &Arc<Watcher>) {
 
 /// Writes `text` to standard error as one line.
 pub(crate) fn say(text: &str) {
-    // There is nobody left to tell when stderr is gone.
+    // Nothing can be reported when stderr is closed.
     let _ = std::io::stderr().write_all(line(text).as_bytes());
 }
 

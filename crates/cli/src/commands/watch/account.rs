@@ -31,7 +31,7 @@ impl Finding<'_> {
         }
     }
 
-    /// Returns it as it is told to programs.
+    /// Returns it as JSON.
     pub(super) fn json(&self) -> DiagnosticJson {
         match self {
             Self::Skill(entry, diagnostic) => DiagnosticJson::of_skill(entry, diagnostic),

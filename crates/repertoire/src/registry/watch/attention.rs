@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::options::{ReloadMode, ReloadOptions};
 use super::state::Board;
 use super::system::Doorbell;
-use crate::registry::change::Signals;
+use crate::registry::signals::Signals;
 use crate::registry::{Registry, Snapshot};
 use crate::unblock;
 

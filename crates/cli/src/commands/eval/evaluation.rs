@@ -1,0 +1,31 @@
+//! The result of trigger evals.
+
+use repertoire::Entry;
+use repertoire::search::TriggerReport;
+use repertoire_model::search::Share;
+
+/// A rate that was asked for, with the rate that was measured.
+pub(super) struct Threshold {
+    /// The option.
+    pub(super) option: &'static str,
+    /// The rate that was asked for.
+    pub(super) asked: f64,
+    /// The rate that was measured.
+    pub(super) found: Share,
+    /// Whether that is good enough. It is not where there are no queries, or where not all evals were understood.
+    pub(super) is_met: bool,
+}
+
+/// The result of trigger evals.
+pub(super) struct Evaluation<'a> {
+    /// The entries that the report refers to.
+    pub(super) entries: &'a [Entry],
+    /// How many skills an agent is shown.
+    pub(super) shown: usize,
+    /// The outcome of the queries.
+    pub(super) report: TriggerReport,
+    /// Files that were not understood, with the reason.
+    pub(super) problems: Vec<(String, String)>,
+    /// The rates that were asked for.
+    pub(super) thresholds: Vec<Threshold>,
+}

@@ -1,0 +1,53 @@
+//! The arguments of `rep link`.
+
+use clap::Args;
+
+use crate::clients::Owner;
+use crate::commands::connect;
+use crate::complete::{agent_names, skill_names};
+
+/// Puts skills where clients look for them
+///
+/// Skills have one place, .agents/skills in the project or, with --user, in the home directory. Clients that read
+/// another directory get relative links to it there; those that read it need none. Skills that lie elsewhere are linked
+/// into it. What is there is never overwritten, and --undo removes what this command made. A client that is connected
+/// to the MCP server is left out, because it would be offered every skill twice.
+#[derive(Debug, Args)]
+pub(crate) struct LinkArgs {
+    /// The clients; by default, those that are found
+    #[arg(value_name = "CLIENT", value_parser = connect::clients())]
+    pub(super) clients: Vec<String>,
+    /// Link in the home directory instead of the project
+    #[arg(long)]
+    pub(super) user: bool,
+    /// Link this skill; may be given several times
+    ///
+    /// By default all that lie in the project, or with --user all others.
+    #[arg(long, short, value_name = "NAME", add = skill_names())]
+    pub(super) skill: Vec<String>,
+    /// Link what this agent of the configuration may see
+    #[arg(long, value_name = "NAME", add = agent_names())]
+    pub(super) agent: Option<String>,
+    /// Copy the skills instead of linking them; this also happens where links cannot be made
+    #[arg(long)]
+    pub(super) copy: bool,
+    /// Remove the links and the unchanged copies that this command made
+    #[arg(long, conflicts_with_all = ["skill", "agent", "copy", "force"])]
+    pub(super) undo: bool,
+    /// Print what would be done and do nothing
+    #[arg(long, visible_alias = "dry-run")]
+    pub(super) print: bool,
+    /// Do it without asking
+    #[arg(long, short)]
+    pub(super) yes: bool,
+    /// Link for clients that are connected to the MCP server too
+    #[arg(long)]
+    pub(super) force: bool,
+}
+
+impl LinkArgs {
+    /// Returns whose directories links are made in.
+    pub(super) fn owner(&self) -> Owner {
+        if self.user { Owner::User } else { Owner::Project }
+    }
+}

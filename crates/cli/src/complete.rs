@@ -1,0 +1,39 @@
+//! Candidates for shell completion.
+
+use std::path::PathBuf;
+
+use clap_complete::engine::{ArgValueCandidates, CompletionCandidate};
+
+use crate::env::Env;
+use crate::globals::Globals;
+use crate::wire::Context;
+
+/// Returns the completer of skill names.
+pub(crate) fn skill_names() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let env = Env::capture();
+        // The command line is not parsed while it is being typed; only the roots on it matter here.
+        let words = env.arguments().iter().skip_while(|word| *word != "--");
+        let root = words.clone().zip(words.skip(1)).filter(|(word, _)| *word == "--root");
+        let root: Vec<PathBuf> = root.map(|(_, root)| PathBuf::from(root)).collect();
+        let Ok(context) = Context::for_completion(env, Globals { root, ..Globals::default() }) else {
+            return Vec::new();
+        };
+        let library = context.inspect(context.settings.policy.clone());
+        let candidate = |entry: &repertoire::Entry| {
+            let description = entry.document.description.to_string();
+            CompletionCandidate::new(entry.name().to_string()).help(Some(description.into()))
+        };
+        library.snapshot.active().map(candidate).collect()
+    })
+}
+
+/// Returns the completer of the names of configured agents.
+pub(crate) fn agent_names() -> ArgValueCandidates {
+    ArgValueCandidates::new(|| {
+        let Ok(context) = Context::for_completion(Env::capture(), Globals::default()) else {
+            return Vec::new();
+        };
+        context.settings.agents.into_keys().map(CompletionCandidate::new).collect()
+    })
+}

@@ -1,0 +1,49 @@
+//! The context of a command: environment, global options and settings.
+
+use std::path::{Path, PathBuf};
+
+use crate::config::{self, Settings};
+use crate::env::{self, Env};
+use crate::error::CliError;
+use crate::globals::Globals;
+use crate::ui::Ui;
+
+/// The context of every command that reads skills.
+pub(crate) struct Context {
+    /// The environment.
+    pub env: Env,
+    /// The options that every command takes.
+    pub globals: Globals,
+    /// The settings in force.
+    pub settings: Settings,
+}
+
+impl Context {
+    /// Reads the configuration.
+    pub(crate) fn load(ui: &Ui, env: Env, globals: Globals) -> Result<Self, CliError> {
+        let settings = config::load(&env, &globals, ui.is_err_coloured())?;
+        Ok(Self { env, globals, settings })
+    }
+
+    /// Reads the configuration without telling what is wrong with it, for shell completion.
+    pub(crate) fn for_completion(env: Env, globals: Globals) -> Result<Self, CliError> {
+        let settings = config::load(&env, &globals, false)?;
+        Ok(Self { env, globals, settings })
+    }
+
+    /// Returns `path` as a person in the working directory would write it.
+    pub(crate) fn shown(&self, path: &str) -> String {
+        match Path::new(path).strip_prefix(self.env.working_directory()) {
+            Ok(relative) if !relative.as_os_str().is_empty() => relative.display().to_string(),
+            _ => path.to_owned(),
+        }
+    }
+
+    /// Returns where the cache lives, unless it is turned off.
+    pub(crate) fn cache_directory(&self) -> Option<PathBuf> {
+        if self.globals.no_cache || self.env.is_on(env::NO_CACHE) {
+            return None;
+        }
+        self.env.cache_directory()
+    }
+}

@@ -1,0 +1,201 @@
+//! Opens the library for commands that read it once, and finds skills in it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use repertoire::discovery::Presence;
+use repertoire::provider::Problem;
+use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope};
+use repertoire::{Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Snapshot, Watcher};
+use repertoire_model::{Policy, Severity};
+
+use super::context::Context;
+use super::places::Place;
+use crate::error::CliError;
+use crate::ui::Progress;
+
+/// The most names that an unknown one is answered with in full.
+const MAX_NAMES_SHOWN: usize = 50;
+
+/// The most reasons that are shown for a quarantined skill.
+const MAX_REASONS_SHOWN: usize = 5;
+
+impl Context {
+    /// Reads all skills; fails if the policy refuses the library.
+    pub(crate) fn open(&self) -> Result<Library, CliError> {
+        let library = self.inspect(self.settings.policy.clone());
+        library.snapshot.accepted()?;
+        Ok(library)
+    }
+
+    /// Reads all skills as [`Context::open`] does, to search them.
+    pub(crate) fn open_to_search(&self) -> Result<SearchableLibrary, CliError> {
+        let searchable = self.inspect_to_search();
+        searchable.library.snapshot.accepted()?;
+        Ok(searchable)
+    }
+
+    /// Reads all skills, to search them, even if the policy refuses the library.
+    pub(crate) fn inspect_to_search(&self) -> SearchableLibrary {
+        let policy = self.settings.policy.clone();
+        let (places, problems) = self.places(&policy);
+        let search = self.search_options(&places, &policy);
+        let providers = self.present_providers(&places, &policy);
+        let _progress = Progress::start(&self.env, "reading skills");
+        let handle = pollster::block_on(repertoire::Library::open_for_search(providers, policy, search));
+        let library = Library::new(handle.registry().clone(), places, problems);
+        SearchableLibrary { library, handle }
+    }
+
+    /// Reads all skills under `policy`, for commands that report what is wrong.
+    pub(crate) fn inspect(&self, policy: Policy) -> Library {
+        let (places, problems) = self.places(&policy);
+        self.inspect_places(places, problems, policy)
+    }
+
+    /// Reads the skills of `places` under `policy`.
+    pub(crate) fn inspect_places(
+        &self,
+        places: Vec<Place>,
+        problems: Vec<Problem>,
+        policy: Policy,
+    ) -> Library {
+        let providers = self.present_providers(&places, &policy);
+        let _progress = Progress::start(&self.env, "reading skills");
+        let registry = pollster::block_on(Registry::open_for_inspection(providers, policy));
+        Library::new(registry, places, problems)
+    }
+
+    /// Returns the providers of those of `places` that are there.
+    fn present_providers(&self, places: &[Place], policy: &Policy) -> Vec<Arc<dyn Provider>> {
+        let links = self.link_scope(places, policy);
+        self.providers(places.iter().filter(|place| place.presence != Presence::Missing), &links, policy)
+    }
+
+    /// Reads all skills of all places, also of those that are not there yet, to follow changes.
+    pub(crate) fn open_to_follow(&self) -> Registry {
+        let policy = self.settings.policy.clone();
+        let (places, _) = self.places(&policy);
+        let links = self.link_scope(&places, &policy);
+        let providers = self.providers(places.iter(), &links, &policy);
+        let _progress = Progress::start(&self.env, "reading skills");
+        pollster::block_on(Registry::open_for_inspection(providers, policy))
+    }
+
+    /// Follows `registry` as configured, for as long as the watcher is kept.
+    ///
+    /// Where the system cannot watch, skills are looked for when they are used.
+    pub(crate) fn follow(&self, registry: &Registry) -> Option<Watcher> {
+        registry.watch(self.settings.reload()).ok()
+    }
+
+    /// Returns the reload options of a command that waits for changes: as configured, but never lazy or off.
+    pub(crate) fn eager_reload(&self) -> ReloadOptions {
+        let mut options = self.settings.reload();
+        options.mode = match options.mode {
+            ReloadMode::Poll => ReloadMode::Poll,
+            ReloadMode::Watch | ReloadMode::Lazy | ReloadMode::Off => ReloadMode::Watch,
+        };
+        options
+    }
+
+    /// Returns the providers of `places`.
+    pub(super) fn providers<'p>(
+        &self,
+        places: impl Iterator<Item = &'p Place>,
+        links: &LinkScope,
+        policy: &Policy,
+    ) -> Vec<Arc<dyn Provider>> {
+        let cache = self.cache_directory();
+        // A directory that an earlier place leads to is read there.
+        let read = places.filter(|place| !matches!(place.presence, Presence::SameAs(_)));
+        read.map(|place| -> Arc<dyn Provider> {
+            Arc::new(FsProvider::new(FsOptions {
+                limits: self.settings.scan,
+                links: links.clone(),
+                policy: policy.clone(),
+                cache: cache.clone(),
+                ..FsOptions::new(&place.label, &place.path)
+            }))
+        })
+        .collect()
+    }
+}
+
+/// All skills, read once.
+pub(crate) struct Library {
+    /// The registry that reads their files.
+    pub registry: Registry,
+    /// The skills.
+    pub snapshot: Arc<Snapshot>,
+    /// The places where they were looked for.
+    pub(crate) places: Vec<Place>,
+    /// Problems of the sources themselves.
+    pub(crate) problems: Vec<Problem>,
+}
+
+/// A library that can be searched.
+pub(crate) struct SearchableLibrary {
+    /// All skills, read once.
+    pub(crate) library: Library,
+    /// The handle that searches them.
+    pub(crate) handle: repertoire::Library,
+}
+
+impl Library {
+    fn new(registry: Registry, places: Vec<Place>, mut problems: Vec<Problem>) -> Self {
+        let snapshot = registry.snapshot();
+        problems.extend(snapshot.problems().iter().cloned());
+        Self { registry, snapshot, places, problems }
+    }
+
+    /// Returns the skill called `name`, or an error that names similar ones.
+    pub(crate) fn find(&self, name: &str) -> Result<&Entry, CliError> {
+        match self.snapshot.find(name) {
+            Lookup::Found(entry) => Ok(entry),
+            Lookup::Quarantined(entry) => Err(quarantined(name, entry)),
+            Lookup::Unknown(nearest) => Err(self.unknown(name, &nearest)),
+        }
+    }
+
+    fn unknown(&self, name: &str, nearest: &[&repertoire_model::SkillName]) -> CliError {
+        let error = CliError::no(format!("there is no skill `{name}`"));
+        let all: Vec<&str> = self.snapshot.active().map(|entry| entry.name().as_str()).collect();
+        let near: Vec<&str> = nearest.iter().map(|name| name.as_str()).collect();
+        let mut error = match near.as_slice() {
+            [] => error,
+            [one] => error.hint(format!("did you mean `{one}`?")),
+            _ => error.hint(format!("near it: {}", near.join(", "))),
+        };
+        if all.is_empty() {
+            return error
+                .hint("there are no skills at all; run `rep doctor` to see where they are looked for");
+        }
+        if all.len() <= MAX_NAMES_SHOWN {
+            error = error.hint(format!("there are: {}", all.join(", ")));
+        }
+        error.hint("run `rep explain NAME` to see why a skill is missing")
+    }
+}
+
+fn quarantined(name: &str, entry: &Entry) -> CliError {
+    let mut error = CliError::no(format!("the skill `{name}` is quarantined ({})", entry.path));
+    let reasons = || entry.diagnostics().filter(|found| found.severity == Severity::Error);
+    for diagnostic in reasons().take(MAX_REASONS_SHOWN) {
+        error = error.because(anyhow::anyhow!("{}", diagnostic.message));
+    }
+    let more = reasons().skip(MAX_REASONS_SHOWN).count();
+    if more > 0 {
+        error = error.because(anyhow::anyhow!("and {more} more"));
+    }
+    error.hint(format!("run `rep check {}` to see what is wrong", entry.path))
+}
+
+/// Returns the directory that a `SKILL.md` stands in, or the path itself.
+pub(crate) fn skill_directory(path: &Path) -> &Path {
+    let is_manifest = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
+    match path.parent() {
+        Some(parent) if is_manifest && !path.is_dir() => parent,
+        _ => path,
+    }
+}

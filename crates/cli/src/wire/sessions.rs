@@ -1,0 +1,97 @@
+//! Opens libraries whose sessions are served or called, and sessions in them.
+
+use std::sync::Arc;
+
+use repertoire::event::{JsonlOptions, JsonlSink, Sinks};
+use repertoire::{Library, Session, SessionOptions};
+use repertoire_exec::Executor;
+use repertoire_model::answer::Render;
+
+use super::context::Context;
+use crate::error::CliError;
+use crate::ui::Progress;
+
+impl Context {
+    /// Returns the options of sessions; `render` overrides how answers are written.
+    pub(crate) fn session_options(&self, render: Option<&str>) -> SessionOptions {
+        let settings = &self.settings;
+        let mut options = settings.session.clone();
+        options.render = render.and_then(Render::parse).unwrap_or(settings.session.render);
+        options.catalog = settings.catalog_options();
+        options.show_loaded = settings.catalog_show_loaded;
+        options.include_frontmatter = settings.include_frontmatter;
+        options.approve_command = Some("rep approve".to_owned());
+        options
+    }
+
+    /// Opens a session with `options` for the agent called `agent`, or for one that may see everything.
+    pub(crate) fn session(&self, options: SessionOptions, agent: Option<&str>) -> Result<Session, CliError> {
+        self.session_with(options, agent, None)
+    }
+
+    /// Opens a session as [`Context::session`] does, in which `executor` runs what skills bring along.
+    pub(crate) fn session_with(
+        &self,
+        options: SessionOptions,
+        agent: Option<&str>,
+        executor: Option<Arc<Executor>>,
+    ) -> Result<Session, CliError> {
+        let library = self.library(options, agent.as_slice(), executor)?;
+        Ok(library.session_blocking(agent)?)
+    }
+
+    /// Opens a library whose sessions have `options` and run things with `executor`, and whose agents are those configured;
+    /// `needed` ones must be sound.
+    pub(crate) fn library(
+        &self,
+        options: SessionOptions,
+        needed: &[&str],
+        executor: Option<Arc<Executor>>,
+    ) -> Result<Library, CliError> {
+        if let Some(name) = needed.iter().find(|name| !self.settings.agents.contains_key(**name)) {
+            return Err(self.unknown_agent(name));
+        }
+        self.expect_search()?;
+        let policy = self.settings.policy.clone();
+        let (places, _) = self.places(&policy);
+        // A directory that is not there yet may be by the time the session looks again.
+        let links = self.link_scope(&places, &policy);
+        let providers = self.providers(places.iter(), &links, &policy);
+        let mut builder = Library::builder()
+            .providers(providers)
+            .search_options(self.search_options(&places, &policy))
+            .policy(policy)
+            .session_options(options)
+            .inherit(self.settings.subagent_inherit)
+            .sinks(self.sinks());
+        if let Some(executor) = executor {
+            builder = builder.runner(executor);
+        }
+        for name in self.settings.agents.keys() {
+            match self.agent(name) {
+                Ok(agent) => builder = builder.agent(agent),
+                Err(error) if needed.contains(&name.as_str()) => return Err(error),
+                // A broken prompt is reported when its agent is used.
+                Err(_) => {}
+            }
+        }
+        let _progress = Progress::start(&self.env, "reading skills");
+        Ok(builder.open_blocking()?)
+    }
+
+    /// Returns the options of the event log, unless it is turned off or there is no state directory.
+    pub(crate) fn events(&self) -> Option<JsonlOptions> {
+        let directory = self.settings.events_jsonl.then(|| self.env.state_directory())??;
+        Some(JsonlOptions {
+            directory,
+            max_bytes: self.settings.events_max_bytes as u64,
+            keep: self.settings.events_keep,
+        })
+    }
+
+    /// Returns the event sinks of a session.
+    pub(crate) fn sinks(&self) -> Sinks {
+        let jsonl = self.events().map(JsonlSink::new);
+        jsonl.into_iter().fold(Sinks::new(), |sinks, sink| sinks.with(Arc::new(sink)))
+    }
+}
