@@ -76,14 +76,12 @@ pub mod tool;
 pub mod prompt;
 #[cfg(feature = "fs")]
 pub mod migrate;
-pub mod tokens;
 pub mod event;
 pub mod handler;
 pub mod runner;
 pub mod model;
 #[doc(hidden)]
 pub mod stored;
-mod unblock;
 pub mod testing;
 
 pub use error::{Error, ErrorKind};

@@ -100,10 +100,7 @@ impl World {
             ..options
         };
         fs::create_dir_all(self.root().join("skills")).unwrap();
-        let provider = FsProvider::new(FsOptions {
-            policy: policy.clone(),
-            ..FsOptions::new("project:skills", self.root().join("skills"))
-        });
+        let provider = FsProvider::new(FsOptions::new("project:skills", self.root().join("skills")));
         let mut builder = Library::builder()
             .provider(Arc::new(provider))
             .policy(policy)

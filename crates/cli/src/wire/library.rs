@@ -69,7 +69,7 @@ impl Context {
     /// Returns the providers of those of `places` that are there.
     fn present_providers(&self, places: &[Place], policy: &Policy) -> Vec<Arc<dyn Provider>> {
         let links = self.link_scope(places, policy);
-        self.providers(places.iter().filter(|place| place.presence != Presence::Missing), &links, policy)
+        self.providers(places.iter().filter(|place| place.presence != Presence::Missing), &links)
     }
 
     /// Reads all skills of all places, also of those that are not there yet, to follow changes.
@@ -77,7 +77,7 @@ impl Context {
         let policy = self.settings.policy.clone();
         let (places, _) = self.places(&policy);
         let links = self.link_scope(&places, &policy);
-        let providers = self.providers(places.iter(), &links, &policy);
+        let providers = self.providers(places.iter(), &links);
         let _progress = Progress::start(&self.env, "reading skills");
         pollster::block_on(Registry::open_for_inspection(providers, policy))
     }
@@ -104,19 +104,14 @@ impl Context {
         &self,
         places: impl Iterator<Item = &'p Place>,
         links: &LinkScope,
-        policy: &Policy,
     ) -> Vec<Arc<dyn Provider>> {
-        let cache = self.cache_directory();
         // A directory that an earlier place leads to is read there.
         let read = places.filter(|place| !matches!(place.presence, Presence::SameAs(_)));
         read.map(|place| -> Arc<dyn Provider> {
-            Arc::new(FsProvider::new(FsOptions {
-                limits: self.settings.scan,
-                links: links.clone(),
-                policy: policy.clone(),
-                cache: cache.clone(),
-                ..FsOptions::new(&place.label, &place.path)
-            }))
+            let mut options = FsOptions::new(&place.label, &place.path);
+            options.limits = self.settings.scan;
+            options.links = links.clone();
+            Arc::new(FsProvider::new(options))
         })
         .collect()
     }

@@ -1,15 +1,12 @@
 //! All sources together: providers merged by precedence under a policy, published as numbered snapshots.
 
 mod open;
-mod listings;
 mod snapshot;
-mod amend;
 mod catalog;
 mod check;
 mod publication;
 mod requires;
 mod resources;
-mod remember;
 mod change;
 mod signals;
 mod subscription;
