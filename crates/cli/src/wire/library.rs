@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use repertoire::config::ConfiguredPlace;
 use repertoire::discovery::Presence;
 use repertoire::provider::Problem;
 use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope};
@@ -10,7 +11,6 @@ use repertoire::{Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, S
 use repertoire_model::{Policy, Severity};
 
 use super::context::Context;
-use super::places::Place;
 use crate::error::CliError;
 use crate::ui::Progress;
 
@@ -56,7 +56,7 @@ impl Context {
     /// Reads the skills of `places` under `policy`.
     pub(crate) fn inspect_places(
         &self,
-        places: Vec<Place>,
+        places: Vec<ConfiguredPlace>,
         problems: Vec<Problem>,
         policy: Policy,
     ) -> Library {
@@ -67,7 +67,7 @@ impl Context {
     }
 
     /// Returns the providers of those of `places` that are there.
-    fn present_providers(&self, places: &[Place], policy: &Policy) -> Vec<Arc<dyn Provider>> {
+    fn present_providers(&self, places: &[ConfiguredPlace], policy: &Policy) -> Vec<Arc<dyn Provider>> {
         let links = self.link_scope(places, policy);
         self.providers(places.iter().filter(|place| place.presence != Presence::Missing), &links, policy)
     }
@@ -102,23 +102,16 @@ impl Context {
     /// Returns the providers of `places`.
     pub(super) fn providers<'p>(
         &self,
-        places: impl Iterator<Item = &'p Place>,
+        places: impl Iterator<Item = &'p ConfiguredPlace>,
         links: &LinkScope,
         policy: &Policy,
     ) -> Vec<Arc<dyn Provider>> {
         let cache = self.cache_directory();
-        // A directory that an earlier place leads to is read there.
-        let read = places.filter(|place| !matches!(place.presence, Presence::SameAs(_)));
-        read.map(|place| -> Arc<dyn Provider> {
-            Arc::new(FsProvider::new(FsOptions {
-                limits: self.settings.scan,
-                links: links.clone(),
-                policy: policy.clone(),
-                cache: cache.clone(),
-                ..FsOptions::new(&place.label, &place.path)
-            }))
-        })
-        .collect()
+        let options = self.settings.provider_options(places, links, policy);
+        let provider = |options: FsOptions| -> Arc<dyn Provider> {
+            Arc::new(FsProvider::new(FsOptions { cache: cache.clone(), ..options }))
+        };
+        options.into_iter().map(provider).collect()
     }
 }
 
@@ -129,7 +122,7 @@ pub(crate) struct Library {
     /// The skills.
     pub snapshot: Arc<Snapshot>,
     /// The places where they were looked for.
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<ConfiguredPlace>,
     /// Problems of the sources themselves.
     pub(crate) problems: Vec<Problem>,
 }
@@ -143,7 +136,7 @@ pub(crate) struct SearchableLibrary {
 }
 
 impl Library {
-    fn new(registry: Registry, places: Vec<Place>, mut problems: Vec<Problem>) -> Self {
+    fn new(registry: Registry, places: Vec<ConfiguredPlace>, mut problems: Vec<Problem>) -> Self {
         let snapshot = registry.snapshot();
         problems.extend(snapshot.problems().iter().cloned());
         Self { registry, snapshot, places, problems }
