@@ -18,11 +18,8 @@ RELOAD = "reload"
 
 BARE = "bare walk and read"
 REP = "rep"
-REP_LIST_COLD = "rep list --json --no-cache"
-REP_LIST_WARM = "rep list --json"
-REP_LIST_FIRST = "rep list --json, first run"
-REP_TABLE_COLD = "rep list --no-cache"
-REP_TABLE_WARM = "rep list"
+REP_LIST_JSON = "rep list --json"
+REP_LIST = "rep list"
 AGENT_SKILLS = "agent-skills"
 REP_LIBRARY = "rep, library"
 REP_SESSION = "rep session"
@@ -59,11 +56,7 @@ class Contender:
     kind: str
     command: tuple
     threads: int
-    # How many runs are not counted, because they fill a cache.
-    warm_ups: int = 0
     environment: dict = field(default_factory=dict, compare=False)
-    # Whether each run finds a cache directory with nothing in it.
-    is_first: bool = False
 
 
 def contenders(installed, size, repeat):
@@ -79,8 +72,8 @@ def contenders(installed, size, repeat):
     def inside(name, threads, *command):
         everyone.append(Contender(name, INSIDE, command, threads, environment=rayon(threads)))
 
-    def whole(name, *command, threads=cores(), warm_ups=0, is_first=False):
-        everyone.append(Contender(name, WHOLE, command, threads, warm_ups, rayon(threads), is_first))
+    def whole(name, *command, threads=cores()):
+        everyone.append(Contender(name, WHOLE, command, threads, rayon(threads)))
 
     for threads in sorted({1, cores()}):
         inside(BARE, threads, programs["bare"], library, str(repeat))
@@ -89,13 +82,12 @@ def contenders(installed, size, repeat):
             inside(AGENT_SKILLS, threads, programs["peer-agent-skills"], library, str(repeat))
 
     whole(BARE, programs["bare"], library, "1")
-    whole(REP_LIST_COLD, programs["rep"], "list", "--json", "--no-cache", "--root", library)
-    whole(REP_LIST_FIRST, programs["rep"], "list", "--json", "--root", library, is_first=True)
-    whole(REP_LIST_WARM, programs["rep"], "list", "--json", "--root", library, warm_ups=1)
-    whole(REP_TABLE_COLD, programs["rep"], "list", "--no-cache", "--root", library)
-    whole(REP_TABLE_WARM, programs["rep"], "list", "--root", library, warm_ups=1)
+    whole(REP_LIST_JSON, programs["rep"], "list", "--json", "--root", library)
+    whole(REP_LIST, programs["rep"], "list", "--root", library)
     if "peer-agent-skills" in programs:
         whole(AGENT_SKILLS, programs["peer-agent-skills"], library, "1", threads=1)
+    if install.is_corpus(size):
+        return everyone
     for name, command in installed.node_commands.items():
         whole(f"{name} list", str(command), "list", threads=1)
     for name, python in installed.pythons.items():

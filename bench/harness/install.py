@@ -63,9 +63,27 @@ def say(text):
     print(f"bench: {text}", file=sys.stderr, flush=True)
 
 
+# The directory of real skills, by how many there are.
+CORPUS = {}
+
+
+def corpus(directory):
+    """Takes `directory`, whose subdirectories are real skills, as a library, and returns how many there are."""
+    skills = sum(1 for manifest in Path(directory).glob("*/SKILL.md") if manifest.is_file())
+    if not skills:
+        raise InstallError(f"{directory} has no subdirectories with a SKILL.md")
+    CORPUS[skills] = Path(directory).resolve()
+    return skills
+
+
+def is_corpus(size):
+    """Returns whether the library of `size` skills is the directory of real ones."""
+    return size in CORPUS
+
+
 def library(size):
     """Returns the directory that holds `size` skills."""
-    return WORK / "libraries" / str(size)
+    return CORPUS.get(size, WORK / "libraries" / str(size))
 
 
 @contextlib.contextmanager

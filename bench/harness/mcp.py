@@ -28,7 +28,7 @@ PYTHON_PEERS = {"fastmcp": "4.1.2", "skillport-mcp": "1.1.2"}
 FASTMCP_SERVER = install.BENCH / "peers" / "fastmcp_server.py"
 
 REP, REP_READS = "rep serve", "rep serve, resources/read"
-STDIO = ("first answer ms", "first skill ms", "call p50 ms", "call p99 ms", "resident MB")
+STDIO = ("first answer ms", "first skill ms", "call p50 ms", "call p99 ms", "resident MB", "anonymous MB")
 HTTP = ("requests per second", "request p50 ms", "request p99 ms", "resident MB over HTTP")
 
 
@@ -197,7 +197,10 @@ def targets(figures):
     """Returns a row for every promise about MCP."""
     start = figures.best(LARGE, REP, "first answer ms")
     median = figures.median(LARGE, REP, "first answer ms")
-    yield Row("`rep serve` of 10,000 answers within 100 ms, warm", f"{start:.1f} ms / 100 ms", start / 100, median / 100, 1.0)
+    yield Row("`rep serve` of 10,000 answers within 150 ms", f"{start:.1f} ms / 150 ms", start / 150, median / 150, 1.0)
+    anonymous = figures.median(SIZE, REP, "anonymous MB")
+    promise = "private memory of `rep serve` after loading and searching 1,000 skills within 40 MB"
+    yield Row(promise, f"{anonymous:.1f} MB / 40 MB", anonymous / 40, anonymous / 40, 1.0)
     gauge = "requests per second"
     peers = [name for name in PYTHON_PEERS if figures.best(SIZE, name, gauge)]
     if not peers:
@@ -207,18 +210,13 @@ def targets(figures):
     ratio_of_medians = figures.median(SIZE, REP, gauge) / figures.median(SIZE, fastest, gauge)
     promise = f"`load_skill` over HTTP at least 20 x as often as the best Python peer ({fastest})"
     yield Row(promise, f"{own:,.0f}/s / {other:,.0f}/s", own / other, ratio_of_medians, 20.0, at_least=True)
-    for gauge, how in (("resident MB", "over pipes"), ("resident MB over HTTP", "over HTTP")):
-        smallest = min(peers, key=lambda name: figures.best(SIZE, name, gauge))
-        own, other = figures.median(SIZE, REP, gauge), figures.median(SIZE, smallest, gauge)
-        promise = f"memory {how} at most a tenth of the best Python peer's ({smallest})"
-        yield Row(promise, f"{own:.1f} MB / {other:.1f} MB", own / other, own / other, 0.1)
 
 
 def print_report(figures):
     for title, gauges, size in (
         (f"Over pipes, {SIZE:,} skills", STDIO, SIZE),
         (f"Over HTTP, {SIZE:,} skills, {CONNECTIONS} connections", HTTP, SIZE),
-        (f"Over pipes, {LARGE:,} skills, warm", STDIO, LARGE),
+        (f"Over pipes, {LARGE:,} skills", STDIO, LARGE),
     ):
         names = dict.fromkeys(name for of_size, name, _ in figures.values if of_size == size)
         table = [(name, *(cell(figures, size, name, gauge) for gauge in gauges)) for name in names]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from harness import contenders as who
+from harness import install
 from harness.install import PYTHON_PEERS
 
 SMALL, MIDDLE, LARGE, HUGE = 100, 1_000, 10_000, 50_000
@@ -31,19 +32,16 @@ def targets(figures):
         rows += cold_index(figures, threads)
     rows += rust_crate(figures)
     rows += python_peers(figures)
-    rows += warm_list(figures)
-    rows += small_list(figures)
-    rows += memory(figures)
+    rows += real_skills(figures)
+    rows += lists(figures)
     rows += catalog(figures)
     rows += growth(figures)
     rows += calls(figures)
     rows += growth_of_calls(figures)
     rows += events(figures)
     rows += visible(figures)
-    rows += one_change(figures)
     rows += idle(figures)
     rows += watches(figures)
-    rows += memory_of_following(figures)
     return rows
 
 
@@ -75,28 +73,23 @@ def python_peers(figures):
         yield compare(promise, fastest, rep, 30.0, at_least=True)
 
 
-def warm_list(figures):
-    warm = figures.whole(LARGE, who.REP_LIST_WARM)
-    cold = figures.whole(LARGE, who.REP_LIST_FIRST)
-    if warm and cold:
-        yield compare("warm `rep list` of 10,000 at most half of cold, the first run", warm, cold, 0.5)
+def real_skills(figures):
+    for size in install.CORPUS:
+        listed = figures.whole(size, who.REP_LIST)
+        if listed:
+            yield absolute(f"`rep list` of {size:,} real skills within 60 ms of process start", listed, 60.0)
+        rep = figures.inside(size, who.REP, "cold", who.cores())
+        bare = figures.inside(size, who.BARE, "index", who.cores())
+        if rep and bare:
+            promise = f"index of {size:,} real skills at most 4.0 x the bare walk and read, {in_threads(who.cores())}"
+            yield compare(promise, rep, bare, 4.0)
 
 
-def small_list(figures):
-    for name in (who.REP_TABLE_COLD, who.REP_TABLE_WARM):
-        figure = figures.whole(SMALL, name)
+def lists(figures):
+    for size, limit_ms in ((SMALL, 15.0), (MIDDLE, 30.0), (LARGE, 120.0)):
+        figure = figures.whole(size, who.REP_LIST)
         if figure:
-            yield absolute(f"`{name}` of 100 within 15 ms of process start", figure, 15.0)
-
-
-def memory(figures):
-    limit = 60.0
-    for name in (who.REP_LIST_COLD, who.REP_LIST_WARM):
-        figure = figures.whole(LARGE, name)
-        if figure:
-            ratio = figure.peak_mb / limit
-            measured = f"{figure.peak_mb:.1f} MB / {limit:.0f} MB"
-            yield Row(f"peak memory of `{name}` of 10,000 within 60 MB", measured, ratio, ratio, 1.0)
+            yield absolute(f"`rep list` of {size:,} within {limit_ms:.0f} ms of process start", figure, limit_ms)
 
 
 def catalog(figures):
@@ -157,13 +150,6 @@ def visible(figures):
             yield absolute(f"a change of 10,000 visible within 150 ms, p99 ({name})", figure, 150.0)
 
 
-def one_change(figures):
-    for percent in (50, 99):
-        figure = figures.reload(LARGE, who.REP_LIBRARY, who.ONE_CHANGE, percent)
-        if figure:
-            yield absolute(f"a single change of 10,000 handled in under 10 ms, p{percent}", figure, 10.0)
-
-
 def idle(figures):
     limit = 0.2
     for size, name in ((LARGE, who.REP_LIBRARY), (LARGE, who.REP_WATCH), (HUGE, who.REP_LIBRARY)):
@@ -180,16 +166,6 @@ def watches(figures):
         if held is not None:
             ratio = held / budget
             yield Row(f"watches held for {size:,} skills within the budget", f"{held:.0f} / {budget:.0f}", ratio, ratio, 1.0)
-
-
-def memory_of_following(figures):
-    limit = 250.0
-    for name in (who.REP_LIBRARY, who.REP_ROOMY):
-        resident = figures.gauge(HUGE, name, "resident MB")
-        if resident is not None:
-            ratio = resident / limit
-            promise = f"memory at 50,000 under 250 MB ({name})"
-            yield Row(promise, f"{resident:.0f} MB / {limit:.0f} MB", ratio, ratio, 1.0)
 
 
 def search(figures):

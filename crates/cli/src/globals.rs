@@ -34,7 +34,7 @@ pub(crate) struct Globals {
     /// When to use colour
     #[arg(long, global = true, value_name = "WHEN")]
     pub color: Option<ColorChoice>,
-    /// Read every skill again and leave the cache alone
+    /// Neither read nor write the cache, which holds the search index
     #[arg(long, global = true)]
     pub no_cache: bool,
 }

@@ -181,7 +181,7 @@ impl ResolvedGrants {
             git: None,
             scratch_pin: self.scratch_pin.clone(),
             writable: Vec::new(),
-            working: scratch.work(),
+            working: scratch.path().to_owned(),
             environment: variables,
             network: false,
             program: git.clone(),

@@ -76,7 +76,7 @@ pub const MANIFEST_FILE: &str = "SKILL.md";
 const SHOWN_REPAIR_CHARS: usize = 160;
 
 impl Document {
-    /// Takes a `SKILL.md` apart and holds it against the rules that need nothing but the file.
+    /// Parses a `SKILL.md` and applies the rules that need nothing but the file.
     ///
     /// ```
     /// use repertoire_model::{Document, Policy, Source};
@@ -87,6 +87,23 @@ impl Document {
     /// assert!(document.diagnostics.is_empty());
     /// ```
     pub fn parse(source: Source<'_>, policy: &Policy) -> Self {
+        Self::parse_with(source, Depth::Whole, policy)
+    }
+
+    /// Parses a `SKILL.md` as [`Document::parse`] does, but without counting the tokens of its body.
+    ///
+    /// Counting takes longer than everything else together, and a listing needs no count. So `body-tokens` and
+    /// `body-oversize` are missing from its diagnostics, unless the policy quarantines skills because of them.
+    pub fn parse_for_listing(source: Source<'_>, policy: &Policy) -> Self {
+        let counts_decide = policy.quarantine_errors
+            && [RuleId::BodyTokens, RuleId::BodyOversize]
+                .into_iter()
+                .any(|rule| policy.severity(rule) == Some(Severity::Error));
+        let depth = if counts_decide { Depth::Whole } else { Depth::Listing };
+        Self::parse_with(source, depth, policy)
+    }
+
+    fn parse_with(source: Source<'_>, depth: Depth, policy: &Policy) -> Self {
         let mut reporter = Reporter::new(policy);
         if source.file_name != MANIFEST_FILE {
             reporter
@@ -97,7 +114,7 @@ impl Document {
                 .help(format!("rename it to {MANIFEST_FILE}; some hosts look for exactly that"));
         }
         match std::str::from_utf8(source.bytes) {
-            Ok(file) => Parser { file, place: Place::new(file, 0), source, reporter }.document(),
+            Ok(file) => Parser { file, place: Place::new(file, 0), source, depth, reporter }.document(),
             Err(error) => {
                 let offset = error.valid_up_to();
                 let line = memchr::memchr_iter(b'\n', &source.bytes[..offset]).count() + 1;
@@ -112,23 +129,18 @@ impl Document {
         }
     }
 
-    /// Does as [`Document::parse`] does, for a file that was reached through a symbolic link, and reports the link.
-    pub fn parse_linked(source: Source<'_>, policy: &Policy) -> Self {
-        let mut document = Self::parse(source, policy);
+    /// Reports that the file, spelled `file_name`, was reached through a symbolic link.
+    pub fn report_link(&mut self, file_name: &str, policy: &Policy) {
         let mut reporter = Reporter::new(policy);
         reporter
-            .report(
-                RuleId::FileSymlink,
-                format!("{} is a symbolic link", text::shorten(source.file_name, 80)),
-            )
+            .report(RuleId::FileSymlink, format!("{} is a symbolic link", text::shorten(file_name, 80)))
             .help("replace the link by the file itself; other hosts do not follow it");
         let found = reporter.finish();
         let is_error = found.iter().any(|diagnostic| diagnostic.severity == Severity::Error);
-        if policy.quarantine_errors && is_error && document.standing == Standing::Sound {
-            document.standing = Standing::Quarantined;
+        if policy.quarantine_errors && is_error && self.standing == Standing::Sound {
+            self.standing = Standing::Quarantined;
         }
-        document.diagnostics.extend(found);
-        document
+        self.diagnostics.extend(found);
     }
 
     /// Returns the document of a skill whose `SKILL.md` cannot be read at all, for the reason that `rule` stands for.
@@ -194,7 +206,17 @@ struct Parser<'a, 'p> {
     file: &'a str,
     place: Place<'a>,
     source: Source<'a>,
+    depth: Depth,
     reporter: Reporter<'p>,
+}
+
+/// How far a `SKILL.md` is examined.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    /// All rules apply.
+    Whole,
+    /// All rules but those that count tokens.
+    Listing,
 }
 
 /// A frontmatter on its way into a [`Document`].
@@ -370,8 +392,10 @@ impl Parser<'_, '_> {
         if let Some(compatibility) = &manifest.compatibility {
             self.check_compatibility(compatibility, span_of("compatibility"));
         }
-        let count = |text: &str| Tokenizer::default().count(text);
-        body::check_size(body_text, lines, count, &mut self.reporter);
+        body::check_lines(body_text, lines, &mut self.reporter);
+        if self.depth == Depth::Whole {
+            body::check_tokens(body_text, |text| Tokenizer::default().count(text), &mut self.reporter);
+        }
         body::check_characters(self.file, &mut self.reporter);
         body::check_escapes(entries, &place, &mut self.reporter);
 
@@ -486,6 +510,25 @@ mod tests {
         assert_eq!(parse(&text.replace("x: 1", "x: 2")).body, document.body);
         assert_ne!(parse("no frontmatter"), parse("no frontm?tter"));
         assert_ne!(parse("---\nnever closed"), parse("---\nnever clo?ed"));
+    }
+
+    #[test]
+    fn parsing_for_a_listing_counts_no_tokens_unless_the_count_quarantines() {
+        let text = format!(
+            "---\nname: a\ndescription: Does a thing. Use when asked.\n---\n{}",
+            "| 1 ".repeat(9_000)
+        );
+        let source = Source { bytes: text.as_bytes(), directory: Some("a"), file_name: MANIFEST_FILE };
+        let rules =
+            |document: &Document| document.diagnostics.iter().map(|found| found.rule).collect::<Vec<_>>();
+        let mut policy = Policy::default();
+        let (whole, listed) =
+            (Document::parse(source, &policy), Document::parse_for_listing(source, &policy));
+        assert_eq!((rules(&whole), rules(&listed)), (vec![RuleId::BodyOversize], vec![]));
+        assert_eq!(Document { diagnostics: Vec::new(), ..whole }, listed);
+        policy.quarantine_errors = true;
+        policy.rule_severities.insert(RuleId::BodyOversize, Some(Severity::Error));
+        assert_eq!(Document::parse_for_listing(source, &policy).standing, Standing::Quarantined);
     }
 
     #[test]

@@ -79,7 +79,6 @@ pub mod tool;
 pub mod prompt;
 #[cfg(feature = "fs")]
 pub mod migrate;
-pub mod tokens;
 pub mod event;
 pub mod handler;
 pub mod runner;
@@ -88,7 +87,6 @@ pub mod regular_file;
 pub mod model;
 #[doc(hidden)]
 pub mod stored;
-mod unblock;
 pub mod testing;
 
 pub use error::{Error, ErrorKind};

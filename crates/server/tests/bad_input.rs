@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::world::{Client, World};
 
 #[tokio::test]
-async fn lines_that_are_no_messages() {
+async fn invalid_lines_get_an_error_response() {
     let world = World::new();
     let mut client = Client::start(&world.server(), None);
     // Before the first request a notification is about nothing.
@@ -46,7 +46,7 @@ async fn lines_that_are_no_messages() {
 }
 
 #[tokio::test]
-async fn notifications_before_anything_is_settled_are_about_nothing() {
+async fn notifications_before_the_first_request_are_ignored() {
     let world = World::new();
     let mut client = Client::start(&world.server(), None);
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
@@ -61,7 +61,7 @@ async fn notifications_before_anything_is_settled_are_about_nothing() {
 }
 
 #[tokio::test]
-async fn a_version_that_is_not_known_and_requests_that_do_not_say_theirs() {
+async fn unknown_or_missing_protocol_versions_are_refused() {
     let world = World::new();
     let mut client = Client::start(&world.server(), None);
     assert_eq!(client.request("tools/list", json!({})).await["error"]["code"], -32602);
@@ -76,7 +76,7 @@ async fn a_version_that_is_not_known_and_requests_that_do_not_say_theirs() {
 }
 
 #[tokio::test]
-async fn an_input_that_ends_early_is_no_error() {
+async fn input_that_ends_early_is_no_error() {
     let world = World::new();
     let server = world.server();
     Client::start(&server, None).end().await;
@@ -86,7 +86,7 @@ async fn an_input_that_ends_early_is_no_error() {
 }
 
 #[tokio::test]
-async fn what_was_asked_before_the_end_is_answered() {
+async fn requests_before_the_end_of_input_are_answered() {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let world = World::new();
     let server = world.server();
@@ -108,7 +108,7 @@ async fn what_was_asked_before_the_end_is_answered() {
     ours.write_all(last.as_bytes()).await.unwrap();
     ours.shutdown().await.unwrap();
     let mut answers = String::new();
-    tokio::time::timeout(crate::world::PATIENCE, ours.read_to_string(&mut answers)).await.unwrap().unwrap();
+    tokio::time::timeout(crate::world::TIMEOUT, ours.read_to_string(&mut answers)).await.unwrap().unwrap();
     task.await.unwrap();
     assert_eq!(answers.lines().count(), 4, "two answers, an acknowledgement and its end: {answers}");
 }

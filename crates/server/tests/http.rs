@@ -11,7 +11,7 @@ use repertoire_server::http::{HttpOptions, Limits, Token};
 use repertoire_server::{ErrorKind, Server, Stop};
 use serde_json::{Map, Value, json};
 
-use crate::world::{Http, MODERN, PATIENCE, World, event, watched, with_meta};
+use crate::world::{Http, MODERN, TIMEOUT, World, event, watched, with_meta};
 
 const INDEX: &str = "/.well-known/agent-skills/index.json";
 
@@ -347,7 +347,7 @@ impl Waiting {
         let (begun, may_go_on) = (Mutex::new(begun), Mutex::new(may_go_on));
         let wait = move |_: &Map<String, Value>| -> Result<String, HandlerError> {
             begun.lock().unwrap().send(()).unwrap();
-            may_go_on.lock().unwrap().recv_timeout(PATIENCE).unwrap();
+            may_go_on.lock().unwrap().recv_timeout(TIMEOUT).unwrap();
             Ok("waited".to_owned())
         };
         let mut options = SessionOptions::default();
@@ -381,7 +381,7 @@ fn a_second_request_with_an_id_in_flight_is_refused() {
     assert_eq!(ask(4, "tools/call", json!({"name": "load_skill", "arguments": {"name": "alpha"}})).0, 200);
     std::thread::scope(|scope| {
         let called = scope.spawn(|| ask(5, "tools/call", Waiting::call()));
-        waiting.has_begun.recv_timeout(PATIENCE).unwrap();
+        waiting.has_begun.recv_timeout(TIMEOUT).unwrap();
         let (status, answer) = ask(5, "skills/list", json!({}));
         assert_eq!(status, 400);
         assert!(answer.contains("-32600") && answer.contains("is not answered yet"), "{answer}");
@@ -413,7 +413,7 @@ fn an_unknown_last_event_id_is_refused_and_an_answer_in_flight_is_resumed() {
     }
     std::thread::scope(|scope| {
         scope.spawn(|| ask(5, "tools/call", Waiting::call()));
-        waiting.has_begun.recv_timeout(PATIENCE).unwrap();
+        waiting.has_begun.recv_timeout(TIMEOUT).unwrap();
         let mut resumed = http.connect();
         let head = format!(
             "GET /mcp HTTP/1.1\r\nHost: {}\r\nAccept: text/event-stream\r\nMcp-Session-Id: {session}\r\nLast-Event-ID: 0/1\r\n\r\n",

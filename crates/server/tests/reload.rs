@@ -10,7 +10,7 @@ const PROMPTS: &str = "notifications/prompts/list_changed";
 const RESOURCES: &str = "notifications/resources/list_changed";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_new_skill_is_told_of_and_there() {
+async fn a_new_skill_is_announced_and_served() {
     let world = World::new();
     let server = world.server();
     let _watcher = watched(&server);
@@ -28,7 +28,7 @@ async fn a_new_skill_is_told_of_and_there() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_lists_that_changed_are_told_of() {
+async fn only_changed_lists_are_announced() {
     let world = World::new();
     let server = world.server();
     let _watcher = watched(&server);
@@ -43,7 +43,7 @@ async fn only_lists_that_changed_are_told_of() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_listens_is_told_what_they_asked_for() {
+async fn a_subscription_gets_only_the_lists_it_asked_for() {
     let world = World::new();
     let server = world.server();
     let _watcher = watched(&server);
@@ -92,7 +92,7 @@ async fn a_changed_file_is_never_served_under_an_old_digest() {
     assert_ne!(before, after);
     let read = client.request("resources/read", json!({"uri": uri})).await;
     assert_eq!(read["result"]["contents"][0]["text"], "uno\ndue\n");
-    // Whoever asks for the skill again is told of the new digest at once.
+    // skills/get returns the new digest at once.
     world.write("alpha/references/guide one.md", "eins\nzwei\n");
     let newest = digest_of(&client.request("skills/get", get.clone()).await);
     assert_ne!(after, newest);
@@ -108,7 +108,7 @@ async fn a_changed_file_is_never_served_under_an_old_digest() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_skill_that_breaks_is_not_served_and_one_that_goes_is_gone() {
+async fn broken_and_removed_skills_are_not_served() {
     let world = World::new();
     let server = world.server();
     let _watcher = watched(&server);
@@ -125,7 +125,7 @@ async fn a_skill_that_breaks_is_not_served_and_one_that_goes_is_gone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_told_of_lists_that_are_not_offered() {
+async fn lists_that_are_switched_off_are_not_announced() {
     let world = World::new();
     let server = world.server_with(ServerOptions {
         tools: Switch::Off,
@@ -143,7 +143,7 @@ async fn nobody_is_told_of_lists_that_are_not_offered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_is_ready_twice_is_told_once() {
+async fn initialized_sent_twice_brings_each_notification_once() {
     let world = World::new();
     let server = world.server();
     let _watcher = watched(&server);

@@ -1,4 +1,4 @@
-//! What one agent may see, and nothing else.
+//! The scope of agents, over stdio and HTTP.
 
 use repertoire::Agent;
 use repertoire_model::Pattern;
@@ -15,7 +15,7 @@ fn agent(name: &str, allow: &str) -> Agent {
 }
 
 #[tokio::test]
-async fn an_agent_is_served_what_it_may_see() {
+async fn an_agent_is_served_only_skills_in_its_scope() {
     let world = World::new();
     let server = world.server_for(ServerOptions::default(), vec![agent("narrow", "beta")]);
     let mut client = Client::start(&server, Some("narrow"));
@@ -41,7 +41,7 @@ async fn an_agent_is_served_what_it_may_see() {
 }
 
 #[test]
-fn a_token_makes_a_client_an_agent() {
+fn a_token_selects_the_agent() {
     let world = World::new();
     let server = world.server_for(ServerOptions::default(), vec![agent("narrow", "beta")]);
     let (all, narrow) = ("all-0123456789abcdef", "narrow-0123456789abcdef");
@@ -75,11 +75,11 @@ fn a_token_makes_a_client_an_agent() {
     assert_eq!(get("/.well-known/agent-skills/alpha.tar.gz", &[("Authorization", &bearer)]).0, 404);
     assert_eq!(get("/.well-known/agent-skills/index.json", &[]).0, 401);
     assert_eq!(get(&format!("/.well-known/agent-skills/index.json?token={all}"), &[]).0, 401);
-    assert_eq!(get("/healthz", &[]).0, 200, "whoever watches over the server needs no token");
+    assert_eq!(get("/healthz", &[]).0, 200, "health checks need no token");
 }
 
 #[test]
-fn a_conversation_belongs_to_its_token() {
+fn a_session_belongs_to_its_token() {
     let world = World::new();
     let server = world.server();
     let (one, two) = ("one-0123456789abcdef", "two-0123456789abcdef");

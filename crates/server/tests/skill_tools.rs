@@ -43,7 +43,7 @@ fn text(answer: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn the_gateway_calls_what_this_connection_loaded() {
+async fn call_skill_tool_calls_tools_of_skills_this_client_loaded() {
     let world = World::new();
     let server = server(&world, ToolExposure::Stable);
     let (mut client, mut other) = (Client::start(&server, None), Client::start(&server, None));
@@ -82,7 +82,7 @@ async fn the_gateway_calls_what_this_connection_loaded() {
 }
 
 #[tokio::test]
-async fn dynamic_tools_come_and_go_and_clients_are_told() {
+async fn dynamic_tools_are_announced_when_skills_are_loaded_and_unloaded() {
     let world = World::new();
     let server = server(&world, ToolExposure::Dynamic);
     let (mut client, mut other) = (Client::start(&server, None), Client::start(&server, None));
@@ -110,7 +110,7 @@ async fn dynamic_tools_come_and_go_and_clients_are_told() {
 }
 
 #[tokio::test]
-async fn a_skill_that_a_person_invokes_brings_its_tools() {
+async fn an_invoked_skill_brings_its_tools() {
     let world = World::new();
     let server = server(&world, ToolExposure::Dynamic);
     let (mut client, mut other) = (Client::start(&server, None), Client::start(&server, None));
@@ -124,7 +124,7 @@ async fn a_skill_that_a_person_invokes_brings_its_tools() {
 }
 
 #[tokio::test]
-async fn clients_without_a_handshake_have_the_same() {
+async fn stateless_clients_can_call_skill_tools() {
     let world = World::new();
     let server = server(&world, ToolExposure::Stable);
     let mut client = Client::start(&server, None);

@@ -17,7 +17,7 @@ fn digest(contents: &Value) -> String {
 }
 
 #[tokio::test]
-async fn every_file_is_served_as_its_digest_says() {
+async fn served_files_match_their_digests() {
     let world = World::new();
     world.write("alpha/references/naïve & co.md", "ü\n");
     let mut client = Client::start(&world.server(), None);
@@ -37,7 +37,7 @@ async fn every_file_is_served_as_its_digest_says() {
 }
 
 #[tokio::test]
-async fn fastmcp_finds_the_manifest_that_it_looks_for() {
+async fn fastmcp_manifest_is_served() {
     let world = World::new();
     let mut client = Client::start(&world.server(), None);
     client.initialize("2025-11-25").await;
@@ -134,7 +134,7 @@ async fn lists_come_in_pages() {
 }
 
 #[tokio::test]
-async fn only_what_strict_clients_accept_is_published() {
+async fn skills_that_strict_clients_reject_are_not_published() {
     let world = World::new();
     world.skill("float", "metadata:\n  version: 1.0\n", "# Float\n");
     world.skill("other-name", "", "# Name\n");
@@ -167,7 +167,7 @@ async fn only_what_strict_clients_accept_is_published() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_told_by_code() {
+async fn unknown_skills_and_resources_have_error_codes() {
     let world = World::new();
     world.write("alpha/.secret", "x");
     let mut client = Client::start(&world.server(), None);
@@ -190,7 +190,7 @@ async fn what_is_not_there_is_told_by_code() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_skill_is_served_as_soon_as_it_may_be_and_no_longer() {
+async fn a_skill_is_published_only_while_it_passes_the_publish_check() {
     let world = World::new();
     let mut client = Client::start(&world.server(), None);
     client.initialize("2025-11-25").await;
@@ -223,7 +223,7 @@ async fn a_skill_is_served_as_soon_as_it_may_be_and_no_longer() {
 }
 
 #[tokio::test]
-async fn no_choice_of_ones_own_publishes_what_strict_clients_drop() {
+async fn configuration_cannot_relax_the_publish_check() {
     let world = World::new();
     world.skill("float", "metadata:\n  version: 1.0\n", "# Float\n");
     let mut policy = Policy::default();

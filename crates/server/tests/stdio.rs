@@ -11,7 +11,7 @@ fn text(answer: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn a_client_that_shakes_hands() {
+async fn a_client_with_a_handshake() {
     let world = World::new();
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let mut client = Client::start(&world.server(), None);
@@ -48,7 +48,7 @@ async fn a_client_that_shakes_hands() {
 }
 
 #[tokio::test]
-async fn a_version_from_elsewhere_is_answered_with_our_newest() {
+async fn an_unknown_protocol_version_is_answered_with_the_newest() {
     let world = World::new();
     for version in ["1999-01-01", MODERN, "2099-01-01"] {
         let mut client = Client::start(&world.server(), None);
@@ -79,7 +79,7 @@ async fn a_client_without_a_handshake() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_call_is_told_to_the_model_and_what_is_no_tool_to_the_client() {
+async fn failed_calls_are_results_and_unknown_tools_are_protocol_errors() {
     let world = World::new();
     let mut client = Client::start(&world.server(), None);
     client.initialize("2025-11-25").await;
@@ -101,7 +101,7 @@ async fn what_is_wrong_with_a_call_is_told_to_the_model_and_what_is_no_tool_to_t
 }
 
 #[tokio::test]
-async fn results_as_json_have_both_forms_and_prompts_stay_text() {
+async fn json_results_have_text_and_structured_content_and_prompts_stay_text() {
     let world = World::new();
     let options = ServerOptions { result: ResultForm::Json, ..ServerOptions::default() };
     let mut client = Client::start(&world.server_with(options), None);
@@ -123,7 +123,7 @@ async fn results_as_json_have_both_forms_and_prompts_stay_text() {
 }
 
 #[tokio::test]
-async fn what_is_off_is_not_told_of_and_not_there() {
+async fn switched_off_features_are_neither_announced_nor_served() {
     let world = World::new();
     let options = ServerOptions { tools: Switch::Off, ..ServerOptions::default() };
     let mut client = Client::start(&world.server_with(options), None);
@@ -183,7 +183,7 @@ async fn reach(client: &mut Client) -> [bool; 5] {
 }
 
 #[tokio::test]
-async fn what_a_person_invoked_is_there_for_the_rest_of_the_conversation() {
+async fn an_invoked_skill_is_readable_for_the_rest_of_the_session() {
     let world = World::new();
     world.skill("own", "disable-model-invocation: true\n", "# Own\n\nRead references/more.md.\n");
     world.write("own/references/more.md", "more\n");
@@ -200,11 +200,11 @@ async fn what_a_person_invoked_is_there_for_the_rest_of_the_conversation() {
     }
     let mut other = Client::start(&server, None);
     other.initialize("2025-11-25").await;
-    assert_eq!(reach(&mut other).await, [false; 5], "other conversations are others");
+    assert_eq!(reach(&mut other).await, [false; 5], "other clients do not see it");
 }
 
 #[tokio::test]
-async fn whoever_asks_without_a_handshake_cannot_shake_hands_later() {
+async fn initialize_after_stateless_requests_is_refused() {
     let world = World::new();
     let mut client = Client::start(&world.server(), None);
     assert!(client.modern("skills/list", json!({})).await["result"].is_object());
@@ -217,7 +217,7 @@ async fn whoever_asks_without_a_handshake_cannot_shake_hands_later() {
 }
 
 #[tokio::test]
-async fn prompts_are_what_people_may_invoke() {
+async fn prompts_are_the_user_invocable_skills() {
     let world = World::new();
     world.skill("hidden", "user-invocable: false\n", "# Hidden\n");
     world.skill("own", "disable-model-invocation: true\n", "# Own\n\nGreet $ARGUMENTS.\n");
@@ -292,7 +292,7 @@ async fn instructions_keep_to_their_budget() {
 }
 
 #[tokio::test]
-async fn a_client_that_cuts_instructions_gets_some_that_end() {
+async fn claude_code_gets_instructions_short_enough_not_to_be_truncated() {
     let world = World::empty();
     for number in 0..40 {
         let description = "Handles the things of its kind. Use when they are asked for. ".repeat(3);
@@ -343,7 +343,7 @@ async fn instructions_keep_to_their_budget_in_any_script() {
 }
 
 #[tokio::test]
-async fn what_one_client_loads_no_other_is_told_of() {
+async fn skills_loaded_by_one_client_are_not_announced_to_another() {
     let world = World::new();
     let server = world.server();
     let (mut one, mut other) = (Client::start(&server, None), Client::start(&server, None));
@@ -361,7 +361,7 @@ async fn what_one_client_loads_no_other_is_told_of() {
 }
 
 #[tokio::test]
-async fn any_query_is_answered() {
+async fn search_skills_answers_any_query() {
     let world = World::new();
     let server = world.server();
     let mut client = Client::start(&server, None);

@@ -21,7 +21,7 @@ fn bytes(http: &Http, path: &str) -> Vec<u8> {
 }
 
 #[test]
-fn everything_on_the_index_is_what_its_digest_says() {
+fn index_entries_match_their_digests() {
     let world = World::new();
     world.skill("float", "metadata:\n  version: 1.0\n", "# Float\n");
     let http = Http::start(&world.server(), HttpOptions::default());
@@ -42,7 +42,7 @@ fn everything_on_the_index_is_what_its_digest_says() {
 }
 
 #[test]
-fn the_older_index_lists_files() {
+fn the_0_1_0_index_lists_files() {
     let world = World::new();
     let http = Http::start(&world.server(), HttpOptions::default());
     let index: Value = serde_json::from_slice(&bytes(&http, "/.well-known/skills/index.json")).unwrap();
@@ -51,7 +51,7 @@ fn the_older_index_lists_files() {
 }
 
 #[test]
-fn what_is_not_on_it_is_not_there() {
+fn unpublished_skills_are_not_downloadable() {
     let world = World::new();
     world.skill("float", "metadata:\n  version: 1.0\n", "# Float\n");
     world.write("alpha/.secret", "x");
@@ -73,7 +73,7 @@ fn what_is_not_on_it_is_not_there() {
 }
 
 #[test]
-fn heads_and_tags() {
+fn head_requests_and_etags() {
     let world = World::new();
     let http = Http::start(&world.server(), HttpOptions::default());
     let path = "/.well-known/agent-skills/alpha.tar.gz";
@@ -86,7 +86,7 @@ fn heads_and_tags() {
 }
 
 #[test]
-fn no_file_of_a_skill_is_a_page_of_the_server() {
+fn browsers_cannot_run_files_of_skills() {
     let world = World::new();
     world.write("alpha/assets/page.html", "<script>fetch('/mcp')</script>");
     world.write("alpha/assets/image.svg", "<svg xmlns='http://www.w3.org/2000/svg'><script/></svg>");

@@ -1,4 +1,4 @@
-//! A library in a temporary directory, and clients that write bytes.
+//! A library in a temporary directory, and clients that send raw bytes.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -14,8 +14,8 @@ use repertoire_server::{Notice, Notices, Server, ServerOptions, Stop};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, DuplexStream, ReadHalf, WriteHalf};
 
-/// How long anything may take.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+/// The timeout of every wait.
+pub const TIMEOUT: Duration = Duration::from_secs(20);
 
 pub const MODERN: &str = "2026-07-28";
 
@@ -100,10 +100,7 @@ impl World {
             ..options
         };
         fs::create_dir_all(self.root().join("skills")).unwrap();
-        let provider = FsProvider::new(FsOptions {
-            policy: policy.clone(),
-            ..FsOptions::new("project:skills", self.root().join("skills"))
-        });
+        let provider = FsProvider::new(FsOptions::new("project:skills", self.root().join("skills")));
         let mut builder = Library::builder()
             .provider(Arc::new(provider))
             .policy(policy)
@@ -118,7 +115,7 @@ impl World {
 /// Has the library of `server` followed, from when it returns.
 pub fn watched(server: &Server) -> Watcher {
     let watcher = server.library().registry().watch(ReloadOptions::default()).unwrap();
-    assert!(watcher.wait_ready(PATIENCE));
+    assert!(watcher.wait_ready(TIMEOUT));
     watcher
 }
 
@@ -164,7 +161,7 @@ impl Client {
     /// Returns the next message, whatever it is.
     pub async fn receive(&mut self) -> Value {
         let mut line = String::new();
-        let read = tokio::time::timeout(PATIENCE, self.reader.read_line(&mut line)).await;
+        let read = tokio::time::timeout(TIMEOUT, self.reader.read_line(&mut line)).await;
         assert_ne!(read.expect("an answer in time").unwrap(), 0, "the server is gone");
         serde_json::from_str(&line).unwrap()
     }
@@ -192,12 +189,12 @@ impl Client {
         self.receive_that(|message| message["method"] == method).await
     }
 
-    /// Returns the messages that came meanwhile and nobody took.
+    /// Returns the messages that arrived while others were waited for.
     pub fn others(&self) -> &[Value] {
         &self.early
     }
 
-    /// Sends a request as clients that shook hands do, and returns the whole answer.
+    /// Sends a request of a client with a handshake, and returns the whole response.
     pub async fn request(&mut self, method: &str, params: Value) -> Value {
         let id = self.next;
         self.next += 1;
@@ -205,12 +202,12 @@ impl Client {
         self.answer_to(id).await
     }
 
-    /// Sends a request as clients without a handshake do, and returns the whole answer.
+    /// Sends a stateless request, and returns the whole response.
     pub async fn modern(&mut self, method: &str, params: Value) -> Value {
         self.request(method, with_meta(params)).await
     }
 
-    /// Shakes hands, and returns the result.
+    /// Sends `initialize` and `notifications/initialized`, and returns the result.
     pub async fn initialize(&mut self, version: &str) -> Value {
         let client = json!({"name": "test", "version": "1"});
         let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client});
@@ -223,7 +220,7 @@ impl Client {
     pub async fn end(self) {
         let Self { writer, reader, server, .. } = self;
         drop((writer, reader));
-        tokio::time::timeout(PATIENCE, server).await.expect("the end in time").unwrap();
+        tokio::time::timeout(TIMEOUT, server).await.expect("the end in time").unwrap();
     }
 }
 
@@ -255,7 +252,7 @@ impl Http {
 
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(TIMEOUT)).unwrap();
         stream
     }
 
@@ -332,7 +329,7 @@ pub fn event(stream: &TcpStream, is_it: impl Fn(&Value) -> bool) -> Value {
     let started = std::time::Instant::now();
     loop {
         // A stream that is kept alive never runs into the timeout of its socket.
-        assert!(started.elapsed() < PATIENCE, "the event in time");
+        assert!(started.elapsed() < TIMEOUT, "the event in time");
         let mut line = String::new();
         assert_ne!(reader.read_line(&mut line).unwrap(), 0, "the stream ended");
         if let Some(data) = line.strip_prefix("data:")

@@ -13,7 +13,7 @@ use memchr::memmem;
 use rayon::prelude::*;
 use stopwatch::Task;
 
-/// Enough for any SKILL.md of the generated libraries.
+/// Enough for almost any SKILL.md.
 const BUFFER_BYTES: usize = 64 * 1024;
 
 /// What an index knows of a skill.
@@ -42,14 +42,17 @@ fn main() {
 
 fn index_alone(library: &Path) -> io::Result<Vec<Skill>> {
     let mut buffer = Vec::with_capacity(BUFFER_BYTES);
-    directories(library)?.into_iter().map(|directory| read(directory, &mut buffer)).collect()
+    let read = |directory| read(directory, &mut buffer);
+    Ok(directories(library)?.into_iter().map(read).filter_map(Result::ok).collect())
 }
 
 fn index_together(library: &Path) -> io::Result<Vec<Skill>> {
-    directories(library)?
+    // A directory without a readable `SKILL.md` is no skill.
+    Ok(directories(library)?
         .into_par_iter()
         .map_init(|| Vec::with_capacity(BUFFER_BYTES), |buffer, directory| read(directory, buffer))
-        .collect()
+        .filter_map(Result::ok)
+        .collect())
 }
 
 fn directories(library: &Path) -> io::Result<Vec<PathBuf>> {
@@ -69,7 +72,7 @@ fn read(directory: PathBuf, buffer: &mut Vec<u8>) -> io::Result<Skill> {
     let metadata = file.metadata()?;
     buffer.clear();
     file.read_to_end(buffer)?;
-    let text = std::str::from_utf8(buffer).map_err(io::Error::other)?;
+    let text = String::from_utf8_lossy(buffer);
     let end = memmem::find(text.as_bytes(), b"\n---\n").unwrap_or(text.len());
     let field = |key| text[..end].lines().find_map(|line| line.strip_prefix(key)).unwrap_or_default().trim();
     Ok(Skill {

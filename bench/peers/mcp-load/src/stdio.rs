@@ -32,18 +32,23 @@ pub fn measure(calls: &Calls, count: usize, command: &[&str]) {
         calls.check(answer.as_bytes());
     }
     print_percentiles("call", wall_ms);
-    print("resident MB", resident_mb(client.child.id()));
+    print("resident MB", memory_mb(client.child.id(), "VmRSS:"));
+    // A server that does not know the tool answers with an error, which does no harm.
+    let search = json!({"name": "search_skills", "arguments": {"query": "review a pull request"}});
+    client.send(&json!({"jsonrpc": "2.0", "id": "search", "method": "tools/call", "params": search}).to_string());
+    client.receive();
+    print("anonymous MB", memory_mb(client.child.id(), "RssAnon:"));
     client.end();
 }
 
-/// Returns the memory of a process, and of those that it started.
-fn resident_mb(pid: u32) -> f64 {
+/// Returns the memory of a process, and of those that it started, that is told as `field` of its status.
+fn memory_mb(pid: u32, field: &str) -> f64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or("0 kB");
+    let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap_or("0 kB");
     let own: f64 = line.trim().trim_end_matches(" kB").trim().parse().unwrap_or(0.0);
     let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    own / 1024.0
-        + children.split_whitespace().filter_map(|pid| pid.parse().ok()).map(resident_mb).sum::<f64>()
+    let children = children.split_whitespace().filter_map(|pid| pid.parse().ok());
+    own / 1024.0 + children.map(|pid| memory_mb(pid, field)).sum::<f64>()
 }
 
 struct Client {

@@ -1,9 +1,9 @@
-//! Measures Repertoire's crates inside one process: index without a cache, index with a filled one, catalog.
+//! Measures Repertoire's crates inside one process: index, reload without a change, catalog.
 //!
 //! The operation is what every host does: open a registry over a directory. It includes the whole of parsing,
 //! validation and resolution.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use pollster::block_on;
@@ -15,24 +15,19 @@ use stopwatch::Task;
 
 fn main() {
     let task = Task::from_args();
-    task.measure("cold", || index(&task.library, None));
-    let cache = std::env::var_os("REPERTOIRE_CACHE_DIR").map(PathBuf::from);
-    // The first one fills the cache.
-    let (_, registry) = index(&task.library, cache.clone());
-    if cache.is_some() {
-        task.measure("warm", || index(&task.library, cache.clone()));
-    }
+    task.measure("cold", || index(&task.library));
+    let (_, registry) = index(&task.library);
+    task.measure("reload", || (block_on(registry.reload()).active().count(), ()));
     task.measure("catalog", || catalog(&registry));
 }
 
-fn index(library: &Path, cache: Option<PathBuf>) -> (usize, Registry) {
-    let registry = open(library, cache);
+fn index(library: &Path) -> (usize, Registry) {
+    let registry = open(library);
     (registry.snapshot().active().count(), registry)
 }
 
-fn open(library: &Path, cache: Option<PathBuf>) -> Registry {
-    let options = FsOptions { cache, ..FsOptions::new("library", library) };
-    let provider: Arc<dyn Provider> = Arc::new(FsProvider::new(options));
+fn open(library: &Path) -> Registry {
+    let provider: Arc<dyn Provider> = Arc::new(FsProvider::new(FsOptions::new("library", library)));
     block_on(Registry::open(vec![provider], Policy::default())).expect("the library is accepted")
 }
 

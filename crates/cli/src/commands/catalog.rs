@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use repertoire::search::Seen;
-use repertoire::tokens::TokenMemory;
 use repertoire::{Agent, Entry, RankedSkill, Task, TaskRanking};
 use repertoire_model::catalog::{
     Catalog, CatalogError, CatalogOptions, Format, Reason, Report, SkillTier, Tier,
@@ -261,8 +260,7 @@ fn options(context: &Context, args: &CatalogArgs) -> Result<CatalogOptions, CliE
 
 pub(crate) fn exact_tokens(context: &Context, catalog: &Catalog, options: &CatalogOptions) -> usize {
     let _progress = Progress::start(&context.env, "counting tokens");
-    let memory = TokenMemory::new(context.cache_directory());
-    catalog.report.tokens.unwrap_or_else(|| memory.count(options.tokenizer, &catalog.text))
+    catalog.report.tokens.unwrap_or_else(|| options.tokenizer.count(&catalog.text))
 }
 
 fn report(

@@ -137,12 +137,10 @@ fn open(context: &Context, args: &CheckArgs, policy: &Policy) -> Result<Vec<Libr
 
 /// Returns how many levels below `directory` its uppermost skills are, however deep that is.
 fn depth_of_skills(context: &Context, directory: &Path, policy: &Policy) -> Option<usize> {
-    let provider = FsProvider::new(FsOptions {
-        limits: ScanLimits { max_depth: MAX_DEPTH, ..context.settings.scan },
-        policy: policy.clone(),
-        ..FsOptions::new("deeper", directory)
-    });
-    let registry = Registry::open_for_inspection(vec![Arc::new(provider)], policy.clone());
+    let mut options = FsOptions::new("deeper", directory);
+    options.limits = ScanLimits { max_depth: MAX_DEPTH, ..context.settings.scan };
+    let provider = Arc::new(FsProvider::new(options));
+    let registry = Registry::open_for_inspection(vec![provider], policy.clone());
     let snapshot = pollster::block_on(registry).snapshot();
     let depth =
         |entry: &Entry| Some(Path::new(&*entry.path).strip_prefix(directory).ok()?.components().count());

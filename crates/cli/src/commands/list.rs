@@ -26,7 +26,8 @@ const NEIGHBOUR: CatalogEntry<'static> =
 /// Lists the skills
 ///
 /// Shows every skill that an agent is offered, with the source it comes from. Two skills of one name are never
-/// merged: the first source wins, and the other is shown by --all.
+/// merged: the first source wins, and the other is shown by --all. Diagnostics of a listing leave out what takes a count
+/// of tokens; `rep check` has all of them.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Show shadowed and quarantined skills too
@@ -94,9 +95,6 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
             tokens: args.tokens.then(|| counter.count(entry)),
         })
         .collect();
-    if args.tokens || args.digest {
-        pollster::block_on(library.registry.save());
-    }
     if ui.is_json() {
         let tokenizer = args.tokens.then(|| context.settings.estimator.name());
         let document = ListJson {
@@ -143,12 +141,10 @@ fn digest(library: &Library, entry: &Entry) -> Option<String> {
     pollster::block_on(library.registry.digest(entry)).ok().map(|digest| digest.to_string())
 }
 
-/// Counts tokens as the settings say, and remembers the counts.
+/// Counts tokens as the settings say.
 struct Counter<'a> {
     library: &'a Library,
     options: CatalogOptions,
-    /// Catalog entries are remembered by what they were counted with and how they were rendered.
-    entry_key: String,
     /// The tokens of a catalog with nothing but the neighbour, once they are needed.
     frame: OnceCell<usize>,
 }
@@ -157,29 +153,13 @@ impl<'a> Counter<'a> {
     fn new(context: &Context, library: &'a Library) -> Self {
         // A budget is about the whole catalog, and an entry is counted as it is in full.
         let options = CatalogOptions { budget_tokens: None, ..context.settings.catalog_options() };
-        let entry_key = format!("{}/{}", options.tokenizer.name(), options.format.as_str());
-        Self { library, options, entry_key, frame: OnceCell::new() }
+        Self { library, options, frame: OnceCell::new() }
     }
 
     fn count(&self, entry: &Entry) -> TokensJson {
-        let registry = &self.library.registry;
-        let tokenizer = self.options.tokenizer;
-        let mut bodies = registry.token_counts(entry, tokenizer.name());
-        let body = bodies.body.unwrap_or_else(|| {
-            let skill = pollster::block_on(registry.get(entry));
-            let body = skill.map_or(0, |skill| tokenizer.count(skill.body()) as u64);
-            bodies.body = Some(body);
-            registry.set_token_counts(entry, tokenizer.name(), bodies);
-            body
-        });
-        let mut entries = registry.token_counts(entry, &self.entry_key);
-        let catalog = entries.entry.unwrap_or_else(|| {
-            let count = self.entry(entry);
-            entries.entry = Some(count);
-            registry.set_token_counts(entry, &self.entry_key, entries);
-            count
-        });
-        TokensJson { catalog, body }
+        let skill = pollster::block_on(self.library.registry.get(entry));
+        let body = skill.map_or(0, |skill| self.options.tokenizer.count(skill.body()) as u64);
+        TokensJson { catalog: self.entry(entry), body }
     }
 
     /// Returns how many tokens `entry` adds to a catalog that has a neighbour for it already.

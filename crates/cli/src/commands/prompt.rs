@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use repertoire::tokens::TokenMemory;
 use repertoire::{
     Agent, AgentPrompt, BindingOptions, Error, Registry, RoleOptions, RoleOrigin, RolePrompt, RoleResolver,
     SessionOptions,
@@ -78,16 +77,15 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &PromptArgs) -> Result<E
         ui.write_untrusted(text.as_bytes())?;
         return Ok(Exit::Success);
     }
-    let memory = TokenMemory::new(context.cache_directory());
     let tokenizer = context.settings.estimator;
     let fragments = ordered(&prompt.fragments).into_iter().map(|fragment| FragmentJson {
         name: &fragment.name,
         priority: fragment.priority,
-        tokens: memory.count(tokenizer, &fragment.text),
+        tokens: tokenizer.count(&fragment.text),
     });
     ui.write_json(&PromptJson {
         text: &text,
-        tokens: memory.count(tokenizer, &text),
+        tokens: tokenizer.count(&text),
         tokenizer: tokenizer.name(),
         fragments: fragments.collect(),
         bound: prompt.bound.iter().map(String::as_str).collect(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use repertoire::config::ConfiguredPlace;
 use repertoire::discovery::Presence;
 use repertoire::provider::Problem;
-use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope};
+use repertoire::provider::fs::{FsProvider, LinkScope};
 use repertoire::{Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Snapshot, Watcher};
 use repertoire_model::{Policy, Severity};
 
@@ -69,7 +69,7 @@ impl Context {
     /// Returns the providers of those of `places` that are there.
     fn present_providers(&self, places: &[ConfiguredPlace], policy: &Policy) -> Vec<Arc<dyn Provider>> {
         let links = self.link_scope(places, policy);
-        self.providers(places.iter().filter(|place| place.presence != Presence::Missing), &links, policy)
+        self.providers(places.iter().filter(|place| place.presence != Presence::Missing), &links)
     }
 
     /// Reads all skills of all places, also of those that are not there yet, to follow changes.
@@ -77,7 +77,7 @@ impl Context {
         let policy = self.settings.policy.clone();
         let (places, _) = self.places(&policy);
         let links = self.link_scope(&places, &policy);
-        let providers = self.providers(places.iter(), &links, &policy);
+        let providers = self.providers(places.iter(), &links);
         let _progress = Progress::start(&self.env, "reading skills");
         pollster::block_on(Registry::open_for_inspection(providers, policy))
     }
@@ -104,14 +104,12 @@ impl Context {
         &self,
         places: impl Iterator<Item = &'p ConfiguredPlace>,
         links: &LinkScope,
-        policy: &Policy,
     ) -> Vec<Arc<dyn Provider>> {
-        let cache = self.cache_directory();
-        let options = self.settings.provider_options(places, links, policy);
-        let provider = |options: FsOptions| -> Arc<dyn Provider> {
-            Arc::new(FsProvider::new(FsOptions { cache: cache.clone(), ..options }))
-        };
-        options.into_iter().map(provider).collect()
+        let options = self.settings.provider_options(places, links);
+        options
+            .into_iter()
+            .map(|options| -> Arc<dyn Provider> { Arc::new(FsProvider::new(options)) })
+            .collect()
     }
 }
 

@@ -52,7 +52,7 @@ impl Context {
         let (places, _) = self.places(&policy);
         // A directory that is not there yet may be by the time the session looks again.
         let links = self.link_scope(&places, &policy);
-        let providers = self.providers(places.iter(), &links, &policy);
+        let providers = self.providers(places.iter(), &links);
         let mut builder = Library::builder()
             .providers(providers)
             .search_options(self.search_options(&places, &policy))

@@ -567,6 +567,47 @@ fn git_says_what_it_cannot_do_in_a_repository_and_does_the_rest() {
 }
 
 #[test]
+fn state_stash_tags_remotes_and_index_flags_of_a_command_are_not_transferred() {
+    for sandbox in sandboxes() {
+        let (world, name) = (World::new(), sandbox.name());
+        let text = "export GIT_AUTHOR_NAME=n GIT_AUTHOR_EMAIL=e GIT_COMMITTER_NAME=n GIT_COMMITTER_EMAIL=e; \
+             echo evil > src/evil && git add src && w=$(git stash create) && echo $w > $GIT_DIR/MERGE_AUTOSTASH && git stash store $w; \
+             git reset -q; rm src/evil; echo backdoor >> src/main.rs; git update-index --assume-unchanged src/main.rs; \
+             git commit -q --allow-empty -m made; git tag -f v1 >/dev/null; git update-ref refs/remotes/origin/main HEAD; echo done";
+        let job = repository_job(&world, world.sh(text));
+        git(&world, "project", &["tag", "v1"]);
+        git(&world, "project", &["update-ref", "refs/remotes/origin/main", "HEAD"]);
+        let outcome = sandbox.run(&job).unwrap();
+        assert_eq!(stdout(&outcome), "done\n", "{name} {}", stderr(&outcome));
+        let [Aftermath::RepositoryNotApplied { refs, .. }] = outcome.aftermath.as_slice() else {
+            panic!("{name} {outcome:?}")
+        };
+        let expect = ["refs/remotes/origin/main", "refs/stash", "refs/tags/v1"];
+        assert!(
+            refs.len() == 3 && expect.iter().zip(refs).all(|(one, told)| told.starts_with(one)),
+            "{refs:?}"
+        );
+        assert!(fs::symlink_metadata(world.path("project/.git/MERGE_AUTOSTASH")).is_err(), "{name}");
+        for (revision, subject) in [("HEAD", "made"), ("v1", "first"), ("origin/main", "first")] {
+            assert_eq!(
+                git_output(&world, &["log", "-1", "--format=%s", revision]),
+                subject,
+                "{name} {revision}"
+            );
+        }
+        assert_eq!(git_output(&world, &["stash", "list"]), "", "{name}");
+        assert_eq!(git_output(&world, &["diff", "--name-only"]), "src/main.rs", "{name}");
+    }
+}
+
+/// Returns what git prints in the project.
+fn git_output(world: &World, arguments: &[&str]) -> String {
+    let mut command = std::process::Command::new("git");
+    let output = command.args(arguments).current_dir(world.path("project")).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+#[test]
 fn a_worktree_of_a_bare_repository_keeps_its_own_ways() {
     for sandbox in sandboxes() {
         let (world, name) = (World::new(), sandbox.name());

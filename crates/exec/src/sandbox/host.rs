@@ -59,18 +59,18 @@ pub(crate) enum ProtectionMeans {
     Nothing,
 }
 
-/// Runs a job in the confinement that `confine` makes of what it can grants.
+/// Runs a job in the confinement that `confine` makes of its grants.
 pub(crate) fn run(
     launcher: &Launcher,
     job: &Job,
-    taking: ProtectionMeans,
+    means: ProtectionMeans,
     confine: impl Fn(&ResolvedGrants, &Scratch) -> Result<Confinement, ExecError>,
 ) -> Result<ReportedOutcome, ExecError> {
     let start = Instant::now();
     let parent = job.scratch.as_deref().unwrap_or(Path::new(scratch::PARENT));
     let scratch = Scratch::create(parent).map_err(|error| io_error(parent, error))?;
     let mut grants = ResolvedGrants::of(job, &scratch)?;
-    let scratch_repository = match grants.repository.as_ref().filter(|_| taking != ProtectionMeans::Nothing) {
+    let scratch_repository = match grants.repository.as_ref().filter(|_| means != ProtectionMeans::Nothing) {
         Some(repository) => {
             let git = grants.git.as_ref().map(|git| git.path.as_path());
             Some(ScratchRepository::make(repository, &scratch, &grants.readable(), git)?)
@@ -85,13 +85,14 @@ pub(crate) fn run(
     let tag = run_tag::fresh();
     let finished = execute(launcher, job, &grants, &scratch, &confine, tag, start)?;
     // First of all: whatever else goes wrong or takes its time, nothing is left that somebody obeys.
-    let renames = if taking == ProtectionMeans::Nothing {
+    let renames = if means == ProtectionMeans::Nothing {
         RenamedFiles::default()
     } else {
         after::sweep(&grants.writable)
     };
     let mut aftermath: Vec<Aftermath> = renames.left.into_iter().map(Aftermath::NotSwept).collect();
-    if let (Some(repository), Some(git)) = (&scratch_repository, &grants.git) {
+    let has_begun = !matches!(finished.report, Some(Report::Failed { .. }));
+    if let (Some(repository), Some(git), true) = (&scratch_repository, &grants.git, has_begun) {
         let is_cancelled = job.cancel.as_ref().is_some_and(Cancel::is_cancelled);
         let mut sandboxed = |arguments: &[String], input: String| {
             let variables = repository.variables().into_iter().filter(|(name, _)| name != "GIT_WORK_TREE");
@@ -107,6 +108,12 @@ pub(crate) fn run(
             match finished.report {
                 Some(Report::Ended(ending)) if ending.is_success() && finished.stdout.dropped == 0 => {
                     Ok(finished.stdout.bytes)
+                }
+                // There is no ref at all, as in a repository without commits.
+                Some(Report::Ended(Ending::Exited(1)))
+                    if finished.stdout.bytes.is_empty() && finished.stderr.bytes.is_empty() =>
+                {
+                    Ok(Vec::new())
                 }
                 _ => Err(io::Error::other("git could not read the repository that the command left")),
             }

@@ -12,26 +12,23 @@ const GUIDED_TOKENS: usize = 5_000;
 /// From this many tokens on a body crowds out the conversation.
 const SOFT_LIMIT_TOKENS: usize = 8_000;
 
-/// Reports bodies that are empty or too long. `count` counts tokens exactly; it is asked only near a limit.
-pub(crate) fn check_size(
-    body: &str,
-    lines: usize,
-    count: impl FnOnce(&str) -> usize,
-    reporter: &mut Reporter<'_>,
-) {
+/// Reports bodies that are empty or have too many lines.
+pub(crate) fn check_lines(body: &str, lines: usize, reporter: &mut Reporter<'_>) {
     if body.trim().is_empty() {
         reporter
             .report(RuleId::BodyEmpty, "there are no instructions after the frontmatter")
             .help("write what an agent should do once it has loaded the skill");
-        return;
-    }
-    if lines > GUIDED_LINES {
+    } else if lines > GUIDED_LINES {
         reporter
             .report(RuleId::BodyLines, format!("the body has {lines} lines, more than {GUIDED_LINES}"))
             .help("move details to files below references/");
     }
+}
+
+/// Reports bodies with too many tokens. `count` counts them exactly; it is called only near a limit.
+pub(crate) fn check_tokens(body: &str, count: impl FnOnce(&str) -> usize, reporter: &mut Reporter<'_>) {
     // The exact count needs tables that take longer to build than a whole library takes to read.
-    if tokens::is_clearly_within(body, GUIDED_TOKENS) {
+    if body.trim().is_empty() || tokens::is_clearly_within(body, GUIDED_TOKENS) {
         return;
     }
     let tokens = count(body);
@@ -101,10 +98,12 @@ fn check_escaped_scalar(scalar: &Scalar, place: &Place<'_>, reporter: &mut Repor
     }
 }
 
-/// Looks at every byte without a branch, which the compiler turns into wide instructions: almost every file is plain.
+/// Returns whether no character of `file` can be reported, which is so for almost every file.
 fn is_plain(file: &str) -> bool {
-    let is_odd = |b: u8| !(b.wrapping_sub(b' ') < 0x5f || b.wrapping_sub(b'\t') < 2 || b == b'\r');
-    !file.as_bytes().iter().fold(false, |odd, b| odd | is_odd(*b))
+    // Without a branch, so that the compiler makes wide instructions of it.
+    let is_control = |b: u8| b < b' ' && !matches!(b, b'\t' | b'\n' | b'\r') || b == 0x7f;
+    let has_control = file.as_bytes().iter().fold(false, |found, b| found | is_control(*b));
+    !has_control && !text::beyond_ascii(file).any(text::may_hide)
 }
 
 #[derive(Default)]
@@ -187,7 +186,8 @@ mod tests {
                 asked = true;
                 tokens
             };
-            check_size(body, 1, count, &mut reporter);
+            check_lines(body, 1, &mut reporter);
+            check_tokens(body, count, &mut reporter);
             (asked, reporter.finish().into_iter().map(|d| d.rule).collect::<Vec<_>>())
         };
         assert_eq!(run("short", 9), (false, vec![]));

@@ -29,10 +29,10 @@ impl LibraryBuilder {
         let (places, _) = settings.places(input, &policy);
         let links = settings.link_scope(places.iter());
         let mut builder = self
-            .policy(policy.clone())
+            .policy(policy)
             .session_options(settings.session_options())
             .inherit(settings.subagent_inherit);
-        for options in settings.provider_options(places.iter(), &links, &policy) {
+        for options in settings.provider_options(places.iter(), &links) {
             builder = builder.directory_with(options);
         }
         for name in settings.agents.keys() {

@@ -115,15 +115,14 @@ impl Settings {
         &self,
         places: impl Iterator<Item = &'p ConfiguredPlace>,
         links: &LinkScope,
-        policy: &Policy,
     ) -> Vec<FsOptions> {
         places
             .filter(|place| !matches!(place.presence, Presence::SameAs(_)))
-            .map(|place| FsOptions {
-                limits: self.scan,
-                links: links.clone(),
-                policy: policy.clone(),
-                ..FsOptions::new(&place.label, &place.path)
+            .map(|place| {
+                let mut options = FsOptions::new(&place.label, &place.path);
+                options.limits = self.scan;
+                options.links = links.clone();
+                options
             })
             .collect()
     }

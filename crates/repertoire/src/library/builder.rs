@@ -44,32 +44,12 @@ use crate::tool::Tool;
 /// ```
 #[derive(Default)]
 pub struct LibraryBuilder {
-    sources: Vec<Source>,
+    providers: Vec<Arc<dyn Provider>>,
     policy: Policy,
     resources: SessionResources,
     search: SearchOptions,
     #[cfg(feature = "fs")]
     reload: Option<ReloadOptions>,
-}
-
-/// A source of skills. Directories become providers when the library is opened, under the library's policy.
-enum Source {
-    Provider(Arc<dyn Provider>),
-    #[cfg(feature = "fs")]
-    Directory(Box<FsOptions>),
-}
-
-impl Source {
-    #[cfg_attr(not(feature = "fs"), expect(unused_variables))]
-    fn into_provider(self, policy: &Policy) -> Arc<dyn Provider> {
-        match self {
-            Self::Provider(provider) => provider,
-            #[cfg(feature = "fs")]
-            Self::Directory(options) => {
-                Arc::new(FsProvider::new(FsOptions { policy: policy.clone(), ..*options }))
-            }
-        }
-    }
 }
 
 impl Library {
@@ -92,10 +72,10 @@ impl LibraryBuilder {
         self.directory_with(FsOptions::new(label, path))
     }
 
-    /// Adds the skills in a directory with the given options; their policy is replaced by that of the library.
+    /// Adds the skills in a directory with the given options.
     #[must_use]
     pub fn directory_with(mut self, options: FsOptions) -> Self {
-        self.sources.push(Source::Directory(Box::new(options)));
+        self.providers.push(Arc::new(FsProvider::new(options)));
         self
     }
 
@@ -108,8 +88,10 @@ impl LibraryBuilder {
         home: impl Into<Option<PathBuf>>,
     ) -> Self {
         let found = discovery::discover(&DiscoveryInput::new(working_directory, home));
-        let directories = found.lasting_roots().map(|root| Source::Directory(Box::new(root.options())));
-        self.sources.extend(directories);
+        let directories = found
+            .lasting_roots()
+            .map(|root| -> Arc<dyn Provider> { Arc::new(FsProvider::new(root.options())) });
+        self.providers.extend(directories);
         self
     }
 
@@ -131,14 +113,14 @@ impl LibraryBuilder {
     /// Adds a source of skills.
     #[must_use]
     pub fn provider(mut self, provider: impl Provider + 'static) -> Self {
-        self.sources.push(Source::Provider(Arc::new(provider)));
+        self.providers.push(Arc::new(provider));
         self
     }
 
     /// Adds sources of skills that are shared already.
     #[must_use]
     pub fn providers(mut self, providers: impl IntoIterator<Item = Arc<dyn Provider>>) -> Self {
-        self.sources.extend(providers.into_iter().map(Source::Provider));
+        self.providers.extend(providers);
         self
     }
 
@@ -236,9 +218,8 @@ impl LibraryBuilder {
     ///
     /// [`Snapshot::accepted`]: crate::Snapshot::accepted
     pub async fn open_for_inspection(self) -> Result<Library, Error> {
-        let Self { sources, policy, resources, search, .. } = self;
+        let Self { providers, policy, resources, search, .. } = self;
         resources.check_names()?;
-        let providers = sources.into_iter().map(|source| source.into_provider(&policy)).collect();
         let options = RegistryOptions { policy, reserved_names: resources.reserved_names() };
         let registry = Registry::open_with(providers, options).await;
         let library = Library::new(registry, resources, search);

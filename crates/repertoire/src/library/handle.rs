@@ -129,9 +129,8 @@ impl Library {
         self.resources().runner.as_ref()
     }
 
-    /// Writes digests, token counts and the search index to their caches, for the next run.
+    /// Saves the search index for the next run.
     pub async fn save(&self) {
-        self.registry.save().await;
         let library = self.clone();
         blocking::unblock(move || library.shelf().save()).await;
     }

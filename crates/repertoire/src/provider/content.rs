@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use repertoire_model::{Bundle, BundleFile, Digest, Document, FileEntry, LineRange};
+use repertoire_model::{Bundle, BundleFile, Digest, Document, FileEntry, LineRange, Policy};
 
 use super::{BoxFuture, FileListing, Locator, Provider};
 use crate::{Error, ErrorKind};
@@ -169,10 +169,11 @@ pub fn media_type(path: &str, bytes: &[u8]) -> &'static str {
 pub(super) fn open<'a, P: Provider + ?Sized>(
     provider: &'a P,
     locator: &'a Locator,
+    policy: &'a Policy,
 ) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
     Box::pin(async move {
-        let Some(skill) = provider.get(locator).await? else { return Ok(None) };
-        let files = provider.files(locator).await?;
+        let Some(skill) = provider.get(locator, policy).await? else { return Ok(None) };
+        let files = provider.files(locator, policy).await?;
         Ok(Some(OpenedSkill { skill, files, mark: None }))
     })
 }
@@ -183,8 +184,10 @@ pub(super) fn bundle<'a, P: Provider + ?Sized>(
     locator: &'a Locator,
 ) -> BoxFuture<'a, Result<Bundle, Error>> {
     Box::pin(async move {
-        let mut files = Vec::new();
-        for FileEntry { path, executable, .. } in provider.files(locator).await?.files {
+        // The policy decides about problems alone, which a bundle does not have.
+        let listing = provider.files(locator, &Policy::default()).await?;
+        let mut files = Vec::with_capacity(listing.files.len());
+        for FileEntry { path, executable, .. } in listing.files {
             let content = match provider.read(locator, &path, LineRange::default()).await {
                 Ok(content) => content,
                 // A file that vanished between listing and reading is no longer part of the bundle.

@@ -1,4 +1,4 @@
-//! What a source holds: skills, and the files of a skill.
+//! Listings of a source: its skills, and the files of a skill.
 
 use std::borrow::{Borrow, Cow};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ impl Borrow<str> for Locator {
 
 /// One skill of a [`Listing`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedSkill {
     /// The provider's handle for it.
     pub locator: Locator,
     /// Where a person finds it: for the file system, the path of its directory.
@@ -58,7 +58,7 @@ pub struct Problem {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listing {
     /// The skills, sorted by locator; shared by all listings and snapshots that hold them.
-    pub skills: Vec<Arc<Listed>>,
+    pub skills: Vec<Arc<ListedSkill>>,
     /// What went wrong on the way.
     pub problems: Vec<Problem>,
 }

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use repertoire_model::{Bundle, Digest, LineRange, SkillPath};
+use repertoire_model::{Bundle, Digest, LineRange, Policy, SkillPath};
 
-use super::{
-    Changes, FileContent, FileListing, Listing, Locator, Memo, OpenedSkill, Provider, Skill, WatchPoint,
-};
+use super::{FileContent, FileListing, Listing, Locator, OpenedSkill, Provider, Skill, WatchPoint};
 use crate::Error;
 use crate::future::BoxFuture;
 
@@ -15,32 +13,36 @@ impl<T: Provider + ?Sized> Provider for Arc<T> {
         (**self).label()
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Listing, Error>> {
-        (**self).list()
-    }
-
-    fn relist<'a>(&'a self, changes: &'a Changes) -> BoxFuture<'a, Result<Listing, Error>> {
-        (**self).relist(changes)
+    fn list<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, Result<Listing, Error>> {
+        (**self).list(policy)
     }
 
     fn watch_points(&self) -> Option<Vec<WatchPoint>> {
         (**self).watch_points()
     }
 
-    fn watch_epoch(&self) -> Option<u64> {
-        (**self).watch_epoch()
+    fn get<'a>(
+        &'a self,
+        locator: &'a Locator,
+        policy: &'a Policy,
+    ) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
+        (**self).get(locator, policy)
     }
 
-    fn get<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
-        (**self).get(locator)
+    fn files<'a>(
+        &'a self,
+        locator: &'a Locator,
+        policy: &'a Policy,
+    ) -> BoxFuture<'a, Result<FileListing, Error>> {
+        (**self).files(locator, policy)
     }
 
-    fn files<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<FileListing, Error>> {
-        (**self).files(locator)
-    }
-
-    fn open<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
-        (**self).open(locator)
+    fn open<'a>(
+        &'a self,
+        locator: &'a Locator,
+        policy: &'a Policy,
+    ) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
+        (**self).open(locator, policy)
     }
 
     fn read<'a>(
@@ -58,9 +60,5 @@ impl<T: Provider + ?Sized> Provider for Arc<T> {
 
     fn digest<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Digest, Error>> {
         (**self).digest(locator)
-    }
-
-    fn memo(&self) -> Option<&dyn Memo> {
-        (**self).memo()
     }
 }

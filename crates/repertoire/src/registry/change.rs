@@ -1,27 +1,25 @@
-//! What one snapshot has that another has not, and those who want to know.
+//! The difference between two snapshots.
 
-use std::future::poll_fn;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
-use std::task::{Poll, Waker};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use repertoire_model::{Document, SkillName};
 
-use super::{Entry, Registry, Snapshot};
+use super::snapshot::{Entry, Snapshot};
 
-/// What is different about a skill.
+/// A part of a skill that changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Aspect {
-    /// What agents choose it by.
+    /// Its description, by which agents choose it.
     Description,
-    /// What it tells agents to do.
+    /// Its instructions.
     Instructions,
     /// Another field of its frontmatter.
     Frontmatter,
-    /// What is wrong with it.
+    /// Its diagnostics.
     Diagnostics,
-    /// Where it comes from.
+    /// Its source or path.
     Source,
 }
 
@@ -38,7 +36,7 @@ impl Aspect {
     }
 }
 
-/// What a new snapshot changed.
+/// The changes of a new snapshot.
 #[derive(Debug, Clone)]
 pub struct Change {
     /// The snapshot before.
@@ -51,7 +49,7 @@ pub struct Change {
     pub removed: Vec<SkillName>,
     /// The skills that hold their name and are different.
     pub changed: Vec<(SkillName, Vec<Aspect>)>,
-    /// How long it took to find out.
+    /// The time that the reload took.
     pub took: Duration,
 }
 
@@ -116,129 +114,4 @@ fn aspects(before: &Entry, after: &Entry) -> Vec<Aspect> {
     let is_moved = before.source != after.source || before.path != after.path;
     aspects.extend(is_moved.then_some(Aspect::Source));
     aspects
-}
-
-/// Those who want to know of changes.
-#[derive(Default)]
-pub(super) struct Signals(Mutex<Vec<Weak<Signal>>>);
-
-impl Signals {
-    /// Tells everybody that a snapshot was published, which took `took` to put together.
-    pub(super) fn published(&self, took: Duration) {
-        let mut signals = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        signals.retain(|signal| match signal.upgrade() {
-            Some(signal) => {
-                signal.raise(took);
-                true
-            }
-            None => false,
-        });
-    }
-
-    fn add(&self) -> Arc<Signal> {
-        let signal = Arc::new(Signal::default());
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&signal));
-        signal
-    }
-}
-
-/// That there is something new.
-#[derive(Default)]
-struct Signal {
-    raised: Mutex<Raised>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct Raised {
-    took: Option<Duration>,
-    waker: Option<Waker>,
-}
-
-impl Signal {
-    fn raised(&self) -> MutexGuard<'_, Raised> {
-        self.raised.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn raise(&self, took: Duration) {
-        let mut raised = self.raised();
-        raised.took = Some(took);
-        self.changed.notify_all();
-        if let Some(waker) = raised.waker.take() {
-            waker.wake();
-        }
-    }
-}
-
-/// Tells of every snapshot that a registry publishes.
-///
-/// Who does not ask for a while is told of all changes since in one: nothing piles up.
-pub struct Subscription {
-    registry: Registry,
-    last: Arc<Snapshot>,
-    signal: Arc<Signal>,
-}
-
-impl Registry {
-    /// Returns what tells of every snapshot from now on.
-    pub fn subscribe(&self) -> Subscription {
-        // The signal comes first: what is published in between is told of rather than missed.
-        let signal = self.attention().signals.add();
-        Subscription { registry: self.clone(), last: self.snapshot(), signal }
-    }
-}
-
-impl Subscription {
-    /// Waits for the next change, no longer than `timeout`.
-    pub fn next_within(&mut self, timeout: Duration) -> Option<Change> {
-        let deadline = Instant::now() + timeout;
-        loop {
-            let took = {
-                let mut raised = self.signal.raised();
-                loop {
-                    if let Some(took) = raised.took.take() {
-                        break took;
-                    }
-                    let left = deadline.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        return None;
-                    }
-                    let waited = self.signal.changed.wait_timeout(raised, left);
-                    raised = waited.unwrap_or_else(PoisonError::into_inner).0;
-                }
-            };
-            if let Some(change) = self.change(took) {
-                return Some(change);
-            }
-        }
-    }
-
-    /// Waits for the next change.
-    pub async fn next(&mut self) -> Change {
-        loop {
-            let took = poll_fn(|context| {
-                let mut raised = self.signal.raised();
-                match raised.took.take() {
-                    Some(took) => Poll::Ready(took),
-                    None => {
-                        raised.waker = Some(context.waker().clone());
-                        Poll::Pending
-                    }
-                }
-            })
-            .await;
-            if let Some(change) = self.change(took) {
-                return change;
-            }
-        }
-    }
-
-    fn change(&mut self, took: Duration) -> Option<Change> {
-        let newest = self.registry.snapshot();
-        if Arc::ptr_eq(&newest, &self.last) {
-            return None;
-        }
-        let before = std::mem::replace(&mut self.last, Arc::clone(&newest));
-        Some(Change::between(before, newest, took))
-    }
 }

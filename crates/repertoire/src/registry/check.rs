@@ -26,7 +26,10 @@ impl Registry {
             Ok(listing) => {
                 diagnostics.extend(listing.problems.iter().cloned());
                 match self.get(entry).await {
-                    Ok(skill) => diagnostics.extend(self.check_bundle(entry, &skill, &listing).await),
+                    Ok(skill) => {
+                        diagnostics.extend(self.check_bundle(entry, &skill, &listing).await);
+                        diagnostics = merged(skill.document.diagnostics, diagnostics);
+                    }
                     Err(error) => self.report_unreadable(&mut diagnostics, &error),
                 }
             }
@@ -119,4 +122,11 @@ impl Registry {
         reporter.report(RuleId::FileUnreadable, message).help(help);
         diagnostics.extend(reporter.finish());
     }
+}
+
+/// Returns the diagnostics of an opened skill, which a listing does not all have, followed by the `others` that it lacks.
+fn merged(mut opened: Vec<Diagnostic>, others: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let missing: Vec<Diagnostic> = others.into_iter().filter(|found| !opened.contains(found)).collect();
+    opened.extend(missing);
+    opened
 }

@@ -1,25 +1,25 @@
 //! All sources together: providers merged by precedence under a policy, published as numbered snapshots.
 
 mod open;
-mod listings;
 mod snapshot;
-mod amend;
 mod catalog;
 mod check;
 mod publication;
 mod requires;
 mod resources;
-mod remember;
 mod change;
+mod signals;
+mod subscription;
 pub mod watch;
 #[cfg(test)]
 mod tests;
 
-pub use change::{Aspect, Change, Subscription};
+pub use change::{Aspect, Change};
 pub use open::{Registry, RegistryOptions};
 pub use publication::Publication;
 pub(crate) use requires::cycle;
 pub use resources::Resources;
 pub use snapshot::{Entry, Lookup, Route, Snapshot};
 pub(crate) use snapshot::{holder, nearest_among};
+pub use subscription::Subscription;
 pub use watch::{ReloadMode, ReloadOptions, Watcher};

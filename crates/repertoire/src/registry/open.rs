@@ -1,24 +1,23 @@
 //! The registry: providers in, snapshots out, files on request.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use repertoire_model::validate::Reporter;
-use repertoire_model::{Bundle, LineRange, Policy, RuleId, SkillPath, Standing};
+use repertoire_model::{Bundle, Digest, LineRange, Policy, RuleId, SkillPath, Standing};
 
-use super::listings::{Incoming, Listings};
 use super::snapshot::{Entry, Snapshot};
 use super::watch::Attention;
 use crate::provider::{
-    BoxFuture, Changes, FileContent, FileListing, Listed, Listing, OpenedSkill, Problem, Provider, Skill,
-    differences,
+    FileContent, FileListing, ListedSkill, Listing, OpenedSkill, Problem, Provider, Skill,
 };
 use crate::{Error, ErrorKind};
 
 /// Merges providers by precedence under a policy, and publishes snapshots.
 ///
-/// Readers hold an immutable [`Snapshot`]; [`Registry::reload`] publishes a new one and disturbs nobody.
+/// Readers hold an immutable [`Snapshot`]; [`Registry::reload`] publishes a new one beside it.
 ///
 /// ```
 /// # pollster::block_on(async {
@@ -48,11 +47,12 @@ pub struct Registry {
 struct Shared {
     providers: Vec<Arc<dyn Provider>>,
     options: RegistryOptions,
-    listings: Listings,
+    /// The number of reloads that began.
+    reloads: AtomicU64,
     current: RwLock<Current>,
-    /// When the last look at the library ended, and how long it took.
-    pace: Mutex<Option<(Instant, Duration)>>,
-    /// How it is followed, and who wants to know of changes.
+    /// When the last reload ended, and how long it took.
+    last_reload: Mutex<Option<(Instant, Duration)>>,
+    /// How it is followed, and the subscribers to its changes.
     attention: Attention,
 }
 
@@ -66,16 +66,18 @@ pub struct RegistryOptions {
     pub reserved_names: BTreeSet<String>,
 }
 
-/// How many times as long as the last look at the library took the next one waits at least, where nobody insists on it.
-const PACE: u32 = 10;
-/// A look that takes no longer than this is not worth waiting for.
+/// The share of the time that reloads may take where nobody insists on one: a tenth.
+const RELOAD_SHARE: u32 = 10;
+/// A reload that takes no longer than this is never put off.
 const CHEAP: Duration = Duration::from_millis(50);
 
 /// The newest snapshot.
 struct Current {
     snapshot: Arc<Snapshot>,
-    /// The version of the listings that was last found to be so.
-    as_of: u64,
+    /// The listings that it was merged from, one per provider.
+    listings: Vec<Listing>,
+    /// The number of the reload that found them; 0 before the first.
+    reload: u64,
 }
 
 impl Registry {
@@ -98,10 +100,10 @@ impl Registry {
     /// Opens a registry like [`Registry::open_for_inspection`], with all options given.
     pub async fn open_with(providers: Vec<Arc<dyn Provider>>, options: RegistryOptions) -> Self {
         let snapshot = Arc::new(Snapshot::merge(&[], &options.policy));
-        let current = RwLock::new(Current { snapshot, as_of: 0 });
-        let listings = Listings::new(providers.len());
-        let (pace, attention) = (Mutex::new(None), Attention::default());
-        let shared = Shared { providers, options, listings, current, pace, attention };
+        let current = RwLock::new(Current { snapshot, listings: Vec::new(), reload: 0 });
+        let (reloads, last_reload) = (AtomicU64::new(0), Mutex::new(None));
+        let attention = Attention::default();
+        let shared = Shared { providers, options, reloads, current, last_reload, attention };
         let registry = Self { shared: Arc::new(shared) };
         registry.reload().await;
         registry
@@ -118,151 +120,83 @@ impl Registry {
 
     /// Returns the newest snapshot.
     pub fn snapshot(&self) -> Arc<Snapshot> {
-        self.current().0
-    }
-
-    /// Returns the newest snapshot, and the version of the listings that was last found to be so.
-    fn current(&self) -> (Arc<Snapshot>, u64) {
         let current = self.shared.current.read().unwrap_or_else(PoisonError::into_inner);
-        (Arc::clone(&current.snapshot), current.as_of)
+        Arc::clone(&current.snapshot)
     }
 
-    /// Lists every provider again and publishes what it found as a new snapshot, if that differs from the newest one.
+    /// Lists every provider again and publishes a new snapshot, if it differs from the newest one.
     ///
     /// A provider that fails is reported as a problem and leaves the others alone. Of two reloads at once the one that
     /// began later stays, whichever finishes first. Returns the newest snapshot.
     pub async fn reload(&self) -> Arc<Snapshot> {
         let started = Instant::now();
-        let snapshot = self.reload_sources(0..self.providers().len()).await;
-        *self.shared.pace.lock().unwrap_or_else(PoisonError::into_inner) =
+        let number = self.shared.reloads.fetch_add(1, Ordering::SeqCst) + 1;
+        let mut listings = Vec::with_capacity(self.providers().len());
+        for provider in self.providers() {
+            let listing = provider.list(self.policy()).await;
+            let mut listing = listing.unwrap_or_else(|error| self.broken(provider.label(), &error));
+            self.quarantine_reserved_names(&mut listing);
+            listings.push(listing);
+        }
+        let snapshot = self.publish(number, listings, started);
+        *self.shared.last_reload.lock().unwrap_or_else(PoisonError::into_inner) =
             Some((Instant::now(), started.elapsed()));
         snapshot
     }
 
-    /// Lists the providers at these positions again, and publishes what it found as [`Registry::reload`] does.
-    pub(super) async fn reload_sources(&self, positions: impl IntoIterator<Item = usize>) -> Arc<Snapshot> {
-        let started = Instant::now();
-        let mut listings = Vec::new();
-        for index in positions {
-            if let Some(provider) = self.providers().get(index) {
-                listings.push(self.listed(index, || provider.list()).await);
-            }
+    /// Publishes the result of the reload `number`, begun at `started`, if it differs from the newest snapshot.
+    fn publish(&self, number: u64, listings: Vec<Listing>, started: Instant) -> Arc<Snapshot> {
+        if let Some(newest) = self.confirm(number, &listings) {
+            return newest;
         }
-        self.publish(listings, started)
-    }
-
-    /// Looks again at what may have changed, by the position of its provider, and publishes what it found as
-    /// [`Registry::reload`] does.
-    ///
-    /// Providers that are not named keep their last listing.
-    pub async fn reload_changed(&self, changes: &[(usize, Changes)]) -> Arc<Snapshot> {
-        let started = Instant::now();
-        let mut listings = Vec::with_capacity(changes.len());
-        for (index, changes) in changes.iter().filter(|(_, changes)| !changes.is_empty()) {
-            if let Some(provider) = self.providers().get(*index) {
-                listings.push(self.listed(*index, || provider.relist(changes)).await);
-            }
-        }
-        if listings.is_empty() { self.snapshot() } else { self.publish(listings, started) }
-    }
-
-    /// Waits for the listing that `ask` asks the provider at `index` for; one that fails is reported as a problem.
-    async fn listed<'a>(
-        &'a self,
-        index: usize,
-        ask: impl FnOnce() -> BoxFuture<'a, Result<Listing, Error>>,
-    ) -> Incoming {
-        let (number, listing) = self.shared.listings.ask(ask);
-        let label = self.providers().get(index).map(Provider::label).unwrap_or_default();
-        let mut listing = listing.await.unwrap_or_else(|error| self.broken(label, &error));
-        self.quarantine_reserved_names(&mut listing, &self.shared.listings.last(index));
-        Incoming { provider: index, number, listing }
-    }
-
-    /// Publishes what `listings`, begun at `started`, make of the library as a new snapshot, if that differs from the newest one.
-    fn publish(&self, listings: Vec<Incoming>, started: Instant) -> Arc<Snapshot> {
-        let version = self.shared.listings.take_in(listings);
-        if version.is_same && self.confirm(version.number) {
-            return self.snapshot();
-        }
+        // Readers wait while the lock is held, so the merge is done before.
         let labels = self.providers().iter().map(|provider| Arc::from(provider.label()));
-        let listings: Vec<(Arc<str>, Arc<Listing>)> = labels.zip(version.listings).collect();
-        // Readers wait while the lock is held, so whatever takes time is done before and after.
-        let (before, as_of) = self.current();
-        let amended = match as_of + 1 == version.number {
-            true => before.amended(&version.before, &listings, self.policy()),
-            false => None,
-        };
-        let mut snapshot = amended.unwrap_or_else(|| Snapshot::merge(&listings, self.policy()));
-        let is_same_as_before = snapshot.is_same_as(&before);
+        let sources: Vec<(Arc<str>, &Listing)> = labels.zip(&listings).collect();
+        let mut snapshot = Snapshot::merge(&sources, self.policy());
         let mut current = self.shared.current.write().unwrap_or_else(PoisonError::into_inner);
-        let mut replaced = None;
-        if current.as_of < version.number {
-            let is_same = match Arc::ptr_eq(&before, &current.snapshot) {
-                true => is_same_as_before,
-                false => snapshot.is_same_as(&current.snapshot),
-            };
-            if current.as_of == 0 || !is_same {
-                snapshot.number = current.snapshot.number + 1;
-                replaced = Some(std::mem::replace(&mut current.snapshot, Arc::new(snapshot)));
-            }
-            current.as_of = version.number;
+        if current.reload > number {
+            return Arc::clone(&current.snapshot);
         }
-        let newest = Arc::clone(&current.snapshot);
+        snapshot.number = current.snapshot.number + 1;
+        let newest = Arc::new(snapshot);
+        let replaced = std::mem::replace(
+            &mut *current,
+            Current { snapshot: Arc::clone(&newest), listings, reload: number },
+        );
         drop(current);
-        if replaced.is_some() {
-            self.attention().signals.published(started.elapsed());
-        }
+        self.attention().signals.published(started.elapsed());
         drop(replaced);
         newest
     }
 
-    /// Says that version `number` of the listings is the same as the one before, if that is what was published last.
-    fn confirm(&self, number: u64) -> bool {
+    /// Returns the newest snapshot if the reload `number` found the listings that it was merged from.
+    fn confirm(&self, number: u64, listings: &[Listing]) -> Option<Arc<Snapshot>> {
         let mut current = self.shared.current.write().unwrap_or_else(PoisonError::into_inner);
-        let is_next = current.as_of + 1 == number;
-        if is_next {
-            current.as_of = number;
-        }
-        is_next
+        let is_same = current.reload > 0 && current.listings == listings;
+        current.reload = if is_same { current.reload.max(number) } else { current.reload };
+        is_same.then(|| Arc::clone(&current.snapshot))
     }
 
-    /// Looks at the library again unless that was done a moment ago, and returns the newest snapshot.
-    ///
-    /// However often it is called on a large library, no more than a tenth of the time goes into looking. Where a
-    /// [`super::Watcher`] follows the library, that decides: in [`super::ReloadMode::Off`] nobody ever looks.
-    pub async fn reload_if_due(&self) -> Arc<Snapshot> {
-        match self.attended().await {
-            Some(snapshot) => snapshot,
-            None => self.reload_unless_dear().await,
-        }
-    }
-
-    /// Looks at the library again unless that takes long and was done a moment ago.
+    /// Reloads unless that takes long and was done a moment ago.
     pub(super) async fn reload_unless_dear(&self) -> Arc<Snapshot> {
-        let last = *self.shared.pace.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = *self.shared.last_reload.lock().unwrap_or_else(PoisonError::into_inner);
         match last {
-            Some((ended, cost)) if cost > CHEAP && ended.elapsed() < cost * PACE => self.snapshot(),
+            Some((ended, cost)) if cost > CHEAP && ended.elapsed() < cost * RELOAD_SHARE => self.snapshot(),
             _ => self.reload().await,
         }
     }
 
-    /// Looks at the library again as [`Registry::reload`] does, and waits for it.
+    /// Reloads as [`Registry::reload`] does, and waits for it.
     pub fn reload_blocking(&self) -> Arc<Snapshot> {
         pollster::block_on(self.reload())
     }
 
     /// Quarantines skills with a reserved name, so that a call by that name is never ambiguous.
-    ///
-    /// `last` is an earlier listing of the same provider that went through this: its skills need no second check.
-    fn quarantine_reserved_names(&self, listing: &mut Listing, last: &Listing) {
+    fn quarantine_reserved_names(&self, listing: &mut Listing) {
         let reserved = &self.shared.options.reserved_names;
-        let clashes = |skill: &Arc<Listed>| {
+        let clashes = |skill: &Arc<ListedSkill>| {
             skill.document.standing == Standing::Sound && reserved.contains(skill.document.name.as_str())
         };
-        if !differences(&last.skills, &listing.skills).any(|(_, new)| new.is_some_and(clashes)) {
-            return;
-        }
         for skill in listing.skills.iter_mut().filter(|skill| clashes(skill)) {
             let mut reporter = Reporter::new(self.policy());
             let message = format!("`{}` is the name of a tool that agents call", skill.document.name);
@@ -301,18 +235,23 @@ impl Registry {
     /// Returns the skill with its text, as it is now.
     pub async fn get(&self, entry: &Entry) -> Result<Skill, Error> {
         let gone = || Error::new(ErrorKind::SkillNotFound).about(entry.name().as_str()).at(&*entry.path);
-        self.provider(entry)?.get(&entry.locator).await?.ok_or_else(gone)
+        self.provider(entry)?.get(&entry.locator, self.policy()).await?.ok_or_else(gone)
     }
 
     /// Returns the skill with its text and its files, as it is now.
     pub async fn open_skill(&self, entry: &Entry) -> Result<OpenedSkill, Error> {
         let gone = || Error::new(ErrorKind::SkillNotFound).about(entry.name().as_str()).at(&*entry.path);
-        self.provider(entry)?.open(&entry.locator).await?.ok_or_else(gone)
+        self.provider(entry)?.open(&entry.locator, self.policy()).await?.ok_or_else(gone)
+    }
+
+    /// Returns the digest of the skill's files; they are read only if one changed since the last time.
+    pub async fn digest(&self, entry: &Entry) -> Result<Digest, Error> {
+        self.provider(entry)?.digest(&entry.locator).await
     }
 
     /// Returns the skill's files.
     pub async fn files(&self, entry: &Entry) -> Result<FileListing, Error> {
-        self.provider(entry)?.files(&entry.locator).await
+        self.provider(entry)?.files(&entry.locator, self.policy()).await
     }
 
     /// Returns the lines `lines` of the skill's file `path`.

@@ -9,7 +9,7 @@ use hashbrown::HashTable;
 use repertoire_model::resolve::{self, Candidate, Verdict};
 use repertoire_model::{Diagnostic, Document, Policy, SkillName, State, text};
 
-use crate::provider::{Listed, Listing, Locator, Problem};
+use crate::provider::{ListedSkill, Listing, Locator, Problem};
 use crate::{Error, ErrorKind};
 
 /// The most similar names that are suggested for an unknown one.
@@ -56,7 +56,7 @@ pub struct Entry {
     pub also: Vec<Route>,
     pub(crate) provider: usize,
     /// The skill as its provider listed it; two entries that share it are equal.
-    pub(crate) listed: Arc<Listed>,
+    pub(crate) listed: Arc<ListedSkill>,
 }
 
 impl Entry {
@@ -124,10 +124,10 @@ pub enum Lookup<'a> {
 pub struct Snapshot {
     pub(super) number: u64,
     /// Sorted by name, then by state, then by precedence.
-    pub(super) entries: Vec<Entry>,
+    entries: Vec<Entry>,
     problems: Vec<Problem>,
     /// The places of those skills because of which the policy refuses the library.
-    pub(super) refusals: Vec<usize>,
+    refusals: Vec<usize>,
     /// The index of names, once many are looked up.
     index: OnceLock<Index>,
 }
@@ -160,7 +160,7 @@ impl Index {
 
 impl Snapshot {
     /// Merges listings, one per provider in order of precedence, into a snapshot that has no number yet.
-    pub(crate) fn merge(listings: &[(Arc<str>, Arc<Listing>)], policy: &Policy) -> Self {
+    pub(crate) fn merge(listings: &[(Arc<str>, &Listing)], policy: &Policy) -> Self {
         let candidates: Vec<Candidate<'_>> = listings
             .iter()
             .flat_map(|(source, listing)| listing.skills.iter().map(|skill| candidate(source, skill)))
@@ -199,23 +199,12 @@ impl Snapshot {
         let is_refused =
             |entry: &Entry| !refused.is_empty() && refused.contains(&(entry.provider, entry.locator.clone()));
         let refusals = (0..entries.len()).filter(|index| is_refused(&entries[*index])).collect();
-        Self::of(entries, problems, refusals)
-    }
-
-    /// Returns a snapshot of `entries`, which are in order, that has no number yet.
-    pub(super) fn of(entries: Vec<Entry>, problems: Vec<Problem>, refusals: Vec<usize>) -> Self {
         Self { number: 0, entries, problems, refusals, index: OnceLock::new() }
     }
 
     /// Returns the snapshot's number; a later one is higher.
     pub fn number(&self) -> u64 {
         self.number
-    }
-
-    /// Returns whether there is nothing in this snapshot that is not in `other`, and the other way round.
-    pub(crate) fn is_same_as(&self, other: &Self) -> bool {
-        let Self { number: _, entries, problems, refusals, index: _ } = self;
-        *entries == other.entries && *problems == other.problems && *refusals == other.refusals
     }
 
     /// Returns every skill, sorted by name, active ones before others of the same name.
@@ -354,7 +343,7 @@ fn may_be_near(query: &str, name: &str) -> bool {
 }
 
 /// Returns a skill of the source `source` as resolution sees it.
-pub(super) fn candidate<'a>(source: &'a str, skill: &'a Listed) -> Candidate<'a> {
+fn candidate<'a>(source: &'a str, skill: &'a ListedSkill) -> Candidate<'a> {
     Candidate {
         name: &skill.document.name,
         source,
@@ -365,10 +354,10 @@ pub(super) fn candidate<'a>(source: &'a str, skill: &'a Listed) -> Candidate<'a>
 }
 
 /// Returns `skill` of the source `source`, the one of `provider`, as it stands in a snapshot.
-pub(super) fn entry(
+fn entry(
     provider: usize,
     source: &Arc<str>,
-    skill: &Arc<Listed>,
+    skill: &Arc<ListedSkill>,
     state: State,
     collision: Option<Box<Diagnostic>>,
 ) -> Entry {

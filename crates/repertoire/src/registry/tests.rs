@@ -15,7 +15,7 @@ use repertoire_model::{
 use super::*;
 use crate::provider::fs::{FsOptions, FsProvider};
 use crate::provider::memory::{MemoryProvider, SkillDefinition};
-use crate::provider::{BoxFuture, Changes, FileContent, FileListing, Listing, Locator, Provider, Skill};
+use crate::provider::{BoxFuture, FileContent, FileListing, Listing, Locator, Provider, Skill};
 use crate::{Error, ErrorKind};
 
 fn skill(name: &str) -> SkillDefinition {
@@ -56,16 +56,24 @@ impl Provider for Failing {
         self.0.label()
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Listing, Error>> {
-        if self.1 == Failure::List { self.error() } else { self.0.list() }
+    fn list<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, Result<Listing, Error>> {
+        if self.1 == Failure::List { self.error() } else { self.0.list(policy) }
     }
 
-    fn get<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
-        if self.1 == Failure::Get { self.error() } else { self.0.get(locator) }
+    fn get<'a>(
+        &'a self,
+        locator: &'a Locator,
+        policy: &'a Policy,
+    ) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
+        if self.1 == Failure::Get { self.error() } else { self.0.get(locator, policy) }
     }
 
-    fn files<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<FileListing, Error>> {
-        if self.1 == Failure::Files { self.error() } else { self.0.files(locator) }
+    fn files<'a>(
+        &'a self,
+        locator: &'a Locator,
+        policy: &'a Policy,
+    ) -> BoxFuture<'a, Result<FileListing, Error>> {
+        if self.1 == Failure::Files { self.error() } else { self.0.files(locator, policy) }
     }
 
     fn read<'a>(
@@ -90,7 +98,7 @@ impl Provider for Staged {
         "staged"
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Listing, Error>> {
+    fn list<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, Result<Listing, Error>> {
         let call = self.calls.fetch_add(1, Ordering::Relaxed) + 1;
         Box::pin(async move {
             poll_fn(|_| match call == 2 && !self.released.load(Ordering::Relaxed) {
@@ -98,15 +106,15 @@ impl Provider for Staged {
                 false => Poll::Ready(()),
             })
             .await;
-            MemoryProvider::new("staged", vec![skill(&format!("skill-{call}"))]).list().await
+            MemoryProvider::new("staged", vec![skill(&format!("skill-{call}"))]).list(policy).await
         })
     }
 
-    fn get<'a>(&'a self, _: &'a Locator) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
+    fn get<'a>(&'a self, _: &'a Locator, _: &'a Policy) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
         Box::pin(async { Ok(None) })
     }
 
-    fn files<'a>(&'a self, _: &'a Locator) -> BoxFuture<'a, Result<FileListing, Error>> {
+    fn files<'a>(&'a self, _: &'a Locator, _: &'a Policy) -> BoxFuture<'a, Result<FileListing, Error>> {
         Box::pin(async { Err(Error::new(ErrorKind::SkillNotFound)) })
     }
 
@@ -118,103 +126,6 @@ impl Provider for Staged {
     ) -> BoxFuture<'a, Result<FileContent, Error>> {
         Box::pin(async { Err(Error::new(ErrorKind::SkillNotFound)) })
     }
-}
-
-/// A provider that counts how often it is asked for what.
-#[derive(Default)]
-struct Counted {
-    lists: AtomicUsize,
-    relists: AtomicUsize,
-    skills: AtomicUsize,
-}
-
-impl Counted {
-    fn counts(&self) -> (usize, usize) {
-        (self.lists.load(Ordering::Relaxed), self.relists.load(Ordering::Relaxed))
-    }
-
-    fn listing(&self) -> BoxFuture<'_, Result<Listing, Error>> {
-        let skills =
-            (0..self.skills.load(Ordering::Relaxed)).map(|number| skill(&format!("counted-{number}")));
-        let provider = MemoryProvider::new("counted", skills.collect());
-        Box::pin(async move { provider.list().await })
-    }
-}
-
-impl Provider for Counted {
-    fn label(&self) -> &str {
-        "counted"
-    }
-
-    fn list(&self) -> BoxFuture<'_, Result<Listing, Error>> {
-        self.lists.fetch_add(1, Ordering::Relaxed);
-        self.listing()
-    }
-
-    fn relist<'a>(&'a self, _: &'a Changes) -> BoxFuture<'a, Result<Listing, Error>> {
-        self.relists.fetch_add(1, Ordering::Relaxed);
-        self.listing()
-    }
-
-    fn get<'a>(&'a self, _: &'a Locator) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
-        Box::pin(async { Ok(None) })
-    }
-
-    fn files<'a>(&'a self, _: &'a Locator) -> BoxFuture<'a, Result<FileListing, Error>> {
-        Box::pin(async { Err(Error::new(ErrorKind::SkillNotFound)) })
-    }
-
-    fn read<'a>(
-        &'a self,
-        _: &'a Locator,
-        _: &'a SkillPath,
-        _: LineRange,
-    ) -> BoxFuture<'a, Result<FileContent, Error>> {
-        Box::pin(async { Err(Error::new(ErrorKind::SkillNotFound)) })
-    }
-}
-
-fn changes() -> Changes {
-    Changes { root: true, ..Changes::default() }
-}
-
-fn names(snapshot: &Snapshot) -> Vec<&str> {
-    snapshot.entries().iter().map(|entry| entry.name().as_str()).collect()
-}
-
-#[test]
-fn only_providers_that_changed_are_asked_again() {
-    let (first, second) = (Arc::new(Counted::default()), Arc::new(Counted::default()));
-    let registry = open(vec![first.clone(), memory("memory", &["alpha"]), second.clone()]);
-    let before = registry.snapshot();
-    second.skills.store(2, Ordering::Relaxed);
-    first.skills.store(1, Ordering::Relaxed);
-    let after = block_on(registry.reload_changed(&[(2, changes())]));
-    assert_eq!(names(&after), ["alpha", "counted-0", "counted-1"]);
-    assert!(after.number() > before.number());
-    assert_eq!((first.counts(), second.counts()), ((1, 0), (1, 1)));
-
-    // Nothing to do, nothing found, and nobody to ask.
-    for nothing in [&[][..], &[(2, Changes::default())], &[(2, changes())], &[(9, changes())]] {
-        assert!(Arc::ptr_eq(&after, &block_on(registry.reload_changed(nothing))));
-    }
-    assert_eq!((first.counts(), second.counts()), ((1, 0), (1, 2)));
-    let all = block_on(registry.reload());
-    assert_eq!(all.entries().len(), 4, "{:?}", names(&all));
-    assert!(all.number() > after.number());
-}
-
-#[test]
-fn what_a_slow_reload_found_is_not_lost_to_a_quick_one_elsewhere() {
-    let (staged, counted) = (Arc::new(Staged::default()), Arc::new(Counted::default()));
-    let registry = open(vec![staged.clone(), counted.clone()]);
-    let mut context = Context::from_waker(Waker::noop());
-    let mut slow = pin!(registry.reload());
-    assert!(slow.as_mut().poll(&mut context).is_pending());
-    counted.skills.store(1, Ordering::Relaxed);
-    assert_eq!(names(&block_on(registry.reload_changed(&[(1, changes())]))), ["counted-0", "skill-1"]);
-    staged.released.store(true, Ordering::Relaxed);
-    assert_eq!(names(&block_on(slow)), ["counted-0", "skill-2"]);
 }
 
 #[test]

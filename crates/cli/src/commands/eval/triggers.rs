@@ -174,10 +174,8 @@ fn skill_of(context: &Context, path: &Path) -> Option<String> {
 /// Opens the skills below `directory`, however deep they lie.
 fn open(context: &Context, directory: &Path) -> Library {
     let policy = context.settings.policy.clone();
-    let provider = FsProvider::new(FsOptions {
-        limits: ScanLimits { max_depth: MAX_DEPTH, ..context.settings.scan },
-        policy: policy.clone(),
-        ..FsOptions::new("path", directory)
-    });
-    pollster::block_on(Library::open_for_search(vec![Arc::new(provider)], policy, SearchOptions::default()))
+    let mut options = FsOptions::new("path", directory);
+    options.limits = ScanLimits { max_depth: MAX_DEPTH, ..context.settings.scan };
+    let provider = Arc::new(FsProvider::new(options));
+    pollster::block_on(Library::open_for_search(vec![provider], policy, SearchOptions::default()))
 }

@@ -77,7 +77,12 @@ impl World {
                 .spawn()?;
             std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes())?;
             let output = child.wait_with_output()?;
-            if output.status.success() { Ok(output.stdout) } else { Err(io::Error::other("git failed")) }
+            let is_empty = output.status.code() == Some(1) && output.stdout.is_empty();
+            if output.status.success() || is_empty {
+                Ok(output.stdout)
+            } else {
+                Err(io::Error::other("git failed"))
+            }
         };
         transfer(&scratch, "run", &mut sandboxed)
     }
@@ -133,6 +138,9 @@ fn the_first_commit_of_a_repository_is_transferred() {
     let world = World::new(&[]);
     fs::remove_dir_all(world.top.join(".git")).unwrap();
     world.user(&["init", "-q"]);
+    let scratch = world.run(|git, _| drop(git(&["status"])));
+    assert!(scratch.is_empty(), "{scratch:?}");
+    fs::remove_dir_all(world.scratch.path().join("git")).unwrap();
     let aftermath = world.run(|git, _| {
         git(&["add", "a.txt"]);
         git(&["commit", "-qm", "first"]);

@@ -1,7 +1,7 @@
-//! What stays in force while a `SKILL.md` is broken: the last version of it that was good.
+//! The last good version of a `SKILL.md`, which stays in force while the file is broken.
 //!
-//! People and programs write files in more than one step, and whoever looks in between finds half of one. A running
-//! process therefore goes on with what it had and says so, until the file is mended or removed. It holds documents in
+//! People and programs write files in more than one step, and a reader in between finds half of one. A running
+//! process therefore keeps the version it had and reports that, until the file is mended or removed. It holds documents in
 //! its listing and, of skills that were opened, a bounded amount of text; a new process knows nothing of either.
 
 use std::borrow::Cow;
@@ -73,8 +73,8 @@ pub(super) fn in_force(good: &Document, broken: &Document, policy: &Policy) -> D
 
 /// The texts of skills that were opened, as many as there is room for.
 #[derive(Debug, Default)]
-pub(super) struct Texts {
-    kept: HashMap<Locator, Kept>,
+pub(super) struct GoodTexts {
+    kept: HashMap<Locator, KeptText>,
     /// By when they were last used.
     order: BTreeMap<u64, Locator>,
     bytes: usize,
@@ -83,7 +83,7 @@ pub(super) struct Texts {
 
 /// The text of a skill, of which its document can be made again.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Text {
+pub(super) struct GoodText {
     /// The whole of its `SKILL.md`.
     pub(super) text: Arc<str>,
     /// How that is spelled.
@@ -93,12 +93,12 @@ pub(super) struct Text {
 }
 
 #[derive(Debug)]
-struct Kept {
-    text: Text,
+struct KeptText {
+    text: GoodText,
     used: u64,
 }
 
-impl Texts {
+impl GoodTexts {
     /// Keeps `text`, read from `file_name` as it was at `stamp`; those that were not used for longest make room.
     pub(super) fn keep(
         &mut self,
@@ -128,13 +128,13 @@ impl Texts {
             self.forget(&oldest);
         }
         self.uses += 1;
-        let text = Text { text: text.into(), file_name, stamp };
+        let text = GoodText { text: text.into(), file_name, stamp };
         self.order.insert(self.uses, locator.clone());
-        self.kept.insert(locator.clone(), Kept { text, used: self.uses });
+        self.kept.insert(locator.clone(), KeptText { text, used: self.uses });
     }
 
     /// Returns what was kept of the skill at `locator`.
-    pub(super) fn find(&mut self, locator: &Locator) -> Option<Text> {
+    pub(super) fn find(&mut self, locator: &Locator) -> Option<GoodText> {
         let text = self.kept.get(locator)?.text.clone();
         self.touch(locator);
         Some(text)
@@ -148,11 +148,15 @@ impl Texts {
         }
     }
 
-    /// Forgets the skill at `locator` unless what is kept of it is its file as it is at `stamp`.
-    pub(super) fn forget_unless(&mut self, locator: &Locator, stamp: Option<Stamp>) {
-        if self.kept.get(locator).is_some_and(|kept| kept.text.stamp != stamp) {
-            self.forget(locator);
-        }
+    /// Forgets the skills that `is_current` rejects by their locator and the stamp of the file that was read.
+    pub(super) fn retain(&mut self, is_current: impl Fn(&Locator, Option<Stamp>) -> bool) {
+        let outdated: Vec<Locator> = self
+            .kept
+            .iter()
+            .filter(|(locator, kept)| !is_current(locator, kept.text.stamp))
+            .map(|(locator, _)| locator.clone())
+            .collect();
+        outdated.iter().for_each(|locator| self.forget(locator));
     }
 
     fn touch(&mut self, locator: &Locator) {
@@ -184,8 +188,8 @@ mod tests {
     fn texts_that_were_not_used_for_longest_make_room() {
         let (a, b, c) = (Locator::new("a"), Locator::new("b"), Locator::new("c"));
         let third = "x".repeat(MAX_TEXT_BYTES / 3);
-        let mut texts = Texts::default();
-        let keep = |texts: &mut Texts, locator: &Locator, text: &str| {
+        let mut texts = GoodTexts::default();
+        let keep = |texts: &mut GoodTexts, locator: &Locator, text: &str| {
             texts.keep(locator, text, Cow::Borrowed("SKILL.md"), None);
         };
         keep(&mut texts, &a, &third);
@@ -202,9 +206,9 @@ mod tests {
             texts.find(&a).is_none(),
             "a text that is too large is not kept, and not what it was before either"
         );
-        texts.forget_unless(&b, None);
+        texts.retain(|_, stamp| stamp.is_none());
         assert!(texts.find(&b).is_some());
-        texts.forget_unless(&b, Some(Stamp::default()));
+        texts.retain(|locator, _| *locator != b);
         assert!(texts.find(&b).is_none());
         assert_eq!((texts.kept.len(), texts.order.len(), texts.bytes), (1, 1, LEAST_TEXT_BYTES));
     }

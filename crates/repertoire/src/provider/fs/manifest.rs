@@ -146,7 +146,7 @@ fn refused(file_name: Cow<'static, str>, fault: &Fault, cap: u64) -> Manifest {
     Manifest::Refused { file_name, rule, message, help }
 }
 
-/// Takes the `SKILL.md` in `bytes` apart; without a stamp it was reached by a link, which is reported.
+/// Parses the `SKILL.md` in `bytes`; without a stamp it was reached by a link, which is reported.
 pub(super) fn parse(
     place: &Place<'_>,
     file_name: &str,
@@ -154,12 +154,34 @@ pub(super) fn parse(
     stamp: Option<Stamp>,
     policy: &Policy,
 ) -> Document {
+    parse_with(Document::parse, place, file_name, bytes, stamp, policy)
+}
+
+/// Parses the `SKILL.md` in `bytes` as [`parse`] does, for a listing.
+pub(super) fn parse_for_listing(
+    place: &Place<'_>,
+    file_name: &str,
+    bytes: &[u8],
+    stamp: Option<Stamp>,
+    policy: &Policy,
+) -> Document {
+    parse_with(Document::parse_for_listing, place, file_name, bytes, stamp, policy)
+}
+
+fn parse_with(
+    parse: impl FnOnce(Source<'_>, &Policy) -> Document,
+    place: &Place<'_>,
+    file_name: &str,
+    bytes: &[u8],
+    stamp: Option<Stamp>,
+    policy: &Policy,
+) -> Document {
     let directory = place.directory_name();
-    let source = Source { bytes, directory: directory.as_deref(), file_name };
-    match stamp {
-        Some(_) => Document::parse(source, policy),
-        None => Document::parse_linked(source, policy),
+    let mut document = parse(Source { bytes, directory: directory.as_deref(), file_name }, policy);
+    if stamp.is_none() {
+        document.report_link(file_name, policy);
     }
+    document
 }
 
 /// Returns the document of a skill whose `SKILL.md` is not read.

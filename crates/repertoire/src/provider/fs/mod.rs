@@ -4,26 +4,22 @@
 //! paths (`safe_dir`); scans, listings and files are bounded ([`limits`], [`super::limits`]); what is broken is
 //! reported and never keeps the rest from loading.
 
-mod cache;
+mod options;
 pub mod limits;
-mod manifest;
-mod turn;
-mod known;
-mod amend;
-mod list;
-mod last_good;
-mod memo;
-mod open;
-mod place;
-mod root_entries;
 pub(crate) mod safe_dir;
+mod place;
+mod manifest;
+mod last_good;
+mod root_entries;
 mod scan;
 mod walk;
+mod source;
 mod watch_points;
 mod provider;
 #[cfg(all(test, unix))]
 mod tests;
 
 pub use limits::{LinkScope, ScanLimits};
+pub use options::FsOptions;
+pub use provider::FsProvider;
 pub(crate) use provider::holds_skills;
-pub use provider::{FsOptions, FsProvider};

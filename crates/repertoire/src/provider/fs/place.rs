@@ -1,4 +1,4 @@
-//! Where a skill is, and the handle through which everything in it is read.
+//! The directory of a skill and the handle through which everything in it is read.
 
 use std::fs::canonicalize;
 use std::path::{Path, PathBuf};
@@ -123,14 +123,14 @@ impl<'a> Place<'a> {
     }
 }
 
-/// The text of a directory, to which a scan adds the path of every skill.
+/// The path of a directory as text, to which a scan adds the path of every skill.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Shown {
+pub(super) struct PathPrefix {
     directory: String,
     with_separator: String,
 }
 
-impl Shown {
+impl PathPrefix {
     /// Returns the text of `directory`.
     pub(super) fn new(directory: &Path) -> Self {
         Self { directory: text_of(directory.to_owned()), with_separator: text_of(directory.join("")) }

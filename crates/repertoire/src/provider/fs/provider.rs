@@ -1,54 +1,18 @@
 //! The provider of skills in a directory.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use repertoire_model::{Bundle, Digest, LineRange, Policy, SkillPath};
 
-use super::limits::{LinkScope, ScanLimits};
-use super::open::Source;
+use super::limits::ScanLimits;
+use super::options::FsOptions;
+use super::source::Source;
 use super::{manifest, place, safe_dir, scan};
 use crate::Error;
-use crate::provider::limits::FileCaps;
 use crate::provider::{
-    BoxFuture, Changes, FileContent, FileListing, Listing, Locator, Memo, OpenedSkill, Provider, Skill,
-    TokenCounts, WatchPoint,
+    BoxFuture, FileContent, FileListing, Listing, Locator, OpenedSkill, Provider, Skill, WatchPoint,
 };
-use crate::unblock;
-
-/// What a [`FsProvider`] is told.
-#[derive(Debug, Clone)]
-pub struct FsOptions {
-    /// The name of the source.
-    pub label: String,
-    /// The directory that holds the skills. It need not exist (yet).
-    pub root: PathBuf,
-    /// How far skills are looked for.
-    pub limits: ScanLimits,
-    /// Where links to skills may lead.
-    pub links: LinkScope,
-    /// How large files may be.
-    pub caps: FileCaps,
-    /// What skills are held against.
-    pub policy: Policy,
-    /// A directory to keep in what scans found, so that the next one need not read every file; `None` keeps nothing.
-    pub cache: Option<PathBuf>,
-}
-
-impl FsOptions {
-    /// Returns the usual options for the directory `root`.
-    pub fn new(label: impl Into<String>, root: impl Into<PathBuf>) -> Self {
-        Self {
-            label: label.into(),
-            root: root.into(),
-            limits: ScanLimits::default(),
-            links: LinkScope::default(),
-            caps: FileCaps::default(),
-            policy: Policy::default(),
-            cache: None,
-        }
-    }
-}
 
 /// The skills in a directory.
 ///
@@ -65,23 +29,23 @@ pub struct FsProvider {
 }
 
 impl FsProvider {
-    /// Returns a provider of the skills that `options` tell of; nothing is read yet.
+    /// Returns a provider of the skills in a directory; nothing is read yet.
     pub fn new(options: FsOptions) -> Self {
         Self { source: Arc::new(Source::new(options)) }
     }
 
-    /// Returns what the provider was told.
+    /// Returns its options.
     pub fn options(&self) -> &FsOptions {
         self.source.options()
     }
 
-    /// Runs `work` where it may block.
+    /// Runs `work` on a thread that may block.
     fn unblock<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Source) -> T + Send + 'static,
     ) -> BoxFuture<'_, T> {
         let source = Arc::clone(&self.source);
-        Box::pin(unblock::with_files(move || work(&source)))
+        Box::pin(blocking::unblock(move || work(&source)))
     }
 }
 
@@ -90,37 +54,40 @@ impl Provider for FsProvider {
         &self.options().label
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Listing, Error>> {
-        let turn = self.source.turns.begin();
-        self.unblock(move |source| Ok(source.list(&turn)))
-    }
-
-    fn relist<'a>(&'a self, changes: &'a Changes) -> BoxFuture<'a, Result<Listing, Error>> {
-        let (turn, changes) = (self.source.turns.begin(), changes.clone());
-        self.unblock(move |source| Ok(source.relist(&turn, &changes)))
+    fn list<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, Result<Listing, Error>> {
+        let policy = policy.clone();
+        self.unblock(move |source| Ok(source.list(&policy)))
     }
 
     fn watch_points(&self) -> Option<Vec<WatchPoint>> {
         Some(self.source.watch_points())
     }
 
-    fn watch_epoch(&self) -> Option<u64> {
-        Some(self.source.state().watch_epoch)
+    fn get<'a>(
+        &'a self,
+        locator: &'a Locator,
+        policy: &'a Policy,
+    ) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
+        let (locator, policy) = (locator.clone(), policy.clone());
+        self.unblock(move |source| source.get(&locator, &policy))
     }
 
-    fn get<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
-        let locator = locator.clone();
-        self.unblock(move |source| source.get(&locator))
+    fn open<'a>(
+        &'a self,
+        locator: &'a Locator,
+        policy: &'a Policy,
+    ) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
+        let (locator, policy) = (locator.clone(), policy.clone());
+        self.unblock(move |source| source.open(&locator, &policy))
     }
 
-    fn open<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
-        let locator = locator.clone();
-        self.unblock(move |source| source.open(&locator))
-    }
-
-    fn files<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<FileListing, Error>> {
-        let locator = locator.clone();
-        self.unblock(move |source| source.files(&locator))
+    fn files<'a>(
+        &'a self,
+        locator: &'a Locator,
+        policy: &'a Policy,
+    ) -> BoxFuture<'a, Result<FileListing, Error>> {
+        let (locator, policy) = (locator.clone(), policy.clone());
+        self.unblock(move |source| source.files(&locator, &policy))
     }
 
     fn read<'a>(
@@ -145,24 +112,6 @@ impl Provider for FsProvider {
         let locator = locator.clone();
         self.unblock(move |source| source.digest(&locator))
     }
-
-    fn memo(&self) -> Option<&dyn Memo> {
-        self.options().cache.is_some().then_some(self)
-    }
-}
-
-impl Memo for FsProvider {
-    fn token_counts(&self, locator: &Locator, tokenizer: &str) -> Option<TokenCounts> {
-        self.source.token_counts(locator, tokenizer)
-    }
-
-    fn set_token_counts(&self, locator: &Locator, tokenizer: &str, counts: TokenCounts) {
-        self.source.set_token_counts(locator, tokenizer, counts);
-    }
-
-    fn save(&self) -> BoxFuture<'_, ()> {
-        self.unblock(Source::save)
-    }
 }
 
 /// Returns whether the directory at `path` is a skill or holds one.
@@ -178,9 +127,4 @@ pub(crate) fn holds_skills(path: &Path) -> std::io::Result<bool> {
             || scan::may_be_skill(entry)
                 && manifest::SPELLINGS.iter().any(|s| is_skill(&format!("{}/{s}", entry.name)))
     }))
-}
-
-/// Returns the path of `relative` below `root` as people see it.
-pub(super) fn display(root: &Path, relative: &str) -> String {
-    place::Shown::new(root).join(relative)
 }

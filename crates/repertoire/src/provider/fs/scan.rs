@@ -1,161 +1,175 @@
-//! Looks for skills below a root, within bounds and on all cores.
+//! Scans a root for skills, within limits and on all cores.
 //!
-//! The root is listed once, or remembered; then every directory costs one open, one stat, one read and one close. Directories are
-//! visited level by level in bytewise order, so that a bound cuts off the same ones every time.
+//! The root is listed once; then every directory costs one open, one stat, one read and one close, or a single stat where the scan
+//! before read the same file. Directories are visited level by level in bytewise order, so that a limit cuts off the same ones
+//! every time.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fs::canonicalize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
 use repertoire_model::validate::Reporter;
-use repertoire_model::{Document, RuleId};
+use repertoire_model::{Document, Policy, RuleId, Standing};
 
-use super::cache::{Cache, Facts, is_settled};
-use super::known::{Found, Memory, Recollection, Rest, Trust};
 use super::last_good;
 use super::limits::{LinkScope, MAX_DEPTH};
 use super::manifest::{self, Care, Manifest};
-use super::place::{Home, Place, ROOT_LOCATOR, Root, Shown};
-use super::provider::FsOptions;
+use super::options::FsOptions;
+use super::place::{Home, PathPrefix, Place, ROOT_LOCATOR, Root};
 use super::root_entries::{RootEntries, RootManifest};
-use super::safe_dir::{Entries, Entry, Fault, Kind, Stamp};
-use crate::provider::{Listed, Locator, Problem};
+use super::safe_dir::{Entries, Entry, Fault, Kind, Stamp, now};
+use crate::provider::{ListedSkill, Locator, Problem};
 
 /// Directories that hold no skills but may hold very many files.
 const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
 
-/// Below this many directories that have to be read starting threads costs more than it saves.
-pub(super) const SEQUENTIAL_BELOW: usize = 32;
+/// Below this many directories to read, starting threads costs more than it saves.
+const SEQUENTIAL_READS_BELOW: usize = 32;
 
-/// Below this many that are remembered one look at each takes a few milliseconds. Threads would save some of these, and keep
-/// their memory for as long as the process lasts.
-const SEQUENTIAL_LOOKS_BELOW: usize = 1_024;
+/// The same where the scan before read the files, so that most directories cost one stat.
+const SEQUENTIAL_STATS_BELOW: usize = 1_024;
 
-/// What a scan found.
+/// A skill found by a scan.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ScannedSkill {
+    pub(super) listed: Arc<ListedSkill>,
+    /// The way to its directory.
+    pub(super) home: Home,
+    /// The stamp of its `SKILL.md` when it was read, where that can tell a later change.
+    stamp: Option<Stamp>,
+    /// Whether the stamp was old enough that a later change is sure to change it.
+    is_settled: bool,
+    /// The last good version, where that is in force because the file is broken.
+    good: Option<Arc<Document>>,
+}
+
+impl ScannedSkill {
+    /// Returns the last version of the document that was good.
+    pub(super) fn last_good(&self) -> Option<&Arc<Document>> {
+        let document = &self.listed.document;
+        self.good.as_ref().or_else(|| (document.standing == Standing::Sound).then_some(document))
+    }
+
+    /// Returns whether a text read from a file with `stamp` may no longer be the last good one.
+    pub(super) fn outdates(&self, stamp: Option<Stamp>) -> bool {
+        self.good.is_none() && self.stamp != stamp
+    }
+
+    /// Returns whether the skill was found where `place` is.
+    fn is_at(&self, place: &Place<'_>) -> bool {
+        match (&self.home, &place.home) {
+            (Home::Linked(before), Home::Linked(now)) => before == now,
+            (Home::Linked(_), _) | (_, Home::Linked(_)) => false,
+            _ => true,
+        }
+    }
+}
+
+/// The result of a scan, and the memo of the next one.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
+    /// The root without links.
+    pub(super) resolved: PathBuf,
+    /// The policy that documents were made under.
+    pub(super) policy: Policy,
     /// The skills, sorted by locator.
-    pub(super) found: Vec<Arc<Found>>,
+    pub(super) skills: Vec<Arc<ScannedSkill>>,
     pub(super) problems: Vec<Problem>,
-    /// The directories that are no skill or hold more than one, by their paths.
-    pub(super) rests: BTreeMap<String, Rest>,
-    /// What else the cache knows of skills whose documents come from there.
-    pub(super) facts: Vec<(Locator, Facts)>,
-    /// How many skills were read that need not be read the next time.
-    pub(super) fresh: usize,
+    /// The directories that hold no skill themselves and may become one, or hold others.
+    pub(super) others: Vec<OtherDirectory>,
 }
 
-/// What came of one directory.
-#[derive(Debug, Default)]
-pub(super) struct Visit {
-    pub(super) found: Option<Arc<Found>>,
-    pub(super) rest: Rest,
-    origin: Origin,
-}
-
-/// Where a skill comes from.
-#[derive(Debug, Default)]
-enum Origin {
-    /// Its file was read.
-    #[default]
-    File,
-    /// The cache remembers it, with this if with anything; in a box, because most of a scan's memory are visits.
-    Cache(Option<Box<Facts>>),
-    /// The listing before found it.
-    Memory,
-}
-
-impl Visit {
-    fn of(found: Arc<Found>, origin: Origin) -> Self {
-        Self { found: Some(found), rest: Rest::default(), origin }
-    }
-
-    /// Returns whether it is about a skill that was read and need not be read the next time.
-    pub(super) fn is_fresh(&self) -> bool {
-        let is_read = matches!(self.origin, Origin::File);
-        is_read && self.found.as_ref().is_some_and(|found| found.may_be_remembered())
-    }
-
-    fn problems(problems: impl IntoIterator<Item = Problem>) -> Self {
-        let rest = Rest { problems: problems.into_iter().collect(), ..Rest::default() };
-        Self { rest, ..Self::default() }
-    }
-}
-
-/// What a scan looks at, and what it need not look at.
-pub(super) struct Task<'a> {
-    pub(super) options: &'a FsOptions,
-    pub(super) root: &'a Root,
-    /// What lies directly below the root.
-    pub(super) entries: Result<&'a RootEntries<'a>, &'a Fault>,
-    /// Skills that are as it remembers them are not read.
-    pub(super) cache: Option<&'a Cache>,
-    /// The same, of the listing before.
-    pub(super) memory: Option<Memory<'a>>,
-    /// When the listing began.
-    pub(super) started: i64,
-}
-
-/// Looks for skills below a root.
-pub(super) fn scan(task: &Task<'_>) -> Scan {
-    let mut scan = Scan::default();
-    Scanner::new(task).run(&mut scan);
-    scan.found.sort_unstable_by(|a, b| a.listed.locator.cmp(&b.listed.locator));
-    scan
+/// A directory that was searched and holds no skill itself.
+#[derive(Debug)]
+pub(super) struct OtherDirectory {
+    pub(super) relative: String,
+    /// Whether directories below it are searched as well.
+    pub(super) is_parent: bool,
 }
 
 impl Scan {
-    /// Adds what came of the directory `relative`, and returns the directories below it.
+    /// Returns the skill at `locator`.
+    pub(super) fn find(&self, locator: &str) -> Option<&Arc<ScannedSkill>> {
+        let index = self.skills.binary_search_by(|skill| skill.listed.locator.as_str().cmp(locator)).ok()?;
+        self.skills.get(index)
+    }
+
+    /// Adds the result for the directory `relative`, and returns the directories below it.
     fn add(&mut self, relative: &str, visit: Visit) -> Vec<String> {
-        self.fresh += usize::from(visit.is_fresh());
-        let Visit { found, rest, origin } = visit;
-        self.problems.extend(rest.problems.iter().cloned());
-        let children = rest.children.clone();
-        if found.is_none() || rest != Rest::default() {
-            self.rests.insert(relative.to_owned(), rest);
-        }
-        if let Some(found) = found {
-            if let Origin::Cache(Some(facts)) = origin {
-                self.facts.push((found.listed.locator.clone(), *facts));
+        self.problems.extend(visit.problems);
+        match visit.skill {
+            Some(skill) => self.skills.push(skill),
+            None => {
+                let is_parent = !visit.children.is_empty() || visit.entries > 0;
+                self.others.push(OtherDirectory { relative: relative.to_owned(), is_parent });
             }
-            self.found.push(found);
         }
-        children
+        visit.children
     }
 }
 
-/// A scan under way.
-pub(super) struct Scanner<'a> {
-    task: &'a Task<'a>,
+/// The result for one directory.
+#[derive(Debug, Default)]
+struct Visit {
+    skill: Option<Arc<ScannedSkill>>,
+    problems: Vec<Problem>,
+    /// The directories below it that are searched for skills.
+    children: Vec<String>,
+    /// The number of entries that were read.
+    entries: usize,
+}
+
+impl Visit {
+    fn of(skill: Arc<ScannedSkill>) -> Self {
+        Self { skill: Some(skill), ..Self::default() }
+    }
+
+    fn of_problem(problem: Option<Problem>) -> Self {
+        Self { problems: problem.into_iter().collect(), ..Self::default() }
+    }
+}
+
+/// Scans `root`. Files with the same stamp as in the scan `before` are not read again.
+pub(super) fn scan(options: &FsOptions, policy: &Policy, root: &Root, before: Option<&Scan>) -> Scan {
+    let mut scan = Scan { resolved: root.resolved.clone(), policy: policy.clone(), ..Scan::default() };
+    let scanner = Scanner {
+        options,
+        policy,
+        root,
+        before,
+        started: now(),
+        shown: PathPrefix::new(&options.root),
+        resolved: PathPrefix::new(&root.resolved),
+    };
+    scanner.run(&mut scan);
+    scan.skills.sort_unstable_by(|a, b| a.listed.locator.cmp(&b.listed.locator));
+    scan
+}
+
+/// A scan in progress.
+struct Scanner<'a> {
     options: &'a FsOptions,
+    policy: &'a Policy,
     root: &'a Root,
+    before: Option<&'a Scan>,
+    /// When the scan began.
+    started: i64,
     /// The root as people see it.
-    shown: Shown,
+    shown: PathPrefix,
     /// The root without links.
-    resolved: Shown,
+    resolved: PathPrefix,
 }
 
-impl<'a> Scanner<'a> {
-    /// Returns what does `task`.
-    pub(super) fn new(task: &'a Task<'a>) -> Self {
-        let Task { options, root, .. } = *task;
-        let (shown, resolved) = (Shown::new(&options.root), Shown::new(&root.resolved));
-        Self { task, options, root, shown, resolved }
-    }
-
+impl Scanner<'_> {
     fn run(&self, scan: &mut Scan) {
         let limits = &self.options.limits;
-        let entries = match self.task.entries {
+        let entries = match RootEntries::list(self.root, limits.max_entries) {
             Ok(entries) => entries,
             Err(fault) => {
-                return scan.problems.extend(self.problem(
-                    ROOT_LOCATOR,
-                    RuleId::SourceBroken,
-                    format!("the directory cannot be listed: {}", fault.message()),
-                ));
+                let message = format!("the directory cannot be listed: {}", fault.message());
+                return scan.problems.extend(self.problem(ROOT_LOCATOR, RuleId::SourceBroken, message));
             }
         };
         let mut read = entries.count;
@@ -168,246 +182,158 @@ impl<'a> Scanner<'a> {
         if entries.more {
             scan.problems.extend(self.over_limit());
         }
-        scan.problems.extend(entries.undecoded.iter().flat_map(|name| self.undecoded(name)));
+        scan.problems.extend(entries.undecoded.iter().filter_map(|name| self.undecoded(name)));
 
-        let mut level = Cow::Borrowed(entries.directories.as_slice());
+        let mut level = entries.directories;
         let mut room = limits.max_directories;
         for depth in 1..=limits.max_depth.clamp(1, MAX_DEPTH) {
             if level.len() > room || (depth > 1 && read > limits.max_entries) {
                 scan.problems.extend(self.over_limit());
-                level.to_mut().truncate(if read > limits.max_entries { 0 } else { room });
+                level.truncate(if read > limits.max_entries { 0 } else { room });
             }
             room -= level.len();
-            let visits = self.each(&level, |visited, buffer| self.visit(visited, depth, buffer));
+            let visits = self.each(&level, |relative, buffer| self.visit(relative, depth, buffer));
             let mut children = Vec::new();
             for (relative, visit) in level.iter().zip(visits) {
-                read += visit.rest.entries;
-                children.extend(scan.add(relative, visit).into_iter().map(Cow::Owned));
+                read += visit.entries;
+                children.extend(scan.add(relative, visit));
             }
             children.sort_unstable();
-            level = Cow::Owned(children);
+            level = children;
         }
 
         if entries.links.len() > room {
             scan.problems.extend(self.over_limit());
         }
         let links = &entries.links[..entries.links.len().min(room)];
-        let targets = if links.is_empty() { Targets::default() } else { self.targets() };
-        let visits = self.each(links, |visited, buffer| self.visit_link(visited.relative, &targets, buffer));
-        for (relative, visit) in links.iter().zip(visits) {
-            scan.add(relative, visit);
+        let targets = if links.is_empty() { LinkTargets(None) } else { self.targets() };
+        let visits = self.each(links, |relative, buffer| self.visit_link(relative, &targets, buffer));
+        for visit in visits {
+            scan.problems.extend(visit.problems);
+            scan.skills.extend(visit.skill);
         }
         // A stray file such as `Skill.md` beside skills does not make all of them one skill.
-        if scan.found.is_empty() && entries.manifest != RootManifest::None {
+        if scan.skills.is_empty() && entries.manifest != RootManifest::None {
             self.visit_root(scan);
         }
     }
 
-    /// Applies `visit` to every path, in order, on as many cores as are worth it.
-    fn each(
-        &self,
-        paths: &[Cow<'_, str>],
-        visit: impl Fn(Visited<'_>, &mut Vec<u8>) -> Visit + Sync,
-    ) -> Vec<Visit> {
-        let is_remembered =
-            self.task.memory.is_some() || self.task.cache.is_some_and(|cache| cache.len() >= paths.len());
-        let few = if is_remembered { SEQUENTIAL_LOOKS_BELOW } else { SEQUENTIAL_BELOW };
-        if paths.len() < few { one_by_one(paths, visit) } else { on_all_cores(paths, visit) }
+    /// Applies `visit` to every path, in order, on as many cores as are worth it; there is one buffer for each core.
+    fn each(&self, paths: &[String], visit: impl Fn(&str, &mut Vec<u8>) -> Visit + Sync) -> Vec<Visit> {
+        let few = if self.before.is_some() { SEQUENTIAL_STATS_BELOW } else { SEQUENTIAL_READS_BELOW };
+        if paths.len() < few {
+            let mut buffer = Vec::new();
+            return paths.iter().map(|path| visit(path, &mut buffer)).collect();
+        }
+        paths.par_iter().map_init(Vec::new, |buffer, path| visit(path, buffer)).collect()
     }
 
     fn visit_root(&self, scan: &mut Scan) {
-        let known = self.recollection(|memory| memory.of(ROOT_LOCATOR));
-        let visit = match self.take_over(ROOT_LOCATOR, known) {
-            Some(visit) => visit,
-            None => self.look(&Place::beneath(self.root, ROOT_LOCATOR), 0, known, &mut Vec::new()),
-        };
-        scan.add(ROOT_LOCATOR, visit);
+        let (visit, _) = self.examine(&Place::beneath(self.root, ROOT_LOCATOR), &mut Vec::new());
+        scan.problems.extend(visit.problems);
+        scan.skills.extend(visit.skill);
     }
 
-    fn recollection<'s>(&'s self, of: impl FnOnce(&'s Memory<'_>) -> Recollection<'s>) -> Recollection<'s> {
-        self.task.memory.as_ref().map_or(Recollection::NONE, of)
-    }
-
-    /// Returns what came of the directory `relative` the last time, if it is sure to be what it was.
-    fn take_over(&self, relative: &str, known: Recollection<'_>) -> Option<Visit> {
-        if known.trust != Trust::Whole {
-            return None;
-        }
-        let rest = self.task.memory.as_ref()?.rest(relative, known.found)?;
-        Some(Visit { found: known.found.map(Arc::clone), rest, origin: Origin::Memory })
-    }
-
-    fn visit(&self, visited: Visited<'_>, depth: usize, buffer: &mut Vec<u8>) -> Visit {
+    fn visit(&self, relative: &str, depth: usize, buffer: &mut Vec<u8>) -> Visit {
         let limits = &self.options.limits;
-        let Visited { position, relative } = visited;
-        let known = self.recollection(|memory| match depth {
-            1 => memory.at(position, relative),
-            _ => memory.of(relative),
-        });
-        if let Some(visit) = self.take_over(relative, known) {
-            return visit;
-        }
         let place = Place::beneath(self.root, relative);
-        let (mut visit, entries) = self.look_into(&place, position, known, buffer);
-        if depth >= limits.max_depth.min(MAX_DEPTH) || (visit.found.is_some() && !limits.nested) {
+        let (mut visit, entries) = self.examine(&place, buffer);
+        if depth >= limits.max_depth.min(MAX_DEPTH) || (visit.skill.is_some() && !limits.nested) {
             return visit;
         }
         let entries = match entries {
             Some(entries) => Ok(entries),
-            None if visit.found.is_some() => place.directory().and_then(|d| d.entries(limits.max_entries)),
+            None if visit.skill.is_some() => place.directory().and_then(|d| d.entries(limits.max_entries)),
             None => return visit,
         };
         match entries {
             Ok(entries) => {
-                visit.rest.entries = entries.entries.len();
-                for link in self.links(&entries.entries) {
+                // One at least, because the directory was searched even if there is nothing in it yet.
+                visit.entries = entries.entries.len().max(1);
+                for link in links(&entries.entries) {
                     let message = "a symbolic link this deep is not followed".to_owned();
                     let path = format!("{relative}/{link}");
-                    visit.rest.problems.extend(self.problem(&path, RuleId::FileSymlink, message));
+                    visit.problems.extend(self.problem(&path, RuleId::FileSymlink, message));
                 }
-                visit.rest.children = self.children(relative, entries, &mut visit.rest.problems);
+                visit.children = self.children(relative, entries, &mut visit.problems);
             }
-            Err(fault) => visit.rest.problems.extend(self.unreadable(relative, &fault)),
+            Err(fault) => visit.problems.extend(self.unreadable(relative, &fault)),
         }
         visit
     }
 
-    /// Returns what comes of the directory `relative` itself, one below the root, of which `known` is known.
-    pub(super) fn look_at(&self, relative: &str, known: Recollection<'_>, buffer: &mut Vec<u8>) -> Visit {
-        self.look(&Place::beneath(self.root, relative), 0, known, buffer)
-    }
-
-    /// Returns where links may lead.
-    pub(super) fn targets(&self) -> Targets {
+    /// Returns the directories that links may lead into.
+    fn targets(&self) -> LinkTargets {
         match &self.options.links {
-            LinkScope::Anywhere => Targets(None),
+            LinkScope::Anywhere => LinkTargets(None),
             // A directory that cannot be resolved holds nothing that a link could lead to.
             LinkScope::Within(directories) => {
                 let resolved = directories.iter().filter_map(|directory| canonicalize(directory).ok());
-                Targets(Some(resolved.chain([self.root.resolved.clone()]).collect()))
+                LinkTargets(Some(resolved.chain([self.root.resolved.clone()]).collect()))
             }
         }
     }
 
-    fn visit_link(&self, relative: &str, targets: &Targets, buffer: &mut Vec<u8>) -> Visit {
-        let known = self.recollection(|memory| memory.of_link(relative));
-        match self.take_over(relative, known) {
-            Some(visit) => visit,
-            None => self.follow(relative, known, targets, buffer),
-        }
-    }
-
-    /// Returns what comes of the link `relative`, of which `known` is known.
-    pub(super) fn follow(
-        &self,
-        relative: &str,
-        known: Recollection<'_>,
-        targets: &Targets,
-        buffer: &mut Vec<u8>,
-    ) -> Visit {
+    fn visit_link(&self, relative: &str, targets: &LinkTargets, buffer: &mut Vec<u8>) -> Visit {
         match Place::link(self.root, relative) {
-            Ok(place) if targets.include(&place.resolved()) => self.look(&place, 0, known, buffer),
+            Ok(place) if targets.include(&place.resolved()) => self.examine(&place, buffer).0,
             Ok(_) => {
                 let message = "the symbolic link leads out of all roots and is not followed".to_owned();
-                Visit::problems(self.problem(relative, RuleId::FileSymlink, message))
+                Visit::of_problem(self.problem(relative, RuleId::FileSymlink, message))
             }
             // A link to a file is a file, and files are not looked at.
             Err(Fault::NotDirectory) => Visit::default(),
             Err(fault) => {
                 let message = format!("the symbolic link cannot be followed: {}", fault.message());
-                Visit::problems(self.problem(relative, RuleId::FileSymlink, message))
+                Visit::of_problem(self.problem(relative, RuleId::FileSymlink, message))
             }
         }
     }
 
-    fn look(
-        &self,
-        place: &Place<'_>,
-        position: usize,
-        known: Recollection<'_>,
-        buffer: &mut Vec<u8>,
-    ) -> Visit {
-        self.look_into(place, position, known, buffer).0
-    }
-
-    /// Looks at one directory; its entries come along if they had to be listed.
-    fn look_into(
-        &self,
-        place: &Place<'_>,
-        position: usize,
-        known: Recollection<'_>,
-        buffer: &mut Vec<u8>,
-    ) -> (Visit, Option<Entries>) {
-        if let Some(visit) = self.recall(place, known).or_else(|| self.recall_cached(place, position)) {
-            return (visit, None);
+    /// Examines one directory; its entries come along if they had to be listed.
+    fn examine(&self, place: &Place<'_>, buffer: &mut Vec<u8>) -> (Visit, Option<Entries>) {
+        let before =
+            self.before.and_then(|before| before.find(place.relative)).filter(|skill| skill.is_at(place));
+        if let Some(skill) = before.filter(|skill| is_unchanged(skill, place)) {
+            return (Visit::of(Arc::clone(skill)), None);
         }
-        let policy = &self.options.policy;
-        let limits = &self.options.limits;
-        let cap = self.options.caps.manifest_bytes;
+        let (limits, cap) = (&self.options.limits, self.options.caps.manifest_bytes);
         let (file_name, document, length, stamp) =
             match manifest::read(place, Care::Once, cap, limits.max_entries, buffer) {
                 Manifest::Read { file_name, stamp } => {
-                    let document = manifest::parse(place, &file_name, buffer, stamp, policy);
+                    let document = manifest::parse_for_listing(place, &file_name, buffer, stamp, self.policy);
                     (file_name, document, last_good::length_without_blanks(buffer), stamp)
                 }
                 Manifest::Refused { file_name, rule, message, help } => {
-                    (file_name, manifest::unreadable(place, rule, &message, help, policy), 0, None)
+                    (file_name, manifest::unreadable(place, rule, &message, help, self.policy), 0, None)
                 }
                 Manifest::Absent(entries) => return (Visit::default(), entries),
-                Manifest::Unreachable(fault) => {
-                    return (self.unreachable(place, &fault, known, buffer), None);
-                }
+                Manifest::Unreachable(fault) => return (self.unreachable(place, &fault, buffer), None),
             };
-        let good = known.found.filter(|found| found.is_reached_as(place)).and_then(|found| found.last_good());
+        let good = before.and_then(|skill| skill.last_good());
         let good = good.filter(|good| last_good::is_broken(&document, length, good));
         let document = match good {
-            Some(good) => last_good::in_force(good, &document, policy),
+            Some(good) => last_good::in_force(good, &document, self.policy),
             None => document,
         };
-        let found = self.found(place, file_name, document, stamp);
-        let found = Found { good: good.map(Arc::clone), ..found };
-        (Visit::of(shared(found, known.found), Origin::File), None)
+        let skill = self.skill(place, file_name, document, stamp, good.cloned());
+        (Visit::of(shared(skill, before)), None)
     }
 
-    /// Returns the skill as the listing before found it, if its `SKILL.md` did not change since.
-    fn recall(&self, place: &Place<'_>, known: Recollection<'_>) -> Option<Visit> {
-        let found = known.found.filter(|_| known.trust == Trust::Stamp)?;
-        let stamp = found.stamp.filter(|_| found.is_settled && found.is_reached_as(place))?;
-        let is_same = has_stamp(place, &found.listed.manifest_file, &stamp);
-        is_same.then(|| Visit::of(Arc::clone(found), Origin::Memory))
-    }
-
-    /// Returns the skill as the cache remembers it, likely at `position`, if its `SKILL.md` did not change since.
-    fn recall_cached(&self, place: &Place<'_>, position: usize) -> Option<Visit> {
-        let remembered = self.task.cache?.find_at(position, place.relative)?;
-        let (file_name, stamp) = (remembered.manifest_file(), remembered.stamp());
-        if !has_stamp(place, file_name, stamp) {
-            return None;
-        }
-        let document = remembered.document()?;
-        let file_name = if file_name == manifest::FILE_NAME {
-            Cow::Borrowed(manifest::FILE_NAME)
-        } else {
-            Cow::Owned(file_name.to_owned())
-        };
-        let found = Found { is_settled: true, ..self.found(place, file_name, document, Some(*stamp)) };
-        let facts = Some(remembered.facts()).filter(|facts| !facts.is_empty());
-        Some(Visit::of(Arc::new(found), Origin::Cache(facts.map(Box::new))))
-    }
-
-    fn found(
+    fn skill(
         &self,
         place: &Place<'_>,
         manifest_file: Cow<'static, str>,
         document: Document,
         stamp: Option<Stamp>,
-    ) -> Found {
+        good: Option<Arc<Document>>,
+    ) -> ScannedSkill {
         let path: Arc<str> = self.shown.join(place.relative).into();
         let identity = match &place.home {
             // One text serves both, where no link leads to the root.
             Home::Beneath | Home::Mounted if self.shown == self.resolved => Arc::clone(&path),
             Home::Beneath | Home::Mounted => self.resolved.join(place.relative).into(),
-            Home::Linked(path) => Shown::new(path).join(ROOT_LOCATOR).into(),
+            Home::Linked(path) => PathPrefix::new(path).join(ROOT_LOCATOR).into(),
         };
         // Most skills are called like their directories, and one text serves both.
         let name = document.name.as_shared();
@@ -416,31 +342,29 @@ impl<'a> Scanner<'a> {
         } else {
             Locator::new(place.relative)
         };
-        let listed =
-            Listed { locator, path, manifest_file, identity: Some(identity), document: Arc::new(document) };
-        let is_settled = stamp.is_some_and(|stamp| is_settled(&stamp, self.task.started));
-        let listed = Arc::new(listed);
-        Found { listed, home: place.home.clone(), stamp, is_settled, good: None }
+        let listed = ListedSkill {
+            locator,
+            path,
+            manifest_file,
+            identity: Some(identity),
+            document: Arc::new(document),
+        };
+        let is_settled = stamp.is_some_and(|stamp| stamp.is_settled(self.started));
+        ScannedSkill { listed: Arc::new(listed), home: place.home.clone(), stamp, is_settled, good }
     }
 
-    fn unreachable(
-        &self,
-        place: &Place<'_>,
-        fault: &Fault,
-        known: Recollection<'_>,
-        buffer: &mut Vec<u8>,
-    ) -> Visit {
+    fn unreachable(&self, place: &Place<'_>, fault: &Fault, buffer: &mut Vec<u8>) -> Visit {
         // Whoever mounts a directory into a source wants it there; it is read through a handle of its own.
         if let (Fault::Outside, Home::Beneath) = (fault, &place.home)
             && !place.relative.contains('/')
             && let Ok(mounted) = Place::open(place.root, place.relative, &Home::Mounted)
         {
-            return self.look(&mounted, 0, known, buffer);
+            return self.examine(&mounted, buffer).0;
         }
-        Visit::problems(self.unreadable(place.relative, fault))
+        Visit::of_problem(self.unreadable(place.relative, fault))
     }
 
-    /// Returns the directories among `entries` that skills are looked for in, sorted.
+    /// Returns the directories among `entries` that are searched for skills, sorted.
     fn children(&self, parent: &str, entries: Entries, problems: &mut Vec<Problem>) -> Vec<String> {
         if entries.more {
             problems.extend(self.over_limit());
@@ -461,15 +385,8 @@ impl<'a> Scanner<'a> {
         children
     }
 
-    fn links(&self, entries: &[Entry]) -> Vec<String> {
-        let is_link = |entry: &&Entry| entry.kind == Kind::Link && entry.decoded && !is_skipped(&entry.name);
-        let mut links: Vec<String> = entries.iter().filter(is_link).map(|entry| entry.name.clone()).collect();
-        links.sort_unstable();
-        links
-    }
-
-    /// Returns what is wrong with a directory whose name is approximated by the end of `path`.
-    pub(super) fn undecoded(&self, path: &str) -> Option<Problem> {
+    /// Returns the problem of a directory whose name is approximated by the end of `path`.
+    fn undecoded(&self, path: &str) -> Option<Problem> {
         self.problem(path, RuleId::FileName, "the name of the directory is not UTF-8".to_owned())
     }
 
@@ -487,48 +404,45 @@ impl<'a> Scanner<'a> {
     }
 
     fn problem(&self, relative: &str, rule: RuleId, message: String) -> Option<Problem> {
-        let mut reporter = Reporter::new(&self.options.policy);
+        let mut reporter = Reporter::new(self.policy);
         reporter.report(rule, message);
         let path = self.shown.join(relative);
         reporter.finish().pop().map(|diagnostic| Problem { path, diagnostic })
     }
 }
 
-impl Found {
-    /// Returns whether the skill was found where `place` is.
-    fn is_reached_as(&self, place: &Place<'_>) -> bool {
-        match (&self.home, &place.home) {
-            (Home::Linked(before), Home::Linked(now)) => before == now,
-            (Home::Linked(_), _) | (_, Home::Linked(_)) => false,
-            _ => true,
-        }
-    }
-}
-
-/// Returns whether the `SKILL.md` at `place` is spelled `file_name` and has `stamp`.
-fn has_stamp(place: &Place<'_>, file_name: &str, stamp: &Stamp) -> bool {
-    // The exact spelling may have come to stand beside another.
+/// Returns whether the `SKILL.md` at `place` is still the file that `skill` was read from.
+fn is_unchanged(skill: &ScannedSkill, place: &Place<'_>) -> bool {
+    let Some(stamp) = skill.stamp.filter(|_| skill.is_settled) else { return false };
+    let file_name = &*skill.listed.manifest_file;
+    // The exact spelling may have appeared beside another.
     (file_name == manifest::FILE_NAME || matches!(place.stat(manifest::FILE_NAME), Err(Fault::Missing)))
-        && matches!(place.stat(file_name), Ok((Kind::File, now)) if now == *stamp)
+        && matches!(place.stat(file_name), Ok((Kind::File, now)) if now == stamp)
 }
 
-/// Returns `found`, sharing with `known` what is the same.
-fn shared(mut found: Found, known: Option<&Arc<Found>>) -> Arc<Found> {
-    match known {
-        Some(known) if found == **known => Arc::clone(known),
-        Some(known) if found.listed == known.listed => {
-            found.listed = Arc::clone(&known.listed);
-            Arc::new(found)
+/// Returns `skill`, sharing with the skill `before` what is the same.
+fn shared(mut skill: ScannedSkill, before: Option<&Arc<ScannedSkill>>) -> Arc<ScannedSkill> {
+    match before {
+        Some(before) if skill == **before => Arc::clone(before),
+        Some(before) if skill.listed == before.listed => {
+            skill.listed = Arc::clone(&before.listed);
+            Arc::new(skill)
         }
-        _ => Arc::new(found),
+        _ => Arc::new(skill),
     }
+}
+
+fn links(entries: &[Entry]) -> Vec<&str> {
+    let is_link = |entry: &&Entry| entry.kind == Kind::Link && entry.decoded && !is_skipped(&entry.name);
+    let mut links: Vec<&str> = entries.iter().filter(is_link).map(|entry| entry.name.as_str()).collect();
+    links.sort_unstable();
+    links
 }
 
 /// The directories that links may lead into, without links themselves; `None` for all.
-#[derive(Default)]
-pub(super) struct Targets(Option<Vec<PathBuf>>);
+struct LinkTargets(Option<Vec<PathBuf>>);
 
-impl Targets {
+impl LinkTargets {
     fn include(&self, path: &Path) -> bool {
         self.0
             .as_ref()
@@ -536,37 +450,11 @@ impl Targets {
     }
 }
 
-/// Returns whether skills are looked for in a directory or behind a link like this.
+/// Returns whether a directory or link like this is searched for skills.
 pub(super) fn may_be_skill(entry: &Entry) -> bool {
     matches!(entry.kind, Kind::Directory | Kind::Link) && entry.decoded && !is_skipped(&entry.name)
 }
 
 pub(super) fn is_skipped(name: &str) -> bool {
     name.starts_with('.') || SKIPPED.contains(&name)
-}
-
-/// A directory that is visited, and which of its level it is.
-#[derive(Clone, Copy)]
-struct Visited<'a> {
-    position: usize,
-    relative: &'a str,
-}
-
-/// Applies `visit` to every path, in order.
-fn one_by_one(paths: &[Cow<'_, str>], visit: impl Fn(Visited<'_>, &mut Vec<u8>) -> Visit) -> Vec<Visit> {
-    let mut buffer = Vec::new();
-    let visited =
-        |(position, relative): (usize, &Cow<'_, str>)| visit(Visited { position, relative }, &mut buffer);
-    paths.iter().enumerate().map(visited).collect()
-}
-
-/// Applies `visit` to every path, in order, on all cores; the buffer is one per core.
-fn on_all_cores(
-    paths: &[Cow<'_, str>],
-    visit: impl Fn(Visited<'_>, &mut Vec<u8>) -> Visit + Sync,
-) -> Vec<Visit> {
-    let visited = |buffer: &mut Vec<u8>, (position, relative): (usize, &Cow<'_, str>)| {
-        visit(Visited { position, relative }, buffer)
-    };
-    paths.par_iter().enumerate().map_init(Vec::new, visited).collect()
 }

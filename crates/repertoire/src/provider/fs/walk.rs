@@ -14,9 +14,9 @@ pub(super) struct WalkedFile {
     pub(super) stamp: Stamp,
 }
 
-/// The files of a skill.
+/// The result of a walk through the files of a skill.
 #[derive(Debug)]
-pub(super) struct Walked {
+pub(super) struct FileWalk {
     /// The files, sorted bytewise by path.
     pub(super) files: Vec<WalkedFile>,
     pub(super) problems: Vec<Diagnostic>,
@@ -24,8 +24,8 @@ pub(super) struct Walked {
     pub(super) truncated: bool,
 }
 
-impl Walked {
-    /// Returns the files as they are listed, where `manifest_file` is how the `SKILL.md` is spelled.
+impl FileWalk {
+    /// Returns the files as they are listed, where `manifest_file` is the spelling of `SKILL.md`.
     pub(super) fn entries(&self, manifest_file: &str) -> Vec<FileEntry> {
         let entry = |file: &WalkedFile| FileEntry {
             path: file.path.clone(),
@@ -38,7 +38,7 @@ impl Walked {
 }
 
 /// Lists the files of the skill at `place`; hidden ones are passed over in silence.
-pub(super) fn walk(place: &Place<'_>, caps: &FileCaps, policy: &Policy) -> Result<Walked, Fault> {
+pub(super) fn walk(place: &Place<'_>, caps: &FileCaps, policy: &Policy) -> Result<FileWalk, Fault> {
     let mut walker =
         Walker { caps, files: Vec::new(), reporter: Reporter::new(policy), entries: 0, truncated: false };
     walker.directory(&place.directory()?, "", 1)?;
@@ -48,7 +48,7 @@ pub(super) fn walk(place: &Place<'_>, caps: &FileCaps, policy: &Policy) -> Resul
         reporter.report(RuleId::FileCount, message).help("split the skill, or pack the files");
     }
     files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    Ok(Walked { files, problems: reporter.finish(), truncated })
+    Ok(FileWalk { files, problems: reporter.finish(), truncated })
 }
 
 struct Walker<'a> {

@@ -1,36 +1,54 @@
-//! Where changes of a root and of its skills show.
+//! The directories whose events show changes of a root and of its skills.
 
 use std::fs::{canonicalize, metadata, symlink_metadata};
 use std::path::{Path, PathBuf};
 
-use super::known::Known;
-use super::open::Source;
 use super::place::{Home, ROOT_LOCATOR, join};
-use crate::provider::{Locator, Subject, WatchPoint};
+use super::scan::Scan;
+use super::source::Source;
+use crate::provider::{WatchPoint, WatchScope};
 
 impl Source {
-    /// Returns the directories whose entries tell of changes since the last listing.
+    /// Returns the directories whose events show changes since the last listing.
     ///
-    /// These are the root, what leads to it by a link or would lead to it if it were there, every skill, and every directory
-    /// that was looked into and may become one.
+    /// These are the root, the directories of links on the way to it, the nearest directory above a root that does not exist, every
+    /// skill, and every directory that was searched and may become one.
     pub(super) fn watch_points(&self) -> Vec<WatchPoint> {
         // A path that cannot even be made absolute leads nowhere.
         let Ok(root) = std::path::absolute(&self.options().root) else { return Vec::new() };
-        let mut points = Vec::new();
-        let above = |directory: PathBuf| WatchPoint { directory: directory.into(), subject: Subject::Above };
-        points.extend(links(&root).map(above));
+        let mut points: Vec<WatchPoint> = links(&root).map(|path| point(path, WatchScope::Path)).collect();
         match canonicalize(&root) {
             Ok(resolved) if is_directory(&resolved) => {
-                points.push(WatchPoint { directory: resolved.as_path().into(), subject: Subject::Root });
-                if let Some(known) = self.known().filter(|known| known.resolved == resolved) {
-                    points.reserve(known.skills.len() + known.rests.len());
-                    points.extend(skills(&known));
+                if let Some(scan) = self.scan().filter(|scan| scan.resolved == resolved) {
+                    self.add_directories(&scan, &mut points);
                 }
+                points.push(point(resolved, WatchScope::Entries));
             }
-            _ => points.extend(nearest(&root).map(above)),
+            _ => points.extend(nearest(&root).map(|path| point(path, WatchScope::Path))),
         }
         points
     }
+
+    /// Adds the directories of skills, and those that may become skills.
+    fn add_directories(&self, scan: &Scan, points: &mut Vec<WatchPoint>) {
+        let of_skill = if self.options().limits.nested { WatchScope::Entries } else { WatchScope::Manifest };
+        points.reserve(scan.skills.len() + scan.others.len() + 1);
+        for skill in scan.skills.iter().filter(|skill| skill.listed.locator.as_str() != ROOT_LOCATOR) {
+            let directory = match &skill.home {
+                Home::Beneath | Home::Mounted => join(&scan.resolved, skill.listed.locator.as_str()),
+                Home::Linked(path) => path.clone(),
+            };
+            points.push(point(directory, of_skill));
+        }
+        for other in &scan.others {
+            let scope = if other.is_parent { WatchScope::Entries } else { WatchScope::Manifest };
+            points.push(point(join(&scan.resolved, &other.relative), scope));
+        }
+    }
+}
+
+fn point(directory: PathBuf, scope: WatchScope) -> WatchPoint {
+    WatchPoint { directory, scope }
 }
 
 /// Returns the directories that hold a link on the way to `path`.
@@ -39,32 +57,11 @@ fn links(path: &Path) -> impl Iterator<Item = PathBuf> {
     path.ancestors().filter(is_link).filter_map(|link| canonicalize(link.parent()?).ok())
 }
 
-/// Returns the nearest directory above `path` that is there.
+/// Returns the nearest directory above `path` that exists.
 fn nearest(path: &Path) -> Option<PathBuf> {
     path.ancestors().skip(1).filter_map(|above| canonicalize(above).ok()).find(|above| is_directory(above))
 }
 
 fn is_directory(path: &Path) -> bool {
     metadata(path).is_ok_and(|metadata| metadata.is_dir())
-}
-
-/// Returns the directories of the skills that are `known`, and those that may become skills.
-fn skills(known: &Known) -> impl Iterator<Item = WatchPoint> {
-    let skills = known.skills.iter().map(|found| {
-        let directory = match &found.home {
-            Home::Beneath | Home::Mounted => join(&known.resolved, found.listed.locator.as_str()),
-            Home::Linked(path) => path.clone(),
-        };
-        (directory, found.listed.locator.clone())
-    });
-    let rests = known.rests.keys().filter(|relative| known.find(relative).is_none());
-    let rests = rests.map(|relative| (join(&known.resolved, relative), Locator::new(relative.as_str())));
-    // Links that lead to no skill lead out of the source, or nowhere.
-    let rests = rests.filter(|(path, _)| symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir()));
-    // The root itself has a point of its own.
-    let points = skills.chain(rests).filter(|(_, locator)| locator.as_str() != ROOT_LOCATOR);
-    points.map(|(directory, locator)| WatchPoint {
-        directory: directory.into(),
-        subject: Subject::Skill(locator),
-    })
 }

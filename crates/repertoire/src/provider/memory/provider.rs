@@ -12,7 +12,7 @@ use super::definition::{Resource, SkillDefinition};
 use super::render;
 use crate::provider::limits::FILE_BYTES;
 use crate::provider::{
-    BoxFuture, FileContent, FileListing, Listed, Listing, Locator, Mark, OpenedSkill, Provider, Skill,
+    BoxFuture, FileContent, FileListing, ListedSkill, Listing, Locator, Mark, OpenedSkill, Provider, Skill,
 };
 use crate::{Error, ErrorKind};
 
@@ -28,22 +28,21 @@ use crate::{Error, ErrorKind};
 #[derive(Debug)]
 pub struct MemoryProvider {
     label: String,
-    policy: Policy,
-    skills: Vec<Held>,
+    skills: Vec<MemorySkill>,
 }
 
 /// A skill with its `SKILL.md` written out.
 #[derive(Debug)]
-struct Held {
+struct MemorySkill {
     locator: Locator,
     text: String,
-    resources: Vec<HeldResource>,
+    resources: Vec<MemoryResource>,
     /// Resources that no path leads to, with the reason.
     misnamed: Vec<(String, String)>,
 }
 
 #[derive(Debug)]
-struct HeldResource {
+struct MemoryResource {
     path: SkillPath,
     resource: Resource,
     /// What a loader returned. It is asked once, so that every reader sees the bytes that the digest names.
@@ -51,9 +50,9 @@ struct HeldResource {
 }
 
 impl MemoryProvider {
-    /// Returns a provider of `skills` under the usual policy.
+    /// Returns a provider of `skills`.
     pub fn new(label: impl Into<String>, skills: Vec<SkillDefinition>) -> Self {
-        let mut held: Vec<Held> = Vec::with_capacity(skills.len());
+        let mut held: Vec<MemorySkill> = Vec::with_capacity(skills.len());
         let mut taken = HashSet::with_capacity(skills.len());
         for (index, skill) in skills.into_iter().enumerate() {
             let name = skill.manifest.name.as_deref().unwrap_or_default();
@@ -64,30 +63,23 @@ impl MemoryProvider {
                 locator = Locator::new(format!("{name}#{number}"));
                 number += 1;
             }
-            held.push(Held::new(locator, skill));
+            held.push(MemorySkill::new(locator, skill));
         }
         held.sort_by(|a, b| a.locator.cmp(&b.locator));
-        Self { label: label.into(), policy: Policy::default(), skills: held }
+        Self { label: label.into(), skills: held }
     }
 
-    /// Returns this provider with its skills held against `policy`.
-    #[must_use]
-    pub fn with_policy(mut self, policy: Policy) -> Self {
-        self.policy = policy;
-        self
-    }
-
-    fn held(&self, locator: &Locator) -> Option<&Held> {
+    fn held(&self, locator: &Locator) -> Option<&MemorySkill> {
         let index = self.skills.binary_search_by(|held| held.locator.cmp(locator)).ok()?;
         self.skills.get(index)
     }
 
-    fn expect_held(&self, locator: &Locator) -> Result<&Held, Error> {
+    fn expect_held(&self, locator: &Locator) -> Result<&MemorySkill, Error> {
         self.held(locator).ok_or_else(|| Error::new(ErrorKind::SkillNotFound).about(locator.as_str()))
     }
 }
 
-impl Held {
+impl MemorySkill {
     fn new(locator: Locator, skill: SkillDefinition) -> Self {
         let text = render::skill_md(&skill.manifest, &skill.body);
         let mut resources = Vec::with_capacity(skill.resources.len());
@@ -95,7 +87,7 @@ impl Held {
         for (path, resource) in skill.resources {
             match SkillPath::new(&path) {
                 Ok(path) if path.as_str() != MANIFEST_FILE => {
-                    resources.push(HeldResource { path, resource, loaded: OnceLock::new() });
+                    resources.push(MemoryResource { path, resource, loaded: OnceLock::new() });
                 }
                 Ok(_) => misnamed.push((path, "the frontmatter and the body make up this file".to_owned())),
                 Err(fault) => misnamed.push((path, fault.to_string())),
@@ -104,9 +96,8 @@ impl Held {
         Self { locator, text, resources, misnamed }
     }
 
-    fn document(&self, policy: &Policy) -> Document {
-        let source = Source { bytes: self.text.as_bytes(), directory: None, file_name: MANIFEST_FILE };
-        Document::parse(source, policy)
+    fn source(&self) -> Source<'_> {
+        Source { bytes: self.text.as_bytes(), directory: None, file_name: MANIFEST_FILE }
     }
 
     async fn bytes(&self, path: &SkillPath) -> Result<Arc<[u8]>, Error> {
@@ -118,7 +109,7 @@ impl Held {
             return Err(fail(ErrorKind::Forbidden));
         }
         let Some(resource) = self.resources.iter().find(|resource| resource.path == *path) else {
-            let is_below = |other: &HeldResource| {
+            let is_below = |other: &MemoryResource| {
                 other.path.as_str().strip_prefix(path.as_str()).is_some_and(|rest| rest.starts_with('/'))
             };
             let directory = self.resources.iter().any(is_below);
@@ -128,7 +119,7 @@ impl Held {
     }
 }
 
-impl HeldResource {
+impl MemoryResource {
     async fn bytes(&self) -> Result<Arc<[u8]>, Error> {
         if let Some(bytes) = self.loaded.get() {
             return Ok(Arc::clone(bytes));
@@ -148,38 +139,50 @@ impl Provider for MemoryProvider {
         &self.label
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Listing, Error>> {
-        let listed = |held: &Held| Listed {
+    fn list<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, Result<Listing, Error>> {
+        let listed = |held: &MemorySkill| ListedSkill {
             locator: held.locator.clone(),
             path: format!("{}:{}", self.label, held.locator.as_str()).into(),
             manifest_file: Cow::Borrowed(MANIFEST_FILE),
             identity: None,
-            document: Arc::new(held.document(&self.policy)),
+            document: Arc::new(Document::parse_for_listing(held.source(), policy)),
         };
         let skills = self.skills.iter().map(listed).map(Arc::new).collect();
         Box::pin(std::future::ready(Ok(Listing { skills, problems: Vec::new() })))
     }
 
-    fn get<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
+    fn get<'a>(
+        &'a self,
+        locator: &'a Locator,
+        policy: &'a Policy,
+    ) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
         let skill = self
             .held(locator)
-            .map(|held| Skill { document: held.document(&self.policy), text: held.text.clone() });
+            .map(|held| Skill { document: Document::parse(held.source(), policy), text: held.text.clone() });
         Box::pin(std::future::ready(Ok(skill)))
     }
 
-    fn open<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
+    fn open<'a>(
+        &'a self,
+        locator: &'a Locator,
+        policy: &'a Policy,
+    ) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
         Box::pin(async move {
-            let Some(skill) = self.get(locator).await? else { return Ok(None) };
-            let files = self.files(locator).await?;
+            let Some(skill) = self.get(locator, policy).await? else { return Ok(None) };
+            let files = self.files(locator, policy).await?;
             // Nothing here ever changes.
             Ok(Some(OpenedSkill { skill, files, mark: Some(Mark::new(|| true)) }))
         })
     }
 
-    fn files<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<FileListing, Error>> {
+    fn files<'a>(
+        &'a self,
+        locator: &'a Locator,
+        policy: &'a Policy,
+    ) -> BoxFuture<'a, Result<FileListing, Error>> {
         Box::pin(async move {
             let held = self.expect_held(locator)?;
-            let mut reporter = Reporter::new(&self.policy);
+            let mut reporter = Reporter::new(policy);
             let mut files = Vec::with_capacity(held.resources.len() + 1);
             let mut add = |path: SkillPath, size: usize| {
                 let kind = FileKind::of(&path, MANIFEST_FILE);

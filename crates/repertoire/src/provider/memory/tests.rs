@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use pollster::block_on;
 use proptest::prelude::*;
-use repertoire_model::Manifest;
+use repertoire_model::{Manifest, Policy};
 
 use super::*;
 use crate::ErrorKind;
@@ -67,8 +67,8 @@ fn loaders_are_asked_when_needed_and_once() {
     let provider = MemoryProvider::new("builtin", vec![skill]);
     let locator = Locator::new("greet");
     block_on(async {
-        provider.list().await.unwrap();
-        provider.get(&locator).await.unwrap().unwrap();
+        provider.list(&Policy::default()).await.unwrap();
+        provider.get(&locator, &Policy::default()).await.unwrap().unwrap();
         assert_eq!(calls.load(Ordering::Relaxed), 0);
         let read = |path| {
             let path = SkillPath::new(path).unwrap();
@@ -79,7 +79,7 @@ fn loaders_are_asked_when_needed_and_once() {
         assert_eq!(read("references/sync.md").await.unwrap().bytes, b"sync\n");
         assert_eq!(read("references/async.md").await.unwrap().bytes, b"async\n");
         assert_eq!(read("references/broken.md").await.unwrap_err().kind(), ErrorKind::Io);
-        let listing = provider.files(&locator).await.unwrap();
+        let listing = provider.files(&locator, &Policy::default()).await.unwrap();
         assert_eq!(listing.files.len(), 3);
         assert_eq!(listing.problems[0].rule, RuleId::FileUnreadable);
         assert_eq!(calls.load(Ordering::Relaxed), 1);
@@ -90,7 +90,7 @@ fn loaders_are_asked_when_needed_and_once() {
 fn resources_with_impossible_paths_are_reported_and_never_read() {
     let skill = greet().with_resource("../../etc/passwd", "a").with_resource("SKILL.md", "b");
     let provider = MemoryProvider::new("builtin", vec![skill]);
-    let listing = block_on(provider.files(&Locator::new("greet"))).unwrap();
+    let listing = block_on(provider.files(&Locator::new("greet"), &Policy::default())).unwrap();
     assert_eq!(listing.files.len(), 1);
     assert_eq!(listing.problems.len(), 2);
 }
@@ -98,7 +98,7 @@ fn resources_with_impossible_paths_are_reported_and_never_read() {
 #[test]
 fn skills_that_share_a_name_are_both_listed() {
     let provider = MemoryProvider::new("builtin", vec![greet(), greet()]);
-    let listing = block_on(provider.list()).unwrap();
+    let listing = block_on(provider.list(&Policy::default())).unwrap();
     assert_eq!(listing.skills.len(), 2);
     assert_ne!(listing.skills[0].locator, listing.skills[1].locator);
 }
@@ -107,8 +107,12 @@ fn skills_that_share_a_name_are_both_listed() {
 fn locators_are_unique_whatever_skills_are_called() {
     let named = |name: &str| SkillDefinition::new(name, "Does it.", "");
     let provider = MemoryProvider::new("builtin", vec![named("a"), named("a#2"), named("a"), named("a")]);
-    let mut locators: Vec<Locator> =
-        block_on(provider.list()).unwrap().skills.into_iter().map(|skill| skill.locator.clone()).collect();
+    let mut locators: Vec<Locator> = block_on(provider.list(&Policy::default()))
+        .unwrap()
+        .skills
+        .into_iter()
+        .map(|skill| skill.locator.clone())
+        .collect();
     locators.dedup();
     assert_eq!(locators.len(), 4);
 }
@@ -117,7 +121,7 @@ fn locators_are_unique_whatever_skills_are_called() {
 fn characters_that_yaml_cannot_hold_are_read_back() {
     let description = "a\u{2028}b\u{2029}c\u{FEFF}d\u{FFFE}e\u{85}f\u{7f}g\u{E0041}h";
     let provider = MemoryProvider::new("builtin", vec![SkillDefinition::new("greet", description, "")]);
-    let skill = block_on(provider.get(&Locator::new("greet"))).unwrap().unwrap();
+    let skill = block_on(provider.get(&Locator::new("greet"), &Policy::default())).unwrap().unwrap();
     assert_eq!(skill.document.manifest.description.as_deref(), Some(description));
     assert!(!skill.document.repaired);
 }
@@ -158,7 +162,7 @@ proptest! {
         };
         let skill = SkillDefinition { manifest: manifest.clone(), body: body.clone(), ..SkillDefinition::default() };
         let provider = MemoryProvider::new("builtin", vec![skill]);
-        let skill = block_on(provider.get(&Locator::new("greet"))).unwrap().unwrap();
+        let skill = block_on(provider.get(&Locator::new("greet"), &Policy::default())).unwrap().unwrap();
         prop_assert_eq!(&skill.document.manifest, &manifest);
         prop_assert!(!skill.document.repaired);
         prop_assert_eq!(skill.body(), &body);

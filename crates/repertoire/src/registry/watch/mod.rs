@@ -1,17 +1,16 @@
 //! Following the library while it changes: by events of the file system, by polling, on use, or not at all.
 //!
-//! A [`Watcher`] is one thread. It watches the directories of skills and of sources, never whole trees; batches what
-//! happens to them; and has the registry look again at exactly what was touched. What cannot be watched is polled, and
-//! that is said. On Linux the system's events come straight from inotify, because a watch on everything that the portable
-//! way reports would be woken by every file that is opened, its own reading included.
+//! A [`Watcher`] is one thread. It watches the directories of skills and of sources, never whole trees. Events only say *that*
+//! something changed: after a debounce the registry reloads, which costs one stat for each skill that did not change. A late or
+//! lost event does no harm, because a reload at intervals finds what was missed. Sources that cannot be watched are polled.
 
 mod options;
 mod attention;
 mod pace;
-mod batch;
-mod notice;
-mod system;
-mod points;
+mod limits;
+mod relevance;
+mod inbox;
+mod watch_set;
 mod follow;
 mod state;
 mod watcher;

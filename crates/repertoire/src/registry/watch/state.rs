@@ -1,10 +1,8 @@
-//! How each source is followed, as others may ask.
+//! The state of a watcher: how each source is followed.
 
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-
-use super::system::Refusal;
 
 /// How a source is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +25,7 @@ pub enum PollReason {
     Chosen,
     /// The source is of a kind that has no events.
     NoEvents,
-    /// It lies in a file system of this kind, where nobody tells of changes made elsewhere.
+    /// It lies in a network file system of this kind, where changes on other machines cause no events.
     Remote(&'static str),
     /// It needs this many watches, more than are left of the budget.
     Budget {
@@ -59,11 +57,6 @@ impl PollReason {
     pub fn is_limit(&self) -> bool {
         matches!(self, Self::Budget { .. } | Self::Refused(_))
     }
-
-    /// Returns why a source is polled whose directory was refused a watch.
-    pub(super) fn refused(refusal: &Refusal) -> Self {
-        Self::Refused(refusal.to_string())
-    }
 }
 
 /// How one source is followed.
@@ -75,26 +68,26 @@ pub struct SourceState {
     pub following: Following,
 }
 
-/// The state of a watcher, shared by its thread and those who ask.
+/// The state of a watcher, shared by its thread and its handle.
 #[derive(Debug, Default)]
 pub(super) struct Board {
-    posted: Mutex<Posted>,
+    posted: Mutex<BoardContent>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct Posted {
+struct BoardContent {
     sources: Vec<SourceState>,
     watches: usize,
     is_ready: bool,
 }
 
 impl Board {
-    fn posted(&self) -> MutexGuard<'_, Posted> {
+    fn posted(&self) -> MutexGuard<'_, BoardContent> {
         self.posted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says how the sources are followed, with so many watches in all.
+    /// Publishes how the sources are followed, with so many watches in all.
     pub(super) fn post(&self, sources: Vec<SourceState>, watches: usize) {
         let mut posted = self.posted();
         (posted.sources, posted.watches) = (sources, watches);
@@ -105,7 +98,7 @@ impl Board {
         self.posted().watches
     }
 
-    /// Says that from now on nothing is missed.
+    /// Marks the watcher as ready: from now on no change is missed.
     pub(super) fn ready(&self) {
         self.posted().is_ready = true;
         self.changed.notify_all();
@@ -116,7 +109,7 @@ impl Board {
         self.posted().sources.clone()
     }
 
-    /// Waits until nothing is missed any more, no longer than `timeout`; returns whether it is so.
+    /// Waits until the watcher is ready, no longer than `timeout`; returns whether it is.
     pub(super) fn wait_ready(&self, timeout: Duration) -> bool {
         let deadline = Instant::now() + timeout;
         let mut posted = self.posted();

@@ -1,19 +1,18 @@
-//! The handle of whoever has a library followed.
+//! The handle of a library that is followed.
 
 use std::sync::Arc;
-use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use repertoire_model::RuleId;
 use repertoire_model::validate::Reporter;
 
-use super::attention::{Line, Request};
 use super::follow::Follower;
+use super::inbox::Inbox;
+use super::limits::watch_budget;
 use super::options::{ReloadMode, ReloadOptions};
-use super::points::Points;
 use super::state::{Board, Following, SourceState};
-use super::system;
+use super::watch_set::WatchSet;
 use crate::provider::Problem;
 use crate::registry::Registry;
 use crate::{Error, ErrorKind};
@@ -36,7 +35,7 @@ pub struct Watcher {
     registry: Registry,
     options: ReloadOptions,
     board: Arc<Board>,
-    line: Option<Line>,
+    inbox: Arc<Inbox>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -60,29 +59,24 @@ impl Registry {
             0,
         );
         board.ready();
-        self.attention().begin(options, None, Arc::clone(&board));
-        Ok(Watcher { registry: self.clone(), options, board, line: None, thread: None })
+        self.attention().begin(options, Arc::clone(&board));
+        Ok(Watcher { registry: self.clone(), options, board, inbox: Arc::default(), thread: None })
     }
 }
 
 impl Watcher {
     fn start(registry: &Registry, options: ReloadOptions, board: Arc<Board>) -> Result<Self, Error> {
-        let failed = |error| Error::new(ErrorKind::Io).because(error);
-        let budget = match options.mode {
-            ReloadMode::Watch => system::budget(options.max_watches),
-            ReloadMode::Poll | ReloadMode::Lazy | ReloadMode::Off => 0,
-        };
-        let (points, bell) = Points::new(budget).map_err(failed)?;
-        let (sender, requests) = mpsc::channel();
-        let follower = Follower::new(registry.clone(), options, points, Arc::clone(&board));
+        let inbox = Arc::new(Inbox::default());
+        let watches = (options.mode == ReloadMode::Watch)
+            .then(|| WatchSet::new(watch_budget(options.max_watches), Arc::clone(&inbox)));
+        let follower =
+            Follower::new(registry.clone(), options, watches, Arc::clone(&inbox), Arc::clone(&board));
         let thread = std::thread::Builder::new()
             .name("repertoire-watch".to_owned())
-            .spawn(move || follower.run(&requests))
-            .map_err(failed)?;
-        let line = Line { requests: sender, bell };
-        registry.attention().begin(options, Some(line.clone()), Arc::clone(&board));
-        let registry = registry.clone();
-        Ok(Self { registry, options, board, line: Some(line), thread: Some(thread) })
+            .spawn(move || follower.run())
+            .map_err(|error| Error::new(ErrorKind::Io).because(error))?;
+        registry.attention().begin(options, Arc::clone(&board));
+        Ok(Self { registry: registry.clone(), options, board, inbox, thread: Some(thread) })
     }
 
     /// Returns how the library is followed.
@@ -126,11 +120,9 @@ impl Watcher {
 impl Drop for Watcher {
     fn drop(&mut self) {
         self.registry.attention().end(&self.board);
-        if let Some(line) = &self.line {
-            line.ask(Request::End);
-        }
+        self.inbox.close();
         if let Some(thread) = self.thread.take() {
-            // A thread that failed has nothing left to tell.
+            // A thread that panicked has nothing left to report.
             let _ = thread.join();
         }
     }

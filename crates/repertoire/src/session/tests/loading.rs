@@ -1,5 +1,7 @@
 //! Loading and unloading skills.
 
+use repertoire_model::Policy;
+
 use super::*;
 
 #[test]
@@ -102,26 +104,38 @@ impl Provider for Counting {
         self.inner.label()
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Listing, Error>> {
-        self.inner.list()
+    fn list<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, Result<Listing, Error>> {
+        self.inner.list(policy)
     }
 
-    fn get<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
-        self.inner.get(locator)
+    fn get<'a>(
+        &'a self,
+        locator: &'a Locator,
+        policy: &'a Policy,
+    ) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
+        self.inner.get(locator, policy)
     }
 
-    fn open<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
+    fn open<'a>(
+        &'a self,
+        locator: &'a Locator,
+        policy: &'a Policy,
+    ) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
         self.opened.fetch_add(1, Ordering::Relaxed);
         let changed = Arc::clone(&self.changed);
         Box::pin(async move {
-            let opened = self.inner.open(locator).await?;
+            let opened = self.inner.open(locator, policy).await?;
             let mark = Mark::new(move || !changed.load(Ordering::Relaxed));
             Ok(opened.map(|opened| OpenedSkill { mark: Some(mark), ..opened }))
         })
     }
 
-    fn files<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<FileListing, Error>> {
-        self.inner.files(locator)
+    fn files<'a>(
+        &'a self,
+        locator: &'a Locator,
+        policy: &'a Policy,
+    ) -> BoxFuture<'a, Result<FileListing, Error>> {
+        self.inner.files(locator, policy)
     }
 
     fn read<'a>(
@@ -199,20 +213,36 @@ impl Provider for Stuck {
         self.0.label()
     }
 
-    fn list(&self) -> BoxFuture<'_, Result<Listing, Error>> {
-        self.0.list()
+    fn list<'a>(&'a self, policy: &'a Policy) -> BoxFuture<'a, Result<Listing, Error>> {
+        self.0.list(policy)
     }
 
-    fn get<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
-        self.0.get(locator)
+    fn get<'a>(
+        &'a self,
+        locator: &'a Locator,
+        policy: &'a Policy,
+    ) -> BoxFuture<'a, Result<Option<Skill>, Error>> {
+        self.0.get(locator, policy)
     }
 
-    fn open<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
-        if locator.as_str() == "base" { Box::pin(std::future::pending()) } else { self.0.open(locator) }
+    fn open<'a>(
+        &'a self,
+        locator: &'a Locator,
+        policy: &'a Policy,
+    ) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
+        if locator.as_str() == "base" {
+            Box::pin(std::future::pending())
+        } else {
+            self.0.open(locator, policy)
+        }
     }
 
-    fn files<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<FileListing, Error>> {
-        self.0.files(locator)
+    fn files<'a>(
+        &'a self,
+        locator: &'a Locator,
+        policy: &'a Policy,
+    ) -> BoxFuture<'a, Result<FileListing, Error>> {
+        self.0.files(locator, policy)
     }
 
     fn read<'a>(

@@ -1,6 +1,6 @@
 //! The implementation for Linux: `openat2`, or `openat` component by component where that is missing.
 
-use std::fs::{File, canonicalize};
+use std::fs::canonicalize;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
@@ -98,13 +98,6 @@ impl SafeDir {
         Ok(Self { handle, stepwise: self.stepwise })
     }
 
-    /// Opens the regular file at `path`.
-    pub(crate) fn open_file(&self, path: &str) -> Result<(File, Stamp), Fault> {
-        let file = self.open_at(path, FILE)?;
-        let stamp = regular(&fstat(&file).map_err(fault)?)?;
-        Ok((File::from(file), stamp))
-    }
-
     /// Reads the regular file at `path` into `buffer`, if it is at most `cap` bytes.
     pub(crate) fn read(&self, path: &str, cap: u64, buffer: &mut Vec<u8>) -> Result<Stamp, Fault> {
         let file = self.open_at(path, FILE)?;
@@ -163,10 +156,9 @@ impl SafeDir {
                 },
                 known => kind(known),
             };
-            let inode = entry.ino();
             entries.push(match name.to_str() {
-                Ok(name) => Entry { name: name.to_owned(), decoded: true, kind, inode },
-                Err(_) => Entry { name: name.to_string_lossy().into_owned(), decoded: false, kind, inode },
+                Ok(name) => Entry { name: name.to_owned(), decoded: true, kind },
+                Err(_) => Entry { name: name.to_string_lossy().into_owned(), decoded: false, kind },
             });
         }
         Ok(Entries { entries, more: false })

@@ -75,13 +75,6 @@ impl SafeDir {
         current.map(|handle| Self { handle }).ok_or(Fault::Missing)
     }
 
-    /// Opens the regular file at `path`.
-    pub(crate) fn open_file(&self, path: &str) -> Result<(std::fs::File, Stamp), Fault> {
-        let file = self.open_regular(path)?;
-        let stamp = regular(&file.metadata().map_err(fault)?)?;
-        Ok((file.into_std(), stamp))
-    }
-
     /// Reads the regular file at `path` into `buffer`, if it is at most `cap` bytes.
     pub(crate) fn read(&self, path: &str, cap: u64, buffer: &mut Vec<u8>) -> Result<Stamp, Fault> {
         let mut file = self.open_regular(path)?;
@@ -126,7 +119,7 @@ impl SafeDir {
             let name = entry.file_name();
             let decoded = name.to_str().is_some();
             let name = name.to_string_lossy().into_owned();
-            entries.push(Entry { name, decoded, kind: kind(file_type), inode: 0 });
+            entries.push(Entry { name, decoded, kind: kind(file_type) });
         }
         Ok(Entries { entries, more: false })
     }

@@ -1,8 +1,9 @@
-//! What both implementations say about what they met.
+//! Types that both implementations share.
 
 use std::io;
+use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What a directory entry is.
+/// The kind of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     File,
@@ -19,8 +20,6 @@ pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) decoded: bool,
     pub(crate) kind: Kind,
-    /// What tells it from another of the same name, where that costs nothing to know; 0 otherwise.
-    pub(crate) inode: u64,
 }
 
 /// The entries of a directory, in no particular order.
@@ -31,7 +30,7 @@ pub(crate) struct Entries {
     pub(crate) more: bool,
 }
 
-/// What tells whether a file changed, without reading it.
+/// The stamp of a file: as long as it stays the same, the file was not changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Stamp {
     pub(crate) size: u64,
@@ -47,7 +46,15 @@ pub(crate) struct Stamp {
 /// The permission bit of an owner who may execute the file.
 const OWNER_EXECUTES: u32 = 0o100;
 
+/// The age below which a stamp does not count: a second write could leave it the same on file systems with coarse times.
+const RACY_NANOSECONDS: i64 = 2_000_000_000;
+
 impl Stamp {
+    /// Returns whether a change after `now`, in nanoseconds since 1970, is sure to change the stamp.
+    pub(crate) fn is_settled(&self, now: i64) -> bool {
+        self.modified.max(self.changed) < now.saturating_sub(RACY_NANOSECONDS)
+    }
+
     /// Returns whether the file's owner may execute it.
     pub(crate) fn is_executable(&self) -> bool {
         self.mode & OWNER_EXECUTES != 0
@@ -107,4 +114,10 @@ impl Fault {
 /// Returns `seconds` and `nanoseconds` as nanoseconds; times beyond the year 2262 come out as that year.
 pub(super) fn nanoseconds(seconds: i64, nanoseconds: i64) -> i64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
+}
+
+/// Returns the time now, as in a [`Stamp`].
+pub(crate) fn now() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
 }

@@ -11,7 +11,7 @@ use crate::ErrorKind;
 
 fn files(provider: &FsProvider, locator: &str) -> FileListing {
     list(provider);
-    block_on(provider.files(&Locator::new(locator))).unwrap()
+    block_on(provider.files(&Locator::new(locator), &Policy::default())).unwrap()
 }
 
 fn read(provider: &FsProvider, locator: &str, path: &str) -> Result<Vec<u8>, ErrorKind> {
@@ -117,9 +117,9 @@ fn a_skill_that_went_away_is_not_found() {
     let provider = provider(root.path());
     list(&provider);
     fs::remove_dir_all(root.path().join("a")).unwrap();
-    assert_eq!(block_on(provider.get(&Locator::new("a"))).unwrap(), None);
+    assert_eq!(block_on(provider.get(&Locator::new("a"), &Policy::default())).unwrap(), None);
     assert_eq!(read(&provider, "a", "SKILL.md"), Err(ErrorKind::SkillNotFound));
-    let files = block_on(provider.files(&Locator::new("a")));
+    let files = block_on(provider.files(&Locator::new("a"), &Policy::default()));
     assert_eq!(files.unwrap_err().kind(), ErrorKind::SkillNotFound);
 }
 
@@ -144,7 +144,7 @@ fn skills_stay_known_while_the_root_is_broken() {
 fn a_fault_of_the_system_is_not_taken_for_absence() {
     let root = tempfile::tempdir().unwrap();
     let provider = provider(&root.path().join("no\0path"));
-    let error = block_on(provider.get(&Locator::new("a"))).unwrap_err();
+    let error = block_on(provider.get(&Locator::new("a"), &Policy::default())).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io);
     assert!(std::error::Error::source(&error).is_some());
 }
@@ -197,7 +197,7 @@ fn a_skill_swapped_for_a_link_never_gives_other_bytes() {
                 assert_eq!(bytes, b"inside");
                 seen += 1;
             }
-            if let Ok(Some(skill)) = block_on(provider.get(&a)) {
+            if let Ok(Some(skill)) = block_on(provider.get(&a, &Policy::default())) {
                 assert!(!skill.text.contains("secret"));
             }
             if let Ok(bundle) = block_on(provider.bundle(&a)) {

@@ -76,10 +76,10 @@ fn a_root_with_a_skill_md_is_one_skill() {
     let listing = list(&provider);
     assert_eq!(locators(&listing), ["."]);
     assert_eq!(listing.skills[0].document.name.as_str(), "alpha");
-    let files = block_on(provider.files(&listing.skills[0].locator)).unwrap();
+    let files = block_on(provider.files(&listing.skills[0].locator, &Policy::default())).unwrap();
     let paths: Vec<&str> = files.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(paths, ["SKILL.md", "nested/SKILL.md"]);
-    assert!(block_on(provider.get(&listing.skills[0].locator)).unwrap().is_some());
+    assert!(block_on(provider.get(&listing.skills[0].locator, &Policy::default())).unwrap().is_some());
 }
 
 #[test]
@@ -95,9 +95,9 @@ fn other_spellings_are_found_and_the_exact_one_preferred() {
     let spelled: Vec<(&str, &str)> =
         listing.skills.iter().map(|s| (s.locator.as_str(), &*s.manifest_file)).collect();
     assert_eq!(spelled, [("a", "skill.md"), ("b", "SKILL.MD"), ("c", "SKILL.md")]);
-    let skill = block_on(provider.get(&Locator::new("a"))).unwrap().unwrap();
+    let skill = block_on(provider.get(&Locator::new("a"), &Policy::default())).unwrap().unwrap();
     assert_eq!(skill.text, skill_md("a"));
-    let files = block_on(provider.files(&Locator::new("a"))).unwrap().files;
+    let files = block_on(provider.files(&Locator::new("a"), &Policy::default())).unwrap().files;
     assert_eq!(files[0].kind, repertoire_model::FileKind::Manifest);
 
     // In the root itself another spelling counts only where there is nothing else.
@@ -130,7 +130,7 @@ fn one_broken_skill_does_not_break_the_others() {
     assert_eq!(of("huge"), (Standing::Quarantined, Some(RuleId::FileTooLarge)));
     assert_eq!(of("pipe"), (Standing::Quarantined, Some(RuleId::FileUnreadable)));
     assert_eq!(of("good").0, Standing::Sound);
-    let pipe = block_on(provider.get(&Locator::new("pipe"))).unwrap().unwrap();
+    let pipe = block_on(provider.get(&Locator::new("pipe"), &Policy::default())).unwrap().unwrap();
     assert_eq!((pipe.document.standing, pipe.text.as_str()), (Standing::Quarantined, ""));
 }
 
@@ -156,13 +156,13 @@ fn links_directly_below_the_root_are_resolved_once() {
     assert_eq!(rules(&listing), [RuleId::FileSymlink, RuleId::FileSymlink]);
     assert!(listing.problems[0].path.ends_with("dangling") && listing.problems[1].path.ends_with("loop"));
     let b = Locator::new("b");
-    assert_eq!(block_on(provider.get(&b)).unwrap().unwrap().text, skill_md("b"));
-    assert_eq!(block_on(provider.files(&b)).unwrap().files.len(), 2);
+    assert_eq!(block_on(provider.get(&b, &Policy::default())).unwrap().unwrap().text, skill_md("b"));
+    assert_eq!(block_on(provider.files(&b, &Policy::default())).unwrap().files.len(), 2);
 
     // A link put in the place of what was resolved is not followed.
     fs::rename(root.path().join("elsewhere/b"), root.path().join("elsewhere/c")).unwrap();
     symlink("c", root.path().join("elsewhere/b")).unwrap();
-    assert_eq!(block_on(provider.get(&b)).unwrap(), None);
+    assert_eq!(block_on(provider.get(&b, &Policy::default())).unwrap(), None);
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn a_skill_md_may_link_to_its_source_and_no_further() {
     for skill in &listing.skills {
         let sound = ["a", "b", "c"].contains(&skill.locator.as_str());
         assert_eq!(skill.document.standing == Standing::Sound, sound, "{:?}", skill.locator);
-        let got = block_on(provider.get(&skill.locator)).unwrap().unwrap();
+        let got = block_on(provider.get(&skill.locator, &Policy::default())).unwrap().unwrap();
         assert_eq!(got.document, *skill.document);
         let read = block_on(provider.read(
             &skill.locator,
@@ -232,7 +232,7 @@ fn a_skill_md_may_link_to_its_source_and_no_further() {
         ));
         if sound {
             assert_eq!(read.unwrap().bytes, got.text.as_bytes());
-            let files = block_on(provider.files(&skill.locator)).unwrap();
+            let files = block_on(provider.files(&skill.locator, &Policy::default())).unwrap();
             assert!(files.files.iter().any(|file| file.path.as_str() == "SKILL.md"));
             assert_eq!(files.problems, []);
             assert!(block_on(provider.bundle(&skill.locator)).is_ok());

@@ -2,18 +2,17 @@
 
 mod files;
 mod listing;
-mod relist;
-mod warm;
+mod reload;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use pollster::block_on;
 use repertoire_model::{LineRange, Policy, RuleId, SkillPath};
 
 use super::*;
 use crate::provider::limits::FileCaps;
-use crate::provider::{FileListing, Listing, Locator, Memo, Provider, TokenCounts};
+use crate::provider::{FileListing, Listing, Locator, Provider};
 use crate::testing;
 
 fn skill_md(name: &str) -> String {
@@ -37,7 +36,7 @@ fn provider(root: &Path) -> FsProvider {
 }
 
 fn list(provider: &FsProvider) -> Listing {
-    block_on(provider.list()).unwrap()
+    block_on(provider.list(&Policy::default())).unwrap()
 }
 
 fn locators(listing: &Listing) -> Vec<&str> {
@@ -64,14 +63,4 @@ fn the_provider_suite_holds() {
     let root = tempfile::tempdir().unwrap();
     testing::write_library(root.path()).unwrap();
     block_on(testing::provider_suite(&provider(root.path())));
-}
-
-#[test]
-fn the_provider_suite_holds_with_a_cache() {
-    let root = tempfile::tempdir().unwrap();
-    let cache = tempfile::tempdir().unwrap();
-    testing::write_library(root.path()).unwrap();
-    let mut options = FsOptions::new("test", root.path());
-    options.cache = Some(cache.path().to_owned());
-    block_on(testing::provider_suite(&FsProvider::new(options)));
 }

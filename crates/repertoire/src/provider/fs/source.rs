@@ -1,84 +1,139 @@
-//! What a [`super::FsProvider`] does, without the waiting.
+//! The blocking operations of an [`FsProvider`](super::FsProvider).
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use repertoire_model::{Bundle, BundleFile, Digest, RuleId, SkillPath, Standing};
+use repertoire_model::validate::Reporter;
+use repertoire_model::{Bundle, BundleFile, Digest, Policy, RuleId, SkillPath, Standing};
 
-use super::cache::{Facts, is_settled, now};
-use super::known::Known;
-use super::last_good::{self, Text, Texts};
+use super::last_good::{self, GoodText, GoodTexts};
 use super::manifest::{self, Care, Manifest};
-use super::memo::CacheState;
-use super::place::{Place, Root};
-use super::provider::{FsOptions, display};
-use super::safe_dir::{Fault, SafeDir, Stamp};
-use super::turn::Turns;
-use super::walk::{Walked, WalkedFile, walk};
-use crate::provider::{FileListing, Locator, Mark, OpenedSkill, Skill};
+use super::options::FsOptions;
+use super::place::{PathPrefix, Place, ROOT_LOCATOR, Root};
+use super::safe_dir::{Fault, SafeDir, Stamp, now};
+use super::scan::{Scan, scan};
+use super::walk::{FileWalk, WalkedFile, walk};
+use crate::provider::{FileListing, Listing, Locator, Mark, OpenedSkill, Problem, Skill};
 use crate::{Error, ErrorKind};
 
-/// How often a file that is empty and was not is looked at again, and after how long.
+/// How often a file that is empty and was not is read again, and after how long.
 const MAX_WAITS: usize = 3;
 const WAIT: Duration = Duration::from_millis(10);
 
-/// A directory of skills, and what the last listing found in it.
+/// A directory of skills, and the result of the last scan of it.
 #[derive(Debug)]
 pub(super) struct Source {
     options: FsOptions,
-    pub(super) turns: Turns,
-    state: Mutex<State>,
+    /// Held by the scan in progress: of two scans the second begins after the first.
+    scanning: Mutex<()>,
+    last: Mutex<LastScan>,
     /// The texts of skills that were opened.
-    texts: Mutex<Texts>,
+    texts: Mutex<GoodTexts>,
+    /// The digests of bundles, each with the fingerprint of its files when it was computed.
+    digests: Mutex<HashMap<Locator, BundleDigest>>,
 }
 
-/// What is known of a source, and of what is kept of that for the next process.
+/// The last scan of a source.
 #[derive(Debug, Default)]
-pub(super) struct State {
-    /// `None` before the first listing of a root that could be opened.
-    pub(super) known: Option<Arc<Known>>,
-    /// Whether the root was lost since: what is known still leads to skills, but tells nothing about them.
-    pub(super) is_stale: bool,
-    /// How often there were other directories to watch.
-    pub(super) watch_epoch: u64,
-    /// What is remembered about skills, where anything is.
-    pub(super) facts: HashMap<Locator, Facts>,
-    /// Skills about which more is remembered than the cache holds.
-    pub(super) dirty: HashSet<Locator>,
-    pub(super) cache: CacheState,
+struct LastScan {
+    /// `None` before the first scan of a root that could be opened.
+    scan: Option<Arc<Scan>>,
+    /// Whether the root could not be opened since: the scan still leads to skills, but is no memo.
+    is_stale: bool,
+}
+
+/// The digest of a bundle.
+#[derive(Debug, Clone, Copy)]
+struct BundleDigest {
+    /// The digest of the paths and stamps of its files.
+    fingerprint: Digest,
+    digest: Digest,
 }
 
 /// A skill as it is on disk.
-struct OnDisk {
+struct SkillOnDisk {
     skill: Skill,
-    /// How its `SKILL.md` is spelled.
+    /// The spelling of its `SKILL.md`.
     file_name: Cow<'static, str>,
-    /// What that is like, where it is a file of its own.
+    /// The stamp of that file, where it is one of the directory itself.
     stamp: Option<Stamp>,
 }
 
 impl Source {
     pub(super) fn new(options: FsOptions) -> Self {
-        Self { options, turns: Turns::default(), state: Mutex::default(), texts: Mutex::default() }
+        Self {
+            options,
+            scanning: Mutex::default(),
+            last: Mutex::default(),
+            texts: Mutex::default(),
+            digests: Mutex::default(),
+        }
     }
 
     pub(super) fn options(&self) -> &FsOptions {
         &self.options
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn last(&self) -> MutexGuard<'_, LastScan> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn texts(&self) -> MutexGuard<'_, Texts> {
+    fn texts(&self) -> MutexGuard<'_, GoodTexts> {
         self.texts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns what the last listing found.
-    pub(super) fn known(&self) -> Option<Arc<Known>> {
-        self.state().known.clone()
+    fn digests(&self) -> MutexGuard<'_, HashMap<Locator, BundleDigest>> {
+        self.digests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the last scan of a root that could be opened.
+    pub(super) fn scan(&self) -> Option<Arc<Scan>> {
+        self.last().scan.clone()
+    }
+
+    /// Returns every skill below the root. Files that did not change since the last listing are not read again.
+    pub(super) fn list(&self, policy: &Policy) -> Listing {
+        let _scanning = self.scanning.lock().unwrap_or_else(PoisonError::into_inner);
+        let root = match Root::open(&self.options.root) {
+            Ok(root) => root,
+            // Skills of the last scan can still be read: snapshots that hold them outlive a passing fault.
+            Err(fault) => {
+                self.last().is_stale = true;
+                return self.broken(&fault, policy);
+            }
+        };
+        let before = {
+            let last = self.last();
+            last.scan.clone().filter(|_| !last.is_stale)
+        };
+        let before = before.filter(|before| before.resolved == root.resolved && before.policy == *policy);
+        let scan = scan(&self.options, policy, &root, before.as_deref());
+        let skills = scan.skills.iter().map(|skill| Arc::clone(&skill.listed)).collect();
+        let problems = scan.problems.clone();
+        self.texts()
+            .retain(|locator, stamp| scan.find(locator.as_str()).is_some_and(|skill| !skill.outdates(stamp)));
+        self.digests().retain(|locator, _| scan.find(locator.as_str()).is_some());
+        *self.last() = LastScan { scan: Some(Arc::new(scan)), is_stale: false };
+        Listing { skills, problems }
+    }
+
+    /// Returns the listing of a root that cannot be opened; one that is not there (yet) is merely empty.
+    fn broken(&self, fault: &Fault, policy: &Policy) -> Listing {
+        if let Fault::Missing = fault {
+            return Listing::default();
+        }
+        let mut reporter = Reporter::new(policy);
+        reporter.report(RuleId::SourceBroken, format!("the directory cannot be read: {}", fault.message()));
+        let path = self.shown(ROOT_LOCATOR);
+        let problem = reporter.finish().pop().map(|diagnostic| Problem { path, diagnostic });
+        Listing { skills: Vec::new(), problems: problem.into_iter().collect() }
+    }
+
+    /// Returns the path of `relative` below the root as people see it.
+    fn shown(&self, relative: &str) -> String {
+        PathPrefix::new(&self.options.root).join(relative)
     }
 
     /// Calls `work` with the place of a skill of the last listing.
@@ -87,11 +142,10 @@ impl Source {
         locator: &Locator,
         work: impl FnOnce(&Place<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let unlisted = self.known().is_none();
-        if unlisted {
-            self.list(&self.turns.begin());
+        if self.scan().is_none() {
+            self.list(&Policy::default());
         }
-        let home = self.known().and_then(|known| Some(known.find(locator.as_str())?.home.clone()));
+        let home = self.scan().and_then(|scan| Some(scan.find(locator.as_str())?.home.clone()));
         let lost = |fault| self.lost(locator, fault);
         let root = Root::open(&self.options.root).map_err(lost)?;
         let home = home.ok_or_else(|| lost(Fault::Missing))?;
@@ -106,8 +160,7 @@ impl Source {
 
     /// Returns the error of a skill that cannot be reached.
     fn lost(&self, locator: &Locator, fault: Fault) -> Error {
-        let error =
-            |kind| Error::new(kind).about(locator.as_str()).at(display(&self.options.root, locator.as_str()));
+        let error = |kind| Error::new(kind).about(locator.as_str()).at(self.shown(locator.as_str()));
         match fault {
             // Where something else stands by now, the skill is gone too.
             Fault::Missing | Fault::NotDirectory | Fault::Link | Fault::Special | Fault::Outside => {
@@ -126,37 +179,44 @@ impl Source {
     }
 
     /// Returns the skill at `locator` as it is now.
-    pub(super) fn get(&self, locator: &Locator) -> Result<Option<Skill>, Error> {
-        absent_is_none(self.at(locator, |place| Ok(self.skill(locator, place)?.map(|(skill, _)| skill))))
+    pub(super) fn get(&self, locator: &Locator, policy: &Policy) -> Result<Option<Skill>, Error> {
+        let skill = self.at(locator, |place| Ok(self.skill(locator, place, policy)?.map(|(skill, _)| skill)));
+        absent_is_none(skill)
     }
 
-    /// Returns the skill at `locator` as it is now, with its files and the mark of its `SKILL.md`.
-    pub(super) fn open(&self, locator: &Locator) -> Result<Option<OpenedSkill>, Error> {
+    /// Returns the skill at `locator` as it is now, with its files and a check whether its `SKILL.md` is still the same.
+    pub(super) fn open(&self, locator: &Locator, policy: &Policy) -> Result<Option<OpenedSkill>, Error> {
         let started = now();
         absent_is_none(self.at(locator, |place| {
-            let Some((skill, stamp)) = self.skill(locator, place)? else { return Ok(None) };
-            let (walked, manifest_file) = self.walk(place)?;
+            let Some((skill, stamp)) = self.skill(locator, place, policy)? else { return Ok(None) };
+            let (walked, manifest_file) = self.walk(place, policy)?;
             let files = FileListing { files: walked.entries(&manifest_file), problems: walked.problems };
-            // A stamp so fresh that a second write could hide behind it marks nothing.
-            let settled = stamp.filter(|stamp| is_settled(stamp, started));
+            // A stamp so fresh that a second write could hide behind it tells nothing.
+            let settled = stamp.filter(|stamp| stamp.is_settled(started));
             let mark = settled.map(|stamp| mark(place, stamp));
             Ok(Some(OpenedSkill { skill, files, mark }))
         }))
     }
 
-    /// Returns the skill at `locator`, which is at `place`, and what its `SKILL.md` is like where that is a file of its own.
+    /// Returns the skill at `locator`, which is at `place`, and the stamp of its `SKILL.md` where that is a file of its own.
     ///
     /// Of one that broke since it was opened it is the last good version.
-    fn skill(&self, locator: &Locator, place: &Place<'_>) -> Result<Option<(Skill, Option<Stamp>)>, Error> {
-        let Some(OnDisk { skill, file_name, stamp }) = self.skill_when_written(locator, place)? else {
+    fn skill(
+        &self,
+        locator: &Locator,
+        place: &Place<'_>,
+        policy: &Policy,
+    ) -> Result<Option<(Skill, Option<Stamp>)>, Error> {
+        let Some(SkillOnDisk { skill, file_name, stamp }) =
+            self.skill_when_written(locator, place, policy)?
+        else {
             return Ok(None);
         };
         let mut texts = self.texts();
         let length = last_good::length_without_blanks(skill.text.as_bytes());
         if last_good::may_be_broken(&skill.document, length)
-            && let Some(Text { text, file_name, stamp }) = texts.find(locator)
+            && let Some(GoodText { text, file_name, stamp }) = texts.find(locator)
         {
-            let policy = &self.options.policy;
             let good = manifest::parse(place, &file_name, text.as_bytes(), stamp, policy);
             if last_good::is_broken(&skill.document, length, &good) {
                 let document = last_good::in_force(&good, &skill.document, policy);
@@ -170,20 +230,25 @@ impl Source {
         Ok(Some((skill, stamp.filter(|_| is_exact))))
     }
 
-    /// Returns the skill at `locator` as it is on disk; one that is about to be written is waited for, though not for long.
+    /// Returns the skill at `locator` as it is on disk; waits a moment for a file that is about to be written.
     ///
     /// An empty file is sound. But one that was not empty is being written, and where its text was not kept there is nothing
-    /// to put in its place: an agent must not be told that its instructions are now none.
-    fn skill_when_written(&self, locator: &Locator, place: &Place<'_>) -> Result<Option<OnDisk>, Error> {
+    /// to put in its place: an agent must not get empty instructions.
+    fn skill_when_written(
+        &self,
+        locator: &Locator,
+        place: &Place<'_>,
+        policy: &Policy,
+    ) -> Result<Option<SkillOnDisk>, Error> {
         for attempt in 0..=MAX_WAITS {
-            let Some(found) = self.skill_on_disk(place)? else { return Ok(None) };
+            let Some(found) = self.skill_on_disk(place, policy)? else { return Ok(None) };
             let length = last_good::length_without_blanks(found.skill.text.as_bytes());
             let is_whole = length > 0 || found.skill.document.standing != Standing::Sound;
             if is_whole || self.texts().find(locator).is_some() {
                 return Ok(Some(found));
             }
-            let known = self.known();
-            let good = known.as_ref().and_then(|known| known.find(locator.as_str())?.last_good());
+            let scan = self.scan();
+            let good = scan.as_ref().and_then(|scan| scan.find(locator.as_str())?.last_good());
             if !good.is_some_and(|good| last_good::is_broken(&found.skill.document, length, good)) {
                 return Ok(Some(found));
             }
@@ -194,20 +259,19 @@ impl Source {
         Err(self.error(place, manifest::FILE_NAME, Fault::Changed))
     }
 
-    fn skill_on_disk(&self, place: &Place<'_>) -> Result<Option<OnDisk>, Error> {
-        let policy = &self.options.policy;
+    fn skill_on_disk(&self, place: &Place<'_>, policy: &Policy) -> Result<Option<SkillOnDisk>, Error> {
         let mut bytes = Vec::new();
         match self.manifest(place, &mut bytes) {
             Manifest::Read { file_name, stamp } => {
                 let document = manifest::parse(place, &file_name, &bytes, stamp, policy);
                 let text = String::from_utf8(bytes)
                     .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-                Ok(Some(OnDisk { skill: Skill { document, text }, file_name, stamp }))
+                Ok(Some(SkillOnDisk { skill: Skill { document, text }, file_name, stamp }))
             }
             Manifest::Refused { file_name, rule, message, help } => {
                 let document = manifest::unreadable(place, rule, &message, help, policy);
                 let skill = Skill { document, text: String::new() };
-                Ok(Some(OnDisk { skill, file_name, stamp: None }))
+                Ok(Some(SkillOnDisk { skill, file_name, stamp: None }))
             }
             Manifest::Absent(_) => Ok(None),
             Manifest::Unreachable(fault) => Err(self.error(place, manifest::FILE_NAME, fault)),
@@ -215,17 +279,17 @@ impl Source {
     }
 
     /// Returns the files of the skill at `locator`.
-    pub(super) fn files(&self, locator: &Locator) -> Result<FileListing, Error> {
+    pub(super) fn files(&self, locator: &Locator, policy: &Policy) -> Result<FileListing, Error> {
         self.at(locator, |place| {
-            let (walked, manifest_file) = self.walk(place)?;
+            let (walked, manifest_file) = self.walk(place, policy)?;
             Ok(FileListing { files: walked.entries(&manifest_file), problems: walked.problems })
         })
     }
 
-    /// Lists the files of a skill and says how its `SKILL.md` is spelled.
-    pub(super) fn walk(&self, place: &Place<'_>) -> Result<(Walked, String), Error> {
-        let mut walked = walk(place, &self.options.caps, &self.options.policy)
-            .map_err(|fault| self.error(place, "", fault))?;
+    /// Lists the files of a skill; returns the spelling of its `SKILL.md` as well.
+    fn walk(&self, place: &Place<'_>, policy: &Policy) -> Result<(FileWalk, String), Error> {
+        let mut walked =
+            walk(place, &self.options.caps, policy).map_err(|fault| self.error(place, "", fault))?;
         let spellings =
             walked.files.iter().map(|file| file.path.as_str()).filter(|p| manifest::is_spelling(p));
         if let Some(name) = spellings.min_by_key(|name| (*name != manifest::FILE_NAME, *name)) {
@@ -276,7 +340,7 @@ impl Source {
     /// A bundle is all of a skill or nothing: one with too many or too large files has no digest.
     pub(super) fn bundle(&self, locator: &Locator) -> Result<Bundle, Error> {
         self.at(locator, |place| {
-            let (walked, _) = self.walk(place)?;
+            let (walked, _) = self.walk(place, &Policy::default())?;
             let mut room = self.options.caps.bundle_bytes;
             if walked.truncated {
                 return Err(self.error(place, "", Fault::TooLarge(0)));
@@ -298,6 +362,39 @@ impl Source {
         })
     }
 
+    /// Returns the digest of the bundle of the skill at `locator`. Files are read only if one changed since the last time.
+    pub(super) fn digest(&self, locator: &Locator) -> Result<Digest, Error> {
+        let started = now();
+        let before = self.fingerprint(locator, started)?;
+        let last = self.digests().get(locator).copied();
+        if let Some(last) = last.filter(|last| before == Some(last.fingerprint)) {
+            return Ok(last.digest);
+        }
+        let digest = self.bundle(locator)?.digest();
+        if let Some(fingerprint) = self.fingerprint(locator, started)?
+            && before == Some(fingerprint)
+        {
+            self.digests().insert(locator.clone(), BundleDigest { fingerprint, digest });
+        }
+        Ok(digest)
+    }
+
+    /// Returns a digest that changes whenever a file of the skill does, or `None` where a change might not show.
+    fn fingerprint(&self, locator: &Locator, now: i64) -> Result<Option<Digest>, Error> {
+        let (walked, _) = self.at(locator, |place| self.walk(place, &Policy::default()))?;
+        let is_reliable = |stamp: &Stamp| stamp.inode != 0 && stamp.is_settled(now);
+        if !walked.files.iter().all(|file| is_reliable(&file.stamp)) {
+            return Ok(None);
+        }
+        let mut text = Vec::with_capacity(walked.files.len() * 96);
+        for WalkedFile { path, stamp } in walked.files {
+            let Stamp { size, modified, changed, inode, device, mode } = stamp;
+            let line = format!("{path}\0{size} {modified} {changed} {inode} {device} {mode}\n");
+            text.extend_from_slice(line.as_bytes());
+        }
+        Ok(Some(Digest::of(&text)))
+    }
+
     fn error(&self, place: &Place<'_>, file: &str, fault: Fault) -> Error {
         let kind = match &fault {
             Fault::Missing | Fault::NotDirectory => ErrorKind::FileNotFound,
@@ -306,7 +403,7 @@ impl Source {
             Fault::TooLarge(_) => ErrorKind::TooLarge,
             Fault::Changed | Fault::Denied(_) | Fault::Io(_) => ErrorKind::Io,
         };
-        let path = std::path::Path::new(&display(&self.options.root, place.relative)).join(file);
+        let path = std::path::Path::new(&self.shown(place.relative)).join(file);
         let subject = if file.is_empty() { place.relative } else { file };
         let error = Error::new(kind).about(subject).at(path);
         match fault {
@@ -317,9 +414,9 @@ impl Source {
     }
 }
 
-/// Returns what tells whether the `SKILL.md` at `place` still has `stamp`.
+/// Returns a check whether the `SKILL.md` at `place` still has `stamp`.
 ///
-/// The answer decides whether the file is read again, never what may be read, so a look at the path will do.
+/// The answer decides whether the file is read again, never what may be read, so a stat of the path will do.
 fn mark(place: &Place<'_>, stamp: Stamp) -> Mark {
     let path = place.resolved().join(manifest::FILE_NAME);
     Mark::new(move || SafeDir::stamp_at(&path) == Some(stamp))

@@ -1,0 +1,197 @@
+//! The directories that are watched for all sources.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, Instant};
+
+use notify::{Event, RecommendedWatcher, RecursiveMode, Watcher as _};
+
+use super::inbox::Inbox;
+use super::limits::remote_kind;
+use super::relevance::{WatchedDirectories, ends_watch, is_relevant};
+use super::state::PollReason;
+use crate::provider::{WatchPoint, WatchScope};
+
+/// How long a source to which the system refused watches is not tried again: it may need thousands.
+const RETRY: Duration = Duration::from_secs(600);
+
+/// The directories that are watched for all sources.
+pub(super) struct WatchSet {
+    /// The system's watches, or the reason why there are none.
+    watcher: Result<RecommendedWatcher, String>,
+    watched: Arc<RwLock<WatchedDirectories>>,
+    budget: usize,
+    /// The sources to which the system refused watches.
+    refusals: HashMap<usize, Refusal>,
+}
+
+/// A refusal of the system to watch a source.
+struct Refusal {
+    when: Instant,
+    reason: PollReason,
+}
+
+/// The outcome of [`WatchSet::set`].
+pub(super) struct WatchOutcome {
+    /// For each source how many directories are watched, or why it must be polled.
+    pub(super) sources: Vec<Result<usize, PollReason>>,
+    /// Whether a directory is watched that was not before: what changed in it until now caused no event.
+    pub(super) has_new: bool,
+}
+
+impl WatchSet {
+    /// Returns an empty set for at most `budget` directories, whose events go to `inbox`.
+    pub(super) fn new(budget: usize, inbox: Arc<Inbox>) -> Self {
+        let watched = Arc::new(RwLock::new(HashMap::new()));
+        let known = Arc::clone(&watched);
+        let watcher = notify::recommended_watcher(move |event| receive(event, &known, &inbox));
+        let watcher = watcher.map_err(|error| error.to_string());
+        Self { watcher, watched, budget, refusals: HashMap::new() }
+    }
+
+    fn watched(&self) -> std::sync::RwLockReadGuard<'_, WatchedDirectories> {
+        self.watched.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns how many directories are watched.
+    pub(super) fn len(&self) -> usize {
+        self.watched().len()
+    }
+
+    /// Forgets directories whose watches ended or lead elsewhere, so that the next [`WatchSet::set`] watches them again.
+    pub(super) fn forget(&mut self, ended: &[PathBuf]) {
+        for directory in ended {
+            self.unwatch(directory);
+        }
+    }
+
+    /// Watches the points of all sources and nothing else. A source that cannot be watched as a whole is not watched at all.
+    pub(super) fn set(&mut self, sources: Vec<Option<Vec<WatchPoint>>>) -> WatchOutcome {
+        let mut wanted: HashMap<PathBuf, WatchScope> = HashMap::new();
+        let mut accepted: Vec<Result<Vec<PathBuf>, PollReason>> = Vec::with_capacity(sources.len());
+        for (source, points) in sources.into_iter().enumerate() {
+            accepted.push(self.accept(source, points, &mut wanted));
+        }
+        let stale: Vec<PathBuf> =
+            self.watched().keys().filter(|path| !wanted.contains_key(*path)).cloned().collect();
+        stale.iter().for_each(|directory| self.unwatch(directory));
+
+        let mut has_new = false;
+        let mut outcomes = Vec::with_capacity(accepted.len());
+        for (source, directories) in accepted.into_iter().enumerate() {
+            let outcome = directories.and_then(|directories| {
+                let refused = directories.iter().find_map(|directory| {
+                    let scope = wanted.get(directory).copied()?;
+                    match self.watch(directory, scope) {
+                        Ok(is_new) => {
+                            has_new |= is_new;
+                            None
+                        }
+                        Err(reason) => Some(reason),
+                    }
+                });
+                match refused {
+                    None => Ok(directories.iter().filter(|path| self.watched().contains_key(*path)).count()),
+                    Some(reason) => {
+                        directories.iter().for_each(|directory| self.unwatch(directory));
+                        let refusal = Refusal { when: Instant::now(), reason: reason.clone() };
+                        self.refusals.insert(source, refusal);
+                        Err(reason)
+                    }
+                }
+            });
+            outcomes.push(outcome);
+        }
+        WatchOutcome { sources: outcomes, has_new }
+    }
+
+    /// Adds the points of a source to what is `wanted` and returns its directories, or why it must be polled.
+    fn accept(
+        &mut self,
+        source: usize,
+        points: Option<Vec<WatchPoint>>,
+        wanted: &mut HashMap<PathBuf, WatchScope>,
+    ) -> Result<Vec<PathBuf>, PollReason> {
+        let points = points.ok_or(PollReason::NoEvents)?;
+        if let Err(error) = &self.watcher {
+            return Err(PollReason::Refused(error.clone()));
+        }
+        match self.refusals.get(&source) {
+            Some(refusal) if refusal.when.elapsed() < RETRY => return Err(refusal.reason.clone()),
+            _ => self.refusals.remove(&source),
+        };
+        let mut ways = points.iter().filter(|point| point.scope != WatchScope::Manifest);
+        if let Some(kind) = ways.find_map(|point| remote_kind(&point.directory)) {
+            return Err(PollReason::Remote(kind));
+        }
+        let new: HashSet<&Path> = points
+            .iter()
+            .map(|point| point.directory.as_path())
+            .filter(|directory| !wanted.contains_key(*directory))
+            .collect();
+        if wanted.len() + new.len() > self.budget {
+            return Err(PollReason::Budget { needed: points.len(), budget: self.budget });
+        }
+        let mut directories = Vec::with_capacity(points.len());
+        for WatchPoint { directory, scope } in points {
+            let widest = wanted.entry(directory.clone()).or_insert(scope);
+            *widest = scope.max(*widest);
+            directories.push(directory);
+        }
+        Ok(directories)
+    }
+
+    /// Watches `directory`; returns whether it was not watched before. One that does not exist any more is left out: an event of
+    /// the directory above it tells that.
+    fn watch(&mut self, directory: &Path, scope: WatchScope) -> Result<bool, PollReason> {
+        if let Some(known) = self.watched.write().unwrap_or_else(PoisonError::into_inner).get_mut(directory) {
+            *known = scope;
+            return Ok(false);
+        }
+        let Ok(watcher) = &mut self.watcher else { return Ok(false) };
+        // It is known before it is watched, so that no event is taken for noise.
+        self.watched.write().unwrap_or_else(PoisonError::into_inner).insert(directory.to_owned(), scope);
+        let Err(error) = watcher.watch(directory, RecursiveMode::NonRecursive) else { return Ok(true) };
+        self.watched.write().unwrap_or_else(PoisonError::into_inner).remove(directory);
+        if is_absent(&error) {
+            return Ok(false);
+        }
+        Err(PollReason::Refused(format!("the system refuses more watches: {error}")))
+    }
+
+    fn unwatch(&mut self, directory: &Path) {
+        let known = self.watched.write().unwrap_or_else(PoisonError::into_inner).remove(directory);
+        if let (Some(_), Ok(watcher)) = (known, &mut self.watcher) {
+            // The system may have ended it already.
+            let _ = watcher.unwatch(directory);
+        }
+    }
+}
+
+/// Returns whether a directory cannot be watched because it does not exist or may not be read.
+fn is_absent(error: &notify::Error) -> bool {
+    match &error.kind {
+        notify::ErrorKind::PathNotFound => true,
+        notify::ErrorKind::Io(error) => matches!(
+            error.kind(),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory | io::ErrorKind::PermissionDenied
+        ),
+        _ => false,
+    }
+}
+
+/// Passes an event on to `inbox` if it may change a skill.
+fn receive(event: notify::Result<Event>, watched: &RwLock<WatchedDirectories>, inbox: &Inbox) {
+    let event = match event {
+        Ok(event) if !event.need_rescan() => event,
+        // Events were lost, so that anything may have changed.
+        Ok(_) | Err(_) => return inbox.add(None),
+    };
+    let watched = watched.read().unwrap_or_else(PoisonError::into_inner);
+    for path in event.paths.iter().filter(|path| is_relevant(&event.kind, path, &watched)) {
+        let is_ended = ends_watch(&event.kind) && watched.contains_key(path);
+        inbox.add(is_ended.then(|| path.clone()));
+    }
+}
