@@ -1,22 +1,98 @@
-//! The configuration, from four layers: the project's file, the user's file, the environment, flags.
+//! The configuration of `rep`: the library's, with environment variables and flags on top.
 
-mod agents;
-mod clash;
-mod file;
-mod keys;
-mod layers;
-mod parse;
-mod path;
-mod settings;
-mod template;
-mod trust;
+use std::path::PathBuf;
+
+use repertoire::config::{ConfigError, ConfigInput, ConfigOverride, KEYS, Kind, OverrideValue, Settings};
+use repertoire_model::Severity;
+use repertoire_model::text::nearest;
+
+use crate::env::{self, Env};
+use crate::error::CliError;
+use crate::globals::Globals;
+use crate::ui::{Note, render_note};
+
+/// The most errors of a file that are shown.
+const MAX_FAULTS_SHOWN: usize = 50;
+
+/// Returns the settings of all layers.
+pub(crate) fn load(env: &Env, globals: &Globals, is_coloured: bool) -> Result<Settings, CliError> {
+    Settings::load(&input(env, globals)).map_err(|error| cli_error(&error, is_coloured))
+}
+
+/// Returns the directories and overrides that the configuration is loaded from.
+pub(crate) fn input(env: &Env, globals: &Globals) -> ConfigInput {
+    let mut input = ConfigInput::new(env.working_directory());
+    input.home = env.home();
+    input.config_home = env.config_home();
+    input.file = globals.config.clone().or_else(|| env.get(env::CONFIG).map(PathBuf::from));
+    for key in KEYS {
+        let origin = env::variable_of(key.name);
+        let Some(value) = env.get(&origin) else { continue };
+        let value = if matches!(key.kind, Kind::Paths) {
+            OverrideValue::Paths(env.paths(&origin))
+        } else {
+            OverrideValue::Word(value.to_string_lossy().into_owned())
+        };
+        input.overrides.push(ConfigOverride { key: key.name.to_owned(), value, origin });
+    }
+    if let Some(profile) = &globals.profile {
+        let (value, origin) = (OverrideValue::Word(profile.clone()), "--profile".to_owned());
+        input.overrides.push(ConfigOverride { key: "profile".to_owned(), value, origin });
+    }
+    input
+}
+
+/// Returns the error that shows `error`, with the lines of the file it is about.
+pub(crate) fn cli_error(error: &ConfigError, is_coloured: bool) -> CliError {
+    let Some(file) = error.file() else {
+        let mut converted = CliError::usage(error.message());
+        if let Some(source) = std::error::Error::source(error) {
+            converted = converted.because(anyhow::anyhow!("{source}"));
+        }
+        return match error.help() {
+            Some(hint) => converted.hint(hint),
+            None => converted,
+        };
+    };
+    let shown = file.path.display().to_string();
+    let notes = file.faults.iter().take(MAX_FAULTS_SHOWN).map(|fault| Note {
+        severity: Severity::Error,
+        rule: None,
+        message: &fault.message,
+        help: fault.help.as_deref(),
+        path: &shown,
+        place: Some((&file.text, fault.range.clone())),
+        line: None,
+    });
+    let mut rendered: Vec<String> = notes.map(|note| render_note(&note, is_coloured)).collect();
+    let more = file.faults.len().saturating_sub(MAX_FAULTS_SHOWN);
+    if more > 0 {
+        rendered.push(format!("and {more} more\n"));
+    }
+    CliError::rendered(error.message(), rendered.join("\n"))
+}
+
+/// Returns the variables with Repertoire's prefix that are unknown, each with the nearest known one.
+pub(crate) fn unknown_variables(env: &Env) -> Vec<(String, Option<String>)> {
+    let mut known: Vec<String> = KEYS.iter().map(|key| env::variable_of(key.name)).collect();
+    known.extend(env::VARIABLES.iter().map(|(name, _)| (*name).to_owned()));
+    env.own()
+        .filter(|name| !known.iter().any(|known| known == name))
+        .map(|name| (name.to_owned(), nearest(name, known.iter().map(String::as_str)).map(str::to_owned)))
+        .collect()
+}
 
 #[cfg(test)]
-pub(crate) use agents::AGENT_KEYS;
-pub(crate) use file::{FILE_NAME, find_files, up_to_repository_root};
-#[cfg(test)]
-pub(crate) use keys::{KEYS, Kind};
-pub(crate) use layers::{load, unknown_variables};
-pub(crate) use settings::{Embeddings, LinkTargets, SandboxChoice, Settings};
-pub(crate) use template::template;
-pub(crate) use trust::Trust;
+mod tests {
+    use repertoire::config::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS, McpResult};
+    use repertoire_server::ResultForm;
+    use repertoire_server::http::Limits;
+
+    #[test]
+    fn settings_of_other_crates_have_their_words_and_defaults() {
+        assert_eq!(INSTRUCTIONS_TOKENS, repertoire_server::INSTRUCTIONS_TOKENS);
+        assert_eq!(HTTP_CONNECTIONS, Limits::default().connections);
+        assert_eq!(McpResult::ALL.map(McpResult::as_str), ResultForm::ALL.map(ResultForm::as_str));
+        assert_eq!(McpResult::default().as_str(), ResultForm::default().as_str());
+    }
+}

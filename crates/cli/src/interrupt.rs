@@ -51,7 +51,8 @@ fn ignored() -> u64 {
         /// Far more than a process says of itself.
         const MAX_STATUS: u64 = 1 << 20;
 
-        let status = crate::regular_file::read("/proc/self/status".as_ref(), MAX_STATUS).unwrap_or_default();
+        let status =
+            repertoire::regular_file::read("/proc/self/status".as_ref(), MAX_STATUS).unwrap_or_default();
         let status = String::from_utf8_lossy(&status);
         let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
         line.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).unwrap_or_default()

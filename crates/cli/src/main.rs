@@ -16,7 +16,6 @@ mod exit;
 mod globals;
 mod interrupt;
 mod json;
-mod regular_file;
 mod replace_file;
 mod standard_input;
 mod ui;

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use repertoire_model::Profile;
 
 use crate::cli::{ROOT, command};
-use crate::config::{AGENT_KEYS, KEYS, Kind, Settings};
 use crate::{env, exit};
+use repertoire::config::{AGENT_KEYS, KEYS, Kind, Settings};
 
 /// The variable that makes these tests write the pages instead of comparing them.
 const UPDATE: &str = "UPDATE_DOCS";

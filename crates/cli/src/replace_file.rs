@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use crate::error::CliError;
-use crate::regular_file;
+use repertoire::regular_file;
 
 /// The largest file that is replaced, in bytes.
 pub(crate) const MAX_BYTES: u64 = 64 * 1024 * 1024;

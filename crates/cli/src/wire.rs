@@ -12,4 +12,3 @@ mod user;
 pub(crate) use context::Context;
 pub(crate) use executor::ExecRequest;
 pub(crate) use library::{Library, SearchableLibrary, skill_directory};
-pub(crate) use places::{Place, Reason};

@@ -151,7 +151,7 @@ fn a_commented_file_is_written_once() {
     # style = "names"
 
     [tokens]
-    # What tokens are counted with. Takes: o200k_base, cl100k_base, chars4.
+    # What tokens are counted with. Takes: o200k_base, chars4.
     # estimator = "o200k_base"
 
     [scan]

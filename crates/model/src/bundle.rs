@@ -65,7 +65,7 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// What a file of a skill is for, by where it stands.
+/// The purpose of a file of a skill, by its directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FileKind {
     /// `SKILL.md` itself.
@@ -117,11 +117,11 @@ impl FileKind {
 /// A file of a skill, as it is listed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileEntry {
-    /// Where it stands in the skill.
+    /// Its path in the skill.
     pub path: SkillPath,
     /// Its size in bytes.
     pub size: u64,
-    /// What it is for.
+    /// Its purpose.
     pub kind: FileKind,
     /// Whether its owner may execute it.
     pub executable: bool,
@@ -130,7 +130,7 @@ pub struct FileEntry {
 /// A file of a bundle: what it is called, how large it is, and what is in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BundleFile {
-    /// Where it stands in the skill.
+    /// Its path in the skill.
     pub path: SkillPath,
     /// Its size in bytes.
     pub size: u64,

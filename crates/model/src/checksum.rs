@@ -1,4 +1,4 @@
-//! A quick check for whether bytes are what they were.
+//! A checksum that detects damaged or edited bytes.
 
 /// Returns a checksum of `bytes` that any change within eight bytes in a row is sure to change.
 ///
@@ -14,12 +14,12 @@ pub fn checksum(bytes: &[u8]) -> u64 {
 #[derive(Debug, Clone)]
 pub(crate) struct Checksum {
     lanes: [u64; 4],
-    /// What came since the last whole block.
+    /// The bytes since the last whole block.
     pending: [u8; BLOCK],
     filled: usize,
 }
 
-/// How many bytes are taken at once.
+/// The size of a block, in bytes.
 const BLOCK: usize = 32;
 
 impl Checksum {

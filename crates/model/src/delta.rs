@@ -1,12 +1,12 @@
-//! The note that tells a model what changed since its catalog was written.
+//! The note to a model about changes since its catalog was written.
 //!
 //! A catalog stands at the start of a cached prompt, so it stays as it is while a conversation lasts. What was added, removed or
 //! described anew, and which loaded instructions are others now, is told at the end instead, as data in a wrapper of its own.
 
 use std::collections::BTreeMap;
 
-use crate::catalog::render::escape::push_xml;
 use crate::catalog::{flatten, shown_name};
+use crate::escape::push_xml;
 use crate::name::USABLE_MAX_CHARS;
 use crate::text::shorten;
 
@@ -16,25 +16,25 @@ pub const MAX_LISTED: usize = 50;
 /// The most characters of a description.
 pub const MAX_DELTA_DESCRIPTION_CHARS: usize = 240;
 
-/// What changed between two catalogs, each list sorted by name.
+/// The changes between two catalogs, each list sorted by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Delta {
     /// Skills that were not there before.
-    pub added: Vec<Described>,
+    pub added: Vec<DescribedSkill>,
     /// The names of those that are no longer there.
     pub removed: Vec<String>,
     /// Skills that are described anew.
-    pub changed: Vec<Described>,
+    pub changed: Vec<DescribedSkill>,
     /// The names of loaded skills whose instructions are others now.
     pub edited: Vec<String>,
 }
 
 /// A skill as a note shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Described {
+pub struct DescribedSkill {
     /// Its name.
     pub name: String,
-    /// What it does and when to use it, on one line and shortened.
+    /// Its description, on one line and shortened.
     pub description: String,
 }
 
@@ -54,7 +54,7 @@ impl Delta {
         let (old, new) = (by_name(old), by_name(new));
         let mut delta = Self::default();
         for (name, description) in &new {
-            let described = || Described { name: (*name).to_owned(), description: shown(description) };
+            let described = || DescribedSkill { name: (*name).to_owned(), description: shown(description) };
             match old.get(name) {
                 None => delta.added.push(described()),
                 Some(before) if flatten(before) != flatten(description) => delta.changed.push(described()),
@@ -109,7 +109,7 @@ fn shown(description: &str) -> String {
     shorten(&flatten(description), MAX_DELTA_DESCRIPTION_CHARS)
 }
 
-fn push_described(note: &mut String, title: &str, skills: &[Described]) {
+fn push_described(note: &mut String, title: &str, skills: &[DescribedSkill]) {
     if skills.is_empty() {
         return;
     }
@@ -208,10 +208,8 @@ mod tests {
             let note = delta.render("load_skill");
             let titles = [!delta.added.is_empty(), !delta.removed.is_empty(), !delta.changed.is_empty(), !delta.edited.is_empty()];
             let titles = titles.into_iter().filter(|is_there| *is_there).count();
-            let expect = match delta.is_empty() {
-                true => (0, 0),
-                false => (3 + titles + delta.added.len() + delta.changed.len(), 2),
-            };
+            let lines = 3 + titles + delta.added.len() + delta.changed.len();
+            let expect = if delta.is_empty() { (0, 0) } else { (lines, 2) };
             prop_assert_eq!((note.lines().count(), note.matches('<').count()), expect);
             let is_hidden = note.contains(['\u{202e}', '\u{2028}', '\r']);
             prop_assert!(!is_hidden);

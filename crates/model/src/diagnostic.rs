@@ -1,36 +1,6 @@
-//! What is wrong with a skill, where, and what to do about it.
+//! Diagnostics: findings about a skill, with their place and what to do about them.
 
-use std::fmt;
-
-use crate::validate::RuleId;
-
-/// How much a diagnostic matters. The order is the order of weight.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Severity {
-    /// Good to know; nothing needs to change.
-    Info,
-    /// The skill works, but not as well or not everywhere.
-    Warning,
-    /// The skill breaks a rule of the profile in force; `check` fails.
-    Error,
-}
-
-impl Severity {
-    /// Returns the word used on every surface.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
+use crate::rule::{RuleId, Severity};
 
 /// A place in a file: a byte range of its text with the line it starts on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,13 +20,13 @@ pub struct Diagnostic {
     pub rule: RuleId,
     /// Its weight under the policy in force.
     pub severity: Severity,
-    /// What is wrong: lower case, no final period.
+    /// The message: lower case, no final period.
     pub message: String,
-    /// What to do about it.
+    /// The advice on what to do about it.
     pub help: Option<String>,
     /// The file it is about, relative to the skill directory; `SKILL.md` unless said otherwise.
     pub file: Option<String>,
-    /// Where in that file.
+    /// The place in that file.
     pub span: Option<Span>,
 }
 

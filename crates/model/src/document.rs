@@ -5,15 +5,16 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::catalog::Tokenizer;
-use crate::frontmatter::{self, Division, Fenced};
+use crate::frontmatter::{self, Division, FencedFrontmatter};
 use crate::manifest::Manifest;
 use crate::policy::{NameMismatch, OnInvalid, Policy};
 use crate::repair::{self, Repair};
-use crate::validate::{Place, Reporter, RuleId, body, description, name};
+use crate::rule::RuleId;
+use crate::validate::{Place, Reporter, body, description, name};
 use crate::yaml::{self, Entry, Fault, Node, Range};
 use crate::{Diagnostic, Severity, SkillName, Span, checksum, text};
 
-/// Whether a skill may be offered to an agent.
+/// The fitness of a skill to be offered to an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Standing {
     /// It can be loaded.
@@ -24,20 +25,20 @@ pub enum Standing {
     Abort,
 }
 
-/// Where the body stands in the file, and how large it is.
+/// The position and size of the body in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Body {
     /// The byte offset in the file.
     pub offset: usize,
     /// The length in bytes; the body ends where the file ends.
     pub length: usize,
-    /// How many lines it has.
+    /// The number of its lines.
     pub lines: usize,
     /// The checksum of its bytes.
     pub checksum: u64,
 }
 
-/// What an index holds of a `SKILL.md`: everything but the text itself.
+/// A parsed `SKILL.md` without its text, as an index holds it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Document {
     /// The name the skill is addressed by.
@@ -50,7 +51,7 @@ pub struct Document {
     pub standing: Standing,
     /// Whether the frontmatter had to be repaired.
     pub repaired: bool,
-    /// Where the body stands.
+    /// The position of the body.
     pub body: Body,
     /// The checksum of everything before the body, so that no edit leaves the document the same.
     pub head_checksum: u64,
@@ -265,7 +266,7 @@ impl Parser<'_, '_> {
     }
 
     /// Parses the frontmatter; `None` means that nothing can be made of it, which has been reported.
-    fn frontmatter(&mut self, fenced: &Fenced<'_>) -> Option<Frontmatter> {
+    fn frontmatter(&mut self, fenced: &FencedFrontmatter<'_>) -> Option<Frontmatter> {
         if fenced.yaml.len() > frontmatter::MAX_BYTES {
             let (size, limit) = (fenced.yaml.len(), frontmatter::MAX_BYTES);
             self.reporter
@@ -296,7 +297,7 @@ impl Parser<'_, '_> {
         Some(Frontmatter { entries, offset: fenced.offset, repaired })
     }
 
-    fn not_a_mapping(&mut self, root: &Node, fenced: &Fenced<'_>) -> Option<Frontmatter> {
+    fn not_a_mapping(&mut self, root: &Node, fenced: &FencedFrontmatter<'_>) -> Option<Frontmatter> {
         let span = self.span(fenced.offset, &root.range());
         self.reporter
             .report(RuleId::FrontmatterMapping, "the frontmatter is not a mapping of keys to values")
@@ -305,7 +306,7 @@ impl Parser<'_, '_> {
         None
     }
 
-    fn recover(&mut self, fault: &Fault, fenced: &Fenced<'_>) -> Option<Vec<Entry>> {
+    fn recover(&mut self, fault: &Fault, fenced: &FencedFrontmatter<'_>) -> Option<Vec<Entry>> {
         let span = self.span(fenced.offset, &(fault.offset..fault.offset));
         if fault.over_budget {
             self.reporter
@@ -339,7 +340,7 @@ impl Parser<'_, '_> {
     }
 
     /// Reports descriptions that a ` #` cuts short: no parser says so, and the author never notices.
-    fn report_cut_values(&mut self, entries: &[Entry], comments: &[Range], fenced: &Fenced<'_>) {
+    fn report_cut_values(&mut self, entries: &[Entry], comments: &[Range], fenced: &FencedFrontmatter<'_>) {
         if comments.is_empty() {
             return;
         }

@@ -1,4 +1,4 @@
-//! The lines of a skill that bind, for when its instructions cannot stay whole.
+//! The essence of a skill: the lines with its hard rules, for a context that cannot hold all its instructions.
 
 use std::collections::BTreeSet;
 

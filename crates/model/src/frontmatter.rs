@@ -6,33 +6,33 @@ pub const MAX_BYTES: usize = 64 * 1024;
 /// The byte order mark some editors put first.
 const BYTE_ORDER_MARK: &str = "\u{feff}";
 
-/// How a text is divided into frontmatter and body. All offsets are bytes of the whole text.
+/// The division of a text into frontmatter and body. All offsets are bytes of the whole text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Division<'a> {
     /// Two fences were found.
-    Fenced(Fenced<'a>),
+    Fenced(FencedFrontmatter<'a>),
     /// No line opens a frontmatter; everything is body.
     Bare {
-        /// Where the body starts: after a byte order mark, if there is one.
+        /// The start of the body: after a byte order mark, if there is one.
         body: usize,
     },
     /// A fence opens the frontmatter on this line and nothing closes it.
     Unterminated {
-        /// Where the opening fence stands.
+        /// The offset of the opening fence.
         opening: usize,
-        /// Where a line stands that looks like a closing fence but is none.
+        /// The offset of a line that looks like a closing fence but is none.
         near_miss: Option<usize>,
     },
 }
 
 /// A frontmatter between its fences.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fenced<'a> {
+pub struct FencedFrontmatter<'a> {
     /// The YAML between the fences.
     pub yaml: &'a str,
-    /// Where the YAML starts.
+    /// The start of the YAML.
     pub offset: usize,
-    /// Where the body starts.
+    /// The start of the body.
     pub body: usize,
     /// Whether blank lines or comments stand before the opening fence.
     pub has_prelude: bool,
@@ -60,7 +60,7 @@ pub fn divide(text: &str) -> Division<'_> {
     while let Some(line) = lines.next() {
         if is_fence(line.text) {
             let yaml = &text[offset..line.start];
-            return Division::Fenced(Fenced { yaml, offset, body: lines.offset, has_prelude });
+            return Division::Fenced(FencedFrontmatter { yaml, offset, body: lines.offset, has_prelude });
         }
         if near_miss.is_none() && is_nearly_fence(line.text) {
             near_miss = Some(line.start);
@@ -92,11 +92,11 @@ pub(crate) struct Lines<'a> {
 
 /// A line of a text.
 pub(crate) struct Line<'a> {
-    /// Where it starts.
+    /// Its start.
     pub(crate) start: usize,
-    /// What it says.
+    /// Its text.
     pub(crate) text: &'a str,
-    /// How it ends; the last line of a text may end with nothing.
+    /// Its line end; the last line of a text may have none.
     pub(crate) ending: &'a str,
 }
 
@@ -154,7 +154,10 @@ mod tests {
     fn blank_lines_and_comments_may_come_first() {
         check("\n\n---\nname: x\n---\nb", "name: x\n", "b");
         check("<!-- made by hand -->\n---\nname: x\n---\nb", "name: x\n", "b");
-        assert!(matches!(divide("\n---\na: b\n---\n"), Division::Fenced(Fenced { has_prelude: true, .. })));
+        assert!(matches!(
+            divide("\n---\na: b\n---\n"),
+            Division::Fenced(FencedFrontmatter { has_prelude: true, .. })
+        ));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What an agent skill *is*: names, paths, frontmatter, documents, bundles, diagnostics, validation, resolution and
+//! The data model of agent skills: names, paths, frontmatter, documents, bundles, diagnostics, validation, resolution and
 //! the catalog.
 //!
 //! Everything here is a pure function of its arguments: no I/O, no clock, no environment, no randomness, no async.
@@ -6,11 +6,13 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+mod escape;
 pub mod text;
 pub mod lines;
 pub mod checksum;
 pub mod name;
 pub mod path;
+pub mod rule;
 pub mod yaml;
 pub mod frontmatter;
 pub mod repair;
@@ -24,6 +26,7 @@ pub mod policy;
 pub mod resolve;
 pub mod scope;
 pub mod prompt;
+pub mod tokens;
 pub mod catalog;
 pub mod answer;
 pub mod outline;
@@ -37,7 +40,7 @@ pub mod search;
 pub use bundle::{Bundle, BundleFile, Digest, FileEntry, FileKind};
 pub use catalog::{Catalog, CatalogEntry, CatalogError, CatalogOptions};
 pub use checksum::checksum;
-pub use diagnostic::{Diagnostic, Severity, Span};
+pub use diagnostic::{Diagnostic, Span};
 pub use document::{Document, Source, Standing};
 pub use lines::{Excerpt, LineRange};
 pub use manifest::Manifest;
@@ -46,9 +49,9 @@ pub use path::{PathFault, SkillPath};
 pub use policy::{Policy, Profile};
 pub use prompt::Fragment;
 pub use resolve::State;
+pub use rule::{RuleId, Severity};
 pub use scope::{Pattern, Scope};
 pub use toolbox::{Capabilities, SkillTool, Toolbox};
-pub use validate::RuleId;
 
 /// A fingerprint of this crate's sources; whatever is kept of a [`Document`] is good only for the same one.
 pub const FINGERPRINT: &str = env!("REPERTOIRE_MODEL_FINGERPRINT");

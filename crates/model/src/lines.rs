@@ -16,9 +16,9 @@ pub struct Excerpt<'a> {
     pub bytes: &'a [u8],
     /// The number of the first line in `bytes`, or of the line after the last when it is empty.
     pub first_line: usize,
-    /// How many lines `bytes` holds.
+    /// The number of lines in `bytes`.
     pub lines: usize,
-    /// How many lines the whole text has.
+    /// The number of lines in the whole text.
     pub total_lines: usize,
 }
 

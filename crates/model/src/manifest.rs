@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::validate::{Place, Reporter, RuleId};
+use crate::rule::RuleId;
+use crate::validate::{Place, Reporter};
 use crate::yaml::{Entry, Node, Scalar};
 use crate::{FileKind, Span, text};
 
@@ -28,7 +29,7 @@ pub const FIELDS: &[&str] = &[
     "user-invocable",
 ];
 
-/// What authors write when they mean a known field.
+/// Misspellings of known fields, with the field that is meant.
 const SYNONYMS: &[(&str, &str)] = &[
     ("keywords", "trigger_keywords"),
     ("triggers", "trigger_keywords"),
@@ -44,7 +45,7 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("summary", "description"),
 ];
 
-/// What keys of `metadata` do not begin with: the Skills extension of MCP reserves it.
+/// The prefix of `metadata` keys that the Skills extension of MCP reserves.
 const RESERVED_PREFIX: &str = "io.modelcontextprotocol/";
 
 /// The fields of a skill's frontmatter, scalars as their source text (`version: 1.0` is `1.0`).

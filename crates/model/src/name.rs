@@ -81,7 +81,7 @@ impl SkillName {
         &self.0
     }
 
-    /// Returns the text itself, for whoever wants to hold it too.
+    /// Returns the shared text itself.
     pub fn as_shared(&self) -> &Arc<str> {
         &self.0
     }

@@ -2,7 +2,20 @@
 
 use pulldown_cmark::{Event, HeadingLevel, Parser, Tag, TagEnd};
 
-use crate::answer::Section;
+/// A section of a skill's instructions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// Its heading.
+    pub title: String,
+    /// Its level: 1 for `#`.
+    pub level: u8,
+    /// Its first line in `SKILL.md`, counted from 1.
+    pub first_line: usize,
+    /// Its last line, that of its last sub-section.
+    pub last_line: usize,
+    /// The number of its tokens, sub-sections included.
+    pub tokens: usize,
+}
 
 /// The most sections of an outline; where there are more, the deepest levels are left out first.
 pub const MAX_SECTIONS: usize = 40;
@@ -43,11 +56,11 @@ pub fn outline(text_of_skill_md: &str, body_offset: usize, price: impl Fn(&str) 
 /// A heading of a Markdown text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Heading {
-    /// What it says, without marks.
+    /// Its text, without markup.
     pub title: String,
-    /// How deep it is nested: 1 for `#`.
+    /// Its level: 1 for `#`.
     pub level: u8,
-    /// Where its line starts.
+    /// The offset of its line.
     pub offset: usize,
 }
 

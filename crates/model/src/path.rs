@@ -99,7 +99,7 @@ impl AsRef<str> for SkillPath {
     }
 }
 
-/// Why a text is no [`SkillPath`].
+/// The reason why a text is not a [`SkillPath`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PathFault {

@@ -1,10 +1,10 @@
-//! What may differ from one user to the next: named choices, and the profiles that bundle them.
+//! Policies: choices that differ from user to user, and the profiles that bundle them.
 
 use std::collections::BTreeMap;
 
 use crate::Severity;
 use crate::name::Grammar;
-use crate::validate::RuleId;
+use crate::rule::RuleId;
 
 /// A named set of policies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -49,7 +49,7 @@ const PUBLISH_COLUMN: usize = 4;
 /// The longest description that the open standard allows, in characters.
 const DESCRIPTION_MAX: usize = 1024;
 
-/// What happens to skills that share a name.
+/// The treatment of skills that share a name.
 ///
 /// Within one source only one of them can be reached as `source:name`: the first, or the last under `LastWins`. The
 /// others of that source are quarantined under every choice.
@@ -65,7 +65,7 @@ pub enum Duplicates {
     FirstWins,
 }
 
-/// What happens to a skill that cannot be understood.
+/// The treatment of a skill that cannot be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OnInvalid {
     /// It is set aside and reported; all others load.
@@ -74,7 +74,7 @@ pub enum OnInvalid {
     Abort,
 }
 
-/// What happens when the `name` differs from the directory.
+/// The treatment of a `name` that differs from the directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NameMismatch {
     /// The skill loads under its `name`, with a warning.
@@ -87,7 +87,7 @@ pub enum NameMismatch {
     DirWins,
 }
 
-/// How loudly a rule with a knob of its own speaks.
+/// The severity of a rule with an option of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Action {
     /// As a warning.
@@ -108,7 +108,7 @@ impl Action {
     }
 }
 
-/// Which files a skill is said to have.
+/// The files that a skill is said to have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ResourceListing {
     /// Those found in its directory.
@@ -136,17 +136,17 @@ pub struct Policy {
     pub name_grammar: Grammar,
     /// Words a name should not hold.
     pub reserved_words: Vec<String>,
-    /// How loudly `name-reserved` speaks.
+    /// The severity of `name-reserved`.
     pub reserved_action: Action,
     /// The shortest description that is not reported, in characters.
     pub description_min: usize,
     /// The longest description that is not reported, in characters.
     pub description_max: usize,
-    /// How loudly `field-unknown` speaks.
+    /// The severity of `field-unknown`.
     pub unknown_fields: Action,
     /// Whether a missing frontmatter is reported.
     pub frontmatter_required: bool,
-    /// Which files a skill is said to have.
+    /// The files that a skill is said to have.
     pub resource_listing: ResourceListing,
     /// The most files that are listed when a skill is loaded.
     pub max_listed: usize,
@@ -248,7 +248,7 @@ impl Default for Policy {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::validate::RULES;
+    use crate::rule::RULES;
 
     #[test]
     fn what_is_published_may_be_held_to_more_and_not_to_less() {

@@ -4,37 +4,37 @@
 //! depends on nothing but priorities and names, so that the same parts always give the same bytes: prompt caches match
 //! on the prefix.
 
-/// What an agent is: its own prompt. Everything that describes the agent itself stands below zero.
+/// The agent's own prompt. Everything that describes the agent itself stands below zero.
 pub const AGENT_PROMPT: i32 = -40;
 /// Skills whose instructions are always in the prompt.
 pub const BOUND_SKILLS: i32 = -30;
-/// What an agent's definition adds to its prompt and to the skills bound to it.
+/// The additions of an agent's definition to its prompt and to the skills bound to it.
 pub const INSTRUCTIONS: i32 = -20;
 /// Lines that point at skills to load.
 pub const HINTS: i32 = -10;
-/// Where a message comes from.
+/// The origin of a message.
 pub const CHANNEL_CONTEXT: i32 = 0;
-/// How the agent says that it is done.
+/// The way in which the agent says that it is done.
 pub const COMPLETION_INSTRUCTION: i32 = 20;
-/// Where the agent works.
+/// The workplace of the agent.
 pub const WORKSPACE: i32 = 40;
-/// Which of the skills is the agent's role.
+/// The skill that is the agent's role.
 pub const ROLE: i32 = 50;
 /// The catalog of skills.
 pub const SKILLS: i32 = 60;
 /// The instructions of the skill that is the agent's role.
 pub const ROLE_SKILL: i32 = 70;
-/// What is remembered.
+/// Memories.
 pub const MEMORY: i32 = 100;
 
 /// A part of a system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fragment {
-    /// What the part is called; it orders parts of one priority.
+    /// The name of the part, which orders parts of one priority.
     pub name: String,
-    /// Where the part stands: lower ones come first.
+    /// The priority of the part: lower ones come first.
     pub priority: i32,
-    /// What it says; an empty part leaves no trace.
+    /// Its text; an empty part is left out.
     pub text: String,
 }
 

@@ -1,4 +1,4 @@
-//! Makes sense of frontmatter that is not quite YAML.
+//! Repairs frontmatter that is not valid YAML.
 //!
 //! Authors write `description: Use when: a user asks` and every parser refuses it. Where the whole does not parse,
 //! each top-level entry is taken alone: what parses is kept, what does not is read as the text it was meant to be,
@@ -13,17 +13,17 @@ use crate::yaml::{self, Entry, Fault, Node, Range, Scalar};
 pub struct Repair {
     /// The key it belongs to.
     pub key: String,
-    /// What was done to read it.
+    /// The repair.
     pub kind: RepairKind,
-    /// What the parser said.
+    /// The parser's message.
     pub reason: String,
     /// The lines of the entry in the frontmatter.
     pub range: Range,
-    /// What to write in their place, without a line end; `None` where nobody can tell.
+    /// The text to write in their place, without a line end; `None` if it is unknown.
     pub replacement: Option<String>,
 }
 
-/// What it took to read a value.
+/// The repair of a value that is not valid YAML.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RepairKind {
     /// The tabs that lines start with became blanks.
@@ -51,7 +51,7 @@ impl RepairKind {
 pub struct Recovery {
     /// The entries, in order, with offsets into the frontmatter.
     pub entries: Vec<Entry>,
-    /// What had to be repaired, in order.
+    /// The repairs, in order.
     pub repairs: Vec<Repair>,
 }
 

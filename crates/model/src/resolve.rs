@@ -1,8 +1,8 @@
-//! Which of several skills wins: candidates in order of precedence in, a verdict on each out.
+//! Resolves skills of the same name: takes candidates in order of precedence, returns a verdict on each.
 
 use crate::document::Standing;
 use crate::policy::{Duplicates, Policy};
-use crate::validate::RuleId;
+use crate::rule::RuleId;
 use crate::{Diagnostic, SkillName};
 
 /// A skill that wants its name, as resolution sees it.
@@ -12,15 +12,15 @@ pub struct Candidate<'a> {
     pub name: &'a SkillName,
     /// The source it comes from.
     pub source: &'a str,
-    /// Where a person finds it.
+    /// Its location, for people.
     pub path: &'a str,
-    /// What tells that two candidates are the very same skill, reached twice.
+    /// The identity of the skill; two candidates with the same one are one skill, reached twice.
     pub identity: Option<&'a str>,
     /// Whether it is fit to win at all.
     pub standing: Standing,
 }
 
-/// What becomes of a skill in a snapshot.
+/// The state of a skill in a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum State {
     /// It holds its name and is offered to agents.
@@ -42,14 +42,14 @@ impl State {
     }
 }
 
-/// What was decided about one candidate.
+/// The verdict on one candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// It is a skill of its own, in this state, for this reason where there is one.
     Distinct {
-        /// What becomes of it.
+        /// Its state.
         state: State,
-        /// Why, when it lost its name; in a box, because few do.
+        /// The reason, when it lost its name; in a box, because few do.
         diagnostic: Option<Box<Diagnostic>>,
     },
     /// It is the same skill as the candidate at this index, which comes first.

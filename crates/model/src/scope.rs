@@ -1,4 +1,4 @@
-//! Which skills an agent may see: patterns that allow, and patterns that deny.
+//! Scopes: patterns that allow and deny an agent to see skills.
 
 use std::fmt;
 
@@ -25,7 +25,7 @@ pub struct Pattern {
     name: Box<str>,
 }
 
-/// Why a text is no pattern.
+/// The reason why a text is not a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PatternFault {
@@ -52,7 +52,7 @@ impl std::error::Error for PatternFault {}
 impl Pattern {
     /// Returns the pattern written as `text`.
     ///
-    /// What could match nothing is refused: in a list of what is denied it would be a hole.
+    /// A pattern that could match nothing is refused: in a deny list it would be a hole.
     pub fn new(text: &str) -> Result<Self, PatternFault> {
         let text = text.trim();
         if text.chars().nth(MAX_PATTERN_CHARS).is_some() {
@@ -123,7 +123,7 @@ fn glob(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// Which skills may be seen.
+/// The skills that an agent may see.
 ///
 /// ```
 /// use repertoire_model::scope::{Pattern, Scope};
@@ -135,9 +135,9 @@ fn glob(pattern: &str, text: &str) -> bool {
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
-    /// What may be seen; everything where nothing is said, and nothing where the list is empty.
+    /// The allowed skills: all if this is `None`, none if the list is empty.
     pub allow: Option<Vec<Pattern>>,
-    /// What may not be seen, whatever is allowed.
+    /// The denied skills, which overrides what is allowed.
     pub deny: Vec<Pattern>,
 }
 

@@ -1,6 +1,6 @@
-//! Questions about characters that several modules ask.
+//! Classes of characters: control, invisible, direction-changing.
 
-use crate::catalog::render::escape::push_xml;
+use crate::escape::push_xml;
 
 /// Returns whether `c` takes no room on a screen and so can hide instructions or spoof a name.
 ///

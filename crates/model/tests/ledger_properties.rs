@@ -9,13 +9,13 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use repertoire_model::answer::guard::guard;
 use repertoire_model::answer::{
-    Acknowledged, Answer, Fault, FaultKind, Loaded, LoadedSkill, Occasion, Recognised, Render, Wording,
+    Acknowledged, Answer, Fault, FaultKind, Loaded, LoadedSkill, Occasion, RecognisedAnswer, Render, Wording,
     recognise,
 };
 use repertoire_model::essence::essence;
 use repertoire_model::ledger::{Decision, Ledger, Presence, Reload};
 use repertoire_model::reattach::{Candidate, Level, plan};
-use repertoire_model::transcript::{Derived, ToolNames, loaded};
+use repertoire_model::transcript::{ToolNames, TranscriptSkills, loaded};
 use repertoire_model::{Digest, SkillName};
 use serde_json::{Value, json};
 
@@ -198,7 +198,7 @@ impl Host {
         self.transcript.iter().flat_map(|exchange| exchange.messages.clone()).collect()
     }
 
-    fn derived(&self) -> Derived {
+    fn derived(&self) -> TranscriptSkills {
         loaded(&self.messages(), &ToolNames::default())
     }
 
@@ -271,7 +271,7 @@ impl Host {
                     *exchange.result() = json!(short);
                     exchange.is_cut = true;
                     let recognised = recognise(short);
-                    let bodies = recognised.as_ref().map(Recognised::bodies).unwrap_or_default();
+                    let bodies = recognised.as_ref().map(RecognisedAnswer::bodies).unwrap_or_default();
                     exchange.bodies.retain(|(_, digest)| {
                         let written = |body: &String| self::digest(body) == *digest && holds(short, body);
                         every_body().iter().any(written) && bodies.iter().any(|body| body.digest == *digest)
@@ -293,7 +293,7 @@ impl Host {
     }
 
     fn observe(&mut self) {
-        let Derived { seen, turns } = self.derived();
+        let TranscriptSkills { seen, turns } = self.derived();
         let reversed: Vec<_> = seen.iter().rev().cloned().collect();
         let mut other = self.ledger.clone();
         other.observed(&reversed, turns);

@@ -58,6 +58,7 @@
 //!
 //! - `fs` (default): skills in directories, discovery, watching. Without it the crate compiles for
 //!   `wasm32-unknown-unknown`, with skills defined in code or from a provider of your own.
+//! - `config`: loads `repertoire.toml`, so that a library has the skills, policy, options and agents that `rep` has.
 
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
@@ -69,6 +70,8 @@ mod future;
 pub mod provider;
 pub mod registry;
 pub mod library;
+#[cfg(feature = "config")]
+pub mod config;
 pub mod search;
 pub mod task;
 pub mod session;
@@ -79,6 +82,8 @@ pub mod migrate;
 pub mod event;
 pub mod handler;
 pub mod runner;
+#[cfg(feature = "fs")]
+pub mod regular_file;
 pub mod model;
 #[doc(hidden)]
 pub mod stored;

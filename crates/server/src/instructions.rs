@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use repertoire::{Catalog, Snapshot};
-use repertoire_model::catalog::tokens::approximate;
 use repertoire_model::catalog::{CatalogOptions, OverBudget, Ranking, Tokenizer};
+use repertoire_model::tokens::approximate;
 
 use crate::ServerOptions;
 

@@ -24,7 +24,8 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::globals::Globals;
 use crate::ui::{Progress, Ui};
-use crate::wire::{Context, Library, Place, Reason, skill_directory};
+use crate::wire::{Context, Library, skill_directory};
+use repertoire::config::{ConfiguredPlace, PlaceOrigin};
 
 /// Checks skills and shows what is wrong with them
 ///
@@ -115,7 +116,7 @@ fn open(context: &Context, args: &CheckArgs, policy: &Policy) -> Result<Vec<Libr
             .hint("a skill is a directory with a SKILL.md"));
         }
         let label = format!("path:{}", given.display());
-        let place = Place::at(label, directory.to_owned(), Reason::Given);
+        let place = ConfiguredPlace::at(label, directory.to_owned(), PlaceOrigin::Given);
         let library = context.inspect_places(vec![place], Vec::new(), policy.clone());
         if library.snapshot.entries().is_empty() && library.problems.is_empty() {
             let error = CliError::no(format!("there is no skill at {}", given.display()));

@@ -6,11 +6,11 @@ use std::io::Write as _;
 use clap::Args;
 use serde_json::json;
 
-use crate::config::{self, FILE_NAME};
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Ui, escape};
+use repertoire::config::{self, FILE_NAME};
 
 /// Writes a commented repertoire.toml
 ///

@@ -13,7 +13,8 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::json::DiagnosticJson;
 use crate::ui::{Align, Column, Style, Table, Ui};
-use crate::wire::{Context, Library, Reason};
+use crate::wire::{Context, Library};
+use repertoire::config::PlaceOrigin;
 
 /// The characters of a digest that a table shows.
 const DIGEST_CHARS: usize = "sha256:".len() + 12;
@@ -252,7 +253,7 @@ fn summary(ui: &mut Ui, library: &Library, args: &ListArgs) -> Result<(), CliErr
     let mut warnings: Vec<String> = library
         .places
         .iter()
-        .filter(|place| place.reason == Reason::Given && place.presence == Presence::Missing)
+        .filter(|place| place.origin == PlaceOrigin::Given && place.presence == Presence::Missing)
         .map(|place| format!("there is no directory {}", place.path.display()))
         .collect();
     if let Some((entry, _)) = library.snapshot.refusals().next() {

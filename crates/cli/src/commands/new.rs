@@ -9,11 +9,11 @@ use repertoire_model::SkillName;
 use repertoire_model::name::{Grammar, grammar_faults};
 use serde_json::json;
 
-use crate::config::up_to_repository_root;
 use crate::env::Env;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Style, Ui, escape};
+use repertoire::config::ConfigInput;
 
 /// The place for skills that every client reads.
 const DEFAULT_PLACE: &str = ".agents/skills";
@@ -77,7 +77,9 @@ fn suggestion(given: &str) -> Option<SkillName> {
 
 /// Returns where new skills go.
 pub(crate) fn default_place(env: &Env) -> PathBuf {
-    let mut above = up_to_repository_root(env).into_iter().map(|directory| directory.join(DEFAULT_PLACE));
+    let mut input = ConfigInput::new(env.working_directory());
+    input.home = env.home();
+    let mut above = input.project_directories().into_iter().map(|directory| directory.join(DEFAULT_PLACE));
     above.find(|place| place.is_dir()).unwrap_or_else(|| env.working_directory().join(DEFAULT_PLACE))
 }
 

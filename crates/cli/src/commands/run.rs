@@ -14,12 +14,12 @@ use repertoire_model::{LineRange, SkillPath};
 use serde_json::{Value, json};
 
 use crate::complete::skill_names;
-use crate::config::SandboxChoice;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::interrupt::{Interrupt, on_interrupt};
 use crate::ui::{Consent, Style, Ui, escape};
 use crate::wire::{Context, ExecRequest};
+use repertoire::config::SandboxChoice;
 
 /// The most that is read from standard input for a script, in bytes.
 const MAX_INPUT_BYTES: u64 = 64 * 1024 * 1024;
@@ -68,11 +68,11 @@ pub(crate) struct RunArgs {
     script_args: Vec<String>,
 }
 
-/// Says yes to the one call that a person was asked about.
+/// The approver of the one call that the user consented to.
 #[derive(Debug)]
-struct Asked;
+struct ConsentedCall;
 
-impl Approver for Asked {
+impl Approver for ConsentedCall {
     fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
         let verdict = if request.call.is_some() { Verdict::Once } else { Verdict::Unasked };
         Box::pin(async move { verdict })
@@ -84,7 +84,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit
     let arguments = arguments(args)?;
     let sandbox = args.sandbox.as_deref().and_then(SandboxChoice::parse);
     let approver: Option<Arc<dyn Approver>> = match consented(ui, context, args)? {
-        true => Some(Arc::new(Asked)),
+        true => Some(Arc::new(ConsentedCall)),
         false => None,
     };
     let scripts = ScriptGrants { directory: args.read, write: args.write.clone(), network: args.network };

@@ -5,7 +5,7 @@ use repertoire::search::{SearchRequest, Seen};
 use repertoire::{Agent, Entry};
 use repertoire_model::answer::SearchResult;
 use repertoire_model::catalog::Tokenizer;
-use repertoire_model::catalog::tokens::approximate;
+use repertoire_model::tokens::approximate;
 use serde::Serialize;
 
 use crate::complete::agent_names;

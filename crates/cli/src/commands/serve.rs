@@ -147,7 +147,12 @@ fn options(context: &Context, args: &ServeArgs) -> ServerOptions {
     ServerOptions {
         tools,
         extension: switch(settings.mcp_extension && !args.no_extension),
-        result: args.result.as_deref().and_then(ResultForm::parse).unwrap_or(settings.mcp_result),
+        result: args
+            .result
+            .as_deref()
+            .and_then(ResultForm::parse)
+            .or_else(|| ResultForm::parse(settings.mcp_result.as_str()))
+            .unwrap_or_default(),
         instructions_tokens: settings.mcp_instructions,
         notices: Notices::new(move |notice| teller.tell(notice)),
         ..ServerOptions::default()

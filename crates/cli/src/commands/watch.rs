@@ -307,7 +307,7 @@ fn milliseconds(change: &Change) -> f64 {
 }
 
 fn time() -> String {
-    String::from_utf8_lossy(&rfc3339(SystemTime::now())).into_owned()
+    rfc3339(SystemTime::now())
 }
 
 fn plural(count: usize, word: &str) -> String {

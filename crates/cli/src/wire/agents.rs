@@ -2,30 +2,19 @@
 
 use std::path::PathBuf;
 
-use repertoire::prompt::MAX_TEMPLATE_BYTES;
 use repertoire::{Agent, discovery};
 use repertoire_model::text::nearest;
 
 use super::context::Context;
-use crate::config::Trust;
+use crate::config;
 use crate::error::CliError;
-use crate::regular_file;
+use repertoire::config::FileTrust;
 
 impl Context {
-    /// Returns the agent called `name`, its prompt read, or the error that tells which there are.
+    /// Returns the agent called `name` with its prompt, or an error that names the agents there are.
     pub(crate) fn agent(&self, name: &str) -> Result<Agent, CliError> {
-        let agents = &self.settings.agents;
-        let Some(configured) = agents.get(name) else { return Err(self.unknown_agent(name)) };
-        let mut agent = configured.agent.clone();
-        agent.inherit = configured.inherit.unwrap_or(self.settings.subagent_inherit);
-        if let Some(file) = &configured.prompt {
-            let about = || format!("cannot read the prompt of the agent `{name}`, {}", file.path.display());
-            let bytes = regular_file::read(&file.path, MAX_TEMPLATE_BYTES)
-                .map_err(|error| CliError::usage(about()).because(error))?;
-            let text = String::from_utf8(bytes).map_err(|error| CliError::usage(about()).because(error))?;
-            agent.prompt = Some(text);
-        }
-        Ok(agent)
+        let agent = self.settings.agent(name).map_err(|error| config::cli_error(&error, false))?;
+        agent.ok_or_else(|| self.unknown_agent(name))
     }
 
     /// Fails if no agent of the configuration is called `name`.
@@ -52,7 +41,7 @@ impl Context {
         let root = discovery::repository_root(working_directory, self.env.home().as_deref());
         let root = root.unwrap_or_else(|| working_directory.to_owned());
         // What is configured was looked at then; what is looked for by habit may not lead out of the project either.
-        let trust = Trust::Within(root.clone());
+        let trust = FileTrust::Within(root.clone());
         let is_sound = |path: &PathBuf| trust.objection_to_path("roles.directories", path).is_none();
         let directories = self.settings.role_directories.iter();
         directories

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::config::{self, Settings};
+use repertoire::config::{ConfigInput, Settings};
+
+use crate::config;
 use crate::env::{self, Env};
 use crate::error::CliError;
 use crate::globals::Globals;
@@ -29,6 +31,11 @@ impl Context {
     pub(crate) fn for_completion(env: Env, globals: Globals) -> Result<Self, CliError> {
         let settings = config::load(&env, &globals, false)?;
         Ok(Self { env, globals, settings })
+    }
+
+    /// Returns the input that the configuration was loaded from.
+    pub(super) fn config_input(&self) -> ConfigInput {
+        config::input(&self.env, &self.globals)
     }
 
     /// Returns `path` as a person in the working directory would write it.

@@ -4,14 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use repertoire::Trust;
+use repertoire::config::{PlaceOrigin, SandboxChoice};
 use repertoire::discovery;
 use repertoire_exec::approval::{Approvals, Approver, TrustLevels};
 use repertoire_exec::{Executor, ExecutorOptions, Launcher, Sandbox, ScriptGrants, Unconfined, probe};
 
 use super::context::Context;
-use super::places::Reason;
 use super::user::with_user;
-use crate::config::SandboxChoice;
 use crate::env::Env;
 use crate::error::CliError;
 use crate::ui::{Style, Ui};
@@ -93,13 +92,13 @@ impl Context {
     pub(crate) fn trust_levels(&self) -> TrustLevels {
         let exec = &self.settings.exec;
         let (places, _) = self.places(&self.settings.policy);
-        let level = |reason: Reason| match reason {
-            Reason::Project => exec.trust_project,
-            Reason::User => exec.trust_user,
-            Reason::Given | Reason::Configured | Reason::Pack => exec.trust_configured,
+        let level = |origin: PlaceOrigin| match origin {
+            PlaceOrigin::Project => exec.trust_project,
+            PlaceOrigin::User => exec.trust_user,
+            PlaceOrigin::Given | PlaceOrigin::Configured | PlaceOrigin::Pack => exec.trust_configured,
         };
         let levels = TrustLevels::new(Trust::Never);
-        places.into_iter().fold(levels, |levels, place| levels.with(place.label, level(place.reason)))
+        places.into_iter().fold(levels, |levels, place| levels.with(place.label, level(place.origin)))
     }
 
     fn sandbox(&self, choice: SandboxChoice) -> Result<Arc<dyn Sandbox>, CliError> {

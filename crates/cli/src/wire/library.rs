@@ -3,14 +3,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use repertoire::config::ConfiguredPlace;
 use repertoire::discovery::Presence;
 use repertoire::provider::Problem;
-use repertoire::provider::fs::{FsOptions, FsProvider, LinkScope};
+use repertoire::provider::fs::{FsProvider, LinkScope};
 use repertoire::{Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Snapshot, Watcher};
 use repertoire_model::{Policy, Severity};
 
 use super::context::Context;
-use super::places::Place;
 use crate::error::CliError;
 use crate::ui::Progress;
 
@@ -56,7 +56,7 @@ impl Context {
     /// Reads the skills of `places` under `policy`.
     pub(crate) fn inspect_places(
         &self,
-        places: Vec<Place>,
+        places: Vec<ConfiguredPlace>,
         problems: Vec<Problem>,
         policy: Policy,
     ) -> Library {
@@ -67,7 +67,7 @@ impl Context {
     }
 
     /// Returns the providers of those of `places` that are there.
-    fn present_providers(&self, places: &[Place], policy: &Policy) -> Vec<Arc<dyn Provider>> {
+    fn present_providers(&self, places: &[ConfiguredPlace], policy: &Policy) -> Vec<Arc<dyn Provider>> {
         let links = self.link_scope(places, policy);
         self.providers(places.iter().filter(|place| place.presence != Presence::Missing), &links)
     }
@@ -102,18 +102,14 @@ impl Context {
     /// Returns the providers of `places`.
     pub(super) fn providers<'p>(
         &self,
-        places: impl Iterator<Item = &'p Place>,
+        places: impl Iterator<Item = &'p ConfiguredPlace>,
         links: &LinkScope,
     ) -> Vec<Arc<dyn Provider>> {
-        // A directory that an earlier place leads to is read there.
-        let read = places.filter(|place| !matches!(place.presence, Presence::SameAs(_)));
-        read.map(|place| -> Arc<dyn Provider> {
-            let mut options = FsOptions::new(&place.label, &place.path);
-            options.limits = self.settings.scan;
-            options.links = links.clone();
-            Arc::new(FsProvider::new(options))
-        })
-        .collect()
+        let options = self.settings.provider_options(places, links);
+        options
+            .into_iter()
+            .map(|options| -> Arc<dyn Provider> { Arc::new(FsProvider::new(options)) })
+            .collect()
     }
 }
 
@@ -124,7 +120,7 @@ pub(crate) struct Library {
     /// The skills.
     pub snapshot: Arc<Snapshot>,
     /// The places where they were looked for.
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<ConfiguredPlace>,
     /// Problems of the sources themselves.
     pub(crate) problems: Vec<Problem>,
 }
@@ -138,7 +134,7 @@ pub(crate) struct SearchableLibrary {
 }
 
 impl Library {
-    fn new(registry: Registry, places: Vec<Place>, mut problems: Vec<Problem>) -> Self {
+    fn new(registry: Registry, places: Vec<ConfiguredPlace>, mut problems: Vec<Problem>) -> Self {
         let snapshot = registry.snapshot();
         problems.extend(snapshot.problems().iter().cloned());
         Self { registry, snapshot, places, problems }

@@ -3,13 +3,13 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
+use repertoire::config::{ConfiguredPlace, Embeddings};
 use repertoire::search::http::{HttpEmbedder, HttpOptions};
 use repertoire::search::{BuiltinEmbedder, Embedder, SearchOptions};
 use repertoire_model::Policy;
 
 use super::context::Context;
-use super::places::Place;
-use crate::config::Embeddings;
+
 use crate::env::Env;
 use crate::error::CliError;
 use crate::ui::escape;
@@ -21,7 +21,7 @@ impl Context {
     /// Returns the search options for the skills of `places`: as configured, with an index beside the cache.
     ///
     /// Without an embedder where the configured one does not work; see [`Context::expect_search`].
-    pub(crate) fn search_options(&self, places: &[Place], policy: &Policy) -> SearchOptions {
+    pub(crate) fn search_options(&self, places: &[ConfiguredPlace], policy: &Policy) -> SearchOptions {
         let sources = places.iter().map(|place| (place.label.as_str(), place.path.as_path()));
         let file =
             self.cache_directory().map(|directory| SearchOptions::file_in(&directory, policy, sources));

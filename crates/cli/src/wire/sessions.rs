@@ -14,12 +14,8 @@ use crate::ui::Progress;
 impl Context {
     /// Returns the options of sessions; `render` overrides how answers are written.
     pub(crate) fn session_options(&self, render: Option<&str>) -> SessionOptions {
-        let settings = &self.settings;
-        let mut options = settings.session.clone();
-        options.render = render.and_then(Render::parse).unwrap_or(settings.session.render);
-        options.catalog = settings.catalog_options();
-        options.show_loaded = settings.catalog_show_loaded;
-        options.include_frontmatter = settings.include_frontmatter;
+        let mut options = self.settings.session_options();
+        options.render = render.and_then(Render::parse).unwrap_or(options.render);
         options.approve_command = Some("rep approve".to_owned());
         options
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use repertoire_exec::git::settings::{self, GitSetting};
 
 use crate::env::Env;
-use crate::regular_file;
+use repertoire::regular_file;
 
 /// The variable with the user's name.
 const NAME: &str = "REPERTOIRE_USER_NAME";

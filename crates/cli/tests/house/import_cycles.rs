@@ -13,21 +13,6 @@ const KNOWN_CYCLES: &[(&str, &[&str])] = &[
     (
         "model",
         &[
-            "catalog/render/bracket.rs",
-            "catalog/render/compat.rs",
-            "catalog/render/json.rs",
-            "catalog/render/layout.rs",
-            "catalog/render/list.rs",
-            "catalog/render/markdown.rs",
-            "catalog/render/menu.rs",
-            "catalog/render/xml.rs",
-        ],
-    ),
-    ("model", &["diagnostic.rs", "validate/rules.rs"]),
-    ("model", &["reattach/frame.rs", "reattach/plan.rs"]),
-    (
-        "model",
-        &[
             "search/columns.rs",
             "search/index.rs",
             "search/merge.rs",
@@ -38,9 +23,6 @@ const KNOWN_CYCLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("model", &["search/posting.rs", "search/weights.rs"]),
-    ("model", &["toolbox/capabilities.rs", "toolbox/declared.rs"]),
-    ("model", &["yaml/simple.rs", "yaml/tree.rs"]),
-    ("repertoire", &["registry/change.rs", "registry/open.rs", "registry/watch/attention.rs"]),
     ("repertoire", &["provider/content.rs", "provider/memo.rs", "provider/mod.rs"]),
     (
         "repertoire",

@@ -1,13 +1,13 @@
 //! Calls that could not be answered. They are answers too: a model that reads what was wrong does better next time.
 
-/// Why a call could not be answered.
+/// The reason why a call could not be answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// The tool that was called, by the name it is known under to the model.
     pub tool: String,
     /// The skill that was asked for, as it was given and shortened.
     pub skill: Option<String>,
-    /// What is wrong.
+    /// The kind of fault.
     pub kind: FaultKind,
     /// The files of the skill, where the skill was found and its file was not.
     pub available: Option<Box<Available>>,
@@ -31,17 +31,17 @@ pub struct Available {
     pub assets: Vec<String>,
 }
 
-/// Why a skill may not run something.
+/// The reason why a skill may not run something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Unapproved {
-    /// Nobody approved the skill.
+    /// The skill is not approved.
     Unknown,
     /// It changed since it was approved.
     Changed,
     /// Skills of its source may not run anything.
     Source,
-    /// A person is to be asked before each call, and nobody is there to ask.
+    /// Each call needs the consent of a person, and no person can be asked.
     Asks,
     /// A person was asked and said no.
     Refused,
@@ -49,7 +49,7 @@ pub enum Unapproved {
     Ceiling,
 }
 
-/// What is wrong with a call.
+/// The kinds of faults of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FaultKind {
@@ -57,7 +57,7 @@ pub enum FaultKind {
     UnknownSkill {
         /// Names near to it, best first.
         near: Vec<String>,
-        /// How many skills there are.
+        /// The number of skills.
         total: usize,
         /// All their names, where they are few.
         all: Vec<String>,
@@ -68,7 +68,7 @@ pub enum FaultKind {
     Gone,
     /// The skill is set aside because of what is wrong with it.
     Broken {
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// No tool has that name.
@@ -87,7 +87,7 @@ pub enum FaultKind {
     BadArgument {
         /// The argument.
         name: String,
-        /// What it takes, as `a string`; or a sentence of its own, which begins with a capital letter.
+        /// The expected value, as `a string`; or a sentence of its own, which begins with a capital letter.
         expected: String,
     },
     /// The tool takes no such argument.
@@ -101,7 +101,7 @@ pub enum FaultKind {
     BadPath {
         /// The path, as it was given and shortened.
         path: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: String,
     },
     /// The skill has no such file.
@@ -137,7 +137,7 @@ pub enum FaultKind {
         path: String,
         /// Its media type.
         media_type: String,
-        /// How many bytes it has.
+        /// Its size in bytes.
         size: u64,
     },
     /// The file is larger than what is ever read.
@@ -161,14 +161,14 @@ pub enum FaultKind {
     BadArguments {
         /// The tool.
         tool: String,
-        /// What is wrong, a clause each: `` `message` is missing ``.
+        /// The problems, a clause each: `` `message` is missing ``.
         problems: Vec<String>,
     },
     /// The skill may not run anything, or not this.
     NotApproved {
         /// The tool or script.
         tool: String,
-        /// Why not.
+        /// The reason.
         why: Unapproved,
     },
     /// Nothing runs the tool or script.
@@ -178,7 +178,7 @@ pub enum FaultKind {
     },
     /// The operating system failed.
     Failed {
-        /// What it says.
+        /// Its text.
         reason: String,
     },
 }

@@ -13,19 +13,19 @@ pub struct FileText {
     pub text: String,
     /// The number of the first line in `text`.
     pub first_line: usize,
-    /// How many lines `text` holds; 0 for a range past the end.
+    /// The number of lines in `text`; 0 for a range past the end.
     pub lines: usize,
-    /// How many lines the file has.
+    /// The number of lines in the file.
     pub total_lines: usize,
-    /// How many bytes the file has.
+    /// The size of the file, in bytes.
     pub size: u64,
     /// Whether only some of the lines were asked for.
     pub is_range: bool,
-    /// What was left out, where anything was.
+    /// The lines that were left out, if any.
     pub truncation: Option<Truncation>,
 }
 
-/// What was left out of a file to keep within the cap.
+/// The part of a file that was left out to keep within the cap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Truncation {
     /// The most bytes that are shown.

@@ -11,7 +11,7 @@ pub struct FileList {
     pub directory: Option<String>,
     /// The files, sorted by path.
     pub files: Vec<ListedFile>,
-    /// How many files are not listed.
+    /// The number of files that are not listed.
     pub more: usize,
 }
 
@@ -20,20 +20,20 @@ pub struct FileList {
 pub struct ListedFile {
     /// Its path from the skill's directory on.
     pub path: String,
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub size: u64,
-    /// What it is for.
+    /// Its purpose.
     pub kind: FileKind,
 }
 
 /// The skills there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SkillList {
-    /// What they were filtered by.
+    /// The filter.
     pub query: Option<String>,
     /// The skills, sorted by name; behind those that hold the query those that are about it, best first.
     pub skills: Vec<ListedSkill>,
-    /// How many skills are not listed.
+    /// The number of skills that are not listed.
     pub more: usize,
 }
 
@@ -42,7 +42,7 @@ pub struct SkillList {
 pub struct ListedSkill {
     /// Its name.
     pub name: SkillName,
-    /// What it does and when to use it.
+    /// Its description.
     pub description: String,
     /// Its tags.
     pub tags: Vec<String>,

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::FileText;
 use crate::document::MANIFEST_FILE;
+use crate::outline::Section;
 use crate::{Digest, FileKind, SkillName};
 
 /// A skill's instructions, with those that it needs first.
@@ -13,13 +14,13 @@ pub struct Loaded {
     pub first: Vec<LoadedSkill>,
     /// The skill that was asked for.
     pub skill: LoadedSkill,
-    /// Why the instructions are given.
+    /// The reason why the instructions are given.
     pub occasion: Occasion,
-    /// What else the model should know, one sentence each: skills that are required and not active, and the like.
+    /// Notes for the model, one sentence each: required skills that are not active, and the like.
     pub notes: Vec<String>,
 }
 
-/// Why instructions are given rather than acknowledged.
+/// The reason why instructions are given rather than acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Occasion {
     /// The skill was not in the context.
@@ -28,7 +29,7 @@ pub enum Occasion {
     Forced,
     /// The skill changed since it was loaded.
     Changed,
-    /// The skill was unloaded, or lost in a compaction, or nobody can tell that it is still there.
+    /// The skill was unloaded, or lost in a compaction, or may no longer be there.
     Again,
 }
 
@@ -37,29 +38,29 @@ pub enum Occasion {
 pub struct LoadedSkill {
     /// Its name.
     pub name: SkillName,
-    /// What it is called by: its name, or `source:name` where another skill holds the name.
+    /// Its address: its name, or `source:name` if another skill holds the name.
     pub address: String,
-    /// How its `SKILL.md` is spelled.
+    /// The spelling of its `SKILL.md`.
     pub manifest_file: String,
-    /// Where it lies, where the host lets models know.
+    /// Its location, if the host lets models know it.
     pub location: Option<String>,
     /// Its instructions, byte for byte; the whole `SKILL.md` where the policy wants the frontmatter too.
     pub body: String,
     /// The digest of `body`.
     pub digest: Digest,
-    /// How many tokens `body` has.
+    /// The number of tokens in `body`.
     pub tokens: usize,
     /// Its version, where it states one.
     pub version: Option<String>,
     /// Its licence.
     pub license: Option<String>,
-    /// What it needs of its surroundings.
+    /// Its requirements on the environment.
     pub compatibility: Option<String>,
     /// The tools that its author wants pre-approved; advice to the host, nothing more.
     pub allowed_tools: Vec<String>,
     /// Its files other than `SKILL.md`, by path, as many as are listed.
     pub files: Vec<String>,
-    /// How many files are not listed.
+    /// The number of files that are not listed.
     pub more_files: usize,
     /// Files below `references/`, relative to it.
     pub references: Vec<String>,
@@ -69,7 +70,7 @@ pub struct LoadedSkill {
     pub assets: Vec<String>,
     /// The tools that it brings along and that can be called.
     pub tools: Vec<String>,
-    /// What the model is told of these, where it is told here.
+    /// The schemas of these, if the model gets them here.
     pub schemas: Vec<ToolSchema>,
     /// Its sections, where it is larger than `soft_limit`.
     pub outline: Vec<Section>,
@@ -106,12 +107,12 @@ impl LoadedSkill {
     }
 }
 
-/// What a model is told of a tool that a skill brings along.
+/// The description of a skill's tool for a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolSchema {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// Its description.
     pub description: String,
     /// The JSON Schema of its arguments.
     pub parameters: Value,
@@ -119,21 +120,6 @@ pub struct ToolSchema {
 
 // JSON has no numbers that are not themselves.
 impl Eq for ToolSchema {}
-
-/// A section of a skill's instructions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Section {
-    /// Its heading.
-    pub title: String,
-    /// How deep it is nested: 1 for `#`.
-    pub level: u8,
-    /// Its first line in `SKILL.md`, counted from 1.
-    pub first_line: usize,
-    /// Its last line, that of its last sub-section.
-    pub last_line: usize,
-    /// How many tokens it has, sub-sections included.
-    pub tokens: usize,
-}
 
 /// Says that the instructions are in the context already.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -144,7 +130,7 @@ pub struct Acknowledged {
     pub turn: u64,
     /// Whether it is part of the prompt.
     pub is_bound: bool,
-    /// What else the model should know, one sentence each.
+    /// Notes for the model, one sentence each.
     pub notes: Vec<String>,
     /// Its version, where it states one.
     pub version: Option<String>,
@@ -175,7 +161,7 @@ impl Acknowledged {
 /// A file that was asked for with `reference`, `script` or `asset`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BucketText {
-    /// Which of the three.
+    /// The kind of file.
     pub kind: FileKind,
     /// The file.
     pub file: FileText,

@@ -1,4 +1,4 @@
-//! What a fault says to the model: what was wrong, and what to do instead.
+//! The messages of faults for the model: the fault, and the advice on what to do instead.
 
 use super::render::sentence::line;
 use super::{ErrorStyle, Fault, FaultKind, Unapproved, Wording};

@@ -1,4 +1,4 @@
-//! What a tool answers a model: one typed value, and four ways to write it down.
+//! Answers of tools to a model: one typed value, and four renderings of it.
 //!
 //! Whatever a skill's author wrote is untrusted here: it stands in a wrapper that it cannot close, it is bounded by a named
 //! constant or comes with its price in tokens, and nothing of it is cut without saying so.
@@ -15,12 +15,13 @@ mod message;
 mod render;
 mod recognise;
 
+pub use crate::outline::Section;
 pub use fault::{Available, Fault, FaultKind, Unapproved};
 pub use file::{FileText, Truncation};
 pub use listing::{FileList, ListedFile, ListedSkill, SkillList};
-pub use loaded::{Acknowledged, BucketText, Loaded, LoadedSkill, Occasion, Section, ToolSchema};
-pub(crate) use recognise::{Examined, examine};
-pub use recognise::{Recognised, recognise};
+pub use loaded::{Acknowledged, BucketText, Loaded, LoadedSkill, Occasion, ToolSchema};
+pub(crate) use recognise::{Examination, examine};
+pub use recognise::{RecognisedAnswer, recognise};
 pub use render::{Render, guard};
 pub use results::{Reason, Score, SearchResult, SearchResults};
 pub use tool_result::ToolResult;

@@ -1,4 +1,4 @@
-//! What must hold of every answer: it can be read back, whatever its content.
+//! Property tests: every answer can be read back, whatever its content.
 
 use proptest::prelude::*;
 
@@ -50,13 +50,13 @@ proptest! {
         for render in Render::ALL {
             let text = answer.render(render, &Wording::default());
             let expect = match render {
-                Render::Text => Some(Recognised::Unstamped(answer.injections())),
-                _ => Some(Recognised::Bodies(answer.injections())),
+                Render::Text => Some(RecognisedAnswer::Unstamped(answer.injections())),
+                _ => Some(RecognisedAnswer::Bodies(answer.injections())),
             };
             prop_assert_eq!(recognise(&text), expect, "{}: {}", render.as_str(), text);
         }
         let data = answer.data(&Wording::default()).to_string();
-        prop_assert_eq!(recognise(&data), Some(Recognised::Bodies(answer.injections())));
+        prop_assert_eq!(recognise(&data), Some(RecognisedAnswer::Bodies(answer.injections())));
     }
 
     #[test]

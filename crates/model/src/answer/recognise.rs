@@ -9,22 +9,22 @@ use super::render::sentence::ALREADY_ACTIVE;
 use super::{FaultKind, Injection};
 use crate::{Digest, SkillName};
 
-/// How far into a text an answer may begin that a host wrote something before, in bytes.
+/// The most bytes that a host may have written before an answer.
 const MAX_PREFIX_BYTES: usize = 4 * 1024;
 
 /// The most places of a text at which an answer is looked for.
 const MAX_PLACES: usize = 16;
 
-/// How answers with instructions, and those in their place, begin. Objects of JSON are told by their keys.
+/// The beginnings of answers with instructions and of acknowledgements. JSON objects are recognised by their keys.
 const OPENINGS: [&str; 6] =
     ["<skill ", "<skill_active ", MARKDOWN, MARKDOWN_ACKNOWLEDGED, "Loaded skill '", "Required skill '"];
 const MARKDOWN: &str = "Skill loaded: ";
 const MARKDOWN_ACKNOWLEDGED: &str = "Skill loaded before: ";
 
-/// What an answer of `load_skill` or `unload_skill` was, as far as its text tells.
+/// An answer of `load_skill` or `unload_skill` that was recognised by its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Recognised {
+pub enum RecognisedAnswer {
     /// The call failed.
     Failed,
     /// The skill was said to be in the context already.
@@ -37,7 +37,7 @@ pub enum Recognised {
     Unloaded(SkillName),
 }
 
-impl Recognised {
+impl RecognisedAnswer {
     /// Returns the skills whose instructions stand in the text, stamped or not.
     pub fn bodies(&self) -> &[Injection] {
         match self {
@@ -52,48 +52,48 @@ impl Recognised {
 /// A host may have written something before or behind it: an answer is found at the start of any of the first lines.
 ///
 /// ```
-/// use repertoire_model::answer::{Recognised, recognise};
-/// assert_eq!(recognise("Error: Unknown skill 'x'. Check the skill menu."), Some(Recognised::Failed));
+/// use repertoire_model::answer::{RecognisedAnswer, recognise};
+/// assert_eq!(recognise("Error: Unknown skill 'x'. Check the skill menu."), Some(RecognisedAnswer::Failed));
 /// assert_eq!(recognise("The weather is fine."), None);
 /// ```
-pub fn recognise(text: &str) -> Option<Recognised> {
+pub fn recognise(text: &str) -> Option<RecognisedAnswer> {
     match examine(text) {
-        Examined::Whole(recognised) => Some(recognised),
-        Examined::Broken | Examined::Foreign => None,
+        Examination::Whole(recognised) => Some(recognised),
+        Examination::Broken | Examination::Foreign => None,
     }
 }
 
-/// What a text is.
+/// The result of examining a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Examined {
+pub(crate) enum Examination {
     /// An answer.
-    Whole(Recognised),
-    /// What is left of one: it begins like one, but was cut or changed.
+    Whole(RecognisedAnswer),
+    /// The remains of one: it begins like one, but was cut or changed.
     Broken,
-    /// Somebody else's words.
+    /// Any other text.
     Foreign,
 }
 
 /// Returns what `text` is.
-pub(crate) fn examine(text: &str) -> Examined {
+pub(crate) fn examine(text: &str) -> Examination {
     let text = text.trim_start();
     if let Some(recognised) = in_one_line(text) {
-        return Examined::Whole(recognised);
+        return Examination::Whole(recognised);
     }
     // The first that looks like ours decides: content must not pass for an answer because the one around it is broken.
     let mut found = places(text).map(|place| examine_at(text, place));
-    if let Some(found) = found.find(|examined| *examined != Examined::Foreign) {
+    if let Some(found) = found.find(|examined| *examined != Examination::Foreign) {
         return found;
     }
     let mut lines = text.lines().filter(|_| text.len() <= MAX_PREFIX_BYTES);
-    lines.find_map(in_one_line).map_or(Examined::Foreign, Examined::Whole)
+    lines.find_map(in_one_line).map_or(Examination::Foreign, Examination::Whole)
 }
 
 /// Reads the answers that are one line.
-fn in_one_line(text: &str) -> Option<Recognised> {
+fn in_one_line(text: &str) -> Option<RecognisedAnswer> {
     let is_failed =
         ["<skill_error kind=\"", "Error: ", "**Error:** "].iter().any(|start| text.starts_with(start));
-    if is_failed { Some(Recognised::Failed) } else { sentence(text) }
+    if is_failed { Some(RecognisedAnswer::Failed) } else { sentence(text) }
 }
 
 /// Returns where in `text` an answer may begin: at the start of a line, or, if it is an element, behind another tag.
@@ -109,33 +109,33 @@ fn places(text: &str) -> impl Iterator<Item = usize> {
     std::iter::once(0).chain(behind).filter(is_place).take(MAX_PLACES)
 }
 
-fn examine_at(text: &str, place: usize) -> Examined {
+fn examine_at(text: &str, place: usize) -> Examination {
     let rest = &text[place..];
     if rest.starts_with('{') {
         let Some(Ok(answer)) = serde_json::Deserializer::from_str(rest).into_iter().next() else {
             let is_ours = place == 0 || rest.starts_with("{\"name\":");
-            return if is_ours { Examined::Broken } else { Examined::Foreign };
+            return if is_ours { Examination::Broken } else { Examination::Foreign };
         };
         return json(&answer);
     }
     let read = if rest.starts_with("<skill_active ") || rest.starts_with(MARKDOWN_ACKNOWLEDGED) {
-        acknowledged(rest).map(Recognised::Acknowledged)
+        acknowledged(rest).map(RecognisedAnswer::Acknowledged)
     } else if rest.starts_with('<') {
         xml(rest)
     } else if rest.starts_with(MARKDOWN) {
-        markdown(rest).map(Recognised::Bodies)
+        markdown(rest).map(RecognisedAnswer::Bodies)
     } else {
-        plain(rest).map(Recognised::Unstamped)
+        plain(rest).map(RecognisedAnswer::Unstamped)
     };
-    read.map_or(Examined::Broken, Examined::Whole)
+    read.map_or(Examination::Broken, Examination::Whole)
 }
 
 /// Reads the answers that are one sentence.
-fn sentence(text: &str) -> Option<Recognised> {
+fn sentence(text: &str) -> Option<RecognisedAnswer> {
     let text = text.trim_end();
     let named = |start: &str, end: &str| name(text.strip_prefix(start)?.strip_suffix(end)?);
     if let Some(name) = named("Skill '", "' is already loaded.") {
-        return Some(Recognised::Acknowledged(name));
+        return Some(RecognisedAnswer::Acknowledged(name));
     }
     let unloaded = [
         ("Unloaded skill '", "'."),
@@ -145,7 +145,7 @@ fn sentence(text: &str) -> Option<Recognised> {
         ("Skill unloaded: ", ""),
         ("Skill not loaded: ", ""),
     ];
-    unloaded.into_iter().find_map(|(start, end)| named(start, end)).map(Recognised::Unloaded)
+    unloaded.into_iter().find_map(|(start, end)| named(start, end)).map(RecognisedAnswer::Unloaded)
 }
 
 fn acknowledged(text: &str) -> Option<SkillName> {
@@ -158,7 +158,7 @@ fn acknowledged(text: &str) -> Option<SkillName> {
     self::name(name).filter(|_| sentence.starts_with(ALREADY_ACTIVE))
 }
 
-fn json(answer: &Value) -> Examined {
+fn json(answer: &Value) -> Examination {
     let error = answer.get("error");
     if answer.get("body").is_none() {
         let is_fault = error.is_some_and(Value::is_string)
@@ -166,35 +166,36 @@ fn json(answer: &Value) -> Examined {
                 .get("kind")
                 .is_some_and(|kind| FaultKind::WORDS.iter().chain([&"error"]).any(|word| kind == word));
         if is_fault {
-            return Examined::Whole(Recognised::Failed);
+            return Examination::Whole(RecognisedAnswer::Failed);
         }
         let is_unloaded =
             error.is_some_and(Value::is_null) && answer.get("unloaded").is_some_and(Value::is_boolean);
         let name = answer.get("name").and_then(Value::as_str).and_then(name).filter(|_| is_unloaded);
-        return name.map_or(Examined::Foreign, |name| Examined::Whole(Recognised::Unloaded(name)));
+        return name
+            .map_or(Examination::Foreign, |name| Examination::Whole(RecognisedAnswer::Unloaded(name)));
     }
     // Every key is always there; an object without these is somebody else's.
     if error.is_none() || answer.get("digest").is_none() || answer.get("available_references").is_none() {
-        return Examined::Foreign;
+        return Examination::Foreign;
     }
-    json_loaded(answer).map_or(Examined::Broken, Examined::Whole)
+    json_loaded(answer).map_or(Examination::Broken, Examination::Whole)
 }
 
-fn json_loaded(answer: &Value) -> Option<Recognised> {
+fn json_loaded(answer: &Value) -> Option<RecognisedAnswer> {
     if answer["error"].is_string() {
-        return Some(Recognised::Failed);
+        return Some(RecognisedAnswer::Failed);
     }
     if answer["digest"].is_null() {
         let is_acknowledged =
             answer["body"].as_str()?.is_empty() && answer["note"].as_str()?.starts_with(ALREADY_ACTIVE);
         let name = name(answer.get("name")?.as_str()?)?;
-        return is_acknowledged.then_some(Recognised::Acknowledged(name));
+        return is_acknowledged.then_some(RecognisedAnswer::Acknowledged(name));
     }
     let required = match answer.get("required") {
         None => &[][..],
         Some(required) => required.as_array()?,
     };
-    required.iter().chain([answer]).map(json_body).collect::<Option<_>>().map(Recognised::Bodies)
+    required.iter().chain([answer]).map(json_body).collect::<Option<_>>().map(RecognisedAnswer::Bodies)
 }
 
 fn json_body(skill: &Value) -> Option<Injection> {
@@ -203,7 +204,7 @@ fn json_body(skill: &Value) -> Option<Injection> {
 }
 
 /// Reads element after element; content cannot close one, and attributes hold no `>`.
-fn xml(mut text: &str) -> Option<Recognised> {
+fn xml(mut text: &str) -> Option<RecognisedAnswer> {
     let mut bodies = Vec::new();
     let mut is_stamped = true;
     while let Some(rest) = text.strip_prefix("<skill ") {
@@ -214,7 +215,7 @@ fn xml(mut text: &str) -> Option<Recognised> {
         is_stamped &= digest.is_some();
         text = rest.strip_prefix('\n').unwrap_or_default();
     }
-    Some(if is_stamped { Recognised::Bodies(bodies) } else { Recognised::Unstamped(bodies) })
+    Some(if is_stamped { RecognisedAnswer::Bodies(bodies) } else { RecognisedAnswer::Unstamped(bodies) })
 }
 
 fn attribute<'a>(attributes: &'a str, key: &str) -> Option<&'a str> {

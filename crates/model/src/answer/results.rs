@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Section;
+use crate::outline::Section;
 use crate::search::{Field, Query};
 use crate::{SkillName, text};
 
@@ -16,7 +16,7 @@ const MAX_WORD_CHARS: usize = 40;
 /// The skills that a search found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchResults {
-    /// What was looked for, as it was given and shortened.
+    /// The query, shortened.
     pub query: String,
     /// The tag that the skills had to have.
     pub tag: Option<String>,
@@ -31,13 +31,13 @@ pub struct SearchResults {
 pub struct SearchResult {
     /// Its name.
     pub name: SkillName,
-    /// What it does and when to use it.
+    /// Its description.
     pub description: String,
-    /// Where it lies.
+    /// Its location.
     pub path: String,
-    /// How its `SKILL.md` is spelled.
+    /// The spelling of its `SKILL.md`.
     pub manifest_file: String,
-    /// How well it fits.
+    /// Its score.
     pub score: Score,
     /// The words that it was found by, those that tell most first; none where only the meaning is near.
     pub why: Vec<Reason>,
@@ -82,7 +82,7 @@ pub struct Reason {
     pub fields: Vec<Field>,
 }
 
-/// How well a skill fits a query, from 0 to about 1, to the thousandth.
+/// The score of a skill for a query, from 0 to about 1, to the thousandth.
 ///
 /// ```
 /// use repertoire_model::answer::Score;

@@ -231,7 +231,7 @@ fn answers_about_tools() -> Vec<(&'static str, Answer)> {
     ]
 }
 
-/// What a model sees of tools of skills, where they can be called.
+/// The form in which a model sees the tools of skills.
 #[test]
 fn golden_tools() {
     let wording = Wording {
@@ -526,15 +526,19 @@ fn what_was_given_is_recognised() {
                     continue;
                 }
                 Answer::Loaded(_) if render == Render::Text => {
-                    Some(Recognised::Unstamped(answer.injections()))
+                    Some(RecognisedAnswer::Unstamped(answer.injections()))
                 }
-                Answer::Loaded(_) => Some(Recognised::Bodies(answer.injections())),
-                Answer::Unloaded(name) | Answer::NotLoaded(name) => Some(Recognised::Unloaded(name.clone())),
+                Answer::Loaded(_) => Some(RecognisedAnswer::Bodies(answer.injections())),
+                Answer::Unloaded(name) | Answer::NotLoaded(name) => {
+                    Some(RecognisedAnswer::Unloaded(name.clone()))
+                }
                 Answer::Acknowledged(acknowledged) => {
-                    Some(Recognised::Acknowledged(acknowledged.name.clone()))
+                    Some(RecognisedAnswer::Acknowledged(acknowledged.name.clone()))
                 }
-                Answer::Fault(_) => Some(Recognised::Failed),
-                Answer::Custom { is_error: true, .. } if render != Render::Json => Some(Recognised::Failed),
+                Answer::Fault(_) => Some(RecognisedAnswer::Failed),
+                Answer::Custom { is_error: true, .. } if render != Render::Json => {
+                    Some(RecognisedAnswer::Failed)
+                }
                 _ => None,
             };
             assert_eq!(recognised, expect, "{title} as {}", render.as_str());
@@ -561,7 +565,7 @@ fn what_a_host_wrote_around_an_answer_does_no_harm() {
         for render in Render::ALL {
             let text = answer.render(render, &Wording::default());
             let recognised = recognise(&text)
-                .filter(|recognised| !matches!(recognised, Recognised::Failed if text.len() > 4_000));
+                .filter(|recognised| !matches!(recognised, RecognisedAnswer::Failed if text.len() > 4_000));
             assert_eq!(
                 recognise(&format!("<system>ok</system>\n{text}")),
                 recognised,
@@ -574,7 +578,7 @@ fn what_a_host_wrote_around_an_answer_does_no_harm() {
     assert!(recognise(&format!("<system-reminder>{text}</system-reminder>")).is_some());
     let unstamped = "<skill name=\"git\">\nCommit.\n</skill>";
     assert!(
-        matches!(recognise(unstamped), Some(Recognised::Unstamped(_))),
+        matches!(recognise(unstamped), Some(RecognisedAnswer::Unstamped(_))),
         "no digest says that it is whole"
     );
     // What stands in a broken answer is its content, not an answer.

@@ -1,21 +1,21 @@
-//! What a tool or script of a skill came to.
+//! Results of tools and scripts of skills.
 
 use serde_json::Value;
 
-/// What a tool or script of a skill came to.
+/// The result of a tool or script of a skill.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolResult {
     /// The skill, by the name or address it was called with.
     pub skill: String,
     /// The tool, or the path of the script.
     pub tool: String,
-    /// What it said; on failure, what it said about that.
+    /// Its output; on failure, its error output.
     pub text: String,
     /// The value that the text is, where the tool says that its result is JSON and it is.
     pub structured: Option<Value>,
-    /// Why it failed, where it did: `ValueError: no such sheet` or `exit code 2`.
+    /// The failure, if any: `ValueError: no such sheet` or `exit code 2`.
     pub error: Option<String>,
-    /// What else the model should know, one sentence each: that something was cut off, and the like.
+    /// Notes for the model, one sentence each: that something was cut off, and the like.
     pub notes: Vec<String>,
 }
 

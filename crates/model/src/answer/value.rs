@@ -1,4 +1,4 @@
-//! The answer itself.
+//! The type of all answers.
 
 use super::{
     Acknowledged, BucketText, Fault, FileList, FileText, Loaded, LoadedSkill, SearchResults, SkillList,
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{Digest, SkillName};
 
-/// What a tool answers.
+/// The answer of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Answer {
@@ -28,9 +28,9 @@ pub enum Answer {
     Skills(SkillList),
     /// The skills that a search found.
     Results(SearchResults),
-    /// What a tool or script of a skill came to.
+    /// The result of a tool or script of a skill.
     Tool(Box<ToolResult>),
-    /// What a host's own tool says, and whether it is an error.
+    /// The text of a host's own tool, and whether it is an error.
     Custom {
         /// The text.
         text: String,

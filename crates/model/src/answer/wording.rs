@@ -1,6 +1,6 @@
 //! The words of an answer that a host chooses: its names for tools and arguments.
 
-/// What tools and arguments are called, where an answer tells the model what to do next.
+/// The names of tools and arguments in advice to the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wording {
     /// The tool that loads a skill.
@@ -27,11 +27,11 @@ pub struct Wording {
     pub run_script: Option<String>,
     /// The command by which a person approves a skill, before its name, where there is one.
     pub approve: Option<String>,
-    /// How unknown skills are answered.
+    /// The style of errors about unknown skills.
     pub errors: ErrorStyle,
 }
 
-/// How the name of a skill that does not exist is answered.
+/// The style of errors about unknown skills.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum ErrorStyle {
     /// With the nearest names, and all of them where they are few; the default.

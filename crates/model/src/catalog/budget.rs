@@ -38,13 +38,13 @@ pub(super) fn fit(page: &Page<'_>, budget: usize) -> Fit {
 struct Purchase {
     index: usize,
     price: usize,
-    /// What was shown before.
+    /// The tier before.
     before: Tier,
-    /// What it is bought for.
+    /// The reason of the purchase.
     reason: Reason,
 }
 
-/// What is bought, and what is left to buy with.
+/// The purchases, and the budget that is left.
 ///
 /// Each entry is counted alone, with its line break. Hardly a token spans one, so the sum is nearly the count of the
 /// whole; the count at the end settles the rest.
@@ -52,7 +52,7 @@ struct Purse<'a> {
     page: &'a Page<'a>,
     left: usize,
     tiers: Vec<Tier>,
-    /// What each item costs as it is shown.
+    /// The cost of each item as it is shown.
     paid: Vec<usize>,
     purchases: Vec<Purchase>,
     /// The one that is named although nothing fits, and why.

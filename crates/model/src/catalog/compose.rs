@@ -1,4 +1,4 @@
-//! From entries to text and report.
+//! Renders catalog entries to text, with a report.
 
 use super::budget::{self, Fit};
 use super::entry::{CatalogEntry, Item, prepare};
@@ -11,7 +11,7 @@ use super::report::{Reason, Report, SkillTier, Tier};
 pub struct Catalog {
     /// The text; empty where there are no skills.
     pub text: String,
-    /// What became of the skills.
+    /// A report on how each skill is shown.
     pub report: Report,
 }
 

@@ -1,4 +1,4 @@
-//! What goes into the catalog, and how it is made fit to stand there: one line, visible characters only, sorted.
+//! Catalog entries: descriptions on one line, with visible characters only, sorted by name.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -16,9 +16,9 @@ pub const MAX_DESCRIPTION_CHARS: usize = 2_048;
 pub struct CatalogEntry<'a> {
     /// The name the skill is loaded by.
     pub name: &'a str,
-    /// What the skill does and when to use it, as its author wrote it.
+    /// The description, as the author wrote it.
     pub description: &'a str,
-    /// Where its `SKILL.md` lies; only [`Format::Compat`] shows it.
+    /// The path of its `SKILL.md`; only [`Format::Compat`] shows it.
     pub location: Option<&'a str>,
 }
 

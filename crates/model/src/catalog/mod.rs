@@ -74,8 +74,8 @@ pub(crate) mod render;
 mod report;
 mod rotation;
 mod sentence;
-pub mod tokens;
 
+pub use crate::tokens::Tokenizer;
 pub use compose::{Catalog, render};
 pub use entry::{CatalogEntry, MAX_DESCRIPTION_CHARS};
 pub(crate) use entry::{flatten, shown_name};
@@ -85,7 +85,6 @@ pub use options::{
 pub use ranking::{FAIR_PERCENT, Ranking};
 pub use report::{Reason, Report, SkillTier, Tier};
 pub use sentence::MAX_SENTENCE_CHARS;
-pub use tokens::Tokenizer;
 
 #[cfg(test)]
 mod properties;

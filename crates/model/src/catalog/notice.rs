@@ -1,10 +1,10 @@
-//! The words with which the catalog owns up to what it leaves out.
+//! The footer that says how many skills a catalog shortens or leaves out.
 
 use super::options::{CatalogOptions, LIST_TOOL};
 
-/// How many skills are shown with less than their description.
+/// The number of skills that are shown with less than their description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shortened {
+pub(super) struct ShortenedCounts {
     pub(super) total: usize,
     pub(super) sentences: usize,
     pub(super) names: usize,
@@ -12,8 +12,8 @@ pub(super) struct Shortened {
 }
 
 /// Returns the footer of a shortened catalog.
-pub(super) fn shortened(options: &CatalogOptions, shortened: Shortened) -> Option<String> {
-    let Shortened { total, sentences, names, omitted } = shortened;
+pub(super) fn shortened(options: &CatalogOptions, shortened: ShortenedCounts) -> Option<String> {
+    let ShortenedCounts { total, sentences, names, omitted } = shortened;
     // The first number says what it is a part of.
     let of = if omitted == 0 { format!(" of {total} skills") } else { String::new() };
     let descriptions = match (sentences, names) {

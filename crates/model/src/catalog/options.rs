@@ -1,4 +1,4 @@
-//! What a host may choose about the catalog, and what can be wrong with the choice.
+//! Options of the catalog, and their errors.
 
 use std::fmt;
 
@@ -61,7 +61,7 @@ impl Format {
     }
 }
 
-/// What happens when the full text is over the budget.
+/// The treatment of a catalog whose full text is over the budget.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum OverBudget {
     /// Descriptions give way, names stay, unless there is a [`Ranking`]; the default.
@@ -101,19 +101,19 @@ pub struct CatalogOptions {
     pub format: Format,
     /// The most tokens the text may have, frame and footer included; without it nothing is counted.
     pub budget_tokens: Option<usize>,
-    /// What happens when the full text is over the budget.
+    /// The treatment of a catalog whose full text is over the budget.
     pub over_budget: OverBudget,
     /// The skill that comes first, marked as primary.
     pub highlight: Option<String>,
     /// Skills that keep their description before others do, most important first; unknown names are passed over.
     pub priority: Vec<String>,
-    /// What the task needs, and whose turn it is. Without it every name is listed, however small the budget.
+    /// The skills that the task needs, and the epoch. Without it every name is listed, however small the budget.
     pub ranking: Option<Ranking>,
     /// Skills marked ` [loaded]`. Only [`Format::Menu`] does so, and no host that caches prompts should ask for it.
     pub loaded: Vec<String>,
     /// Skills whose instructions are in the prompt already, and so never the example of one to load.
     pub bound: Vec<String>,
-    /// What tokens are counted with.
+    /// The tokenizer of all counts.
     pub tokenizer: Tokenizer,
     /// The tool that loads a skill.
     pub tool_name: String,

@@ -8,7 +8,7 @@ use proptest::sample::select;
 use super::entry::flatten;
 use super::*;
 
-/// What a terminal, a parser or a model may take for the end of a line.
+/// Characters that a terminal, a parser or a model may take for the end of a line.
 const LINE_BREAKS: [char; 10] =
     ['\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
 

@@ -1,4 +1,4 @@
-//! What a task says about who keeps the full description.
+//! The skills that a task needs, which decide who keeps the full description.
 
 /// The share of what descriptions may cost, in percent, that goes to skills by turns, whatever the task needs.
 pub const FAIR_PERCENT: usize = 15;

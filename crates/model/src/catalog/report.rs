@@ -1,8 +1,8 @@
-//! What rendering did to the skills, for the person who pays for the tokens.
+//! A report on a rendered catalog: the tier of each skill, and the tokens.
 
 use super::Tokenizer;
 
-/// How much of a skill the catalog shows.
+/// The share of a skill that the catalog shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
     /// Nothing: the host chose so, or not even all names fit.
@@ -27,7 +27,7 @@ impl Tier {
     }
 }
 
-/// Why so much of a skill is shown.
+/// The reason for the tier of a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reason {
@@ -64,16 +64,16 @@ impl Reason {
 pub struct SkillTier {
     /// The name of the skill.
     pub name: String,
-    /// How much of it is shown.
+    /// The share of it that is shown.
     pub tier: Tier,
-    /// Why that much.
+    /// The reason for that tier.
     pub reason: Reason,
 }
 
-/// What became of the skills.
+/// A report on how each skill is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// What tokens are counted with.
+    /// The tokenizer of all counts.
     pub tokenizer: Tokenizer,
     /// The budget, where there was one.
     pub budget_tokens: Option<usize>,
@@ -83,7 +83,7 @@ pub struct Report {
     pub over_budget: bool,
     /// The skills in the order of the text.
     pub tiers: Vec<SkillTier>,
-    /// How many descriptions were cut at [`MAX_DESCRIPTION_CHARS`](super::MAX_DESCRIPTION_CHARS).
+    /// The number of descriptions that were cut at [`MAX_DESCRIPTION_CHARS`](super::MAX_DESCRIPTION_CHARS).
     pub clipped: usize,
     /// After how many epochs every skill has had its turn; `None` where there are no turns, or all fits.
     pub turns: Option<usize>,

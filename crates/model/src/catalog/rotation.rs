@@ -1,4 +1,4 @@
-//! Whose turn it is: all skills in an order that has nothing to do with what they are called or do, a few at a time.
+//! The rotation of skills that are shown in full: a few at a time, in an order that is independent of their names' meaning.
 
 use crate::checksum::checksum;
 

@@ -1,9 +1,9 @@
-//! How a skill that is loaded again is answered.
+//! Decides how to answer a load of a skill that is already in the context.
 
 use super::{Ledger, Presence};
 use crate::{Digest, SkillName};
 
-/// What happens when an active skill is loaded again.
+/// The policy for loads of a skill that is already active.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Reload {
@@ -16,7 +16,7 @@ pub enum Reload {
     ShortAck,
 }
 
-/// How `load_skill` is to be answered.
+/// The decision on an answer of `load_skill`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
     /// The instructions are in the context.

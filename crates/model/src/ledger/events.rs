@@ -1,9 +1,9 @@
-//! What happens to a context. The table in the module's documentation shows all of it at once.
+//! Events that change a context. The table in the module's documentation shows all of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::state::Entry;
-use super::{Ledger, Presence, Record, Seen};
+use super::{Ledger, Presence, Record, SeenSkill};
 use crate::{Digest, SkillName};
 
 impl Ledger {
@@ -118,9 +118,9 @@ impl Ledger {
     /// A host that also counts turns observes first and then [advances](Self::advance).
     ///
     /// From then on the skills that were seen are recent in the order in which the transcript shows them.
-    pub fn observed(&mut self, seen: &[Seen], turns: u64) {
+    pub fn observed(&mut self, seen: &[SeenSkill], turns: u64) {
         self.turn = turns;
-        let mut newest: BTreeMap<&SkillName, &Seen> = BTreeMap::new();
+        let mut newest: BTreeMap<&SkillName, &SeenSkill> = BTreeMap::new();
         for seen in seen {
             let known = newest.entry(&seen.name).or_insert(seen);
             if (known.turn, known.order) <= (seen.turn, seen.order) {
@@ -128,7 +128,7 @@ impl Ledger {
             }
         }
         self.drop_unless(|name| newest.contains_key(name));
-        let mut newest: Vec<&Seen> = newest.into_values().collect();
+        let mut newest: Vec<&SeenSkill> = newest.into_values().collect();
         newest.sort_by_key(|seen| (seen.turn, seen.order));
         let mut before = 0;
         for seen in newest {
@@ -157,7 +157,7 @@ impl Ledger {
     /// Notes one sighting and returns its number in the sequence, which is greater than `before`.
     ///
     /// What is known keeps its number as long as it agrees with the transcript, so observing again changes nothing.
-    fn sighted(&mut self, seen: &Seen, before: u64) -> u64 {
+    fn sighted(&mut self, seen: &SeenSkill, before: u64) -> u64 {
         let known = self.skills.get(&seen.name);
         let prompt = known.and_then(|entry| entry.prompt);
         let same = known.filter(|entry| entry.record.digest == seen.digest);

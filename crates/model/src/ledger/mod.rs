@@ -1,4 +1,4 @@
-//! The truth about what is in a model's context.
+//! The ledger: records which skills are in a model's context.
 //!
 //! A transcript is append-only and cached, skills change, models unload and hosts compact. This state machine says for each
 //! skill whether its instructions can be relied on to be before the model. When in doubt they are not: giving them twice
@@ -46,7 +46,7 @@ mod state;
 mod events;
 
 pub use decide::{Decision, Reload};
-pub use record::{Presence, Record, Seen};
+pub use record::{Presence, Record, SeenSkill};
 pub use state::Ledger;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! What is known about one skill.
+//! The record of one skill in a context.
 
 use crate::{Digest, SkillName};
 
-/// Whether a skill's instructions are in the context.
+/// The presence of a skill's instructions in the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Presence {
     /// They never were, or they were unloaded and are gone.
@@ -17,10 +17,10 @@ pub enum Presence {
     Lost,
 }
 
-/// What is known about one skill.
+/// The record of one skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Whether its instructions are in the context.
+    /// The presence of its instructions in the context.
     pub presence: Presence,
     /// The digest of those in the context; `None` where they were seen but could not be recognised.
     pub digest: Option<Digest>,
@@ -38,7 +38,7 @@ pub struct Record {
 
 /// A skill that a transcript shows to have been loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Seen {
+pub struct SeenSkill {
     /// The skill.
     pub name: SkillName,
     /// The digest of the instructions that the transcript holds; `None` where they could not be recognised.

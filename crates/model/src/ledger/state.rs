@@ -1,4 +1,4 @@
-//! The ledger and what can be asked of it.
+//! The ledger and its queries.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{Presence, Record};
 use crate::{Digest, SkillName};
 
-/// What is known about the skills of one conversation.
+/// The records of the skills of one conversation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Ledger {
     pub(super) skills: BTreeMap<SkillName, Entry>,
@@ -29,7 +29,7 @@ pub(super) struct Entry {
     pub(super) sequence: u64,
     /// The turn at which a transcript showed the instructions, if one did since they were given.
     pub(super) seen_turn: Option<u64>,
-    /// Whether the instructions are lost because somebody wanted them to go.
+    /// Whether the instructions were unloaded or evicted on purpose.
     pub(super) is_dismissed: bool,
 }
 
@@ -83,7 +83,7 @@ impl Ledger {
 
     /// Returns the skills that a compaction took from the model, the last loaded first and ties by name.
     ///
-    /// Those that a host evicted are not among them: nobody wants them back.
+    /// Those that a host evicted are not among them.
     pub fn lost_by_recency(&self) -> Vec<(&SkillName, &Record)> {
         let is_wanted = |entry: &Entry| entry.record.presence == Presence::Lost && !entry.is_dismissed;
         let mut lost: Vec<_> = self.skills.iter().filter(|(_, entry)| is_wanted(entry)).collect();

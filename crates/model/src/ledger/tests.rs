@@ -11,8 +11,15 @@ fn digest(version: u8) -> Digest {
     Digest::of(&[version])
 }
 
-fn seen(version: u8, turn: u64) -> Seen {
-    Seen { name: git(), digest: Some(digest(version)), is_certain: true, turn, order: 0, unloaded: false }
+fn seen(version: u8, turn: u64) -> SeenSkill {
+    SeenSkill {
+        name: git(),
+        digest: Some(digest(version)),
+        is_certain: true,
+        turn,
+        order: 0,
+        unloaded: false,
+    }
 }
 
 /// Returns a ledger at turn 3 in which version 1 of `git` was given at turn 2 and is in this state.
@@ -94,7 +101,7 @@ fn what_changes_is_stale_until_it_changes_back() {
     check(|ledger| ledger.changed(&git(), &digest(1)), [Absent, Active, Active, Evictable, Lost]);
     check(|ledger| ledger.removed(&git()), [Absent, Stale, Stale, Evictable, Lost]);
     let mut ledger = Ledger::new();
-    ledger.observed(&[Seen { digest: None, ..seen(1, 1) }], 1);
+    ledger.observed(&[SeenSkill { digest: None, ..seen(1, 1) }], 1);
     ledger.changed(&git(), &digest(1));
     assert_eq!(ledger.presence("git"), Active, "whether unknown instructions changed is unknown");
 }
@@ -110,7 +117,7 @@ fn the_transcript_is_the_truth() {
     };
     check(again, [Active, Active, Stale, Active, Active]);
     check(|ledger| ledger.observed(&[seen(3, 2)], 3), [Active; 5]);
-    check(|ledger| ledger.observed(&[Seen { unloaded: true, ..seen(1, 2) }], 3), [Evictable; 5]);
+    check(|ledger| ledger.observed(&[SeenSkill { unloaded: true, ..seen(1, 2) }], 3), [Evictable; 5]);
     let mut ledger = in_state(Active);
     ledger.observed(&[seen(7, 5), seen(1, 2), seen(8, 5), seen(3, 4)], 6);
     let expect =
@@ -180,7 +187,7 @@ fn only_what_surely_stands_is_acknowledged() {
         assert_eq!(decide(true, reload, 2), give_changed);
     }
     let mut ledger = Ledger::new();
-    ledger.observed(&[Seen { digest: None, ..seen(1, 1) }], 1);
+    ledger.observed(&[SeenSkill { digest: None, ..seen(1, 1) }], 1);
     for reload in [Reload::Auto, Reload::ShortAck] {
         assert_eq!(ledger.decide(&git(), &digest(1), false, reload), Decision::Give(Active));
     }
@@ -190,7 +197,7 @@ fn only_what_surely_stands_is_acknowledged() {
 #[test]
 fn what_may_have_been_cut_is_acknowledged_only_as_what_is_on_disk() {
     let mut ledger = Ledger::new();
-    ledger.observed(&[Seen { is_certain: false, ..seen(1, 1) }], 1);
+    ledger.observed(&[SeenSkill { is_certain: false, ..seen(1, 1) }], 1);
     let ack = Decision::Acknowledge { turn: 1, is_bound: false };
     for reload in [Reload::Auto, Reload::ShortAck] {
         assert_eq!(ledger.decide(&git(), &digest(1), false, reload), ack);
@@ -205,7 +212,7 @@ fn what_may_have_been_cut_is_acknowledged_only_as_what_is_on_disk() {
     assert_eq!(ledger.decide(&git(), &digest(2), false, Reload::ShortAck), Decision::Give(Lost));
     ledger.changed(&git(), &digest(1));
     assert!(ledger.is_sure(&git()), "what has the digest of the disk is whole");
-    ledger.observed(&[Seen { is_certain: false, ..seen(1, 1) }], 1);
+    ledger.observed(&[SeenSkill { is_certain: false, ..seen(1, 1) }], 1);
     assert_eq!(ledger.decide(&git(), &digest(2), false, Reload::ShortAck), ack, "and it stays so");
     assert_eq!(ledger.decide(&git(), &digest(2), false, Reload::Auto), Decision::Give(Stale));
     for (presence, is_sure) in ALL.into_iter().zip([false, true, true, false, false]) {
@@ -264,7 +271,7 @@ fn recency_does_not_depend_on_how_turns_are_counted() {
         ledger.loaded(&name(skill), digest(1));
     }
     assert_eq!(lost(&ledger), ["a", "b", "c"]);
-    let seen = |skill: &str, turn, order| Seen { name: name(skill), order, ..seen(1, turn) };
+    let seen = |skill: &str, turn, order| SeenSkill { name: name(skill), order, ..seen(1, turn) };
     ledger.observed(&[seen("a", 1, 3), seen("b", 1, 2), seen("c", 1, 1)], 1);
     assert_eq!(lost(&ledger), ["a", "b", "c"], "seen in the order in which they were given");
     ledger.advance();

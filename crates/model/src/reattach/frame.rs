@@ -1,7 +1,7 @@
-//! The words and wrappers of what is put back, and how they are read again.
+//! Wraps the skills that are put back, and recognises the wrapped text in a transcript.
 
-use super::Candidate;
-use crate::answer::{self, Injection, Recognised, Wording, guard::guard};
+use super::candidate::Candidate;
+use crate::answer::{self, Injection, RecognisedAnswer, Wording, guard::guard};
 
 /// The element that stands around everything that is put back; a message that starts with it is recognised.
 pub const ELEMENT: &str = "skills_reattached";
@@ -68,7 +68,7 @@ fn inside(text: &str) -> Option<Vec<Injection>> {
     let (_, pieces) = text.split_once('\n')?;
     // Anything else is no body, and an answer's other forms have no place here.
     match answer::recognise(pieces).filter(|_| pieces.starts_with("<skill "))? {
-        Recognised::Bodies(injections) => Some(injections),
+        RecognisedAnswer::Bodies(injections) => Some(injections),
         _ => None,
     }
 }

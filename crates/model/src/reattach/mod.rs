@@ -1,4 +1,4 @@
-//! What is put back after a compaction.
+//! Puts the instructions of loaded skills back into the context after a compaction.
 //!
 //! A compaction takes instructions that the model was following. Putting all of them back may cost more than the compaction
 //! saved, so they are put back under a budget, the last loaded first:
@@ -24,11 +24,13 @@
 //! assert!(reattachment.text.contains("Commit often."));
 //! ```
 
+mod candidate;
 mod frame;
 mod plan;
 
+pub use candidate::Candidate;
 pub use frame::{ELEMENT, recognise};
-pub use plan::{Candidate, Level, Piece, Reattachment, plan};
+pub use plan::{Level, Piece, Reattachment, plan};
 
 #[cfg(test)]
 mod tests;

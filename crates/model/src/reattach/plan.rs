@@ -1,28 +1,16 @@
-//! Who gets how much of the budget.
+//! Divides the token budget among the skills to put back.
 
 use serde_json::{Value, json};
 
+use super::candidate::Candidate;
 use super::frame;
+use crate::SkillName;
 use crate::answer::Wording;
-use crate::{Digest, SkillName};
 
 /// The most skills that are named and not given; the others are counted.
 const MAX_NAMED: usize = 64;
 
-/// A skill whose instructions could be put back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Candidate<'a> {
-    /// Its name.
-    pub name: &'a SkillName,
-    /// Its instructions.
-    pub body: &'a str,
-    /// The digest of `body`.
-    pub digest: Digest,
-    /// What matters most of them, as [`essence`](crate::essence::essence) finds it or a host wrote it; empty where there is nothing.
-    pub essence: &'a str,
-}
-
-/// How much of a skill is put back.
+/// The share of a skill that is put back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Level {
@@ -48,25 +36,25 @@ impl Level {
     }
 }
 
-/// What is put back of one skill.
+/// The part of one skill that is put back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Piece {
     /// The skill.
     pub name: SkillName,
-    /// How much of it.
+    /// The share of it.
     pub level: Level,
-    /// What that costs, taken alone.
+    /// Its tokens, counted alone.
     pub tokens: usize,
 }
 
-/// What is put back.
+/// The text that puts skills back, and its parts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reattachment {
     /// The text; empty where there is nothing to put back or no room for it.
     pub text: String,
     /// The skills, in the order in which they were given.
     pub pieces: Vec<Piece>,
-    /// What `text` costs.
+    /// The tokens of `text`.
     pub tokens: usize,
 }
 
@@ -123,7 +111,7 @@ struct Plan<'a> {
     more: usize,
     /// The line that names the rest, where it was bought.
     rest: Option<String>,
-    /// What the wrapper costs, and the shortest line about the rest.
+    /// The tokens of the wrapper and of the shortest line about the rest.
     frame: usize,
     reserve: usize,
     price: &'a dyn Fn(&str) -> usize,

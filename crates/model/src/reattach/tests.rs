@@ -1,4 +1,4 @@
-//! What is put back, and what it costs.
+//! Tests of putting skills back, and of the cost.
 
 use proptest::prelude::*;
 

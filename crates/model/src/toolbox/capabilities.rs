@@ -1,80 +1,11 @@
-//! What tools ask for, as a person reads it and as it is compared.
+//! The capabilities that the tools of a skill ask for, as a person reads them and as they are compared.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
 use super::declared::{DEFAULT_TIMEOUT_SECONDS, SkillTool, Toolbox};
-
-/// What a tool asks for beyond its own files and a scratch directory.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Needs {
-    /// Whether it talks to other machines.
-    pub network: bool,
-    /// Whether it reads the working directory.
-    pub directory: bool,
-    /// The paths in the working directory that it writes: `.` is all of it, `out/` a directory, and `out` whatever is there, or else a
-    /// file.
-    pub write: Vec<String>,
-    /// What it does with the git repository that the working directory lies in.
-    pub repository: Option<RepositoryUse>,
-    /// The environment variables that it reads.
-    pub env: Vec<String>,
-    /// Whether a person is to be asked before every call, unless they approved this tool by name.
-    pub ask: bool,
-}
-
-/// What a tool does with the git repository that the working directory lies in: the checkout from its top, and what git keeps of it, wherever that is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum RepositoryUse {
-    /// It reads it.
-    Read,
-    /// It writes it too, but for what git, shells and agents obey.
-    Write,
-}
-
-impl RepositoryUse {
-    /// Returns the word for it in `schema.json`.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        }
-    }
-
-    /// Returns what `word` means.
-    pub fn named(word: &str) -> Option<Self> {
-        [Self::Read, Self::Write].into_iter().find(|own| own.as_str() == word)
-    }
-}
-
-impl Needs {
-    /// Returns what the tool will be able to do, a clause each.
-    pub fn clauses(&self) -> Vec<String> {
-        let mut clauses = Vec::new();
-        if self.directory {
-            clauses.push("reads the working directory".to_owned());
-        }
-        clauses.extend(self.write.iter().map(|path| match path.as_str() {
-            "." => "writes anywhere in the working directory".to_owned(),
-            path => format!("writes {path} in the working directory"),
-        }));
-        clauses.extend(self.repository.map(|how| match how {
-            RepositoryUse::Read => "reads the git repository around the working directory".to_owned(),
-            RepositoryUse::Write => {
-                "reads and writes the git repository around the working directory".to_owned()
-            }
-        }));
-        if self.network {
-            clauses.push("uses the network".to_owned());
-        }
-        clauses.extend(self.env.iter().map(|name| format!("reads the environment variable {name}")));
-        if self.ask {
-            clauses.push("asks a person before every call".to_owned());
-        }
-        clauses
-    }
-}
+use super::needs::{Needs, RepositoryUse};
 
 /// Everything that the tools of a skill ask for.
 ///
@@ -90,7 +21,7 @@ pub struct Capabilities {
     tools: BTreeMap<String, Capability>,
 }
 
-/// What one tool asks for, and how it runs as far as its author says so.
+/// The needs of one tool, with its timeout and command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Capability {
     needs: Needs,

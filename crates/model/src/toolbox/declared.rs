@@ -1,10 +1,10 @@
-//! Tools as they are declared.
+//! The declared tools of a skill.
 
 use serde_json::{Value, json};
 
-use super::capabilities::Needs;
+use super::needs::Needs;
 
-/// How long a tool may run, unless it says otherwise.
+/// The default timeout of a tool, in seconds.
 pub const DEFAULT_TIMEOUT_SECONDS: u64 = 60;
 /// The longest that a tool may ask to run.
 pub const MAX_TIMEOUT_SECONDS: u64 = 600;
@@ -40,17 +40,17 @@ impl Toolbox {
 pub struct SkillTool {
     /// Its name.
     pub name: String,
-    /// What it does, for models.
+    /// Its description, for models.
     pub description: String,
     /// The JSON Schema of its arguments, always that of an object.
     pub parameters: Value,
     /// The command that runs it, where its author names one.
     pub command: Option<Vec<String>>,
-    /// How long it may run, in seconds.
+    /// Its timeout, in seconds.
     pub timeout: u64,
-    /// What it asks for beyond its own files.
+    /// The access it asks for beyond its own files.
     pub needs: Needs,
-    /// What its result is.
+    /// The form of its result.
     pub output: OutputForm,
 }
 
@@ -69,7 +69,7 @@ impl SkillTool {
     }
 }
 
-/// What the result of a tool is.
+/// The form of a tool's result.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum OutputForm {
     /// Text; the default.

@@ -1,4 +1,4 @@
-//! What runs a tool.
+//! Handlers: the files and commands that run tools.
 
 use super::declared::SkillTool;
 use super::interpreter::EXTENSIONS;
@@ -8,7 +8,7 @@ use crate::{FileEntry, SkillPath};
 /// The directories in which a file of a tool's name runs it.
 const DIRECTORIES: [&str; 2] = ["tools", "scripts"];
 
-/// What runs a tool.
+/// The file or command that runs a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Handler {
     /// The command that its author names; words that are files of the skill stand for these.

@@ -1,4 +1,4 @@
-//! What runs a script.
+//! Interpreters of scripts.
 
 use crate::{SkillPath, text};
 
@@ -12,12 +12,12 @@ pub(super) const EXTENSIONS: &[(&str, &[&str])] = &[
     ("rb", &["ruby"]),
 ];
 
-/// How much of a script is looked at to tell what runs it, in bytes.
+/// The most bytes of a script that are read to find its interpreter.
 const LOOKED_AT_BYTES: usize = 16 * 1024;
 /// The longest first line that names an interpreter, in bytes.
 const MAX_SHEBANG_BYTES: usize = 256;
 
-/// What runs a script.
+/// The interpreter of a script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Interpreter {
     /// The script itself.

@@ -2,6 +2,7 @@
 //!
 //! All of it is what a skill's author wrote, so it is bounded, and what is wrong with one tool is a finding about that tool.
 
+mod needs;
 mod declared;
 mod read;
 mod python;
@@ -12,11 +13,12 @@ pub mod schema;
 #[cfg(test)]
 mod properties;
 
-pub use capabilities::{Capabilities, Needs, RepositoryUse};
+pub use capabilities::Capabilities;
 pub use declared::{
     DEFAULT_TIMEOUT_SECONDS, MAX_TIMEOUT_SECONDS, OutputForm, SkillTool, Toolbox, is_tool_name,
 };
 pub use handler::Handler;
 pub use interpreter::Interpreter;
+pub use needs::{Needs, RepositoryUse};
 pub use python::PYTHON_FILE;
 pub use read::{MAX_TOOLBOX_BYTES, MAX_TOOLS, TOOLBOX_FILE, ToolProblem};

@@ -1,4 +1,4 @@
-//! Whatever a `schema.json` holds, reading it ends with tools that can be offered.
+//! Property tests: reading any `schema.json` gives tools that can be offered.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! What `tools.py` defines, as far as a look at its text tells.
+//! Finds the functions that `tools.py` defines, by its text alone.
 
 /// The file of Python functions that run tools.
 pub const PYTHON_FILE: &str = "tools.py";

@@ -1,9 +1,9 @@
-//! From the bytes of `schema.json` to tools.
+//! Parses the tools of a `schema.json`.
 
 use serde_json::{Map, Value};
 
-use super::capabilities::{Needs, RepositoryUse};
 use super::declared::{MAX_TIMEOUT_SECONDS, OutputForm, SkillTool, Toolbox, is_tool_name};
+use super::needs::{Needs, RepositoryUse};
 use super::schema;
 use crate::validate::TOOL_NAMES;
 use crate::{RuleId, SkillPath, text};
@@ -28,16 +28,16 @@ pub struct ToolProblem {
     pub rule: RuleId,
     /// The tool it is about, where it is about one.
     pub tool: Option<String>,
-    /// What is wrong: lower case, no final period.
+    /// The message: lower case, no final period.
     pub message: String,
-    /// What to do about it.
+    /// The advice on what to do about it.
     pub help: &'static str,
 }
 
 impl Toolbox {
     /// Returns the tools that `bytes`, those of a `schema.json`, declare, and what is wrong with the others.
     ///
-    /// The file holds a list of tools, or one tool. An object that declares none is some other schema, and nobody's fault.
+    /// The file holds a list of tools, or one tool. An object that declares none is some other schema, and no problem.
     ///
     /// ```
     /// use repertoire_model::toolbox::Toolbox;
@@ -66,7 +66,7 @@ impl Toolbox {
     }
 }
 
-/// Returns whether `object` declares a tool, rather than the shape of somebody's data.
+/// Returns whether `object` declares a tool, rather than the shape of other data.
 fn is_tool(object: &Map<String, Value>) -> bool {
     object.contains_key("function")
         || (object.contains_key("name") && PARAMETER_KEYS.iter().any(|key| object.contains_key(*key)))

@@ -1,4 +1,4 @@
-//! Results that are not in our words: those of other loaders, and what hosts put in their place.
+//! Classifies results of other skill loaders, and the placeholders that hosts put in their place.
 //!
 //! Hosts clear old results in ever new words, so what they put there is told by its shape: it is short, one sentence or in brackets,
 //! and says that something is gone. A text that is wrongly taken for a placeholder costs its tokens again; one that is wrongly taken
@@ -7,10 +7,10 @@
 /// The longest text that is taken for a placeholder or a message of an error, in bytes.
 const MAX_PLACEHOLDER_BYTES: usize = 512;
 
-/// How texts begin that stand for a result that lies elsewhere, whatever piece of it they show. In lower case.
+/// The beginnings of placeholders for a result that lies elsewhere, in lower case.
 const WRAPPERS: [&str; 4] = ["<persisted-output", "<truncated", "<compacted", "<cleared"];
 
-/// What a placeholder speaks of; each is the start of a word, in lower case.
+/// Words of placeholders; each is the start of a word, in lower case.
 const GONE: [&str; 38] = [
     "abort",
     "archived",
@@ -52,7 +52,7 @@ const GONE: [&str; 38] = [
     "trunc",
 ];
 
-/// How the errors of other hosts and loaders begin, in lower case.
+/// The beginnings of errors of other hosts and loaders, in lower case.
 const ERRORS: [&str; 10] = [
     "error:",
     "error ",
@@ -66,7 +66,7 @@ const ERRORS: [&str; 10] = [
     "traceback (most recent call last)",
 ];
 
-/// How short messages of errors begin, in lower case.
+/// The beginnings of short error messages, in lower case.
 const SHORT_ERRORS: [&str; 11] = [
     "not found",
     "no skill",
@@ -81,10 +81,10 @@ const SHORT_ERRORS: [&str; 11] = [
     "mcp error",
 ];
 
-/// What short messages of errors say, in lower case.
+/// Words of short error messages, in lower case.
 const SAYS_ERROR: [&str; 4] = ["not found", "does not exist", "doesn't exist", "no such "];
 
-/// Returns whether a text in nobody's known words may well be instructions.
+/// Returns whether a text in no known format may well be instructions.
 ///
 /// When in doubt it is not.
 pub(super) fn may_be_instructions(texts: &[&str]) -> bool {
@@ -92,7 +92,7 @@ pub(super) fn may_be_instructions(texts: &[&str]) -> bool {
     pieces.peek().is_some() && !is_error(texts) && !pieces.all(is_placeholder)
 }
 
-/// Returns whether a text in nobody's known words says that a call failed.
+/// Returns whether a text in no known format says that a call failed.
 pub(super) fn is_error(texts: &[&str]) -> bool {
     let Some(first) = pieces(texts).next() else { return false };
     let first = start(first).to_ascii_lowercase();

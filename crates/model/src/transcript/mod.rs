@@ -1,4 +1,4 @@
-//! Which skills a transcript holds, derived from its messages alone.
+//! Derives the skills that a transcript holds from its messages alone.
 //!
 //! A host that resumes, forks, compacts or clears old results needs no bookkeeping for its skills: what the model has before it is
 //! in the messages. A skill is seen where a call that loads it has a result that did not fail and whose text holds the
@@ -33,7 +33,7 @@ mod shape;
 mod foreign;
 mod reading;
 
-pub use reading::{Derived, Reading, loaded};
+pub use reading::{Reading, TranscriptSkills, loaded};
 pub use tools::ToolNames;
 
 #[cfg(test)]

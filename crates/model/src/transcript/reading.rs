@@ -1,4 +1,4 @@
-//! Reading messages one after the other.
+//! Reads the messages of a transcript one after the other.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::foreign::{is_error, may_be_instructions};
 use super::shape::{Event, events};
-use super::tools::{Asked, Deed, ToolNames};
-use crate::answer::{Examined, Injection, Recognised, examine};
-use crate::ledger::Seen;
+use super::tools::{CallEffect, CallTarget, ToolNames};
+use crate::answer::{Examination, Injection, RecognisedAnswer, examine};
+use crate::ledger::SeenSkill;
 use crate::reattach;
 use crate::{Digest, SkillName};
 
@@ -18,17 +18,17 @@ const MAX_TEXT_BYTES: usize = 8 * 1024 * 1024;
 /// The longest identifier of a call that is remembered, in bytes.
 const MAX_ID_BYTES: usize = 1024;
 
-/// What a transcript shows.
+/// The skills that a transcript shows, and its number of turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Derived {
+pub struct TranscriptSkills {
     /// The skills whose instructions it holds, sorted by name.
-    pub seen: Vec<Seen>,
-    /// How many turns it has: the messages of the assistant.
+    pub seen: Vec<SeenSkill>,
+    /// The number of turns: messages of the assistant.
     pub turns: u64,
 }
 
 /// Returns what `messages` show.
-pub fn loaded(messages: &[Value], tools: &ToolNames) -> Derived {
+pub fn loaded(messages: &[Value], tools: &ToolNames) -> TranscriptSkills {
     let mut reading = Reading::new(tools.clone());
     reading.read(messages);
     reading.derived()
@@ -45,11 +45,11 @@ pub struct Reading {
     /// Calls that have no result yet.
     calls: HashMap<String, Call>,
     seen: BTreeMap<SkillName, Sighting>,
-    /// How many sightings there were.
+    /// The number of sightings.
     sightings: u64,
 }
 
-/// Who spoke last. Items of one answer of the assistant are one turn together.
+/// The last speaker. Items of one answer of the assistant are one turn together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Speaker {
     Other,
@@ -59,7 +59,7 @@ enum Speaker {
 
 #[derive(Debug, Clone)]
 struct Call {
-    deed: Deed,
+    effect: CallEffect,
     /// The names that the skill may go by.
     names: Vec<SkillName>,
     turn: u64,
@@ -89,12 +89,12 @@ impl Reading {
     }
 
     /// Returns what was read so far.
-    pub fn derived(&self) -> Derived {
+    pub fn derived(&self) -> TranscriptSkills {
         let seen = self.seen.iter().map(|(name, sighting)| {
             let Sighting { digest, is_certain, turn, order, unloaded } = *sighting;
-            Seen { name: name.clone(), digest, is_certain, turn, order, unloaded }
+            SeenSkill { name: name.clone(), digest, is_certain, turn, order, unloaded }
         });
-        Derived { seen: seen.collect(), turns: self.turns }
+        TranscriptSkills { seen: seen.collect(), turns: self.turns }
     }
 
     fn note(&mut self, event: Event<'_>) {
@@ -131,42 +131,44 @@ impl Reading {
     fn called(&mut self, id: &str, tool: &str, arguments: &Value) {
         // A call takes the place of an earlier one with its identifier, whatever it calls: the next result is its own.
         self.calls.remove(id);
-        if let Some(deed) = self.tools.deed(tool)
+        if let Some(effect) = self.tools.effect(tool)
             && id.len() <= MAX_ID_BYTES
-            && let Asked::Skill(names) = self.tools.asked(arguments)
+            && let CallTarget::Skill(names) = self.tools.target(arguments)
         {
-            let call = Call { deed, names, turn: self.turns };
+            let call = Call { effect, names, turn: self.turns };
             self.calls.insert(id.to_owned(), call);
         }
     }
 
     fn answered(&mut self, call: Call, texts: &[&str]) {
         let examined = examined(texts);
-        match (call.deed, examined) {
-            (_, Examined::Whole(Recognised::Failed)) => (),
-            (Deed::Load, Examined::Whole(recognised)) => {
-                let is_stamped = matches!(recognised, Recognised::Bodies(_));
+        match (call.effect, examined) {
+            (_, Examination::Whole(RecognisedAnswer::Failed)) => (),
+            (CallEffect::Load, Examination::Whole(recognised)) => {
+                let is_stamped = matches!(recognised, RecognisedAnswer::Bodies(_));
                 let stamp = if is_stamped { Stamp::Stamped } else { Stamp::Missing };
                 for Injection { name, digest } in recognised.bodies() {
                     self.sight(name.clone(), Some(*digest), stamp, call.turn);
                 }
             }
             // What was cut is not there. If an earlier version is, it is not what the model was given last, so nobody can be sure of it.
-            (Deed::Load, Examined::Broken) => {
+            (CallEffect::Load, Examination::Broken) => {
                 if let Some(sighting) = self.first_seen(&call.names) {
                     (sighting.digest, sighting.is_certain) = (None, false);
                 }
             }
-            (Deed::Load, Examined::Foreign) => {
+            (CallEffect::Load, Examination::Foreign) => {
                 if let Some(name) = call.names.into_iter().next()
                     && may_be_instructions(texts)
                 {
                     self.sight(name, None, Stamp::Missing, call.turn);
                 }
             }
-            (Deed::Unload, Examined::Whole(Recognised::Unloaded(name))) => self.unload(&[name]),
-            (Deed::Unload, Examined::Foreign) if is_error(texts) => (),
-            (Deed::Unload, _) => self.unload(&call.names),
+            (CallEffect::Unload, Examination::Whole(RecognisedAnswer::Unloaded(name))) => {
+                self.unload(&[name])
+            }
+            (CallEffect::Unload, Examination::Foreign) if is_error(texts) => (),
+            (CallEffect::Unload, _) => self.unload(&call.names),
         }
     }
 
@@ -199,18 +201,18 @@ enum Stamp {
 }
 
 /// Returns what a result is, whether a host left it whole, added parts of its own or took it apart.
-fn examined(texts: &[&str]) -> Examined {
+fn examined(texts: &[&str]) -> Examination {
     if texts.iter().map(|text| text.len()).sum::<usize>() > MAX_TEXT_BYTES {
-        return Examined::Foreign;
+        return Examination::Foreign;
     }
-    let is_whole = |examined: &Examined| matches!(examined, Examined::Whole(_));
-    let parts: Vec<Examined> = texts.iter().map(|text| examine(text)).collect();
+    let is_whole = |examined: &Examination| matches!(examined, Examination::Whole(_));
+    let parts: Vec<Examination> = texts.iter().map(|text| examine(text)).collect();
     if let Some(whole) = parts.iter().find(|part| is_whole(part)) {
         return whole.clone();
     }
-    let together = if texts.len() > 1 { examine(&texts.concat()) } else { Examined::Foreign };
+    let together = if texts.len() > 1 { examine(&texts.concat()) } else { Examination::Foreign };
     match together {
-        Examined::Foreign if parts.contains(&Examined::Broken) => Examined::Broken,
+        Examination::Foreign if parts.contains(&Examination::Broken) => Examination::Broken,
         together => together,
     }
 }

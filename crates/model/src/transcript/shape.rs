@@ -1,4 +1,4 @@
-//! The shapes of messages, taken apart into the few things that matter here.
+//! Parses messages of all known transcript formats into events.
 //!
 //! Nothing here is recursive: content is a string or a list of parts, and a part's content is again a string or a list of parts.
 
@@ -10,7 +10,7 @@ pub(super) enum Event<'a> {
     Message,
     /// The assistant acts, in an item beside its message.
     Item,
-    /// Somebody else speaks.
+    /// A message of another speaker.
     Other,
     /// The assistant calls a tool.
     Call { id: &'a str, tool: &'a str, arguments: &'a Value },

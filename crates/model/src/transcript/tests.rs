@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::answer::{Acknowledged, Answer, Fault, FaultKind, Loaded, LoadedSkill, Occasion, Render, Wording};
-use crate::ledger::Seen;
+use crate::ledger::SeenSkill;
 use crate::reattach::{Candidate, plan};
 use crate::{Digest, SkillName};
 
@@ -35,17 +35,17 @@ fn result(id: &str, text: &str) -> Value {
     json!({"role": "user", "content": [{"type": "tool_result", "tool_use_id": id, "content": text}]})
 }
 
-fn seen(name: &str, body: &str, turn: u64) -> Seen {
+fn seen(name: &str, body: &str, turn: u64) -> SeenSkill {
     let digest = Some(Digest::of(body.as_bytes()));
-    Seen { name: self::name(name), digest, is_certain: true, turn, order: 0, unloaded: false }
+    SeenSkill { name: self::name(name), digest, is_certain: true, turn, order: 0, unloaded: false }
 }
 
-fn unknown(name: &str, turn: u64) -> Seen {
-    Seen { digest: None, is_certain: false, ..seen(name, "", turn) }
+fn unknown(name: &str, turn: u64) -> SeenSkill {
+    SeenSkill { digest: None, is_certain: false, ..seen(name, "", turn) }
 }
 
 #[track_caller]
-fn check(messages: &[Value], expect: &[Seen]) {
+fn check(messages: &[Value], expect: &[SeenSkill]) {
     let mut seen = loaded(messages, &ToolNames::default()).seen;
     seen.iter_mut().for_each(|seen| seen.order = 0);
     assert_eq!(seen, expect);
@@ -154,7 +154,7 @@ fn the_text_decides_what_was_loaded() {
         let text = Answer::Loaded(Box::new(loaded.clone())).render(render, &Wording::default());
         let is_certain = render != Render::Text;
         let expect =
-            [seen("base", "First.", 1), seen("git", "Then.", 1)].map(|seen| Seen { is_certain, ..seen });
+            [seen("base", "First.", 1), seen("git", "Then.", 1)].map(|seen| SeenSkill { is_certain, ..seen });
         check(&[load(), result("1", &text)], &expect);
         let derived = super::loaded(&[load(), result("1", &text)], &ToolNames::default());
         assert!(derived.seen[0].order < derived.seen[1].order, "the one that was asked for comes last");
@@ -176,9 +176,9 @@ fn an_unload_counts_until_the_next_load() {
     let text = answer("git", "A.");
     let mut messages = vec![call("1", "load_skill", "git"), result("1", &text)];
     messages.extend([call("2", "unload_skill", "git"), result("2", "Unloaded skill 'git'.")]);
-    check(&messages, &[Seen { unloaded: true, ..seen("git", "A.", 1) }]);
+    check(&messages, &[SeenSkill { unloaded: true, ..seen("git", "A.", 1) }]);
     messages.extend([call("3", "load_skill", "git"), result("3", &acknowledged("git"))]);
-    check(&messages, &[Seen { unloaded: true, ..seen("git", "A.", 1) }]);
+    check(&messages, &[SeenSkill { unloaded: true, ..seen("git", "A.", 1) }]);
     messages.extend([call("4", "load_skill", "git"), result("4", &answer("git", "B."))]);
     check(&messages, &[seen("git", "B.", 4)]);
     messages.push(call("5", "unload_skill", "git"));
@@ -209,7 +209,7 @@ fn a_file_of_a_skill_is_not_the_skill() {
 #[test]
 fn a_skill_is_unloaded_by_any_spelling() {
     let load = [call("1", "load_skill", "my-skill"), result("1", &answer("my-skill", "A."))];
-    let unloaded = [Seen { unloaded: true, ..seen("my-skill", "A.", 1) }];
+    let unloaded = [SeenSkill { unloaded: true, ..seen("my-skill", "A.", 1) }];
     for spelling in ["my-skill", "My Skill", "local:my-skill", "local:My Skill", "MY-SKILL", " my-skill "] {
         let unload = [call("2", "unload_skill", spelling), result("2", "ok")];
         check(&[&load[..], &unload].concat(), &unloaded);

@@ -1,10 +1,10 @@
-//! The names by which a transcript's calls are known.
+//! The names of tools and arguments by which a transcript's calls are recognised.
 
 use serde_json::Value;
 
 use crate::SkillName;
 
-/// What separates a tool's name from the server that it belongs to, in the names that clients of MCP make up.
+/// Separators between a server and its tool in the names that MCP clients make up.
 const SERVER_SEPARATOR: &str = "__";
 
 /// The longest arguments of a call that are read, in bytes. Those that name a skill are a hundredth of it.
@@ -26,9 +26,9 @@ pub struct ToolNames {
     pub file_arguments: Vec<String>,
 }
 
-/// What a call does to the context.
+/// The effect of a call on the context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(super) enum CallEffect {
     Load,
     Unload,
 }
@@ -45,19 +45,21 @@ impl Default for ToolNames {
 }
 
 impl ToolNames {
-    /// Returns what a call of `tool` does, with or without the prefix of a server (`mcp__repertoire__load_skill`).
-    pub(super) fn deed(&self, tool: &str) -> Option<Deed> {
+    /// Returns the effect of a call of `tool`, with or without the prefix of a server (`mcp__repertoire__load_skill`).
+    pub(super) fn effect(&self, tool: &str) -> Option<CallEffect> {
         let bare = tool.rsplit_once(SERVER_SEPARATOR).map_or(tool, |(_, bare)| bare);
         let is_any = |names: &[String]| names.iter().any(|name| name == tool || name == bare);
-        match () {
-            () if is_any(&self.load) => Some(Deed::Load),
-            () if is_any(&self.unload) => Some(Deed::Unload),
-            () => None,
+        if is_any(&self.load) {
+            Some(CallEffect::Load)
+        } else if is_any(&self.unload) {
+            Some(CallEffect::Unload)
+        } else {
+            None
         }
     }
 
-    /// Returns what a call with these arguments asks for, given as an object or as JSON in a string.
-    pub(super) fn asked(&self, arguments: &Value) -> Asked {
+    /// Returns the skill or file that a call with these arguments asks for, given as an object or as JSON in a string.
+    pub(super) fn target(&self, arguments: &Value) -> CallTarget {
         let parsed: Value;
         let object = match arguments {
             Value::String(text) if text.len() <= MAX_ARGUMENT_BYTES => {
@@ -66,23 +68,23 @@ impl ToolNames {
             }
             other => other.as_object(),
         };
-        let Some(object) = object else { return Asked::Skill(Vec::new()) };
+        let Some(object) = object else { return CallTarget::Skill(Vec::new()) };
         if self
             .file_arguments
             .iter()
             .any(|argument| object.get(argument).is_some_and(|value| !value.is_null()))
         {
-            return Asked::File;
+            return CallTarget::File;
         }
         let named = self.name_arguments.iter().filter_map(|argument| object.get(argument)?.as_str());
         let mut named = named.filter(|name| name.len() <= MAX_NAME_BYTES).map(spellings);
-        Asked::Skill(named.find(|names| !names.is_empty()).unwrap_or_default())
+        CallTarget::Skill(named.find(|names| !names.is_empty()).unwrap_or_default())
     }
 }
 
-/// What a call asks for.
+/// The skill or file that a call asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum CallTarget {
     /// The skill that goes by one of these names, the likeliest first; none where it has no name.
     Skill(Vec<SkillName>),
     /// A file of a skill.
@@ -91,7 +93,7 @@ pub(super) enum Asked {
 
 /// Returns the names that `written` may stand for: itself, what follows the source in `source:name`, and `my-skill` for `My Skill`.
 ///
-/// What looks like a path is no other spelling of anything.
+/// A text that looks like a path is no other spelling of a name.
 fn spellings(written: &str) -> Vec<SkillName> {
     let (_, bare) = written.rsplit_once(':').unwrap_or(("", written));
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.');

@@ -1,8 +1,8 @@
 //! Rules about the body and about the characters of the whole file.
 
 use super::{Place, Reporter, RuleId};
-use crate::catalog::tokens;
 use crate::text;
+use crate::tokens;
 use crate::yaml::{Entry, Node, Scalar};
 
 /// The open standard's guidance for the length of a body, in lines.
@@ -27,7 +27,7 @@ pub(crate) fn check_lines(body: &str, lines: usize, reporter: &mut Reporter<'_>)
 
 /// Reports bodies with too many tokens. `count` counts them exactly; it is called only near a limit.
 pub(crate) fn check_tokens(body: &str, count: impl FnOnce(&str) -> usize, reporter: &mut Reporter<'_>) {
-    // The exact count needs tables that take longer to build than a whole library takes to read.
+    // The exact count needs the vocabulary, whose table takes longer to build than many skills to read.
     if body.trim().is_empty() || tokens::is_clearly_within(body, GUIDED_TOKENS) {
         return;
     }

@@ -12,14 +12,14 @@ pub const PUBLISHED_MAX_FILES: usize = 512;
 /// The most bytes the Skills extension of MCP allows in one skill.
 pub const PUBLISHED_MAX_BYTES: u64 = 16 * 1024 * 1024;
 
-/// What the rules about files need to know of a skill.
+/// The facts about a skill that the rules about files need.
 #[derive(Debug, Clone, Copy)]
 pub struct BundleFacts<'a> {
     /// Its `SKILL.md`, taken apart.
     pub document: &'a Document,
     /// The whole text of its `SKILL.md`.
     pub text: &'a str,
-    /// How its `SKILL.md` is spelled.
+    /// The spelling of its `SKILL.md`.
     pub manifest_file: &'a str,
     /// Its files.
     pub files: &'a [FileEntry],
@@ -62,7 +62,7 @@ impl<'a> BundleCheck<'a> {
     }
 }
 
-/// What exists in a skill.
+/// The files that exist in a skill.
 #[derive(Debug)]
 struct Index<'a> {
     files: HashSet<&'a str>,

@@ -9,7 +9,7 @@ const VERBOSE_CHARS: usize = 500;
 /// The most characters of a description that is taken from the body.
 const DERIVED_CHARS: usize = 300;
 
-/// What tells an agent when to use a skill. Matched in lower case.
+/// Phrases that tell an agent when to use a skill, in lower case.
 const WHEN: &[&str] = &[
     "when",
     "whenever",

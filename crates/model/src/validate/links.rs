@@ -7,7 +7,7 @@ use pulldown_cmark::{Event, Parser, Tag};
 pub(crate) struct Link {
     /// The path it leads to, percent-decoded, without query and fragment.
     pub(crate) target: String,
-    /// Where the link stands, in bytes of the text.
+    /// The range of the link, in bytes of the text.
     pub(crate) range: std::ops::Range<usize>,
 }
 

@@ -1,6 +1,5 @@
-//! The rules a skill is held against: a table, and one file per group.
+//! Checks a skill against the [rules](crate::rule), one file per group of rules.
 
-mod rules;
 mod reporter;
 mod place;
 pub(crate) mod name;
@@ -10,9 +9,9 @@ mod links;
 mod bundle;
 mod tools;
 
+pub use crate::rule::{RULES, Rule, RuleId};
 pub use bundle::{BundleCheck, BundleFacts, PUBLISHED_MAX_BYTES, PUBLISHED_MAX_FILES, bundle};
 pub use name::TOOL_NAMES;
 pub use place::Place;
 pub use reporter::{Finding, MAX_FINDINGS_PER_RULE, Reporter};
-pub use rules::{RULES, Rule, RuleId};
 pub use tools::{MANY_TOOLS, SharedTool, ToolFacts, shared_tools, tools};

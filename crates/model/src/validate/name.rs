@@ -23,12 +23,12 @@ pub const TOOL_NAMES: &[&str] = &[
 /// The name of a skill that has neither a usable `name` nor a usable directory.
 const NAMELESS: &str = "unnamed-skill";
 
-/// What is known of a skill's name.
+/// The facts about a skill's name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NameFacts<'a> {
     /// The `name` of the frontmatter.
     pub(crate) written: Option<&'a str>,
-    /// Where it stands.
+    /// Its place.
     pub(crate) span: Option<Span>,
     /// The directory, where there is one.
     pub(crate) directory: Option<&'a str>,

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use crate::Span;
 
-/// Where a part of a file starts, so that offsets within the part become places in the file.
+/// The start of a part of a file, which maps offsets within the part to places in the file.
 ///
 /// It remembers the line it last told, and counts on from there: places are mostly asked for in their order, and then
 /// all of them together cost one pass over the file.
@@ -12,14 +12,14 @@ use crate::Span;
 pub struct Place<'a> {
     file: &'a str,
     offset: usize,
-    last: Cell<Known>,
+    last: Cell<LinePosition>,
     #[cfg(test)]
     looked_at: Cell<usize>,
 }
 
 /// An offset in the file, and how many lines end before it.
 #[derive(Debug, Clone, Copy, Default)]
-struct Known {
+struct LinePosition {
     offset: usize,
     lines: usize,
 }
@@ -58,7 +58,7 @@ impl<'a> Place<'a> {
         self.looked_at.set(self.looked_at.get() + between.len());
         let ends = memchr::memchr_iter(b'\n', between).count();
         let lines = if offset < last.offset { last.lines - ends } else { last.lines + ends };
-        self.last.set(Known { offset, lines });
+        self.last.set(LinePosition { offset, lines });
         u32::try_from(lines).unwrap_or(u32::MAX - 1) + 1
     }
 }

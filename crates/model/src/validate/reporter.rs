@@ -1,9 +1,9 @@
-//! Collects what the rules find, at the severity the policy gives it.
+//! Collects the findings of the rules, at the severity the policy gives them.
 
 use std::collections::HashMap;
 
 use crate::policy::Policy;
-use crate::validate::RuleId;
+use crate::rule::RuleId;
 use crate::{Diagnostic, Span};
 
 /// The most findings of one rule that are kept; the last of them says how many more there are.

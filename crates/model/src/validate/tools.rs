@@ -12,7 +12,7 @@ pub const MANY_TOOLS: usize = 8;
 /// Fewer than this are hardly worth a load.
 const FEW_TOOLS: usize = 3;
 
-/// What the rules about tools need to know of a skill.
+/// The facts about a skill that the rules about tools need.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolFacts<'a> {
     /// Its `schema.json`.

@@ -2,10 +2,12 @@
 //!
 //! Built from the events of `granit-parser` under a budget: no anchors, aliases or tags, a bounded depth and a
 //! bounded number of nodes, one document. Scalars stay text until [`Node::to_json`] gives them the types of the YAML
-//! 1.2 core schema, so `version: 1.10` is `1.10` to whoever reads a string and `1.1` to whoever reads JSON.
+//! 1.2 core schema, so `version: 1.10` reads as the string `1.10` and as the JSON number `1.1`.
 
 mod tree;
 mod simple;
+mod parser;
 
-pub(crate) use tree::parse_within;
-pub use tree::{Entry, Fault, MAX_DEPTH, MAX_NODES, Node, Parsed, Range, Scalar, entries_to_json, parse};
+pub(crate) use parser::parse_within;
+pub use parser::{Fault, MAX_DEPTH, MAX_NODES, parse};
+pub use tree::{Entry, Node, Parsed, Range, Scalar, entries_to_json};

@@ -1,10 +1,10 @@
-//! A short way through the YAML that most frontmatter is written in.
+//! A fast parser for the simple YAML that most frontmatter is written in.
 //!
 //! Nine skills in ten have nothing but lines of `key: text`, perhaps with one more level below `metadata`. Reading these
-//! takes a fraction of what a YAML parser takes, and a large library is mostly these. Whatever is not certainly of
-//! this kind is left to the parser; a property test holds both to the same answer.
+//! takes a fraction of what a YAML parser takes, and a large library is mostly these. Everything else is
+//! left to the full parser; a property test holds both to the same result.
 
-use super::{Entry, Node, Parsed, Range, Scalar};
+use super::tree::{Entry, Node, Parsed, Range, Scalar};
 
 /// The most lines that are read this way; more come near the budget of values.
 const MAX_LINES: usize = 1024;

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use repertoire_model::answer::{Answer, Loaded, LoadedSkill, Occasion, Render, Wording};
 use repertoire_model::catalog::Tokenizer;
-use repertoire_model::catalog::tokens::approximate;
 use repertoire_model::prompt::{self, Fragment, compose};
 use repertoire_model::text::{escape_xml, shorten, visible_line};
+use repertoire_model::tokens::approximate;
 use repertoire_model::{Digest, Policy, SkillName, Standing};
 
 use super::agent::{Agent, Bind};

@@ -129,6 +129,7 @@ impl RolePrompt {
 /// ```
 pub struct RoleResolver {
     pub(super) registry: Registry,
+    #[cfg_attr(not(feature = "fs"), allow(dead_code))]
     directories: Vec<PathBuf>,
     options: RoleOptions,
     cache: Mutex<HashMap<CacheKey, (PromptInputs, RolePrompt)>>,

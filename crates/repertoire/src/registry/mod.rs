@@ -10,6 +10,7 @@ mod resources;
 mod change;
 mod signals;
 mod subscription;
+mod freshness;
 pub mod watch;
 #[cfg(test)]
 mod tests;
@@ -22,4 +23,6 @@ pub use resources::Resources;
 pub use snapshot::{Entry, Lookup, Route, Snapshot};
 pub(crate) use snapshot::{holder, nearest_among};
 pub use subscription::Subscription;
-pub use watch::{ReloadMode, ReloadOptions, Watcher};
+#[cfg(feature = "fs")]
+pub use watch::Watcher;
+pub use watch::{ReloadMode, ReloadOptions};

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use repertoire_model::validate::Reporter;
 use repertoire_model::{Bundle, Digest, LineRange, Policy, RuleId, SkillPath, Standing};
 
 use super::snapshot::{Entry, Snapshot};
 use super::watch::Attention;
+use crate::clock::Instant;
 use crate::provider::{
     FileContent, FileListing, ListedSkill, Listing, OpenedSkill, Problem, Provider, Skill,
 };

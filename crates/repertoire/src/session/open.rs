@@ -6,9 +6,9 @@ use std::time::UNIX_EPOCH;
 
 use repertoire_model::answer::Wording;
 use repertoire_model::catalog::Tokenizer;
-use repertoire_model::catalog::tokens::approximate;
 use repertoire_model::ledger::Ledger;
 use repertoire_model::prompt::{self, Fragment};
+use repertoire_model::tokens::approximate;
 
 use super::options::{Account, SessionOptions, ToolExposure};
 use super::state::State;

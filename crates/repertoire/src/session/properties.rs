@@ -6,7 +6,7 @@ use std::fs;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use repertoire_model::answer::{Answer, Recognised, Render, recognise};
+use repertoire_model::answer::{Answer, RecognisedAnswer, Render, recognise};
 use repertoire_model::ledger::Reload;
 use repertoire_model::{Digest, SkillName, reattach};
 use serde_json::{Value, json};
@@ -124,7 +124,7 @@ impl Host {
             _ => None,
         });
         let mut injections = texts.flat_map(|text| match recognise(&text) {
-            Some(Recognised::Bodies(bodies) | Recognised::Unstamped(bodies)) => bodies,
+            Some(RecognisedAnswer::Bodies(bodies) | RecognisedAnswer::Unstamped(bodies)) => bodies,
             _ => reattach::recognise(&text),
         });
         injections.rfind(|injection| injection.name.as_str() == name).map(|injection| injection.digest)

@@ -10,8 +10,8 @@ use clap::ValueEnum;
 use self::skills_ref::{Properties, read_properties, to_prompt, validate};
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::regular_file;
 use crate::ui::{Ui, escape_lines};
+use repertoire::regular_file;
 
 /// The largest `SKILL.md` that is read, in bytes; the reference has no limit.
 const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;

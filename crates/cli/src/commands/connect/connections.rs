@@ -6,8 +6,8 @@ use super::args::{DEFAULT_NAME, server_name};
 use super::edit;
 use super::ours::Ours;
 use crate::clients::{CLIENTS, Client, Owner, Places};
-use crate::regular_file;
 use crate::replace_file::MAX_BYTES;
+use repertoire::regular_file;
 
 /// An entry that leads to this program.
 #[derive(Debug)]

@@ -11,10 +11,10 @@ use super::args::ConnectArgs;
 use super::edit::{self, Fault, Spot};
 use super::ours::Ours;
 use crate::clients::{CLIENTS, Client, Owner, Places, Server};
-use crate::config::Trust;
 use crate::error::CliError;
-use crate::regular_file;
 use crate::replace_file::MAX_BYTES;
+use repertoire::config::FileTrust;
+use repertoire::regular_file;
 
 /// The planned change for one client.
 pub(super) struct Plan {
@@ -240,7 +240,7 @@ fn not_ours(path: &Path, args: &ConnectArgs) -> CliError {
 /// lead out of the project, because a link comes with a clone.
 fn resolved(places: &Places, owner: Owner, path: &Path) -> Result<PathBuf, CliError> {
     if owner == Owner::Project {
-        let trust = Trust::Within(places.project().to_owned());
+        let trust = FileTrust::Within(places.project().to_owned());
         if trust.objection_to_path("", path).is_some() {
             return Err(CliError::no(format!("{} leads out of the project", path.display()))
                 .hint("it is left alone; replace the link by a file"));

@@ -8,10 +8,13 @@ use repertoire::discovery::Presence;
 use repertoire_model::{Severity, State};
 
 use super::check::{Check, Status};
-use crate::config::{self, Settings};
+use repertoire::config::Settings;
+
+use crate::config;
 use crate::env::{self, Env};
 use crate::globals::{ColorChoice, Globals};
-use crate::wire::{Context, Library, Place, Reason, SearchableLibrary};
+use crate::wire::{Context, Library, SearchableLibrary};
+use repertoire::config::{ConfiguredPlace, PlaceOrigin};
 
 /// The most skills that are named one by one.
 const MAX_NAMED: usize = 10;
@@ -95,14 +98,14 @@ impl Checks {
 
     /// Returns the settings, unless it is broken.
     fn configuration(&mut self, env: &Env, globals: &Globals) -> Option<Settings> {
-        let (files, absent) = config::find_files(env, globals);
+        let files = config::input(env, globals).files();
         let outcome = config::load(env, globals, false);
         match &outcome {
             Ok(_) => {
-                for (standing, path) in &files {
-                    self.ok("config", format!("{} ({})", path.display(), standing.as_str()));
+                for (owner, path) in &files.found {
+                    self.ok("config", format!("{} ({})", path.display(), owner.as_str()));
                 }
-                for path in absent {
+                for path in &files.absent {
                     self.ok("config", format!("{} is not there", path.display()));
                 }
             }
@@ -114,7 +117,7 @@ impl Checks {
         outcome.ok()
     }
 
-    fn place(&mut self, context: &Context, library: &Library, place: &Place) {
+    fn place(&mut self, context: &Context, library: &Library, place: &ConfiguredPlace) {
         let path = context.shown(&place.path.display().to_string());
         let (entries, label) = (library.snapshot.entries(), place.label.as_str());
         let message = match &place.presence {
@@ -134,23 +137,25 @@ impl Checks {
             Presence::Missing => format!("{path} is not there ({label})"),
             Presence::NotDirectory => format!("{path} is not a directory that can be read ({label})"),
         };
-        let (status, hint) = match place.reason {
-            Reason::Given => (Status::Error, "give --root a directory that exists"),
-            Reason::Configured | Reason::Pack => {
+        let (status, hint) = match place.origin {
+            PlaceOrigin::Given => (Status::Error, "give --root a directory that exists"),
+            PlaceOrigin::Configured | PlaceOrigin::Pack => {
                 (Status::Warn, "correct it in the configuration, or make it")
             }
-            Reason::Project | Reason::User if place.presence == Presence::Missing => return,
-            Reason::Project | Reason::User => (Status::Warn, "make it a directory of skills, or remove it"),
+            PlaceOrigin::Project | PlaceOrigin::User if place.presence == Presence::Missing => return,
+            PlaceOrigin::Project | PlaceOrigin::User => {
+                (Status::Warn, "make it a directory of skills, or remove it")
+            }
         };
         self.add(status, "place", message, Some(hint));
     }
 
     /// Tells the many places that projects and users may have but these have not.
     fn missing_places(&mut self, context: &Context, library: &Library) {
-        for reason in [Reason::Project, Reason::User] {
+        for reason in [PlaceOrigin::Project, PlaceOrigin::User] {
             let places = library.places.iter();
             let missing: Vec<String> = places
-                .filter(|place| place.reason == reason && place.presence == Presence::Missing)
+                .filter(|place| place.origin == reason && place.presence == Presence::Missing)
                 .map(|place| context.shown(&place.path.display().to_string()))
                 .collect();
             if !missing.is_empty() {

@@ -8,9 +8,9 @@ use super::checks::Checks;
 use crate::clients::{CLIENTS, Owner, Places};
 use crate::commands::connect::{Files, Ours, connections, describe_beside, describe_twice, offered_names};
 use crate::commands::link;
-use crate::config::Trust;
 use crate::globals::Globals;
 use crate::wire::{Context, Library};
+use repertoire::config::FileTrust;
 
 /// The most links that are named one by one.
 const MAX_NAMED: usize = 5;
@@ -40,7 +40,7 @@ impl Checks {
             let roots = connection.roots();
             let roots: Vec<PathBuf> = roots.iter().map(|root| places.project().join(root)).collect();
             // A server that is confined to some directories offers nothing else; which, a clone may not make us look at.
-            let trust = Trust::Within(places.project().to_owned());
+            let trust = FileTrust::Within(places.project().to_owned());
             let is_strange = |root: &PathBuf| trust.objection_to_path("", root).is_some();
             let names = if roots.is_empty() {
                 offered_names(library)

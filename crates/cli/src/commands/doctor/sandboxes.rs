@@ -4,8 +4,8 @@ use repertoire_exec::{Launcher, probe};
 
 use super::check::Status;
 use super::checks::Checks;
-use crate::config::SandboxChoice;
 use crate::wire::Context;
+use repertoire::config::SandboxChoice;
 
 impl Checks {
     /// Tells which sandboxes work here; it matters where something is to run.

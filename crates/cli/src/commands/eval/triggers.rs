@@ -16,9 +16,9 @@ use super::evaluation::{Evaluation, Threshold};
 use super::report;
 use crate::error::CliError;
 use crate::exit::Exit;
-use crate::regular_file;
 use crate::ui::{Progress, Ui};
 use crate::wire::{Context, skill_directory};
+use repertoire::regular_file;
 
 /// The most queries that are asked in one run.
 const MAX_QUERIES: usize = 100_000;

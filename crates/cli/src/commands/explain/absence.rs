@@ -10,7 +10,9 @@ use serde::Serialize;
 
 use crate::error::CliError;
 use crate::ui::{Style, Ui, escape};
-use crate::wire::{Context, Library, Place};
+use repertoire::config::ConfiguredPlace;
+
+use crate::wire::{Context, Library};
 
 /// The most entries of a directory that are looked at for a hint.
 const MAX_ENTRIES: usize = 10_000;
@@ -26,13 +28,13 @@ const NEVER_LOOKED_IN: [&str; 2] = ["node_modules", "target"];
 #[derive(Debug, Serialize)]
 pub(crate) struct Absence {
     nearest: Vec<String>,
-    places: Vec<Looked>,
+    places: Vec<SearchedPlace>,
     near_misses: Vec<NearMiss>,
 }
 
 /// A place that was looked at.
 #[derive(Debug, Serialize)]
-struct Looked {
+struct SearchedPlace {
     source: String,
     path: String,
     exists: bool,
@@ -69,7 +71,7 @@ impl Absence {
             Lookup::Found(_) | Lookup::Quarantined(_) => Vec::new(),
         };
         let entries = library.snapshot.entries();
-        let looked = |place: &Place| Looked {
+        let looked = |place: &ConfiguredPlace| SearchedPlace {
             source: place.label.clone(),
             path: place.path.display().to_string(),
             exists: matches!(place.presence, Presence::Found | Presence::SameAs(_)),

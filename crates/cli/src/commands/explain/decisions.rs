@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use crate::commands::catalog;
 use crate::error::CliError;
-use crate::wire::{Context, Library, Place};
+use crate::wire::{Context, Library};
+use repertoire::config::ConfiguredPlace;
 
 /// One decision.
 #[derive(Debug, Serialize)]
@@ -50,10 +51,9 @@ impl Decisions {
 
     fn place(&mut self, context: &Context, library: &Library, entry: &Entry) {
         let place = library.places.iter().find(|place| place.label == *entry.source);
-        let because = place.map(|place| format!(", {}", place.reason.as_str())).unwrap_or_default();
+        let because = place.map(|place| format!(", {}", place.origin.as_str())).unwrap_or_default();
         self.add("found", format!("in {} by {}{because}", context.shown(&entry.path), entry.source));
-        let same =
-            |place: &&Place| matches!(&place.presence, Presence::SameAs(label) if **label == *entry.source);
+        let same = |place: &&ConfiguredPlace| matches!(&place.presence, Presence::SameAs(label) if **label == *entry.source);
         for place in library.places.iter().filter(same) {
             let path = context.shown(&place.path.display().to_string());
             self.add("also", format!("{path} leads to the same directory"));

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use repertoire::Entry;
 
 use crate::clients::{Owner, Places};
-use crate::config::Trust;
+use repertoire::config::FileTrust;
 
 /// Returns where the skill really lies.
 pub(super) fn of(entry: &Entry) -> PathBuf {
@@ -27,7 +27,7 @@ pub(super) fn resolved(path: &Path) -> PathBuf {
 /// Returns whether `path` of `owner` leads where it may not. A user's may lie behind a link, as those who manage dot files
 /// have it; a project's may not lead out of the project, because links come with a clone.
 pub(super) fn leads_out(places: &Places, owner: Owner, path: &Path) -> bool {
-    let trust = Trust::Within(places.project().to_owned());
+    let trust = FileTrust::Within(places.project().to_owned());
     owner == Owner::Project && trust.objection_to_path("", path).is_some()
 }
 

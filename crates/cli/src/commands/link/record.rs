@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use super::paths;
 use crate::clients::{CANONICAL, CLIENTS, Owner, Places};
 use crate::error::CliError;
-use crate::regular_file;
 use crate::replace_file;
+use repertoire::regular_file;
 
 /// Where the record lies.
 const FILE: &str = ".agents/.repertoire-links.json";

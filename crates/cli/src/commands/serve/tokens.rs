@@ -7,8 +7,8 @@ use repertoire_server::http::Token;
 use super::notices;
 use crate::env::HTTP_TOKEN;
 use crate::error::CliError;
-use crate::regular_file;
 use crate::wire::Context;
+use repertoire::regular_file;
 
 /// The most bytes of a file with a token.
 const MAX_BYTES: u64 = 8 * 1024;

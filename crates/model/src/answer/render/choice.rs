@@ -1,11 +1,11 @@
-//! Which of the ways.
+//! The choice of a rendering.
 
 use serde_json::{Value, json};
 
 use super::{json, markdown, sentence, text, xml};
 use crate::answer::{Answer, Wording};
 
-/// How an answer is written down.
+/// The rendering of an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Render {

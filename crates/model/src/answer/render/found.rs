@@ -1,4 +1,4 @@
-//! What the renderings of search results share.
+//! Sentences that the renderings of search results share.
 
 use super::sentence::{self, line};
 use crate::answer::{SearchResult, SearchResults, Section, Wording};

@@ -67,7 +67,7 @@ pub fn unguard(guarded: &str) -> String {
     content
 }
 
-/// What must not stand in content as it is.
+/// Tags that must not stand in content as they are.
 #[derive(PartialEq, Eq)]
 enum Mark {
     /// A tag of one of our elements.

@@ -234,9 +234,10 @@ fn results(results: &SearchResults, wording: &Wording) -> Value {
             "loaded": result.loaded,
         })
     };
-    let note = match results.results.is_empty() {
-        true => Some(found::nothing(results, wording)),
-        false => found::how_to_go_on(results, wording),
+    let note = if results.results.is_empty() {
+        Some(found::nothing(results, wording))
+    } else {
+        found::how_to_go_on(results, wording)
     };
     json!({
         "query": sentence::line(&results.query),

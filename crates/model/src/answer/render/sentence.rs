@@ -11,7 +11,7 @@ const MAX_NOTE_CHARS: usize = 1_000;
 /// The most lines that are told of what went wrong with a tool.
 const MAX_ERROR_LINES: usize = 50;
 
-/// What an acknowledgement starts with.
+/// The start of an acknowledgement.
 pub(crate) const ALREADY_ACTIVE: &str = "Already active: its instructions are ";
 
 /// The most characters of a place; a longer one is not shown, for half a path leads nowhere.

@@ -8,7 +8,7 @@ use crate::answer::{
     Acknowledged, Answer, Fault, FileList, FileText, Loaded, LoadedSkill, SearchResults, SkillList,
     ToolResult, Wording,
 };
-use crate::catalog::render::escape::{push_html, push_xml};
+use crate::escape::{push_html, push_xml};
 use crate::text;
 
 pub(super) fn render(answer: &Answer, wording: &Wording) -> String {

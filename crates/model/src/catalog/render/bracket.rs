@@ -1,8 +1,8 @@
 //! `bracket`: a bracketed title, bullets with the name as code, and a closing line on how to load one.
 
-use super::escape::push_code;
 use super::layout::{Frame, Layout, push_note};
 use crate::catalog::entry::Item;
+use crate::escape::push_code;
 
 pub(super) struct Bracket;
 

@@ -1,9 +1,9 @@
 //! `compat`: what `skills-ref to-prompt` prints, byte for byte where a description has one line and a location is
 //! harmless. The reference library escapes names and descriptions as HTML and locations not at all.
 
-use super::escape::push_html;
 use super::layout::{Frame, Layout, push_note};
 use crate::catalog::entry::Item;
+use crate::escape::push_html;
 use crate::text::is_invisible;
 
 pub(super) struct Compat;

@@ -1,9 +1,9 @@
 //! `json`: an object with `skills`, each with `name`, `description` unless it was left out, and `primary` where it is
 //! true, in this order; and `note` where something was left out.
 
-use super::escape::push_json;
 use super::layout::{Frame, Layout};
 use crate::catalog::entry::Item;
+use crate::escape::push_json;
 
 pub(super) struct Json;
 

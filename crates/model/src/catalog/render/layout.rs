@@ -1,8 +1,7 @@
-//! What a format has to know: how to begin, how to write one skill, and how to end.
+//! The trait that every catalog format implements: how to begin, how to write one skill, and how to end.
 
-use super::{bracket, compat, json, list, markdown, menu, xml};
 use crate::catalog::entry::Item;
-use crate::catalog::options::{CatalogOptions, Format};
+use crate::catalog::options::CatalogOptions;
 
 /// A format.
 ///
@@ -24,25 +23,12 @@ pub(super) trait Layout {
     fn close(&self, out: &mut String, frame: &Frame<'_>, note: Option<&str>);
 }
 
-/// What the text around the entries depends on.
+/// The options that the text around the entries depends on.
 pub(super) struct Frame<'a> {
     /// The choices of the host.
     pub(super) options: &'a CatalogOptions,
     /// A skill that is listed, to show by example how one is loaded.
     pub(super) example: Option<&'a str>,
-}
-
-/// Returns the layout of `format`.
-pub(super) fn layout(format: Format) -> &'static dyn Layout {
-    match format {
-        Format::Xml => &xml::Xml,
-        Format::List => &list::List,
-        Format::Menu => &menu::Menu,
-        Format::Bracket => &bracket::Bracket,
-        Format::Markdown => &markdown::Markdown,
-        Format::Json => &json::Json,
-        Format::Compat => &compat::Compat,
-    }
 }
 
 /// Writes `note` as a paragraph of its own.

@@ -2,13 +2,13 @@
 
 mod bracket;
 mod compat;
-pub(crate) mod escape;
 mod json;
 mod layout;
 mod list;
 mod markdown;
 mod menu;
 mod page;
+mod table;
 mod xml;
 
 pub(super) use page::Page;

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::layout::{Frame, Layout, layout};
+use super::layout::{Frame, Layout};
+use super::table::layout;
 use crate::catalog::entry::Item;
-use crate::catalog::notice::{self, Shortened};
+use crate::catalog::notice::{self, ShortenedCounts};
 use crate::catalog::options::CatalogOptions;
 use crate::catalog::report::Tier;
 use crate::catalog::sentence::first_sentence;
@@ -34,7 +35,7 @@ impl<'a> Page<'a> {
     /// Returns the text with as much of each item as `tiers` says, and the footer that goes with it.
     pub(in crate::catalog) fn tiered(&self, tiers: &[Tier]) -> String {
         let count = |tier| tiers.iter().filter(|other| **other == tier).count();
-        let shortened = Shortened {
+        let shortened = ShortenedCounts {
             total: tiers.len(),
             sentences: count(Tier::FirstSentence),
             names: count(Tier::NameOnly),
@@ -59,7 +60,7 @@ impl<'a> Page<'a> {
 
     fn frame_around(&self, omitted: usize) -> String {
         let total = self.items.len();
-        let shortened = Shortened { total, sentences: total, names: total, omitted };
+        let shortened = ShortenedCounts { total, sentences: total, names: total, omitted };
         let note = notice::shortened(self.options, shortened);
         self.bare(self.example(|_| true), note.as_deref())
     }

@@ -3,9 +3,9 @@
 //! Models take a skill for a tool and call it by its name unless they are told otherwise and shown an example that
 //! names a skill they have; hence the wording of the second paragraph.
 
-use super::escape::{push_code, push_xml};
 use super::layout::{Frame, Layout, push_note};
 use crate::catalog::entry::Item;
+use crate::escape::{push_code, push_xml};
 
 const HEADING: &str = "## Skills\n\nSkills are instructions for particular kinds of task.";
 

@@ -1,4 +1,4 @@
-//! Holds values against a schema.
+//! Checks values against a schema.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -23,9 +23,9 @@ const TOO_INVOLVED: &str = "is too involved to be checked";
 /// Something in a value that its schema does not allow.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// Where: `paths[0].name`; empty for the whole.
+    /// The position: `paths[0].name`; empty for the whole.
     pub place: String,
-    /// What is wrong, as `must be a string`.
+    /// The message, as `must be a string`.
     pub message: String,
 }
 
@@ -49,7 +49,7 @@ impl fmt::Display for Violation {
 /// ```
 pub fn check(schema: &Value, value: &Value) -> Vec<Violation> {
     let mut checker = Checker { root: schema, steps: 0, gave_up: false, patterns: Patterns::default() };
-    let mut found = Found::default();
+    let mut found = Violations::default();
     checker.value(schema, value, "", 0, &mut found);
     // Where something must not fit, or only one of several, what was not looked at would count as right.
     if checker.gave_up && !found.violations.iter().any(|violation| violation.message == TOO_INVOLVED) {
@@ -60,11 +60,11 @@ pub fn check(schema: &Value, value: &Value) -> Vec<Violation> {
 }
 
 #[derive(Default)]
-struct Found {
+struct Violations {
     violations: Vec<Violation>,
 }
 
-impl Found {
+impl Violations {
     fn add(&mut self, place: &str, message: impl Into<String>) {
         if self.violations.len() < MAX_VIOLATIONS {
             self.violations.push(Violation { place: place.to_owned(), message: message.into() });
@@ -85,12 +85,12 @@ struct Checker<'s> {
 }
 
 impl<'s> Checker<'s> {
-    fn give_up(&mut self, place: &str, found: &mut Found) {
+    fn give_up(&mut self, place: &str, found: &mut Violations) {
         self.gave_up = true;
         found.add(place, TOO_INVOLVED);
     }
 
-    fn value(&mut self, schema: &'s Value, value: &Value, place: &str, depth: usize, found: &mut Found) {
+    fn value(&mut self, schema: &'s Value, value: &Value, place: &str, depth: usize, found: &mut Violations) {
         self.steps += 1;
         if depth > MAX_DEPTH || self.steps > MAX_STEPS {
             return self.give_up(place, found);
@@ -132,7 +132,7 @@ impl<'s> Checker<'s> {
         items: &[Value],
         place: &str,
         depth: usize,
-        found: &mut Found,
+        found: &mut Violations,
     ) {
         count(keywords, ["minItems", "maxItems"], items.len(), "items", place, found);
         if keywords.get("uniqueItems") == Some(&Value::Bool(true)) {
@@ -177,7 +177,7 @@ impl<'s> Checker<'s> {
         properties: &Map<String, Value>,
         place: &str,
         depth: usize,
-        found: &mut Found,
+        found: &mut Violations,
     ) {
         count(keywords, ["minProperties", "maxProperties"], properties.len(), "properties", place, found);
         let required = keywords.get("required").and_then(Value::as_array).into_iter().flatten();
@@ -232,7 +232,7 @@ impl<'s> Checker<'s> {
         properties: &Map<String, Value>,
         place: &str,
         depth: usize,
-        found: &mut Found,
+        found: &mut Violations,
     ) {
         let all = ["dependentRequired", "dependentSchemas", "dependencies"];
         let all = all.iter().filter_map(|keyword| keywords.get(*keyword)?.as_object()).flatten();
@@ -253,7 +253,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    fn pattern(&mut self, keywords: &'s Map<String, Value>, text: &str, place: &str, found: &mut Found) {
+    fn pattern(&mut self, keywords: &'s Map<String, Value>, text: &str, place: &str, found: &mut Violations) {
         let Some(pattern) = keywords.get("pattern").and_then(Value::as_str) else { return };
         match self.patterns.find(pattern, text) {
             Match::Yes | Match::NotUnderstood => {}
@@ -271,21 +271,21 @@ impl<'s> Checker<'s> {
         value: &Value,
         place: &str,
         depth: usize,
-        found: &mut Found,
+        found: &mut Violations,
     ) {
         let schemas = |keyword: &str| keywords.get(keyword).and_then(Value::as_array);
         for schema in schemas("allOf").into_iter().flatten() {
             self.value(schema, value, place, depth + 1, found);
         }
         if let Some(choices) = schemas("anyOf") {
-            let mut nearest: Option<Found> = None;
+            let mut nearest: Option<Violations> = None;
             for schema in choices {
                 let of = self.alone(schema, value, place, depth);
                 if of.is_empty() {
                     nearest = None;
                     break;
                 }
-                let is_nearer = |known: &Found| of.violations.len() < known.violations.len();
+                let is_nearer = |known: &Violations| of.violations.len() < known.violations.len();
                 if nearest.as_ref().is_none_or(is_nearer) {
                     nearest = Some(of);
                 }
@@ -319,8 +319,8 @@ impl<'s> Checker<'s> {
     }
 
     /// Returns what is wrong with `value` by `schema` alone.
-    fn alone(&mut self, schema: &'s Value, value: &Value, place: &str, depth: usize) -> Found {
-        let mut found = Found::default();
+    fn alone(&mut self, schema: &'s Value, value: &Value, place: &str, depth: usize) -> Violations {
+        let mut found = Violations::default();
         self.value(schema, value, place, depth + 1, &mut found);
         found
     }
@@ -365,7 +365,7 @@ fn described(kinds: &Value) -> String {
 }
 
 /// Holds `value` against the values that are allowed.
-fn fixed(keywords: &Map<String, Value>, value: &Value, place: &str, found: &mut Found) {
+fn fixed(keywords: &Map<String, Value>, value: &Value, place: &str, found: &mut Violations) {
     if let Some(choices) = keywords.get("enum").and_then(Value::as_array)
         && !choices.iter().any(|choice| same(choice, value))
     {
@@ -403,7 +403,7 @@ fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-fn lengths(keywords: &Map<String, Value>, text: &str, place: &str, found: &mut Found) {
+fn lengths(keywords: &Map<String, Value>, text: &str, place: &str, found: &mut Violations) {
     if keywords.contains_key("minLength") || keywords.contains_key("maxLength") {
         count(keywords, ["minLength", "maxLength"], text.chars().count(), "characters", place, found);
     }
@@ -416,7 +416,7 @@ fn count(
     number: usize,
     things: &str,
     place: &str,
-    found: &mut Found,
+    found: &mut Violations,
 ) {
     let limit = |keyword: &str| keywords.get(keyword).and_then(Value::as_f64);
     if let Some(least) = limit(least).filter(|least| (number as f64) < *least) {
@@ -427,7 +427,7 @@ fn count(
     }
 }
 
-fn bounds(keywords: &Map<String, Value>, number: f64, place: &str, found: &mut Found) {
+fn bounds(keywords: &Map<String, Value>, number: f64, place: &str, found: &mut Violations) {
     let limit = |keyword: &str| keywords.get(keyword).and_then(Value::as_f64);
     if let Some(least) = limit("minimum").filter(|least| number < *least) {
         found.add(place, format!("must be at least {least}"));
@@ -443,7 +443,7 @@ fn bounds(keywords: &Map<String, Value>, number: f64, place: &str, found: &mut F
     }
 }
 
-fn multiple(keywords: &Map<String, Value>, number: &serde_json::Number, place: &str, found: &mut Found) {
+fn multiple(keywords: &Map<String, Value>, number: &serde_json::Number, place: &str, found: &mut Violations) {
     let Some(step) = keywords.get("multipleOf") else { return };
     let is_multiple = match (number.as_i64(), step.as_i64()) {
         (Some(number), Some(step)) if step > 0 => number % step == 0,

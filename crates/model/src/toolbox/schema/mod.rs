@@ -3,7 +3,7 @@
 //! Checked: `type`, `enum`, `const`, `properties`, `required`, `additionalProperties`, `minProperties`, `maxProperties`, `items`,
 //! `prefixItems`, `minItems`, `maxItems`, `uniqueItems`, `minLength`, `maxLength`, `minimum`, `maximum`, `exclusiveMinimum`,
 //! `exclusiveMaximum`, `multipleOf`, `anyOf`, `oneOf`, `allOf`, `not` and `$ref` within the schema. What is not checked is said
-//! ([`review`]), so that nobody relies on it. The work is bounded whatever a schema says.
+//! ([`review`]), so that no author relies on it. The work is bounded whatever a schema says.
 
 mod review;
 mod check;

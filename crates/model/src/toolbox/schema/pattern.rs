@@ -26,7 +26,7 @@ pub(super) struct Patterns<'s> {
     matched: usize,
 }
 
-/// What a text is to a pattern.
+/// The result of matching a text against a pattern.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Match {
     Yes,

@@ -1,4 +1,4 @@
-//! Where in a schema or in arguments something is.
+//! Positions in a schema or in arguments.
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Whether a schema is one, and what of it is not checked.
+//! Validates a tool's input schema and lists keywords that are ignored.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,13 @@ const MAX_DEPTH: usize = 32;
 const MAX_FAULTS: usize = 10;
 /// The types there are.
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
-/// Keywords that say something about values and that nobody holds them against.
+/// Keywords about values that are not checked.
 const UNCHECKED: [&str; 3] = ["unevaluatedProperties", "unevaluatedItems", "$dynamicRef"];
 
-/// What there is to say of a schema.
+/// The faults of a schema, and its ignored keywords.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Review {
-    /// What is wrong with it, as `type of paths is none`.
+    /// Its faults, as `type of paths is none`.
     pub faults: Vec<String>,
     /// The keywords in it that are not checked, sorted.
     pub unchecked: BTreeSet<String>,

@@ -1,192 +1,113 @@
 //! An event as a line of JSON.
-//!
-//! It is written by hand into a buffer that is used again and again: nothing is allocated once the buffer has grown
-//! to the size of the longest event, which the bounds below keep small.
 
-use std::io::Write as _;
-use std::time::Duration;
+use std::io::{self, Write};
+use std::time::{Duration, SystemTime};
 
-use repertoire_model::bundle::Digest;
 use repertoire_model::text::is_control_or_invisible;
+use serde::Serialize as _;
+use serde_json::ser::{Formatter, Serializer};
+use serde_json::{Value, json};
 
 use super::super::Event;
-use super::timestamp::rfc3339;
 
-/// The most bytes that are kept of the name of a skill, a tool, an agent or a session, and of what was looked for.
+/// The most bytes that are kept of the name of a skill, a tool, an agent or a session, and of a search query.
 pub const MAX_NAME_BYTES: usize = 256;
 
 /// The most bytes that are kept of the path of a file and of the name of a source, which often is a path.
 pub const MAX_PATH_BYTES: usize = 1_024;
 
-/// The most bytes that are kept of what went wrong.
+/// The most bytes that are kept of an error.
 pub const MAX_ERROR_BYTES: usize = 1_024;
 
-/// Stands where something was cut off.
-const CUT: &str = "…";
+/// The last second of the year 9999, after which RFC 3339 has no timestamps.
+const LAST_SECOND: u64 = 253_402_300_799;
 
-/// Appends `event` to `buffer` as one line.
-pub(crate) fn write_line(buffer: &mut Vec<u8>, event: &Event) {
-    let mut line = Line { buffer, is_first: true };
-    line.key("time").quoted(&rfc3339(event.time));
-    line.key("kind").quoted(event.kind.as_str().as_bytes());
-    line.key("tool").text(&event.tool, MAX_NAME_BYTES);
-    line.key("skill").optional(event.skill.as_deref(), MAX_NAME_BYTES);
-    line.key("file").optional(event.file.as_deref(), MAX_PATH_BYTES);
-    line.key("source").optional(event.source.as_deref(), MAX_PATH_BYTES);
-    line.key("agent").optional(event.agent.as_deref(), MAX_NAME_BYTES);
-    line.key("session").text(&event.session, MAX_NAME_BYTES);
-    line.key("outcome").quoted(event.outcome.as_str().as_bytes());
-    line.key("bytes").number(event.bytes);
-    line.key("tokens").number(event.tokens);
-    line.key("duration").seconds(event.duration);
-    line.key("digest").digest(event.digest.as_ref());
-    line.key("error").optional(event.error.as_deref(), MAX_ERROR_BYTES);
-    line.key("query").optional(event.query.as_deref(), MAX_NAME_BYTES);
-    line.key("results").optional_number(event.results);
+/// Returns `event` as one line, without the line end.
+pub(super) fn line(event: &Event) -> io::Result<String> {
+    let mut line = Vec::new();
+    record(event).serialize(&mut Serializer::with_formatter(&mut line, LineFormatter))?;
+    String::from_utf8(line).map_err(io::Error::other)
+}
+
+/// Returns `time` as an RFC 3339 timestamp in UTC with milliseconds, between 1970 and 9999.
+pub fn rfc3339(time: SystemTime) -> String {
+    let last = SystemTime::UNIX_EPOCH + Duration::from_millis(LAST_SECOND * 1_000 + 999);
+    humantime::format_rfc3339_millis(time.clamp(SystemTime::UNIX_EPOCH, last)).to_string()
+}
+
+fn record(event: &Event) -> Value {
+    let mut record = json!({
+        "time": rfc3339(event.time),
+        "kind": event.kind.as_str(),
+        "tool": bounded(&event.tool, MAX_NAME_BYTES),
+        "skill": event.skill.as_deref().map(|skill| bounded(skill, MAX_NAME_BYTES)),
+        "file": event.file.as_deref().map(|file| bounded(file, MAX_PATH_BYTES)),
+        "source": event.source.as_deref().map(|source| bounded(source, MAX_PATH_BYTES)),
+        "agent": event.agent.as_deref().map(|agent| bounded(agent, MAX_NAME_BYTES)),
+        "session": bounded(&event.session, MAX_NAME_BYTES),
+        "outcome": event.outcome.as_str(),
+        "bytes": event.bytes,
+        "tokens": event.tokens,
+        "duration": event.duration.as_micros() as f64 / 1e6,
+        "digest": event.digest.as_ref().map(ToString::to_string),
+        "error": event.error.as_deref().map(|error| bounded(error, MAX_ERROR_BYTES)),
+        "query": event.query.as_deref().map(|query| bounded(query, MAX_NAME_BYTES)),
+        "results": event.results,
+    });
     if let Some(ranked) = event.ranked {
-        match event.rank {
-            Some(rank) => line.key("rank").number(rank),
-            None => line.key("rank").null(),
-        }
-        line.key("ranked").number(ranked);
+        record["rank"] = event.rank.into();
+        record["ranked"] = ranked.into();
     }
     if let Some(tool) = &event.skill_tool {
-        line.key("skill_tool").text(tool, MAX_NAME_BYTES);
+        record["skill_tool"] = bounded(tool, MAX_NAME_BYTES).into();
     }
     if let Some(sandbox) = event.sandbox {
-        line.key("sandbox").quoted(sandbox.as_bytes());
-        match event.exit_code {
-            Some(code) => line.key("exit_code").integer(code.into()),
-            None => line.key("exit_code").null(),
-        }
+        record["sandbox"] = sandbox.into();
+        record["exit_code"] = event.exit_code.into();
     }
-    line.buffer.extend_from_slice(b"}\n");
+    record
 }
 
-struct Line<'a> {
-    buffer: &'a mut Vec<u8>,
-    is_first: bool,
-}
-
-impl Line<'_> {
-    fn key(&mut self, name: &str) -> &mut Self {
-        self.buffer.push(if self.is_first { b'{' } else { b',' });
-        self.is_first = false;
-        self.quoted(name.as_bytes());
-        self.buffer.push(b':');
-        self
-    }
-
-    /// Appends words of our own, which need no escaping.
-    fn quoted(&mut self, word: &[u8]) {
-        self.buffer.push(b'"');
-        self.buffer.extend_from_slice(word);
-        self.buffer.push(b'"');
-    }
-
-    fn null(&mut self) {
-        self.buffer.extend_from_slice(b"null");
-    }
-
-    fn number(&mut self, number: u64) {
-        // Writing to a vector does not fail.
-        let _ = write!(self.buffer, "{number}");
-    }
-
-    fn integer(&mut self, number: i64) {
-        let _ = write!(self.buffer, "{number}");
-    }
-
-    fn optional_number(&mut self, number: Option<u64>) {
-        match number {
-            Some(number) => self.number(number),
-            None => self.null(),
-        }
-    }
-
-    fn seconds(&mut self, duration: Duration) {
-        let _ = write!(self.buffer, "{}.{:06}", duration.as_secs(), duration.subsec_micros());
-    }
-
-    fn digest(&mut self, digest: Option<&Digest>) {
-        let Some(digest) = digest else { return self.null() };
-        self.buffer.extend_from_slice(b"\"sha256:");
-        for byte in digest.as_bytes() {
-            self.buffer.extend([byte >> 4, byte & 15].map(hexadecimal));
-        }
-        self.buffer.push(b'"');
-    }
-
-    fn optional(&mut self, text: Option<&str>, most: usize) {
-        match text {
-            Some(text) => self.text(text, most),
-            None => self.null(),
-        }
-    }
-
-    /// Appends what others wrote: escaped, and cut where it is longer than `most` bytes.
-    fn text(&mut self, text: &str, most: usize) {
-        let kept = bounded(text, most);
-        self.buffer.push(b'"');
-        // Most texts need no escaping at all.
-        if kept.bytes().all(|byte| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\')) {
-            self.buffer.extend_from_slice(kept.as_bytes());
-        } else {
-            kept.chars().for_each(|c| self.escaped(c));
-        }
-        if kept.len() < text.len() {
-            self.buffer.extend_from_slice(CUT.as_bytes());
-        }
-        self.buffer.push(b'"');
-    }
-
-    fn escaped(&mut self, c: char) {
-        match c {
-            '"' | '\\' => self.buffer.extend([b'\\', c as u8]),
-            '\n' => self.buffer.extend_from_slice(b"\\n"),
-            '\r' => self.buffer.extend_from_slice(b"\\r"),
-            '\t' => self.buffer.extend_from_slice(b"\\t"),
-            // JSON wants only some of them escaped. But readers that cut text into lines take more of them for the end
-            // of a line, and terminals obey others.
-            c if is_control_or_invisible(c) || matches!(c, '\u{2028}' | '\u{2029}') => {
-                for unit in c.encode_utf16(&mut [0; 2]) {
-                    let [high, low] = unit.to_be_bytes();
-                    self.buffer.extend_from_slice(b"\\u");
-                    self.buffer.extend([high >> 4, high & 15, low >> 4, low & 15].map(hexadecimal));
-                }
-            }
-            c => self.buffer.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
-        }
-    }
-}
-
-fn hexadecimal(digit: u8) -> u8 {
-    b"0123456789abcdef"[usize::from(digit & 15)]
-}
-
-/// Returns the start of `text` that is at most `most` bytes long.
-fn bounded(text: &str, most: usize) -> &str {
+/// Returns at most `most` bytes of `text`, with an ellipsis where something was cut off.
+fn bounded(text: &str, most: usize) -> String {
     let mut end = text.len().min(most);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
-    &text[..end]
+    if end < text.len() { format!("{}…", &text[..end]) } else { text.to_owned() }
+}
+
+/// Writes numbers of seconds to the microsecond, and escapes characters that terminals obey or readers of lines stop at.
+struct LineFormatter;
+
+impl Formatter for LineFormatter {
+    fn write_f64<W: Write + ?Sized>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
+        write!(writer, "{value:.6}")
+    }
+
+    fn write_string_fragment<W: Write + ?Sized>(&mut self, writer: &mut W, fragment: &str) -> io::Result<()> {
+        for part in fragment.split_inclusive(must_be_escaped) {
+            let last = part.chars().next_back().filter(|c| must_be_escaped(*c));
+            writer.write_all(&part.as_bytes()[..part.len() - last.map_or(0, char::len_utf8)])?;
+            for unit in last.into_iter().flat_map(|c| c.encode_utf16(&mut [0; 2]).to_vec()) {
+                write!(writer, "\\u{unit:04x}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn must_be_escaped(c: char) -> bool {
+    is_control_or_invisible(c) || matches!(c, '\u{2028}' | '\u{2029}')
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::SystemTime;
-
     use proptest::prelude::*;
+    use repertoire_model::bundle::Digest;
 
     use super::super::super::{EventKind, Outcome};
     use super::*;
-
-    fn line(event: &Event) -> String {
-        let mut buffer = Vec::new();
-        write_line(&mut buffer, event);
-        String::from_utf8(buffer).unwrap()
-    }
 
     fn event() -> Event {
         let time = SystemTime::UNIX_EPOCH + Duration::from_millis(1_709_210_096_789);
@@ -194,12 +115,21 @@ mod tests {
     }
 
     #[test]
+    fn times_are_rfc3339_between_1970_and_9999() {
+        let check = |time: SystemTime, expect: &str| assert_eq!(rfc3339(time), expect);
+        let epoch = SystemTime::UNIX_EPOCH;
+        check(epoch - Duration::from_secs(1), "1970-01-01T00:00:00.000Z");
+        check(epoch + Duration::from_millis(4_107_542_399_001), "2100-02-28T23:59:59.001Z");
+        check(epoch + Duration::from_secs(LAST_SECOND + 1), "9999-12-31T23:59:59.999Z");
+    }
+
+    #[test]
     fn all_keys_are_there_in_order() {
         assert_eq!(
-            line(&event()),
+            line(&event()).unwrap(),
             "{\"time\":\"2024-02-29T12:34:56.789Z\",\"kind\":\"skill_loaded\",\"tool\":\"load_skill\",\
              \"skill\":null,\"file\":null,\"source\":null,\"agent\":null,\"session\":\"s1\",\"outcome\":\"ok\",\
-             \"bytes\":0,\"tokens\":0,\"duration\":0.000000,\"digest\":null,\"error\":null,\"query\":null,\"results\":null}\n"
+             \"bytes\":0,\"tokens\":0,\"duration\":0.000000,\"digest\":null,\"error\":null,\"query\":null,\"results\":null}"
         );
         let full = Event {
             skill: Some("pdf".into()),
@@ -217,14 +147,14 @@ mod tests {
             ..event()
         };
         assert_eq!(
-            line(&full),
+            line(&full).unwrap(),
             format!(
                 "{{\"time\":\"2024-02-29T12:34:56.789Z\",\"kind\":\"skill_loaded\",\"tool\":\"load_skill\",\
                  \"skill\":\"pdf\",\"file\":\"references/a.md\",\"source\":\"project:.agents/skills\",\
                  \"agent\":\"reviewer\",\"session\":\"s1\",\"outcome\":\"denied\",\
                  \"bytes\":18446744073709551615,\"tokens\":12,\"duration\":3.000042,\
                  \"digest\":\"sha256:{}\",\"error\":\"no\",\
-                 \"query\":\"fill a form\",\"results\":3}}\n",
+                 \"query\":\"fill a form\",\"results\":3}}",
                 "a5".repeat(32)
             )
         );
@@ -233,18 +163,18 @@ mod tests {
     #[test]
     fn the_rank_is_there_where_there_was_a_task() {
         let end = |rank, ranked| {
-            let line = line(&Event { rank, ranked, ..event() });
+            let line = line(&Event { rank, ranked, ..event() }).unwrap();
             line[line.find(",\"results\"").unwrap()..].to_owned()
         };
-        assert_eq!(end(None, None), ",\"results\":null}\n");
-        assert_eq!(end(Some(3), Some(100)), ",\"results\":null,\"rank\":3,\"ranked\":100}\n");
-        assert_eq!(end(None, Some(7)), ",\"results\":null,\"rank\":null,\"ranked\":7}\n");
+        assert_eq!(end(None, None), ",\"results\":null}");
+        assert_eq!(end(Some(3), Some(100)), ",\"results\":null,\"rank\":3,\"ranked\":100}");
+        assert_eq!(end(None, Some(7)), ",\"results\":null,\"rank\":null,\"ranked\":7}");
     }
 
     #[test]
     fn texts_of_others_are_escaped_and_bounded() {
         let check = |text: &str, expect: &str| {
-            let written = line(&Event { skill: Some(text.to_owned()), ..event() });
+            let written = line(&Event { skill: Some(text.to_owned()), ..event() }).unwrap();
             let start = written.find("\"skill\":").unwrap() + "\"skill\":".len();
             let end = written.find(",\"file\":").unwrap();
             assert_eq!(&written[start..end], expect, "{text:?}");
@@ -263,12 +193,11 @@ mod tests {
     proptest! {
         #[test]
         fn every_text_reads_back_as_it_was(skill in "\\PC{0,40}|(?s:.){0,40}", error in any::<String>()) {
-            let written = line(&Event { skill: Some(skill.clone()), error: Some(error.clone()), ..event() });
-            prop_assert_eq!(written.matches('\n').count(), 1);
-            prop_assert!(!written.trim_end_matches('\n').chars().any(is_control_or_invisible));
+            let written = line(&Event { skill: Some(skill.clone()), error: Some(error.clone()), ..event() }).unwrap();
+            prop_assert!(!written.chars().any(must_be_escaped));
             let read: serde_json::Value = serde_json::from_str(&written).unwrap();
             prop_assert_eq!(read["skill"].as_str(), Some(skill.as_str()));
-            prop_assert_eq!(read["error"].as_str().map(|read| bounded(read, 512)), Some(bounded(&error, 512)));
+            prop_assert_eq!(read["error"].as_str(), Some(&*bounded(&error, MAX_ERROR_BYTES)));
         }
     }
 }

@@ -1,18 +1,13 @@
-//! Events in a file, one JSON object to a line.
+//! Events in a file, one JSON object per line.
 //!
-//! Several processes may write to one directory at once. Each event is one append of one whole line, so lines never
-//! mix. Who finds the file full moves it aside under a lock; everybody else notices at its next event, because the
-//! path no longer leads to the file it has open. A writer that looked just before the move still writes to the file
-//! it saw, which is `events.1.jsonl` by then: nothing is lost and nothing is written twice. No writer ever waits for
-//! another process.
+//! Several processes may write to one directory at once. Each event opens the file and appends one whole line in one write,
+//! so lines never mix. A writer that finds the file full renames it under a lock; writers that hold the old file open
+//! finish their line in `events.1.jsonl`, so nothing is lost or written twice. No writer waits for another.
 
-mod timestamp;
-pub(crate) mod line;
-mod log_file;
+mod line;
 mod sink;
 #[cfg(all(test, unix))]
 mod tests;
 
-pub use line::{MAX_ERROR_BYTES, MAX_NAME_BYTES, MAX_PATH_BYTES};
+pub use line::{MAX_ERROR_BYTES, MAX_NAME_BYTES, MAX_PATH_BYTES, rfc3339};
 pub use sink::{DEFAULT_KEEP, DEFAULT_MAX_BYTES, JsonlOptions, JsonlSink};
-pub use timestamp::rfc3339;

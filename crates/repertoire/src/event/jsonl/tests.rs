@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::super::{Event, EventKind, EventSink as _, conformance};
 use super::{JsonlOptions, JsonlSink};
 
-/// Tells the processes that a test starts where to write.
+/// The environment variable with the directory that a process of a test writes to.
 const DIRECTORY: &str = "REPERTOIRE_TEST_EVENTS";
 
 fn sink(directory: &Path) -> JsonlSink {
@@ -43,7 +43,7 @@ fn all_sessions(directory: &Path) -> Vec<String> {
 }
 
 #[test]
-fn it_stands_what_every_sink_has_to() {
+fn the_jsonl_sink_passes_the_conformance_suite() {
     let directory = tempfile::tempdir().unwrap();
     let sink = sink(directory.path());
     let expect = conformance::stand(&sink);
@@ -119,7 +119,7 @@ fn full_files_move_up_and_the_oldest_goes() {
         (sessions(sink.path()).concat(), files(&[1, 2, 3, 4])),
         ("8".into(), vec!["67".into(), "45".into(), "23".into(), String::new()])
     );
-    // A gap is closed, and whoever keeps fewer removes what is too much.
+    // A gap is closed, and a smaller `keep` removes the files beyond it.
     let sink = with(1);
     sink.record(&event("9"));
     sink.record(&event("a"));
@@ -141,7 +141,7 @@ fn an_event_larger_than_a_file_has_one_of_its_own() {
 }
 
 #[test]
-fn who_cannot_rotate_goes_on_writing() {
+fn a_full_file_is_still_written_to_while_the_lock_is_held() {
     let directory = tempfile::tempdir().unwrap();
     let lock = File::create(directory.path().join("events.lock")).unwrap();
     lock.lock().unwrap();
@@ -184,7 +184,7 @@ fn nothing_but_a_regular_file_is_opened() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_made_disturbs_nobody() {
+fn events_are_dropped_where_the_directory_cannot_be_created() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("file");
     fs::write(&file, "x").unwrap();
@@ -253,6 +253,6 @@ fn several_processes_write_and_rotate_without_losing_or_repeating_an_event() {
     let all = all_sessions(directory.path());
     assert_eq!(all.len(), 4 * 4 * EACH);
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
-    // How often depends on how long whoever moves files is kept waiting by the machine.
+    // How often depends on the scheduling of the processes.
     assert!(directory.path().join("events.1.jsonl").try_exists().unwrap(), "it was never full");
 }

@@ -5,17 +5,27 @@
 //! lost event does no harm, because a reload at intervals finds what was missed. Sources that cannot be watched are polled.
 
 mod options;
+#[cfg_attr(not(feature = "fs"), allow(dead_code))]
 mod attention;
+#[cfg(feature = "fs")]
 mod pace;
+#[cfg(feature = "fs")]
 mod limits;
+#[cfg(feature = "fs")]
 mod relevance;
+#[cfg(feature = "fs")]
 mod inbox;
+#[cfg(feature = "fs")]
 mod watch_set;
+#[cfg(feature = "fs")]
 mod follow;
+#[cfg_attr(not(feature = "fs"), allow(dead_code))]
 mod state;
+#[cfg(feature = "fs")]
 mod watcher;
 
 pub(super) use attention::Attention;
 pub use options::{MAX_WATCHES, ReloadMode, ReloadOptions};
 pub use state::{Following, PollReason, SourceState};
+#[cfg(feature = "fs")]
 pub use watcher::Watcher;

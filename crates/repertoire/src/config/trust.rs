@@ -1,12 +1,13 @@
-//! How far a configuration file is trusted. The user's is; a project's comes with a clone, from whoever wrote it.
+//! The trust in a configuration file. The user's is trusted; a project's comes with a clone and is bounded.
 
 use std::fs::{canonicalize, symlink_metadata};
 use std::path::{Component, Path, PathBuf};
 
-use repertoire::SessionOptions;
-use repertoire::provider::fs::ScanLimits;
 use repertoire_model::{RuleId, Severity};
-use repertoire_server::INSTRUCTIONS_TOKENS;
+
+use super::defaults::INSTRUCTIONS_TOKENS;
+use crate::SessionOptions;
+use crate::provider::fs::ScanLimits;
 
 /// What to do about a project's file that asks for too much.
 const HELP: &str = "put it in your user configuration instead";
@@ -30,7 +31,7 @@ const USERS_KEYS: [&str; 5] =
     ["load.reload", "search.embeddings", "search.url", "search.model", "search.key_env"];
 
 /// Returns whether only the user's configuration may have the key `name`.
-pub(crate) fn is_users_alone(name: &str) -> bool {
+pub(super) fn is_users_alone(name: &str) -> bool {
     let is_token = name.starts_with("agents.") && name.ends_with(".token_file");
     is_token || USERS_KEYS.contains(&name) || USERS_TABLES.iter().any(|table| name.starts_with(table))
 }
@@ -50,27 +51,27 @@ fn most(name: &str) -> Option<usize> {
     }
 }
 
-/// How far a configuration file is trusted.
+/// The trust in a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Trust {
+pub enum FileTrust {
     /// In everything: it is the user's, or was named by the user.
     Whole,
     /// It may speak about what lies in this directory: it is the project's.
     Within(PathBuf),
 }
 
-/// What is wrong, and what to do about it.
-pub(crate) type Objection = (String, String);
+/// An error and a hint.
+pub(super) type Objection = (String, String);
 
-impl Trust {
-    /// Returns what speaks against the key `name`, whatever its value.
-    pub(crate) fn objection_to_key(&self, name: &str) -> Option<Objection> {
+impl FileTrust {
+    /// Returns the objection to the key `name`, whatever its value.
+    pub(super) fn objection_to_key(&self, name: &str) -> Option<Objection> {
         let Self::Within(_) = self else { return None };
         is_users_alone(name).then(|| (format!("a project's file may not have `{name}`"), HELP.to_owned()))
     }
 
-    /// Returns what speaks against the directory `path` as a value of the key `name`.
-    pub(crate) fn objection_to_path(&self, name: &str, path: &Path) -> Option<Objection> {
+    /// Returns the objection to the directory `path` as a value of the key `name`.
+    pub fn objection_to_path(&self, name: &str, path: &Path) -> Option<Objection> {
         let Self::Within(boundary) = self else { return None };
         (!lies_within(path, boundary)).then(|| {
             (
@@ -80,15 +81,15 @@ impl Trust {
         })
     }
 
-    /// Returns what speaks against `number` as the value of the key `name`.
-    pub(crate) fn objection_to_number(&self, name: &str, number: usize) -> Option<Objection> {
+    /// Returns the objection to `number` as the value of the key `name`.
+    pub(super) fn objection_to_number(&self, name: &str, number: usize) -> Option<Objection> {
         let Self::Within(_) = self else { return None };
         let most = most(name).filter(|most| number > *most)?;
         Some((format!("`{name}` of a project's file may be at most {most}"), HELP.to_owned()))
     }
 
-    /// Returns what speaks against `severity` for `rule`.
-    pub(crate) fn objection_to_severity(
+    /// Returns the objection to `severity` for `rule`.
+    pub(super) fn objection_to_severity(
         &self,
         rule: RuleId,
         severity: Option<Severity>,
@@ -127,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_project_may_not_weaken_a_session() {
-        let project = Trust::Within(PathBuf::from("/project"));
+        let project = FileTrust::Within(PathBuf::from("/project"));
         for (name, expect) in [
             ("events.jsonl", true),
             ("events.keep", true),
@@ -148,7 +149,7 @@ mod tests {
             ("catalog.format", false),
         ] {
             assert_eq!(project.objection_to_key(name).is_some(), expect, "{name}");
-            assert_eq!(Trust::Whole.objection_to_key(name), None);
+            assert_eq!(FileTrust::Whole.objection_to_key(name), None);
         }
         for name in [
             "requires.max_tokens",
@@ -160,7 +161,7 @@ mod tests {
             let most = most(name).unwrap();
             assert_eq!(project.objection_to_number(name, most), None, "{name}");
             assert!(project.objection_to_number(name, most + 1).is_some(), "{name}");
-            assert_eq!(Trust::Whole.objection_to_number(name, most + 1), None);
+            assert_eq!(FileTrust::Whole.objection_to_number(name, most + 1), None);
         }
         assert_eq!(project.objection_to_number("catalog.budget_tokens", 1_000_000), None);
     }

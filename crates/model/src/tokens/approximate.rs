@@ -1,96 +1,6 @@
-//! Counting tokens: exactly for two published vocabularies, roughly by characters, and a cheap estimate.
-//!
-//! No vendor publishes the tokenizers of all its models, so every number is an estimate for some model. What is
-//! reported always names the tokenizer it was counted with.
+//! Approximate token counts, in one pass and without a vocabulary.
 
-use bpe_openai::{cl100k_base, o200k_base};
-
-/// The length of the longest token of either vocabulary, in bytes.
-const MAX_TOKEN_BYTES: usize = 128;
-
-/// A way of counting tokens.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub enum Tokenizer {
-    /// The vocabulary of GPT-4o and later; the default.
-    ///
-    /// Its tables are built on the first count, which takes about 70 ms and 50 MB once per process.
-    #[default]
-    O200kBase,
-    /// The vocabulary of GPT-4 and of `text-embedding-3`, built on the first count as well.
-    Cl100kBase,
-    /// A quarter of the number of characters, rounded up: needs no tables.
-    ///
-    /// Over a large corpus of public skills a `cl100k_base` token has 3.95 characters in Latin script, so the mean is
-    /// right within two percent there, and 1.8 characters in Chinese, Japanese and Korean, where this count is less
-    /// than half of the true one.
-    Chars4,
-}
-
-impl Tokenizer {
-    /// Every tokenizer.
-    pub const ALL: [Self; 3] = [Self::O200kBase, Self::Cl100kBase, Self::Chars4];
-
-    /// Returns the name that goes with every reported number.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::O200kBase => "o200k_base",
-            Self::Cl100kBase => "cl100k_base",
-            Self::Chars4 => "chars4",
-        }
-    }
-
-    /// Returns the tokenizer that goes by `word`.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|tokenizer| tokenizer.name() == word)
-    }
-
-    /// Returns the number of tokens in `text`.
-    pub fn count(self, text: &str) -> usize {
-        match self.vocabulary() {
-            Some(vocabulary) => vocabulary.count(text),
-            None => text.chars().count().div_ceil(4),
-        }
-    }
-
-    /// Returns the number of tokens in `text` if it is at most `limit`, and stops counting soon after it is not.
-    pub fn count_up_to(self, text: &str, limit: usize) -> Option<usize> {
-        let Some(vocabulary) = self.vocabulary() else {
-            return Some(self.count(text)).filter(|count| *count <= limit);
-        };
-        if text.len() / MAX_TOKEN_BYTES > limit {
-            return None;
-        }
-        let mut count = 0;
-        for piece in vocabulary.split(text) {
-            count += vocabulary.bpe.count(piece.as_bytes());
-            if count > limit {
-                return None;
-            }
-        }
-        Some(count)
-    }
-
-    /// Returns the most bytes that a text of `tokens` tokens may have.
-    pub(super) fn most_bytes(self, tokens: usize) -> usize {
-        let of_one = match self {
-            Self::O200kBase | Self::Cl100kBase => MAX_TOKEN_BYTES,
-            // Four characters of at most four bytes.
-            Self::Chars4 => 16,
-        };
-        tokens.saturating_mul(of_one)
-    }
-
-    /// Returns the tables, which the library builds on their first use and keeps.
-    fn vocabulary(self) -> Option<&'static bpe_openai::Tokenizer> {
-        match self {
-            Self::O200kBase => Some(o200k_base()),
-            Self::Cl100kBase => Some(cl100k_base()),
-            Self::Chars4 => None,
-        }
-    }
-}
-
-/// Returns whether `text` has no more than `limit` tokens, without the tables and with room to spare.
+/// Returns whether `text` clearly has no more than `limit` tokens, without the vocabulary.
 ///
 /// No token is shorter than a byte; beyond that the [`estimate`] must leave a third of the limit free.
 pub(crate) fn is_clearly_within(text: &str, limit: usize) -> bool {
@@ -106,16 +16,20 @@ fn estimate(text: &str) -> usize {
     let mut tokens = 0;
     let mut start = 0;
     while let Some(first) = bytes.get(start) {
-        let class = Class::of(*first);
-        let length = bytes[start..].iter().take_while(|byte| Class::of(**byte) == class).count();
-        let next = bytes.get(start + length).map(|byte| Class::of(*byte));
+        let class = ByteClass::of(*first);
+        let length = bytes[start..].iter().take_while(|byte| ByteClass::of(**byte) == class).count();
+        let next = bytes.get(start + length).map(|byte| ByteClass::of(*byte));
         tokens += match class {
-            Class::Letter if length <= LONGEST_WORD => length.div_ceil(5),
-            Class::Letter => length.div_ceil(2),
-            Class::Digit => length.div_ceil(3),
-            Class::Space(b' ') if length == 1 && matches!(next, Some(Class::Letter | Class::Other)) => 0,
-            Class::Space(_) => length.div_ceil(16),
-            Class::Other => length,
+            ByteClass::Letter if length <= LONGEST_WORD => length.div_ceil(5),
+            ByteClass::Letter => length.div_ceil(2),
+            ByteClass::Digit => length.div_ceil(3),
+            ByteClass::Space(b' ')
+                if length == 1 && matches!(next, Some(ByteClass::Letter | ByteClass::Other)) =>
+            {
+                0
+            }
+            ByteClass::Space(_) => length.div_ceil(16),
+            ByteClass::Other => length,
         };
         start += length;
     }
@@ -125,16 +39,16 @@ fn estimate(text: &str) -> usize {
 /// The longest run of letters that is taken for a word.
 const LONGEST_WORD: usize = 20;
 
-/// What a byte is to the [`estimate`].
+/// The class of a byte in an [`estimate`].
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Class {
+enum ByteClass {
     Letter,
     Digit,
     Space(u8),
     Other,
 }
 
-impl Class {
+impl ByteClass {
     fn of(byte: u8) -> Self {
         match byte {
             b'a'..=b'z' | b'A'..=b'Z' => Self::Letter,
@@ -145,14 +59,14 @@ impl Class {
     }
 }
 
-/// Returns about how many tokens of [`Tokenizer::O200kBase`] `text` has, in one pass and without the tables.
+/// Returns about how many tokens of `o200k_base` the `text` has, in one pass and without the vocabulary.
 ///
 /// On public skills that it was not fitted to it is off by 1.8 % in the median and by less than 7 % for 95 of 100; on Chinese
 /// and Japanese ones by 2.2 % and 9 %, on source code by 2.4 % and 9 %, on runs of digests and base64 by up to 10 %.
 /// It errs to both sides alike, so it is no bound.
 ///
 /// ```
-/// use repertoire_model::catalog::tokens::approximate;
+/// use repertoire_model::tokens::approximate;
 /// assert_eq!(approximate("Extract text and tables from PDF files."), 8);
 /// ```
 pub fn approximate(text: &str) -> usize {
@@ -168,13 +82,13 @@ pub fn approximate(text: &str) -> usize {
     ((hundredths + joiners * JOINER_WEIGHT + 50) / 100).max(usize::from(!text.is_empty()))
 }
 
-/// What joins several emoji to one, and is a token of its own beside them.
+/// The zero-width joiner of emoji sequences, which is a token of its own.
 const JOINER: &str = "\u{200d}";
 
-/// What a [`JOINER`] adds to what its bytes do, in hundredths of a token.
+/// The weight of a [`JOINER`] beside that of its bytes, in hundredths of a token.
 const JOINER_WEIGHT: usize = 76;
 
-/// What a byte of each [`Kind`], by row, adds after a byte of each kind, by column, in hundredths of a token.
+/// The weight of a byte of each [`Kind`], by row, after a byte of each kind, by column, in hundredths of a token.
 ///
 /// Fitted by least squares to 2,600 Markdown files of public skills and 400 files of source code, none below 0. The columns
 /// are filled up to a power of two.
@@ -195,7 +109,7 @@ static WEIGHTS: [[u8; 16]; 14] = [
     [152, 220, 160, 170, 130, 143, 220, 130, 175, 180, 80, 80, 80, 80, 0, 0],
 ];
 
-/// What a byte is to [`approximate`]; the number is its row of [`WEIGHTS`].
+/// The kind of a byte; the number is its row of [`WEIGHTS`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Lower,
@@ -206,7 +120,7 @@ enum Kind {
     Break,
     /// `.`, `,` and the like.
     Point,
-    /// What rules, emphasis and headings are made of.
+    /// Characters of rules, emphasis and headings.
     Rule,
     Bracket,
     OtherAscii,
@@ -259,38 +173,11 @@ impl Kind {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::Tokenizer;
     use super::*;
 
     #[test]
-    fn counts() {
-        let check = |text: &str, expected: [usize; 3]| {
-            assert_eq!(Tokenizer::ALL.map(|tokenizer| tokenizer.count(text)), expected, "{text:?}");
-        };
-        check("", [0, 0, 0]);
-        check("hello world", [2, 2, 3]);
-        check("Extract text and tables from PDF files.", [8, 8, 10]);
-        check("处理电子表格和报表", [7, 8, 3]);
-    }
-
-    #[test]
-    fn no_token_is_longer_than_the_bound() {
-        for tokenizer in [Tokenizer::O200kBase, Tokenizer::Cl100kBase] {
-            let bpe = &tokenizer.vocabulary().unwrap().bpe;
-            let tokens = u32::try_from(bpe.num_tokens()).unwrap();
-            assert_eq!((0..tokens).map(|token| bpe.token_len(token)).max(), Some(MAX_TOKEN_BYTES));
-        }
-    }
-
-    #[test]
-    fn names_parse_back() {
-        for tokenizer in Tokenizer::ALL {
-            assert_eq!(Tokenizer::parse(tokenizer.name()), Some(tokenizer));
-        }
-        assert_eq!(Tokenizer::parse("p50k"), None);
-    }
-
-    #[test]
-    fn the_estimate_is_not_fooled_by_dense_text() {
+    fn dense_text_is_not_underestimated() {
         for text in [
             "| 1 | 2 | 3 |\n".repeat(400),
             "0.1,0.2,-3\n".repeat(400),
@@ -313,7 +200,7 @@ mod tests {
             form.pdf` to list the fields.\n2. Ask the user for values that are missing; **never** invent them.\n\n\
             ```bash\npython scripts/fill.py form.pdf values.json --output filled.pdf\n```\n\n- See [the reference]\
             (references/fields.md) for check boxes and signatures.\n";
-        let code = include_str!("tokens.rs");
+        let code = include_str!("approximate.rs");
         let chinese = "处理电子表格和报表。用户提到表格时使用，先读取文件，再回答问题。\n".repeat(9);
         for (text, percent) in [(skill, 8), (code, 12), (&chinese, 15)] {
             let (count, near) = (Tokenizer::default().count(text), approximate(text));
@@ -346,21 +233,6 @@ mod tests {
     }
 
     proptest! {
-        #[test]
-        fn counting_to_a_limit_agrees_with_counting(text in text(), limit in 0usize..120) {
-            for tokenizer in Tokenizer::ALL {
-                let count = tokenizer.count(&text);
-                prop_assert_eq!(tokenizer.count_up_to(&text, limit), (count <= limit).then_some(count));
-            }
-        }
-
-        #[test]
-        fn no_text_has_more_bytes_than_its_tokens_may(text in "\\PC{0,60}|[ \\n]{0,200}|[🦀文]{0,40}") {
-            for tokenizer in Tokenizer::ALL {
-                prop_assert!(text.len() <= tokenizer.most_bytes(tokenizer.count(&text)));
-            }
-        }
-
         #[test]
         fn more_text_never_has_fewer_tokens(text in text(), more in text()) {
             let both = text.clone() + &more;

@@ -1,4 +1,4 @@
-//! Takes a configuration file apart, and tells what is wrong with it line by line.
+//! The parser of configuration files, which reports every error with its position.
 
 use std::ops::Range;
 use std::path::Path;
@@ -10,14 +10,14 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::agents::parse_agent;
-use super::file::Fault;
+use super::error::ConfigFault;
 use super::keys::{AGENTS_KEY, KEYS, Key, Kind, RULES_KEY, SEVERITIES, Value};
 use super::path::ConfiguredPath;
-use super::trust::{Objection, Trust};
+use super::trust::{FileTrust, Objection};
 
 /// What a layer says about one key.
 #[derive(Clone)]
-pub(crate) struct Assignment {
+pub(super) struct Assignment {
     /// The key.
     pub key: &'static Key,
     /// Its value.
@@ -26,12 +26,12 @@ pub(crate) struct Assignment {
 
 /// Returns what `text`, trusted as far as `trust`, says, and everything that is wrong with it. Paths are relative to
 /// `directory`.
-pub(crate) fn parse(text: &str, directory: &Path, trust: &Trust) -> (Vec<Assignment>, Vec<Fault>) {
+pub(super) fn parse(text: &str, directory: &Path, trust: &FileTrust) -> (Vec<Assignment>, Vec<ConfigFault>) {
     let mut parser = Parser { directory, trust, assignments: Vec::new(), faults: Vec::new() };
     let (document, errors) = DeTable::parse_recoverable(text);
     for error in errors {
         let range = error.span().unwrap_or(0..0);
-        parser.faults.push(Fault { range, message: error.message().to_owned(), help: None });
+        parser.faults.push(ConfigFault { range, message: error.message().to_owned(), help: None });
     }
     if parser.faults.is_empty() {
         parser.table("", document.get_ref());
@@ -41,7 +41,7 @@ pub(crate) fn parse(text: &str, directory: &Path, trust: &Trust) -> (Vec<Assignm
 }
 
 /// Returns the value that `word`, from the environment or a flag, gives to `key`, or what it should have been.
-pub(crate) fn parse_word(key: &'static Key, word: &str) -> Result<Value, String> {
+pub(super) fn parse_word(key: &'static Key, word: &str) -> Result<Value, String> {
     let value = match key.kind {
         Kind::Word(_) | Kind::Name | Kind::Text => DeValue::String(word.into()),
         Kind::Switch => match word {
@@ -60,9 +60,9 @@ pub(crate) fn parse_word(key: &'static Key, word: &str) -> Result<Value, String>
 
 struct Parser<'a> {
     directory: &'a Path,
-    trust: &'a Trust,
+    trust: &'a FileTrust,
     assignments: Vec<Assignment>,
-    faults: Vec<Fault>,
+    faults: Vec<ConfigFault>,
 }
 
 impl Parser<'_> {
@@ -190,7 +190,7 @@ impl Parser<'_> {
     }
 
     fn fault(&mut self, range: Range<usize>, message: String, help: Option<String>) {
-        self.faults.push(Fault { range, message, help });
+        self.faults.push(ConfigFault { range, message, help });
     }
 }
 
@@ -257,7 +257,7 @@ mod tests {
     use super::*;
 
     fn faults(text: &str) -> Vec<String> {
-        parse(text, Path::new(""), &Trust::Whole).1.into_iter().map(|fault| fault.message).collect()
+        parse(text, Path::new(""), &FileTrust::Whole).1.into_iter().map(|fault| fault.message).collect()
     }
 
     #[test]
@@ -272,7 +272,7 @@ mod tests {
         }
         for rule in RULES {
             let (assignments, faults) =
-                parse(&format!("rules.{} = \"off\"", rule.name), Path::new(""), &Trust::Whole);
+                parse(&format!("rules.{} = \"off\"", rule.name), Path::new(""), &FileTrust::Whole);
             assert_eq!((assignments.len(), faults), (1, vec![]));
         }
     }

@@ -1,4 +1,4 @@
-//! Escaping: what is harmless is copied as it is, in slices.
+//! Escapes text for XML, HTML, JSON and Markdown. Stretches that need no escaping are copied whole.
 
 use memchr::{memchr_iter, memchr2_iter, memchr3_iter};
 
@@ -21,7 +21,7 @@ pub(crate) fn push_html(out: &mut String, text: &str) {
 /// Writes `text` as a JSON string. It holds no control characters any more.
 ///
 /// `<` is escaped too, so that the JSON cannot close a tag that a host puts around it.
-pub(super) fn push_json(out: &mut String, text: &str) {
+pub(crate) fn push_json(out: &mut String, text: &str) {
     out.push('"');
     let places = memchr3_iter(b'"', b'\\', b'<', text.as_bytes());
     push_replaced(out, text, places, String::push_str, |byte| match byte {
@@ -35,7 +35,7 @@ pub(super) fn push_json(out: &mut String, text: &str) {
 /// Writes `name` between backticks.
 ///
 /// A name holds no backtick; one that did would end the span, so it becomes an apostrophe.
-pub(super) fn push_code(out: &mut String, name: &str) {
+pub(crate) fn push_code(out: &mut String, name: &str) {
     out.push('`');
     push_replaced(out, name, memchr_iter(b'`', name.as_bytes()), String::push_str, |_| "'");
     out.push('`');

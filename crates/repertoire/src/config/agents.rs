@@ -1,32 +1,32 @@
-//! The tables `[agents.NAME]`: their keys, and how one is taken apart.
+//! The tables `[agents.NAME]`: their keys, and their parser.
 
 use std::ops::Range;
 use std::path::Path;
 
-use repertoire::{Agent, Bind, Inherit};
 use repertoire_model::text::nearest;
 use repertoire_model::{Pattern, SkillName};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::file::Fault;
+use super::error::ConfigFault;
 use super::path::ConfiguredPath;
-use super::trust::Trust;
+use super::trust::FileTrust;
+use crate::{Agent, Bind, Inherit};
 
 /// A key of an agent's table.
-pub(crate) struct AgentKey {
+pub struct AgentKey {
     /// Its name within the table.
     pub name: &'static str,
-    /// What it takes.
+    /// The values that it takes, in words.
     pub takes: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub summary: &'static str,
     /// A value, as it would be written.
     pub example: &'static str,
 }
 
 /// Every key of an agent's table, in the order of the documentation.
-pub(crate) const AGENT_KEYS: &[AgentKey] = &[
+pub const AGENT_KEYS: &[AgentKey] = &[
     AgentKey {
         name: "uses_skills",
         takes: "a list of skills, each a name or `source:name`",
@@ -88,24 +88,24 @@ const PATTERNS: &str =
 
 /// An agent as a configuration file defines it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct ConfiguredAgent {
+pub struct ConfiguredAgent {
     /// The agent, without the text of its prompt.
     pub agent: Agent,
     /// The file of its prompt.
     pub prompt: Option<ConfiguredPath>,
-    /// What it says about inheritance, where it says something.
+    /// Its own inheritance, if the table has one.
     pub inherit: Option<Inherit>,
     /// The file with the token that makes an HTTP client this agent.
     pub token_file: Option<ConfiguredPath>,
 }
 
 /// Returns the agent `name` that `table` defines, and adds to `faults` what is wrong with it.
-pub(crate) fn parse_agent(
+pub(super) fn parse_agent(
     name: &Spanned<std::borrow::Cow<'_, str>>,
     table: &Spanned<DeValue<'_>>,
     directory: &Path,
-    trust: &Trust,
-    faults: &mut Vec<Fault>,
+    trust: &FileTrust,
+    faults: &mut Vec<ConfigFault>,
 ) -> ConfiguredAgent {
     let given = name.get_ref();
     let mut parser = AgentParser {
@@ -117,7 +117,7 @@ pub(crate) fn parse_agent(
     };
     if SkillName::new(given).is_none_or(|name| name.as_str() != given) {
         let help = SkillName::slug(given).map(|near| format!("did you mean `{near}`?"));
-        parser.fault(name.span(), format!("`{given}` is no name for an agent"), help);
+        parser.fault(name.span(), format!("`{given}` is not a valid name for an agent"), help);
     }
     match table.get_ref() {
         DeValue::Table(table) => parser.table("", table),
@@ -132,9 +132,9 @@ pub(crate) fn parse_agent(
 struct AgentParser<'a> {
     prefix: String,
     directory: &'a Path,
-    trust: &'a Trust,
+    trust: &'a FileTrust,
     configured: ConfiguredAgent,
-    faults: &'a mut Vec<Fault>,
+    faults: &'a mut Vec<ConfigFault>,
 }
 
 impl AgentParser<'_> {
@@ -268,7 +268,7 @@ impl AgentParser<'_> {
     }
 
     fn fault(&mut self, range: Range<usize>, message: String, help: Option<String>) {
-        self.faults.push(Fault { range, message, help });
+        self.faults.push(ConfigFault { range, message, help });
     }
 }
 

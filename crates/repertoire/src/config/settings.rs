@@ -3,36 +3,34 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use repertoire::SessionOptions;
-use repertoire::event::jsonl::{DEFAULT_KEEP, DEFAULT_MAX_BYTES};
-use repertoire::provider::fs::ScanLimits;
-use repertoire::session::ToolExposure;
-use repertoire::{Inherit, ReloadMode, ReloadOptions, RoleBinding, Trust};
 use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
 use repertoire_model::ledger::Reload;
 use repertoire_model::{CatalogOptions, Policy, Profile};
-use repertoire_server::http::Limits;
-use repertoire_server::{INSTRUCTIONS_TOKENS, ResultForm};
 
 use super::agents::ConfiguredAgent;
+use super::defaults::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS};
 use super::path::ConfiguredPath;
+use crate::event::jsonl::{DEFAULT_KEEP, DEFAULT_MAX_BYTES};
+use crate::provider::fs::ScanLimits;
+use crate::session::ToolExposure;
+use crate::{Inherit, ReloadMode, ReloadOptions, RoleBinding, SessionOptions, Trust};
 
 /// Where the prompts of roles lie by habit, relative to the project's root.
 const ROLE_DIRECTORIES: [&str; 2] = ["templates/roles", "roles"];
 
 /// Where links to skills may lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LinkTargets {
+pub enum LinkTargets {
     /// To any directory.
     Anywhere,
     /// Into a directory that is looked at for skills.
     Roots,
 }
 
-/// What says what texts mean.
+/// The embedder of search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Embeddings {
+pub enum Embeddings {
     /// The table inside the program.
     #[default]
     Builtin,
@@ -44,10 +42,10 @@ pub(crate) enum Embeddings {
 
 impl Embeddings {
     /// Every choice, the default first.
-    pub(crate) const ALL: [Self; 3] = [Self::Builtin, Self::Off, Self::Http];
+    pub const ALL: [Self; 3] = [Self::Builtin, Self::Off, Self::Http];
 
     /// Returns its word.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Builtin => "builtin",
             Self::Off => "off",
@@ -56,9 +54,32 @@ impl Embeddings {
     }
 }
 
-/// What tools and scripts of skills run in.
+/// How MCP clients get results of tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum SandboxChoice {
+pub enum McpResult {
+    /// As Markdown alone.
+    #[default]
+    Markdown,
+    /// As JSON, in the text and as structured content.
+    Json,
+}
+
+impl McpResult {
+    /// Every form, the default first.
+    pub const ALL: [Self; 2] = [Self::Markdown, Self::Json];
+
+    /// Returns its word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Markdown => "markdown",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// The sandbox of tools and scripts of skills.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SandboxChoice {
     /// The best that works here.
     #[default]
     Auto,
@@ -74,11 +95,10 @@ pub(crate) enum SandboxChoice {
 
 impl SandboxChoice {
     /// Every choice, the default first.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Auto, Self::Bubblewrap, Self::Landlock, Self::Seatbelt, Self::None];
+    pub const ALL: [Self; 5] = [Self::Auto, Self::Bubblewrap, Self::Landlock, Self::Seatbelt, Self::None];
 
     /// Returns its word.
-    pub(crate) fn as_str(self) -> &'static str {
+    pub fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
             Self::Bubblewrap => "bubblewrap",
@@ -89,17 +109,17 @@ impl SandboxChoice {
     }
 
     /// Returns the choice that goes by `word`.
-    pub(crate) fn parse(word: &str) -> Option<Self> {
+    pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|choice| choice.as_str() == word)
     }
 }
 
-/// What skills may run, and in what.
+/// The settings of tools and scripts of skills.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct ExecSettings {
+pub struct ExecSettings {
     /// Whether models may run anything.
     pub enabled: bool,
-    /// What it runs in.
+    /// The sandbox.
     pub sandbox: SandboxChoice,
     /// How far skills of the project are trusted.
     pub trust_project: Trust,
@@ -111,10 +131,10 @@ pub(crate) struct ExecSettings {
     pub scripts_read: bool,
 }
 
-/// How skills are found.
+/// The settings of search.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct SearchSettings {
-    /// What says what texts mean.
+pub struct SearchSettings {
+    /// The embedder.
     pub embeddings: Embeddings,
     /// The server that does, before `/embeddings`.
     pub url: String,
@@ -126,7 +146,7 @@ pub(crate) struct SearchSettings {
 
 /// The settings in force.
 #[derive(Debug, Clone)]
-pub(crate) struct Settings {
+pub struct Settings {
     /// How skills are judged.
     pub policy: Policy,
     /// Directories of skills beside those that are discovered, first ones first.
@@ -135,15 +155,15 @@ pub(crate) struct Settings {
     pub catalog_format: Format,
     /// The most tokens of the catalog; 0 for any number.
     pub catalog_budget: usize,
-    /// What happens to a catalog over its budget.
+    /// The treatment of a catalog over its budget.
     pub catalog_over_budget: OverBudget,
     /// Whether loaded skills may be marked.
     pub catalog_show_loaded: bool,
     /// Whether a skill's frontmatter is shown with its instructions.
     pub include_frontmatter: bool,
-    /// What tokens are counted with.
+    /// The tokenizer.
     pub estimator: Tokenizer,
-    /// What sessions are given, but for what stands in fields of its own here.
+    /// The options of sessions, but for those with fields of their own here.
     pub session: SessionOptions,
     /// How far a scan goes.
     pub scan: ScanLimits,
@@ -171,18 +191,18 @@ pub(crate) struct Settings {
     pub reload_debounce_ms: usize,
     /// The most directories that are watched.
     pub reload_max_watches: usize,
-    /// What is said of the skill that is an agent's role.
+    /// The binding of the skill that is an agent's role.
     pub role_binding: RoleBinding,
     /// Directories of role prompts, first ones first; relative ones lie below the project's root.
     pub role_directories: Vec<ConfiguredPath>,
-    /// What agents have from those that start them, unless these say otherwise.
+    /// The inheritance of agents, unless they have their own.
     pub subagent_inherit: Inherit,
     /// Whether MCP clients are offered tools.
     pub mcp_tools: bool,
     /// Whether MCP clients are offered the Skills extension.
     pub mcp_extension: bool,
     /// How MCP clients get results of tools.
-    pub mcp_result: ResultForm,
+    pub mcp_result: McpResult,
     /// The most tokens of the catalog in the instructions of the MCP server.
     pub mcp_instructions: usize,
     /// Names that the HTTP server goes by.
@@ -191,9 +211,9 @@ pub(crate) struct Settings {
     pub http_origins: Vec<String>,
     /// The most connections of the HTTP server.
     pub http_connections: usize,
-    /// How skills are found.
+    /// Search.
     pub search: SearchSettings,
-    /// What skills may run, and in what.
+    /// Tools and scripts of skills.
     pub exec: ExecSettings,
     /// The agents, by name.
     pub agents: BTreeMap<String, ConfiguredAgent>,
@@ -201,7 +221,7 @@ pub(crate) struct Settings {
 
 impl Settings {
     /// Returns how sessions and servers follow the library.
-    pub(crate) fn reload(&self) -> ReloadOptions {
+    pub fn reload(&self) -> ReloadOptions {
         let duration = |milliseconds: usize| Duration::from_millis(milliseconds as u64);
         let mut options = ReloadOptions::of(self.reload_mode);
         options.poll = duration(self.reload_poll_ms);
@@ -212,7 +232,7 @@ impl Settings {
     }
 
     /// Returns the options of a catalog.
-    pub(crate) fn catalog_options(&self) -> CatalogOptions {
+    pub fn catalog_options(&self) -> CatalogOptions {
         CatalogOptions {
             format: self.catalog_format,
             budget_tokens: Some(self.catalog_budget).filter(|budget| *budget > 0),
@@ -227,7 +247,7 @@ impl Settings {
     }
 
     /// Returns the settings of `profile` before any layer changed them.
-    pub(crate) fn of(profile: Profile) -> Self {
+    pub fn of(profile: Profile) -> Self {
         let reload = ReloadOptions::default();
         let standard = Self {
             policy: Policy::of(profile),
@@ -259,11 +279,11 @@ impl Settings {
             subagent_inherit: Inherit::default(),
             mcp_tools: true,
             mcp_extension: true,
-            mcp_result: ResultForm::default(),
+            mcp_result: McpResult::default(),
             mcp_instructions: INSTRUCTIONS_TOKENS,
             http_hosts: Vec::new(),
             http_origins: Vec::new(),
-            http_connections: Limits::default().connections,
+            http_connections: HTTP_CONNECTIONS,
             search: SearchSettings::default(),
             exec: ExecSettings::default(),
             agents: BTreeMap::new(),

@@ -2,7 +2,33 @@
 
 use std::fmt;
 
-use crate::Severity;
+/// The weight of a diagnostic, in increasing order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Good to know; nothing needs to change.
+    Info,
+    /// The skill works, but not as well or not everywhere.
+    Warning,
+    /// The skill breaks a rule of the profile in force; `check` fails.
+    Error,
+}
+
+impl Severity {
+    /// Returns the word used on every surface.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warning => "warning",
+            Self::Error => "error",
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
 
 /// Declares the rules: variant, id, severity in `standard strict lenient harness publish`, one-line summary.
 /// Severities are written `E`rror, `W`arning, `I`nfo and `-` for off.
@@ -38,7 +64,7 @@ pub struct Rule {
     pub id: RuleId,
     /// The name it is reported under, in kebab case; it never changes its meaning.
     pub name: &'static str,
-    /// What it finds, in one line.
+    /// Its summary, in one line.
     pub summary: &'static str,
     /// Its severity under `standard`, `strict`, `lenient`, `harness` and the publish check, before any choice of one's own.
     pub severities: [Option<Severity>; 5],
@@ -155,8 +181,7 @@ impl RuleId {
         RULES.iter().find(|rule| rule.name == name).map(|rule| rule.id)
     }
 
-    /// Returns whether no policy can change the rule's severity: a skill is set aside because of it, and nobody should
-    /// have to guess why.
+    /// Returns whether no policy can change the rule's severity, since a skill is set aside because of it.
     pub fn is_fixed(self) -> bool {
         self.is_fatal() || self == Self::NameTool
     }

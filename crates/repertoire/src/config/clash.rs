@@ -1,9 +1,8 @@
 //! Names of tools and arguments that could not be told apart.
 
-use repertoire::SessionOptions;
-use repertoire::tool::{ArgumentNames, ToolNames};
-
-use crate::error::CliError;
+use super::error::ConfigError;
+use crate::SessionOptions;
+use crate::tool::{ArgumentNames, ToolNames};
 
 /// The arguments of `load_skill` and `unload_skill` whose names are fixed.
 const LOAD_ARGUMENTS: [&str; 4] = ["force", "reference", "script", "asset"];
@@ -11,7 +10,7 @@ const LOAD_ARGUMENTS: [&str; 4] = ["force", "reference", "script", "asset"];
 const LIST_ARGUMENTS: [&str; 1] = ["directory"];
 
 /// Returns the error about two tools, or two arguments of one tool, that would have one name.
-pub(super) fn clash(options: &SessionOptions) -> Option<CliError> {
+pub(super) fn clash(options: &SessionOptions) -> Option<ConfigError> {
     let (names, usual) = (tools(&options.names), ToolNames::default());
     let usual = tools(&usual);
     for (index, (key, name)) in names.iter().enumerate() {
@@ -25,7 +24,7 @@ pub(super) fn clash(options: &SessionOptions) -> Option<CliError> {
                 "`tools.names.{key}` is \"{name}\", the usual name of the tool of `tools.names.{other}`"
             );
             return Some(
-                CliError::usage(message).hint("a tool answers to its usual name too; choose another"),
+                ConfigError::new(message).hint("a tool answers to its usual name too; choose another"),
             );
         }
     }
@@ -40,7 +39,7 @@ pub(super) fn clash(options: &SessionOptions) -> Option<CliError> {
     let (key, name, _) = fixed.into_iter().find(|(_, name, fixed)| fixed.contains(&name.as_str()))?;
     let message =
         format!("`tools.args.{key}` is \"{name}\", which another argument of the same tool is called");
-    Some(CliError::usage(message).hint("choose another name"))
+    Some(ConfigError::new(message).hint("choose another name"))
 }
 
 fn tools(names: &ToolNames) -> [(&'static str, &str); 8] {
@@ -57,8 +56,8 @@ fn tools(names: &ToolNames) -> [(&'static str, &str); 8] {
     ]
 }
 
-fn twice(table: &str, one: &str, other: &str, name: &str) -> CliError {
-    CliError::usage(format!("`{table}.{one}` and `{table}.{other}` are both \"{name}\""))
+fn twice(table: &str, one: &str, other: &str, name: &str) -> ConfigError {
+    ConfigError::new(format!("`{table}.{one}` and `{table}.{other}` are both \"{name}\""))
         .hint("give one of them another name")
 }
 
@@ -67,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_has_one_name_cannot_be_told_apart() {
+    fn names_that_clash_are_an_error() {
         let check = |change: fn(&mut SessionOptions), expect: Option<&str>| {
             let mut options = SessionOptions::default();
             change(&mut options);

@@ -1,4 +1,4 @@
-//! Reads files that no provider lists, and that may be anything all the same: a pipe, a device, something endless.
+//! Reads regular files of bounded size, never a pipe or a device.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
@@ -7,9 +7,9 @@ use std::path::Path;
 /// Returns the bytes of the regular file at `path`, following links.
 ///
 /// It never waits for a pipe or a device, and never reads more than `most` bytes.
-pub(crate) fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
-    // What is asked is the handle, so that nothing can take the file's place in between.
+    // The handle is asked, so that nothing can take the file's place in between.
     let metadata = file.metadata()?;
     // Reading a directory gives the system's own error.
     if !metadata.is_file() && !metadata.is_dir() {

@@ -13,7 +13,7 @@ use super::trust::is_users_alone;
 const WIDTH: usize = 100;
 
 /// Returns a configuration file that holds every key a project may set with its default, commented out.
-pub(crate) fn template() -> String {
+pub fn template() -> String {
     let settings = Settings::of(Profile::Standard);
     let mut text = String::from(
         "# Configuration of Repertoire for this project. Every key that a project may set is here with its\n\
@@ -84,19 +84,19 @@ mod tests {
     use std::path::Path;
 
     use super::super::parse::parse;
-    use super::super::trust::Trust;
+    use super::super::trust::FileTrust;
     use super::*;
 
     #[test]
     fn the_template_is_valid_with_and_without_its_marks() {
         let template = template();
-        let (assignments, faults) = parse(&template, Path::new(""), &Trust::Whole);
+        let (assignments, faults) = parse(&template, Path::new(""), &FileTrust::Whole);
         assert_eq!((assignments.len(), faults), (0, vec![]));
         let is_setting = |line: &str| line.strip_prefix("# ").is_some_and(|line| line.contains(" = "));
         let bare: Vec<&str> =
             template.lines().map(|line| if is_setting(line) { &line[2..] } else { line }).collect();
         let project = tempfile::tempdir().unwrap();
-        let trust = Trust::Within(project.path().to_owned());
+        let trust = FileTrust::Within(project.path().to_owned());
         let (assignments, faults) = parse(&bare.join("\n"), project.path(), &trust);
         assert_eq!(faults, []);
         let users = KEYS.iter().filter(|key| is_users_alone(key.name)).count();

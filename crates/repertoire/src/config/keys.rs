@@ -1,28 +1,27 @@
-//! The table of every key: its name, what it takes, what it means, and the setting it is about.
+//! The table of every key: its name, values, meaning and setting.
 //!
 //! The documentation, the template of `rep init`, the parser and its suggestions are all made from this table.
 
-use repertoire::session::{DenyStyle, Refresh, Requires, ToolCeiling, ToolExposure, Unload};
-use repertoire::{Inherit, ReloadMode, RoleBinding, Trust};
 use repertoire_model::answer::{ErrorStyle, Render};
 use repertoire_model::catalog::{Format, OverBudget, Tokenizer};
 use repertoire_model::ledger::Reload;
 use repertoire_model::name::Grammar;
 use repertoire_model::policy::{Action, Duplicates, NameMismatch, OnInvalid, ResourceListing};
 use repertoire_model::{Profile, RuleId, Severity};
-use repertoire_server::ResultForm;
 
 use super::agents::ConfiguredAgent;
 use super::path::ConfiguredPath;
-use super::settings::{Embeddings, LinkTargets, SandboxChoice, Settings};
+use super::settings::{Embeddings, LinkTargets, McpResult, SandboxChoice, Settings};
+use crate::session::{DenyStyle, Refresh, Requires, ToolCeiling, ToolExposure, Unload};
+use crate::{Inherit, ReloadMode, RoleBinding, Trust};
 
 /// A key of the configuration.
-pub(crate) struct Key {
+pub struct Key {
     /// Its name, with the table it stands in: `catalog.format`.
     pub name: &'static str,
-    /// What it takes.
+    /// The values that it takes.
     pub kind: Kind,
-    /// What it means.
+    /// Its meaning.
     pub summary: &'static str,
     /// The flag that says the same for one run.
     pub flag: Option<&'static str>,
@@ -32,9 +31,9 @@ pub(crate) struct Key {
     pub set: fn(&mut Settings, &Value),
 }
 
-/// What a key takes.
+/// The values that a key takes.
 #[derive(Clone, Copy)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// One of these words.
     Word(fn() -> Vec<&'static str>),
     /// A whole number between these two.
@@ -57,7 +56,7 @@ pub(crate) enum Kind {
 
 /// A value that some layer gives to a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Value {
+pub enum Value {
     /// For [`Kind::Word`], [`Kind::Name`] and [`Kind::Text`].
     Word(String),
     /// For [`Kind::Number`].
@@ -106,7 +105,7 @@ const RELOAD: Words<Reload> =
 const ERRORS: Words<ErrorStyle> = &[("names", ErrorStyle::Names), ("menu", ErrorStyle::Menu)];
 const LINKS: Words<LinkTargets> = &[("anywhere", LinkTargets::Anywhere), ("roots", LinkTargets::Roots)];
 /// The words for the severity of a rule.
-pub(crate) const SEVERITIES: Words<Option<Severity>> = &[
+pub(super) const SEVERITIES: Words<Option<Severity>> = &[
     ("off", None),
     ("info", Some(Severity::Info)),
     ("warning", Some(Severity::Warning)),
@@ -171,7 +170,7 @@ macro_rules! key {
 }
 
 /// Every key, in the order of the documentation.
-pub(crate) const KEYS: &[Key] = &[
+pub const KEYS: &[Key] = &[
     // The profile is chosen before all other keys, on which it settles the defaults.
     key!("profile" words of Profile by as_str, policy.profile, Some("--profile"), "The set of choices that all others start from."),
     Key {
@@ -281,7 +280,7 @@ pub(crate) const KEYS: &[Key] = &[
     key!("subagent.inherit" words of Inherit by as_str, subagent_inherit, None, "What agents have from those that start them: nothing, the limits of their catalog, or these and the loaded skills."),
     key!("mcp.tools" Kind::Switch, Switch mcp_tools, switch, Some("serve --no-tools"), "Whether MCP clients are offered tools to load skills and to read their files."),
     key!("mcp.sep2640" Kind::Switch, Switch mcp_extension, switch, Some("serve --no-extension"), "Whether MCP clients are offered the Skills extension, and files of skills as resources."),
-    key!("mcp.result" words of ResultForm by as_str, mcp_result, Some("serve --result"), "How MCP clients get results of tools: as Markdown alone, or as JSON in the text and as structured content."),
+    key!("mcp.result" words of McpResult by as_str, mcp_result, Some("serve --result"), "How MCP clients get results of tools: as Markdown alone, or as JSON in the text and as structured content."),
     key!("mcp.instructions_budget" Kind::Number(0, LARGE), Number mcp_instructions, number, None, "The most tokens of the catalog in the instructions of the MCP server; where not even the names fit, some skills are shown and the others are to be searched for; 0 for no instructions."),
     key!("http.allow_hosts" Kind::Words, Words http_hosts, strings, Some("serve --allow-host"), "Names that the HTTP server goes by in `Host`, beside those of the machine itself."),
     key!("http.allow_origins" Kind::Words, Words http_origins, strings, Some("serve --allow-origin"), "Pages that may talk to the HTTP server, as in `https://app.example.com` or `http://localhost:*`."),
@@ -323,10 +322,10 @@ pub(crate) const KEYS: &[Key] = &[
 ];
 
 /// The name under which agents stand in the table.
-pub(crate) const AGENTS_KEY: &str = "agents.<name>";
+pub(super) const AGENTS_KEY: &str = "agents.<name>";
 
 /// The name under which the severities of rules stand in the table.
-pub(crate) const RULES_KEY: &str = "rules.<rule-id>";
+pub(super) const RULES_KEY: &str = "rules.<rule-id>";
 
 fn quoted(text: &str) -> String {
     format!("\"{text}\"")
@@ -351,8 +350,8 @@ fn paths(roots: &[ConfiguredPath]) -> String {
 }
 
 impl Kind {
-    /// Returns what the key takes, for people.
-    pub(crate) fn describe(self) -> String {
+    /// Returns the values in words.
+    pub fn describe(self) -> String {
         match self {
             Self::Word(words) => {
                 words().iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")

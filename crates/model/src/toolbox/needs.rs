@@ -1,0 +1,72 @@
+//! The access that one tool of a skill asks for.
+
+/// The access that a tool asks for beyond its own files and a scratch directory.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Needs {
+    /// Whether it talks to other machines.
+    pub network: bool,
+    /// Whether it reads the working directory.
+    pub directory: bool,
+    /// The paths in the working directory that it writes: `.` is all of it, `out/` a directory, and `out` whatever is there, or else a
+    /// file.
+    pub write: Vec<String>,
+    /// The use it makes of the git repository around the working directory.
+    pub repository: Option<RepositoryUse>,
+    /// The environment variables that it reads.
+    pub env: Vec<String>,
+    /// Whether a person is to be asked before every call, unless they approved this tool by name.
+    pub ask: bool,
+}
+
+/// The use that a tool makes of the git repository around the working directory: of its checkout, and of the git directory wherever
+/// that is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RepositoryUse {
+    /// It reads it.
+    Read,
+    /// It writes it too, except for files that git, shells and agents obey.
+    Write,
+}
+
+impl RepositoryUse {
+    /// Returns the word for it in `schema.json`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+
+    /// Returns what `word` means.
+    pub fn named(word: &str) -> Option<Self> {
+        [Self::Read, Self::Write].into_iter().find(|own| own.as_str() == word)
+    }
+}
+
+impl Needs {
+    /// Returns what the tool will be able to do, a clause each.
+    pub fn clauses(&self) -> Vec<String> {
+        let mut clauses = Vec::new();
+        if self.directory {
+            clauses.push("reads the working directory".to_owned());
+        }
+        clauses.extend(self.write.iter().map(|path| match path.as_str() {
+            "." => "writes anywhere in the working directory".to_owned(),
+            path => format!("writes {path} in the working directory"),
+        }));
+        clauses.extend(self.repository.map(|how| match how {
+            RepositoryUse::Read => "reads the git repository around the working directory".to_owned(),
+            RepositoryUse::Write => {
+                "reads and writes the git repository around the working directory".to_owned()
+            }
+        }));
+        if self.network {
+            clauses.push("uses the network".to_owned());
+        }
+        clauses.extend(self.env.iter().map(|name| format!("reads the environment variable {name}")));
+        if self.ask {
+            clauses.push("asks a person before every call".to_owned());
+        }
+        clauses
+    }
+}

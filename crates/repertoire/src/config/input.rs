@@ -1,0 +1,140 @@
+//! The input of the configuration: directories, a named file, and values that override files.
+
+use std::path::{Path, PathBuf};
+
+use crate::discovery::repository_root;
+
+/// The name of a project's configuration file.
+pub const FILE_NAME: &str = "repertoire.toml";
+
+/// Directories and overrides that the configuration is loaded from. The library reads neither the environment nor the home
+/// directory by itself.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct ConfigInput {
+    /// The working directory; the project's file is looked for from here up to the root of the repository.
+    pub working_directory: PathBuf,
+    /// The home directory.
+    pub home: Option<PathBuf>,
+    /// The directory of user configuration, as in `~/.config`; the user's file is `repertoire/config.toml` in it.
+    pub config_home: Option<PathBuf>,
+    /// A file to read instead of the project's and the user's.
+    pub file: Option<PathBuf>,
+    /// Values that win over files, later ones over earlier ones.
+    pub overrides: Vec<ConfigOverride>,
+}
+
+/// A value that wins over files.
+#[derive(Debug, Clone)]
+pub struct ConfigOverride {
+    /// The name of the key, as in `catalog.format`.
+    pub key: String,
+    /// The value.
+    pub value: OverrideValue,
+    /// The origin of the value for error messages: a variable or a flag.
+    pub origin: String,
+}
+
+/// The value of an override.
+#[derive(Debug, Clone)]
+pub enum OverrideValue {
+    /// A word, number or switch, as text.
+    Word(String),
+    /// Directories; relative ones count from the working directory.
+    Paths(Vec<PathBuf>),
+}
+
+/// The owner of a configuration file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ConfigFileOwner {
+    /// It was named by the caller.
+    Named,
+    /// The user.
+    User,
+    /// The project.
+    Project,
+}
+
+impl ConfigFileOwner {
+    /// Returns the word used on every surface.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Named => "named",
+            Self::User => "user",
+            Self::Project => "project",
+        }
+    }
+}
+
+/// The configuration files of an input.
+#[derive(Debug, Default)]
+pub struct ConfigFiles {
+    /// The files to read, those that win last.
+    pub found: Vec<(ConfigFileOwner, PathBuf)>,
+    /// The paths where a file could be and is none.
+    pub absent: Vec<PathBuf>,
+}
+
+impl ConfigInput {
+    /// Returns the input for `working_directory` without user configuration.
+    pub fn new(working_directory: impl Into<PathBuf>) -> Self {
+        Self { working_directory: working_directory.into(), ..Self::default() }
+    }
+
+    /// Sets the home directory and, in it, the directory of user configuration.
+    #[must_use]
+    pub fn home(mut self, home: impl Into<PathBuf>) -> Self {
+        let home = home.into();
+        self.config_home = Some(home.join(".config"));
+        self.home = Some(home);
+        self
+    }
+
+    /// Returns the configuration files.
+    pub fn files(&self) -> ConfigFiles {
+        if let Some(file) = &self.file {
+            let found = vec![(ConfigFileOwner::Named, self.working_directory.join(file))];
+            return ConfigFiles { found, absent: Vec::new() };
+        }
+        let mut files = ConfigFiles::default();
+        if let Some(home) = &self.config_home {
+            let path = home.join("repertoire").join("config.toml");
+            if is_there(&path) {
+                files.found.push((ConfigFileOwner::User, path));
+            } else {
+                files.absent.push(path);
+            }
+        }
+        for directory in self.project_directories() {
+            let path = directory.join(FILE_NAME);
+            if is_there(&path) {
+                files.found.push((ConfigFileOwner::Project, path));
+                break;
+            }
+            files.absent.push(path);
+        }
+        files
+    }
+
+    /// Returns the working directory and those above it up to the root of its repository; outside one, it alone.
+    ///
+    /// A file further up could belong to anyone who can write to a shared parent.
+    pub fn project_directories(&self) -> Vec<&Path> {
+        let working_directory = self.working_directory.as_path();
+        let Some(root) = self.repository() else { return vec![working_directory] };
+        // A working directory whose links could not be resolved does not lie below the root; it still counts alone.
+        let above =
+            working_directory.ancestors().skip(1).take_while(|directory| directory.starts_with(&root));
+        [working_directory].into_iter().chain(above).collect()
+    }
+
+    /// Returns the root of the repository that the working directory lies in.
+    pub(super) fn repository(&self) -> Option<PathBuf> {
+        repository_root(&self.working_directory, self.home.as_deref())
+    }
+}
+
+/// A path that cannot be looked at counts as there, so that reading it gives the error.
+fn is_there(path: &Path) -> bool {
+    path.try_exists().unwrap_or(true)
+}

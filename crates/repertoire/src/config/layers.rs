@@ -1,0 +1,143 @@
+//! Merges the layers: the project's file, the user's file, overrides.
+//!
+//! A project's file comes with a clone, so the user's own has the last word over it.
+
+use std::path::{Path, PathBuf};
+
+use repertoire_model::Profile;
+use repertoire_model::ledger::Reload;
+
+use super::clash::clash;
+use super::error::{ConfigError, FaultyFile};
+use super::input::{ConfigFileOwner, ConfigInput, ConfigOverride, OverrideValue};
+use super::keys::{KEYS, Kind, Value};
+use super::parse::{Assignment, parse, parse_word};
+use super::path::ConfiguredPath;
+use super::settings::Settings;
+use super::trust::FileTrust;
+use crate::regular_file;
+
+/// The largest configuration file that is read, in bytes.
+const MAX_FILE_BYTES: u64 = 1024 * 1024;
+
+impl Settings {
+    /// Loads the settings: the project's file, the user's file, and overrides on top of the chosen profile.
+    pub fn load(input: &ConfigInput) -> Result<Self, ConfigError> {
+        let (mut project, mut user) = (Vec::new(), Vec::new());
+        for (owner, path) in &input.files().found {
+            let assignments = read(input, *owner, path)?;
+            match owner {
+                ConfigFileOwner::Project => project.extend(assignments),
+                ConfigFileOwner::User | ConfigFileOwner::Named => user.extend(assignments),
+            }
+        }
+        // A project comes with a clone, so the user's word is later; but among directories the project's own come first.
+        let is_list = |assignment: &Assignment| matches!(assignment.key.kind, Kind::Paths);
+        let (lists, mut assignments): (Vec<_>, Vec<_>) = project.into_iter().partition(is_list);
+        // Behind these comes the user's word.
+        let of_project = assignments.len();
+        assignments.extend(user);
+        assignments.extend(lists);
+        for overridden in &input.overrides {
+            assignments.extend(assignment(input, overridden)?);
+        }
+        let settings = settle(&assignments, of_project);
+        clash(&settings.session).map_or(Ok(settings), Err)
+    }
+}
+
+/// Returns the assignments of the file at `path`.
+fn read(input: &ConfigInput, owner: ConfigFileOwner, path: &Path) -> Result<Vec<Assignment>, ConfigError> {
+    let bytes = regular_file::read(path, MAX_FILE_BYTES).map_err(|error| {
+        ConfigError::new(format!("cannot read the configuration file {}", path.display())).because(error)
+    })?;
+    let text = String::from_utf8(bytes)
+        .map_err(|error| ConfigError::new(format!("{} is not UTF-8", path.display())).because(error))?;
+    let directory = path.parent().unwrap_or(Path::new(""));
+    let trust = match owner {
+        ConfigFileOwner::Named | ConfigFileOwner::User => FileTrust::Whole,
+        ConfigFileOwner::Project => {
+            FileTrust::Within(input.repository().unwrap_or_else(|| directory.to_owned()))
+        }
+    };
+    let (mut assignments, faults) = parse(&text, directory, &trust);
+    if !faults.is_empty() {
+        return Err(ConfigError::of_file(FaultyFile { path: path.to_owned(), text, faults }));
+    }
+    if let (FileTrust::Whole, Some(home)) = (&trust, &input.home) {
+        assignments.iter_mut().for_each(|assignment| expand_home(home, assignment));
+    }
+    Ok(assignments)
+}
+
+/// Takes a `~` at the start of a directory for the user's home, as a shell would.
+fn expand_home(home: &Path, assignment: &mut Assignment) {
+    let paths: Vec<&mut ConfiguredPath> = match &mut assignment.value {
+        Value::Paths(paths) => paths.iter_mut().collect(),
+        Value::Agent(agent) => agent.prompt.iter_mut().collect(),
+        _ => return,
+    };
+    for path in paths {
+        if let Ok(rest) = path.given.strip_prefix("~") {
+            path.path = home.join(rest);
+        }
+    }
+}
+
+/// Returns the assignment of an override; an unknown key is none.
+fn assignment(input: &ConfigInput, overridden: &ConfigOverride) -> Result<Option<Assignment>, ConfigError> {
+    let Some(key) = KEYS.iter().find(|key| key.name == overridden.key) else { return Ok(None) };
+    let value = match &overridden.value {
+        OverrideValue::Word(word) => parse_word(key, word).map_err(|expected| {
+            ConfigError::new(format!("bad value `{word}` for {}", overridden.origin))
+                .hint(format!("it takes {}", expected.replace('`', "")))
+        })?,
+        OverrideValue::Paths(paths) => {
+            Value::Paths(paths.iter().map(|path| configured(input, path)).collect())
+        }
+    };
+    Ok(Some(Assignment { key, value }))
+}
+
+fn configured(input: &ConfigInput, given: &PathBuf) -> ConfiguredPath {
+    ConfiguredPath { path: input.working_directory.join(given), given: given.clone() }
+}
+
+/// Returns the settings after `assignments`, later ones winning, on top of the profile they choose; the first `of_project` of
+/// them are the project's.
+fn settle(assignments: &[Assignment], of_project: usize) -> Settings {
+    let is_profile = |assignment: &Assignment| assignment.key.name == "profile";
+    let position = assignments.iter().rposition(is_profile);
+    let chosen = position.and_then(|position| match &assignments[position].value {
+        Value::Word(word) => Profile::ALL.into_iter().find(|profile| profile.as_str() == word),
+        _ => None,
+    });
+    let mut settings = Settings::of(chosen.unwrap_or(Profile::Standard));
+    if position.is_some_and(|position| position < of_project) {
+        // What a project may not say by a key it may not say by a profile either.
+        settings.session.reload = Reload::default();
+    }
+    for Assignment { key, value } in assignments {
+        (key.set)(&mut settings, value);
+    }
+    settings.policy.profile = chosen.unwrap_or(Profile::Standard);
+    settings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_that_only_the_project_chose_does_not_weaken_a_session() {
+        let check = |text: &str, of_project: usize, expect: Reload| {
+            let (assignments, faults) = parse(text, Path::new(""), &FileTrust::Whole);
+            assert_eq!(faults, []);
+            let settings = settle(&assignments, of_project);
+            assert_eq!((settings.policy.profile, settings.session.reload), (Profile::Harness, expect));
+        };
+        check("profile = \"harness\"", 0, Reload::ShortAck);
+        check("profile = \"harness\"", 1, Reload::Auto);
+        check("profile = \"harness\"\nload.reload = \"short_ack\"", 1, Reload::ShortAck);
+    }
+}

@@ -1,0 +1,31 @@
+//! Loads `repertoire.toml`, so that an embedder gets what `rep` gets.
+//!
+//! Nothing here reads the environment or the home directory: [`ConfigInput`] holds them.
+
+mod defaults;
+mod path;
+mod input;
+mod error;
+mod trust;
+mod settings;
+mod agents;
+mod keys;
+mod parse;
+mod clash;
+mod layers;
+mod places;
+mod assemble;
+mod template;
+
+pub use agents::{AGENT_KEYS, AgentKey, ConfiguredAgent};
+pub use defaults::{HTTP_CONNECTIONS, INSTRUCTIONS_TOKENS};
+pub use error::{ConfigError, ConfigFault, FaultyFile};
+pub use input::{ConfigFileOwner, ConfigFiles, ConfigInput, ConfigOverride, FILE_NAME, OverrideValue};
+pub use keys::{KEYS, Key, Kind, Value};
+pub use path::ConfiguredPath;
+pub use places::{ConfiguredPlace, PlaceOrigin};
+pub use settings::{
+    Embeddings, ExecSettings, LinkTargets, McpResult, SandboxChoice, SearchSettings, Settings,
+};
+pub use template::template;
+pub use trust::FileTrust;
