@@ -15,7 +15,8 @@ fn model(_system: &str, _tools: &[Value], messages: &[Value]) -> Value {
 }
 
 async fn converse() -> anyhow::Result<()> {
-    let greet = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n\nBe warm.\n");
+    let greet =
+        SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n\nBe warm.\n");
     let library = Library::builder()
         .directory("skills")
         .provider(MemoryProvider::new("builtin", vec![greet]))

@@ -67,11 +67,7 @@ impl Provider for Notes {
         Box::pin(async { Ok(skill) })
     }
 
-    fn files<'a>(
-        &'a self,
-        locator: &'a Locator,
-        _: &'a Policy,
-    ) -> BoxFuture<'a, Result<FileListing, Error>> {
+    fn files<'a>(&'a self, locator: &'a Locator, _: &'a Policy) -> BoxFuture<'a, Result<FileListing, Error>> {
         Box::pin(async move {
             let size = self.text(locator).ok_or_else(|| Self::missing(locator))?.len() as u64;
             let path = SkillPath::new("SKILL.md")?;

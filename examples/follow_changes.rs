@@ -5,7 +5,8 @@ use std::time::Duration;
 use repertoire::Library;
 use serde_json::json;
 
-const SKILL: &str = "---\nname: farewell\ndescription: Says goodbye. Use when someone leaves.\n---\n\nWave.\n";
+const SKILL: &str =
+    "---\nname: farewell\ndescription: Says goodbye. Use when someone leaves.\n---\n\nWave.\n";
 
 async fn follow() -> anyhow::Result<()> {
     let directory = tempfile::tempdir()?;

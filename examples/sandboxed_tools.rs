@@ -10,8 +10,7 @@ use repertoire_model::Capabilities;
 use repertoire_model::toolbox::Toolbox;
 use serde_json::json;
 
-const MANIFEST: &str =
-    "---\nname: shout\ndescription: Makes text loud. Use when a text should be in capitals.\n---\n\nCall `shout`.\n";
+const MANIFEST: &str = "---\nname: shout\ndescription: Makes text loud. Use when a text should be in capitals.\n---\n\nCall `shout`.\n";
 const SCHEMA: &str = r#"[{
     "name": "shout",
     "description": "Turn a text into capitals.",
