@@ -13,6 +13,7 @@ import unicodedata
 import numpy as np
 
 MAGIC = b"REPEMB01"
+PACKED_MAGIC = b"REPEMB02"
 MAX_WORD_CHARS = 100
 
 # --- words -------------------------------------------------------------------------------------
@@ -234,20 +235,25 @@ def bigram_rows(ids, rows):
 
 
 class Table:
-    """`router.bin`: a row of int8 and a scale per piece (and per hashed bigram, if any)."""
+    """A table: a row and a scale per piece (and per hashed bigram, if any), with 8 or (`router.bin`) 3 bits a value."""
 
     def __init__(self, path):
         with open(path, "rb") as f:
             data = f.read()
-        assert data[:8] == MAGIC, "not a router table"
+        assert data[:8] in (MAGIC, PACKED_MAGIC), "not a router table"
         v, b, d, n = struct.unpack_from("<IIII", data, 8)
         at = 24
         self.tokens = data[at : at + n].decode("utf-8").split("\n")
         at += n
         scales = np.frombuffer(data, "<f4", v + b, at)
         at += 4 * (v + b)
-        rows = np.frombuffer(data, "i1", (v + b) * d, at).reshape(v + b, d)
-        assert at + (v + b) * d == len(data) and len(self.tokens) == v
+        bits = 8 if data[:8] == MAGIC else 3
+        assert at + (v + b) * d * bits // 8 == len(data) and len(self.tokens) == v
+        if bits == 8:
+            rows = np.frombuffer(data, "i1", (v + b) * d, at).reshape(v + b, d)
+        else:
+            packed = np.frombuffer(data, "u1", (v + b) * d * 3 // 8, at)
+            rows = 2 * unpack(packed).reshape(v + b, d).astype(np.int8) - 7
         self.bigrams, self.dims = b, d
         self.rows = rows.astype(np.float32) * scales[:, None]
         self.vocabulary = {t: i for i, t in enumerate(self.tokens)}
@@ -293,6 +299,52 @@ def write_table(path, tokens, scales, rows, bigrams=0):
         f.write(text)
         f.write(np.ascontiguousarray(scales, "<f4").tobytes())
         f.write(np.ascontiguousarray(rows, "i1").tobytes())
+
+
+def unpack(packed):
+    """Three bytes, least significant first, hold eight codes of three bits, lowest bits first."""
+    groups = packed.reshape(-1, 3).astype(np.uint32)
+    words = groups[:, 0] | groups[:, 1] << 8 | groups[:, 2] << 16
+    return (words[:, None] >> np.arange(0, 24, 3, dtype=np.uint32) & 7).astype(np.uint8)
+
+
+def write_packed(path, tokens, scales, codes, bigrams=0):
+    text = "\n".join(tokens).encode("utf-8")
+    words = (codes.reshape(-1, 8).astype(np.uint32) << np.arange(0, 24, 3, dtype=np.uint32)).sum(1, dtype=np.uint32)
+    packed = np.stack([words & 255, words >> 8 & 255, words >> 16 & 255], 1).astype(np.uint8)
+    with open(path, "wb") as f:
+        f.write(PACKED_MAGIC)
+        f.write(struct.pack("<IIII", len(tokens), bigrams, codes.shape[1], len(text)))
+        f.write(text)
+        f.write(np.ascontiguousarray(scales, "<f4").tobytes())
+        f.write(packed.tobytes())
+
+
+# Texts whose vectors other implementations check theirs against.
+GOLDEN_TEXTS = [
+    "",
+    "Create a Java example that uploads a blob",
+    "How do I review a pull request before merging it?",
+    "kubectl get pods -n kube-system --watch",
+    "DefaultAzureCredential and XMLHttpRequest in TypeScript",
+    "func GetUser(ctx context.Context, id int64) (*User, error) { return nil, ErrNotFound }",
+    "Crème brûlée, naïve café: ÅNGSTRÖM",
+    "帮我写一个代码审查的技能",
+    "スキルを検索する",
+    "🚀🔥",
+    "🚀 deploy to production 🔥 deploy deploy",
+    "SELECT * FROM users WHERE name LIKE '%x%' OR 1=1; -- NEAR \"quoted\"",
+]
+
+
+def write_golden(path, table):
+    golden = []
+    for text in GOLDEN_TEXTS:
+        ids = table.ids(text)
+        golden.append({"text": text, "ids": ids, "vector": [round(float(x), 6) for x in table.embed_ids(ids)[:8]]})
+    with open(path, "w", encoding="utf-8") as f:
+        json.dump(golden, f, ensure_ascii=False, indent=1)
+        f.write("\n")
 
 
 # --- stemming, for the lexical side of the evaluation ------------------------------------------

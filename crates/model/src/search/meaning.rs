@@ -1,6 +1,6 @@
-//! What a text means, as a direction: the sum of what its pieces of words mean, looked up in a table.
+//! The embedding table: the embedding of a text is the sum of the rows of its word pieces.
 //!
-//! How the table is made, and what it is made of, is told in `models/README.md`.
+//! `models/README.md` describes its format, and how it was made.
 
 use fearless_simd::{Level, Simd, dispatch};
 
@@ -8,33 +8,38 @@ use super::pieces::Pieces;
 use super::record::SkillText;
 use super::vector::Vector;
 
-const MAGIC: &[u8; 8] = b"REPEMB01";
-/// The most pieces of a query that count, half of them at each end.
+const MAGIC: &[u8; 8] = b"REPEMB02";
+/// The number of values whose codes of three bits are packed into [`GROUP_BYTES`].
+const GROUP: usize = 8;
+const GROUP_BYTES: usize = 3;
+/// The most pieces of a query that are read, half of them at each end.
 const MAX_QUERY_PIECES: usize = 512;
-/// The most pieces of a name, a description and keywords that count.
+/// The most pieces of a name, a description and keywords that are read.
 const MAX_HEAD_PIECES: usize = 256;
-/// The most pieces of a body that count.
+/// The most pieces of a body that are read.
 const MAX_BODY_PIECES: usize = 512;
 /// The most bytes of a text that are read for its pieces.
 const MAX_BYTES: usize = 16 * 1024;
 
-/// How long the direction of a word is that tells as much as most.
+/// The length of the row of a word of average importance.
 const USUAL_LENGTH: f32 = 2.7;
-/// What neighbouring pieces are told apart by.
+/// The factor of the hash of two neighbouring pieces.
 const ODD: u32 = 0x9E37_79B1;
 
-/// A table of what pieces of words mean, alone and side by side.
+/// An embedding table with a row for each word piece, and hashed rows for pairs of neighbouring pieces.
 pub struct Meanings<'a> {
     pieces: Pieces<'a>,
-    /// How many rows there are for pieces side by side; those of different pairs may be one.
+    /// The number of rows for pairs; different pairs may share one.
     pairs: usize,
     dimensions: usize,
+    /// The scale of each row, as `f32`.
     scales: &'a [u8],
+    /// The rows: codes of three bits, eight in three bytes.
     rows: &'a [u8],
 }
 
 impl<'a> Meanings<'a> {
-    /// Returns the table in `bytes`; `None` where they are no table.
+    /// Returns the table in `bytes`; `None` if they hold none.
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
         let rest = bytes.strip_prefix(MAGIC)?;
         let (numbers, rest) = rest.split_at_checked(16)?;
@@ -47,17 +52,19 @@ impl<'a> Meanings<'a> {
         let count = words.checked_add(pairs)?;
         let (scales, rows) = rest.split_at_checked(count.checked_mul(4)?)?;
         let pieces = Pieces::new(std::str::from_utf8(vocabulary).ok()?);
-        let is_whole =
-            pieces.len() == words && dimensions > 0 && rows.len() == count.checked_mul(dimensions)?;
+        let is_whole = pieces.len() == words
+            && dimensions > 0
+            && dimensions % GROUP == 0
+            && rows.len() == count.checked_mul(dimensions / GROUP)?.checked_mul(GROUP_BYTES)?;
         is_whole.then_some(Self { pieces, pairs, dimensions, scales, rows })
     }
 
-    /// Returns of how many dimensions its directions are.
+    /// Returns the number of dimensions of its embeddings.
     pub fn dimensions(&self) -> usize {
         self.dimensions
     }
 
-    /// Returns what `text` means to somebody who asks for it; `None` where it says nothing that is known.
+    /// Returns the embedding of the query `text`; `None` if it has no known word.
     pub fn of_query(&self, text: &str) -> Option<Vector> {
         let (head, tail) = crate::text::ends(text, MAX_BYTES);
         let mut pieces = Vec::new();
@@ -73,17 +80,18 @@ impl<'a> Meanings<'a> {
         Vector::of(&self.sum_of(pieces))
     }
 
-    /// Returns how much `word`, in lower case, tells of what is asked for, of what another word does: `please` little, `kubernetes` much.
+    /// Returns the importance of `word`, in lower case, relative to an average word: `please` low, `kubernetes` high.
     ///
-    /// The longer the direction of a word, the more it turns the sum.
+    /// It is the length of the word's row: the longer the row, the more it turns the sum.
     pub fn telling(&self, word: &str) -> f32 {
         let Some(number) = self.pieces.whole(word) else { return 1.0 };
         let Some((row, worth)) = self.row(number as usize, 1.0) else { return 1.0 };
-        let values = row.iter().map(|step| worth * f32::from(*step as i8));
-        values.map(|value| value * value).sum::<f32>().sqrt() / USUAL_LENGTH
+        let steps = row.as_chunks::<GROUP_BYTES>().0.iter().flat_map(|group| steps(*group));
+        let squares: f32 = steps.map(|step| step * step).sum();
+        worth.abs() * squares.sqrt() / USUAL_LENGTH
     }
 
-    /// Returns what `skill` is about: what it says of itself and what it tells to do, in equal parts.
+    /// Returns the embedding of `skill`: its head (name, description, keywords) and its body in equal parts.
     pub fn of_skill(&self, skill: &SkillText<'_>) -> Option<Vector> {
         let mut head = vec![skill.name, skill.description];
         head.extend(skill.keywords);
@@ -93,7 +101,7 @@ impl<'a> Meanings<'a> {
         Vector::of(&sum)
     }
 
-    /// Returns the sum of what the first `limit` pieces of `texts` mean.
+    /// Returns the sum of the rows of the first `limit` pieces of `texts`.
     fn sum(&self, texts: &[&str], limit: usize) -> Vec<f32> {
         let mut numbers: Vec<u32> = Vec::new();
         for text in texts {
@@ -109,7 +117,7 @@ impl<'a> Meanings<'a> {
         self.sum_of(numbers)
     }
 
-    /// Returns the sum of what pieces and their neighbours mean. One that comes often counts more, but not as many times more.
+    /// Returns the sum of the rows of pieces and of their pairs. A piece that occurs n times counts sqrt(n).
     fn sum_of(&self, mut numbers: Vec<u32>) -> Vec<f32> {
         let side_by_side: Vec<u32> =
             numbers.windows(2).filter_map(|pair| self.pair(pair[0], pair[1])).collect();
@@ -123,55 +131,49 @@ impl<'a> Meanings<'a> {
         sum
     }
 
-    /// Returns the row of two neighbouring pieces.
+    /// Returns the number of the row of two neighbouring pieces.
     fn pair(&self, first: u32, second: u32) -> Option<u32> {
         let hash = first.wrapping_mul(ODD).wrapping_add(second).wrapping_mul(ODD) >> 7;
         let row = (hash as usize).checked_rem(self.pairs)?;
         u32::try_from(self.pieces.len() + row).ok()
     }
 
-    /// Returns the steps of the row `number`, and what each is worth where it counts `times`.
+    /// Returns the packed codes of the row `number`, and the value of one step if the row counts `times`.
     fn row(&self, number: usize, times: f32) -> Option<(&[u8], f32)> {
-        let row = self.rows.get(number * self.dimensions..(number + 1) * self.dimensions)?;
+        let length = self.dimensions / GROUP * GROUP_BYTES;
+        let row = self.rows.get(number * length..(number + 1) * length)?;
         let scale = self.scales.get(number * 4..number * 4 + 4)?.try_into().ok()?;
         Some((row, times * f32::from_le_bytes(scale)))
     }
 }
 
-/// How many values are added up together, so that they need not be stored in between.
-const LANES: usize = 64;
+/// Returns the eight steps of a group: the codes 0 to 7 stand for -7, -5, … 7.
+#[inline(always)]
+fn steps([low, middle, high]: [u8; GROUP_BYTES]) -> [f32; GROUP] {
+    let codes = u32::from_le_bytes([low, middle, high, 0]);
+    std::array::from_fn(|place| (2 * (codes >> (3 * place) & 7) as i32 - 7) as f32)
+}
 
-/// Adds the steps of all `rows`, each of which is worth so much, to `sum`, with whatever instructions the processor has. Each value is
-/// rounded twice, and rows come in their order, so it is the same on every machine.
+/// The number of groups that are summed together, so that their sums stay in registers.
+const BLOCK: usize = 8;
+
+/// Adds all `rows`, each times the value of its step, to `sum`, with the widest instructions of the processor. Rows are added in
+/// their order and no operations are fused, so the result is the same on every machine.
 #[inline(always)]
 fn add_all<S: Simd>(_: S, rows: &[(&[u8], f32)], sum: &mut [f32]) {
-    // Some values of all rows before the next ones: the rows lie all over the table, and so many of them are fetched at once.
-    for (block, values) in sum.chunks_mut(LANES).enumerate() {
-        let start = block * LANES;
-        match <&mut [f32; LANES]>::try_from(&mut *values) {
-            Ok(values) => {
-                let mut total = *values;
-                for (row, worth) in rows {
-                    if let Some(steps) = row.get(start..).and_then(<[u8]>::first_chunk::<LANES>) {
-                        (0..LANES).for_each(|lane| total[lane] += worth * f32::from(steps[lane] as i8));
-                    }
-                }
-                *values = total;
-            }
-            Err(_) => {
-                for (row, worth) in rows {
-                    let steps = row.get(start..).unwrap_or_default();
-                    values
-                        .iter_mut()
-                        .zip(steps)
-                        .for_each(|(sum, step)| *sum += worth * f32::from(*step as i8));
-                }
+    for (block, values) in sum.chunks_mut(BLOCK * GROUP).enumerate() {
+        let start = block * BLOCK * GROUP_BYTES;
+        for (row, worth) in rows {
+            let groups = row.get(start..).unwrap_or_default().as_chunks::<GROUP_BYTES>().0;
+            for (values, group) in values.as_chunks_mut::<GROUP>().0.iter_mut().zip(groups) {
+                let steps = steps(*group);
+                (0..GROUP).for_each(|place| values[place] += worth * steps[place]);
             }
         }
     }
 }
 
-/// Returns `values` with the length 1, or as they are where they have none.
+/// Returns `values` scaled to the length 1; zeros stay zeros.
 fn unit(mut values: Vec<f32>) -> Vec<f32> {
     let length = values.iter().map(|value| value * value).sum::<f32>().sqrt();
     if length > 0.0 {
