@@ -3,16 +3,15 @@
 use std::time::Instant;
 
 use repertoire::search::builtin;
-use repertoire_model::search::{Index, Key, Meanings, Query, Record, SkillText, Slot, SlotSet, Weights};
+use repertoire_model::search::{
+    Index, Key, Meanings, Query, Record, SkillSource, SkillText, Slot, SlotSet, Vector, Weights,
+};
 
 use crate::figures::{Figures, Quality, quantile};
 use crate::pool::{Labelled, Skill};
 
 /// How many skills are asked for.
 const WANTED: usize = 10;
-
-/// How many skills are indexed before they are packed, as it is where a library is.
-const BATCH: usize = 1024;
 
 /// A way to find skills.
 pub trait Ranker {
@@ -80,8 +79,8 @@ impl Product {
         &self.index
     }
 
-    /// Adds the skill at `place`.
-    fn add(&mut self, place: usize, skill: &Skill) {
+    /// Returns what is indexed of the skill at `place`.
+    fn indexed(&self, place: usize, skill: &Skill) -> (Key, Record, Option<Vector>) {
         let manifest = &skill.document.manifest;
         let keywords: Vec<&str> =
             manifest.tags.iter().chain(&manifest.trigger_keywords).map(String::as_str).collect();
@@ -94,16 +93,16 @@ impl Product {
             files: &[],
         };
         let vector = self.meanings.and_then(|meanings| meanings.of_skill(&text));
-        self.index.add(Key { identity: place as u64, version: 0 }, Record::of(&text), vector.as_ref());
+        (Key { identity: place as u64, version: 1 }, Record::of(&text), vector)
     }
 
-    /// Takes the skill at `slot` out and puts `skill` in, as after a change. Returns whether some were packed on the way.
-    pub fn change(&mut self, slot: Slot, skill: &Skill) -> bool {
-        self.index.drop(slot);
-        self.add(slot as usize, skill);
-        let is_packed = self.index.settle();
-        self.seen = SlotSet::all(self.index.slots());
-        is_packed
+    /// Replaces the skill at `slot` by `skill`, as after a change.
+    pub fn change(&mut self, slot: Slot, skill: &Skill) {
+        let (key, record, vector) = self.indexed(slot as usize, skill);
+        let mut changed = Some(SkillSource::New(key, record, vector));
+        let sources = (0..self.index.slots() as Slot)
+            .map(|place| changed.take_if(|_| place == slot).unwrap_or(SkillSource::Kept(place)));
+        self.index = self.index.rebuilt(sources);
     }
 }
 
@@ -137,13 +136,11 @@ impl Ranker for Product {
     }
 
     fn index(&mut self, skills: &[Skill]) {
-        for (place, skill) in skills.iter().enumerate() {
-            self.add(place, skill);
-            if place % BATCH == 0 {
-                self.index.settle();
-            }
-        }
-        self.index.pack();
+        let indexed = skills.iter().enumerate().map(|(place, skill)| {
+            let (key, record, vector) = self.indexed(place, skill);
+            SkillSource::New(key, record, vector)
+        });
+        self.index = self.index.rebuilt(indexed);
         self.seen = SlotSet::all(self.index.slots());
     }
 
@@ -227,9 +224,9 @@ mod tests {
         let queries = [labelled("deploy a service", "deploy"), labelled("fill forms", "forms")];
         let (figures, qualities) = measure(&mut ranker, &skills, &queries);
         assert_eq!((figures.hit1, qualities.len(), figures.documents), (1.0, 2, 2));
-        assert!(!ranker.change(0, &skill("deploy", "Bakes marmalade.")));
-        assert_eq!(ranker.rank("marmalade"), [2]);
-        assert!(!ranker.rank("marmalade").contains(&0));
+        ranker.change(0, &skill("deploy", "Bakes marmalade."));
+        assert_eq!(ranker.rank("marmalade"), [0]);
+        assert!(!ranker.rank("deploy a service").contains(&1));
         assert_eq!(ranker.index_of_skills().len(), 2);
     }
 }

@@ -99,9 +99,12 @@ const MODEL_DEPENDENCIES: &[&str] = &[
     // Dot products at the width of the machine, without code that could touch anything else.
     "fearless_simd",
     "memchr",
+    // The stored form of the search index.
+    "postcard",
     "pulldown-cmark",
     // Patterns of schemas, in linear time and without tables of Unicode.
     "regex-lite",
+    "serde",
     "serde_json",
     "sha2",
     "similar",
@@ -121,6 +124,22 @@ fn the_model_depends_on_nothing_that_touches_the_world() {
         );
     }
     assert!(!manifest.contains_key("target"), "the model crate depends on the same everywhere");
+}
+
+/// The most bytes of a packed crate that crates.io accepts.
+const MAX_CRATE_BYTES: u64 = 10 * 1024 * 1024;
+
+#[test]
+fn every_crate_is_small_enough_to_publish() {
+    for entry in std::fs::read_dir(repository().join("crates")).unwrap() {
+        let directory = entry.unwrap().path();
+        let files = Command::new("git").args(["ls-files", "-z"]).current_dir(&directory).output().unwrap();
+        assert!(files.status.success(), "{}", String::from_utf8_lossy(&files.stderr));
+        let paths = String::from_utf8(files.stdout).unwrap();
+        let size = |path: &str| std::fs::metadata(directory.join(path)).map_or(0, |metadata| metadata.len());
+        let bytes: u64 = paths.split_terminator('\0').map(size).sum();
+        assert!(bytes < MAX_CRATE_BYTES, "{} has {bytes} bytes", directory.display());
+    }
 }
 
 /// Returns the names of modules without a body that `text` declares for tests alone.

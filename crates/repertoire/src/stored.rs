@@ -1,7 +1,7 @@
 //! Files that only this program reads and writes, replaced as a whole.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufReader, BufWriter, Read, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -9,26 +9,13 @@ use std::time::{Duration, SystemTime};
 /// Tells apart what this process writes at the same time.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 
-/// Replaces the file `name` of `directory`. Whoever reads it meanwhile has the old one or the new one.
+/// Replaces the file `name` of `directory` atomically.
 pub fn replace(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
-    replace_with(directory, name, |file| file.write_all(bytes))
-}
-
-/// Replaces the file `name` of `directory` by what `write` writes.
-pub fn replace_with(
-    directory: &Path,
-    name: &str,
-    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> io::Result<()> {
     fs::create_dir_all(directory)?;
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
     let temporary = directory.join(format!(".{name}.{}-{number}.tmp", std::process::id()));
     let written = create(&temporary)
-        .and_then(|file| {
-            let mut file = BufWriter::new(file);
-            write(&mut file)?;
-            file.flush()
-        })
+        .and_then(|mut file| file.write_all(bytes))
         .and_then(|()| fs::rename(&temporary, directory.join(name)));
     if written.is_err() {
         let _ = fs::remove_file(&temporary);
@@ -70,13 +57,6 @@ fn create(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Opens the file at `path`, if it is there and at most `limit` bytes, and returns how long it is.
-pub fn open(path: &Path, limit: usize) -> Option<(usize, BufReader<File>)> {
-    let file = open_regular(path)?;
-    let length = usize::try_from(file.metadata().ok()?.len()).ok()?;
-    (length <= limit).then(|| (length, BufReader::new(file)))
-}
-
 /// Returns the file at `path`, if it is there and at most `limit` bytes.
 pub fn read(path: &Path, limit: usize) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -111,10 +91,9 @@ mod tests {
         fs::write(&file, "12345").unwrap();
         mknodat(CWD, &pipe, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
         assert_eq!(read(&file, 5).unwrap(), b"12345");
-        assert_eq!(open(&file, 5).unwrap().0, 5);
-        assert!(read(&file, 4).is_none() && open(&file, 4).is_none());
+        assert!(read(&file, 4).is_none());
         for path in [&*pipe, Path::new("/dev/zero"), directory.path()] {
-            assert!(read(path, 5).is_none() && open(path, 5).is_none(), "{}", path.display());
+            assert!(read(path, 5).is_none(), "{}", path.display());
         }
     }
 

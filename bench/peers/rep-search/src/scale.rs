@@ -1,7 +1,6 @@
 //! The product with many skills: how long, how much memory, how large a file, and what one changed skill takes.
 
-use std::fs::File;
-use std::io::{BufWriter, Read, Write};
+use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
@@ -10,13 +9,13 @@ use bench::figures::quantile;
 use bench::memory;
 use bench::pool::{self, Labelled, Skill};
 use bench::ranker::{Product, Ranker, ask};
-use repertoire_model::search::{Index, Slot};
+use repertoire_model::search::{Index, Slot, Weights};
 use serde_json::json;
 
 /// What tells the index from one of another kind; there is only one here.
 const STAMP: u64 = 1;
-/// How many skills are changed, each followed by a query. Some are packed anew on the way, as it is aside where a library is searched.
-const CHANGES: usize = 1000;
+/// How many skills are changed, each followed by a query. Each change rebuilds the index.
+const CHANGES: usize = 50;
 /// How many changes must lie between two skills, so that they are not neighbours.
 const STRIDE: usize = 7919;
 const MB: f64 = 1e6;
@@ -35,10 +34,9 @@ pub fn run(skills: &[Skill], queries: &[Labelled], file: &Path) -> Result<()> {
         memory::peak().zip(before).map(|(peak, before)| peak.saturating_sub(before) as f64 / MB);
     let (_, times) = ask(&mut product, queries);
     let started = Instant::now();
-    write(product.index_of_skills(), file)?;
+    fs::write(file, product.index_of_skills().to_bytes(STAMP))?;
     let write_s = started.elapsed().as_secs_f64();
-    let (index_mb, file_mb) =
-        (product.index_of_skills().bytes() as f64 / MB, file.metadata()?.len() as f64 / MB);
+    let file_mb = file.metadata()?.len() as f64 / MB;
     let changes = changes(&mut product, skills, queries);
     let line = json!({
         "task": "scale",
@@ -47,7 +45,6 @@ pub fn run(skills: &[Skill], queries: &[Labelled], file: &Path) -> Result<()> {
         "index_s": index_s,
         "indexed_per_s": skills.len() as f64 / index_s,
         "build_peak_mb": build_peak_mb,
-        "index_mb": index_mb,
         "file_mb": file_mb,
         "write_s": write_s,
         "p50_us": quantile(&times, 0.5),
@@ -55,68 +52,35 @@ pub fn run(skills: &[Skill], queries: &[Labelled], file: &Path) -> Result<()> {
         "change_p50_us": quantile(&changes.times, 0.5),
         "change_p99_us": quantile(&changes.times, 0.99),
         "next_query_p50_us": quantile(&changes.queries, 0.5),
-        "change_mean_us": changes.mean(),
-        "pack_p50_us": quantile(&changes.packs, 0.5),
-        "pack_max_us": quantile(&changes.packs, 1.0),
-        "packs": changes.packs.len(),
     });
     println!("{line}");
     Ok(())
 }
 
-fn write(index: &Index, file: &Path) -> Result<()> {
-    let mut writer = BufWriter::new(File::create(file)?);
-    let mut written = Ok(());
-    index.write_to(STAMP, |piece| {
-        if written.is_ok() {
-            written = writer.write_all(piece);
-        }
-    });
-    written?;
-    Ok(writer.flush()?)
-}
-
-/// What changes took in microseconds, sorted.
+/// Times of changes in microseconds, sorted.
 struct Changes {
-    /// A change that packed nothing.
+    /// Times of the rebuilds.
     times: Vec<f64>,
-    /// One after which some were packed anew.
-    packs: Vec<f64>,
-    /// The query after a change.
+    /// Times of the queries after them.
     queries: Vec<f64>,
 }
 
-impl Changes {
-    /// Returns what a change took, one with another.
-    fn mean(&self) -> f64 {
-        self.times.iter().chain(&self.packs).sum::<f64>() / CHANGES as f64
-    }
-}
-
 fn changes(product: &mut Product, skills: &[Skill], queries: &[Labelled]) -> Changes {
-    let mut changes = Changes { times: Vec::new(), packs: Vec::new(), queries: Vec::new() };
-    // Another skill may stand at a slot once some were packed anew; for what a change takes that is all the same.
-    let packed = skills.len().saturating_sub(CHANGES).max(1);
+    let mut changes = Changes { times: Vec::new(), queries: Vec::new() };
     for number in 0..CHANGES {
-        let slot = number * STRIDE % packed;
+        let slot = number * STRIDE % skills.len();
         let mut skill = skills[slot].clone();
         skill.body.push_str("\n\nOne sentence more.\n");
         let started = Instant::now();
-        let is_packed = product.change(slot as Slot, &skill);
-        let took = started.elapsed().as_secs_f64() * 1e6;
-        if is_packed {
-            changes.packs.push(took)
-        } else {
-            changes.times.push(took)
-        }
+        product.change(slot as Slot, &skill);
+        changes.times.push(started.elapsed().as_secs_f64() * 1e6);
         let query = &queries[number % queries.len()].query;
         let started = Instant::now();
         product.rank(query);
         changes.queries.push(started.elapsed().as_secs_f64() * 1e6);
     }
-    for times in [&mut changes.times, &mut changes.packs, &mut changes.queries] {
-        times.sort_by(f64::total_cmp);
-    }
+    changes.times.sort_by(f64::total_cmp);
+    changes.queries.sort_by(f64::total_cmp);
     changes
 }
 
@@ -124,13 +88,10 @@ fn changes(product: &mut Product, skills: &[Skill], queries: &[Labelled]) -> Cha
 pub fn load(queries: &Path, file: &Path) -> Result<()> {
     let queries = pool::queries(queries)?;
     let started = Instant::now();
-    let length = file.metadata()?.len() as usize;
-    let mut reader = File::open(file)?;
-    let index = Index::read_from(length, STAMP, |piece| reader.read_exact(piece).ok());
+    let index = Index::from_bytes(&fs::read(file)?, STAMP, Weights::default());
     let index = index.with_context(|| format!("{} is no index", file.display()))?;
     let load_s = started.elapsed().as_secs_f64();
     let load_peak_mb = memory::peak().map(|peak| peak as f64 / MB);
-    let index_mb = index.bytes() as f64 / MB;
     let mut product = Product::shipped().with_index(index);
     let (_, times) = ask(&mut product, &queries);
     let line = json!({
@@ -139,7 +100,6 @@ pub fn load(queries: &Path, file: &Path) -> Result<()> {
         "queries": queries.len(),
         "load_s": load_s,
         "load_peak_mb": load_peak_mb,
-        "index_mb": index_mb,
         "search_peak_mb": memory::peak().map(|peak| peak as f64 / MB),
         "resident_mb": memory::resident().map(|resident| resident as f64 / MB),
         "p50_us": quantile(&times, 0.5),

@@ -2,11 +2,9 @@
 
 use std::cmp::Ordering;
 
-use fearless_simd::{Level, Simd, dispatch};
-
 use super::index::Slot;
 use super::posting::{Posting, WeightTable};
-use super::segment::{List, Map};
+use super::postings::PostingList;
 
 /// A skill that may be what is asked for.
 #[derive(Debug, Clone, Copy, Default)]
@@ -27,18 +25,19 @@ pub(super) struct Candidates {
     places: Vec<u32>,
 }
 
-/// A word that is looked up in the skills of a part.
+/// How many times as long as the list of candidates a posting list must be to be searched instead of walked.
+const LONG_LIST: usize = 16;
+
+/// A word that is looked up in the candidates.
 pub(super) struct Lookup<'a> {
-    pub(super) list: List<'a>,
-    /// The slots of the part.
-    pub(super) range: std::ops::Range<usize>,
+    pub(super) list: PostingList<'a>,
     /// The bit of the word.
     pub(super) bit: u64,
-    /// What it can add to a score at most.
+    /// The most that it adds to a score.
     pub(super) weight: f32,
     pub(super) saturation: f32,
     pub(super) table: &'a WeightTable,
-    /// By how much the body of each skill of the index is shorter than others.
+    /// A factor for each slot: how much shorter its body is than the average.
     pub(super) brevities: &'a [f32],
 }
 
@@ -75,48 +74,43 @@ impl Candidates {
         }
     }
 
-    /// Adds what a word is worth to each candidate that has it, and marks them.
+    /// Adds the worth of a word to each candidate that has it, and marks them.
     pub(super) fn look_up(&mut self, lookup: &Lookup<'_>) {
-        match lookup.list.map() {
-            Some(map) => dispatch!(Level::new(), simd => self.look_up_in_map(simd, lookup, map)),
-            None => self.look_up_along_list(lookup),
+        if lookup.list.len() > self.all.len() * LONG_LIST {
+            self.look_up_each(lookup);
+        } else {
+            self.look_up_along_list(lookup);
         }
     }
 
-    fn look_up_along_list(&mut self, lookup: &Lookup<'_>) {
-        let (places, brevities) =
-            (&self.places[lookup.range.clone()], &lookup.brevities[lookup.range.clone()]);
-        lookup.list.each(|place, posting| {
-            if let (Some(place), Some(brevity)) = (places.get(place as usize), brevities.get(place as usize))
-            {
-                let candidate = &mut self.all[*place as usize];
-                candidate.score += lookup.worth(posting, *brevity);
-                candidate.has |= lookup.bit;
+    /// Searches the posting list for each candidate.
+    fn look_up_each(&mut self, lookup: &Lookup<'_>) {
+        let PostingList { mut slots, mut counts } = lookup.list;
+        for candidate in &mut self.all[1..] {
+            let place = slots.partition_point(|slot| *slot < candidate.slot);
+            (slots, counts) = (&slots[place..], &counts[place..]);
+            if slots.first() == Some(&candidate.slot) {
+                lookup.add_to(candidate, candidate.slot, counts[0]);
             }
-        });
+        }
     }
 
-    /// Looks a word up that many skills have, with whatever instructions the processor has. Nobody can foresee which have it, so that is
-    /// not asked but reckoned: to those that have not it is worth 0.
-    #[inline(always)]
-    fn look_up_in_map<S: Simd>(&mut self, _: S, lookup: &Lookup<'_>, map: Map<'_>) {
-        let range = lookup.range.start as Slot..lookup.range.end as Slot;
-        let all = &mut self.all[1..];
-        let start = all.partition_point(|candidate| candidate.slot < range.start);
-        let end = all.partition_point(|candidate| candidate.slot < range.end);
-        for candidate in &mut all[start..end] {
-            let posting = map.posting(candidate.slot - range.start);
-            candidate.score += lookup.worth(posting, lookup.brevities[candidate.slot as usize]);
-            candidate.has |= lookup.bit * u64::from(posting.bits() != 0);
+    /// Walks the posting list, which holds few more skills than there are candidates.
+    fn look_up_along_list(&mut self, lookup: &Lookup<'_>) {
+        for (slot, posting) in lookup.list.iter() {
+            let candidate = &mut self.all[self.places[slot as usize] as usize];
+            lookup.add_to(candidate, slot, posting);
         }
     }
 }
 
 impl Lookup<'_> {
-    /// Returns what `posting` is worth to a skill whose body is shorter than others by `brevity`.
+    /// Adds the worth of `posting`, of the skill at `slot`, to `candidate`.
     #[inline(always)]
-    fn worth(&self, posting: Posting, brevity: f32) -> f32 {
-        worth(self.table.weigh(posting, brevity), self.weight, self.saturation)
+    fn add_to(&self, candidate: &mut Candidate, slot: Slot, posting: Posting) {
+        let value = self.table.weigh(posting, self.brevities[slot as usize]);
+        candidate.score += worth(value, self.weight, self.saturation);
+        candidate.has |= self.bit;
     }
 }
 
@@ -133,63 +127,39 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::Weights;
+    use super::super::postings::Postings;
     use super::super::record::Term;
-    use super::super::segment::Segment;
     use super::*;
 
     proptest! {
         #[test]
-        fn a_word_counts_for_those_that_have_it(
-            // Few or many have it, so that its list is of either form.
+        fn a_word_counts_for_the_candidates_that_have_it(
+            skills in vec((1u16.., any::<bool>(), 0.0..1.0, 0.1f32..2.0), 1..400),
+            // Few candidates, so that the list is searched, or many, so that it is walked.
             share in prop_oneof![Just(0.02), Just(0.5)],
-            skills in vec((1u16.., 0.0..1.0, any::<bool>(), 0.1f32..2.0), 1..400),
-            first in 0u32..3,
         ) {
-            let has = |place: usize| skills[place].1 < share;
-            let terms: Vec<Vec<(Term, Posting)>> = (0..skills.len())
-                .map(|place| has(place).then_some((Term(7), Posting::from_bits(skills[place].0))).into_iter().collect())
+            let has = |slot: usize| skills[slot].1;
+            let postings: Vec<(Term, Slot, Posting)> = (0..skills.len())
+                .filter(|slot| has(*slot))
+                .map(|slot| (Term(7), slot as Slot, Posting::from_bits(skills[slot].0)))
                 .collect();
-            let segment = Segment::packed(&[], &(0..).zip(terms.iter().map(Vec::as_slice)).collect::<Vec<_>>());
+            let postings = Postings::default().rebuilt(&[], postings);
             let weights = Weights::default();
             let (table, saturation) = (WeightTable::new(&weights), weights.saturation);
-            // Skills of another part come before.
-            let end = first as usize + skills.len();
-            let scores = vec![0.5; end];
-            let brevities: Vec<f32> = vec![1.0; first as usize].into_iter().chain(skills.iter().map(|skill| skill.3)).collect();
-            let slots: Vec<Slot> = (0..end as Slot)
-                .filter(|slot| slot.checked_sub(first).is_none_or(|place| skills[place as usize].2))
-                .collect();
+            let scores = vec![0.5; skills.len()];
+            let brevities: Vec<f32> = skills.iter().map(|skill| skill.3).collect();
+            let slots: Vec<Slot> =
+                (0..skills.len() as Slot).filter(|slot| skills[*slot as usize].2 < share).collect();
             let mut candidates = Candidates::new(&slots, &scores);
-            if let Some(list) = segment.list(Term(7)) {
-                let range = first as usize..end;
-                let lookup = Lookup { list, range, bit: 4, weight: 1.5, saturation, table: &table, brevities: &brevities };
-                candidates.look_up(&lookup);
-            }
+            let list = postings.list(Term(7));
+            candidates.look_up(&Lookup { list, bit: 4, weight: 1.5, saturation, table: &table, brevities: &brevities });
             prop_assert_eq!(candidates.all().len(), slots.len());
             for (candidate, slot) in candidates.all().iter().zip(&slots) {
-                let place = slot.checked_sub(first).map(|place| place as usize).filter(|place| has(*place));
-                let worth = place.map_or(0.0, |place| {
-                    worth(table.weigh(Posting::from_bits(skills[place].0), skills[place].3), 1.5, saturation)
-                });
-                let expected = (*slot, 0.5 + worth, if place.is_some() { 4 } else { 0 });
+                let (bits, has_it, _, brevity) = skills[*slot as usize];
+                let worth = worth(table.weigh(Posting::from_bits(bits), brevity), 1.5, saturation);
+                let expected = if has_it { (*slot, 0.5 + worth, 4) } else { (*slot, 0.5, 0) };
                 prop_assert_eq!((candidate.slot, candidate.score, candidate.has), expected);
             }
-        }
-
-        #[test]
-        fn the_best_are_kept(scores in vec(0.0f32..1.0, 1..50), count in 1usize..60) {
-            let slots: Vec<Slot> = (0..scores.len() as Slot).collect();
-            let mut candidates = Candidates::new(&slots, &scores);
-            candidates.keep(count, |a, b| b.score.total_cmp(&a.score).then(a.slot.cmp(&b.slot)));
-            let mut expected = slots;
-            expected.sort_by(|a, b| scores[*b as usize].total_cmp(&scores[*a as usize]).then(a.cmp(b)));
-            expected.truncate(count);
-            expected.sort_unstable();
-            let kept: Vec<Slot> = candidates.all().iter().map(|candidate| candidate.slot).collect();
-            prop_assert_eq!(&kept, &expected);
-            let placed = (0..).zip(&candidates.places).filter(|(_, place)| **place > 0);
-            let placed: Vec<Slot> = placed.map(|(slot, _): (Slot, _)| slot).collect();
-            prop_assert_eq!(kept, placed);
         }
     }
 }

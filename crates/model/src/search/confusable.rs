@@ -11,6 +11,7 @@ use super::query::Query;
 use super::record::{Record, SkillText, Term, TermMap};
 use super::slots::SlotSet;
 use super::vector::Vector;
+use super::weights::Weights;
 use super::words::{Cutter, Side};
 use crate::text::start;
 
@@ -157,12 +158,11 @@ impl<'a> Heads<'a> {
     pub fn new(heads: Vec<Head<'a>>) -> Self {
         let worths = Worths::of(&heads);
         let (firsts, copies) = copies(&heads);
-        let mut index = Index::default();
-        for place in &firsts {
+        let skills = firsts.iter().map(|place| {
             let Head { text, vector, .. } = &heads[*place];
-            index.add(Key { identity: *place as u64, version: 0 }, Record::of(text), vector.as_ref());
-        }
-        index.pack();
+            (Key { identity: *place as u64, version: 0 }, Record::of(text), vector.clone())
+        });
+        let index = Index::of(Weights::default(), skills);
         let seen = SlotSet::all(index.slots());
         Self { heads, worths, firsts, copies, index, seen }
     }
@@ -186,7 +186,6 @@ impl<'a> Heads<'a> {
         let asked = self.worths.telling(&said.terms, MAX_ASKED).join(" ");
         let query = Query::new(&asked).meaning(vector.clone());
         let hits = self.index.search(&query, &self.seen, CANDIDATES + 1);
-        // Nothing was dropped, so they stand in order.
         let others = hits.iter().filter_map(|hit| self.firsts.get(hit.slot as usize).copied());
         others.filter(|other| *other != place).map(|other| (place.min(other), place.max(other))).collect()
     }

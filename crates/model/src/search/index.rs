@@ -1,74 +1,135 @@
-//! The index of a library: which skills have which words, and what they mean.
+//! The index of a library: the words and the embedding of every skill.
 
-use std::sync::{Arc, OnceLock};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use super::merge::Limits;
-use super::part::{Part, Tier};
-use super::posting::WeightTable;
+use serde::{Deserialize, Serialize};
+
+use super::posting::{Posting, WeightTable};
+use super::postings::Postings;
 use super::query::Query;
-use super::record::Record;
+use super::record::{Pair, Record, Term};
 use super::vector::Vector;
 use super::weights::Weights;
 
-/// The place of a skill in an [`Index`], until skills are packed.
+/// The place of a skill in an [`Index`].
 pub type Slot = u32;
 
-/// Which skills have which words, and what they mean.
+/// An immutable index of skills. Another one is [rebuilt](Self::rebuilt) from it when skills change.
 ///
-/// What it holds is a matter of the skills in it alone, however they came in: it ranks the same. A clone shares all that does not
-/// change, so it costs next to nothing.
-#[derive(Debug, Clone, Default)]
+/// The ranking depends on the skills in it alone, not on how it was built.
+#[derive(Debug, Clone)]
 pub struct Index {
     pub(super) weights: Weights,
-    pub(super) limits: Limits,
-    /// Packed ones first, then those of one loose skill each.
-    pub(super) tiers: Vec<Tier>,
-    /// How many skills there are.
-    skills: usize,
-    /// How many words their bodies have together.
-    words: u64,
-    /// How much shorter the body of each skill is than others; known once somebody asks.
-    brevities: OnceLock<Arc<Vec<f32>>>,
-    table: OnceLock<Arc<WeightTable>>,
+    pub(super) table: WeightTable,
+    pub(super) skills: Vec<Arc<IndexedSkill>>,
+    /// The number of words of each body.
+    pub(super) lengths: Vec<u32>,
+    pub(super) postings: Postings,
+    /// The numbers of dimensions that embeddings of its skills have; more than one only after an embedder changed.
+    dimensions: BTreeSet<usize>,
 }
 
-/// What tells a skill in an index from others, and one version of it from another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// Identifies a skill in an index, and one version of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct Key {
-    /// Which skill it is.
+    /// Identifies the skill.
     pub identity: u64,
-    /// Which version of it.
+    /// Identifies the version of the skill.
     pub version: u64,
+}
+
+/// The data of one skill beside its postings.
+#[derive(Debug, PartialEq, Default, Serialize, Deserialize)]
+pub(super) struct IndexedSkill {
+    pub(super) key: Key,
+    /// The terms of the name.
+    pub(super) name: Vec<Term>,
+    /// The pairs of terms that stand side by side, sorted.
+    pub(super) pairs: Vec<Pair>,
+    /// The number of words of the body.
+    pub(super) length: u32,
+    /// The number of different words of the description.
+    pub(super) described: u16,
+    pub(super) vector: Option<Vector>,
+}
+
+/// The source of one skill of a rebuilt index.
+#[derive(Debug)]
+pub enum SkillSource {
+    /// The skill at this slot of the index before.
+    Kept(Slot),
+    /// A new skill, or a new version of one.
+    New(Key, Record, Option<Vector>),
+    /// No skill: the slot stays empty.
+    Empty,
+}
+
+impl Default for Index {
+    fn default() -> Self {
+        Self::new(Weights::default())
+    }
 }
 
 impl Index {
     /// Returns an index without skills that ranks by `weights`.
     pub fn new(weights: Weights) -> Self {
-        Self { weights, ..Self::default() }
+        Self::of_parts(weights, Vec::new(), Postings::default())
     }
 
-    /// Returns the same skills, ranked by `weights`.
-    pub fn with_weights(self, weights: Weights) -> Self {
-        Self { weights, brevities: OnceLock::new(), table: OnceLock::new(), ..self }
+    /// Returns an index of these skills, which ranks by `weights`. Slots are numbered in their order.
+    pub fn of(weights: Weights, skills: impl IntoIterator<Item = (Key, Record, Option<Vector>)>) -> Self {
+        let sources = skills.into_iter().map(|(key, record, vector)| SkillSource::New(key, record, vector));
+        Self::new(weights).rebuilt(sources)
     }
 
-    /// Returns an index of packed parts, each with the skills in it that are gone.
-    pub(super) fn of_parts(parts: impl IntoIterator<Item = (Part, Vec<u32>)>) -> Self {
-        let mut index = Self::default();
-        for (part, dropped) in parts {
-            let tier = Tier { first: index.slots() as Slot, part: Arc::new(part), dropped };
-            let lengths = (0..).zip(&tier.part.columns.lengths);
-            let live = lengths.filter(|(place, _)| !tier.is_dropped(*place));
-            index.words += live.map(|(_, length)| u64::from(*length)).sum::<u64>();
-            index.skills += tier.len();
-            index.tiers.push(tier);
+    /// Returns an index of the skills that `sources` name, at slots in their order.
+    ///
+    /// It takes one pass over all postings, whatever changed.
+    #[must_use]
+    pub fn rebuilt(&self, sources: impl IntoIterator<Item = SkillSource>) -> Self {
+        let mut moves = vec![None; self.skills.len()];
+        let mut added: Vec<(Term, Slot, Posting)> = Vec::new();
+        let mut skills = Vec::with_capacity(self.skills.len());
+        let empty = Arc::new(IndexedSkill::default());
+        for (slot, source) in (0..).zip(sources) {
+            let skill = match source {
+                SkillSource::Kept(before) => match self.skills.get(before as usize) {
+                    Some(skill) => {
+                        moves[before as usize] = Some(slot);
+                        Arc::clone(skill)
+                    }
+                    None => Arc::clone(&empty),
+                },
+                SkillSource::New(key, record, vector) => {
+                    let Record { terms, name, pairs, length, described } = record;
+                    added.extend(terms.into_iter().map(|(term, posting)| (term, slot, posting)));
+                    Arc::new(IndexedSkill { key, name, pairs, length, described, vector })
+                }
+                SkillSource::Empty => Arc::clone(&empty),
+            };
+            skills.push(skill);
         }
-        index
+        let postings = self.postings.rebuilt(&moves, added);
+        Self::of_parts(self.weights.clone(), skills, postings)
     }
 
-    /// Returns how many skills there are.
+    pub(super) fn of_parts(weights: Weights, skills: Vec<Arc<IndexedSkill>>, postings: Postings) -> Self {
+        let table = WeightTable::new(&weights);
+        let lengths = skills.iter().map(|skill| skill.length).collect();
+        let vectors = skills.iter().filter_map(|skill| skill.vector.as_ref());
+        let dimensions = vectors.map(Vector::dimensions).collect();
+        Self { weights, table, skills, lengths, postings, dimensions }
+    }
+
+    /// Returns the number of slots, empty ones included.
+    pub fn slots(&self) -> usize {
+        self.skills.len()
+    }
+
+    /// Returns the number of skills.
     pub fn len(&self) -> usize {
-        self.skills
+        self.keys().filter(|key| *key != Key::default()).count()
     }
 
     /// Returns whether there are no skills.
@@ -76,108 +137,14 @@ impl Index {
         self.len() == 0
     }
 
-    /// Returns how many slots there are, those of dropped skills included.
-    pub fn slots(&self) -> usize {
-        self.tiers.last().map_or(0, |tier| tier.range().end)
+    /// Returns the key of each slot; that of an empty one is the default.
+    pub fn keys(&self) -> impl Iterator<Item = Key> {
+        self.skills.iter().map(|skill| skill.key)
     }
 
-    /// Returns about how many bytes of memory it takes.
-    pub fn bytes(&self) -> usize {
-        let tiers: usize = self.tiers.iter().map(Tier::bytes).sum();
-        let brevities = self.brevities.get().map_or(0, |brevities| size_of_val(&brevities[..]));
-        let table = self.table.get().map_or(0, |table| size_of_val(&**table));
-        size_of::<Self>() + tiers + brevities + table
-    }
-
-    /// Returns whether what its skills mean can be compared with what `query` means: directions of other dimensions cannot.
+    /// Returns whether the embeddings of its skills have as many dimensions as that of `query`.
     pub fn is_comparable(&self, query: &Query) -> bool {
-        let dimensions = self.tiers.iter().map(|tier| tier.part.columns.vectors.dimensions);
-        let mut known = dimensions.filter(|dimensions| *dimensions > 0);
-        query.vector.as_ref().is_none_or(|vector| known.all(|dimensions| dimensions == vector.dimensions()))
-    }
-
-    /// Returns the skills with their slots.
-    pub fn keys(&self) -> impl Iterator<Item = (Slot, Key)> {
-        self.tiers.iter().flat_map(|tier| {
-            let keys = (0..).zip(&tier.part.columns.keys);
-            let live = keys.filter(|(place, _)| !tier.is_dropped(*place));
-            live.map(|(place, key)| (tier.first + place, *key))
-        })
-    }
-
-    /// Returns what the skill at `slot` is, or was; `None` where there is none.
-    pub fn key(&self, slot: Slot) -> Option<Key> {
-        let (tier, place) = self.at(slot)?;
-        tier.part.columns.keys.get(place).copied()
-    }
-
-    /// Adds a skill, and returns its slot. Whoever adds many settles now and then: what is not packed takes more memory.
-    pub fn add(&mut self, key: Key, record: Record, vector: Option<&Vector>) -> Slot {
-        let first = self.slots() as Slot;
-        self.skills += 1;
-        self.words += u64::from(record.length);
-        let part = Arc::new(Part::loose(key, record, vector));
-        self.tiers.push(Tier { first, part, dropped: Vec::new() });
-        self.forget();
-        first
-    }
-
-    /// Drops the skill at `slot`.
-    pub fn drop(&mut self, slot: Slot) {
-        let Some(number) = self.tier_of(slot) else { return };
-        let tier = &mut self.tiers[number];
-        let place = slot - tier.first;
-        if let Err(at) = tier.dropped.binary_search(&place) {
-            tier.dropped.insert(at, place);
-            self.skills -= 1;
-            let length = tier.part.columns.lengths.get(place as usize);
-            self.words -= length.map_or(0, |length| u64::from(*length));
-            self.forget();
-        }
-    }
-
-    /// Forgets what depends on which skills there are, and where they stand.
-    pub(super) fn forget(&mut self) {
-        self.brevities = OnceLock::new();
-    }
-
-    /// Returns in which part the skill at `slot` is.
-    pub(super) fn tier_of(&self, slot: Slot) -> Option<usize> {
-        let number = self.tiers.partition_point(|tier| tier.first <= slot).checked_sub(1)?;
-        self.tiers[number].range().contains(&(slot as usize)).then_some(number)
-    }
-
-    /// Returns the part that the skill at `slot` is in, and its place there.
-    pub(super) fn at(&self, slot: Slot) -> Option<(&Tier, usize)> {
-        let tier = &self.tiers[self.tier_of(slot)?];
-        Some((tier, (slot - tier.first) as usize))
-    }
-
-    /// Returns what each posting weighs.
-    pub(super) fn table(&self) -> &WeightTable {
-        self.table.get_or_init(|| Arc::new(WeightTable::new(&self.weights)))
-    }
-
-    /// Returns by how much the body of each skill is shorter than others, so that what it says counts for more.
-    pub(super) fn brevities(&self) -> &[f32] {
-        self.brevities.get_or_init(|| Arc::new(self.brevities_among(self.len(), self.words)))
-    }
-
-    /// Returns by how much the body of each skill is shorter than others where there are `count` with `words` words together.
-    pub(super) fn brevities_among(&self, count: usize, words: u64) -> Vec<f32> {
-        let average = (words as f64 / count.max(1) as f64).max(1.0) as f32;
-        let share = self.weights.length;
-        let mut brevities = Vec::with_capacity(self.slots());
-        for tier in &self.tiers {
-            let lengths = tier.part.columns.lengths.iter();
-            brevities.extend(lengths.map(|length| 1.0 / (1.0 - share + share * *length as f32 / average)));
-        }
-        brevities
-    }
-
-    /// Returns how many words the bodies of all skills have together.
-    pub(super) fn words(&self) -> u64 {
-        self.words
+        query.dimensions().is_none_or(|dimensions| self.dimensions.iter().all(|other| *other == dimensions))
     }
 }
 
@@ -186,56 +153,30 @@ mod tests {
     use super::*;
     use crate::search::SkillText;
 
-    fn filled(count: u64) -> Index {
-        let mut index = Index::default();
-        for identity in 0..count {
-            let name = format!("skill-{identity}");
-            let skill = SkillText { name: &name, body: "Some words of a body.", ..SkillText::default() };
-            let vector = Vector::of(&[identity as f32, 1.0]);
-            index.add(Key { identity, version: 1 }, Record::of(&skill), vector.as_ref());
-        }
-        index
+    fn source(identity: u64, vector: &[f32]) -> SkillSource {
+        let name = format!("skill-{identity}");
+        let skill = SkillText { name: &name, body: "Some words of a body.", ..SkillText::default() };
+        SkillSource::New(Key { identity, version: 1 }, Record::of(&skill), Vector::of(vector))
     }
 
     #[test]
-    fn meanings_of_other_dimensions_are_not_compared() {
-        let asked = |values: &[f32]| Query::new("words").meaning(Vector::of(values));
-        let mut index = filled(3);
-        index.pack();
-        assert!(index.is_comparable(&asked(&[1.0, 1.0])) && index.is_comparable(&Query::new("words")));
-        assert!(!index.is_comparable(&asked(&[1.0, 1.0, 1.0])));
-        index.add(Key { identity: 9, version: 1 }, Record::default(), Vector::of(&[1.0, 0.0, 0.0]).as_ref());
-        assert!(!index.is_comparable(&asked(&[1.0, 1.0])), "not all of them");
-        assert!(Index::default().is_comparable(&asked(&[1.0])));
+    fn embeddings_of_other_dimensions_are_not_comparable() {
+        let index = Index::default().rebuilt((0..3).map(|identity| source(identity, &[1.0, 0.5])));
+        let query = |values: &[f32]| Query::new("words").meaning(Vector::of(values));
+        assert!(index.is_comparable(&query(&[1.0, 1.0])) && index.is_comparable(&Query::new("words")));
+        assert!(!index.is_comparable(&query(&[1.0, 1.0, 1.0])));
+        let kept = (0..3).map(SkillSource::Kept);
+        let mixed = index.rebuilt(kept.chain([source(9, &[1.0, 0.0, 0.0])]));
+        assert!(!mixed.is_comparable(&query(&[1.0, 1.0])), "one differs");
+        assert!(Index::default().is_comparable(&query(&[1.0])));
     }
 
     #[test]
-    fn a_skill_is_dropped_once() {
-        let mut index = filled(100);
-        index.pack();
-        index.drop(7);
-        index.drop(7);
-        index.drop(9999);
-        assert_eq!((index.len(), index.slots()), (99, 100));
-        assert!(index.keys().all(|(slot, _)| slot != 7));
-        assert_eq!(index.key(7).map(|key| key.identity), Some(7), "what it was");
-        assert_eq!(index.key(100), None);
-        let mut other = index.clone();
-        other.drop(8);
-        assert_eq!((index.len(), other.len()), (99, 98), "a clone is an index of its own");
-    }
-
-    #[test]
-    fn packed_skills_take_less_memory() {
-        let mut index = filled(500);
-        let loose = index.bytes();
-        index.pack();
-        assert!(index.bytes() < loose, "{} {loose}", index.bytes());
-        let packed = index.bytes();
-        let read = Index::from_bytes(&index.to_bytes(1), 1).unwrap();
-        assert!(read.bytes() < packed * 11 / 10, "{} {packed}", read.bytes());
-        (0..500).for_each(|slot| index.drop(slot));
-        index.pack();
-        assert!(index.is_empty() && index.bytes() < packed / 10);
+    fn a_rebuilt_index_does_not_change_the_one_before() {
+        let index = Index::default().rebuilt((0..3).map(|identity| source(identity, &[1.0])));
+        let other = index.rebuilt([SkillSource::Kept(2), SkillSource::Empty, SkillSource::Kept(99)]);
+        let identities = |index: &Index| index.keys().map(|key| key.identity).collect::<Vec<_>>();
+        assert_eq!(identities(&index), [0, 1, 2]);
+        assert_eq!(identities(&other), [2, 0, 0], "empty where there is no such slot");
     }
 }

@@ -13,7 +13,7 @@ pub(super) const MAX_WORDS: usize = 256;
 /// What is looked for: the words of a text, and what it means.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Query {
-    pub(super) words: Vec<Asked>,
+    pub(super) words: Vec<QueryWord>,
     /// Words that stand side by side, by their places in `words`.
     pub(super) pairs: Vec<(Pair, usize, usize)>,
     pub(super) vector: Option<Vector>,
@@ -21,7 +21,7 @@ pub struct Query {
 
 /// A word that is looked for.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct QueryWord {
     /// The first of the words that were typed for it.
     pub(super) word: String,
     pub(super) term: Term,
@@ -74,7 +74,7 @@ impl Query {
 struct Reader {
     /// What is said, word for word, by places in `words`.
     said: Vec<usize>,
-    words: Vec<Asked>,
+    words: Vec<QueryWord>,
     places: TermMap<usize>,
 }
 
@@ -84,13 +84,13 @@ impl Reader {
         let (term, is_common) = Term::known(word);
         let place = *self.places.entry(term).or_insert(self.words.len());
         if place == self.words.len() {
-            self.words.push(Asked { word: word.to_owned(), term, is_common, telling: 1.0 });
+            self.words.push(QueryWord { word: word.to_owned(), term, is_common, telling: 1.0 });
         }
         self.said.push(place);
     }
 
     /// Returns the words that are looked up, in the order in which they are first said.
-    fn kept(&self) -> Vec<Asked> {
+    fn kept(&self) -> Vec<QueryWord> {
         if self.words.len() <= MAX_WORDS {
             return self.words.clone();
         }
@@ -108,7 +108,7 @@ impl Reader {
     }
 
     /// Returns the pairs of `words` that are said side by side.
-    fn pairs(&self, words: &[Asked]) -> Vec<(Pair, usize, usize)> {
+    fn pairs(&self, words: &[QueryWord]) -> Vec<(Pair, usize, usize)> {
         let telling = words.iter().enumerate().filter(|(_, word)| !word.is_common);
         let places: TermMap<usize> = telling.map(|(place, word)| (word.term, place)).collect();
         let place = |said: usize| places.get(&self.words[said].term).copied();

@@ -10,12 +10,12 @@ use std::ops::Range;
 use fearless_simd::{Level, Simd, dispatch};
 
 use super::candidates::{Candidate, Candidates, Lookup, worth};
+use super::field::Field;
 use super::index::{Index, Slot};
 use super::logarithm::{ln, ln_1p, pow};
-use super::posting::{Field, Posting};
+use super::postings::PostingList;
 use super::query::Query;
-use super::record::Term;
-use super::segment::List;
+use super::record::{Pair, Term};
 use super::slots::SlotSet;
 use super::view::View;
 
@@ -57,14 +57,13 @@ pub struct Hit {
 /// A skill that a query is about, with the words that it was found by and where it has them, those that tell most first.
 pub type Explained<'q> = (Hit, Vec<(&'q str, Vec<Field>)>);
 
-/// A word of the query, as the index knows it.
-struct Weighed<'a> {
+/// A word of the query with its weight in the index.
+struct WeightedTerm<'a> {
     /// Its place in the query.
     place: usize,
     term: Term,
-    /// Who has it, by the numbers of the parts they are in.
-    lists: Vec<(usize, List<'a>)>,
-    /// How many skills have it.
+    list: PostingList<'a>,
+    /// The number of visible skills that have it.
     holders: usize,
     /// How much it tells skills apart.
     rarity: f32,
@@ -91,12 +90,12 @@ impl Index {
         hits.map(explained).collect()
     }
 
-    fn ranked(&self, query: &Query, view: &View<'_>, terms: &[Weighed<'_>], limit: usize) -> Vec<Hit> {
+    fn ranked(&self, query: &Query, view: &View<'_>, terms: &[WeightedTerm<'_>], limit: usize) -> Vec<Hit> {
         let limit = limit.min(self.slots());
         let wanted = CANDIDATES.max(limit);
         // Whatever is added to it, a skill that is not seen stays below all others.
         let mut scores = vec![0.0f32; self.slots()];
-        view.hidden(self).for_each(|slot| scores[slot as usize] = f32::NEG_INFINITY);
+        view.hidden.iter().for_each(|slot| scores[*slot as usize] = f32::NEG_INFINITY);
         let done = self.accumulate(terms, view, &mut scores);
         let picked = if done < terms.len() { wanted * RESERVE } else { wanted };
         let mut slots = best_of(&scores, picked);
@@ -138,40 +137,39 @@ impl Index {
     /// Orders skills that are equally good: by what they say, and only then by where they come from. The same skills rank the same
     /// wherever they lie.
     fn order(&self, a: Slot, b: Slot) -> Ordering {
-        let key = |slot: Slot| self.key(slot).map(|key| (key.version, key.identity));
-        key(a).cmp(&key(b))
+        let (a, b) = (self.skills[a as usize].key, self.skills[b as usize].key);
+        (a.version, a.identity).cmp(&(b.version, b.identity))
     }
 
-    /// Returns how near in meaning the skill at `slot` is to `query`.
+    /// Returns the cosine of the embeddings of `query` and of the skill at `slot`; 0 if one has none.
     fn cosine(&self, query: &Query, slot: Slot) -> f32 {
-        let near = self.at(slot).zip(query.vector.as_ref());
-        near.map_or(0.0, |((tier, place), vector)| tier.part.columns.vectors.cosine(place, vector))
+        let vectors = query.vector.as_ref().zip(self.skills[slot as usize].vector.as_ref());
+        vectors.map_or(0.0, |(query, skill)| skill.cosine(query))
     }
 
-    /// Returns which words of `query` the skill at `slot` has, and where.
-    fn reasons<'q>(&self, query: &'q Query, terms: &[Weighed<'_>], slot: Slot) -> Vec<(&'q str, Vec<Field>)> {
-        let Some(number) = self.tier_of(slot) else { return Vec::new() };
-        let place = slot - self.tiers[number].first;
-        let fields = |posting: Posting| Field::ALL.into_iter().filter(move |field| posting.count(*field) > 0);
+    /// Returns the words of `query` that the skill at `slot` has, and in which fields.
+    fn reasons<'q>(
+        &self,
+        query: &'q Query,
+        terms: &[WeightedTerm<'_>],
+        slot: Slot,
+    ) -> Vec<(&'q str, Vec<Field>)> {
         let words = terms.iter().filter_map(|term| {
-            let (_, list) = term.lists.iter().find(|(other, _)| *other == number)?;
-            // What it is not for is no reason to find it.
-            let posting =
-                list.cursor().seek(place).filter(|posting| self.table().weigh(*posting, 1.0) > 0.0)?;
-            Some((query.words[term.place].word.as_str(), fields(posting).collect()))
+            // A word that the description excludes is no reason to find the skill.
+            let posting = term.list.get(slot).filter(|posting| self.table.weigh(*posting, 1.0) > 0.0)?;
+            let fields = Field::ALL.into_iter().filter(|field| posting.count(*field) > 0);
+            Some((query.words[term.place].word.as_str(), fields.collect()))
         });
         words.collect()
     }
 
     /// Returns the words of `query` that some skill of `view` has, those that tell most first.
-    fn weighed(&self, query: &Query, view: &View<'_>) -> Vec<Weighed<'_>> {
+    fn weighed(&self, query: &Query, view: &View<'_>) -> Vec<WeightedTerm<'_>> {
         let count = view.count as f32;
-        let mut terms: Vec<Weighed<'_>> = Vec::with_capacity(query.words.len());
+        let mut terms: Vec<WeightedTerm<'_>> = Vec::with_capacity(query.words.len());
         for (place, asked) in query.words.iter().enumerate() {
-            let lists = self.tiers.iter().enumerate();
-            let lists = lists.filter_map(|(number, tier)| Some((number, tier.part.list(asked.term)?)));
-            let lists: Vec<(usize, List<'_>)> = lists.collect();
-            let holders: usize = lists.iter().map(|(number, list)| view.holders(self, *number, *list)).sum();
+            let list = self.postings.list(asked.term);
+            let holders = view.holders(list);
             if holders == 0 {
                 continue;
             }
@@ -182,7 +180,7 @@ impl Index {
             let weight = pow(rarity, self.weights.rarity) * common * telling;
             let rarity = rarity * telling;
             let rarity = if asked.is_common { rarity * COMMON_SHARE } else { rarity };
-            terms.push(Weighed { place, term: asked.term, lists, holders, rarity, weight });
+            terms.push(WeightedTerm { place, term: asked.term, list, holders, rarity, weight });
         }
         terms.sort_by(|a, b| b.weight.total_cmp(&a.weight).then(a.term.cmp(&b.term)));
         terms.truncate(MAX_TERMS);
@@ -191,9 +189,8 @@ impl Index {
 
     /// Adds up what the first of `terms` are worth to each skill, and returns how many those are: all, or those before the most frequent
     /// ones where these have long lists and little weight.
-    fn accumulate(&self, terms: &[Weighed<'_>], view: &View<'_>, scores: &mut [f32]) -> usize {
-        let (table, brevities, saturation) = (self.table(), &view.brevities, self.weights.saturation);
-        // By what the skills are, not by how they are packed: the same ones rank the same.
+    fn accumulate(&self, terms: &[WeightedTerm<'_>], view: &View<'_>, scores: &mut [f32]) -> usize {
+        let (brevities, saturation) = (&view.brevities[..], self.weights.saturation);
         let mut postings: usize = terms.iter().map(|term| term.holders).sum();
         let mut open: f32 = terms.iter().map(|term| term.weight).sum();
         let least = open * LEFT_OUT;
@@ -203,17 +200,9 @@ impl Index {
             }
             open -= term.weight;
             postings -= term.holders;
-            for (number, list) in &term.lists {
-                let range = self.tiers[*number].range();
-                let (scores, brevities) = (&mut scores[range.clone()], &brevities[range]);
-                list.each(|place, posting| {
-                    if let (Some(score), Some(brevity)) =
-                        (scores.get_mut(place as usize), brevities.get(place as usize))
-                    {
-                        let value = table.weigh(posting, *brevity);
-                        *score += worth(value, term.weight, saturation);
-                    }
-                });
+            for (slot, posting) in term.list.iter() {
+                let value = self.table.weigh(posting, brevities[slot as usize]);
+                scores[slot as usize] += worth(value, term.weight, saturation);
             }
         }
         terms.len()
@@ -222,41 +211,39 @@ impl Index {
     /// Returns what it takes to look the words of `terms` at these places up in some skills.
     fn lookups<'a>(
         &'a self,
-        terms: &'a [Weighed<'a>],
+        terms: &'a [WeightedTerm<'a>],
         places: Range<usize>,
         view: &'a View<'_>,
     ) -> impl Iterator<Item = Lookup<'a>> {
-        places.flat_map(move |place| {
-            let term = &terms[place];
-            term.lists.iter().map(move |(number, list)| Lookup {
-                list: *list,
-                range: self.tiers[*number].range(),
-                bit: 1 << place,
-                weight: term.weight,
-                saturation: self.weights.saturation,
-                table: self.table(),
-                brevities: &view.brevities,
-            })
+        places.map(move |place| Lookup {
+            list: terms[place].list,
+            bit: 1 << place,
+            weight: terms[place].weight,
+            saturation: self.weights.saturation,
+            table: &self.table,
+            brevities: &view.brevities,
         })
     }
 
     /// Returns the skills that are nearest to what `query` means.
     fn nearest(&self, query: &Query, scores: &[f32]) -> Vec<Slot> {
-        let Some(vector) = query.vector.as_ref().filter(|_| self.weights.meaning > 0.0) else {
+        if query.vector.is_none() || self.weights.meaning <= 0.0 {
             return Vec::new();
-        };
-        let near = self.tiers.iter().flat_map(|tier| {
-            let near = tier.part.columns.vectors.near(vector, NEAR);
-            near.map(|(cosine, place)| (cosine, tier.first + place))
-        });
-        let mut near: Vec<(f32, Slot)> =
-            near.filter(|(_, slot)| scores[*slot as usize].is_finite()).collect();
+        }
+        let visible = (0..).zip(scores).filter(|(_, score)| score.is_finite());
+        let cosines = visible.map(|(slot, _)| (self.cosine(query, slot), slot));
+        let mut near: Vec<(f32, Slot)> = cosines.filter(|(cosine, _)| *cosine >= NEAR).collect();
         near.sort_by(|a, b| self.better(*a, *b));
         near.truncate(NEAREST);
         near.into_iter().map(|(_, slot)| slot).collect()
     }
 
-    fn weighed_in_full(&self, query: &Query, terms: &[Weighed<'_>], candidates: &[Candidate]) -> Vec<Hit> {
+    fn weighed_in_full(
+        &self,
+        query: &Query,
+        terms: &[WeightedTerm<'_>],
+        candidates: &[Candidate],
+    ) -> Vec<Hit> {
         let weights = &self.weights;
         let (mut rarities, mut bits) = (vec![0.0f32; query.words.len()], vec![0u64; query.words.len()]);
         for (number, term) in terms.iter().enumerate() {
@@ -264,11 +251,11 @@ impl Index {
             bits[term.place] = 1 << number;
         }
         let total: f32 = rarities.iter().sum();
-        let pairs: Vec<AskedPair> = query
+        let pairs: Vec<QueryPair> = query
             .pairs
             .iter()
-            .map(|(pair, a, b)| AskedPair {
-                hash: pair.0,
+            .map(|(pair, a, b)| QueryPair {
+                pair: *pair,
                 words: bits[*a] | bits[*b],
                 worth: (rarities[*a] * rarities[*b]).sqrt(),
             })
@@ -278,24 +265,20 @@ impl Index {
             + weights.pair * pairs.iter().map(|pair| pair.worth).sum::<f32>()
             + (weights.name_share + weights.meaning) * total.sqrt().max(1.0);
         let said = |candidate: &Candidate| {
-            let Some((tier, place)) = self.at(candidate.slot) else { return 0.0 };
-            let columns = &tier.part.columns;
-            let held = columns.pairs.get(place);
+            let skill = &self.skills[candidate.slot as usize];
             let side_by_side =
-                dispatch!(Level::new(), simd => side_by_side(simd, held, candidate.has, &pairs));
+                dispatch!(Level::new(), simd => side_by_side(simd, &skill.pairs, candidate.has, &pairs));
             candidate.score
                 + weights.pair * side_by_side
-                + weights.name_share * name_share(columns.names.get(place), query, &rarities) * total.sqrt()
+                + weights.name_share * name_share(&skill.name, query, &rarities) * total.sqrt()
         };
         let said: Vec<f32> = candidates.iter().map(said).collect();
         let trust = weights.meaning * total.sqrt().max(1.0) * self.trust_in_meaning(query, &said);
         let hit = |(Candidate { slot, .. }, said): (&Candidate, &f32)| {
-            let (tier, place) = self.at(*slot)?;
-            let columns = &tier.part.columns;
-            let meaning = query.vector.as_ref().map_or(0.0, |vector| columns.vectors.cosine(place, vector));
+            let meaning = self.cosine(query, *slot);
             // However far its meaning is, what has the words is found.
             let score = (said + trust * meaning).max(said * LEAST_SAID) / best;
-            let described = weights.described * described(columns.described[place]);
+            let described = weights.described * described(self.skills[*slot as usize].described);
             (score > 0.0).then_some(Hit { slot: *slot, score: score + described })
         };
         candidates.iter().zip(&said).filter_map(hit).collect()
@@ -322,10 +305,10 @@ fn described(words: u16) -> f32 {
 }
 
 /// Returns how much of `name`, the terms of a name, the query says, from 0 to 1.
-fn name_share(name: &[u64], query: &Query, rarities: &[f32]) -> f32 {
+fn name_share(name: &[Term], query: &Query, rarities: &[f32]) -> f32 {
     let (mut said, mut all) = (0.0, 0.0);
     for term in name {
-        match query.words.iter().position(|asked| asked.term.0 == *term) {
+        match query.words.iter().position(|asked| asked.term == *term) {
             Some(place) => {
                 said += rarities[place];
                 all += rarities[place];
@@ -351,8 +334,8 @@ const LEAST_TRUST: f32 = 0.2;
 const UNSAID_RARITY: f32 = 4.0;
 
 /// Two words of the query that stand side by side.
-struct AskedPair {
-    hash: u16,
+struct QueryPair {
+    pair: Pair,
     /// The bits of both.
     words: u64,
     worth: f32,
@@ -361,16 +344,16 @@ struct AskedPair {
 /// Returns what those of `pairs` are worth together that a skill has among its own, `held`, which are sorted, with whatever instructions the
 /// processor has. Whoever has not both words, which `has` tells, has them nowhere side by side, and need not be asked.
 #[inline(always)]
-fn side_by_side<S: Simd>(_: S, held: &[u16], has: u64, pairs: &[AskedPair]) -> f32 {
+fn side_by_side<S: Simd>(_: S, held: &[Pair], has: u64, pairs: &[QueryPair]) -> f32 {
     let both = pairs.iter().filter(|pair| has & pair.words == pair.words);
-    both.filter(|pair| is_among(held, pair.hash)).map(|pair| pair.worth).sum()
+    both.filter(|pair| is_among(held, pair.pair)).map(|pair| pair.worth).sum()
 }
 
 /// Returns whether `wanted` is among `hashes`, which are sorted. They are spread evenly, so it can only be near the place that its value
 /// tells; a search that halves them would wait for memory at every step.
 #[inline(always)]
-fn is_among(hashes: &[u16], wanted: u16) -> bool {
-    let guess = (usize::from(wanted) * hashes.len()) >> u16::BITS;
+fn is_among(hashes: &[Pair], wanted: Pair) -> bool {
+    let guess = (usize::from(wanted.0) * hashes.len()) >> u16::BITS;
     let near = &hashes[guess.saturating_sub(NEIGHBOURS)..hashes.len().min(guess + NEIGHBOURS)];
     match (near.first(), near.last()) {
         (Some(first), Some(last)) if *first <= wanted && wanted <= *last => {
@@ -490,8 +473,9 @@ mod tests {
             let crowded: Vec<u16> = hashes.iter().map(|hash| hash % low).collect();
             for mut hashes in [hashes, crowded] {
                 hashes.sort_unstable();
+                let pairs: Vec<Pair> = hashes.iter().copied().map(Pair).collect();
                 for wanted in hashes.iter().copied().chain([0, wanted, wanted % low, u16::MAX]) {
-                    prop_assert_eq!(is_among(&hashes, wanted), hashes.contains(&wanted), "{}", wanted);
+                    prop_assert_eq!(is_among(&pairs, Pair(wanted)), hashes.contains(&wanted), "{}", wanted);
                 }
             }
         }

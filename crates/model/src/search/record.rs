@@ -3,8 +3,11 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
+use serde::{Deserialize, Serialize};
+
 use super::exclusion;
-use super::posting::{Counts, Field, Posting};
+use super::field::Field;
+use super::posting::{Counts, Posting};
 use super::stem::{Stem, stem};
 use super::vocabulary::{Known, known};
 use super::words::{Cutter, Side};
@@ -39,7 +42,8 @@ pub struct SkillText<'a> {
 }
 
 /// A word as it is compared: spellings and forms of one word are one term.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub(super) struct Term(pub(super) u64);
 
 impl Term {
@@ -66,7 +70,8 @@ impl Term {
 }
 
 /// Two terms side by side. Others may look the same: one in a few hundred, which only ever adds a little to a score.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub(super) struct Pair(pub(super) u16);
 
 /// Terms are spread evenly as they are.

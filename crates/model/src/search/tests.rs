@@ -1,4 +1,4 @@
-//! What holds for every index, however it came about, and for every query.
+//! Properties of every index and every query.
 
 use std::collections::BTreeMap;
 use std::ops::RangeFrom;
@@ -7,8 +7,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample;
 
-use super::merge::Limits;
-use super::{Index, Key, Query, Record, SkillText, SlotSet, Vector, Weights};
+use super::{Index, Key, Query, Record, SkillSource, SkillText, SlotSet, Vector, Weights};
 
 const WORDS: &[&str] = &[
     "pdf",
@@ -46,20 +45,19 @@ impl Skill {
     }
 }
 
-/// What is done to an index.
+/// A change of an index.
 #[derive(Debug, Clone)]
 enum Step {
     Add(Skill),
-    /// Adds so many skills that say the same, each under a name of its own.
+    /// Adds skills of the same text, each under a name of its own.
     AddMany(Skill, u8),
     Drop(sample::Index),
-    Pack,
-    Settle,
-    /// Begins to pack aside all skills that are not packed.
-    Begin,
-    /// Puts in what was packed aside.
-    Take,
-    Reload,
+    /// Reverses the order of the slots.
+    Reverse,
+    /// Leaves an empty slot.
+    Leave,
+    /// Stores the index and reads it again.
+    Store,
 }
 
 fn text(words: std::ops::Range<usize>) -> impl Strategy<Value = String> {
@@ -84,11 +82,9 @@ fn step() -> impl Strategy<Value = Step> {
         8 => skill().prop_map(Step::Add),
         2 => (skill(), 2..60u8).prop_map(|(skill, count)| Step::AddMany(skill, count)),
         3 => any::<sample::Index>().prop_map(Step::Drop),
-        1 => Just(Step::Pack),
-        1 => Just(Step::Settle),
-        2 => Just(Step::Begin),
-        2 => Just(Step::Take),
-        1 => Just(Step::Reload),
+        1 => Just(Step::Reverse),
+        1 => Just(Step::Leave),
+        1 => Just(Step::Store),
     ]
 }
 
@@ -96,82 +92,78 @@ fn weights() -> Weights {
     Weights { meaning: 0.5, ..Weights::default() }
 }
 
-/// Returns how much is packed together: little, so that there are many parts.
-fn limits() -> impl Strategy<Value = Limits> {
-    (0usize..40, 1usize..200).prop_map(|(loose, part)| Limits { loose, part })
-}
-
 /// Returns the index that `steps` lead to, and the skills that are left in it.
-fn after(steps: Vec<Step>, limits: Limits) -> (Index, BTreeMap<u64, Skill>) {
+fn after(steps: Vec<Step>) -> (Index, BTreeMap<u64, Skill>) {
     let (mut index, mut skills) = (Index::new(weights()), BTreeMap::new());
-    index.limits = limits;
-    let mut aside = None;
-    let mut identities = 0..;
+    let mut identities = 1..;
     for step in steps {
+        let mut sources: Vec<SkillSource> = (0..index.slots() as u32).map(SkillSource::Kept).collect();
         match step {
-            Step::Add(skill) => add(&mut index, &mut skills, &mut identities, skill),
+            Step::Add(skill) => sources.push(source(&mut skills, &mut identities, skill)),
             Step::AddMany(skill, count) => {
                 for number in 0..count {
                     let name = format!("{} {number}", skill.name);
-                    add(&mut index, &mut skills, &mut identities, Skill { name, ..skill.clone() });
+                    sources.push(source(&mut skills, &mut identities, Skill { name, ..skill.clone() }));
                 }
             }
-            Step::Drop(which) => {
-                let keys: Vec<_> = index.keys().collect();
-                if let Some((slot, key)) = (!keys.is_empty()).then(|| keys[which.index(keys.len())]) {
-                    index.drop(slot);
-                    index.drop(slot);
-                    skills.remove(&key.identity);
-                }
+            Step::Drop(which) if index.slots() > 0 => {
+                let slot = which.index(index.slots());
+                sources.remove(slot);
+                skills.remove(&index.keys().nth(slot).unwrap().identity);
             }
-            Step::Pack => index.pack(),
-            Step::Settle => {
-                index.settle();
-            }
-            Step::Begin => aside = index.beyond(0, |_| false),
-            Step::Take => {
-                let before: BTreeMap<_, _> = index.keys().collect();
-                if let Some(moves) = aside.take().and_then(|merge| index.take(merge.run())) {
-                    let moved = before.into_iter().map(|(slot, key)| (moves.of(slot).unwrap(), key));
-                    assert_eq!(moved.collect::<BTreeMap<_, _>>(), index.keys().collect());
-                }
-            }
-            Step::Reload => {
-                index = Index::from_bytes(&index.to_bytes(1), 1).unwrap().with_weights(weights());
-                index.limits = limits;
-            }
+            Step::Drop(_) => {}
+            Step::Reverse => sources.reverse(),
+            Step::Leave => sources.insert(sources.len() / 2, SkillSource::Empty),
+            Step::Store => index = Index::from_bytes(&index.to_bytes(1), 1, weights()).unwrap(),
         }
+        index = index.rebuilt(sources);
     }
     (index, skills)
 }
 
-fn add(index: &mut Index, skills: &mut BTreeMap<u64, Skill>, identities: &mut RangeFrom<u64>, skill: Skill) {
+fn source(skills: &mut BTreeMap<u64, Skill>, identities: &mut RangeFrom<u64>, skill: Skill) -> SkillSource {
     let identity = identities.start;
     identities.start += 1;
-    index.add(Key { identity, version: 1 }, skill.record(), skill.vector.as_ref());
+    let source = SkillSource::New(Key { identity, version: 1 }, skill.record(), skill.vector.clone());
     skills.insert(identity, skill);
+    source
+}
+
+/// Returns an index of `skills` that is built at once.
+fn built<'s>(skills: impl Iterator<Item = (&'s u64, &'s Skill)>) -> Index {
+    let skills = skills.map(|(identity, skill)| {
+        (Key { identity: *identity, version: 1 }, skill.record(), skill.vector.clone())
+    });
+    Index::of(weights(), skills)
+}
+
+/// Returns the slots that hold a skill.
+fn filled(index: &Index) -> SlotSet {
+    (0..).zip(index.keys()).filter(|(_, key)| *key != Key::default()).map(|(slot, _)| slot).collect()
+}
+
+/// Returns the identity of the skill at each slot.
+fn identities(index: &Index) -> Vec<u64> {
+    index.keys().map(|key| key.identity).collect()
 }
 
 /// Returns what `index` finds, as the scores of skills by their keys.
 fn found(index: &Index, query: &Query) -> BTreeMap<u64, f32> {
-    let keys: BTreeMap<_, _> = index.keys().collect();
-    let hits = index.search(query, &SlotSet::all(index.slots()), 5000);
+    let identities = identities(index);
+    let hits = index.search(query, &filled(index), 5000);
     assert!(hits.windows(2).all(|pair| pair[0].score >= pair[1].score), "best first");
-    hits.iter().map(|hit| (keys[&hit.slot].identity, hit.score)).collect()
+    hits.iter().map(|hit| (identities[hit.slot as usize], hit.score)).collect()
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn how_an_index_came_about_does_not_matter(
-        steps in vec(step(), 0..40), limits in limits(), asked in text(0..8), meaning in vector(),
+    fn ranking_does_not_depend_on_how_an_index_was_built(
+        steps in vec(step(), 0..40), asked in text(0..8), meaning in vector(),
     ) {
-        let (index, skills) = after(steps, limits);
-        let mut fresh = Index::new(weights());
-        for (identity, skill) in skills.iter().rev() {
-            fresh.add(Key { identity: *identity, version: 1 }, skill.record(), skill.vector.as_ref());
-        }
+        let (index, skills) = after(steps);
+        let fresh = built(skills.iter().rev());
         prop_assert_eq!(index.len(), skills.len());
         let query = Query::new(&asked).meaning(meaning);
         let (one, other) = (found(&index, &query), found(&fresh, &query));
@@ -181,7 +173,7 @@ proptest! {
         }
         // Also where few are asked for, so that not all that have a word are weighed.
         let best = |index: &Index| -> Vec<f32> {
-            let hits = index.search(&query, &SlotSet::all(index.slots()), 5);
+            let hits = index.search(&query, &filled(index), 5);
             hits.into_iter().map(|hit| hit.score).collect()
         };
         let (one, other) = (best(&index), best(&fresh));
@@ -190,30 +182,29 @@ proptest! {
 
     #[test]
     fn a_hidden_skill_is_never_found(steps in vec(step(), 0..40), asked in text(0..8), meaning in vector(), seen in vec(any::<bool>(), 400)) {
-        let (index, _) = after(steps, Limits::default());
+        let (index, _) = after(steps);
         let seen: SlotSet = (0..).zip(&seen).filter(|(_, seen)| **seen).map(|(slot, _)| slot).collect();
-        let live: Vec<_> = index.keys().map(|(slot, _)| slot).collect();
         for hit in index.search(&Query::new(&asked).meaning(meaning), &seen, 10) {
-            prop_assert!(seen.contains(hit.slot) && live.contains(&hit.slot));
+            prop_assert!(seen.contains(hit.slot) && (hit.slot as usize) < index.slots());
             prop_assert!(hit.score.is_finite() && hit.score > 0.0);
         }
     }
 
     #[test]
     fn a_hidden_skill_changes_nothing(steps in vec(step(), 0..40), asked in text(0..8), meaning in vector(), seen in vec(any::<bool>(), 400)) {
-        let (index, skills) = after(steps, Limits::default());
+        let (index, skills) = after(steps);
         let is_seen = |identity: u64| seen.get(identity as usize).copied().unwrap_or_default();
-        let keys: BTreeMap<u32, Key> = index.keys().collect();
-        let slots: SlotSet =
-            keys.iter().filter(|(_, key)| is_seen(key.identity)).map(|(slot, _)| *slot).collect();
-        let mut fresh = Index::new(weights());
-        for (identity, skill) in skills.iter().filter(|(identity, _)| is_seen(**identity)) {
-            fresh.add(Key { identity: *identity, version: 1 }, skill.record(), skill.vector.as_ref());
-        }
+        let identities = identities(&index);
+        let slots: SlotSet = (0..)
+            .zip(&identities)
+            .filter(|(_, identity)| **identity > 0 && is_seen(**identity))
+            .map(|(slot, _)| slot)
+            .collect();
+        let fresh = built(skills.iter().filter(|(identity, _)| is_seen(**identity)));
         let query = Query::new(&asked).meaning(meaning);
         let hits = index.search(&query, &slots, 5000);
         let found: BTreeMap<u64, f32> =
-            hits.iter().map(|hit| (keys[&hit.slot].identity, hit.score)).collect();
+            hits.iter().map(|hit| (identities[hit.slot as usize], hit.score)).collect();
         let expected = self::found(&fresh, &query);
         prop_assert!(found.keys().eq(expected.keys()), "{:?} {:?}", found, expected);
         for (identity, score) in &found {
@@ -223,7 +214,7 @@ proptest! {
 
     #[test]
     fn any_text_is_a_query(steps in vec(step(), 0..20), asked in any::<String>(), limit in 0usize..5) {
-        let (index, _) = after(steps, Limits::default());
+        let (index, _) = after(steps);
         let query = Query::new(&asked);
         let hits = index.explained(&query, &SlotSet::all(index.slots()), limit);
         prop_assert!(hits.len() <= limit);
@@ -232,23 +223,21 @@ proptest! {
 
     #[test]
     fn any_text_is_a_skill(name in any::<String>(), description in any::<String>(), body in any::<String>()) {
-        let mut index = Index::default();
         let record = Record::of(&SkillText { name: &name, description: &description, body: &body, ..SkillText::default() });
-        index.add(Key { identity: 1, version: 1 }, record, None);
+        let index = Index::of(weights(), [(Key { identity: 1, version: 1 }, record, None)]);
         index.search(&Query::new(&body), &SlotSet::all(1), 1);
-        index.pack();
         index.search(&Query::new(&description), &SlotSet::all(1), 1);
     }
 }
 
 /// Returns the scores of skills with these descriptions, in a library with some others.
 fn scores(descriptions: &[&str], asked: &str) -> Vec<f32> {
-    let mut index = Index::default();
     let others = ["Writes release notes.", "Paints walls.", "Cooks soup.", "Tunes pianos."];
-    for (identity, description) in (0..).zip(descriptions.iter().chain(&others)) {
+    let skills = (0..).zip(descriptions.iter().chain(&others)).map(|(identity, description)| {
         let record = Record::of(&SkillText { name: "skill", description, ..SkillText::default() });
-        index.add(Key { identity, version: 1 }, record, None);
-    }
+        (Key { identity, version: 1 }, record, None)
+    });
+    let index = Index::of(Weights::default(), skills);
     let found = found(&index, &Query::new(asked));
     (0..descriptions.len() as u64).map(|identity| found.get(&identity).copied().unwrap_or_default()).collect()
 }
@@ -256,14 +245,13 @@ fn scores(descriptions: &[&str], asked: &str) -> Vec<f32> {
 #[test]
 fn of_equals_the_same_come_first_wherever_they_stand() {
     let found = |identities: &[u64]| -> Vec<u64> {
-        let mut index = Index::default();
-        for identity in identities {
+        let skills = identities.iter().map(|identity| {
             let record = Record::of(&SkillText { name: "twin", ..SkillText::default() });
-            index.add(Key { identity: *identity, version: 1 }, record, None);
-        }
+            (Key { identity: *identity, version: 1 }, record, None)
+        });
+        let index = Index::of(Weights::default(), skills);
         let hits = index.search(&Query::new("twin"), &SlotSet::all(index.slots()), 2);
-        let keys: Vec<u64> = index.keys().map(|(_, key)| key.identity).collect();
-        hits.iter().map(|hit| keys[hit.slot as usize]).collect()
+        hits.iter().map(|hit| identities[hit.slot as usize]).collect()
     };
     assert_eq!(found(&[5, 3, 8, 1]), [1, 3]);
     assert_eq!(found(&[1, 8, 3, 5]), [1, 3]);
@@ -273,13 +261,13 @@ fn of_equals_the_same_come_first_wherever_they_stand() {
 fn of_many_that_say_the_same_the_nearest_are_found_wherever_they_lie() {
     const COUNT: u64 = 600;
     let found = |salt: u64| -> Vec<u64> {
-        let mut index = Index::new(weights());
-        for version in 1..=COUNT {
+        let skills = (1..=COUNT).map(|version| {
             let record = Record::of(&SkillText { name: "twin", ..SkillText::default() });
             let vector = Vector::of(&[version as f32, 100.0, 10.0, 1.0]);
             let identity = (version ^ salt).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-            index.add(Key { identity, version }, record, vector.as_ref());
-        }
+            (Key { identity, version }, record, vector)
+        });
+        let index = Index::of(weights(), skills);
         let query = Query::new("twin").meaning(Vector::of(&[1.0, 0.0, 0.0, 0.0]));
         let hits = index.search(&query, &SlotSet::all(index.slots()), 5);
         hits.iter().map(|hit| u64::from(hit.slot) + 1).collect()
@@ -322,17 +310,17 @@ fn what_a_skill_is_not_for_counts_against_it() {
 
 #[test]
 fn what_a_skill_is_not_for_counts_against_it_whatever_its_body_says() {
-    let mut index = Index::default();
     let refused = "Scanned images are refused: no field is found in scanned images. Tell so, and stop.";
     let skills = [
         ("pdf-forms", "Fills PDF forms. Do not use for scanned images.", refused),
         ("pictures", "Reads text from scanned images.", "Take the text out."),
         ("letters", "Writes letters.", "Write it."),
     ];
-    for (identity, (name, description, body)) in (0..).zip(skills) {
+    let skills = (0..).zip(skills).map(|(identity, (name, description, body))| {
         let record = Record::of(&SkillText { name, description, body, ..SkillText::default() });
-        index.add(Key { identity, version: 1 }, record, None);
-    }
+        (Key { identity, version: 1 }, record, None)
+    });
+    let index = Index::of(Weights::default(), skills);
     let asked = Query::new("scanned images");
     let found = found(&index, &asked);
     assert!(found.get(&0).copied().unwrap_or_default() < found[&1], "{found:?}");
@@ -343,10 +331,9 @@ fn what_a_skill_is_not_for_counts_against_it_whatever_its_body_says() {
 
 #[test]
 fn what_has_the_word_is_found_however_far_its_meaning_is() {
-    let mut index = Index::default();
     let skill = SkillText { name: "tea", description: "Brews Assam.", ..SkillText::default() };
     let away = Vector::of(&[-1.0, 0.0]);
-    index.add(Key { identity: 0, version: 1 }, Record::of(&skill), away.as_ref());
+    let index = Index::of(Weights::default(), [(Key { identity: 0, version: 1 }, Record::of(&skill), away)]);
     let asked = Query::new("assam").meaning(Vector::of(&[1.0, 0.0]));
     assert_eq!(found(&index, &asked).len(), 1);
 }
@@ -355,13 +342,13 @@ fn what_has_the_word_is_found_however_far_its_meaning_is() {
 fn where_words_put_one_skill_far_ahead_meaning_counts_less() {
     let near = [1.0f32, 0.0];
     let scores = |first: &str| -> BTreeMap<u64, f32> {
-        let mut index = Index::default();
-        for (identity, description, vector) in
-            [(0, first, [0.0f32, 1.0]), (1, "Paints walls with lime.", near), (2, "Cooks soup.", [0.0, 1.0])]
-        {
+        let skills =
+            [(0, first, [0.0f32, 1.0]), (1, "Paints walls with lime.", near), (2, "Cooks soup.", [0.0, 1.0])];
+        let skills = skills.map(|(identity, description, vector)| {
             let record = Record::of(&SkillText { name: "skill", description, ..SkillText::default() });
-            index.add(Key { identity, version: 1 }, record, Vector::of(&vector).as_ref());
-        }
+            (Key { identity, version: 1 }, record, Vector::of(&vector))
+        });
+        let index = Index::of(Weights::default(), skills);
         found(&index, &Query::new("paints ships with tar").meaning(Vector::of(&near)))
     };
     // The nearer one gains less over its words the clearer they are for the other.

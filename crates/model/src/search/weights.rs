@@ -1,6 +1,6 @@
 //! What counts how much. Every figure was chosen by measurement (`bench/README.md`).
 
-use super::posting::Field;
+use super::field::Field;
 
 /// What counts how much in the ranking.
 #[derive(Debug, Clone, PartialEq)]

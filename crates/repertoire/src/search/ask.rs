@@ -7,6 +7,7 @@ use repertoire_model::search::Query;
 
 use super::builtin::builtin;
 use super::request::{Found, SearchRequest, Seen};
+use super::shelf::SnapshotIndex;
 use crate::library::Library;
 use crate::registry::Snapshot;
 
@@ -37,33 +38,34 @@ impl Library {
         request: &SearchRequest,
         seen: Seen<'_>,
     ) -> Vec<Found> {
-        if request.limit == 0 {
+        let query = self.query(&request.query).await;
+        if request.limit == 0 || query.is_empty() {
             return Vec::new();
         }
-        let meaning = match self.shelf().embedder() {
-            Some(embedder) => embedder.query(&request.query).await.ok().flatten(),
+        let mut index = self.index(snapshot).await;
+        if self.shelf().discard_unless_comparable(&index, &query) {
+            index = self.index(snapshot).await;
+        }
+        index.search(snapshot, request, &query, seen)
+    }
+
+    /// Returns the index of `snapshot`, built on a thread that may wait if it is not ready.
+    async fn index(&self, snapshot: &Arc<Snapshot>) -> Arc<SnapshotIndex> {
+        if let Some(index) = self.shelf().ready(snapshot) {
+            return index;
+        }
+        let (library, snapshot) = (self.clone(), Arc::clone(snapshot));
+        blocking::unblock(move || library.shelf().update(library.registry(), &snapshot, &|_, _| ())).await
+    }
+
+    /// Returns the query `text` with its embedding, if that can be had, and the importance of its words.
+    pub(super) async fn query(&self, text: &str) -> Query {
+        let vector = match self.shelf().embedder() {
+            Some(embedder) => embedder.query(text).await.ok().flatten(),
             None => None,
         };
-        let telling = |word: &str| builtin().map_or(1.0, |meanings| meanings.telling(word));
-        let query = Query::new(&request.query).meaning(meaning).telling(telling);
-        if query.is_empty() {
-            return Vec::new();
-        }
-        loop {
-            self.shelf().forget_unless_comparable(&query);
-            if let Some(found) = self.shelf().search(snapshot, request, &query, seen) {
-                return found;
-            }
-            let (library, snapshot) = (self.clone(), Arc::clone(snapshot));
-            let prepare = move || {
-                library.prepare_search(&snapshot, &|_, _| ());
-                // Nobody waits for what only makes later searches faster.
-                if library.shelf().is_untidy() {
-                    blocking::unblock(move || library.shelf().tidy()).detach();
-                }
-            };
-            blocking::unblock(prepare).await;
-        }
+        let importance = |word: &str| builtin().map_or(1.0, |meanings| meanings.telling(word));
+        Query::new(text).meaning(vector).telling(importance)
     }
 
     /// Searches as [`Library::search`] does, and waits for it.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use repertoire_model::search::{MAX_EVAL_BYTES, Share, TriggerFile, TriggerQuery};
 use repertoire_model::{FileEntry, LineRange};
 
@@ -167,16 +168,18 @@ impl Library {
                 _ => *report.unknown.entry(name.to_owned()).or_default() += 1,
             }
         }
-        self.prepare_search(snapshot, &|_, _| ());
+        // One index for all queries, even if the library changes meanwhile.
+        let index = self.shelf().update(self.registry(), snapshot, &|_, _| ());
         let ask = |(entry, query): &(usize, &TriggerQuery)| {
             let request = SearchRequest::new(&query.query, shown.clamp(1, MAX_SHOWN));
-            let found = self.search_blocking(snapshot, &request, Seen::Offered);
+            let query_words = pollster::block_on(self.query(&query.query));
+            let found = index.search(snapshot, &request, &query_words, Seen::Offered);
             let rank = found.iter().position(|found| found.entry == *entry).map(|index| index + 1);
             let first = found.first().map(|found| found.entry);
             let (query, should_trigger) = (query.query.clone(), query.should_trigger);
             (*entry, TriggerOutcome { query, should_trigger, rank, first })
         };
-        let outcomes = on_all_cores(&asked, ask);
+        let outcomes: Vec<(usize, TriggerOutcome)> = asked.par_iter().map(ask).collect();
         let mut skills: BTreeMap<usize, Vec<TriggerOutcome>> = BTreeMap::new();
         for (entry, outcome) in outcomes {
             skills.entry(entry).or_default().push(outcome);
@@ -211,24 +214,6 @@ impl SkillEvals {
     fn problem(&mut self, path: &str, message: String) {
         self.problems.push((path.to_owned(), message));
     }
-}
-
-/// Returns what `ask` makes of each of `asked`, in order.
-///
-/// On threads of its own: where the library changes meanwhile a search waits for the index, which is brought up to date on the shared
-/// ones. If searches waited on those, nobody would be left to do it.
-fn on_all_cores<T: Sync, R: Send>(asked: &[T], ask: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = asked.len().div_ceil(cores).max(1);
-    std::thread::scope(|scope| {
-        let share_of = |part: &'_ [T]| part.iter().map(&ask).collect::<Vec<R>>();
-        let threads: Vec<_> = asked.chunks(share).map(|part| scope.spawn(move || share_of(part))).collect();
-        let join = |thread: std::thread::ScopedJoinHandle<'_, Vec<R>>| match thread.join() {
-            Ok(answers) => answers,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        threads.into_iter().flat_map(join).collect()
-    })
 }
 
 /// Returns whether the file at `path` of a skill is one of evals.
@@ -277,15 +262,6 @@ mod tests {
         assert_eq!(forms.outcomes[1].rank, Some(2));
         let narrow = library.evaluate_triggers(&snapshot, &queries, 0);
         assert_eq!(narrow.total(|skill| skill.shown), Share { part: 1, whole: 2 }, "at least one is shown");
-    }
-
-    #[test]
-    fn queries_are_asked_in_order_on_however_many_cores() {
-        for count in [0, 1, 2, 7, 100] {
-            let asked: Vec<usize> = (0..count).collect();
-            let expected: Vec<usize> = (0..count).map(|number| number * 2).collect();
-            assert_eq!(on_all_cores(&asked, |number| number * 2), expected);
-        }
     }
 
     #[test]

@@ -10,7 +10,6 @@ mod builtin;
 pub mod http;
 mod options;
 mod request;
-mod layout;
 mod shelf;
 mod read;
 mod ask;

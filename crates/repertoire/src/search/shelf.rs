@@ -1,282 +1,240 @@
-//! The index of a registry, brought up to date with its snapshots.
+//! The search index of a registry, rebuilt when a snapshot follows another.
 
-use std::io::{Read as _, Write as _};
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use repertoire_model::checksum;
-use repertoire_model::search::{Index, Key, Query, Slot};
+use repertoire_model::search::{Index, Key, Query, SkillSource, Slot, SlotSet};
+use repertoire_model::{State, checksum};
 
 use super::embedder::Embedder;
-use super::layout::{Draft, Layout, PROVISIONAL, follow};
 use super::options::{SUFFIX, SearchOptions};
 use super::read::{Known, records};
 use super::request::{Found, Match, SearchRequest, Seen};
 use crate::registry::{Entry, Registry, Snapshot};
 use crate::stored;
 
-/// How many skills are read before they are put on the shelf, so that they do not pile up.
+/// The fewest skills that are read before the index is rebuilt. Batches grow with the index, so that few rebuilds read a library.
 const BATCH: usize = 1024;
-/// How many skills that come at once are packed at once.
-const MANY: usize = 16;
 /// The largest file that an index is read from.
 const MAX_FILE_BYTES: usize = 2 << 30;
-/// The most indices that are kept beside each other; those written last are.
+/// The most indices that are stored beside each other; those written last stay.
 const MAX_FILES: usize = 16;
-/// How old a file must be to have been left behind by a process that ended while writing it.
+/// The age at which a temporary file was left behind by a process that ended while writing it.
 const STALE: Duration = Duration::from_secs(24 * 60 * 60);
-/// How many skills must have come or gone for the index to be kept at once, not only when the process ends.
-const FAR_BEHIND: usize = 256;
-/// Which share of all skills that must be, too: all of them are written.
-const FAR_BEHIND_SHARE: usize = 16;
-/// The version of what is indexed of a skill, and of how: whatever was kept under another is made anew.
-const EDITION: u64 = 3;
+/// The number of changed skills at which the index is stored at once, not only when the process ends.
+const STORED_AT_ONCE: usize = 256;
+/// The version of the record of a skill: an index stored under another is rebuilt.
+const EDITION: u64 = 4;
+/// The version of a skill that could not be read or embedded: no skill has it, so the next snapshot tries again.
+const PROVISIONAL: u64 = 0;
 
-/// The index of a registry.
+/// The search index of a registry.
 ///
-/// Whoever searches holds an index that never changes, so nobody waits for one that is brought up to date, packed or kept.
+/// A search holds an index that never changes, so it does not wait for one that is being rebuilt.
 #[derive(Default)]
 pub(crate) struct Shelf {
     options: SearchOptions,
-    /// Held by whoever puts another index in the place of the one there is.
-    updating: Mutex<Updating>,
-    /// Held by whoever packs the index aside, so that nobody does it twice.
-    packing: Mutex<()>,
-    /// Held by whoever writes the file.
-    keeping: Mutex<()>,
-    held: RwLock<Arc<Held>>,
+    /// Held while the index is rebuilt.
+    rebuild: Mutex<RebuildState>,
+    current: RwLock<Arc<SnapshotIndex>>,
 }
 
-/// What only whoever brings the index up to date needs.
 #[derive(Default)]
-struct Updating {
-    /// Whether what was kept of the last run was looked for.
+struct RebuildState {
+    /// Whether the index of the last run was looked for.
     is_loaded: bool,
-    /// How many skills came or went since the index was last kept.
-    behind: usize,
-    /// For which dimensions of meanings the index was last made anew.
-    made_for: Option<usize>,
+    /// The number of skills that changed since the index was last stored.
+    unsaved: usize,
+    /// The dimensions of embeddings for which the index was last discarded.
+    discarded_for: Option<usize>,
 }
 
+/// The index of one snapshot. The slot of a skill is the place of its entry.
 #[derive(Default)]
-struct Held {
+pub(super) struct SnapshotIndex {
+    /// The number of the snapshot; 0 before the first.
+    number: u64,
     index: Index,
-    layout: Layout,
-    /// Whether skills of the index are provisional.
-    retries: bool,
+    /// The skills that every model is offered.
+    offered: SlotSet,
 }
 
 impl Shelf {
-    /// Returns an empty shelf.
+    /// Returns an empty index.
     pub(crate) fn new(options: SearchOptions) -> Self {
-        let held = Held { index: Index::new(options.weights.clone()), ..Held::default() };
-        Self { options, held: RwLock::new(Arc::new(held)), ..Self::default() }
+        let current = SnapshotIndex::unplaced(Index::new(options.weights.clone()));
+        Self { options, current: RwLock::new(Arc::new(current)), ..Self::default() }
     }
 
-    /// Returns what says what texts mean.
+    /// Returns the embedder of queries and skills.
     pub(super) fn embedder(&self) -> Option<&dyn Embedder> {
         self.options.embedder.as_deref()
     }
 
-    fn held(&self) -> Arc<Held> {
-        Arc::clone(&self.held.read().unwrap_or_else(PoisonError::into_inner))
+    fn current(&self) -> Arc<SnapshotIndex> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Has everybody search `held` from now on.
-    fn hold(&self, held: Held) {
-        let mut place = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        let before = std::mem::replace(&mut *place, Arc::new(held));
-        std::mem::drop(place);
-        // It may take a while to go.
-        std::mem::drop(before);
+    fn set_current(&self, current: &Arc<SnapshotIndex>) {
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(current);
     }
 
-    fn updating(&self) -> MutexGuard<'_, Updating> {
-        self.updating.lock().unwrap_or_else(PoisonError::into_inner)
+    fn rebuild_state(&self) -> MutexGuard<'_, RebuildState> {
+        self.rebuild.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Brings the index up to date with `snapshot`, one of `registry`: only what changed is read. `progress` is told how many skills
-    /// were read, and of how many.
+    /// Returns the index of `snapshot`, if it is the current one.
+    pub(super) fn ready(&self, snapshot: &Snapshot) -> Option<Arc<SnapshotIndex>> {
+        Some(self.current()).filter(|current| current.number == snapshot.number())
+    }
+
+    /// Returns the index of `snapshot`, one of `registry`. Only skills that changed are read; `progress` receives the number of
+    /// skills read so far, and of all that will be.
     pub(super) fn update(
         &self,
         registry: &Registry,
         snapshot: &Arc<Snapshot>,
         progress: &dyn Fn(usize, usize),
-    ) {
-        let mut updating = self.updating();
-        if !std::mem::replace(&mut updating.is_loaded, true)
-            && let Some(held) = self.load()
+    ) -> Arc<SnapshotIndex> {
+        let mut state = self.rebuild_state();
+        if !std::mem::replace(&mut state.is_loaded, true)
+            && let Some(index) = self.options.file.as_deref().and_then(|file| self.read(file))
         {
-            self.hold(held);
+            self.set_current(&Arc::new(SnapshotIndex::unplaced(index)));
         }
-        let held = self.held();
-        if held.layout.number() >= snapshot.number() {
-            return;
+        if let Some(current) = self.ready(snapshot) {
+            return current;
         }
-        let Draft { mut places, missing, gone } = held.layout.draft(&held.index, snapshot, held.retries);
-        let mut index = held.index.clone();
-        gone.iter().for_each(|slot| index.drop(*slot));
-        let (mut done, mut retries) = (0, false);
-        for batch in missing.chunks(BATCH) {
+        let current = self.current();
+        let Reuse { slots, missing, gone } = Reuse::of(&current.index, snapshot);
+        let index = self.rebuilt(&current.index, registry, snapshot, slots, &missing, progress);
+        let offered = (0..).zip(snapshot.entries()).filter(|(_, entry)| entry.is_in_catalog());
+        let offered = offered.map(|(slot, _)| slot).collect();
+        let rebuilt = Arc::new(SnapshotIndex { number: snapshot.number(), index, offered });
+        // The holder of an earlier snapshot gets an index of its own.
+        if rebuilt.number > current.number {
+            self.set_current(&rebuilt);
+            state.unsaved += missing.len() + gone;
+            self.store(&mut state, STORED_AT_ONCE);
+        }
+        rebuilt
+    }
+
+    /// Returns the index of `snapshot`: `slots` of `before`, and what is read of the `missing` entries.
+    fn rebuilt(
+        &self,
+        before: &Index,
+        registry: &Registry,
+        snapshot: &Snapshot,
+        mut slots: Vec<Option<Slot>>,
+        missing: &[(Key, usize)],
+        progress: &dyn Fn(usize, usize),
+    ) -> Index {
+        let mut index = None;
+        let mut done = 0;
+        loop {
             progress(done, missing.len());
+            let batch = &missing[done..missing.len().min(done + BATCH.max(done))];
             let entries: Vec<&Entry> = batch.iter().map(|(_, entry)| &snapshot.entries()[*entry]).collect();
-            let records = records(registry, self.embedder(), &entries);
-            for ((key, entry), Known { record, vector, is_whole }) in batch.iter().zip(records) {
-                retries |= !is_whole;
+            let mut new: HashMap<usize, SkillSource> = HashMap::new();
+            for ((key, entry), known) in batch.iter().zip(records(registry, self.embedder(), &entries)) {
+                let Known { record, vector, is_whole } = known;
                 let version = if is_whole { key.version } else { PROVISIONAL };
-                places[*entry].slot = Some(index.add(Key { version, ..*key }, record, vector.as_ref()));
+                new.insert(*entry, SkillSource::New(Key { version, ..*key }, record, vector));
             }
-            // What one change after the other leaves unpacked is packed aside. Where many come at once, every search would look at
-            // each of them, and they take less time to pack than to read.
-            while let Some(merge) = index.crowded().filter(|_| batch.len() > MANY) {
-                let Some(moves) = index.take(merge.run()) else { break };
-                follow(&mut places, &moves);
-            }
+            let sources = slots.iter_mut().enumerate().map(|(entry, slot)| match new.remove(&entry) {
+                Some(source) => {
+                    *slot = Some(entry as Slot);
+                    source
+                }
+                // From the next round on it stands where its entry does.
+                None => match slot.as_mut() {
+                    Some(slot) => SkillSource::Kept(std::mem::replace(slot, entry as Slot)),
+                    None => SkillSource::Empty,
+                },
+            });
+            let rebuilt = index.as_ref().unwrap_or(before).rebuilt(sources);
             done += batch.len();
+            if done == missing.len() {
+                progress(done, missing.len());
+                return rebuilt;
+            }
+            index = Some(rebuilt);
         }
-        progress(done, missing.len());
-        updating.behind += gone.len() + missing.len();
-        let layout = Layout::new(snapshot, places, index.slots());
-        self.hold(Held { index, layout, retries });
     }
 
-    /// Forgets the index where its skills have meanings of other dimensions than `query`, so that it is made anew: an embedder that
-    /// says something else under the same name would find nothing by meaning any more. That happens once for as many dimensions, lest
-    /// an embedder that is at odds with itself has every search read the library.
-    pub(super) fn forget_unless_comparable(&self, query: &Query) {
-        let Some(dimensions) = query.dimensions().filter(|_| !self.held().index.is_comparable(query)) else {
-            return;
+    /// Discards the current index if the embeddings of `index` have other dimensions than that of `query`, which happens when an
+    /// embedder returns others under the same name. Returns whether it did: once per number of dimensions, since an inconsistent
+    /// embedder must not make every search read the library.
+    pub(super) fn discard_unless_comparable(&self, index: &SnapshotIndex, query: &Query) -> bool {
+        let Some(dimensions) = query.dimensions().filter(|_| !index.index.is_comparable(query)) else {
+            return false;
         };
-        let mut updating = self.updating();
-        if updating.made_for.replace(dimensions) != Some(dimensions) {
-            updating.behind += self.held().index.len();
-            self.hold(Held { index: Index::new(self.options.weights.clone()), ..Held::default() });
+        let mut state = self.rebuild_state();
+        let is_new = state.discarded_for.replace(dimensions) != Some(dimensions);
+        if is_new {
+            let index = Index::new(self.options.weights.clone());
+            self.set_current(&Arc::new(SnapshotIndex::unplaced(index)));
         }
+        is_new
     }
 
-    /// Returns whether there is something to do that no search should wait for: see [`Shelf::tidy`].
-    pub(super) fn is_untidy(&self) -> bool {
-        self.held().index.due().is_some() || self.is_behind(&self.updating(), self.far_behind())
-    }
-
-    /// Packs what should be packed, and keeps the index if so much of it is new that it would be a pity to lose it with the process.
-    /// Meanwhile the index is searched, and brought up to date.
-    pub(super) fn tidy(&self) {
-        self.pack_aside();
-        self.keep_if_behind(self.far_behind());
-    }
-
-    fn pack_aside(&self) {
-        // Whoever is at it looks again when done.
-        let Ok(_packing) = self.packing.try_lock() else { return };
-        while let Some(merge) = self.held().index.due() {
-            let merged = merge.run();
-            let _updating = self.updating();
-            let held = self.held();
-            let mut index = held.index.clone();
-            // Where many skills came meanwhile, what was packed may not be there any more.
-            let Some(moves) = index.take(merged) else { continue };
-            let Some(layout) = held.layout.moved(&moves, index.slots()) else { return };
-            self.hold(Held { index, layout, retries: held.retries });
-        }
-    }
-
-    /// Returns what was kept of the last run, if it is of the same kind.
-    fn load(&self) -> Option<Held> {
-        let index = self.read(self.options.file.as_ref()?)?.with_weights(self.options.weights.clone());
-        Some(Held { index, ..Held::default() })
-    }
-
-    /// Returns the file that the index is kept in, and how many skills are in it; none where it is of no use.
+    /// Returns the file that the index is stored in, and the number of skills in it; `None` if there is none of use.
     pub(super) fn kept(&self) -> Option<(&Path, usize)> {
         let file = self.options.file.as_deref()?;
         Some((file, self.read(file)?.len()))
     }
 
-    /// Returns the index in `file`.
     fn read(&self, file: &Path) -> Option<Index> {
-        let (length, mut file) = stored::open(file, MAX_FILE_BYTES)?;
-        Index::read_from(length, self.stamp(), |piece| file.read_exact(piece).ok())
+        let bytes = stored::read(file, MAX_FILE_BYTES)?;
+        Index::from_bytes(&bytes, self.stamp(), self.options.weights.clone())
     }
 
-    /// Keeps the index for the next run, if it has changed.
+    /// Stores the index for the next run, if it changed.
     pub(crate) fn save(&self) {
-        self.keep_if_behind(1);
+        self.store(&mut self.rebuild_state(), 1);
     }
 
-    /// Returns how many skills must have come or gone for the index to be kept at once.
-    fn far_behind(&self) -> usize {
-        FAR_BEHIND.max(self.held().index.len() / FAR_BEHIND_SHARE)
-    }
-
-    fn is_behind(&self, updating: &Updating, least: usize) -> bool {
-        self.options.file.is_some() && updating.behind >= least
-    }
-
-    fn keep_if_behind(&self, least: usize) {
-        let _keeping = self.keeping.lock().unwrap_or_else(PoisonError::into_inner);
-        let (behind, held) = {
-            let updating = self.updating();
-            if !self.is_behind(&updating, least) {
-                return;
-            }
-            (updating.behind, self.held())
-        };
-        // An index that cannot be kept costs time, nothing else.
-        if self.keep(&held.index) {
-            self.updating().behind -= behind;
-        }
-    }
-
-    /// Writes `index` to its file. Returns whether it could.
-    fn keep(&self, index: &Index) -> bool {
-        let Some(file) = &self.options.file else { return false };
+    /// Stores the index if at least `least` skills changed. An index that cannot be stored costs time, nothing else.
+    fn store(&self, state: &mut RebuildState, least: usize) {
+        let Some(file) = self.options.file.as_deref().filter(|_| state.unsaved >= least) else { return };
         let (Some(directory), Some(name)) = (file.parent(), file.file_name().and_then(|name| name.to_str()))
         else {
-            return false;
+            return;
         };
-        let written = stored::replace_with(directory, name, |file| {
-            let mut written = Ok(());
-            index.write_to(self.stamp(), |piece| {
-                if written.is_ok() {
-                    written = file.write_all(piece);
-                }
-            });
-            written
-        });
+        let bytes = self.current().index.to_bytes(self.stamp());
+        if stored::replace(directory, name, &bytes).is_ok() {
+            state.unsaved = 0;
+        }
         stored::prune(directory, SUFFIX, MAX_FILES, STALE);
-        written.is_ok()
     }
 
-    /// Returns what tells an index that can be used from others.
+    /// Returns what identifies an index that this version can use.
     fn stamp(&self) -> u64 {
         let id = self.embedder().map(Embedder::id).unwrap_or_default();
         checksum(format!("{EDITION} {} {id}", repertoire_model::FINGERPRINT).as_bytes())
     }
+}
 
-    /// Returns the skills that `query` is about, best first; no answer while the index is that of an earlier snapshot.
+impl SnapshotIndex {
+    /// Returns `index`, which is of no snapshot yet.
+    fn unplaced(index: Index) -> Self {
+        Self { index, ..Self::default() }
+    }
+
+    /// Returns the skills of `snapshot`, which this is the index of, that `query` is about, best first.
     pub(super) fn search(
         &self,
-        snapshot: &Arc<Snapshot>,
+        snapshot: &Snapshot,
         request: &SearchRequest,
         query: &Query,
         seen: Seen<'_>,
-    ) -> Option<Vec<Found>> {
-        let held = self.held();
-        let earlier;
-        let layout = match held.layout.number() {
-            number if number == snapshot.number() => &held.layout,
-            number if number < snapshot.number() => return None,
-            // Whoever holds an earlier snapshot finds what there still is of it.
-            _ => {
-                earlier = held.layout.earlier(&held.index, snapshot);
-                &earlier
-            }
-        };
+    ) -> Vec<Found> {
         let narrowed;
         let slots = match seen {
-            Seen::Offered if request.is_open() => &layout.offered,
+            Seen::Offered if request.is_open() => &self.offered,
             _ => {
                 let is_seen = |entry: &Entry| match seen {
                     Seen::Offered => true,
@@ -284,28 +242,71 @@ impl Shelf {
                 };
                 let admits = request.filter();
                 let offered = snapshot.held(is_seen).filter(|entry| entry.is_offered() && admits(entry));
-                narrowed = offered.filter_map(|entry| layout.slot(snapshot.index_of(entry))).collect();
+                narrowed = offered.map(|entry| snapshot.index_of(entry) as Slot).collect();
                 &narrowed
             }
         };
-        let mut hits = held.index.explained(query, slots, request.limit);
-        // Of those that are equally good, people expect the first by name first.
-        let name = |slot: Slot| layout.entry(slot).map(|entry| snapshot.entries()[entry].name());
+        let mut hits = self.index.explained(query, slots, request.limit);
+        // Of equal scores, people expect the first by name first.
+        let name = |slot: Slot| snapshot.entries()[slot as usize].name();
         hits.sort_by(|(a, _), (b, _)| {
-            b.score.total_cmp(&a.score).then_with(|| name(a.slot).cmp(&name(b.slot)))
+            b.score.total_cmp(&a.score).then_with(|| name(a.slot).cmp(name(b.slot)))
         });
-        let found = hits.into_iter().filter_map(|(hit, why)| {
+        let found = hits.into_iter().map(|(hit, why)| {
             let why = why.into_iter().map(|(word, fields)| Match { word: word.to_owned(), fields });
-            Some(Found { entry: layout.entry(hit.slot)?, score: hit.score, why: why.collect() })
+            Found { entry: hit.slot as usize, score: hit.score, why: why.collect() }
         });
-        Some(found.collect())
+        found.collect()
     }
+}
+
+/// The parts of an index that another snapshot can use.
+struct Reuse {
+    /// The slot of each entry that is indexed in its version.
+    slots: Vec<Option<Slot>>,
+    /// The entries that are not.
+    missing: Vec<(Key, usize)>,
+    /// The number of indexed skills that the snapshot does not have.
+    gone: usize,
+}
+
+impl Reuse {
+    fn of(index: &Index, snapshot: &Snapshot) -> Self {
+        let indexed = (0..).zip(index.keys()).filter(|(_, key)| *key != Key::default());
+        let mut indexed: HashMap<u64, (Slot, u64)> =
+            indexed.map(|(slot, key)| (key.identity, (slot, key.version))).collect();
+        let mut reuse = Self { slots: vec![None; snapshot.entries().len()], missing: Vec::new(), gone: 0 };
+        for (place, entry) in snapshot.entries().iter().enumerate() {
+            if entry.state == State::Quarantined {
+                continue;
+            }
+            let key = key(entry);
+            match indexed.remove(&key.identity) {
+                Some((slot, version)) if version == key.version => reuse.slots[place] = Some(slot),
+                _ => reuse.missing.push((key, place)),
+            }
+        }
+        reuse.gone = indexed.len();
+        reuse
+    }
+}
+
+/// Returns the key of the skill and its version.
+fn key(entry: &Entry) -> Key {
+    let document = &entry.document;
+    let identity = checksum(format!("{}\0{}", entry.source, entry.locator.as_str()).as_bytes());
+    let body = &document.body;
+    let version = [document.head_checksum, body.checksum, body.length as u64].map(u64::to_le_bytes).concat();
+    Key { identity, version: checksum(&version).max(PROVISIONAL + 1) }
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::sync::Arc;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
 
     use super::*;
     use crate::Library;
@@ -350,12 +351,115 @@ mod tests {
         (0..COUNT).for_each(|number| write(number, "young"));
         let snapshot = library.reload_blocking();
         library.prepare_search(&snapshot, &|_, _| ());
-        assert_eq!(library.shelf().held().index.len(), COUNT);
+        assert_eq!(library.shelf().current().index.len(), COUNT);
         for number in (0..COUNT).step_by(499) {
             let request = SearchRequest::new(format!("young{number}x"), 1);
             let found = library.search_blocking(&snapshot, &request, Seen::Offered);
             let names = found.iter().map(|found| snapshot.entries()[found.entry].name().to_string());
             assert_eq!(names.collect::<Vec<_>>(), [format!("skill-{number}")]);
+        }
+    }
+
+    const WORDS: &[&str] = &["forms", "invoices", "clusters", "images", "releases", "tests"];
+
+    /// A change of a library of two sources, in which names are lost and won.
+    #[derive(Debug, Clone)]
+    enum Step {
+        /// Adds or changes a skill.
+        Write {
+            source: usize,
+            name: usize,
+            word: usize,
+            body: usize,
+            is_broken: bool,
+        },
+        Remove {
+            source: usize,
+            name: usize,
+        },
+        Reload,
+        /// Searches the newest snapshot, so that the index follows.
+        Search(usize),
+        /// Searches the snapshot before.
+        SearchEarlier(usize),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            8 => (0..2usize, 0..5usize, 0..WORDS.len(), 0..WORDS.len(), prop::bool::weighted(0.1)).prop_map(
+                |(source, name, word, body, is_broken)| Step::Write { source, name, word, body, is_broken }
+            ),
+            3 => (0..2usize, 0..5usize).prop_map(|(source, name)| Step::Remove { source, name }),
+            5 => Just(Step::Reload),
+            3 => (0..WORDS.len()).prop_map(Step::Search),
+            1 => (0..WORDS.len()).prop_map(Step::SearchEarlier),
+        ]
+    }
+
+    fn library_of(directory: &Path) -> Library {
+        let provider = |source: &str| {
+            let root = directory.join(source);
+            fs::create_dir_all(&root).unwrap();
+            Arc::new(FsProvider::new(FsOptions::new(source, root)))
+        };
+        Library::builder().provider(provider("0")).provider(provider("1")).open_blocking().unwrap()
+    }
+
+    fn answers(library: &Library, word: usize) -> Vec<(String, u32, String)> {
+        let snapshot = library.snapshot();
+        let request = SearchRequest::new(format!("the {} of skill {}", WORDS[word], WORDS[0]), 20);
+        let found = library.search_blocking(&snapshot, &request, Seen::Offered);
+        let name = |entry: usize| snapshot.entries()[entry].qualified_name();
+        found
+            .into_iter()
+            .map(|found| (name(found.entry), found.score.to_bits(), format!("{:?}", found.why)))
+            .collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn an_index_rebuilt_step_by_step_ranks_like_one_built_at_once(steps in vec(step(), 0..30)) {
+            let directory = tempfile::tempdir().unwrap();
+            let library = library_of(directory.path());
+            let mut earlier = library.snapshot();
+            for step in steps {
+                match step {
+                    Step::Write { source, name, word, body, is_broken } => {
+                        let skill = directory.path().join(source.to_string()).join(format!("skill-{name}"));
+                        fs::create_dir_all(&skill).unwrap();
+                        let description = match is_broken {
+                            true => String::new(),
+                            false => format!("description: Does {}.\n", WORDS[word]),
+                        };
+                        let text = format!("---\nname: skill-{name}\n{description}---\n{}\n", WORDS[body]);
+                        fs::write(skill.join("SKILL.md"), text).unwrap();
+                    }
+                    Step::Remove { source, name } => {
+                        let skill = directory.path().join(source.to_string()).join(format!("skill-{name}"));
+                        let _ = fs::remove_dir_all(skill);
+                    }
+                    Step::Reload => {
+                        earlier = library.snapshot();
+                        library.reload_blocking();
+                    }
+                    Step::Search(word) => {
+                        answers(&library, word);
+                    }
+                    Step::SearchEarlier(word) => {
+                        let request = SearchRequest::new(WORDS[word], 20);
+                        for found in library.search_blocking(&earlier, &request, Seen::Offered) {
+                            prop_assert!(earlier.entries()[found.entry].is_in_catalog());
+                        }
+                    }
+                }
+            }
+            library.reload_blocking();
+            let fresh = library_of(directory.path());
+            for word in 0..WORDS.len() {
+                prop_assert_eq!(answers(&library, word), answers(&fresh, word));
+            }
         }
     }
 }
