@@ -10,9 +10,9 @@ use repertoire_model::Capabilities;
 use repertoire_model::toolbox::Toolbox;
 use serde_json::json;
 
-const MANIFEST: &str = "---\nname: shout\ndescription: Makes text loud. Use when a text should be in capitals.\n---\n\nCall `shout`.\n";
+const MANIFEST: &str = "---\nname: shout\ndescription: Makes text loud. Use when a text should be in capitals.\n---\n\nCall `to_capitals`.\n";
 const SCHEMA: &str = r#"[{
-    "name": "shout",
+    "name": "to_capitals",
     "description": "Turn a text into capitals.",
     "command": ["tr", "a-z", "A-Z"],
     "parameters": {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
@@ -35,7 +35,7 @@ async fn run() -> anyhow::Result<()> {
     let library =
         Library::builder().directory(place.path().join("skills")).runner(executor.clone()).open().await?;
     let session = library.session().await?;
-    let call = json!({"skill": "shout", "tool": "shout", "arguments": {"text": "hello"}});
+    let call = json!({"skill": "shout", "tool": "to_capitals", "arguments": {"text": "hello"}});
 
     // Nothing runs before the skill is loaded, and nothing before a person approved exactly these files.
     session.call("load_skill", &json!({"name": "shout"})).await;

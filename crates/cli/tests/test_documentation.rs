@@ -18,9 +18,10 @@ fn pages(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// Returns the `sh` blocks of a page as one script, without the prompts.
+/// Returns the `sh` blocks of a page that begin with a prompt as one script, without the prompts.
 fn script(text: &str) -> String {
     let blocks = text.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let blocks = blocks.filter(|block| block.starts_with("$ "));
     let lines = blocks.flat_map(str::lines).map(|line| line.strip_prefix("$ ").unwrap_or(line));
     lines.flat_map(|line| [line, "\n"]).collect()
 }
