@@ -292,11 +292,13 @@ impl Settings {
             Profile::Standard | Profile::Strict | Profile::Lenient => standard,
             // The harness guide's own menu and sentences, for hosts that do not cache prompts.
             Profile::Harness => {
-                let mut session = SessionOptions::default();
-                session.render = Render::Text;
-                session.errors = ErrorStyle::Menu;
-                session.reload = Reload::ShortAck;
-                session.exposure = ToolExposure::Dynamic;
+                let session = SessionOptions {
+                    render: Render::Text,
+                    errors: ErrorStyle::Menu,
+                    reload: Reload::ShortAck,
+                    exposure: ToolExposure::Dynamic,
+                    ..SessionOptions::default()
+                };
                 Self {
                     catalog_format: Format::Menu,
                     catalog_show_loaded: true,
