@@ -1,5 +1,7 @@
 //! Runs every example.
 
+#![allow(clippy::disallowed_methods, reason = "the programs under test are started")]
+
 use std::process::Command;
 
 fn run(binary: &str) {

@@ -10,19 +10,6 @@ use crate::repository;
 /// Cycles that are still to be cut: a crate, and files that are or were in one. An entry goes when its cycle is gone;
 /// none is added.
 const KNOWN_CYCLES: &[(&str, &[&str])] = &[
-    (
-        "model",
-        &[
-            "search/columns.rs",
-            "search/index.rs",
-            "search/merge.rs",
-            "search/part.rs",
-            "search/query.rs",
-            "search/segment.rs",
-            "search/vector.rs",
-        ],
-    ),
-    ("model", &["search/posting.rs", "search/weights.rs"]),
     ("repertoire", &["provider/content.rs", "provider/memo.rs", "provider/mod.rs"]),
     (
         "repertoire",

@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use super::index::Slot;
 use super::posting::{Posting, WeightTable};
 use super::postings::PostingList;
+use super::slots::Slot;
 
 /// A skill that may be what is asked for.
 #[derive(Debug, Clone, Copy, Default)]

@@ -9,11 +9,9 @@ use super::posting::{Posting, WeightTable};
 use super::postings::Postings;
 use super::query::Query;
 use super::record::{Pair, Record, Term};
+use super::slots::Slot;
 use super::vector::Vector;
 use super::weights::Weights;
-
-/// The place of a skill in an [`Index`].
-pub type Slot = u32;
 
 /// An immutable index of skills. Another one is [rebuilt](Self::rebuilt) from it when skills change.
 ///

@@ -33,13 +33,13 @@ mod tests;
 
 pub use confusable::{Confusable, Confusion, Head, Heads, confusable};
 pub use field::Field;
-pub use index::{Index, Key, SkillSource, Slot};
+pub use index::{Index, Key, SkillSource};
 pub use meaning::Meanings;
 pub use query::Query;
 pub use rank::{Explained, Hit};
 pub use record::{Record, SkillText};
 pub use section::best_section;
-pub use slots::SlotSet;
+pub use slots::{Slot, SlotSet};
 pub use statistics::Share;
 pub use trigger::{MAX_EVAL_BYTES, MAX_EVAL_QUERIES, TriggerFile, TriggerQuery};
 pub use vector::Vector;

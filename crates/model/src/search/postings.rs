@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::index::Slot;
 use super::posting::Posting;
 use super::record::Term;
+use super::slots::Slot;
 
 /// Maps each term to the skills that have it, as sorted arrays.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

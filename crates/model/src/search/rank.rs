@@ -11,11 +11,12 @@ use fearless_simd::{Level, Simd, dispatch};
 
 use super::candidates::{Candidate, Candidates, Lookup, worth};
 use super::field::Field;
-use super::index::{Index, Slot};
+use super::index::Index;
 use super::logarithm::{ln, ln_1p, pow};
 use super::postings::PostingList;
 use super::query::Query;
 use super::record::{Pair, Term};
+use super::slots::Slot;
 use super::slots::SlotSet;
 use super::view::View;
 

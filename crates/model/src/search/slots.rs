@@ -1,6 +1,7 @@
 //! A set of skills in an index.
 
-use super::index::Slot;
+/// The place of a skill in an [`Index`](super::Index).
+pub type Slot = u32;
 
 /// A set of skills in an index: those that a search may find.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

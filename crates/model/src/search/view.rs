@@ -1,8 +1,9 @@
 //! The part of an index that a search may find. Hidden skills neither appear nor change the result: how rare words are, and how
 //! long bodies, is counted among the visible skills.
 
-use super::index::{Index, Slot};
+use super::index::Index;
 use super::postings::PostingList;
+use super::slots::Slot;
 use super::slots::SlotSet;
 
 /// The part of an index that a search may find.

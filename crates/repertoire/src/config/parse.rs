@@ -287,7 +287,7 @@ mod tests {
             let unknown = [format!("unknown key `agents.a.{}x`", key.name)];
             assert_eq!(agents(format!("{}x = 1", key.name)), unknown);
         }
-        assert_eq!(faults("[agents.\"a b\"]"), ["`a b` is no name for an agent"]);
+        assert_eq!(faults("[agents.\"a b\"]"), ["`a b` is not a valid name for an agent"]);
         assert_eq!(faults("agents.a = 1"), ["`agents.a` is a table of keys"]);
         assert_eq!(faults("agents = 1"), ["`agents` is a table of keys and has no value of its own"]);
         assert_eq!(faults("[agents.a]\nbind.x = \"hidde\""), ["bad value for `agents.a.bind.x`"]);
