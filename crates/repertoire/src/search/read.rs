@@ -22,7 +22,7 @@ const FEW: usize = 4;
 pub(super) struct Known {
     pub(super) record: Record,
     pub(super) vector: Option<Vector>,
-    /// Whether that is all there is: the skill could be read, and what it means could be had.
+    /// Whether the record is complete: the skill was read as it was listed, and its embedding was computed.
     pub(super) is_whole: bool,
 }
 
@@ -102,5 +102,9 @@ async fn texts(registry: &Registry, entry: &Entry) -> Texts {
             files.push(String::from_utf8_lossy(&content.bytes).into_owned());
         }
     }
-    Texts { is_read: true, body, files }
+    // A file that was edited since the listing is indexed as it is now, but not under the version that was listed.
+    let document = &opened.skill.document;
+    let is_read = document.body.checksum == entry.document.body.checksum
+        && document.head_checksum == entry.document.head_checksum;
+    Texts { is_read, body, files }
 }
