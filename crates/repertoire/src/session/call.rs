@@ -130,12 +130,12 @@ impl Session {
 
     /// Answers a call of a built-in tool.
     ///
-    /// A skill that is gone may only lie somewhere else since the library was last looked at, so it is looked at again.
+    /// A skill that is gone may only have moved since the last reload, so the library is reloaded once more.
     async fn call_builtin(&self, builtin: &Builtin, arguments: &Map<String, Value>) -> ToolReply {
         let before = self.registry().snapshot();
         let reply = builtin.call(self, arguments).await;
         if matches!(&reply.answer, Answer::Fault(Fault { kind: FaultKind::Gone, .. }))
-            && !Arc::ptr_eq(&before, &self.registry().reload_if_due().await)
+            && !Arc::ptr_eq(&before, &self.registry().newest().await)
         {
             return builtin.call(self, arguments).await;
         }

@@ -67,18 +67,19 @@ impl ResolveFailure {
 impl Session {
     /// Returns the skill that `asked` names.
     ///
-    /// One that was added or mended since the library was last looked at is found too: whatever is not there for the agent
-    /// makes it look again, and takes as long whether it is hidden or does not exist.
+    /// A skill that was added or mended since the last reload is found too, because a name that leads to no usable skill makes
+    /// the library reload. A hidden skill takes as long as one that does not exist. Names that nobody offered may be guesses, so
+    /// they do not make a large library reload each time.
     pub(crate) async fn find(&self, asked: &str) -> Result<FoundSkill, ResolveFailure> {
         let asked = asked.trim();
         let snapshot = self.registry().snapshot();
         snapshot.prepare();
-        match self.resolve(&snapshot, asked) {
+        let newest = match self.resolve(&snapshot, asked) {
             Resolution::Usable(entry) => return Ok(FoundSkill::new(&snapshot, entry)),
             _ if !is_name(asked) => return Err(self.unresolved(&snapshot, asked)),
-            _ => {}
-        }
-        let newest = self.registry().reload_if_due().await;
+            Resolution::Broken(_) => self.registry().newest().await,
+            _ => self.registry().reload_if_due().await,
+        };
         newest.prepare();
         match self.resolve(&newest, asked) {
             Resolution::Usable(entry) => Ok(FoundSkill::new(&newest, entry)),

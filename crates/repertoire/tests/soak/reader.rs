@@ -21,6 +21,10 @@ const PAUSE: usize = 12;
 /// The most failures that are told.
 const MAX_TOLD: usize = 5;
 
+/// The error for a name that the session's catalog does not have. Where reloads take long it may be behind by one of them, so
+/// the reader has the library reload and asks again.
+const UNOFFERED: &str = "kind=\"unknown_skill\"";
+
 /// What was answered.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
@@ -103,7 +107,12 @@ impl Reader {
     fn load(&mut self, index: usize, force: bool) {
         let name = name(index);
         let since = self.histories.skills[index].now();
-        let reply = self.session.call_blocking("load_skill", &json!({"name": name, "force": force}));
+        let arguments = json!({"name": name, "force": force});
+        let mut reply = self.session.call_blocking("load_skill", &arguments);
+        if reply.text().contains(UNOFFERED) && !self.is_explained(index, since) {
+            pollster::block_on(self.library.registry().newest());
+            reply = self.session.call_blocking("load_skill", &arguments);
+        }
         let seen = match mark::find(reply.text(), &name) {
             Found::Whole(version, line) => {
                 let digest = Digest::of(format!("{line}\n").as_bytes());
@@ -142,12 +151,21 @@ impl Reader {
         }
     }
 
+    /// Returns whether the skill was absent or broken at some time since `since`.
+    fn is_explained(&self, index: usize, since: usize) -> bool {
+        self.histories.skills[index].explains(since, Seen::Nothing, true)
+    }
+
     /// Reads the other file of a skill.
     fn read(&mut self, index: usize) {
         let (skills, files) = (&self.histories.skills[index], &self.histories.files[index]);
         let (skill_since, file_since) = (skills.now(), files.now());
         let arguments = json!({"skill": name(index), "path": "references/data.md"});
-        let reply = self.session.call_blocking("read_skill_file", &arguments);
+        let mut reply = self.session.call_blocking("read_skill_file", &arguments);
+        if reply.text().contains(UNOFFERED) && !self.is_explained(index, skill_since) {
+            pollster::block_on(self.library.registry().newest());
+            reply = self.session.call_blocking("read_skill_file", &arguments);
+        }
         let seen = match mark::find(reply.text(), &file_name(index)) {
             Found::Whole(version, _) => Seen::Version(version),
             Found::Nothing => Seen::Nothing,
