@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use repertoire::search::builtin;
-use repertoire_model::search::{
-    Index, Key, Meanings, Query, Record, SkillSource, SkillText, Slot, SlotSet, Vector, Weights,
+use repertoire_search::{
+    EmbeddingTable, Query, SearchIndex, SkillKey, SkillRecord, SkillSource, SkillText, Slot, SlotSet, Vector,
+    Weights, embedded_table,
 };
 
 use crate::figures::{Figures, Quality, quantile};
@@ -38,9 +38,9 @@ pub enum Parts {
 pub struct Product {
     name: &'static str,
     parts: Parts,
-    index: Index,
+    index: SearchIndex,
     seen: SlotSet,
-    meanings: Option<&'static Meanings<'static>>,
+    table: Option<&'static EmbeddingTable<'static>>,
 }
 
 impl Product {
@@ -51,7 +51,7 @@ impl Product {
 
     /// Returns the ranker as it is shipped, but with these weights.
     pub fn weighing(name: &'static str, weights: Weights) -> Self {
-        Self { meanings: builtin(), ..Self::new(name, Parts::Everything, weights) }
+        Self { table: embedded_table(), ..Self::new(name, Parts::Everything, weights) }
     }
 
     /// Returns the ranker as it is shipped, without meanings.
@@ -66,21 +66,21 @@ impl Product {
 
     /// Returns a ranker with these weights.
     pub fn new(name: &'static str, parts: Parts, weights: Weights) -> Self {
-        Self { name, parts, index: Index::new(weights), seen: SlotSet::default(), meanings: None }
+        Self { name, parts, index: SearchIndex::new(weights), seen: SlotSet::default(), table: None }
     }
 
     /// Returns the ranker with an index that was made before.
-    pub fn with_index(self, index: Index) -> Self {
+    pub fn with_index(self, index: SearchIndex) -> Self {
         Self { seen: SlotSet::all(index.slots()), index, ..self }
     }
 
     /// Returns the index.
-    pub fn index_of_skills(&self) -> &Index {
+    pub fn index_of_skills(&self) -> &SearchIndex {
         &self.index
     }
 
     /// Returns what is indexed of the skill at `place`.
-    fn indexed(&self, place: usize, skill: &Skill) -> (Key, Record, Option<Vector>) {
+    fn indexed(&self, place: usize, skill: &Skill) -> (SkillKey, SkillRecord, Option<Vector>) {
         let manifest = &skill.document.manifest;
         let keywords: Vec<&str> =
             manifest.tags.iter().chain(&manifest.trigger_keywords).map(String::as_str).collect();
@@ -92,8 +92,8 @@ impl Product {
             body,
             files: &[],
         };
-        let vector = self.meanings.and_then(|meanings| meanings.of_skill(&text));
-        (Key { identity: place as u64, version: 1 }, Record::of(&text), vector)
+        let vector = self.table.and_then(|table| table.embed_skill(&text));
+        (SkillKey { identity: place as u64, version: 1 }, SkillRecord::of(&text), vector)
     }
 
     /// Replaces the skill at `slot` by `skill`, as after a change.
@@ -145,9 +145,9 @@ impl Ranker for Product {
     }
 
     fn rank(&mut self, query: &str) -> Vec<usize> {
-        let meaning = self.meanings.and_then(|meanings| meanings.of_query(query));
-        let telling = |word: &str| self.meanings.map_or(1.0, |meanings| meanings.telling(word));
-        let query = Query::new(query).meaning(meaning).telling(telling);
+        let vector = self.table.and_then(|table| table.embed_query(query));
+        let importance = |word: &str| self.table.map_or(1.0, |table| table.importance(word));
+        let query = Query::new(query).with_vector(vector).with_importance(importance);
         self.index.search(&query, &self.seen, WANTED).into_iter().map(|hit| hit.slot as usize).collect()
     }
 }
@@ -227,6 +227,6 @@ mod tests {
         ranker.change(0, &skill("deploy", "Bakes marmalade."));
         assert_eq!(ranker.rank("marmalade"), [0]);
         assert!(!ranker.rank("deploy a service").contains(&1));
-        assert_eq!(ranker.index_of_skills().len(), 2);
+        assert_eq!(ranker.index_of_skills().skills(), 2);
     }
 }

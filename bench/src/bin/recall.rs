@@ -11,10 +11,11 @@ use anyhow::{Context as _, Result};
 use bench::figures::quantile;
 use bench::pool::{self, Labelled, Skill};
 use clap::Parser;
-use repertoire::search::Seen;
-use repertoire::{Library, MemoryProvider, SkillDefinition, Snapshot, Task};
+use pollster::block_on;
+use repertoire::{Library, MemoryProvider, SkillDefinition, Snapshot, Task, Visibility};
 use repertoire_model::Policy;
 use repertoire_model::catalog::{CatalogEntry, CatalogOptions, Tier, Tokenizer, render};
+use repertoire_search::SkillSearch;
 use serde::Serialize;
 
 /// Measures how often a catalog within a budget shows in full what a task needs
@@ -155,8 +156,8 @@ fn open(skills: &[&Skill]) -> Result<Library> {
         definition
     };
     let provider = MemoryProvider::new("pool", skills.iter().map(definition).collect());
-    let library = Library::builder().provider(Arc::new(provider)).policy(Policy::default());
-    library.open_blocking().context("the skills cannot be served")
+    let library = Library::builder().provider(provider).policy(Policy::default());
+    library.searcher(SkillSearch::default()).open_blocking().context("the skills cannot be served")
 }
 
 /// Returns what the catalog of each task shows, and how long half of them took in milliseconds.
@@ -166,12 +167,13 @@ fn for_tasks(
     tasks: &[(&str, Vec<&str>)],
     budget: usize,
 ) -> Result<(Vec<Shown>, f64)> {
-    library.prepare_search(snapshot, &|_, _| ());
+    // The first search builds the index.
+    block_on(library.rank_for_task(snapshot, &Task::new("index"), Visibility::All));
     let (mut times, mut shown) = (Vec::new(), Vec::new());
     for (number, (text, gold)) in tasks.iter().enumerate() {
         let started = Instant::now();
         let task = Task { text: (*text).to_owned(), epoch: number as u64 };
-        let ranking = library.rank_for_task_blocking(snapshot, &task, Seen::Offered).to_catalog();
+        let ranking = block_on(library.rank_for_task(snapshot, &task, Visibility::All)).to_catalog();
         let catalog = snapshot.catalog(&options(budget, Some(ranking)))?;
         times.push(started.elapsed().as_secs_f64() * 1e3);
         let full = catalog.report.tiers.iter().filter(|skill| skill.tier == Tier::Full);

@@ -35,7 +35,6 @@ pub mod ledger;
 pub mod reattach;
 pub mod transcript;
 pub mod delta;
-pub mod search;
 
 pub use bundle::{Bundle, BundleFile, Digest, FileEntry, FileKind};
 pub use catalog::{Catalog, CatalogEntry, CatalogError, CatalogOptions};
@@ -52,6 +51,3 @@ pub use resolve::State;
 pub use rule::{RuleId, Severity};
 pub use scope::{Pattern, Scope};
 pub use toolbox::{Capabilities, SkillTool, Toolbox};
-
-/// A fingerprint of this crate's sources; whatever is kept of a [`Document`] is good only for the same one.
-pub const FINGERPRINT: &str = env!("REPERTOIRE_MODEL_FINGERPRINT");

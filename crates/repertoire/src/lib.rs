@@ -45,11 +45,13 @@
 //! | --- | --- |
 //! | [`Provider`] | lists skills and reads their files: [`FsProvider`], [`MemoryProvider`], or your own |
 //! | [`Registry`] | merges providers by precedence under a [`Policy`] and publishes [`Snapshot`]s |
-//! | [`Library`] | a registry with everything that sessions are given: options, agents, tools, event sinks |
+//! | [`Library`] | a registry with everything that sessions are given: options, agents, tools, event sinks, a searcher, a runner |
 //! | [`Session`] | one conversation: its catalog, its tools, and what is in its context |
 //! | [`Agent`] | a named view of the library: its scope, the skills bound to it, its prompt |
 //! | [`Tool`] | a tool of the host, beside the built-in ones |
 //! | [`EventSink`] | receives an event for every call |
+//! | [`Searcher`] | finds the skills that a task needs; the crate `repertoire-search` has one |
+//! | [`Runner`] | runs tools and scripts of skills; the crate `repertoire-exec` has one |
 //!
 //! All types are `Send + Sync`. Methods that read are `async` and need no particular runtime; a program without one waits for
 //! them with [`pollster::block_on`](https://docs.rs/pollster).
@@ -72,7 +74,6 @@ pub mod registry;
 pub mod library;
 #[cfg(feature = "config")]
 pub mod config;
-pub mod search;
 pub mod task;
 pub mod session;
 pub mod tool;
@@ -82,6 +83,7 @@ pub mod migrate;
 pub mod event;
 pub mod handler;
 pub mod runner;
+pub mod searcher;
 #[cfg(feature = "fs")]
 pub mod regular_file;
 pub mod model;
@@ -112,6 +114,7 @@ pub use repertoire_model::{
     Catalog, CatalogOptions, Diagnostic, LineRange, Policy, Profile, Severity, SkillName, SkillPath, State,
 };
 pub use runner::{Runner, Trust};
+pub use searcher::{SearchHit, SearchRequest, Searcher, SkillView, Visibility};
 pub use session::{Reply, Session, SessionOptions};
 pub use task::{RankedSkill, Task, TaskRanking};
 pub use tool::{Tool, ToolCall, ToolReply};

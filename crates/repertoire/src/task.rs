@@ -4,11 +4,10 @@ use std::sync::Arc;
 
 use repertoire_model::SkillName;
 use repertoire_model::catalog::Ranking;
-use repertoire_model::search::Query;
 
 use crate::library::Library;
 use crate::registry::Snapshot;
-use crate::search::{SearchRequest, Seen};
+use crate::searcher::{SearchRequest, Visibility};
 
 /// The most skills that a task is taken to need.
 pub const RANKED_SKILLS: usize = 100;
@@ -77,46 +76,23 @@ impl TaskRanking {
 }
 
 impl Library {
-    /// Returns the skills of `snapshot` that `task` needs: those that a search for its text finds.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// use repertoire::search::Seen;
-    /// use repertoire::{CatalogOptions, MemoryProvider, Library, SkillDefinition, Task};
-    /// let skills = vec![
-    ///     SkillDefinition::new("pdf-forms", "Fills PDF forms.", "# Forms\nFill every field.\n"),
-    ///     SkillDefinition::new("deploy", "Deploys services to Kubernetes.", "# Deploy\n"),
-    /// ];
-    /// let library = Library::builder().provider(Arc::new(MemoryProvider::new("builtin", skills))).open_blocking()?;
-    /// let snapshot = library.snapshot();
-    /// let task = Task::new("fill in this form");
-    /// let ranking = library.rank_for_task_blocking(&snapshot, &task, Seen::Offered);
-    /// assert_eq!(ranking.rank("pdf-forms"), Some(1));
-    /// let options = CatalogOptions { ranking: Some(ranking.to_catalog()), ..CatalogOptions::default() };
-    /// assert!(snapshot.catalog(&options).unwrap().text.contains("pdf-forms"));
-    /// # Ok::<(), repertoire::Error>(())
-    /// ```
-    pub async fn rank_for_task(&self, snapshot: &Arc<Snapshot>, task: &Task, seen: Seen<'_>) -> TaskRanking {
-        let request = SearchRequest::new(&*task.text, RANKED_SKILLS);
-        let found = self.search(snapshot, &request, seen).await;
-        let skills = found.into_iter().filter_map(|found| {
-            let entry = snapshot.entries().get(found.entry)?;
-            let mut words: Vec<String> = found.why.into_iter().map(|matched| matched.word).collect();
-            if words.iter().any(|word| !Query::is_common(word)) {
-                words.retain(|word| !Query::is_common(word));
-            }
-            Some(RankedSkill { name: entry.name().clone(), score: found.score, words })
-        });
-        TaskRanking { task: task.clone(), skills: skills.collect() }
-    }
-
-    /// Ranks as [`Library::rank_for_task`] does, and waits for it.
-    pub fn rank_for_task_blocking(
+    /// Returns the skills of `snapshot` that `task` needs: those that a search for its text finds; none where the library has no
+    /// searcher.
+    pub async fn rank_for_task(
         &self,
         snapshot: &Arc<Snapshot>,
         task: &Task,
-        seen: Seen<'_>,
+        visibility: Visibility<'_>,
     ) -> TaskRanking {
-        pollster::block_on(self.rank_for_task(snapshot, task, seen))
+        let request = SearchRequest::new(&*task.text, RANKED_SKILLS);
+        let hits = self.search(snapshot, &request, visibility).await;
+        let skills = hits.into_iter().filter_map(|hit| {
+            let entry = snapshot.entries().get(hit.entry)?;
+            let is_vague = hit.words.iter().all(|matched| matched.is_common);
+            let words = hit.words.into_iter().filter(|matched| is_vague || !matched.is_common);
+            let words = words.map(|matched| matched.word).collect();
+            Some(RankedSkill { name: entry.name().clone(), score: hit.score, words })
+        });
+        TaskRanking { task: task.clone(), skills: skills.collect() }
     }
 }

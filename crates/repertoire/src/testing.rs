@@ -6,12 +6,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use repertoire_model::search::{SkillText, Vector};
+use repertoire_model::answer::{Field, MatchedWord, Section};
 use repertoire_model::{Digest, LineRange, Policy, Profile, SkillPath, Standing};
 
-use crate::provider::memory::SkillDefinition;
-use crate::provider::{ListedSkill, Locator, Provider};
-use crate::search::Embedder;
+use crate::future::BoxFuture;
+use crate::library::Library;
+use crate::provider::memory::{MemoryProvider, SkillDefinition};
+use crate::provider::{ListedSkill, Locator, Provider, Skill};
+use crate::registry::Entry;
+use crate::searcher::{SearchHit, SearchRequest, Searcher, SkillView, Visibility};
 use crate::{Error, ErrorKind};
 
 /// A skill that the suite expects a provider to hold.
@@ -276,51 +279,83 @@ async fn bundles_name_the_bytes_that_are_read(provider: &dyn Provider) {
     }
 }
 
-/// Holds an embedder to what [`Embedder`] says, and panics at the first departure.
-pub async fn embedder_suite(embedder: &dyn Embedder) {
-    assert!(!embedder.id().is_empty());
-    assert_eq!(embedder.id(), embedder.id(), "an embedder has one id");
+/// A searcher for tests: finds the skills whose name or description has a word of the query.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct WordSearcher;
 
-    let skill = |name, description| SkillText { name, description, ..SkillText::default() };
-    let forms = skill("pdf-forms", "Fills in forms of PDF documents.");
-    let deploy = skill("deploy", "Deploys services to Kubernetes clusters.");
-    let bread = skill("bread", "Bakes sourdough bread with rye flour.");
-    let all = skill_vectors(embedder, &[forms, deploy, bread]).await;
-    assert!(all.iter().all(Option::is_some), "skills that say something mean something");
-    for (index, one) in [forms, deploy, bread].into_iter().enumerate() {
-        assert_eq!(
-            skill_vectors(embedder, &[one]).await[0],
-            all[index],
-            "a skill means the same among others"
-        );
+impl Searcher for WordSearcher {
+    fn search<'a>(
+        &'a self,
+        skills: SkillView<'a>,
+        request: &'a SearchRequest,
+    ) -> BoxFuture<'a, Vec<SearchHit>> {
+        let words: Vec<String> = request.query.split_whitespace().map(str::to_lowercase).collect();
+        let hit = |entry: &Entry| {
+            let text = format!("{} {}", entry.name(), entry.document.description).to_lowercase();
+            let matched = words.iter().filter(|word| text.contains(word.as_str())).cloned();
+            let matched: Vec<MatchedWord> = matched
+                .map(|word| MatchedWord { word, fields: vec![Field::Description], is_common: false })
+                .collect();
+            let score = matched.len() as f32 / words.len() as f32;
+            let entry = skills.snapshot.index_of(entry);
+            (score > 0.0).then_some(SearchHit { entry, score, words: matched })
+        };
+        let mut hits: Vec<SearchHit> = skills.matching(request).filter_map(hit).collect();
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+        hits.truncate(request.limit);
+        Box::pin(std::future::ready(hits))
     }
-    let turned = skill_vectors(embedder, &[bread, deploy, forms]).await;
-    assert!(turned.iter().rev().eq(&all), "they come in the order of the skills");
-    assert!(skill_vectors(embedder, &[]).await.is_empty());
-    assert_eq!(skill_vectors(embedder, &[SkillText::default(), forms]).await[1], all[0]);
 
-    let asked = query_vector(embedder, "fill in the forms of this PDF document").await;
-    assert_eq!(asked, query_vector(embedder, "fill in the forms of this PDF document").await);
-    let asked = asked.unwrap_or_else(|| panic!("a query that says something means something"));
-    let near = |index: usize| all[index].as_ref().map_or(0.0, |vector| vector.cosine(&asked));
-    assert!(near(0) > near(1) && near(0) > near(2), "what is about the same is nearer");
-    let dimensions = all.iter().flatten().map(Vector::dimensions);
-    assert!(dimensions.into_iter().all(|dimensions| dimensions == asked.dimensions()), "all are of one kind");
+    fn best_section(&self, _: &str, _: &Skill, _: &(dyn Fn(&str) -> usize + Sync)) -> Option<Section> {
+        None
+    }
 
-    let long = "a long text about many things ".repeat(10_000);
-    for text in ["", " \n", "🙂", "\0\u{1b}\u{202e}\"}", "技能を探す", &long] {
-        assert_eq!(query_vector(embedder, text).await, query_vector(embedder, text).await, "{text:.40}");
-        let skill = SkillText { name: text, description: text, body: text, ..SkillText::default() };
-        assert_eq!(skill_vectors(embedder, &[skill]).await.len(), 1);
+    fn save(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
     }
 }
 
-async fn query_vector(embedder: &dyn Embedder, text: &str) -> Option<Vector> {
-    embedder.query(text).await.unwrap_or_else(|error| panic!("{text:.40}: {}", error.chain()))
+/// Checks that a searcher does what [`Searcher`] promises, and panics otherwise.
+pub async fn searcher_suite(searcher: impl Searcher + 'static) {
+    let skill = |name: &str, description: &str| SkillDefinition::new(name, description, "# Steps\n");
+    let mut tagged = skill("pdf-merge", "Merges PDF files.");
+    tagged.manifest.tags = vec!["Office".to_owned()];
+    let mut kept = skill("pdf-sign", "Signs PDF files.");
+    kept.manifest.disable_model_invocation = true;
+    let skills =
+        vec![skill("deploy", "Deploys services."), skill("pdf-forms", "Fills PDF forms."), tagged, kept];
+    let builder = Library::builder().provider(MemoryProvider::new("memory", skills)).searcher(searcher);
+    let library = builder.open().await.unwrap_or_else(|error| panic!("{}", error.chain()));
+    let snapshot = library.snapshot();
+    let found = async |request: &SearchRequest, visibility: Visibility<'_>| {
+        let hits = library.search(&snapshot, request, visibility).await;
+        assert!(hits.len() <= request.limit && hits.is_sorted_by(|a, b| a.score >= b.score), "{hits:?}");
+        let name = |hit: &SearchHit| snapshot.entries()[hit.entry].name().to_string();
+        hits.iter().map(name).collect::<Vec<_>>()
+    };
+    let mut request = SearchRequest::new("fills pdf forms", 10);
+    assert_eq!(found(&request, Visibility::All).await, ["pdf-forms", "pdf-merge"], "best first");
+    let is_visible = |entry: &Entry| entry.name().as_str() != "pdf-forms";
+    assert_eq!(found(&request, Visibility::Of(&is_visible)).await, ["pdf-merge"], "what is visible");
+    request.limit = 1;
+    assert_eq!(found(&request, Visibility::All).await, ["pdf-forms"], "as many as are asked for");
+    request.tag = Some("OFFICE".to_owned());
+    assert_eq!(found(&request, Visibility::All).await, ["pdf-merge"], "with the tag");
+    request.source = Some("other".to_owned());
+    assert!(found(&request, Visibility::All).await.is_empty(), "of the source");
+    for query in ["", " \n", "🙂", "\0\u{202e}", "\"a\" OR NEAR(b*) -c"] {
+        found(&SearchRequest::new(query, 10), Visibility::All).await;
+    }
+    assert!(found(&SearchRequest::new("fills pdf forms", 0), Visibility::All).await.is_empty());
+    library.save().await;
 }
 
-async fn skill_vectors(embedder: &dyn Embedder, skills: &[SkillText<'_>]) -> Vec<Option<Vector>> {
-    let vectors = embedder.skills(skills).await.unwrap_or_else(|error| panic!("{}", error.chain()));
-    assert_eq!(vectors.len(), skills.len(), "every skill has its answer");
-    vectors
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_searcher_suite_holds_for_the_searcher_of_tests() {
+        pollster::block_on(searcher_suite(WordSearcher));
+    }
 }

@@ -149,7 +149,7 @@ impl AgentView {
     /// Returns the catalog for the `instructions` of `client`, the same bytes for the same snapshot; empty if there is none.
     pub(crate) fn instructions(&self, client: Option<&str>) -> Arc<str> {
         let snapshot = self.shared.registry.snapshot();
-        let options = self.session.options().catalog_options();
+        let options = self.session.library().catalog_options();
         let limit = InstructionsLimit::of(client, self.options());
         self.instructions.of(&snapshot, limit, &options, |options: &CatalogOptions| match &self.agent {
             Some(agent) => snapshot.catalog_for(agent, options).ok(),

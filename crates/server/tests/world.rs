@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use repertoire::testing::WordSearcher;
 use repertoire::{Agent, FsOptions, FsProvider, Library, LibraryBuilder, ReloadOptions, Watcher};
 use repertoire_model::Policy;
 use repertoire_server::http::HttpOptions;
@@ -82,8 +83,10 @@ impl World {
     ) -> Server {
         let options = ServerOptions { version: "0.0.0".to_owned(), ..ServerOptions::default() };
         let provider = FsProvider::new(FsOptions::new("project:skills", self.root().join("skills")));
-        let builder =
-            Library::builder().provider(Arc::new(provider)).session_options(options.session_options(session));
+        let builder = Library::builder()
+            .provider(Arc::new(provider))
+            .searcher(WordSearcher)
+            .session_options(options.session_options(session));
         Server::new(equip(builder).open_blocking().unwrap(), options)
     }
 
@@ -103,6 +106,7 @@ impl World {
         let provider = FsProvider::new(FsOptions::new("project:skills", self.root().join("skills")));
         let mut builder = Library::builder()
             .provider(Arc::new(provider))
+            .searcher(WordSearcher)
             .policy(policy)
             .session_options(options.session_options(repertoire::SessionOptions::default()));
         for agent in agents {

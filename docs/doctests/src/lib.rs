@@ -14,6 +14,7 @@ pages! {
     Readme "README.md"
     Embedding "docs/guides/embedding.md"
     HotReload "docs/guides/hot-reload.md"
+    Searching "docs/guides/searching.md"
     ToolsInSkills "docs/guides/tools-in-skills.md"
     Sandbox "docs/concepts/sandbox.md"
 }

@@ -2,22 +2,23 @@
 
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use bench::figures::quantile;
-use repertoire::search::{SearchRequest, Seen};
-use repertoire::{FsOptions, FsProvider, Library, Snapshot};
+use pollster::block_on;
+use repertoire::{FsOptions, FsProvider, Library, SearchRequest, Snapshot, Visibility};
+use repertoire_search::SkillSearch;
 use serde_json::json;
 
 /// Changes skills of the library in turns, puts them back, and prints what it took as a JSON object.
 pub fn run(directory: &Path, changes: usize) -> Result<()> {
-    let provider = Arc::new(FsProvider::new(FsOptions::new("library", directory)));
-    let library =
-        Library::builder().provider(provider).open_blocking().context("the library is not accepted")?;
+    let provider = FsProvider::new(FsOptions::new("library", directory));
+    let searcher = SkillSearch::default();
+    let builder = Library::builder().provider(provider).searcher(searcher.clone());
+    let library = builder.open_blocking().context("the library is not accepted")?;
     let started = Instant::now();
-    library.prepare_search(&library.snapshot(), &|_, _| ());
+    searcher.prepare(library.registry(), &library.snapshot(), &|_, _| ());
     let index_s = started.elapsed().as_secs_f64();
     let skills = library.snapshot().entries().len();
     ensure!(skills > changes, "the library has too few skills");
@@ -34,7 +35,7 @@ pub fn run(directory: &Path, changes: usize) -> Result<()> {
         let request = SearchRequest::new(word.as_str(), 1);
         let search = || {
             let started = Instant::now();
-            let found = library.search_blocking(&snapshot, &request, Seen::Offered);
+            let found = block_on(library.search(&snapshot, &request, Visibility::All));
             (started.elapsed().as_secs_f64() * 1e3, found)
         };
         let (first, found) = search();

@@ -9,7 +9,7 @@ use bench::figures::quantile;
 use bench::memory;
 use bench::pool::{self, Labelled, Skill};
 use bench::ranker::{Product, Ranker, ask};
-use repertoire_model::search::{Index, Slot, Weights};
+use repertoire_search::{SearchIndex, Slot, Weights};
 use serde_json::json;
 
 /// What tells the index from one of another kind; there is only one here.
@@ -88,7 +88,7 @@ fn changes(product: &mut Product, skills: &[Skill], queries: &[Labelled]) -> Cha
 pub fn load(queries: &Path, file: &Path) -> Result<()> {
     let queries = pool::queries(queries)?;
     let started = Instant::now();
-    let index = Index::from_bytes(&fs::read(file)?, STAMP, Weights::default());
+    let index = SearchIndex::from_bytes(&fs::read(file)?, STAMP, Weights::default());
     let index = index.with_context(|| format!("{} is no index", file.display()))?;
     let load_s = started.elapsed().as_secs_f64();
     let load_peak_mb = memory::peak().map(|peak| peak as f64 / MB);
@@ -96,7 +96,7 @@ pub fn load(queries: &Path, file: &Path) -> Result<()> {
     let (_, times) = ask(&mut product, &queries);
     let line = json!({
         "task": "load",
-        "documents": product.index_of_skills().len(),
+        "documents": product.index_of_skills().skills(),
         "queries": queries.len(),
         "load_s": load_s,
         "load_peak_mb": load_peak_mb,

@@ -5,8 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use repertoire::search::Seen;
-use repertoire::{Agent, Entry, RankedSkill, Task, TaskRanking};
+use repertoire::{Agent, Entry, RankedSkill, Task, TaskRanking, Visibility};
 use repertoire_model::catalog::{
     Catalog, CatalogError, CatalogOptions, Format, Reason, Report, SkillTier, Tier,
 };
@@ -166,11 +165,11 @@ fn rank(
     agent: Option<&Agent>,
     task: &Task,
 ) -> TaskRanking {
-    let SearchableLibrary { library, handle } = searchable;
+    let SearchableLibrary { library, handle, .. } = searchable;
     let _progress = Progress::start(&context.env, "searching skills");
     let sees = |entry: &Entry| agent.is_none_or(|agent| agent.sees(entry));
-    let seen = if agent.is_some() { Seen::Of(&sees) } else { Seen::Offered };
-    let ranking = handle.rank_for_task_blocking(&library.snapshot, task, seen);
+    let visibility = if agent.is_some() { Visibility::Of(&sees) } else { Visibility::All };
+    let ranking = pollster::block_on(handle.rank_for_task(&library.snapshot, task, visibility));
     pollster::block_on(handle.save());
     ranking
 }

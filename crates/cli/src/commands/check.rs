@@ -76,11 +76,11 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
     }
     let mut checked = Vec::new();
     let progress = Progress::start(&context.env, "checking skills");
-    let mut mix_ups = None;
+    let mut confusable_pairs = None;
     if args.confusable {
         // What every other rule finds in a large library would bury the answer.
         checked.extend(libraries.iter().flat_map(unchecked));
-        mix_ups = Some(confusable::find(&libraries, &mut checked, &policy));
+        confusable_pairs = Some(confusable::find(&libraries, &mut checked, &policy));
     } else {
         for library in &libraries {
             checked.extend(check_all(library)?);
@@ -89,7 +89,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
     }
     drop(progress);
     let worst = if ui.is_json() {
-        report::write_json(ui, &libraries, &checked, &fixed, mix_ups)?
+        report::write_json(ui, &libraries, &checked, &fixed, confusable_pairs)?
     } else {
         report::write(ui, context, &libraries, &checked)?
     };

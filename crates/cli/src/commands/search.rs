@@ -1,8 +1,7 @@
 //! `rep search`.
 
 use clap::Args;
-use repertoire::search::{SearchRequest, Seen};
-use repertoire::{Agent, Entry};
+use repertoire::{Agent, Entry, SearchRequest, Visibility};
 use repertoire_model::answer::SearchResult;
 use repertoire_model::catalog::Tokenizer;
 use repertoire_model::tokens::approximate;
@@ -54,14 +53,14 @@ struct ResultJson<'a> {
     path: &'a str,
     description: &'a str,
     score: f64,
-    why: Vec<ReasonJson<'a>>,
+    why: Vec<WordJson<'a>>,
     section: Option<SectionJson<'a>>,
     /// No command has a session that anything could be loaded in.
     loaded: bool,
 }
 
 #[derive(Serialize)]
-struct ReasonJson<'a> {
+struct WordJson<'a> {
     word: &'a str,
     fields: Vec<&'static str>,
 }
@@ -75,12 +74,9 @@ struct SectionJson<'a> {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SearchArgs) -> Result<Exit, CliError> {
-    let request = SearchRequest {
-        query: query(args)?,
-        limit: usize::from(args.limit),
-        tag: args.tag.as_deref().map(str::trim).filter(|tag| !tag.is_empty()).map(str::to_owned),
-        source: args.source.clone(),
-    };
+    let mut request = SearchRequest::new(query(args)?, usize::from(args.limit));
+    request.tag = args.tag.as_deref().map(str::trim).filter(|tag| !tag.is_empty()).map(str::to_owned);
+    request.source = args.source.clone();
     let agent = args.agent.as_deref().map(|name| context.agent(name)).transpose()?;
     context.expect_search()?;
     let searchable = context.open_to_search()?;
@@ -157,23 +153,23 @@ fn search<'l>(
     request: &SearchRequest,
     agent: Option<&Agent>,
 ) -> Vec<(&'l Entry, SearchResult)> {
-    let SearchableLibrary { library, handle } = searchable;
+    let SearchableLibrary { library, handle, searcher } = searchable;
     let snapshot = &library.snapshot;
     {
         let progress = Progress::start(&context.env, "indexing skills");
-        handle.prepare_search(snapshot, &|done, of| progress.advance(done, of));
+        searcher.prepare(&library.registry, snapshot, &|done, of| progress.advance(done, of));
     }
     let sees = |entry: &Entry| agent.is_none_or(|agent| agent.sees(entry));
-    let seen = if agent.is_some() { Seen::Of(&sees) } else { Seen::Offered };
-    let found = handle.search_blocking(snapshot, request, seen);
+    let visibility = if agent.is_some() { Visibility::Of(&sees) } else { Visibility::All };
+    let hits = pollster::block_on(handle.search(snapshot, request, visibility));
     let price = |text: &str| match context.settings.estimator {
         Tokenizer::Chars4 => Tokenizer::Chars4.count(text),
         // As in sessions: about how many is enough, and takes no time.
         _ => approximate(text),
     };
-    let results = found.into_iter().map(|found| {
-        let entry = &snapshot.entries()[found.entry];
-        (entry, pollster::block_on(handle.search_result(snapshot, request, found, &price)))
+    let results = hits.into_iter().map(|hit| {
+        let entry = &snapshot.entries()[hit.entry];
+        (entry, pollster::block_on(handle.search_result(snapshot, &request.query, hit, &price)))
     });
     let results = results.collect();
     pollster::block_on(handle.save());
@@ -181,7 +177,7 @@ fn search<'l>(
 }
 
 fn result_json<'a>(entry: &'a Entry, result: &'a SearchResult) -> ResultJson<'a> {
-    let why = result.why.iter().map(|reason| ReasonJson {
+    let why = result.why.iter().map(|reason| WordJson {
         word: &reason.word,
         fields: reason.fields.iter().map(|field| field.as_str()).collect(),
     });

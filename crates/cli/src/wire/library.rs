@@ -9,6 +9,7 @@ use repertoire::provider::Problem;
 use repertoire::provider::fs::{FsProvider, LinkScope};
 use repertoire::{Entry, Lookup, Provider, Registry, ReloadMode, ReloadOptions, Snapshot, Watcher};
 use repertoire_model::{Policy, Severity};
+use repertoire_search::SkillSearch;
 
 use super::context::Context;
 use crate::error::CliError;
@@ -30,21 +31,15 @@ impl Context {
 
     /// Reads all skills as [`Context::open`] does, to search them.
     pub(crate) fn open_to_search(&self) -> Result<SearchableLibrary, CliError> {
-        let searchable = self.inspect_to_search();
-        searchable.library.snapshot.accepted()?;
-        Ok(searchable)
-    }
-
-    /// Reads all skills, to search them, even if the policy refuses the library.
-    pub(crate) fn inspect_to_search(&self) -> SearchableLibrary {
         let policy = self.settings.policy.clone();
         let (places, problems) = self.places(&policy);
-        let search = self.search_options(&places, &policy);
+        let searcher = self.searcher(&places, &policy);
         let providers = self.present_providers(&places, &policy);
         let _progress = Progress::start(&self.env, "reading skills");
-        let handle = pollster::block_on(repertoire::Library::open_for_search(providers, policy, search));
+        let builder = repertoire::Library::builder().providers(providers).policy(policy);
+        let handle = builder.searcher(searcher.clone()).open_blocking()?;
         let library = Library::new(handle.registry().clone(), places, problems);
-        SearchableLibrary { library, handle }
+        Ok(SearchableLibrary { library, handle, searcher })
     }
 
     /// Reads all skills under `policy`, for commands that report what is wrong.
@@ -131,6 +126,8 @@ pub(crate) struct SearchableLibrary {
     pub(crate) library: Library,
     /// The handle that searches them.
     pub(crate) handle: repertoire::Library,
+    /// The searcher of the handle.
+    pub(crate) searcher: SkillSearch,
 }
 
 impl Library {

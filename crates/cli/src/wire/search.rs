@@ -4,9 +4,9 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use repertoire::config::{ConfiguredPlace, Embeddings};
-use repertoire::search::http::{HttpEmbedder, HttpOptions};
-use repertoire::search::{BuiltinEmbedder, Embedder, SearchOptions};
 use repertoire_model::Policy;
+use repertoire_search::http::{HttpEmbedder, HttpOptions};
+use repertoire_search::{EmbeddedModel, Embedder, SearchOptions, SkillSearch};
 
 use super::context::Context;
 
@@ -18,15 +18,16 @@ use crate::ui::escape;
 const DIRECTORY: &str = "embeddings";
 
 impl Context {
-    /// Returns the search options for the skills of `places`: as configured, with an index beside the cache.
+    /// Returns the searcher of the skills of `places`: as configured, with an index beside the cache.
     ///
     /// Without an embedder where the configured one does not work; see [`Context::expect_search`].
-    pub(crate) fn search_options(&self, places: &[ConfiguredPlace], policy: &Policy) -> SearchOptions {
+    pub(crate) fn searcher(&self, places: &[ConfiguredPlace], policy: &Policy) -> SkillSearch {
         let sources = places.iter().map(|place| (place.label.as_str(), place.path.as_path()));
-        let file =
+        let mut options = SearchOptions::default();
+        options.file =
             self.cache_directory().map(|directory| SearchOptions::file_in(&directory, policy, sources));
-        let embedder = embedder(self).ok().flatten();
-        SearchOptions { embedder, file, ..SearchOptions::default() }
+        options.embedder = embedder(self).ok().flatten();
+        SkillSearch::new(options)
     }
 
     /// Returns an error if search does not work as configured, for commands that search.
@@ -42,7 +43,7 @@ impl Context {
 /// Returns the configured embedder; without one skills are found by their words alone.
 fn embedder(context: &Context) -> Result<Option<Arc<dyn Embedder>>, CliError> {
     match context.settings.search.embeddings {
-        Embeddings::Builtin => Ok(Some(Arc::new(BuiltinEmbedder))),
+        Embeddings::Builtin => Ok(Some(Arc::new(EmbeddedModel))),
         Embeddings::Off => Ok(None),
         Embeddings::Http => http(context),
     }
@@ -59,16 +60,14 @@ fn key(context: &Context) -> Option<Option<String>> {
 fn http(context: &Context) -> Result<Option<Arc<dyn Embedder>>, CliError> {
     let search = &context.settings.search;
     let Some(key) = key(context) else { return Ok(None) };
-    let options = HttpOptions {
-        key,
-        cache: context.cache_directory().map(|cache| cache.join(DIRECTORY)),
-        notice: Some(Arc::new(notice)),
-        ..HttpOptions::new(&search.url, &search.model)
-    };
+    let mut options = HttpOptions::new(&search.url, &search.model);
+    options.key = key;
+    options.cache = context.cache_directory().map(|cache| cache.join(DIRECTORY));
+    options.notice = Some(Arc::new(notice));
     match HttpEmbedder::new(options) {
         Ok(embedder) => Ok(Some(Arc::new(embedder))),
-        Err(refusal) => {
-            Err(CliError::usage("`search.embeddings = \"http\"` does not work").because(refusal).hint(
+        Err(error) => {
+            Err(CliError::usage("`search.embeddings = \"http\"` does not work").because(error).hint(
                 "`search.url` and `search.model` say which server and model; see docs/guides/embeddings.md",
             ))
         }

@@ -55,7 +55,7 @@ impl Context {
         let providers = self.providers(places.iter(), &links);
         let mut builder = Library::builder()
             .providers(providers)
-            .search_options(self.search_options(&places, &policy))
+            .searcher(self.searcher(&places, &policy))
             .policy(policy)
             .session_options(options)
             .inherit(self.settings.subagent_inherit)

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
+use super::field::Field;
 use crate::outline::Section;
-use crate::search::{Field, Query};
 use crate::{SkillName, text};
 
 /// The most characters of a description beside a result.
@@ -40,7 +40,7 @@ pub struct SearchResult {
     /// Its score.
     pub score: Score,
     /// The words that it was found by, those that tell most first; none where only the meaning is near.
-    pub why: Vec<Reason>,
+    pub why: Vec<MatchedWord>,
     /// The section of its instructions that the query is most about.
     pub section: Option<Section>,
     /// Whether it is active.
@@ -56,14 +56,13 @@ impl SearchResult {
     /// Returns why the skill was found as one bounded line, as in `name: pdf; description: fill, form`: each word where it counts
     /// most. Words that say little are left out where there are others.
     pub fn reasons(&self) -> String {
-        let is_telling = |reason: &&Reason| !Query::is_common(&reason.word);
-        let is_vague = !self.why.iter().any(|reason| is_telling(&reason));
+        let is_vague = self.why.iter().all(|matched| matched.is_common);
         let mut parts: Vec<String> = Vec::new();
         for field in Field::ALL {
-            let reasons = self.why.iter().filter(|reason| is_vague || is_telling(reason)).take(MAX_REASONS);
-            let words: Vec<String> = reasons
-                .filter(|reason| reason.fields.first() == Some(&field))
-                .map(|reason| text::shorten(&text::visible_line(&reason.word), MAX_WORD_CHARS))
+            let matched = self.why.iter().filter(|matched| is_vague || !matched.is_common).take(MAX_REASONS);
+            let words: Vec<String> = matched
+                .filter(|matched| matched.fields.first() == Some(&field))
+                .map(|matched| text::shorten(&text::visible_line(&matched.word), MAX_WORD_CHARS))
                 .collect();
             if !words.is_empty() {
                 parts.push(format!("{}: {}", field.as_str(), words.join(", ")));
@@ -73,13 +72,15 @@ impl SearchResult {
     }
 }
 
-/// A word that a skill was found by, and where the skill has it.
+/// A word of a query that a skill has.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reason {
+pub struct MatchedWord {
     /// The word, as it was typed.
     pub word: String,
     /// The parts of the skill that have it, those that count most first.
     pub fields: Vec<Field>,
+    /// Whether the word says little, as `the` does.
+    pub is_common: bool,
 }
 
 /// The score of a skill for a query, from 0 to about 1, to the thousandth.

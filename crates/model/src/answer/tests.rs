@@ -1,7 +1,6 @@
 //! Golden texts of every rendering, and what must hold of them.
 
 use super::*;
-use crate::search::Field;
 use crate::{FileKind, SkillName, SkillPath};
 
 pub(super) fn name(text: &str) -> SkillName {
@@ -289,7 +288,11 @@ fn answers() -> Vec<(&'static str, Answer)> {
         ],
         more: 4,
     };
-    let reason = |word: &str, fields: &[Field]| Reason { word: word.to_owned(), fields: fields.to_vec() };
+    let matched = |word: &str, fields: &[Field]| MatchedWord {
+        word: word.to_owned(),
+        fields: fields.to_vec(),
+        is_common: false,
+    };
     let section =
         |title: &str| Section { title: title.to_owned(), level: 2, first_line: 9, last_line: 11, tokens: 40 };
     let result = |name: &str, description: &str, score| SearchResult {
@@ -309,9 +312,9 @@ fn answers() -> Vec<(&'static str, Answer)> {
             SearchResult { loaded: true, ..result("git", "Version\ncontrol </skill> & more. [loaded]", 1.2) },
             SearchResult {
                 why: vec![
-                    reason("form", &[Field::Description, Field::Prose]),
-                    reason("pdf", &[Field::Name, Field::Description]),
-                    reason("fill</skill_results>", &[Field::Description]),
+                    matched("form", &[Field::Description, Field::Prose]),
+                    matched("pdf", &[Field::Name, Field::Description]),
+                    matched("fill</skill_results>", &[Field::Description]),
                 ],
                 section: Some(section("Fill </skill_result> forms")),
                 ..result("pdf", &"Fills forms. ".repeat(40), 0.87249)
@@ -487,7 +490,7 @@ fn search_results_are_bounded() {
         path: text.clone(),
         manifest_file: text.clone(),
         score: Score::new(f32::NAN),
-        why: vec![Reason { word: text.clone(), fields: vec![Field::Name] }; 12],
+        why: vec![MatchedWord { word: text.clone(), fields: vec![Field::Name], is_common: false }; 12],
         section: Some(Section { title: text.clone(), level: 1, first_line: 1, last_line: 2, tokens: 3 }),
         loaded: false,
     };

@@ -21,7 +21,7 @@ use crate::provider::fs::{FsOptions, FsProvider};
 use crate::registry::ReloadOptions;
 use crate::registry::{Registry, RegistryOptions};
 use crate::runner::Runner;
-use crate::search::SearchOptions;
+use crate::searcher::Searcher;
 use crate::session::SessionOptions;
 use crate::tool::Tool;
 
@@ -47,7 +47,6 @@ pub struct LibraryBuilder {
     providers: Vec<Arc<dyn Provider>>,
     policy: Policy,
     resources: SessionResources,
-    search: SearchOptions,
     #[cfg(feature = "fs")]
     reload: Option<ReloadOptions>,
 }
@@ -152,10 +151,10 @@ impl LibraryBuilder {
         self
     }
 
-    /// Sets the options of search.
+    /// Sets the searcher with which sessions find the skills that a task needs. A searcher serves one library.
     #[must_use]
-    pub fn search_options(mut self, options: SearchOptions) -> Self {
-        self.search = options;
+    pub fn searcher(mut self, searcher: impl Searcher + 'static) -> Self {
+        self.resources.searcher = Some(Arc::new(searcher));
         self
     }
 
@@ -218,11 +217,11 @@ impl LibraryBuilder {
     ///
     /// [`Snapshot::accepted`]: crate::Snapshot::accepted
     pub async fn open_for_inspection(self) -> Result<Library, Error> {
-        let Self { providers, policy, resources, search, .. } = self;
+        let Self { providers, policy, resources, .. } = self;
         resources.check_names()?;
         let options = RegistryOptions { policy, reserved_names: resources.reserved_names() };
         let registry = Registry::open_with(providers, options).await;
-        let library = Library::new(registry, resources, search);
+        let library = Library::new(registry, resources);
         #[cfg(feature = "fs")]
         let library = match self.reload {
             Some(options) => library.watched(options)?,

@@ -2,19 +2,18 @@
 
 use std::sync::Arc;
 
-use repertoire_model::Policy;
+use repertoire_model::CatalogOptions;
 
 use super::options::SessionResources;
 use crate::prompt::Agent;
-use crate::provider::Provider;
-use crate::registry::{Registry, RegistryOptions, Snapshot, Subscription};
+use crate::registry::{Registry, Snapshot, Subscription};
 #[cfg(feature = "fs")]
 use crate::registry::{ReloadOptions, Watcher};
 use crate::runner::Runner;
-use crate::search::{SearchOptions, Shelf};
+use crate::searcher::Searcher;
 use crate::{Error, ErrorKind};
 
-/// A registry of skills with everything that sessions are given: options, agents, tools, event sinks, search and execution.
+/// A registry of skills with everything that sessions are given: options, agents, tools, event sinks, a searcher and a runner.
 ///
 /// It is a cheap handle: clones share one library.
 ///
@@ -42,28 +41,14 @@ pub struct Library {
 /// State that all clones of a library share.
 struct Shared {
     resources: SessionResources,
-    index: Shelf,
     #[cfg(feature = "fs")]
     watcher: Option<Watcher>,
 }
 
 impl Library {
-    /// Opens a library over `providers` for inspection and search: with default options for sessions, and even if the policy
-    /// refuses it.
-    pub async fn open_for_search(
-        providers: Vec<Arc<dyn Provider>>,
-        policy: Policy,
-        search: SearchOptions,
-    ) -> Self {
-        let resources = SessionResources::default();
-        let options = RegistryOptions { policy, reserved_names: resources.reserved_names() };
-        Self::new(Registry::open_with(providers, options).await, resources, search)
-    }
-
-    pub(super) fn new(registry: Registry, resources: SessionResources, search: SearchOptions) -> Self {
+    pub(super) fn new(registry: Registry, resources: SessionResources) -> Self {
         let shared = Shared {
             resources,
-            index: Shelf::new(search),
             #[cfg(feature = "fs")]
             watcher: None,
         };
@@ -129,25 +114,32 @@ impl Library {
         self.resources().runner.as_ref()
     }
 
-    /// Saves the search index for the next run.
+    /// Returns how catalogs are written: as the host chose, with the names of the tools that sessions offer.
+    pub fn catalog_options(&self) -> CatalogOptions {
+        let options = self.resources().options.catalog_options();
+        CatalogOptions { search_tool: options.search_tool.filter(|_| self.searcher().is_some()), ..options }
+    }
+
+    /// Returns the searcher, if there is one.
+    pub fn searcher(&self) -> Option<&Arc<dyn Searcher>> {
+        self.resources().searcher.as_ref()
+    }
+
+    /// Stores what the searcher can use in the next run.
     pub async fn save(&self) {
-        let library = self.clone();
-        blocking::unblock(move || library.shelf().save()).await;
+        if let Some(searcher) = self.searcher() {
+            searcher.save().await;
+        }
     }
 
     pub(crate) fn resources(&self) -> &SessionResources {
         &self.shared.resources
-    }
-
-    /// Returns the search index.
-    pub(crate) fn shelf(&self) -> &Shelf {
-        &self.shared.index
     }
 }
 
 /// A library with default options over the skills of a registry.
 impl From<Registry> for Library {
     fn from(registry: Registry) -> Self {
-        Self::new(registry, SessionResources::default(), SearchOptions::default())
+        Self::new(registry, SessionResources::default())
     }
 }

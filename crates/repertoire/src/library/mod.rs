@@ -3,6 +3,7 @@
 mod options;
 mod handle;
 mod builder;
+mod search;
 
 pub use builder::LibraryBuilder;
 pub use handle::Library;

@@ -7,6 +7,7 @@ use crate::event::Sinks;
 use crate::handler::HostHandler;
 use crate::prompt::{Agent, Inherit};
 use crate::runner::Runner;
+use crate::searcher::Searcher;
 use crate::session::SessionOptions;
 use crate::tool::{Tool, is_reserved, reserved_names};
 use crate::{Error, ErrorKind};
@@ -24,6 +25,8 @@ pub(crate) struct SessionResources {
     pub(crate) tools: Vec<Arc<dyn Tool>>,
     /// Receive an event for every call.
     pub(crate) sinks: Sinks,
+    /// Finds the skills that a task needs; `None` where nothing is searched.
+    pub(crate) searcher: Option<Arc<dyn Searcher>>,
     /// Runs tools and scripts of skills; `None` where nothing may run.
     pub(crate) runner: Option<Arc<dyn Runner>>,
     /// Handlers of the host for tools that skills declare.

@@ -278,7 +278,7 @@ impl Snapshot {
     }
 
     /// Returns the place of `entry`, one of this snapshot's own, among its entries.
-    pub(crate) fn index_of(&self, entry: &Entry) -> usize {
+    pub fn index_of(&self, entry: &Entry) -> usize {
         (std::ptr::from_ref(entry).addr() - self.entries.as_ptr().addr()) / size_of::<Entry>()
     }
 

@@ -86,9 +86,9 @@ impl Session {
         }
     }
 
-    /// Returns how the catalog is written.
+    /// Returns how the catalog is written; a tool that is not offered is not named.
     fn catalog_options(&self) -> CatalogOptions {
-        CatalogOptions { bound: self.bound.clone(), ..self.options().catalog_options() }
+        CatalogOptions { bound: self.bound.clone(), ..self.library().catalog_options() }
     }
 
     fn written(&self, snapshot: &Snapshot, options: CatalogOptions) -> String {

@@ -8,7 +8,7 @@ use repertoire_model::{Severity, SkillName, State};
 use super::open::Session;
 use super::options::DenyStyle;
 use crate::registry::{Entry, Snapshot, holder, nearest_among};
-use crate::search::{Found, SearchRequest, Seen};
+use crate::searcher::{SearchHit, SearchRequest, Visibility};
 use crate::tool::{EventDetails, ToolReply, quoted};
 use crate::{Error, ErrorKind};
 
@@ -188,10 +188,10 @@ impl Session {
     }
 
     /// Returns the skills of `snapshot` that `request` is about, best first, of those that this session's catalog offers.
-    pub(crate) async fn search(&self, snapshot: &Arc<Snapshot>, request: &SearchRequest) -> Vec<Found> {
+    pub(crate) async fn search(&self, snapshot: &Arc<Snapshot>, request: &SearchRequest) -> Vec<SearchHit> {
         let sees = |entry: &Entry| self.sees(entry);
-        let seen = if self.is_scoped() { Seen::Of(&sees) } else { Seen::Offered };
-        self.library().search(snapshot, request, seen).await
+        let visibility = if self.is_scoped() { Visibility::Of(&sees) } else { Visibility::All };
+        self.library().search(snapshot, request, visibility).await
     }
 
     /// Returns what to say of a name that no skill has; nothing that the agent may not know of is in it.

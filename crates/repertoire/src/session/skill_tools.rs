@@ -17,6 +17,8 @@ use crate::tool::{EventDetails, ToolReply, quoted};
 const CALL: &str = "call_skill_tool";
 /// The tool that runs scripts of skills.
 const RUN: &str = "run_skill_script";
+/// The tool that searches skills.
+const SEARCH: &str = "search_skills";
 
 impl Session {
     /// Returns whether models may call the tools of skills here; it is the same for the whole session.
@@ -39,7 +41,8 @@ impl Session {
                 options.unload_tool || (options.account == Account::None && self.offers_skill_tools())
             }
             CALL => self.offers_skill_tools(),
-            RUN => self.library().resources().runner.is_some(),
+            RUN => self.library().runner().is_some(),
+            SEARCH => self.library().searcher().is_some(),
             _ => true,
         }
     }

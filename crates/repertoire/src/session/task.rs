@@ -6,7 +6,7 @@ use super::catalog::PinnedCatalog;
 use super::open::Session;
 use crate::event::{Event, EventKind, Outcome};
 use crate::registry::{Entry, Snapshot};
-use crate::search::Seen;
+use crate::searcher::Visibility;
 use crate::task::{Task, TaskRanking};
 
 impl Session {
@@ -100,7 +100,7 @@ impl Session {
 
     async fn rank(&self, snapshot: &Arc<Snapshot>, task: &Task) -> TaskRanking {
         let sees = |entry: &Entry| self.sees(entry);
-        self.library().rank_for_task(snapshot, task, Seen::Of(&sees)).await
+        self.library().rank_for_task(snapshot, task, Visibility::Of(&sees)).await
     }
 
     /// Writes into `event`, where it is of a skill that was loaded, how well that could be foreseen.

@@ -13,7 +13,7 @@ use super::reply::ToolReply;
 use crate::event::EventKind;
 use crate::future::BoxFuture;
 use crate::registry::{Entry, Snapshot};
-use crate::search::SearchRequest;
+use crate::searcher::{SearchHit, SearchRequest};
 use crate::session::Session;
 
 /// The most skills that one answer lists.
@@ -80,13 +80,13 @@ async fn about<'s>(
 ) -> Vec<&'s Entry> {
     let known: HashSet<usize> = listed.iter().map(|entry| snapshot.index_of(entry)).collect();
     let request = SearchRequest::new(query, known.len() + MAX_RANKED);
-    let found = session.search(snapshot, &request).await;
-    let least = found.first().map_or(0.0, |best| best.score * LEAST_SHARE);
+    let hits = session.search(snapshot, &request).await;
+    let least = hits.first().map_or(0.0, |best| best.score * LEAST_SHARE);
     // Of skills that share no word with it, some are always the nearest; a list is no place for them.
-    let is_about = |found: &&crate::search::Found| !found.why.is_empty() && found.score >= least;
-    let new = found.iter().filter(|found| is_about(found) && !known.contains(&found.entry));
+    let is_about = |hit: &&SearchHit| !hit.words.is_empty() && hit.score >= least;
+    let new = hits.iter().filter(|hit| is_about(hit) && !known.contains(&hit.entry));
     let room = MAX_RANKED.min(MAX_LISTED - listed.len());
-    new.take(room).map(|found| &snapshot.entries()[found.entry]).collect()
+    new.take(room).map(|hit| &snapshot.entries()[hit.entry]).collect()
 }
 
 /// Returns whether the name, a tag, a keyword or the description of the skill holds `query`, which is in lower case.

@@ -9,7 +9,7 @@ use super::definition::{object, text};
 use super::reply::{EventDetails, ToolReply};
 use crate::event::EventKind;
 use crate::future::BoxFuture;
-use crate::search::SearchRequest;
+use crate::searcher::SearchRequest;
 use crate::session::Session;
 
 /// The most skills of an answer, unless the model says otherwise.
@@ -66,12 +66,12 @@ fn request(arguments: &Arguments<'_>) -> Result<SearchRequest, FaultKind> {
 
 async fn search(session: &Session, request: SearchRequest) -> ToolReply {
     let snapshot = session.registry().snapshot();
-    let found = session.search(&snapshot, &request).await;
+    let hits = session.search(&snapshot, &request).await;
     let active = session.active();
     let price = |text: &str| session.price(text);
-    let mut results = Vec::with_capacity(found.len());
-    for found in found {
-        let result = session.library().search_result(&snapshot, &request, found, &price).await;
+    let mut results = Vec::with_capacity(hits.len());
+    for hit in hits {
+        let result = session.library().search_result(&snapshot, &request.query, hit, &price).await;
         results.push(SearchResult { loaded: active.contains(&result.name), ..result });
     }
     let query = quoted(request.query.trim());

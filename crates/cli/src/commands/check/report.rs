@@ -6,7 +6,7 @@ use repertoire_model::{Diagnostic, LineRange, Severity, SkillPath, State};
 use serde::Serialize;
 
 use super::checked_skill::CheckedSkill;
-use super::confusable::MixUpJson;
+use super::confusable::PairJson;
 use crate::error::CliError;
 use crate::json::{DiagnosticJson, path_of};
 use crate::ui::{Note, Style, Ui, escape, render_note};
@@ -21,7 +21,7 @@ struct CheckJson {
     problems: Vec<DiagnosticJson>,
     fixed: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    confusable: Option<Vec<MixUpJson>>,
+    confusable: Option<Vec<PairJson>>,
     summary: Summary,
 }
 
@@ -79,7 +79,7 @@ pub(crate) fn write_json(
     libraries: &[Library],
     checked: &[CheckedSkill<'_>],
     fixed: &[String],
-    confusable: Option<Vec<MixUpJson>>,
+    confusable: Option<Vec<PairJson>>,
 ) -> Result<Option<Severity>, CliError> {
     let summary = Summary::of(libraries, checked);
     let skills = checked

@@ -13,7 +13,7 @@ use repertoire::config::Settings;
 use crate::config;
 use crate::env::{self, Env};
 use crate::globals::{ColorChoice, Globals};
-use crate::wire::{Context, Library, SearchableLibrary};
+use crate::wire::{Context, Library};
 use repertoire::config::{ConfiguredPlace, PlaceOrigin};
 
 /// The most skills that are named one by one.
@@ -27,8 +27,7 @@ pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
     let Some(settings) = checks.configuration(&env, &globals) else { return checks.0 };
     let context = Context { env, globals, settings };
     checks.ok("profile", context.settings.policy.profile.as_str());
-    let searchable = context.inspect_to_search();
-    let library = &searchable.library;
+    let library = &context.inspect(context.settings.policy.clone());
     for place in &library.places {
         checks.place(&context, library, place);
     }
@@ -42,7 +41,7 @@ pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
         );
     }
     checks.cache(&context);
-    checks.index(&context, &searchable);
+    checks.index(&context, library);
     checks.events(&context);
     checks.ok("reading", READING);
     checks.sandboxes(&context);
@@ -181,16 +180,15 @@ impl Checks {
     }
 
     /// Checks the search index.
-    fn index(&mut self, context: &Context, searchable: &SearchableLibrary) {
-        let SearchableLibrary { library, handle } = searchable;
-        let options = context.search_options(&library.places, &context.settings.policy);
-        let Some(file) = options.file else {
+    fn index(&mut self, context: &Context, library: &Library) {
+        let searcher = context.searcher(&library.places, &context.settings.policy);
+        let Some(file) = searcher.index_file() else {
             return self.ok("index", "off; every run that searches makes its own");
         };
-        let (shown, size) = (file.display(), fs::metadata(&file).map(|metadata| metadata.len()));
-        match (handle.kept_index(), size) {
-            (Some((_, 1)), Ok(size)) => self.ok("index", format!("{shown}: 1 skill, {}", bytes(size))),
-            (Some((_, skills)), Ok(size)) => {
+        let (shown, size) = (file.display(), fs::metadata(file).map(|metadata| metadata.len()));
+        match (searcher.stored_skills(), size) {
+            (Some(1), Ok(size)) => self.ok("index", format!("{shown}: 1 skill, {}", bytes(size))),
+            (Some(skills), Ok(size)) => {
                 self.ok("index", format!("{shown}: {skills} skills, {}", bytes(size)))
             }
             (None, Ok(_)) => self.ok("index", format!("{shown} is stale; the next search rebuilds it")),

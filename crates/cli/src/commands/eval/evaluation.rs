@@ -1,8 +1,7 @@
 //! The result of trigger evals.
 
 use repertoire::Entry;
-use repertoire::search::TriggerReport;
-use repertoire_model::search::Share;
+use repertoire_search::evals::{Share, TriggerReport};
 
 /// A rate that was asked for, with the rate that was measured.
 pub(super) struct Threshold {

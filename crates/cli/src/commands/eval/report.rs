@@ -1,8 +1,7 @@
 //! Shows what trigger evals came to.
 
-use repertoire::search::{SkillTriggers, TriggerOutcome};
-use repertoire_model::search::Share;
 use repertoire_model::text::shorten;
+use repertoire_search::evals::{Share, SkillTriggers, TriggerOutcome};
 use serde::Serialize;
 
 use super::evaluation::{Evaluation, Threshold};

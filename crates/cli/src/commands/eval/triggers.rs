@@ -7,17 +7,15 @@ use clap::Args;
 use rayon::prelude::*;
 use repertoire::provider::fs::limits::MAX_DEPTH;
 use repertoire::provider::fs::{FsOptions, FsProvider, ScanLimits};
-use repertoire::search::SearchOptions;
-use repertoire::search::{MAX_SHOWN, SkillEvals, TriggerReport};
-use repertoire::{Entry, Library, State};
-use repertoire_model::search::{MAX_EVAL_BYTES, Share, TriggerQuery};
+use repertoire::{Entry, Registry, State};
+use repertoire_search::evals::{MAX_EVAL_BYTES, MAX_SHOWN, Share, SkillEvals, TriggerQuery, TriggerReport};
 
 use super::evaluation::{Evaluation, Threshold};
 use super::report;
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Progress, Ui};
-use crate::wire::{Context, skill_directory};
+use crate::wire::{Context, SearchableLibrary, skill_directory};
 use repertoire::regular_file;
 
 /// The most queries that are asked in one run.
@@ -49,20 +47,21 @@ pub(crate) struct TriggersArgs {
 
 /// Runs the command.
 pub(super) fn run(ui: &mut Ui, context: &Context, args: &TriggersArgs) -> Result<Exit, CliError> {
-    let library = context.library(context.session_options(None), &[], None)?;
-    let snapshot = library.snapshot();
+    context.expect_search()?;
+    let SearchableLibrary { library, handle, searcher } = context.open_to_search()?;
+    let snapshot = &library.snapshot;
     let progress = Progress::start(&context.env, "asking");
     let evals = match &args.path {
         Some(path) => at(context, path)?,
-        None => beside(&library, snapshot.entries()),
+        None => beside(&library.registry, snapshot.entries()),
     };
     if evals.queries.len() > MAX_QUERIES {
         let message = format!("there are {} queries, more than {MAX_QUERIES}", evals.queries.len());
         return Err(CliError::no(message).hint("name a PATH with fewer of them"));
     }
-    let report = library.evaluate_triggers(&snapshot, &evals.queries, args.shown);
+    let report = searcher.evaluate_triggers(&library.registry, snapshot, &evals.queries, args.shown);
     drop(progress);
-    pollster::block_on(library.save());
+    pollster::block_on(handle.save());
     let thresholds = thresholds(args, &report, evals.problems.is_empty());
     let is_met = thresholds.iter().all(|threshold| threshold.is_met);
     let evaluation = Evaluation {
@@ -112,12 +111,12 @@ fn thresholds(args: &TriggersArgs, report: &TriggerReport, is_whole: bool) -> Ve
     thresholds.into_iter().flatten().collect()
 }
 
-/// Returns the evals beside `entries`, skills of `library`.
-fn beside(library: &Library, entries: &[Entry]) -> SkillEvals {
+/// Returns the evals beside `entries`, skills of `registry`.
+fn beside(registry: &Registry, entries: &[Entry]) -> SkillEvals {
     let is_sound = |entry: &&Entry| entry.state == State::Active;
     let entries: Vec<&Entry> = entries.iter().filter(is_sound).collect();
     let evals = |entry: &&Entry| {
-        let SkillEvals { queries, problems } = pollster::block_on(library.skill_evals(entry));
+        let SkillEvals { queries, problems } = pollster::block_on(SkillEvals::read(registry, entry));
         let whole = |file: String| format!("{}/{file}", entry.path.trim_end_matches('/'));
         let problems = problems.into_iter().map(|(file, problem)| (whole(file), problem)).collect();
         SkillEvals { queries, problems }
@@ -140,13 +139,13 @@ fn at(context: &Context, given: &Path) -> Result<SkillEvals, CliError> {
     if !metadata.is_dir() && directory == path {
         return of_file(context, &path);
     }
-    let library = open(context, directory);
-    let snapshot = library.snapshot();
+    let registry = open(context, directory);
+    let snapshot = registry.snapshot();
     if snapshot.entries().is_empty() {
         return Err(CliError::no(format!("there is no skill at {}", given.display()))
             .hint("a skill is a directory with a SKILL.md; its evals lie beside it or in evals/"));
     }
-    Ok(beside(&library, snapshot.entries()))
+    Ok(beside(&registry, snapshot.entries()))
 }
 
 /// Returns the evals in the file at `path`.
@@ -172,10 +171,10 @@ fn skill_of(context: &Context, path: &Path) -> Option<String> {
 }
 
 /// Opens the skills below `directory`, however deep they lie.
-fn open(context: &Context, directory: &Path) -> Library {
+fn open(context: &Context, directory: &Path) -> Registry {
     let policy = context.settings.policy.clone();
     let mut options = FsOptions::new("path", directory);
     options.limits = ScanLimits { max_depth: MAX_DEPTH, ..context.settings.scan };
     let provider = Arc::new(FsProvider::new(options));
-    pollster::block_on(Library::open_for_search(vec![provider], policy, SearchOptions::default()))
+    pollster::block_on(Registry::open_for_inspection(vec![provider], policy))
 }

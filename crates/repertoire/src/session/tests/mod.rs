@@ -3,8 +3,6 @@
 mod agents;
 mod context;
 mod loading;
-mod search;
-mod task;
 mod tools;
 
 use std::fs;
@@ -19,6 +17,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::event::{MemorySink, Outcome};
 use crate::provider::{Mark, OpenedSkill};
+use crate::testing::WordSearcher;
 use crate::*;
 
 /// A directory of skills, and a builder of libraries over it.
@@ -54,7 +53,7 @@ impl SkillDirectory {
 
     fn builder(&self) -> LibraryBuilder {
         let provider = FsProvider::new(FsOptions::new("test", self.directory.path()));
-        Library::builder().provider(Arc::new(provider)).sink(self.sink.clone())
+        Library::builder().provider(Arc::new(provider)).sink(self.sink.clone()).searcher(WordSearcher)
     }
 
     fn session(&self) -> Session {

@@ -106,6 +106,23 @@ fn a_host_adds_tools_but_not_under_the_names_of_the_house() {
 }
 
 #[test]
+fn without_a_searcher_nothing_names_the_tool_that_searches() {
+    let skills: Vec<SkillDefinition> = (0..40)
+        .map(|number| SkillDefinition::new(format!("skill-{number}"), "Does one thing of many.", "Do.\n"))
+        .collect();
+    let mut options = SessionOptions::default();
+    options.catalog.budget_tokens = Some(100);
+    let builder = Library::builder().provider(MemoryProvider::new("memory", skills)).session_options(options);
+    let session = builder.open_blocking().unwrap().session_blocking(None).unwrap();
+    assert!(session.tools().iter().all(|tool| tool.name != "search_skills"));
+    let text = session.catalog_for_task_blocking(&Task::new("one thing")).text;
+    assert!(text.contains("list_skills") && !text.contains("search_skills"), "{text}");
+    assert!(session.call_blocking("search_skills", &json!({"query": "one thing"})).is_error());
+    let listed = session.call_blocking("list_skills", &json!({"query": "one thing"}));
+    assert!(!listed.is_error() && listed.text().contains("skill-7"), "{}", listed.text());
+}
+
+#[test]
 fn a_skill_called_as_a_tool_is_answered_with_how_to_load_it() {
     let library = SkillDirectory::new(&["alpha"]);
     let reply = library.session().call_blocking("alpha", &json!({"x": 1}));

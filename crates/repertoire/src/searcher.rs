@@ -1,0 +1,112 @@
+//! The trait by which a library finds the skills that a task needs. The crate `repertoire-search` implements it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use repertoire_model::answer::{MatchedWord, Section};
+
+use crate::future::BoxFuture;
+use crate::provider::Skill;
+use crate::registry::{Entry, Registry, Snapshot};
+
+/// Searches the skills of one library. A library with a searcher offers its models the tool `search_skills`.
+pub trait Searcher: Send + Sync + fmt::Debug {
+    /// Returns those of `skills` that `request` is about, best first, at most [`SearchRequest::limit`].
+    ///
+    /// Nothing but [`SkillView::matching`] is returned or affects the scores. Any query is answered; one that says nothing finds
+    /// nothing.
+    fn search<'a>(
+        &'a self,
+        skills: SkillView<'a>,
+        request: &'a SearchRequest,
+    ) -> BoxFuture<'a, Vec<SearchHit>>;
+
+    /// Returns the section of the instructions of `skill` that `query` is most about; `price` returns the tokens of a text.
+    fn best_section(
+        &self,
+        query: &str,
+        skill: &Skill,
+        price: &(dyn Fn(&str) -> usize + Sync),
+    ) -> Option<Section>;
+
+    /// Stores what the next run can use.
+    fn save(&self) -> BoxFuture<'_, ()>;
+}
+
+/// A search request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SearchRequest {
+    /// The task or question; any text, there is no syntax.
+    pub query: String,
+    /// The most skills to find.
+    pub limit: usize,
+    /// Only skills with this tag, in any case of letters.
+    pub tag: Option<String>,
+    /// Only skills of this source.
+    pub source: Option<String>,
+}
+
+impl SearchRequest {
+    /// Returns a request for the `limit` skills that `query` is most about.
+    pub fn new(query: impl Into<String>, limit: usize) -> Self {
+        Self { query: query.into(), limit, tag: None, source: None }
+    }
+
+    /// Returns whether it asks for skills of any tag and source.
+    pub fn is_unfiltered(&self) -> bool {
+        self.tag.is_none() && self.source.is_none()
+    }
+
+    /// Returns whether `entry` has the tag and the source that are asked for.
+    fn admits(&self, entry: &Entry) -> bool {
+        let is_tag = |tag: &str, other: &str| {
+            other.chars().flat_map(char::to_lowercase).eq(tag.chars().flat_map(char::to_lowercase))
+        };
+        let has_tag = |tag: &String| entry.document.manifest.tags.iter().any(|other| is_tag(tag, other));
+        self.tag.as_ref().is_none_or(has_tag)
+            && self.source.as_ref().is_none_or(|source| *source == *entry.source)
+    }
+}
+
+/// The skills that a search may find.
+#[derive(Clone, Copy)]
+pub struct SkillView<'a> {
+    /// The registry that reads their files.
+    pub registry: &'a Registry,
+    /// The snapshot that has them.
+    pub snapshot: &'a Arc<Snapshot>,
+    /// Those of the snapshot that may be found.
+    pub visibility: Visibility<'a>,
+}
+
+impl<'a> SkillView<'a> {
+    /// Returns the skills that a search for `request` may find, sorted by name.
+    pub fn matching(self, request: &'a SearchRequest) -> impl Iterator<Item = &'a Entry> {
+        let is_visible = move |entry: &Entry| match self.visibility {
+            Visibility::All => true,
+            Visibility::Of(is_visible) => is_visible(entry),
+        };
+        self.snapshot.held(is_visible).filter(|entry| entry.is_offered() && request.admits(entry))
+    }
+}
+
+/// The part of a library that an agent may know of.
+#[derive(Clone, Copy)]
+pub enum Visibility<'a> {
+    /// Every skill that models are offered.
+    All,
+    /// Those for which this returns true. The others cannot shadow anything either.
+    Of(&'a (dyn Fn(&Entry) -> bool + Sync)),
+}
+
+/// A skill that a search found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SearchHit {
+    /// Its place among the entries of the snapshot.
+    pub entry: usize,
+    /// Its score, from 0 to about 1.
+    pub score: f32,
+    /// The words that it was found by, those that tell most first. None where only the meaning is near.
+    pub words: Vec<MatchedWord>,
+}

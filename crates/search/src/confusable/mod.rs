@@ -1,0 +1,8 @@
+//! Skills that an agent could confuse, because their names and descriptions do not tell them apart.
+
+mod claims;
+mod findings;
+mod pairs;
+
+pub use findings::{MAX_PAIRS_REPORTED, findings};
+pub use pairs::{ConfusablePair, PairKind, confusable_pairs};

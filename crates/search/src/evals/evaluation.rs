@@ -1,0 +1,246 @@
+//! Evaluates trigger evals.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use repertoire::{Lookup, Registry, SearchRequest, SkillView, Snapshot, Visibility};
+
+use super::eval_file::TriggerQuery;
+use super::share::Share;
+use crate::skill_search::SkillSearch;
+
+/// The most skills that an agent is taken to be shown.
+pub const MAX_SHOWN: usize = 100;
+
+/// The outcome of trigger evals of a library.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TriggerReport {
+    /// The skills that have evals, by name.
+    pub skills: Vec<SkillTriggers>,
+    /// The names that are not those of a skill offered to models, with the number of queries left out for each.
+    pub unknown: BTreeMap<String, usize>,
+}
+
+/// The outcome of trigger evals of one skill.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SkillTriggers {
+    /// Its place among the entries of the snapshot.
+    pub entry: usize,
+    /// Of the queries that it should answer to, those that found it first.
+    pub hits: Share,
+    /// Of the queries that it should answer to, those that found it among the first so many.
+    pub shown: Share,
+    /// Of the queries that it should not answer to, those that found it first.
+    pub false_triggers: Share,
+    /// Of the queries that it should not answer to, those that found it among the first so many.
+    pub false_shown: Share,
+    /// The entries that came first where this one should have, with their counts, the most frequent ones first.
+    pub confusions: Vec<(usize, usize)>,
+    /// The outcome of each query, in order.
+    pub outcomes: Vec<TriggerOutcome>,
+}
+
+/// The outcome of a query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TriggerOutcome {
+    /// The query.
+    pub query: String,
+    /// Whether the skill should answer to it.
+    pub should_trigger: bool,
+    /// The place at which the skill was found, counted from 1; `None` where it was not among those that are shown.
+    pub rank: Option<usize>,
+    /// The entry that was found first, if anything was.
+    pub first: Option<usize>,
+}
+
+impl TriggerOutcome {
+    /// Returns whether the query found the skill first, if it should, and another one or none, if it should not.
+    pub fn is_right(&self) -> bool {
+        (self.rank == Some(1)) == self.should_trigger
+    }
+}
+
+impl TriggerReport {
+    /// Returns the sum over all skills of the share that `pick` returns of each.
+    pub fn total(&self, pick: impl Fn(&SkillTriggers) -> Share) -> Share {
+        self.skills.iter().map(pick).fold(Share::default(), Share::and)
+    }
+}
+
+impl SkillTriggers {
+    fn of(entry: usize, outcomes: Vec<TriggerOutcome>) -> Self {
+        let (mut hits, mut shown) = (Share::default(), Share::default());
+        let (mut false_triggers, mut false_shown) = (Share::default(), Share::default());
+        let mut winners: HashMap<usize, usize> = HashMap::new();
+        for outcome in &outcomes {
+            let (is_first, is_shown) = (outcome.rank == Some(1), outcome.rank.is_some());
+            if !outcome.should_trigger {
+                false_triggers.count(is_first);
+                false_shown.count(is_shown);
+                continue;
+            }
+            hits.count(is_first);
+            shown.count(is_shown);
+            if let Some(winner) = outcome.first.filter(|_| !is_first) {
+                *winners.entry(winner).or_default() += 1;
+            }
+        }
+        let mut confusions: Vec<(usize, usize)> = winners.into_iter().collect();
+        // Entries are in order of their names.
+        confusions.sort_by_key(|(entry, count)| (std::cmp::Reverse(*count), *entry));
+        Self { entry, hits, shown, false_triggers, false_shown, confusions, outcomes }
+    }
+}
+
+impl SkillSearch {
+    /// Searches for every query in `snapshot`, one of `registry`, as an agent would that is shown `shown` skills: at least one, and at
+    /// most [`MAX_SHOWN`]. It works on all cores, and waits for them.
+    ///
+    /// ```
+    /// use repertoire::{Library, MemoryProvider, SkillDefinition};
+    /// use repertoire_search::SkillSearch;
+    /// use repertoire_search::evals::SkillEvals;
+    /// let queries = r#"[{"query": "fill in this form", "should_trigger": true}]"#;
+    /// let skills = vec![
+    ///     SkillDefinition::new("pdf-forms", "Fills PDF forms.", "# Forms\n").with_resource("eval_queries.json", queries),
+    ///     SkillDefinition::new("deploy", "Deploys services to Kubernetes.", "# Deploy\n"),
+    /// ];
+    /// let search = SkillSearch::default();
+    /// let provider = MemoryProvider::new("builtin", skills);
+    /// let library = Library::builder().provider(provider).searcher(search.clone()).open_blocking()?;
+    /// let (registry, snapshot) = (library.registry(), library.snapshot());
+    /// let evals = pollster::block_on(SkillEvals::read(registry, &snapshot.entries()[1]));
+    /// let report = search.evaluate_triggers(registry, &snapshot, &evals.queries, 5);
+    /// assert_eq!(report.total(|skill| skill.hits).value(), Some(1.0));
+    /// # Ok::<(), repertoire::Error>(())
+    /// ```
+    pub fn evaluate_triggers(
+        &self,
+        registry: &Registry,
+        snapshot: &Arc<Snapshot>,
+        queries: &[TriggerQuery],
+        shown: usize,
+    ) -> TriggerReport {
+        let mut report = TriggerReport::default();
+        let mut known: Vec<(usize, &TriggerQuery)> = Vec::new();
+        for query in queries {
+            let name = query.skill.as_deref().unwrap_or_default();
+            match snapshot.find(name) {
+                Lookup::Found(entry) if entry.is_in_catalog() => {
+                    known.push((snapshot.index_of(entry), query))
+                }
+                _ => *report.unknown.entry(name.to_owned()).or_default() += 1,
+            }
+        }
+        // One index for all queries, even if the library changes meanwhile.
+        let index = self.index(registry, snapshot);
+        let skills = SkillView { registry, snapshot, visibility: Visibility::All };
+        let outcome = |(entry, query): &(usize, &TriggerQuery)| {
+            let request = SearchRequest::new(&query.query, shown.clamp(1, MAX_SHOWN));
+            let hits = index.search(skills, &request, &pollster::block_on(self.query(&query.query)));
+            let rank = hits.iter().position(|hit| hit.entry == *entry).map(|index| index + 1);
+            let first = hits.first().map(|hit| hit.entry);
+            let (query, should_trigger) = (query.query.clone(), query.should_trigger);
+            (*entry, TriggerOutcome { query, should_trigger, rank, first })
+        };
+        let outcomes: Vec<(usize, TriggerOutcome)> = known.par_iter().map(outcome).collect();
+        let mut skills: BTreeMap<usize, Vec<TriggerOutcome>> = BTreeMap::new();
+        for (entry, outcome) in outcomes {
+            skills.entry(entry).or_default().push(outcome);
+        }
+        report.skills =
+            skills.into_iter().map(|(entry, outcomes)| SkillTriggers::of(entry, outcomes)).collect();
+        report
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use repertoire::{FsOptions, FsProvider, Library, LibraryBuilder, MemoryProvider, SkillDefinition};
+
+    use super::*;
+
+    fn open(builder: LibraryBuilder) -> (Library, SkillSearch) {
+        let search = SkillSearch::default();
+        (builder.searcher(search.clone()).open_blocking().unwrap(), search)
+    }
+
+    fn library(skills: Vec<SkillDefinition>) -> (Library, SkillSearch) {
+        open(Library::builder().provider(MemoryProvider::new("test", skills)))
+    }
+
+    fn query(skill: &str, query: &str, should_trigger: bool) -> TriggerQuery {
+        TriggerQuery { skill: Some(skill.to_owned()), query: query.to_owned(), should_trigger }
+    }
+
+    #[test]
+    fn queries_are_counted_by_what_they_find() {
+        let (library, search) = library(vec![
+            SkillDefinition::new("deploy", "Deploys services to Kubernetes clusters.", "# Deploy\n"),
+            SkillDefinition::new("pdf-forms", "Fills forms in PDF files.", "# Forms\n"),
+            SkillDefinition::new("pdf-merge", "Merges PDF files into one.", "# Merge\n"),
+        ]);
+        let snapshot = library.snapshot();
+        let queries = [
+            query("pdf-forms", "fill forms in this PDF", true),
+            query("pdf-forms", "merge PDF files into one", true),
+            query("pdf-forms", "deploy services to the kubernetes cluster", false),
+            query("pdf-forms", "fill the forms", false),
+            query("nobody", "anything", true),
+        ];
+        let report = search.evaluate_triggers(library.registry(), &snapshot, &queries, 3);
+        assert_eq!(report.unknown, BTreeMap::from([("nobody".to_owned(), 1)]));
+        let [forms] = &report.skills[..] else { panic!("{report:?}") };
+        assert_eq!(snapshot.entries()[forms.entry].name().as_str(), "pdf-forms");
+        assert_eq!(forms.hits, Share { part: 1, whole: 2 });
+        assert_eq!(forms.shown, Share { part: 2, whole: 2 });
+        assert_eq!(forms.false_triggers, Share { part: 1, whole: 2 });
+        assert_eq!(forms.confusions, [(2, 1)]);
+        let right: Vec<bool> = forms.outcomes.iter().map(TriggerOutcome::is_right).collect();
+        assert_eq!(right, [true, false, true, false]);
+        assert_eq!(forms.outcomes[1].rank, Some(2));
+        let narrow = search.evaluate_triggers(library.registry(), &snapshot, &queries, 0);
+        assert_eq!(narrow.total(|skill| skill.shown), Share { part: 1, whole: 2 }, "at least one is shown");
+    }
+
+    #[test]
+    fn evals_end_while_the_library_changes() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |number: usize, text: &str| {
+            let skill = directory.path().join(format!("skill-{number}"));
+            std::fs::create_dir_all(&skill).unwrap();
+            let text = format!("---\nname: skill-{number}\ndescription: Does task{number}x {text}.\n---\n");
+            std::fs::write(skill.join("SKILL.md"), text).unwrap();
+        };
+        (0..300).for_each(|number| write(number, "well"));
+        let provider = Arc::new(FsProvider::new(FsOptions::new("test", directory.path())));
+        let (library, search) = open(Library::builder().provider(provider));
+        let snapshot = library.snapshot();
+        let queries: Vec<TriggerQuery> = (0..300)
+            .map(|number| query(&format!("skill-{number}"), &format!("task{number}x"), true))
+            .collect();
+        std::thread::scope(|scope| {
+            let changes = scope.spawn(|| {
+                for round in 0..20 {
+                    (0..300).step_by(3).for_each(|number| write(number, &format!("better{round}")));
+                    search.prepare(library.registry(), &library.reload_blocking(), &|_, _| ());
+                }
+            });
+            while !changes.is_finished() {
+                let report = search.evaluate_triggers(library.registry(), &snapshot, &queries, 3);
+                assert_eq!(report.total(|skill| skill.hits).whole, 300);
+            }
+        });
+        let report = search.evaluate_triggers(library.registry(), &library.snapshot(), &queries, usize::MAX);
+        assert_eq!(report.total(|skill| skill.hits), Share { part: 300, whole: 300 });
+    }
+
+    #[test]
+    fn skills_that_models_are_not_offered_are_told() {
+        let (library, search) = library(vec![]);
+        let report =
+            search.evaluate_triggers(library.registry(), &library.snapshot(), &[query("a", "b", true)], 1);
+        assert_eq!((report.skills.len(), report.unknown.len()), (0, 1));
+    }
+}

@@ -1,0 +1,11 @@
+//! Trigger evals: whether queries of people find the skill that is meant for them, in this library and with this ranking.
+
+mod eval_file;
+mod evaluation;
+mod share;
+mod skill_evals;
+
+pub use eval_file::{MAX_EVAL_BYTES, MAX_EVAL_QUERIES, TriggerFile, TriggerQuery};
+pub use evaluation::{MAX_SHOWN, SkillTriggers, TriggerOutcome, TriggerReport};
+pub use share::Share;
+pub use skill_evals::{MAX_EVAL_FILES, SkillEvals};

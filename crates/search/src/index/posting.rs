@@ -1,0 +1,145 @@
+//! Word counts per field of one skill, in sixteen bits, and their weights.
+
+use repertoire_model::answer::Field;
+use serde::{Deserialize, Serialize};
+
+use super::weights::Weights;
+
+/// Counts of one word in each field of one skill.
+///
+/// The short fields are counted to three at most, so that a description gains nothing by repeating a word ten times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Posting(u16);
+
+/// Returns the first bit of the count of `field`, and its number of bits.
+const fn bits_of(field: Field) -> (u32, u32) {
+    match field {
+        Field::Prose => (0, 4),
+        Field::Code => (4, 4),
+        Field::Name => (8, 1),
+        Field::Keywords => (9, 1),
+        Field::Description => (10, 2),
+        Field::Headings => (12, 2),
+        Field::Files => (14, 1),
+        Field::Excluded => (15, 1),
+    }
+}
+
+/// Returns the highest count that the bits of `field` hold.
+const fn limit_of(field: Field) -> u16 {
+    (1 << bits_of(field).1) - 1
+}
+
+/// Counts in prose and code that reach each step: the higher the count, the less its exact value matters.
+const STEPS: [u16; 16] = [0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64];
+
+impl Posting {
+    /// Returns the posting with these bits.
+    #[cfg(test)]
+    pub(crate) fn from_bits(bits: u16) -> Self {
+        Self(bits)
+    }
+
+    /// Returns the posting of a word with these counts.
+    pub(crate) fn of(counts: &Counts) -> Self {
+        let bits = Field::ALL.iter().map(|field| {
+            let count = counts.0[*field as usize];
+            let step = match field {
+                Field::Prose | Field::Code => STEPS.partition_point(|step| *step <= count) as u16 - 1,
+                _ => count.min(limit_of(*field)),
+            };
+            step << bits_of(*field).0
+        });
+        Self(bits.sum())
+    }
+
+    /// Returns about how often the word stands in `field`.
+    pub(crate) fn count(self, field: Field) -> u16 {
+        let step = self.0 >> bits_of(field).0 & limit_of(field);
+        match field {
+            Field::Prose | Field::Code => STEPS[usize::from(step)],
+            _ => step,
+        }
+    }
+}
+
+/// Counts of one word in each field while a skill is read.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counts([u16; Field::ALL.len()]);
+
+impl Counts {
+    /// Counts the word once more in `field`.
+    pub(crate) fn add(&mut self, field: Field) {
+        let count = &mut self.0[field as usize];
+        *count = count.saturating_add(1);
+    }
+
+    /// Returns whether the word was met in one of `fields`.
+    pub(crate) fn is_in(&self, fields: &[Field]) -> bool {
+        fields.iter().any(|field| self.0[*field as usize] > 0)
+    }
+}
+
+/// Fields in which a skill says what it is for.
+const CLAIMS: [Field; 3] = [Field::Name, Field::Description, Field::Keywords];
+
+/// Weights of all postings, looked up by halves: the half that does not depend on the length of the body, and the half that does.
+#[derive(Debug, Clone)]
+pub(crate) struct WeightTable {
+    short: [f32; 256],
+    body: [f32; 256],
+}
+
+impl WeightTable {
+    /// Returns the table for `weights`.
+    pub(crate) fn new(weights: &Weights) -> Self {
+        Self {
+            short: std::array::from_fn(|half| half_weight(weights, (half as u16) << 8)),
+            body: std::array::from_fn(|half| half_weight(weights, half as u16)),
+        }
+    }
+
+    /// Returns the weight of `posting` in a skill whose body is shorter than others by `brevity`.
+    #[inline(always)]
+    pub(crate) fn weigh(&self, posting: Posting, brevity: f32) -> f32 {
+        let short = self.short[usize::from(posting.0 >> 8)];
+        let body = self.body[usize::from(posting.0 & 0xff)] * brevity;
+        // An excluded word counts against the skill whatever its body says.
+        if short < 0.0 { short } else { short + body }
+    }
+}
+
+/// Returns the weight of a posting of which only one half has bits.
+fn half_weight(weights: &Weights, bits: u16) -> f32 {
+    let posting = Posting(bits);
+    let is_claimed = CLAIMS.iter().any(|field| posting.count(*field) > 0);
+    if posting.count(Field::Excluded) > 0 && !is_claimed {
+        return -weights.excluded.min(weights.saturation / 2.0);
+    }
+    Field::ALL.iter().map(|field| weights.of(*field) * f32::from(posting.count(*field))).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_stored_as_exactly_as_they_matter() {
+        let check = |field: Field, times: usize, expected: u16| {
+            let mut counts = Counts::default();
+            (0..times).for_each(|_| counts.add(field));
+            let posting = Posting::of(&counts);
+            assert_eq!(posting.count(field), expected, "{field:?} {times}");
+            let others = Field::ALL.iter().filter(|other| **other != field);
+            assert!(others.into_iter().all(|other| posting.count(*other) == 0));
+        };
+        check(Field::Name, 3, 1);
+        check(Field::Description, 2, 2);
+        check(Field::Description, 20, 3);
+        check(Field::Prose, 7, 6);
+        check(Field::Prose, 100_000, 64);
+        check(Field::Code, 1, 1);
+        check(Field::Excluded, 1, 1);
+    }
+}

@@ -1,0 +1,85 @@
+//! The weights of the ranking. Each was chosen by measurement (`bench/README.md`).
+
+use repertoire_model::answer::Field;
+
+/// The weights of the ranking.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Weights {
+    /// A word in the name.
+    pub name: f32,
+    /// A word in the description.
+    pub description: f32,
+    /// A word among tags and trigger keywords.
+    pub keywords: f32,
+    /// A word in a heading.
+    pub headings: f32,
+    /// A word in the prose of the body.
+    pub prose: f32,
+    /// A word in the code of the body.
+    pub code: f32,
+    /// A word in the files beside it.
+    pub files: f32,
+    /// The influence of the length of the body on its words, from 0 to 1.
+    pub length: f32,
+    /// The weight at which a word counts half of what it can.
+    pub saturation: f32,
+    /// The exponent of rarity: 1 as in BM25, less for less difference between rare and frequent words.
+    pub rarity: f32,
+    /// The weight of a common word, relative to another.
+    pub common: f32,
+    /// The exponent of the importance of words; 0 if it does not count.
+    pub telling: f32,
+    /// Two words that stand side by side, as they do in the query.
+    pub pair: f32,
+    /// The share of the name that the query says.
+    pub name_share: f32,
+    /// A word that the description excludes, against the skill.
+    pub excluded: f32,
+    /// The cosine of the meanings.
+    pub meaning: f32,
+    /// The loss of that as the words put one skill ahead of all others.
+    pub lead: f32,
+    /// That the description says much about what the skill is for: its author wants it to be found by that.
+    pub described: f32,
+}
+
+impl Default for Weights {
+    fn default() -> Self {
+        Self {
+            name: 15.0,
+            description: 1.9,
+            keywords: 1.0,
+            headings: 2.7,
+            prose: 0.89,
+            code: 0.7,
+            files: 0.5,
+            length: 0.33,
+            saturation: 5.6,
+            rarity: 0.2,
+            common: 0.39,
+            telling: 0.84,
+            pair: 0.225,
+            name_share: 0.28,
+            excluded: 0.2,
+            meaning: 1.95,
+            lead: 2.5,
+            described: 0.058,
+        }
+    }
+}
+
+impl Weights {
+    /// Returns the weight of a word in `field`; a word that the description excludes is weighed elsewhere.
+    pub(crate) fn of(&self, field: Field) -> f32 {
+        match field {
+            Field::Name => self.name,
+            Field::Description => self.description,
+            Field::Keywords => self.keywords,
+            Field::Headings => self.headings,
+            Field::Prose => self.prose,
+            Field::Code => self.code,
+            Field::Files => self.files,
+            Field::Excluded => 0.0,
+        }
+    }
+}

@@ -1,0 +1,266 @@
+//! The embedder that asks a server.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Instant;
+
+use repertoire::{BoxFuture, Error, ErrorKind};
+use repertoire_model::Digest;
+use repertoire_model::text::start;
+
+use super::cache::Cache;
+use super::options::{HttpOptions, HttpOptionsError};
+use super::wire::ask;
+use crate::meaning::{Embedder, Vector};
+use crate::skill_text::SkillText;
+
+/// The most texts of one request.
+const BATCH: usize = 64;
+/// The most bytes of all texts of one request.
+const BATCH_BYTES: usize = 256 * 1024;
+/// The most bytes of a text: models read a few thousand tokens at most.
+const MAX_TEXT_BYTES: usize = 8 * 1024;
+/// The most bytes of what is kept of skills.
+const MAX_SKILL_BYTES: usize = 256 * 1024 * 1024;
+/// The most bytes of what is kept of queries. They are many and few come again, and each new one writes the file.
+const MAX_QUERY_BYTES: usize = 2 * 1024 * 1024;
+
+/// An [`Embedder`] that asks a server which speaks the protocol of OpenAI's embeddings.
+///
+/// After a failure the server is not asked for a while, so that searches do not wait for it.
+///
+/// ```
+/// use repertoire_search::http::{HttpEmbedder, HttpOptions};
+/// let options = HttpOptions::new("http://localhost:11434/v1", "nomic-embed-text");
+/// assert!(HttpEmbedder::new(options).is_ok());
+/// ```
+#[derive(Clone)]
+pub struct HttpEmbedder {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    options: HttpOptions,
+    agent: ureq::Agent,
+    state: Mutex<EmbedderState>,
+}
+
+struct EmbedderState {
+    skills: Cache,
+    queries: Cache,
+    /// Since when the server is left alone, and why.
+    failed: Option<(Instant, String)>,
+    is_told: bool,
+}
+
+/// The kind of texts in a request; each has a cache of its own.
+#[derive(Clone, Copy)]
+enum TextKind {
+    Skills,
+    Query,
+}
+
+impl EmbedderState {
+    fn cache(&mut self, kind: TextKind) -> &mut Cache {
+        match kind {
+            TextKind::Skills => &mut self.skills,
+            TextKind::Query => &mut self.queries,
+        }
+    }
+
+    /// Returns the number of dimensions of the cached vectors.
+    fn dimensions(&self) -> Option<usize> {
+        self.skills.dimensions().or(self.queries.dimensions())
+    }
+}
+
+impl HttpEmbedder {
+    /// Returns an embedder with these options. Fails if they do not work; nothing is sent yet.
+    pub fn new(options: HttpOptions) -> Result<Self, HttpOptionsError> {
+        if let Some(error) = options.error() {
+            return Err(error);
+        }
+        let agent = ureq::Agent::config_builder()
+            .timeout_global(Some(options.timeout))
+            .http_status_as_error(false)
+            // A server that sends us elsewhere is another than the one that was chosen.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            // Libraries do not read the environment.
+            .proxy(None)
+            .user_agent("repertoire")
+            .build()
+            .new_agent();
+        let stamp = stamp(&options);
+        let cache = |name: &str, limit| {
+            let name = format!("{}.{name}.vectors", &stamp.to_hex()[..16]);
+            let file = options.cache.as_ref().map(|directory| directory.join(name));
+            Cache::new(file, stamp, limit)
+        };
+        let state = EmbedderState {
+            skills: cache("skills", MAX_SKILL_BYTES),
+            queries: cache("queries", MAX_QUERY_BYTES),
+            failed: None,
+            is_told: false,
+        };
+        Ok(Self { shared: Arc::new(Shared { options, agent, state: Mutex::new(state) }) })
+    }
+
+    /// Returns the vector of each of `texts`, in their order, from a thread that may block.
+    async fn embed(&self, texts: Vec<String>, kind: TextKind) -> Result<Vec<Option<Vector>>, Error> {
+        let shared = Arc::clone(&self.shared);
+        blocking::unblock(move || shared.embed(&texts, kind)).await
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, EmbedderState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn embed(&self, texts: &[String], kind: TextKind) -> Result<Vec<Option<Vector>>, Error> {
+        let mut known: HashMap<&str, Vector> = HashMap::new();
+        let mut missing: Vec<&str> = Vec::new();
+        {
+            let mut state = self.state();
+            for text in texts.iter().map(String::as_str).filter(|text| !text.is_empty()) {
+                match state.cache(kind).get(text) {
+                    Some(vector) => {
+                        known.insert(text, vector);
+                    }
+                    None => missing.push(text),
+                }
+            }
+        }
+        missing.sort_unstable();
+        missing.dedup();
+        let outcome: Result<(), Error> = batches(&missing).try_for_each(|batch| {
+            for (text, vector) in batch.iter().zip(self.ask_with_retries(batch)?) {
+                if let Some(vector) = vector {
+                    self.state().cache(kind).put(text, &vector);
+                    known.insert(text, vector);
+                }
+            }
+            Ok(())
+        });
+        // What was answered before a failure need not be asked again.
+        self.state().cache(kind).save();
+        outcome?;
+        Ok(texts.iter().map(|text| known.get(text.as_str()).cloned()).collect())
+    }
+
+    /// Asks for the vectors of `texts`, with retries.
+    fn ask_with_retries(&self, texts: &[&str]) -> Result<Vec<Option<Vector>>, Error> {
+        if let Some((since, message)) = &self.state().failed
+            && since.elapsed() < self.options.rest
+        {
+            return Err(error(&self.options, message));
+        }
+        let mut wait = self.options.backoff;
+        let mut retries = self.options.retries;
+        let fault = loop {
+            let fault = match ask(&self.agent, &self.options, texts) {
+                Ok(vectors) => match self.expected(&vectors) {
+                    Ok(()) => return Ok(vectors),
+                    Err(message) => break message,
+                },
+                Err(fault) => fault,
+            };
+            let Some(asked) = fault.again.filter(|_| retries > 0) else { break fault.message };
+            retries -= 1;
+            thread::sleep(asked.unwrap_or(wait));
+            wait *= 2;
+        };
+        self.give_up(&fault);
+        Err(error(&self.options, &fault))
+    }
+
+    /// Fails if `vectors` are of other dimensions than those before: they cannot be compared.
+    fn expected(&self, vectors: &[Option<Vector>]) -> Result<(), String> {
+        let mut state = self.state();
+        let mut dimensions = vectors.iter().flatten().map(Vector::dimensions);
+        let Some(first) = dimensions.next() else { return Ok(()) };
+        if dimensions.any(|other| other != first) {
+            return Err("the answer has directions of several dimensions".to_owned());
+        }
+        match state.dimensions() {
+            Some(known) if known != first => {
+                // The server has another model under the same name; what it said before is of no use.
+                state.skills.clear();
+                state.queries.clear();
+                Err(format!("directions have {first} dimensions now, not {known}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Leaves the server alone for a while, and says so the first time.
+    fn give_up(&self, message: &str) {
+        let mut state = self.state();
+        state.failed = Some((Instant::now(), message.to_owned()));
+        if !std::mem::replace(&mut state.is_told, true)
+            && let Some(notice) = &self.options.notice
+        {
+            notice(&error(&self.options, message).chain());
+        }
+    }
+}
+
+/// Splits `texts` into requests.
+fn batches<'t, 's>(texts: &'t [&'s str]) -> impl Iterator<Item = &'t [&'s str]> {
+    let mut rest = texts;
+    std::iter::from_fn(move || {
+        let mut room = BATCH_BYTES;
+        let fits = |text: &&&str| {
+            let is_room = text.len() <= room;
+            room = room.saturating_sub(text.len());
+            is_room
+        };
+        let count = rest.iter().take(BATCH).take_while(fits).count().max(1);
+        let (batch, after) = rest.split_at_checked(count)?;
+        rest = after;
+        Some(batch)
+    })
+}
+
+fn stamp(options: &HttpOptions) -> Digest {
+    Digest::of(format!("{}\0{}", options.url, options.model).as_bytes())
+}
+
+fn error(options: &HttpOptions, message: &str) -> Error {
+    Error::new(ErrorKind::Io)
+        .about(format!("{}/embeddings", options.url.trim_end_matches('/')))
+        .because(message.to_owned())
+}
+
+/// Returns the beginning of `text` that is sent.
+fn bounded(text: &str) -> String {
+    start(text, MAX_TEXT_BYTES).trim().to_owned()
+}
+
+/// Returns the text of a skill that is sent.
+fn text_of(skill: &SkillText<'_>) -> String {
+    let keywords = skill.keywords.join(", ");
+    bounded(&[skill.name, skill.description, &keywords, skill.body].join("\n"))
+}
+
+impl Embedder for HttpEmbedder {
+    fn id(&self) -> String {
+        format!("http-{}", stamp(&self.shared.options).to_hex())
+    }
+
+    fn query<'a>(&'a self, text: &'a str) -> BoxFuture<'a, Result<Option<Vector>, Error>> {
+        Box::pin(async move {
+            let vectors = self.embed(vec![bounded(text)], TextKind::Query).await?;
+            Ok(vectors.into_iter().next().flatten())
+        })
+    }
+
+    fn skills<'a>(
+        &'a self,
+        skills: &'a [SkillText<'a>],
+    ) -> BoxFuture<'a, Result<Vec<Option<Vector>>, Error>> {
+        Box::pin(self.embed(skills.iter().map(text_of).collect(), TextKind::Skills))
+    }
+}

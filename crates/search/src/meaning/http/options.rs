@@ -1,0 +1,141 @@
+//! Options of the embedder that asks a server.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Receives the message of a failure.
+pub type Notice = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// Options of the embedder that asks a server.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct HttpOptions {
+    /// The address before `/embeddings`, as in `https://api.openai.com/v1`.
+    pub url: String,
+    /// The model.
+    pub model: String,
+    /// The bearer token; without it none is sent.
+    pub key: Option<String>,
+    /// The directory of the cache; without it every process asks again.
+    pub cache: Option<PathBuf>,
+    /// The timeout of one request.
+    pub timeout: Duration,
+    /// The number of retries after a temporary failure.
+    pub retries: usize,
+    /// The delay before the first retry; it doubles each time.
+    pub backoff: Duration,
+    /// The time for which a server that failed is not asked.
+    pub rest: Duration,
+    /// Receives the first failure.
+    pub notice: Option<Notice>,
+}
+
+impl HttpOptions {
+    /// Returns the usual choices for the server at `url` and its `model`.
+    pub fn new(url: impl Into<String>, model: impl Into<String>) -> Self {
+        Self {
+            url: url.into(),
+            model: model.into(),
+            key: None,
+            cache: None,
+            timeout: Duration::from_secs(20),
+            retries: 3,
+            backoff: Duration::from_millis(500),
+            rest: Duration::from_secs(60),
+            notice: None,
+        }
+    }
+
+    /// Returns what is wrong with the options.
+    pub(super) fn error(&self) -> Option<HttpOptionsError> {
+        let (scheme, rest) = self.url.split_once("://").unwrap_or_default();
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        if !matches!(scheme, "http" | "https") || authority.is_empty() || authority.contains('@') {
+            return Some(HttpOptionsError::Address);
+        }
+        let is_printable = |text: &str| text.chars().all(|letter| letter.is_ascii_graphic());
+        if self.model.trim().is_empty() {
+            return Some(HttpOptionsError::Model);
+        }
+        if self.key.as_deref().is_some_and(|key| key.is_empty() || !is_printable(key)) {
+            return Some(HttpOptionsError::Key);
+        }
+        (self.key.is_some() && scheme == "http" && !is_here(authority)).then_some(HttpOptionsError::PlainKey)
+    }
+}
+
+/// Returns whether `authority` is this machine.
+fn is_here(authority: &str) -> bool {
+    let host = match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => authority.split(':').next().unwrap_or_default(),
+    };
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+impl fmt::Debug for HttpOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without the key, which is a secret.
+        f.debug_struct("HttpOptions")
+            .field("url", &self.url)
+            .field("model", &self.model)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An option that does not work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HttpOptionsError {
+    /// The URL is not the address of a server.
+    Address,
+    /// The model has no name.
+    Model,
+    /// The key cannot be sent.
+    Key,
+    /// The key would be sent to another machine without encryption.
+    PlainKey,
+}
+
+impl fmt::Display for HttpOptionsError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Address => "the address must be http://HOST/PATH or https://HOST/PATH, without a user",
+            Self::Model => "the model has no name",
+            Self::Key => "the key is empty, or holds characters that cannot be sent",
+            Self::PlainKey => "a key is sent to another machine by https only",
+        })
+    }
+}
+
+impl std::error::Error for HttpOptionsError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_do_not_travel_in_the_open() {
+        let check = |url: &str, key: Option<&str>, expected: Option<HttpOptionsError>| {
+            let options = HttpOptions { key: key.map(str::to_owned), ..HttpOptions::new(url, "m") };
+            assert_eq!(options.error(), expected, "{url} {key:?}");
+            assert!(!format!("{options:?}").contains("secret"));
+        };
+        check("https://api.example.com/v1", Some("secret"), None);
+        check("http://api.example.com/v1", Some("secret"), Some(HttpOptionsError::PlainKey));
+        check("http://api.example.com/v1", None, None);
+        check("http://localhost:11434/v1", Some("secret"), None);
+        check("http://127.0.0.1:1", Some("secret"), None);
+        check("http://[::1]:1/v1", Some("secret"), None);
+        check("http://localhost.example.com", Some("secret"), Some(HttpOptionsError::PlainKey));
+        check("http://127.0.0.1@example.com", Some("secret"), Some(HttpOptionsError::Address));
+        check("ftp://x", None, Some(HttpOptionsError::Address));
+        check("https://", None, Some(HttpOptionsError::Address));
+        check("x", None, Some(HttpOptionsError::Address));
+        check("https://x", Some("a\nb"), Some(HttpOptionsError::Key));
+        assert_eq!(HttpOptions::new("https://x", " ").error(), Some(HttpOptionsError::Model));
+    }
+}

@@ -1,0 +1,103 @@
+//! Reads skills for the index.
+
+use repertoire::{Entry, Registry};
+use repertoire_model::{FileKind, LineRange};
+
+use crate::index::SkillRecord;
+use crate::meaning::{Embedder, Vector};
+use crate::parallel::map;
+use crate::skill_text::SkillText;
+
+/// The most files beside a skill whose names are indexed.
+const MAX_FILE_NAMES: usize = 64;
+/// The most references whose beginnings are indexed.
+const MAX_REFERENCES: usize = 4;
+/// The most bytes of a reference that is indexed.
+const MAX_REFERENCE_BYTES: u64 = 256 * 1024;
+/// The lines of a reference that are indexed.
+const REFERENCE_LINES: usize = 80;
+
+/// A record of a skill that was just read.
+pub(crate) struct NewRecord {
+    pub(crate) record: SkillRecord,
+    pub(crate) vector: Option<Vector>,
+    /// Whether the skill was read as it was listed, and its embedding was computed.
+    pub(crate) is_complete: bool,
+}
+
+/// The texts of a skill beside its manifest.
+#[derive(Default)]
+struct ReadTexts {
+    /// Whether they are those of the version that was listed.
+    is_current: bool,
+    body: String,
+    files: Vec<String>,
+}
+
+/// Reads `entries` and returns their records, in their order.
+///
+/// A skill that cannot be read is indexed by its manifest alone; if the embedder fails, by its words alone.
+pub(crate) fn read_records(
+    registry: &Registry,
+    embedder: Option<&dyn Embedder>,
+    entries: &[&Entry],
+) -> Vec<NewRecord> {
+    let texts = map(entries, |entry| pollster::block_on(read_texts(registry, entry)));
+    let lists: Vec<(Vec<&str>, Vec<&str>)> = entries
+        .iter()
+        .zip(&texts)
+        .map(|(entry, texts)| {
+            let manifest = &entry.document.manifest;
+            let keywords = manifest.tags.iter().chain(&manifest.trigger_keywords).map(String::as_str);
+            (keywords.collect(), texts.files.iter().map(String::as_str).collect())
+        })
+        .collect();
+    let skills: Vec<SkillText<'_>> = entries
+        .iter()
+        .zip(&texts)
+        .zip(&lists)
+        .map(|((entry, texts), (keywords, files))| SkillText {
+            name: entry.name().as_str(),
+            description: &entry.document.description,
+            keywords,
+            body: &texts.body,
+            files,
+        })
+        .collect();
+    let vectors = embedder.map_or(Ok(Vec::new()), |embedder| pollster::block_on(embedder.skills(&skills)));
+    let is_embedded = vectors.is_ok();
+    let mut vectors = vectors.unwrap_or_default().into_iter();
+    let records = map(&skills, SkillRecord::of).into_iter().zip(&texts);
+    let records = records.map(|(record, texts)| NewRecord {
+        record,
+        vector: vectors.next().flatten(),
+        is_complete: is_embedded && texts.is_current,
+    });
+    records.collect()
+}
+
+async fn read_texts(registry: &Registry, entry: &Entry) -> ReadTexts {
+    let Ok(opened) = registry.open_skill(entry).await else { return ReadTexts::default() };
+    let body = opened.skill.body().to_owned();
+    let listed = &opened.files.files;
+    let mut files: Vec<String> =
+        listed.iter().take(MAX_FILE_NAMES).map(|file| file.path.to_string()).collect();
+    let references = listed.iter().filter(|file| {
+        file.kind == FileKind::Reference
+            && file.size <= MAX_REFERENCE_BYTES
+            && file.path.as_str().ends_with(".md")
+    });
+    for file in references.take(MAX_REFERENCES) {
+        let lines = LineRange { start: None, end: Some(REFERENCE_LINES) };
+        if let Ok(content) = registry.read(entry, &file.path, lines).await
+            && content.binary.is_none()
+        {
+            files.push(String::from_utf8_lossy(&content.bytes).into_owned());
+        }
+    }
+    // A file that was edited since the listing is indexed as it is now, but not under the version that was listed.
+    let document = &opened.skill.document;
+    let is_current = document.body.checksum == entry.document.body.checksum
+        && document.head_checksum == entry.document.head_checksum;
+    ReadTexts { is_current, body, files }
+}

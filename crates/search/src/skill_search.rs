@@ -1,0 +1,455 @@
+//! The searcher of a library.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Duration;
+
+use repertoire::provider::Skill;
+use repertoire::{BoxFuture, Registry, SearchHit, SearchRequest, Searcher, SkillView, Snapshot, stored};
+use repertoire_model::answer::Section;
+use repertoire_model::checksum;
+
+use crate::index::{EDITION, SearchIndex};
+use crate::meaning::{Embedder, embedded_table};
+use crate::options::{SUFFIX, SearchOptions};
+use crate::rank::{Query, best_section};
+use crate::snapshot_index::{Reuse, SnapshotIndex};
+
+/// The largest file that an index is read from.
+const MAX_FILE_BYTES: usize = 2 << 30;
+/// The most index files in one directory; the most recent ones stay.
+const MAX_FILES: usize = 16;
+/// The age at which a temporary file was left behind by a process that ended while writing it.
+const STALE: Duration = Duration::from_secs(24 * 60 * 60);
+/// The number of changed skills at which the index is stored at once, not only when the process ends.
+const STORED_AT_ONCE: usize = 256;
+
+/// The searcher of one library: an index of its skills, rebuilt when a snapshot follows another.
+///
+/// It is a cheap handle: clones share one index. A search holds an index that never changes, so it does not wait for one that is being
+/// rebuilt. The first search of a library reads every skill that was not indexed by an earlier run; later ones read what changed.
+#[derive(Clone, Default)]
+pub struct SkillSearch {
+    shared: Arc<Shared>,
+}
+
+/// State that all clones share.
+#[derive(Default)]
+struct Shared {
+    options: SearchOptions,
+    /// Held while the index is rebuilt.
+    rebuild: Mutex<RebuildState>,
+    current: RwLock<Arc<SnapshotIndex>>,
+}
+
+#[derive(Default)]
+struct RebuildState {
+    /// Whether the index file was looked for.
+    is_loaded: bool,
+    /// The number of skills that changed since the index was last stored.
+    unsaved: usize,
+    /// The dimensions of embeddings for which the index was last discarded.
+    discarded_for: Option<usize>,
+}
+
+impl SkillSearch {
+    /// Returns a searcher with these options. The index is read or built when it is first needed.
+    pub fn new(options: SearchOptions) -> Self {
+        let current = SnapshotIndex::unplaced(SearchIndex::new(options.weights.clone()));
+        let current = RwLock::new(Arc::new(current));
+        Self { shared: Arc::new(Shared { options, current, ..Shared::default() }) }
+    }
+
+    /// Brings the index up to date with `snapshot`, one of `registry`, so that searches need not; `progress` receives the number of skills
+    /// read so far, and of all that will be.
+    pub fn prepare(&self, registry: &Registry, snapshot: &Arc<Snapshot>, progress: &dyn Fn(usize, usize)) {
+        self.shared.update(registry, snapshot, progress);
+    }
+
+    /// Returns the file of the index.
+    pub fn index_file(&self) -> Option<&Path> {
+        self.shared.options.file.as_deref()
+    }
+
+    /// Returns the number of skills in the index file; `None` if there is none, or none of use.
+    pub fn stored_skills(&self) -> Option<usize> {
+        Some(self.shared.read()?.skills())
+    }
+
+    /// Returns the index of `snapshot`, one of `registry`.
+    pub(crate) fn index(&self, registry: &Registry, snapshot: &Arc<Snapshot>) -> Arc<SnapshotIndex> {
+        self.shared.update(registry, snapshot, &|_, _| ())
+    }
+
+    /// Returns the index of `snapshot`, one of `registry`; built on a thread that may block if it is not ready.
+    async fn index_in_background(&self, registry: &Registry, snapshot: &Arc<Snapshot>) -> Arc<SnapshotIndex> {
+        if let Some(index) = self.shared.ready(snapshot) {
+            return index;
+        }
+        let (search, registry, snapshot) = (self.clone(), registry.clone(), Arc::clone(snapshot));
+        blocking::unblock(move || search.index(&registry, &snapshot)).await
+    }
+
+    /// Returns the query `text` with its embedding, if that can be had, and the importance of its words.
+    pub(crate) async fn query(&self, text: &str) -> Query {
+        let vector = match self.shared.embedder() {
+            Some(embedder) => embedder.query(text).await.ok().flatten(),
+            None => None,
+        };
+        let importance = |word: &str| embedded_table().map_or(1.0, |table| table.importance(word));
+        Query::new(text).with_vector(vector).with_importance(importance)
+    }
+}
+
+impl Searcher for SkillSearch {
+    fn search<'a>(
+        &'a self,
+        skills: SkillView<'a>,
+        request: &'a SearchRequest,
+    ) -> BoxFuture<'a, Vec<SearchHit>> {
+        Box::pin(async move {
+            let query = self.query(&request.query).await;
+            if request.limit == 0 || query.is_empty() {
+                return Vec::new();
+            }
+            let mut index = self.index_in_background(skills.registry, skills.snapshot).await;
+            if self.shared.discard_unless_comparable(&index, &query) {
+                index = self.index_in_background(skills.registry, skills.snapshot).await;
+            }
+            index.search(skills, request, &query)
+        })
+    }
+
+    fn best_section(
+        &self,
+        query: &str,
+        skill: &Skill,
+        price: &(dyn Fn(&str) -> usize + Sync),
+    ) -> Option<Section> {
+        best_section(&Query::new(query), &skill.text, skill.document.body.offset, price)
+    }
+
+    fn save(&self) -> BoxFuture<'_, ()> {
+        let search = self.clone();
+        Box::pin(blocking::unblock(move || search.shared.store(&mut search.shared.rebuild_state(), 1)))
+    }
+}
+
+impl fmt::Debug for SkillSearch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SkillSearch").field("options", &self.shared.options).finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    fn embedder(&self) -> Option<&dyn Embedder> {
+        self.options.embedder.as_deref()
+    }
+
+    fn current(&self) -> Arc<SnapshotIndex> {
+        Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn set_current(&self, current: &Arc<SnapshotIndex>) {
+        *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::clone(current);
+    }
+
+    fn rebuild_state(&self) -> MutexGuard<'_, RebuildState> {
+        self.rebuild.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the index of `snapshot`, if it is the current one.
+    fn ready(&self, snapshot: &Snapshot) -> Option<Arc<SnapshotIndex>> {
+        Some(self.current()).filter(|current| current.number == snapshot.number())
+    }
+
+    /// Returns the index of `snapshot`, one of `registry`. Only skills that changed are read; `progress` receives the number of
+    /// skills read so far, and of all that will be.
+    fn update(
+        &self,
+        registry: &Registry,
+        snapshot: &Arc<Snapshot>,
+        progress: &dyn Fn(usize, usize),
+    ) -> Arc<SnapshotIndex> {
+        let mut state = self.rebuild_state();
+        if !std::mem::replace(&mut state.is_loaded, true)
+            && let Some(index) = self.read()
+        {
+            self.set_current(&Arc::new(SnapshotIndex::unplaced(index)));
+        }
+        if let Some(current) = self.ready(snapshot) {
+            return current;
+        }
+        let current = self.current();
+        let reuse = Reuse::of(&current.index, snapshot);
+        let changed = reuse.changed();
+        let rebuilt = reuse.rebuilt(&current.index, registry, snapshot, self.embedder(), progress);
+        let rebuilt = Arc::new(SnapshotIndex::of(snapshot, rebuilt));
+        // The holder of an earlier snapshot gets an index of its own.
+        if rebuilt.number > current.number {
+            self.set_current(&rebuilt);
+            state.unsaved += changed;
+            self.store(&mut state, STORED_AT_ONCE);
+        }
+        rebuilt
+    }
+
+    /// Discards the current index if the embeddings of `index` have other dimensions than that of `query`, which happens when an
+    /// embedder returns others under the same name. Returns whether it did: once per number of dimensions, since an inconsistent
+    /// embedder must not make every search read the library.
+    fn discard_unless_comparable(&self, index: &SnapshotIndex, query: &Query) -> bool {
+        let other = query.dimensions().filter(|dimensions| !index.index.has_dimensions(*dimensions));
+        let Some(dimensions) = other else { return false };
+        let mut state = self.rebuild_state();
+        let is_new = state.discarded_for.replace(dimensions) != Some(dimensions);
+        if is_new {
+            let index = SearchIndex::new(self.options.weights.clone());
+            self.set_current(&Arc::new(SnapshotIndex::unplaced(index)));
+        }
+        is_new
+    }
+
+    /// Returns the index of an earlier run, if it can be used.
+    fn read(&self) -> Option<SearchIndex> {
+        let bytes = stored::read(self.options.file.as_deref()?, MAX_FILE_BYTES)?;
+        SearchIndex::from_bytes(&bytes, self.stamp(), self.options.weights.clone())
+    }
+
+    /// Stores the index if at least `least` skills changed. An index that cannot be stored costs time, nothing else.
+    fn store(&self, state: &mut RebuildState, least: usize) {
+        let Some(file) = self.options.file.as_deref().filter(|_| state.unsaved >= least) else { return };
+        let (Some(directory), Some(name)) = (file.parent(), file.file_name().and_then(|name| name.to_str()))
+        else {
+            return;
+        };
+        let bytes = self.current().index.to_bytes(self.stamp());
+        if stored::replace(directory, name, &bytes).is_ok() {
+            state.unsaved = 0;
+        }
+        stored::prune(directory, SUFFIX, MAX_FILES, STALE);
+    }
+
+    /// Returns the stamp of index files that this version can use.
+    fn stamp(&self) -> u64 {
+        let id = self.embedder().map(Embedder::id).unwrap_or_default();
+        checksum(format!("{EDITION} {} {id}", env!("CARGO_PKG_VERSION")).as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::Arc;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use repertoire::{
+        FsOptions, FsProvider, Library, LibraryBuilder, MemoryProvider, SkillDefinition, Visibility,
+    };
+
+    use super::*;
+
+    /// Opens a library with a searcher, and returns both.
+    fn open(builder: LibraryBuilder) -> (Library, SkillSearch) {
+        let search = SkillSearch::default();
+        (builder.searcher(search.clone()).open_blocking().unwrap(), search)
+    }
+
+    fn search(library: &Library, snapshot: &Arc<Snapshot>, request: &SearchRequest) -> Vec<SearchHit> {
+        pollster::block_on(library.search(snapshot, request, Visibility::All))
+    }
+
+    #[test]
+    fn the_searcher_suite_holds() {
+        pollster::block_on(repertoire::testing::searcher_suite(SkillSearch::default()));
+    }
+
+    fn found(query: &str) -> Vec<String> {
+        let skills = vec![
+            SkillDefinition::new(
+                "pdf-forms",
+                "Fills PDF forms. Use when a form must be filled.",
+                "# Forms\n",
+            ),
+            SkillDefinition::new("deploy", "Deploys services to Kubernetes clusters.", "# Deploy\n"),
+        ];
+        let (library, _) = open(Library::builder().provider(MemoryProvider::new("builtin", skills)));
+        let snapshot = library.snapshot();
+        let hits = search(&library, &snapshot, &SearchRequest::new(query, 5));
+        hits.iter().map(|hit| snapshot.entries()[hit.entry].name().to_string()).collect()
+    }
+
+    #[test]
+    fn skills_are_found_by_words_and_by_what_is_meant() {
+        assert_eq!(found("fill in a form"), ["pdf-forms"]);
+        assert_eq!(found("roll out helm charts on k8s"), ["deploy"]);
+    }
+
+    #[test]
+    fn what_is_wanted_may_come_after_whatever_was_pasted() {
+        let pasted: String = (0..9_000).map(|number| format!("x{number} ")).collect();
+        assert_eq!(found(&format!("{pasted}\nfill in a form")), ["pdf-forms"]);
+        assert_eq!(found(&format!("fill in a form\n{pasted}")), ["pdf-forms"]);
+    }
+
+    #[test]
+    fn what_no_skill_is_about_finds_none() {
+        let nothing: [String; 0] = [];
+        assert_eq!(found("cook pasta"), nothing);
+        assert_eq!(found("翻译"), nothing);
+        assert_eq!(found(""), nothing);
+    }
+
+    #[test]
+    fn a_skill_that_could_not_be_read_is_read_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let write = |name: &str, body: &str| {
+            let skill = directory.path().join(name);
+            fs::create_dir_all(&skill).unwrap();
+            let text = format!("---\nname: {name}\ndescription: Does {name}.\n---\n{body}\n");
+            fs::write(skill.join("SKILL.md"), text).unwrap();
+        };
+        write("alpha", "Mind the marmalade.");
+        let provider = Arc::new(FsProvider::new(FsOptions::new("test", directory.path())));
+        let (library, searcher) = open(Library::builder().provider(provider));
+        let (file, aside) = (directory.path().join("alpha/SKILL.md"), directory.path().join("aside"));
+        fs::rename(&file, &aside).unwrap();
+        searcher.prepare(library.registry(), &library.snapshot(), &|_, _| ());
+        fs::rename(&aside, &file).unwrap();
+        write("beta", "");
+        let snapshot = library.reload_blocking();
+        let request = SearchRequest::new("marmalade".to_owned(), 1);
+        assert_eq!(search(&library, &snapshot, &request).len(), 1);
+    }
+
+    #[test]
+    fn thousands_of_changes_at_once_lose_no_skill() {
+        const COUNT: usize = 5_000;
+        let directory = tempfile::tempdir().unwrap();
+        let write = |number: usize, text: &str| {
+            let skill = directory.path().join(format!("skill-{number}"));
+            fs::create_dir_all(&skill).unwrap();
+            let text = format!("---\nname: skill-{number}\ndescription: Does {text}{number}x.\n---\n");
+            fs::write(skill.join("SKILL.md"), text).unwrap();
+        };
+        (0..COUNT).for_each(|number| write(number, "old"));
+        let provider = Arc::new(FsProvider::new(FsOptions::new("test", directory.path())));
+        let (library, searcher) = open(Library::builder().provider(provider));
+        searcher.prepare(library.registry(), &library.snapshot(), &|_, _| ());
+        (0..COUNT).for_each(|number| write(number, "young"));
+        let snapshot = library.reload_blocking();
+        searcher.prepare(library.registry(), &snapshot, &|_, _| ());
+        assert_eq!(searcher.shared.current().index.skills(), COUNT);
+        for number in (0..COUNT).step_by(499) {
+            let request = SearchRequest::new(format!("young{number}x"), 1);
+            let found = search(&library, &snapshot, &request);
+            let names = found.iter().map(|found| snapshot.entries()[found.entry].name().to_string());
+            assert_eq!(names.collect::<Vec<_>>(), [format!("skill-{number}")]);
+        }
+    }
+
+    const WORDS: &[&str] = &["forms", "invoices", "clusters", "images", "releases", "tests"];
+
+    /// A change of a library of two sources, in which names are lost and won.
+    #[derive(Debug, Clone)]
+    enum Step {
+        /// Adds or changes a skill.
+        Write {
+            source: usize,
+            name: usize,
+            word: usize,
+            body: usize,
+            is_broken: bool,
+        },
+        Remove {
+            source: usize,
+            name: usize,
+        },
+        Reload,
+        /// Searches the newest snapshot, so that the index follows.
+        Search(usize),
+        /// Searches the snapshot before.
+        SearchEarlier(usize),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            8 => (0..2usize, 0..5usize, 0..WORDS.len(), 0..WORDS.len(), prop::bool::weighted(0.1)).prop_map(
+                |(source, name, word, body, is_broken)| Step::Write { source, name, word, body, is_broken }
+            ),
+            3 => (0..2usize, 0..5usize).prop_map(|(source, name)| Step::Remove { source, name }),
+            5 => Just(Step::Reload),
+            3 => (0..WORDS.len()).prop_map(Step::Search),
+            1 => (0..WORDS.len()).prop_map(Step::SearchEarlier),
+        ]
+    }
+
+    fn library_of(directory: &Path) -> Library {
+        let provider = |source: &str| {
+            let root = directory.join(source);
+            fs::create_dir_all(&root).unwrap();
+            Arc::new(FsProvider::new(FsOptions::new(source, root)))
+        };
+        open(Library::builder().provider(provider("0")).provider(provider("1"))).0
+    }
+
+    fn answers(library: &Library, word: usize) -> Vec<(String, u32, String)> {
+        let snapshot = library.snapshot();
+        let request = SearchRequest::new(format!("the {} of skill {}", WORDS[word], WORDS[0]), 20);
+        let found = search(library, &snapshot, &request);
+        let name = |entry: usize| snapshot.entries()[entry].qualified_name();
+        found
+            .into_iter()
+            .map(|found| (name(found.entry), found.score.to_bits(), format!("{:?}", found.words)))
+            .collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(48))]
+
+        #[test]
+        fn an_index_rebuilt_step_by_step_ranks_like_one_built_at_once(steps in vec(step(), 0..30)) {
+            let directory = tempfile::tempdir().unwrap();
+            let library = library_of(directory.path());
+            let mut earlier = library.snapshot();
+            for step in steps {
+                match step {
+                    Step::Write { source, name, word, body, is_broken } => {
+                        let skill = directory.path().join(source.to_string()).join(format!("skill-{name}"));
+                        fs::create_dir_all(&skill).unwrap();
+                        let description = match is_broken {
+                            true => String::new(),
+                            false => format!("description: Does {}.\n", WORDS[word]),
+                        };
+                        let text = format!("---\nname: skill-{name}\n{description}---\n{}\n", WORDS[body]);
+                        fs::write(skill.join("SKILL.md"), text).unwrap();
+                    }
+                    Step::Remove { source, name } => {
+                        let skill = directory.path().join(source.to_string()).join(format!("skill-{name}"));
+                        let _ = fs::remove_dir_all(skill);
+                    }
+                    Step::Reload => {
+                        earlier = library.snapshot();
+                        library.reload_blocking();
+                    }
+                    Step::Search(word) => {
+                        answers(&library, word);
+                    }
+                    Step::SearchEarlier(word) => {
+                        let request = SearchRequest::new(WORDS[word], 20);
+                        for found in search(&library, &earlier, &request) {
+                            prop_assert!(earlier.entries()[found.entry].is_in_catalog());
+                        }
+                    }
+                }
+            }
+            library.reload_blocking();
+            let fresh = library_of(directory.path());
+            for word in 0..WORDS.len() {
+                prop_assert_eq!(answers(&library, word), answers(&fresh, word));
+            }
+        }
+    }
+}

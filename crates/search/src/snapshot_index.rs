@@ -1,0 +1,138 @@
+//! The index of one snapshot of a library.
+
+use std::collections::HashMap;
+
+use repertoire::{Entry, Registry, SearchHit, SearchRequest, SkillView, Snapshot, Visibility};
+use repertoire_model::{State, checksum};
+
+use crate::index::{SearchIndex, SkillKey, SkillSource, Slot, SlotSet};
+use crate::meaning::Embedder;
+use crate::rank::Query;
+use crate::reader::{NewRecord, read_records};
+
+/// The number of skills whose texts are in memory at the same time.
+const BATCH: usize = 1024;
+/// The version of a skill that could not be read or embedded: no skill has it, so the next snapshot tries again.
+const PROVISIONAL: u64 = 0;
+
+/// The index of one snapshot. The slot of a skill is the place of its entry.
+#[derive(Default)]
+pub(crate) struct SnapshotIndex {
+    /// The number of the snapshot; 0 before the first.
+    pub(crate) number: u64,
+    pub(crate) index: SearchIndex,
+    /// The skills that every model is offered.
+    offered: SlotSet,
+}
+
+impl SnapshotIndex {
+    /// Returns `index`, which is of no snapshot yet.
+    pub(crate) fn unplaced(index: SearchIndex) -> Self {
+        Self { index, ..Self::default() }
+    }
+
+    /// Returns `index`, which is that of `snapshot`.
+    pub(crate) fn of(snapshot: &Snapshot, index: SearchIndex) -> Self {
+        let offered = (0..).zip(snapshot.entries()).filter(|(_, entry)| entry.is_in_catalog());
+        Self { number: snapshot.number(), index, offered: offered.map(|(slot, _)| slot).collect() }
+    }
+
+    /// Returns those of `skills`, whose snapshot this is the index of, that `query` is about, best first.
+    pub(crate) fn search(
+        &self,
+        skills: SkillView<'_>,
+        request: &SearchRequest,
+        query: &Query,
+    ) -> Vec<SearchHit> {
+        let snapshot = skills.snapshot;
+        let narrowed: SlotSet;
+        let slots = match skills.visibility {
+            Visibility::All if request.is_unfiltered() => &self.offered,
+            _ => {
+                let matching = skills.matching(request);
+                narrowed = matching.map(|entry| snapshot.index_of(entry) as Slot).collect();
+                &narrowed
+            }
+        };
+        let ranked = self.index.search_with_words(query, slots, request.limit).into_iter();
+        let hits = ranked.map(|(hit, words)| SearchHit { entry: hit.slot as usize, score: hit.score, words });
+        let mut hits: Vec<SearchHit> = hits.collect();
+        // Of equal scores, people expect the first by name first.
+        let name = |hit: &SearchHit| snapshot.entries()[hit.entry].name();
+        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| name(a).cmp(name(b))));
+        hits
+    }
+}
+
+/// The parts of an index that another snapshot can use.
+pub(crate) struct Reuse {
+    /// The slot of each entry that is indexed in its version.
+    slots: Vec<Option<Slot>>,
+    /// The entries that are not.
+    missing: Vec<(SkillKey, usize)>,
+    /// The number of indexed skills that the snapshot does not have.
+    gone: usize,
+}
+
+impl Reuse {
+    /// Returns the parts of `index` that `snapshot` can use.
+    pub(crate) fn of(index: &SearchIndex, snapshot: &Snapshot) -> Self {
+        let indexed = (0..).zip(index.keys()).filter(|(_, key)| *key != SkillKey::default());
+        let mut indexed: HashMap<u64, (Slot, u64)> =
+            indexed.map(|(slot, key)| (key.identity, (slot, key.version))).collect();
+        let mut reuse = Self { slots: vec![None; snapshot.entries().len()], missing: Vec::new(), gone: 0 };
+        for (place, entry) in snapshot.entries().iter().enumerate() {
+            if entry.state == State::Quarantined {
+                continue;
+            }
+            let key = key(entry);
+            match indexed.remove(&key.identity) {
+                Some((slot, version)) if version == key.version => reuse.slots[place] = Some(slot),
+                _ => reuse.missing.push((key, place)),
+            }
+        }
+        reuse.gone = indexed.len();
+        reuse
+    }
+
+    /// Returns the number of skills that were added, changed or removed.
+    pub(crate) fn changed(&self) -> usize {
+        self.missing.len() + self.gone
+    }
+
+    /// Returns the index of `snapshot`, one of `registry`: what can be used of `before`, and the missing entries, which are read.
+    /// `progress` receives the number of skills read so far, and of all that will be.
+    pub(crate) fn rebuilt(
+        self,
+        before: &SearchIndex,
+        registry: &Registry,
+        snapshot: &Snapshot,
+        embedder: Option<&dyn Embedder>,
+        progress: &dyn Fn(usize, usize),
+    ) -> SearchIndex {
+        let kept = self.slots.into_iter().map(|slot| slot.map_or(SkillSource::Empty, SkillSource::Kept));
+        let mut sources: Vec<SkillSource> = kept.collect();
+        let mut done = 0;
+        progress(done, self.missing.len());
+        for batch in self.missing.chunks(BATCH) {
+            let entries: Vec<&Entry> = batch.iter().map(|(_, entry)| &snapshot.entries()[*entry]).collect();
+            for ((key, entry), read) in batch.iter().zip(read_records(registry, embedder, &entries)) {
+                let NewRecord { record, vector, is_complete } = read;
+                let version = if is_complete { key.version } else { PROVISIONAL };
+                sources[*entry] = SkillSource::New(SkillKey { version, ..*key }, record, vector);
+            }
+            done += batch.len();
+            progress(done, self.missing.len());
+        }
+        before.rebuilt(sources)
+    }
+}
+
+/// Returns the key of the skill and its version.
+fn key(entry: &Entry) -> SkillKey {
+    let document = &entry.document;
+    let identity = checksum(format!("{}\0{}", entry.source, entry.locator.as_str()).as_bytes());
+    let body = &document.body;
+    let version = [document.head_checksum, body.checksum, body.length as u64].map(u64::to_le_bytes).concat();
+    SkillKey { identity, version: checksum(&version).max(PROVISIONAL + 1) }
+}

@@ -1,0 +1,53 @@
+//! The conformance suite of embedders.
+
+use crate::meaning::{Embedder, Vector};
+use crate::skill_text::SkillText;
+
+/// Checks that an embedder does what [`Embedder`] promises, and panics otherwise.
+pub async fn embedder_suite(embedder: &dyn Embedder) {
+    assert!(!embedder.id().is_empty());
+    assert_eq!(embedder.id(), embedder.id(), "an embedder has one id");
+
+    let skill = |name, description| SkillText { name, description, ..SkillText::default() };
+    let forms = skill("pdf-forms", "Fills in forms of PDF documents.");
+    let deploy = skill("deploy", "Deploys services to Kubernetes clusters.");
+    let bread = skill("bread", "Bakes sourdough bread with rye flour.");
+    let all = skill_vectors(embedder, &[forms, deploy, bread]).await;
+    assert!(all.iter().all(Option::is_some), "skills that say something mean something");
+    for (index, one) in [forms, deploy, bread].into_iter().enumerate() {
+        assert_eq!(
+            skill_vectors(embedder, &[one]).await[0],
+            all[index],
+            "a skill means the same among others"
+        );
+    }
+    let turned = skill_vectors(embedder, &[bread, deploy, forms]).await;
+    assert!(turned.iter().rev().eq(&all), "they come in the order of the skills");
+    assert!(skill_vectors(embedder, &[]).await.is_empty());
+    assert_eq!(skill_vectors(embedder, &[SkillText::default(), forms]).await[1], all[0]);
+
+    let asked = query_vector(embedder, "fill in the forms of this PDF document").await;
+    assert_eq!(asked, query_vector(embedder, "fill in the forms of this PDF document").await);
+    let asked = asked.unwrap_or_else(|| panic!("a query that says something means something"));
+    let near = |index: usize| all[index].as_ref().map_or(0.0, |vector| vector.cosine(&asked));
+    assert!(near(0) > near(1) && near(0) > near(2), "what is about the same is nearer");
+    let dimensions = all.iter().flatten().map(Vector::dimensions);
+    assert!(dimensions.into_iter().all(|dimensions| dimensions == asked.dimensions()), "all are of one kind");
+
+    let long = "a long text about many things ".repeat(10_000);
+    for text in ["", " \n", "🙂", "\0\u{1b}\u{202e}\"}", "技能を探す", &long] {
+        assert_eq!(query_vector(embedder, text).await, query_vector(embedder, text).await, "{text:.40}");
+        let skill = SkillText { name: text, description: text, body: text, ..SkillText::default() };
+        assert_eq!(skill_vectors(embedder, &[skill]).await.len(), 1);
+    }
+}
+
+async fn query_vector(embedder: &dyn Embedder, text: &str) -> Option<Vector> {
+    embedder.query(text).await.unwrap_or_else(|error| panic!("{text:.40}: {}", error.chain()))
+}
+
+async fn skill_vectors(embedder: &dyn Embedder, skills: &[SkillText<'_>]) -> Vec<Option<Vector>> {
+    let vectors = embedder.skills(skills).await.unwrap_or_else(|error| panic!("{}", error.chain()));
+    assert_eq!(vectors.len(), skills.len(), "every skill has its answer");
+    vectors
+}

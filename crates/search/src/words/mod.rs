@@ -1,0 +1,11 @@
+//! The words of texts, as they are compared.
+
+mod cutter;
+mod exclusion;
+mod stem;
+mod term;
+mod vocabulary;
+
+pub(crate) use cutter::{TextRole, WordCutter};
+pub(crate) use exclusion::clauses;
+pub(crate) use term::{Term, TermMap, TermPair};

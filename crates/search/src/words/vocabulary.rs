@@ -1,0 +1,134 @@
+//! The vocabulary that does not depend on a library: other spellings of words, and common words.
+
+use std::sync::LazyLock;
+
+use hashbrown::HashMap;
+
+use super::cutter::is_dense;
+
+/// Words that people shorten or spell differently, each with the spelling that it is compared by.
+///
+/// Kept to what is never anything else in talk about software: `ts` is TypeScript, while `ml` may be a language, too.
+const SPELLINGS: &[(&str, &str)] = &[
+    ("async", "asynchronous"),
+    ("auth", "authentication"),
+    ("ci", "continuousintegration"),
+    ("config", "configuration"),
+    ("configs", "configuration"),
+    ("csharp", "dotnet"),
+    ("db", "database"),
+    ("docs", "documentation"),
+    ("env", "environment"),
+    ("gh", "github"),
+    ("golang", "go"),
+    ("js", "javascript"),
+    ("k8s", "kubernetes"),
+    ("nextjs", "next"),
+    ("nodejs", "node"),
+    ("perf", "performance"),
+    ("pg", "postgres"),
+    ("postgresql", "postgres"),
+    ("pr", "pullrequest"),
+    ("prs", "pullrequest"),
+    ("py", "python"),
+    ("rb", "ruby"),
+    ("reactjs", "react"),
+    ("repo", "repository"),
+    ("repos", "repository"),
+    ("rs", "rust"),
+    ("tf", "terraform"),
+    ("ts", "typescript"),
+    ("vuejs", "vue"),
+];
+
+/// Words that hold sentences together, in English and, a language a line, in others, without accents. In a query they count for less.
+///
+/// None of the other languages' is a word or a short form in talk about software: `mit` is a licence, `di` is how dependencies come,
+/// `su` changes users.
+const COMMON: &[&str] = &[
+    "a about above actually after again against all also am an and any anyone anything are aren as at be because been",
+    "before being below between both but by can cannot could couldn d did didn do does doesn doing don done down during",
+    "each either else ever every everything few for from further get gets getting give given goes going gone got had has",
+    "hasn have haven having he help her here hers him his how however i if in into is isn it its itself just keep keeps",
+    "kept kind know knows last let like ll look looking lot m make makes many may maybe me might more most much must my",
+    "myself need needs never no nor not now of off ok okay on once one only or other our ours out over own please pretty",
+    "put quite rather re really right s same say says see seem seems she should shouldn show since so some someone",
+    "something still such t take tell than thank thanks that the their them then there these they thing things think this",
+    "those though through to today together too tried try trying under until up us use used using ve very via want wants",
+    "was wasn way we well were weren what whatever when where whether which while who whom whose why will with within",
+    "without won would wouldn yeah yes yet you your yours",
+    "der die das den dem des und oder von vom zu zum zur ist sind nicht ein eine einen einem einer auf aus bei wie ich mir mich mein meine im sich auch nach wird kann bitte",
+    "le la les un une de du et est pour dans avec sur que qui je mon mes cette vous nous pas au aux en",
+    "el los las del al una por para con como mi se lo",
+    "um uma em nao da ao",
+    "il gli che della nel nella delle sono",
+    "на из для как по не от что это за до или же мне при со во ли бы",
+];
+
+/// The most bytes of a word in the tables.
+const MAX_BYTES: usize = 10;
+
+/// Returns the words that hold sentences together.
+fn common() -> impl Iterator<Item = &'static str> {
+    COMMON.iter().flat_map(|words| words.split(' '))
+}
+
+/// The vocabulary's entry for a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct WordInfo<'a> {
+    /// The spelling that it is compared by.
+    pub(crate) spelling: &'a str,
+    /// Whether it says little.
+    pub(crate) is_common: bool,
+}
+
+/// Returns the entry for `word`, which is in lower case.
+pub(crate) fn look_up(word: &str) -> WordInfo<'_> {
+    // Both tables as one, by hashes: every word of a library is looked up.
+    static TABLE: LazyLock<HashMap<&str, WordInfo<'static>>> = LazyLock::new(|| {
+        let spellings =
+            SPELLINGS.iter().map(|(word, spelling)| (*word, WordInfo { spelling, is_common: false }));
+        let common = common().map(|word| (word, WordInfo { spelling: word, is_common: true }));
+        spellings.chain(common).collect()
+    });
+    let unknown = WordInfo { spelling: word, is_common: is_grammar(word) };
+    if word.len() > MAX_BYTES { unknown } else { TABLE.get(word).copied().unwrap_or(unknown) }
+}
+
+/// Returns whether `word` is of letters that hold sentences together: one alone, as `в`, or Hiragana, as `から`.
+fn is_grammar(word: &str) -> bool {
+    if word.as_bytes().first().is_none_or(u8::is_ascii) {
+        return false;
+    }
+    let mut letters = word.chars();
+    let is_alone = letters.next().is_some_and(|letter| !is_dense(letter)) && letters.next().is_none();
+    is_alone || word.chars().all(|letter| matches!(letter, '\u{3041}'..='\u{309f}'))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn a_word_is_listed_once() {
+        let words = || SPELLINGS.iter().map(|(word, _)| *word).chain(common());
+        assert!(words().all(|word| word.len() <= MAX_BYTES));
+        let different: HashSet<&str> = words().collect();
+        assert_eq!(different.len(), words().count(), "a word is listed twice");
+    }
+
+    #[test]
+    fn short_forms_are_what_they_stand_for() {
+        assert_eq!(look_up("k8s").spelling, "kubernetes");
+        assert_eq!(look_up("kubernetes").spelling, "kubernetes");
+        assert!(look_up("please").is_common && !look_up("deploy").is_common);
+    }
+
+    #[test]
+    fn common_words_of_other_languages_are_known() {
+        assert!(["von", "для", "в", "から", "する"].iter().all(|word| look_up(word).is_common));
+        assert!(["r", "öl", "抽出", "字", "テス"].iter().all(|word| !look_up(word).is_common));
+    }
+}

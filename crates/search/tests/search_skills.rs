@@ -1,0 +1,201 @@
+//! Searching, and lists that are searched.
+
+use std::fs;
+
+use repertoire::event::Outcome;
+use repertoire::model::{Pattern, Policy, Scope};
+use repertoire::{Agent, Reply, Session, SessionOptions};
+use repertoire_search::{SearchOptions, SkillSearch};
+use serde_json::{Value, json};
+
+use crate::skill_directory::SkillDirectory;
+
+fn office() -> SkillDirectory {
+    let library = SkillDirectory::new();
+    let skill = |name: &str, description: &str, fields: &str, body: &str| {
+        let text = format!("---\nname: {name}\ndescription: {description}\n{fields}---\n{body}");
+        library.write(&format!("{name}/SKILL.md"), &text);
+    };
+    let forms = "# PDF\n\nAbout files.\n\n## Fill forms\nPut a value into every form field.\n";
+    skill("pdf-forms", "Fills PDF forms.", "tags: [office]\n", forms);
+    skill("pdf-merge", "Merges several PDF files into one.", "tags: [office]\n", "# Merge\n\nJoin pages.\n");
+    skill("deploy", "Deploys services to Kubernetes.", "", "# Deploy\n\nRoll out the cluster.\n");
+    skill("翻译文档", "翻译文件。", "", "# 翻译\n");
+    library
+}
+
+fn names(reply: &Reply, session: &Session) -> Vec<String> {
+    let data = session.data(reply);
+    let results = data["results"].as_array().unwrap();
+    results.iter().map(|result| result["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn what_a_task_needs_is_found_with_why_and_where() {
+    let library = office();
+    let session = library.session();
+    session.call_blocking("load_skill", &json!({"name": "pdf-merge"}));
+    let reply = session.call_blocking("search_skills", &json!({"query": "fill in a pdf form", "limit": 2}));
+    assert!(!reply.is_error(), "{}", reply.text());
+    let data = session.data(&reply);
+    assert_eq!(data["kind"], "results");
+    assert_eq!(names(&reply, &session), ["pdf-forms", "pdf-merge"]);
+    let (first, second) = (&data["results"][0], &data["results"][1]);
+    assert_eq!((&first["section"], &first["lines"]), (&json!("Fill forms"), &json!([10, 11])));
+    assert!(first["tokens"].as_u64().unwrap() > 0 && first["score"].as_f64() > second["score"].as_f64());
+    assert_eq!((&first["loaded"], &second["loaded"]), (&json!(false), &json!(true)));
+    assert!(first["path"].as_str().unwrap().ends_with("/pdf-forms"), "{first}");
+    assert!(first["why"].as_str().unwrap().contains("name: "), "{first}");
+    let text = reply.text();
+    assert!(text.contains("`load_skill` with {\"name\":\"pdf-forms\"}") && text.contains("10-11"), "{text}");
+    assert!(!text.contains(library.directory.path().to_str().unwrap()), "places are not told: {text}");
+    let mut options = SessionOptions::default();
+    options.show_location = true;
+    let shown = library.session_with(options).call_blocking("search_skills", &json!({"query": "pdf"}));
+    assert!(shown.text().contains(library.directory.path().to_str().unwrap()), "{}", shown.text());
+    let event = library.sink.events().remove(1);
+    assert_eq!((event.kind.as_str(), event.outcome), ("skills_searched", Outcome::Ok));
+    assert_eq!((event.query.as_deref(), event.results), (Some("fill in a pdf form"), Some(2)));
+}
+
+#[test]
+fn filters_and_bounds_hold() {
+    let library = office();
+    for number in 0..30 {
+        library.skill(&format!("pdf-{number}"), "", "# PDF\n");
+    }
+    let session = library.session();
+    let found = |arguments: Value| {
+        let reply = session.call_blocking("search_skills", &arguments);
+        assert!(!reply.is_error(), "{arguments} {}", reply.text());
+        names(&reply, &session)
+    };
+    assert_eq!(found(json!({"query": "pdf"})).len(), 5);
+    assert_eq!(found(json!({"query": "pdf", "limit": 7})).len(), 7);
+    assert_eq!(found(json!({"query": "pdf", "limit": 7.0})).len(), 7);
+    assert_eq!(found(json!({"query": "pdf", "limit": 5_000})).len(), 20);
+    let tagged = found(json!({"query": "pdf", "tag": "Office", "limit": 20}));
+    assert!(tagged.len() == 2 && tagged.iter().all(|name| name.starts_with("pdf-")), "{tagged:?}");
+    assert!(found(json!({"query": "pdf", "tag": "nope"})).is_empty());
+    for arguments in [
+        json!({}),
+        json!({"query": 5}),
+        json!({"query": "pdf", "limit": 0}),
+        json!({"query": "pdf", "limit": "many"}),
+        json!({"query": "pdf", "tag": []}),
+        json!({"query": "pdf", "source": "x"}),
+    ] {
+        assert!(session.call_blocking("search_skills", &arguments).is_error(), "{arguments}");
+    }
+}
+
+#[test]
+fn no_query_is_an_error() {
+    let library = office();
+    let session = library.session();
+    let long = (0..10_000).map(|number| format!("word{number} ")).collect::<String>() + "kubernetes";
+    let endless = "x".repeat(1 << 20);
+    for query in ["", "   ", "🙂🎉", "\u{0}", "\u{202e}", &long, &endless] {
+        for tool in ["search_skills", "list_skills"] {
+            let reply = session.call_blocking(tool, &json!({"query": query}));
+            assert!(!reply.is_error() && reply.text().len() < 10_000, "{tool}: {}", reply.text());
+        }
+    }
+    for query in ["", "🙂"] {
+        let reply = session.call_blocking("search_skills", &json!({"query": query}));
+        assert!(names(&reply, &session).is_empty(), "{}", reply.text());
+        assert!(reply.text().starts_with("No skill was found"), "{}", reply.text());
+    }
+    let first = |query: &str| {
+        let reply = session.call_blocking("search_skills", &json!({"query": query}));
+        names(&reply, &session).into_iter().next()
+    };
+    for query in [
+        "kubernetes",
+        "\"kubernetes\" OR NEAR(*",
+        "kubernetes*",
+        "'; DROP TABLE skills; -- kubernetes",
+        "-kubernetes",
+    ] {
+        assert_eq!(first(query).as_deref(), Some("deploy"), "{query}");
+    }
+    assert_eq!(first("翻译").as_deref(), Some("翻译文档"));
+}
+
+#[test]
+fn what_an_agent_may_not_see_is_never_found() {
+    let library = office();
+    let deny = vec![Pattern::new("pdf-forms").unwrap()];
+    let agent = Agent { scope: Scope { deny, ..Scope::default() }, ..Agent::new("clerk") };
+    let opened = library.builder().agent(agent).open_blocking().unwrap();
+    let everybody = opened.session_blocking(None).unwrap();
+    let query = json!({"query": "fill pdf forms", "limit": 20});
+    let all = everybody.call_blocking("search_skills", &query);
+    assert!(names(&all, &everybody).contains(&"pdf-forms".to_owned()));
+    let clerk = opened.session_blocking(Some("clerk")).unwrap();
+    for session in [&clerk, &clerk.subagent_blocking(None).unwrap()] {
+        for tool in ["search_skills", "list_skills"] {
+            let reply = session.call_blocking(tool, &json!({"query": "fill pdf forms"}));
+            assert!(!reply.text().contains("pdf-forms"), "{}", reply.text());
+        }
+    }
+}
+
+#[test]
+fn a_list_holds_what_has_the_query_and_then_what_is_about_it() {
+    let library = office();
+    let session = library.session();
+    let listed = |query: &str| {
+        let reply = session.call_blocking("list_skills", &json!({"query": query}));
+        let data = session.data(&reply);
+        let skills = data["skills"].as_array().unwrap().iter();
+        skills.map(|skill| skill["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed("PDF"), ["pdf-forms", "pdf-merge"], "a filter, by name");
+    assert_eq!(listed("pdf files"), ["pdf-merge", "pdf-forms"], "one holds it, the other is about it");
+    assert_eq!(listed("rolling out clusters"), ["deploy"], "only the instructions say so");
+    assert_eq!(listed("merges"), ["pdf-merge"]);
+    assert!(listed("xyzzy").is_empty());
+}
+
+#[test]
+fn a_shortened_catalog_points_at_the_search() {
+    let library = office();
+    let mut options = SessionOptions::default();
+    options.names.search = "find_skills".to_owned();
+    options.catalog.budget_tokens = Some(60);
+    let session = library.session_with(options);
+    let text = session.catalog().text;
+    assert!(text.contains("`find_skills`"), "{text}");
+    assert!(session.tools().iter().any(|tool| tool.name == "find_skills"));
+    assert!(!session.call_blocking("find_skills", &json!({"query": "pdf"})).is_error());
+}
+
+#[test]
+fn the_index_is_kept_beside_others() {
+    let library = office();
+    let cache = tempfile::tempdir().unwrap();
+    let policy = Policy::default();
+    let file =
+        |label: &str| SearchOptions::file_in(cache.path(), &policy, [(label, library.directory.path())]);
+    assert_ne!(file("a"), file("b"));
+    let mut options = SearchOptions::default();
+    options.file = Some(file("a"));
+    let searcher = SkillSearch::new(options);
+    let opened = library.builder().searcher(searcher.clone()).open_blocking().unwrap();
+    assert_eq!(searcher.stored_skills(), None);
+    let session = opened.session_blocking(None).unwrap();
+    session.call_blocking("search_skills", &json!({"query": "pdf"}));
+    pollster::block_on(opened.save());
+    assert_eq!((searcher.index_file(), searcher.stored_skills()), (Some(file("a").as_path()), Some(4)));
+    // Of indices without end only the last ones stay.
+    for number in 0..20 {
+        fs::write(cache.path().join(format!("{number}.index")), "").unwrap();
+    }
+    library.skill("new", "", "# New\n");
+    opened.reload_blocking();
+    session.call_blocking("search_skills", &json!({"query": "new"}));
+    pollster::block_on(opened.save());
+    assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 16);
+    assert_eq!(searcher.stored_skills(), Some(5));
+}
