@@ -156,7 +156,7 @@ fn open(skills: &[&Skill]) -> Result<Library> {
     };
     let provider = MemoryProvider::new("pool", skills.iter().map(definition).collect());
     let library = Library::builder().provider(Arc::new(provider)).policy(Policy::default());
-    library.open_blocking().context("the skills cannot be served")
+    pollster::block_on(library.open()).context("the skills cannot be served")
 }
 
 /// Returns what the catalog of each task shows, and how long half of them took in milliseconds.
@@ -171,7 +171,7 @@ fn for_tasks(
     for (number, (text, gold)) in tasks.iter().enumerate() {
         let started = Instant::now();
         let task = Task { text: (*text).to_owned(), epoch: number as u64 };
-        let ranking = library.rank_for_task_blocking(snapshot, &task, Seen::Offered).to_catalog();
+        let ranking = pollster::block_on(library.rank_for_task(snapshot, &task, Seen::Offered)).to_catalog();
         let catalog = snapshot.catalog(&options(budget, Some(ranking)))?;
         times.push(started.elapsed().as_secs_f64() * 1e3);
         let full = catalog.report.tiers.iter().filter(|skill| skill.tier == Tier::Full);

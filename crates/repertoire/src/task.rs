@@ -87,10 +87,10 @@ impl Library {
     ///     SkillDefinition::new("pdf-forms", "Fills PDF forms.", "# Forms\nFill every field.\n"),
     ///     SkillDefinition::new("deploy", "Deploys services to Kubernetes.", "# Deploy\n"),
     /// ];
-    /// let library = Library::builder().provider(Arc::new(MemoryProvider::new("builtin", skills))).open_blocking()?;
+    /// let library = pollster::block_on(Library::builder().provider(Arc::new(MemoryProvider::new("builtin", skills))).open())?;
     /// let snapshot = library.snapshot();
     /// let task = Task::new("fill in this form");
-    /// let ranking = library.rank_for_task_blocking(&snapshot, &task, Seen::Offered);
+    /// let ranking = pollster::block_on(library.rank_for_task(&snapshot, &task, Seen::Offered));
     /// assert_eq!(ranking.rank("pdf-forms"), Some(1));
     /// let options = CatalogOptions { ranking: Some(ranking.to_catalog()), ..CatalogOptions::default() };
     /// assert!(snapshot.catalog(&options).unwrap().text.contains("pdf-forms"));
@@ -108,15 +108,5 @@ impl Library {
             Some(RankedSkill { name: entry.name().clone(), score: found.score, words })
         });
         TaskRanking { task: task.clone(), skills: skills.collect() }
-    }
-
-    /// Ranks as [`Library::rank_for_task`] does, and waits for it.
-    pub fn rank_for_task_blocking(
-        &self,
-        snapshot: &Arc<Snapshot>,
-        task: &Task,
-        seen: Seen<'_>,
-    ) -> TaskRanking {
-        pollster::block_on(self.rank_for_task(snapshot, task, seen))
     }
 }

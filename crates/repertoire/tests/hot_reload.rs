@@ -10,6 +10,7 @@
 )]
 #![cfg(unix)]
 
+use pollster::block_on;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -60,7 +61,7 @@ fn open(root: &Path, options: ReloadOptions) -> (Registry, Watcher) {
 
 impl Library {
     fn session(&self) -> Session {
-        repertoire::Library::from(self.registry.clone()).session_blocking(None).unwrap()
+        block_on(repertoire::Library::from(self.registry.clone()).session()).unwrap()
     }
 
     fn new(options: ReloadOptions) -> Self {
@@ -461,11 +462,11 @@ fn whoever_asks_for_the_newest_snapshot_sees_what_was_written_before() {
         assert!(matches!(newest.find(&format!("skill-{index:02}")), Lookup::Found(_)), "{index}");
     }
     let session = library.session();
-    assert_eq!(session.delta_blocking().text, "");
+    assert_eq!(block_on(session.delta()).text, "");
     write(&library.root(), "gamma", "# Gamma");
-    assert!(session.delta_blocking().text.contains("gamma"));
+    assert!(block_on(session.delta()).text.contains("gamma"));
     write(&library.root(), "delta", "# Delta");
-    let reply = session.call_blocking("load_skill", &serde_json::json!({"name": "delta"}));
+    let reply = block_on(session.call("load_skill", &serde_json::json!({"name": "delta"})));
     assert!(!reply.is_error(), "{}", reply.text());
 }
 
@@ -476,9 +477,9 @@ fn a_skill_that_lies_somewhere_else_is_found_there_at_once() {
     let (root, session) = (library.root(), library.session());
     fs::write(root.join("alpha/notes.md"), "Notes of alpha.").unwrap();
     let file = || {
-        session.call_blocking("read_skill_file", &serde_json::json!({"skill": "alpha", "path": "notes.md"}))
+        block_on(session.call("read_skill_file", &serde_json::json!({"skill": "alpha", "path": "notes.md"})))
     };
-    let skill = || session.call_blocking("load_skill", &serde_json::json!({"name": "alpha", "force": true}));
+    let skill = || block_on(session.call("load_skill", &serde_json::json!({"name": "alpha", "force": true})));
     assert!(file().text().contains("Notes of alpha."));
     fs::rename(root.join("alpha"), root.join("elsewhere")).unwrap();
     assert!(file().text().contains("Notes of alpha."), "{}", file().text());
@@ -517,15 +518,15 @@ fn a_lazy_library_is_looked_at_on_use_and_not_within_the_cooldown() {
     });
     let session = library.session();
     write(&library.root(), "gamma", "# Gamma");
-    let call = || session.call_blocking("load_skill", &serde_json::json!({"name": "gamma"}));
+    let call = || block_on(session.call("load_skill", &serde_json::json!({"name": "gamma"})));
     assert!(call().is_error(), "the cooldown is not over");
-    assert_eq!(session.delta_blocking().text, "");
+    assert_eq!(block_on(session.delta()).text, "");
     let _watcher = library
         .registry
         .watch(ReloadOptions { cooldown: Duration::ZERO, ..ReloadOptions::of(ReloadMode::Lazy) })
         .unwrap();
     assert_eq!(names(&library.registry.snapshot()), ["alpha", "beta"], "nobody used it yet");
-    session.call_blocking("load_skill", &serde_json::json!({"name": "alpha"}));
+    block_on(session.call("load_skill", &serde_json::json!({"name": "alpha"})));
     assert_eq!(names(&library.registry.snapshot()), ["alpha", "beta", "gamma"]);
     assert!(!call().is_error());
 }
@@ -536,12 +537,12 @@ fn a_library_that_is_not_followed_stays_as_it_was() {
     assert_eq!(library.watcher.state()[0].following, Following::Not);
     let session = library.session();
     write(&library.root(), "gamma", "# Gamma");
-    let call = || session.call_blocking("load_skill", &serde_json::json!({"name": "gamma"}));
+    let call = || block_on(session.call("load_skill", &serde_json::json!({"name": "gamma"})));
     assert!(call().is_error());
-    assert_eq!(session.delta_blocking().text, "");
-    assert_eq!(session.refresh_blocking().snapshot, 1);
+    assert_eq!(block_on(session.delta()).text, "");
+    assert_eq!(block_on(session.refresh()).snapshot, 1);
     drop(library.watcher);
-    assert!(session.delta_blocking().text.contains("gamma"), "without a watcher it is looked at");
+    assert!(block_on(session.delta()).text.contains("gamma"), "without a watcher it is looked at");
 }
 
 #[test]
@@ -603,7 +604,7 @@ fn an_emptied_file_that_was_never_opened_is_not_given_as_no_instructions() {
     let library = Library::watched();
     let path = library.root().join("alpha/SKILL.md");
     let session = library.session();
-    let load = || session.call_blocking("load_skill", &serde_json::json!({"name": "alpha", "force": true}));
+    let load = || block_on(session.call("load_skill", &serde_json::json!({"name": "alpha", "force": true})));
     fs::write(&path, "").unwrap();
     assert!(load().is_error(), "{}", load().text());
     pollster::block_on(library.registry.newest());

@@ -84,7 +84,7 @@ impl World {
         let provider = FsProvider::new(FsOptions::new("project:skills", self.root().join("skills")));
         let builder =
             Library::builder().provider(Arc::new(provider)).session_options(options.session_options(session));
-        Server::new(equip(builder).open_blocking().unwrap(), options)
+        Server::new(pollster::block_on(equip(builder).open()).unwrap(), options)
     }
 
     pub fn server_under(&self, options: ServerOptions, agents: Vec<Agent>, policy: Policy) -> Server {
@@ -108,7 +108,7 @@ impl World {
         for agent in agents {
             builder = builder.agent(agent);
         }
-        Server::new(builder.open_blocking().unwrap(), options)
+        Server::new(pollster::block_on(builder.open()).unwrap(), options)
     }
 }
 

@@ -15,7 +15,7 @@ use serde_json::json;
 pub fn run(directory: &Path, changes: usize) -> Result<()> {
     let provider = Arc::new(FsProvider::new(FsOptions::new("library", directory)));
     let library =
-        Library::builder().provider(provider).open_blocking().context("the library is not accepted")?;
+        pollster::block_on(Library::builder().provider(provider).open()).context("the library is not accepted")?;
     let started = Instant::now();
     library.prepare_search(&library.snapshot(), &|_, _| ());
     let index_s = started.elapsed().as_secs_f64();
@@ -29,12 +29,12 @@ pub fn run(directory: &Path, changes: usize) -> Result<()> {
         let word = word(number);
         fs::write(&path, format!("{original}\nMind the {word}.\n"))?;
         let started = Instant::now();
-        let snapshot = library.reload_blocking();
+        let snapshot = pollster::block_on(library.reload());
         reloads.push(started.elapsed().as_secs_f64() * 1e3);
         let request = SearchRequest::new(word.as_str(), 1);
         let search = || {
             let started = Instant::now();
-            let found = library.search_blocking(&snapshot, &request, Seen::Offered);
+            let found = pollster::block_on(library.search(&snapshot, &request, Seen::Offered));
             (started.elapsed().as_secs_f64() * 1e3, found)
         };
         let (first, found) = search();

@@ -170,7 +170,7 @@ fn rank(
     let _progress = Progress::start(&context.env, "searching skills");
     let sees = |entry: &Entry| agent.is_none_or(|agent| agent.sees(entry));
     let seen = if agent.is_some() { Seen::Of(&sees) } else { Seen::Offered };
-    let ranking = handle.rank_for_task_blocking(&library.snapshot, task, seen);
+    let ranking = pollster::block_on(handle.rank_for_task(&library.snapshot, task, seen));
     pollster::block_on(handle.save());
     ranking
 }

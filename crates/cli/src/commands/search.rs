@@ -165,7 +165,7 @@ fn search<'l>(
     }
     let sees = |entry: &Entry| agent.is_none_or(|agent| agent.sees(entry));
     let seen = if agent.is_some() { Seen::Of(&sees) } else { Seen::Offered };
-    let found = handle.search_blocking(snapshot, request, seen);
+    let found = pollster::block_on(handle.search(snapshot, request, seen));
     let price = |text: &str| match context.settings.estimator {
         Tokenizer::Chars4 => Tokenizer::Chars4.count(text),
         // As in sessions: about how many is enough, and takes no time.

@@ -335,7 +335,7 @@ mod tests {
             fs::create_dir(&skill).unwrap();
             let text = format!("---\nname: skill-{number}\ndescription: Does it. Use when asked.\n---\nx\n");
             fs::write(skill.join("SKILL.md"), text).unwrap();
-            registry.reload_blocking();
+            pollster::block_on(registry.reload());
             // The receiver gets time to run.
             std::thread::sleep(Duration::from_millis(5));
         }

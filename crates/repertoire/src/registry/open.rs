@@ -187,11 +187,6 @@ impl Registry {
         }
     }
 
-    /// Reloads as [`Registry::reload`] does, and waits for it.
-    pub fn reload_blocking(&self) -> Arc<Snapshot> {
-        pollster::block_on(self.reload())
-    }
-
     /// Quarantines skills with a reserved name, so that a call by that name is never ambiguous.
     fn quarantine_reserved_names(&self, listing: &mut Listing) {
         let reserved = &self.shared.options.reserved_names;

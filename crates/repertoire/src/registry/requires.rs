@@ -71,10 +71,10 @@ mod tests {
     }
 
     fn found(skills: Vec<SkillDefinition>, name: &str) -> Vec<String> {
-        let library = Library::builder()
-            .provider(Arc::new(MemoryProvider::new("test", skills)))
-            .open_blocking()
-            .unwrap();
+        let library = pollster::block_on(
+            Library::builder().provider(Arc::new(MemoryProvider::new("test", skills))).open(),
+        )
+        .unwrap();
         let snapshot = library.snapshot();
         let Lookup::Found(entry) = snapshot.find(name) else { panic!("{name}") };
         let found = check(entry, &snapshot, library.registry().policy());

@@ -25,10 +25,10 @@ impl Library {
     ///     SkillDefinition::new("pdf-forms", "Fills PDF forms.", "# Forms\nFill every field.\n"),
     ///     SkillDefinition::new("deploy", "Deploys services to Kubernetes.", "# Deploy\n"),
     /// ];
-    /// let library = Library::builder().provider(Arc::new(MemoryProvider::new("builtin", skills))).open_blocking()?;
+    /// let library = pollster::block_on(Library::builder().provider(Arc::new(MemoryProvider::new("builtin", skills))).open())?;
     /// let snapshot = library.snapshot();
     /// let request = SearchRequest::new("fill in this form", 5);
-    /// let found = library.search_blocking(&snapshot, &request, Seen::Offered);
+    /// let found = pollster::block_on(library.search(&snapshot, &request, Seen::Offered));
     /// assert_eq!(snapshot.entries()[found[0].entry].name().as_str(), "pdf-forms");
     /// # Ok::<(), repertoire::Error>(())
     /// ```
@@ -68,16 +68,6 @@ impl Library {
         Query::new(text).meaning(vector).telling(importance)
     }
 
-    /// Searches as [`Library::search`] does, and waits for it.
-    pub fn search_blocking(
-        &self,
-        snapshot: &Arc<Snapshot>,
-        request: &SearchRequest,
-        seen: Seen<'_>,
-    ) -> Vec<Found> {
-        pollster::block_on(self.search(snapshot, request, seen))
-    }
-
     /// Returns the file that the index is kept in between runs, and how many skills are in it; none where there is none to use.
     pub fn kept_index(&self) -> Option<(&Path, usize)> {
         self.shelf().kept()
@@ -105,9 +95,10 @@ mod tests {
             SkillDefinition::new("deploy", "Deploys services to Kubernetes clusters.", "# Deploy\n"),
         ];
         let provider = Arc::new(MemoryProvider::new("builtin", skills));
-        let library = Library::builder().provider(provider).open_blocking().unwrap();
+        let library = pollster::block_on(Library::builder().provider(provider).open()).unwrap();
         let snapshot = library.snapshot();
-        let found = library.search_blocking(&snapshot, &SearchRequest::new(query, 5), Seen::Offered);
+        let found =
+            pollster::block_on(library.search(&snapshot, &SearchRequest::new(query, 5), Seen::Offered));
         found.iter().map(|found| snapshot.entries()[found.entry].name().to_string()).collect()
     }
 

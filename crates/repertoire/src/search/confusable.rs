@@ -41,7 +41,7 @@ impl Snapshot {
     ///     SkillDefinition::new("pdf-fill", "Fills PDF forms from JSON data.", "# Fill\n"),
     ///     SkillDefinition::new("pdf-forms", "Fills PDF forms from CSV data.", "# Forms\n"),
     /// ];
-    /// let library = Library::builder().provider(Arc::new(MemoryProvider::new("builtin", skills))).open_blocking()?;
+    /// let library = pollster::block_on(Library::builder().provider(Arc::new(MemoryProvider::new("builtin", skills))).open())?;
     /// let snapshot = library.snapshot();
     /// let pairs = snapshot.mix_ups();
     /// assert_eq!(pairs[0].only_first, ["json"]);
@@ -216,7 +216,7 @@ mod tests {
         let skills =
             skills.iter().map(|(name, description)| SkillDefinition::new(*name, *description, "x")).collect();
         let provider = Arc::new(MemoryProvider::new("test", skills));
-        Library::builder().provider(provider).open_blocking().unwrap().snapshot()
+        pollster::block_on(Library::builder().provider(provider).open()).unwrap().snapshot()
     }
 
     #[test]

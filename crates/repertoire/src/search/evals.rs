@@ -144,7 +144,7 @@ impl Library {
     ///     SkillDefinition::new("pdf-forms", "Fills PDF forms.", "# Forms\n").with_resource("eval_queries.json", queries),
     ///     SkillDefinition::new("deploy", "Deploys services to Kubernetes.", "# Deploy\n"),
     /// ];
-    /// let library = Library::builder().provider(Arc::new(MemoryProvider::new("builtin", skills))).open_blocking()?;
+    /// let library = pollster::block_on(Library::builder().provider(Arc::new(MemoryProvider::new("builtin", skills))).open())?;
     /// let snapshot = library.snapshot();
     /// let evals = pollster::block_on(library.skill_evals(&snapshot.entries()[1]));
     /// let report = library.evaluate_triggers(&snapshot, &evals.queries, 5);
@@ -227,7 +227,8 @@ mod tests {
     use crate::{FsOptions, FsProvider, MemoryProvider, SkillDefinition};
 
     fn library(skills: Vec<SkillDefinition>) -> Library {
-        Library::builder().provider(Arc::new(MemoryProvider::new("test", skills))).open_blocking().unwrap()
+        pollster::block_on(Library::builder().provider(Arc::new(MemoryProvider::new("test", skills))).open())
+            .unwrap()
     }
 
     fn query(skill: &str, query: &str, should_trigger: bool) -> TriggerQuery {
@@ -275,7 +276,7 @@ mod tests {
         };
         (0..300).for_each(|number| write(number, "well"));
         let provider = Arc::new(FsProvider::new(FsOptions::new("test", directory.path())));
-        let library = Library::builder().provider(provider).open_blocking().unwrap();
+        let library = pollster::block_on(Library::builder().provider(provider).open()).unwrap();
         let snapshot = library.snapshot();
         let queries: Vec<TriggerQuery> = (0..300)
             .map(|number| query(&format!("skill-{number}"), &format!("task{number}x"), true))
@@ -284,7 +285,7 @@ mod tests {
             let changes = scope.spawn(|| {
                 for round in 0..20 {
                     (0..300).step_by(3).for_each(|number| write(number, &format!("better{round}")));
-                    library.prepare_search(&library.reload_blocking(), &|_, _| ());
+                    library.prepare_search(&pollster::block_on(library.reload()), &|_, _| ());
                 }
             });
             while !changes.is_finished() {

@@ -308,6 +308,8 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
+    use pollster::block_on;
+
     use super::*;
     use crate::Library;
     use crate::provider::fs::{FsOptions, FsProvider};
@@ -323,15 +325,15 @@ mod tests {
         };
         write("alpha", "Mind the marmalade.");
         let provider = Arc::new(FsProvider::new(FsOptions::new("test", directory.path())));
-        let library = Library::builder().provider(provider).open_blocking().unwrap();
+        let library = block_on(Library::builder().provider(provider).open()).unwrap();
         let (file, aside) = (directory.path().join("alpha/SKILL.md"), directory.path().join("aside"));
         fs::rename(&file, &aside).unwrap();
         library.prepare_search(&library.snapshot(), &|_, _| ());
         fs::rename(&aside, &file).unwrap();
         write("beta", "");
-        let snapshot = library.reload_blocking();
+        let snapshot = block_on(library.reload());
         let request = SearchRequest::new("marmalade".to_owned(), 1);
-        assert_eq!(library.search_blocking(&snapshot, &request, Seen::Offered).len(), 1);
+        assert_eq!(block_on(library.search(&snapshot, &request, Seen::Offered)).len(), 1);
     }
 
     #[test]
@@ -346,15 +348,15 @@ mod tests {
         };
         (0..COUNT).for_each(|number| write(number, "old"));
         let provider = Arc::new(FsProvider::new(FsOptions::new("test", directory.path())));
-        let library = Library::builder().provider(provider).open_blocking().unwrap();
+        let library = block_on(Library::builder().provider(provider).open()).unwrap();
         library.prepare_search(&library.snapshot(), &|_, _| ());
         (0..COUNT).for_each(|number| write(number, "young"));
-        let snapshot = library.reload_blocking();
+        let snapshot = block_on(library.reload());
         library.prepare_search(&snapshot, &|_, _| ());
         assert_eq!(library.shelf().current().index.len(), COUNT);
         for number in (0..COUNT).step_by(499) {
             let request = SearchRequest::new(format!("young{number}x"), 1);
-            let found = library.search_blocking(&snapshot, &request, Seen::Offered);
+            let found = block_on(library.search(&snapshot, &request, Seen::Offered));
             let names = found.iter().map(|found| snapshot.entries()[found.entry].name().to_string());
             assert_eq!(names.collect::<Vec<_>>(), [format!("skill-{number}")]);
         }
@@ -402,13 +404,13 @@ mod tests {
             fs::create_dir_all(&root).unwrap();
             Arc::new(FsProvider::new(FsOptions::new(source, root)))
         };
-        Library::builder().provider(provider("0")).provider(provider("1")).open_blocking().unwrap()
+        block_on(Library::builder().provider(provider("0")).provider(provider("1")).open()).unwrap()
     }
 
     fn answers(library: &Library, word: usize) -> Vec<(String, u32, String)> {
         let snapshot = library.snapshot();
         let request = SearchRequest::new(format!("the {} of skill {}", WORDS[word], WORDS[0]), 20);
-        let found = library.search_blocking(&snapshot, &request, Seen::Offered);
+        let found = block_on(library.search(&snapshot, &request, Seen::Offered));
         let name = |entry: usize| snapshot.entries()[entry].qualified_name();
         found
             .into_iter()
@@ -442,20 +444,20 @@ mod tests {
                     }
                     Step::Reload => {
                         earlier = library.snapshot();
-                        library.reload_blocking();
+                        block_on(library.reload());
                     }
                     Step::Search(word) => {
                         answers(&library, word);
                     }
                     Step::SearchEarlier(word) => {
                         let request = SearchRequest::new(WORDS[word], 20);
-                        for found in library.search_blocking(&earlier, &request, Seen::Offered) {
+                        for found in block_on(library.search(&earlier, &request, Seen::Offered)) {
                             prop_assert!(earlier.entries()[found.entry].is_in_catalog());
                         }
                     }
                 }
             }
-            library.reload_blocking();
+            block_on(library.reload());
             let fresh = library_of(directory.path());
             for word in 0..WORDS.len() {
                 prop_assert_eq!(answers(&library, word), answers(&fresh, word));

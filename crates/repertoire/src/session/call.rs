@@ -78,11 +78,6 @@ impl Session {
         Reply { answer: reply.answer, text }
     }
 
-    /// Answers a call as [`Session::call`] does, and waits for it.
-    pub fn call_blocking(&self, tool: &str, arguments: &Value) -> Reply {
-        pollster::block_on(self.call(tool, arguments))
-    }
-
     /// Returns the answer as a program reads it, whatever the model reads.
     pub fn data(&self, reply: &Reply) -> Value {
         reply.answer.data(&self.wording)

@@ -216,14 +216,4 @@ impl Session {
         self.look().await;
         self.state().pin(&newest);
     }
-
-    /// Returns the note as [`Session::delta`] does, and waits for it.
-    pub fn delta_blocking(&self) -> Note {
-        pollster::block_on(self.delta())
-    }
-
-    /// Refreshes as [`Session::refresh`] does, and waits for it.
-    pub fn refresh_blocking(&self) -> PinnedCatalog {
-        pollster::block_on(self.refresh())
-    }
 }

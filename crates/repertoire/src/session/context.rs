@@ -79,11 +79,6 @@ impl Session {
         }
     }
 
-    /// Tells the session as [`Session::compacted`] does, and waits for it.
-    pub fn compacted_blocking(&self, kept: &KeptContext) {
-        pollster::block_on(self.compacted(kept));
-    }
-
     /// Tells the session that the host took the instructions of a skill out of the transcript.
     pub fn evicted(&self, name: &SkillName) {
         let mut state = self.state();
@@ -138,11 +133,6 @@ impl Session {
             }
         }
         plan
-    }
-
-    /// Returns what to put back as [`Session::reattach`] does, and waits for it.
-    pub fn reattach_blocking(&self, budget: usize) -> Reattachment {
-        pollster::block_on(self.reattach(budget))
     }
 
     /// Returns what is known of every skill that was ever in the context, sorted by name.

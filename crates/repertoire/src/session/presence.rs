@@ -58,11 +58,6 @@ impl Session {
         }
     }
 
-    /// Looks as [`Session::look`] does, and waits for it.
-    pub fn look_blocking(&self) {
-        pollster::block_on(self.look());
-    }
-
     /// Returns the skills in the context whose instructions changed on disk since the model was last told so.
     pub(super) fn edited(&self) -> Vec<String> {
         let mut state = self.state();

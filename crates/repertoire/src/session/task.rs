@@ -38,11 +38,6 @@ impl Session {
         self.catalog()
     }
 
-    /// Returns the catalog as [`Session::catalog_for_task`] does, and waits for it.
-    pub fn catalog_for_task_blocking(&self, task: &Task) -> PinnedCatalog {
-        pollster::block_on(self.catalog_for_task(task))
-    }
-
     /// Tells the session what its agent is doing by now; nothing that the model reads changes.
     ///
     /// Events of skills that are loaded from then on tell how well a ranking by this text would have foreseen it. The text
@@ -57,11 +52,6 @@ impl Session {
             false => None,
         };
         self.state().foreseen = foreseen;
-    }
-
-    /// Tells the session as [`Session::working_on`] does, and waits for it.
-    pub fn working_on_blocking(&self, text: &str) {
-        pollster::block_on(self.working_on(text));
     }
 
     /// Ranks the skills for the catalog's task, where that was not done since the library was last looked at for the catalog.

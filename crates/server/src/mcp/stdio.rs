@@ -274,7 +274,10 @@ mod tests {
     fn server() -> Server {
         let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
         let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
-        Server::new(Library::builder().provider(provider).open_blocking().unwrap(), ServerOptions::default())
+        Server::new(
+            pollster::block_on(Library::builder().provider(provider).open()).unwrap(),
+            ServerOptions::default(),
+        )
     }
 
     #[tokio::test]

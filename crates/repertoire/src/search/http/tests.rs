@@ -304,13 +304,15 @@ fn searches_do_not_fail_with_the_server() {
             file: Some(directory.path().join("test.index")),
             ..SearchOptions::default()
         };
-        let library = Library::builder()
-            .provider(Arc::new(MemoryProvider::new("test", skills)))
-            .search_options(search)
-            .open_blocking()
-            .unwrap();
+        let library = block_on(
+            Library::builder()
+                .provider(Arc::new(MemoryProvider::new("test", skills)))
+                .search_options(search)
+                .open(),
+        )
+        .unwrap();
         let snapshot = library.snapshot();
-        let found = library.search_blocking(&snapshot, &SearchRequest::new("fill forms", 5), Seen::Offered);
+        let found = block_on(library.search(&snapshot, &SearchRequest::new("fill forms", 5), Seen::Offered));
         block_on(library.save());
         assert_eq!(snapshot.entries()[found[0].entry].name().as_str(), "pdf-forms");
         found[0].score
@@ -351,11 +353,11 @@ fn where_directions_have_other_dimensions_skills_are_found_by_them_again() {
             SkillDefinition::new("formatter", "Formatters.", "# Formatters\n"),
         ];
         let provider = Arc::new(MemoryProvider::new("test", skills));
-        Library::builder().provider(provider).search_options(search).open_blocking().unwrap()
+        block_on(Library::builder().provider(provider).search_options(search).open()).unwrap()
     };
     let found = |library: &Library| {
         let request = SearchRequest::new("formalities", 5);
-        library.search_blocking(&library.snapshot(), &request, Seen::Offered).len()
+        block_on(library.search(&library.snapshot(), &request, Seen::Offered)).len()
     };
     let first = library();
     assert_eq!(found(&first), 1);
