@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use repertoire::registry::Aspect;
-use repertoire::registry::watch::{Following, PollReason};
+use repertoire::registry::watch::{FollowMethod, PollReason};
 use repertoire::{
     Change, FsOptions, FsProvider, Lookup, Policy, Registry, ReloadMode, ReloadOptions, Session, Snapshot,
     Subscription, Watcher,
@@ -77,7 +77,7 @@ impl Library {
     fn watched() -> Self {
         let library = Self::new(ReloadOptions::default());
         let state = library.watcher.state();
-        assert!(matches!(state[0].following, Following::Watching(count) if count >= 3), "{state:?}");
+        assert!(matches!(state[0].following, FollowMethod::Watching(count) if count >= 3), "{state:?}");
         library
     }
 
@@ -360,7 +360,7 @@ fn a_checkout_of_many_skills_is_one_change() {
         assert!(library.changes.next_within(Duration::from_millis(600)).is_none());
     }
     let state = library.watcher.state();
-    assert!(matches!(state[0].following, Following::Watching(count) if count >= MANY), "{state:?}");
+    assert!(matches!(state[0].following, FollowMethod::Watching(count) if count >= MANY), "{state:?}");
 }
 
 #[test]
@@ -401,7 +401,7 @@ fn a_build_inside_a_skill_keeps_nothing_waiting() {
 fn what_is_polled_is_seen_as_well() {
     let options = ReloadOptions { poll: Duration::from_millis(20), ..ReloadOptions::of(ReloadMode::Poll) };
     let library = Library::new(options);
-    assert_eq!(library.watcher.state()[0].following, Following::Polling(PollReason::Chosen));
+    assert_eq!(library.watcher.state()[0].following, FollowMethod::Polling(PollReason::Chosen));
     write(&library.root(), "gamma", "# Gamma");
     library.until_names(&["alpha", "beta", "gamma"]);
     fs::write(
@@ -421,7 +421,7 @@ fn a_library_larger_than_the_budget_is_polled_and_that_is_said() {
         ReloadOptions { max_watches: 2, poll: Duration::from_millis(20), ..ReloadOptions::default() };
     let library = Library::new(options);
     let state = library.watcher.state();
-    let Following::Polling(PollReason::Budget { needed, budget: 2 }) = &state[0].following else {
+    let FollowMethod::Polling(PollReason::Budget { needed, budget: 2 }) = &state[0].following else {
         panic!("{state:?}")
     };
     assert!(*needed >= 3);
@@ -447,8 +447,8 @@ fn a_small_source_is_watched_though_a_large_one_has_no_room() {
     let watcher = registry.watch(ReloadOptions { max_watches: 10, ..ReloadOptions::default() }).unwrap();
     assert!(watcher.wait_ready(DEADLINE));
     let state = watcher.state();
-    assert!(matches!(state[0].following, Following::Polling(PollReason::Budget { .. })), "{state:?}");
-    assert!(matches!(state[1].following, Following::Watching(_)), "{state:?}");
+    assert!(matches!(state[0].following, FollowMethod::Polling(PollReason::Budget { .. })), "{state:?}");
+    assert!(matches!(state[1].following, FollowMethod::Watching(_)), "{state:?}");
 }
 
 #[test]
@@ -534,7 +534,7 @@ fn a_lazy_library_is_looked_at_on_use_and_not_within_the_cooldown() {
 #[test]
 fn a_library_that_is_not_followed_stays_as_it_was() {
     let library = Library::new(ReloadOptions::of(ReloadMode::Off));
-    assert_eq!(library.watcher.state()[0].following, Following::Not);
+    assert_eq!(library.watcher.state()[0].following, FollowMethod::Not);
     let session = library.session();
     write(&library.root(), "gamma", "# Gamma");
     let call = || block_on(session.call("load_skill", &serde_json::json!({"name": "gamma"})));

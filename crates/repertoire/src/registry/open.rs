@@ -9,7 +9,7 @@ use repertoire_model::validate::Reporter;
 use repertoire_model::{Bundle, Digest, LineRange, Policy, RuleId, SkillPath, Standing};
 
 use super::snapshot::{Entry, Snapshot};
-use super::watch::Attention;
+use super::watch::FollowState;
 use crate::clock::Instant;
 use crate::provider::{
     FileContent, FileListing, ListedSkill, Listing, OpenedSkill, Problem, Provider, Skill,
@@ -54,7 +54,7 @@ struct Shared {
     /// When the last reload ended, and how long it took.
     last_reload: Mutex<Option<(Instant, Duration)>>,
     /// How it is followed, and the subscribers to its changes.
-    attention: Attention,
+    follow_state: FollowState,
 }
 
 /// The options of a registry.
@@ -103,8 +103,8 @@ impl Registry {
         let snapshot = Arc::new(Snapshot::merge(&[], &options.policy));
         let current = RwLock::new(Current { snapshot, listings: Vec::new(), reload: 0 });
         let (reloads, last_reload) = (AtomicU64::new(0), Mutex::new(None));
-        let attention = Attention::default();
-        let shared = Shared { providers, options, reloads, current, last_reload, attention };
+        let follow_state = FollowState::default();
+        let shared = Shared { providers, options, reloads, current, last_reload, follow_state };
         let registry = Self { shared: Arc::new(shared) };
         registry.reload().await;
         registry
@@ -115,8 +115,8 @@ impl Registry {
         &self.shared.providers
     }
 
-    pub(super) fn attention(&self) -> &Attention {
-        &self.shared.attention
+    pub(super) fn follow_state(&self) -> &FollowState {
+        &self.shared.follow_state
     }
 
     /// Returns the newest snapshot.
@@ -165,7 +165,7 @@ impl Registry {
             Current { snapshot: Arc::clone(&newest), listings, reload: number },
         );
         drop(current);
-        self.attention().signals.published(started.elapsed());
+        self.follow_state().signals.published(started.elapsed());
         drop(replaced);
         newest
     }

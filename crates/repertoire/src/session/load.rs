@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use repertoire_model::answer::{Acknowledged, Answer, FaultKind, Loaded, LoadedSkill, Occasion};
+use repertoire_model::answer::{Acknowledgement, Answer, FaultKind, LoadAnswer, LoadedSkill, Occasion};
 use repertoire_model::ledger::{Decision, Presence};
 use repertoire_model::{Digest, Severity, Standing, outline};
 
@@ -58,7 +58,7 @@ impl Session {
         let mut notes = required.notes;
         notes.extend(first_notes);
         notes.extend(tool_notes);
-        let loaded = Loaded { first, skill, occasion: occasion(presence, force), notes };
+        let loaded = LoadAnswer { first, skill, occasion: occasion(presence, force), notes };
         Ok(LoadResult { answer: Answer::Loaded(Box::new(loaded)), digest, tokens })
     }
 
@@ -165,14 +165,14 @@ impl Session {
         };
         let Resources { references, scripts, assets } = record.resources.clone();
         let version = record.version.clone();
-        let answer = Answer::Acknowledged(Acknowledged {
+        let answer = Answer::Acknowledged(Acknowledgement {
             is_bound,
             notes,
             version,
             references,
             scripts,
             assets,
-            ..Acknowledged::new(entry.name().clone(), turn)
+            ..Acknowledgement::new(entry.name().clone(), turn)
         });
         LoadResult { answer, digest: record.digest, tokens: 0 }
     }

@@ -1,6 +1,6 @@
 //! The tools and scripts of skills: callable while the skill is loaded.
 
-use repertoire_model::answer::{Answer, FaultKind, LoadedSkill, Render, ToolResult, ToolSchema, Unapproved};
+use repertoire_model::answer::{Answer, FaultKind, LoadedSkill, Render, RunRefusal, ToolResult, ToolSchema};
 use repertoire_model::toolbox::{Handler, MAX_TOOLBOX_BYTES, PYTHON_FILE, TOOLBOX_FILE, Toolbox, schema};
 use repertoire_model::{FileEntry, LineRange, SkillTool};
 use serde_json::{Map, Value};
@@ -226,7 +226,7 @@ impl Session {
             return ToolReply { answer: self.fault(CALL, Some(asked), kind), details };
         };
         if !self.is_below_ceiling(tool) {
-            let kind = FaultKind::NotApproved { tool: quoted(tool), why: Unapproved::Ceiling };
+            let kind = FaultKind::NotApproved { tool: quoted(tool), why: RunRefusal::Ceiling };
             return self.ran(CALL, asked, Err(kind), details);
         }
         let ran = self.run_tool(&entry, &address, found, arguments).await;
@@ -284,7 +284,7 @@ impl Session {
             return ToolReply { answer: self.fault(RUN, Some(asked), kind), details };
         }
         if !self.is_below_ceiling(RUN) {
-            let kind = FaultKind::NotApproved { tool: quoted(&call.path), why: Unapproved::Ceiling };
+            let kind = FaultKind::NotApproved { tool: quoted(&call.path), why: RunRefusal::Ceiling };
             return self.ran(RUN, asked, Err(kind), details);
         }
         let ran = match &self.library().resources().runner {

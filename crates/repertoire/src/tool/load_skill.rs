@@ -1,6 +1,6 @@
 //! `load_skill`: a skill's instructions, or an acknowledgement that they are in the context already.
 
-use repertoire_model::answer::{Answer, Available, BucketText, Fault, FaultKind};
+use repertoire_model::answer::{Answer, AvailableFiles, BucketText, Fault, FaultKind};
 use repertoire_model::{Digest, FileKind, LineRange, SkillPath};
 use serde_json::{Value, json};
 
@@ -106,7 +106,10 @@ async fn misused(session: &Session, arguments: Arguments<'_>, kind: FaultKind) -
 fn with_files(answer: Answer, resources: Resources) -> Answer {
     let Answer::Fault(fault) = answer else { return answer };
     let Resources { references, scripts, assets } = resources;
-    Answer::Fault(Fault { available: Some(Box::new(Available { references, scripts, assets })), ..fault })
+    Answer::Fault(Fault {
+        available: Some(Box::new(AvailableFiles { references, scripts, assets })),
+        ..fault
+    })
 }
 
 /// The argument that names the skill.

@@ -30,7 +30,7 @@ pub(super) enum Manifest {
 
 /// How carefully a file is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Care {
+pub(super) enum ReadMode {
     /// Once; a change meanwhile shows at the next scan.
     Once,
     /// Again if it changed meanwhile.
@@ -45,7 +45,7 @@ pub(super) fn is_spelling(name: &str) -> bool {
 /// Reads the `SKILL.md` of `place` into `buffer`; at most `max_entries` are read to find another spelling.
 pub(super) fn read(
     place: &Place<'_>,
-    care: Care,
+    care: ReadMode,
     cap: u64,
     max_entries: usize,
     buffer: &mut Vec<u8>,
@@ -74,13 +74,13 @@ pub(super) fn read(
 fn read_spelling(
     place: &Place<'_>,
     file_name: Cow<'static, str>,
-    care: Care,
+    care: ReadMode,
     cap: u64,
     buffer: &mut Vec<u8>,
 ) -> Manifest {
     let outcome = match care {
-        Care::Once => place.read(&file_name, cap, buffer),
-        Care::Settled => place.read_settled(&file_name, cap, buffer),
+        ReadMode::Once => place.read(&file_name, cap, buffer),
+        ReadMode::Settled => place.read_settled(&file_name, cap, buffer),
     };
     match outcome {
         Ok(stamp) => Manifest::Read { file_name, stamp: Some(stamp) },

@@ -15,7 +15,7 @@ use repertoire_model::{Document, Policy, RuleId, Standing};
 
 use super::last_good;
 use super::limits::{LinkScope, MAX_DEPTH};
-use super::manifest::{self, Care, Manifest};
+use super::manifest::{self, Manifest, ReadMode};
 use super::options::FsOptions;
 use super::place::{Home, PathPrefix, Place, ROOT_LOCATOR, Root};
 use super::root_entries::{RootEntries, RootManifest};
@@ -299,7 +299,7 @@ impl Scanner<'_> {
         }
         let (limits, cap) = (&self.options.limits, self.options.caps.manifest_bytes);
         let (file_name, document, length, stamp) =
-            match manifest::read(place, Care::Once, cap, limits.max_entries, buffer) {
+            match manifest::read(place, ReadMode::Once, cap, limits.max_entries, buffer) {
                 Manifest::Read { file_name, stamp } => {
                     let document = manifest::parse_for_listing(place, &file_name, buffer, stamp, self.policy);
                     (file_name, document, last_good::length_without_blanks(buffer), stamp)

@@ -9,7 +9,7 @@ use repertoire_model::validate::Reporter;
 use repertoire_model::{Bundle, BundleFile, Digest, Policy, RuleId, SkillPath, Standing};
 
 use super::last_good::{self, GoodText, GoodTexts};
-use super::manifest::{self, Care, Manifest};
+use super::manifest::{self, Manifest, ReadMode};
 use super::options::FsOptions;
 use super::place::{PathPrefix, Place, ROOT_LOCATOR, Root};
 use super::safe_dir::{Fault, SafeDir, Stamp, now};
@@ -175,7 +175,7 @@ impl Source {
 
     fn manifest(&self, place: &Place<'_>, buffer: &mut Vec<u8>) -> Manifest {
         let cap = self.options.caps.manifest_bytes;
-        manifest::read(place, Care::Settled, cap, self.options.limits.max_entries, buffer)
+        manifest::read(place, ReadMode::Settled, cap, self.options.limits.max_entries, buffer)
     }
 
     /// Returns the skill at `locator` as it is now.

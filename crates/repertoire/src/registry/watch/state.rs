@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 /// How a source is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Following {
+pub enum FollowMethod {
     /// So many of its directories are watched.
     Watching(usize),
     /// It is looked at now and then.
@@ -65,61 +65,61 @@ pub struct SourceState {
     /// The source.
     pub source: Arc<str>,
     /// How it is followed.
-    pub following: Following,
+    pub following: FollowMethod,
 }
 
 /// The state of a watcher, shared by its thread and its handle.
 #[derive(Debug, Default)]
-pub(super) struct Board {
-    posted: Mutex<BoardContent>,
+pub(super) struct WatcherState {
+    content: Mutex<StateContent>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct BoardContent {
+struct StateContent {
     sources: Vec<SourceState>,
     watches: usize,
     is_ready: bool,
 }
 
-impl Board {
-    fn posted(&self) -> MutexGuard<'_, BoardContent> {
-        self.posted.lock().unwrap_or_else(PoisonError::into_inner)
+impl WatcherState {
+    fn content(&self) -> MutexGuard<'_, StateContent> {
+        self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Publishes how the sources are followed, with so many watches in all.
     pub(super) fn post(&self, sources: Vec<SourceState>, watches: usize) {
-        let mut posted = self.posted();
-        (posted.sources, posted.watches) = (sources, watches);
+        let mut content = self.content();
+        (content.sources, content.watches) = (sources, watches);
     }
 
     /// Returns how many watches there are.
     pub(super) fn watches(&self) -> usize {
-        self.posted().watches
+        self.content().watches
     }
 
     /// Marks the watcher as ready: from now on no change is missed.
     pub(super) fn ready(&self) {
-        self.posted().is_ready = true;
+        self.content().is_ready = true;
         self.changed.notify_all();
     }
 
     /// Returns how the sources are followed.
     pub(super) fn sources(&self) -> Vec<SourceState> {
-        self.posted().sources.clone()
+        self.content().sources.clone()
     }
 
     /// Waits until the watcher is ready, no longer than `timeout`; returns whether it is.
     pub(super) fn wait_ready(&self, timeout: Duration) -> bool {
         let deadline = Instant::now() + timeout;
-        let mut posted = self.posted();
-        while !posted.is_ready {
+        let mut content = self.content();
+        while !content.is_ready {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
-            let waited = self.changed.wait_timeout(posted, left);
-            posted = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let waited = self.changed.wait_timeout(content, left);
+            content = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         true
     }
