@@ -26,8 +26,8 @@ const NEIGHBOUR: CatalogEntry<'static> =
 /// Lists the skills
 ///
 /// Shows every skill that an agent is offered, with the source it comes from. Two skills of one name are never
-/// merged: the first source wins, and the other is shown by --all. Diagnostics of a listing leave out what takes a count
-/// of tokens; `rep check` has all of them.
+/// merged: the first source wins, and the other is shown by --all. Diagnostics of a listing leave out what only
+/// the text of the instructions shows; `rep check` has all of them.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Show shadowed and quarantined skills too

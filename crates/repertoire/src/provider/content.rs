@@ -3,10 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use repertoire_model::{Bundle, BundleFile, Digest, Document, FileEntry, LineRange, Policy};
+use repertoire_model::{Document, LineRange};
 
-use super::{BoxFuture, FileListing, Locator, Provider};
-use crate::{Error, ErrorKind};
+use super::listing::FileListing;
 
 /// How much of a file is looked at to tell text from binary.
 const SNIFFED_BYTES: usize = 8 * 1024;
@@ -163,46 +162,6 @@ pub fn media_type(path: &str, bytes: &[u8]) -> &'static str {
         .iter()
         .find(|(known, _)| extension.eq_ignore_ascii_case(known))
         .map_or(PLAIN_TEXT, |(_, kind)| kind)
-}
-
-/// Returns the skill at `locator` with its files, read one after the other.
-pub(super) fn open<'a, P: Provider + ?Sized>(
-    provider: &'a P,
-    locator: &'a Locator,
-    policy: &'a Policy,
-) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
-    Box::pin(async move {
-        let Some(skill) = provider.get(locator, policy).await? else { return Ok(None) };
-        let files = provider.files(locator, policy).await?;
-        Ok(Some(OpenedSkill { skill, files, mark: None }))
-    })
-}
-
-/// Returns every file of the skill at `locator` with its digest, read one by one.
-pub(super) fn bundle<'a, P: Provider + ?Sized>(
-    provider: &'a P,
-    locator: &'a Locator,
-) -> BoxFuture<'a, Result<Bundle, Error>> {
-    Box::pin(async move {
-        // The policy decides about problems alone, which a bundle does not have.
-        let listing = provider.files(locator, &Policy::default()).await?;
-        let mut files = Vec::with_capacity(listing.files.len());
-        for FileEntry { path, executable, .. } in listing.files {
-            let content = match provider.read(locator, &path, LineRange::default()).await {
-                Ok(content) => content,
-                // A file that vanished between listing and reading is no longer part of the bundle.
-                Err(error) if error.kind() == ErrorKind::FileNotFound => continue,
-                Err(error) => return Err(error),
-            };
-            files.push(BundleFile {
-                path,
-                size: content.size,
-                executable,
-                digest: Digest::of(&content.bytes),
-            });
-        }
-        Ok(Bundle::new(files))
-    })
 }
 
 #[cfg(test)]

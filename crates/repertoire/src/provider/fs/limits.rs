@@ -44,3 +44,11 @@ pub enum LinkScope {
     /// Into the root itself or into one of these directories, links resolved; what leads elsewhere is reported.
     Within(Vec<PathBuf>),
 }
+
+/// Directories that hold no skills but may hold very many files.
+const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
+
+/// Returns whether a scan leaves out entries called `name`.
+pub(super) fn is_skipped(name: &str) -> bool {
+    name.starts_with('.') || SKIPPED.contains(&name)
+}

@@ -1,9 +1,9 @@
 //! The entries of a root, sorted by what a scan does with them.
 
+use super::limits::is_skipped;
 use super::manifest;
 use super::place::Root;
 use super::safe_dir::{Entry, Fault, Kind};
-use super::scan::is_skipped;
 
 /// The entries of a root that matter to a scan.
 #[derive(Debug, Default)]

@@ -14,16 +14,13 @@ use repertoire_model::validate::Reporter;
 use repertoire_model::{Document, Policy, RuleId, Standing};
 
 use super::last_good;
-use super::limits::{LinkScope, MAX_DEPTH};
+use super::limits::{LinkScope, MAX_DEPTH, is_skipped};
 use super::manifest::{self, Manifest, ReadMode};
 use super::options::FsOptions;
 use super::place::{Home, PathPrefix, Place, ROOT_LOCATOR, Root};
 use super::root_entries::{RootEntries, RootManifest};
 use super::safe_dir::{Entries, Entry, Fault, Kind, Stamp, now};
 use crate::provider::{ListedSkill, Locator, Problem};
-
-/// Directories that hold no skills but may hold very many files.
-const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
 
 /// Below this many directories to read, starting threads costs more than it saves.
 const SEQUENTIAL_READS_BELOW: usize = 32;
@@ -453,8 +450,4 @@ impl LinkTargets {
 /// Returns whether a directory or link like this is searched for skills.
 pub(super) fn may_be_skill(entry: &Entry) -> bool {
     matches!(entry.kind, Kind::Directory | Kind::Link) && entry.decoded && !is_skipped(&entry.name)
-}
-
-pub(super) fn is_skipped(name: &str) -> bool {
-    name.starts_with('.') || SKIPPED.contains(&name)
 }
