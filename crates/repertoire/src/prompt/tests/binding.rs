@@ -1,4 +1,4 @@
-//! What an agent's prompt holds, and what keeps an agent from loading.
+//! Tests of the content of an agent's prompt, and of the errors that keep an agent from loading.
 
 use std::sync::Arc;
 
@@ -166,7 +166,7 @@ fn what_breaks_after_it_was_listed_is_no_empty_prompt() {
     let registry = open();
     std::fs::remove_file(&file).unwrap();
     assert_eq!(load(&registry).unwrap_err().kind(), ErrorKind::InvalidAgent);
-    // Whether models may ask for it is the author's word; to bind it is the operator's.
+    // The author decides whether models may ask for it, the operator whether it is bound.
     std::fs::write(&file, sound.replace("---\nB", "disable-model-invocation: true\n---\nB")).unwrap();
     assert!(load(&open()).unwrap().text().contains("Body."));
 }

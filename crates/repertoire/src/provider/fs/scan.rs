@@ -34,11 +34,11 @@ pub(super) struct ScannedSkill {
     pub(super) listed: Arc<ListedSkill>,
     /// The way to its directory.
     pub(super) home: Home,
-    /// The stamp of its `SKILL.md` when it was read, where that can tell a later change.
+    /// The stamp of its `SKILL.md` when it was read, if it can reveal a later change.
     stamp: Option<Stamp>,
-    /// Whether the stamp was old enough that a later change is sure to change it.
+    /// True if the stamp was old enough that any later change changes it.
     is_settled: bool,
-    /// The last good version, where that is in force because the file is broken.
+    /// The last good version, if that is in force because the file is broken.
     good: Option<Arc<Document>>,
 }
 
@@ -82,7 +82,7 @@ pub(super) struct Scan {
 #[derive(Debug)]
 pub(super) struct OtherDirectory {
     pub(super) relative: String,
-    /// Whether directories below it are searched as well.
+    /// True if directories below it are searched as well.
     pub(super) is_parent: bool,
 }
 
@@ -351,7 +351,7 @@ impl Scanner<'_> {
     }
 
     fn unreachable(&self, place: &Place<'_>, fault: &Fault, buffer: &mut Vec<u8>) -> Visit {
-        // Whoever mounts a directory into a source wants it there; it is read through a handle of its own.
+        // A mounted directory is there on purpose; it is read through a handle of its own.
         if let (Fault::Outside, Home::Beneath) = (fault, &place.home)
             && !place.relative.contains('/')
             && let Ok(mounted) = Place::open(place.root, place.relative, &Home::Mounted)

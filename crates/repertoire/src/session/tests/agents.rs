@@ -1,4 +1,4 @@
-//! What agents may see.
+//! Tests of the visibility of skills for agents.
 
 use super::*;
 use pollster::block_on;
@@ -85,7 +85,7 @@ fn a_sub_agent_has_what_the_policy_leaves_it() {
         let back = block_on(child.reattach(10_000));
         assert_eq!(back.text.contains("Do alpha."), inherit == Inherit::Active);
         assert_eq!(is_body(&load(&child, "alpha")), inherit != Inherit::Active);
-        // Whoever is started without a name is of the same kind, and limits are passed on.
+        // An agent that is started without a name is of the same kind, and limits are passed on.
         assert!(!sees_gamma(&block_on(session.subagent()).unwrap()));
         let grandchild = block_on(block_on(child.subagent()).unwrap().subagent_for("child")).unwrap();
         assert_eq!(sees_gamma(&grandchild), inherit == Inherit::None);

@@ -1,4 +1,4 @@
-//! What is in the context, and what changes about it.
+//! Tests of tracking the context and of changes in it.
 
 use pollster::block_on;
 use std::time::Instant;
@@ -136,7 +136,7 @@ fn a_host_without_a_cache_may_have_its_catalog_follow_at_once() {
         let tools = session.tools();
         tools.iter().find(|tool| tool.name == "load_skill").unwrap().input_schema.to_string()
     };
-    // Where a look took long, as it may on a busy machine, the next one waits a moment.
+    // If a check took long, as it may on a busy machine, the next one waits a moment.
     let deadline = Instant::now() + Duration::from_secs(30);
     while !schema(&session).contains("beta") {
         assert!(Instant::now() < deadline, "{}", schema(&session));
