@@ -21,7 +21,7 @@ static SERVER: LazyLock<Server> = LazyLock::new(|| {
     let library = Library::builder()
         .provider(Arc::new(MemoryProvider::new("memory", vec![skill])))
         .session_options(options.session_options(SessionOptions::default()));
-    Server::new(library.open_blocking().expect("a library"), options)
+    Server::new(pollster::block_on(library.open()).expect("a library"), options)
 });
 
 fuzz_target!(|bytes: &[u8]| {

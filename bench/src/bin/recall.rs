@@ -157,7 +157,7 @@ fn open(skills: &[&Skill]) -> Result<Library> {
     };
     let provider = MemoryProvider::new("pool", skills.iter().map(definition).collect());
     let library = Library::builder().provider(provider).policy(Policy::default());
-    library.searcher(SkillSearch::default()).open_blocking().context("the skills cannot be served")
+    block_on(library.searcher(SkillSearch::default()).open()).context("the skills cannot be served")
 }
 
 /// Returns what the catalog of each task shows, and how long half of them took in milliseconds.

@@ -3,7 +3,6 @@
 mod consent;
 mod diff;
 mod escape;
-mod json_list;
 mod output;
 mod progress;
 mod snippet;

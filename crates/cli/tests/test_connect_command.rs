@@ -403,7 +403,7 @@ fn a_second_name_for_the_same_server_is_warned_of() {
     let run = sandbox.run(&["connect", "--yes", "--name", "mine", "cursor"]);
     assert_eq!(run.code, 0);
     let warning = "Cursor has the server as `skills` already and will be offered every skill twice; \
-                   `rep connect --undo cursor` removes that";
+                   run `rep connect --undo cursor`";
     assert!(run.stderr.contains(warning), "{}", run.stderr);
 }
 
@@ -901,7 +901,7 @@ fn skills_that_a_client_reads_by_itself_are_told() {
     };
     insta::assert_snapshot!(doctor(&sandbox), @r#"
     warn  client    Claude Code is connected ([DIR]/home/.claude.json) and also reads 1 skill from [DIR]/project/.claude/skills by itself
-    a skill is best offered one way: run `rep connect --undo claude-code`, or move the skills elsewhere
+    a skill is best offered one way: run `rep connect --undo claude-code`, or remove the files, which `rep link --undo` does for links
     "#);
     // One that serves other skills offers nothing twice.
     sandbox.write("own/x/SKILL.md", skill("x", "x\n"));

@@ -325,14 +325,13 @@ fn a_client_that_reads_two_directories_is_told_of() {
     let run = sandbox.run(&["link"]);
     assert_eq!(run.code, 1);
     assert!(run.stderr.starts_with(&format!("warning: with these links {words}\nhint: ")), "{}", run.stderr);
-    assert!(run.stderr.contains("link nothing for claude-code, and serve"), "{}", run.stderr);
     let answer: serde_json::Value =
         serde_json::from_str(&sandbox.run(&["link", "--print", "--json"]).stdout).unwrap();
     assert_eq!(answer["warnings"].as_array().unwrap().len(), 1);
     assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
     let run = sandbox.run(&["doctor"]);
     assert!(run.stdout.contains(words), "{}", run.stdout);
-    assert!(run.stdout.contains("`rep link --undo claude-code` removes links there"), "{}", run.stdout);
+    assert!(run.stdout.contains("`rep link --undo` removes links"), "{}", run.stdout);
     // What is there already is the business of `rep doctor`.
     assert_eq!(link(&sandbox, &[]).stderr, "");
 }
@@ -353,7 +352,7 @@ fn links_lead_through_the_one_place_with_a_warning_where_a_client_reads_both() {
     2 linked
     --- stderr
     warning: with these links Cursor reads 1 skill from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
-    hint: a skill is best offered by one path: link nothing for claude-code, and serve the skills instead with `rep connect claude-code`
+    hint: a skill is best offered by one path: keep it in one of the directories; `rep link --undo` removes links, and `rep connect` serves the skills instead
     "#);
     assert!(sandbox.run(&["doctor"]).stdout.contains("more than once"));
     assert_eq!(link(&sandbox, &[]).stdout, "everything is linked already\n");
@@ -394,7 +393,7 @@ fn directories_that_lead_out_of_the_project_get_no_links() {
     2 linked
     --- stderr
     warning: with these links Cursor reads 1 skill from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
-    hint: a skill is best offered by one path: link nothing for claude-code, and serve the skills instead with `rep connect claude-code`
+    hint: a skill is best offered by one path: keep it in one of the directories; `rep link --undo` removes links, and `rep connect` serves the skills instead
     left out: [DIR]/project/.kiro/skills leads out of the project
     "#);
 }
@@ -407,28 +406,27 @@ fn a_client_is_offered_skills_one_way() {
     exit 1
     --- stdout
     --- stderr
-    left out: Claude Code is connected to the MCP server and would be offered every skill twice; `rep connect --undo --project claude-code` disconnects it, --force links all the same
+    left out: Claude Code is connected to the MCP server and would be offered every skill twice; run `rep connect --undo --project claude-code`, or link all the same with --force
     "#);
-    // Who insists is told all the same, and of Cursor too; that Claude Code is to be connected is no advice.
+    // Who insists is told all the same, and of Cursor too.
     sandbox.write("../home/.cursor/argv.json", "{}\n");
     let run = link(&sandbox, &["--force", "claude-code"]);
     assert_eq!(run.code, 0);
     insta::assert_snapshot!(run.stderr, @r#"
     warning: with these links Claude Code is connected ([DIR]/project/.mcp.json) and also reads 2 skills from [DIR]/project/.claude/skills by itself
-    hint: a skill is best offered one way: run `rep connect --undo --project claude-code` first
+    hint: a skill is best offered one way: run `rep connect --undo --project claude-code`, or remove the files, which `rep link --undo` does for links
     warning: with these links Cursor reads 2 skills from [DIR]/project/.agents/skills and [DIR]/project/.claude/skills, each of them more than once
-    hint: a skill is best offered by one path: link nothing for claude-code, because the server offers the skills already
+    hint: a skill is best offered by one path: keep it in one of the directories; `rep link --undo` removes links, and `rep connect` serves the skills instead
     "#);
     let run = sandbox.run(&["doctor"]);
-    assert!(run.stdout.contains("removes links there, and the server offers"), "{}", run.stdout);
     assert!(
-        run.stdout.contains("Claude Code is connected (.mcp.json) and also reads 2 skills from"),
+        run.stdout
+            .contains("Claude Code is connected ([DIR]/project/.mcp.json) and also reads 2 skills from"),
         "{}",
         run.stdout
     );
     assert!(
-        run.stdout
-            .contains("run `rep connect --undo --project claude-code`, or `rep link --undo claude-code`"),
+        run.stdout.contains("run `rep connect --undo --project claude-code`, or remove the files"),
         "{}",
         run.stdout
     );
@@ -450,12 +448,13 @@ fn a_server_that_runs_already_is_a_way_too() {
     exit 1
     --- stdout
     --- stderr
-    left out: Claude Code is connected to the MCP server and would be offered every skill twice; `rep connect --undo --project claude-code` disconnects it, --force links all the same
+    left out: Claude Code is connected to the MCP server and would be offered every skill twice; run `rep connect --undo --project claude-code`, or link all the same with --force
     "#);
     assert_eq!(link(&sandbox, &["--force", "claude-code"]).code, 0);
     let run = sandbox.run(&["doctor"]);
     assert!(
-        run.stdout.contains("Claude Code is connected (.mcp.json) and also reads 2 skills from"),
+        run.stdout
+            .contains("Claude Code is connected ([DIR]/project/.mcp.json) and also reads 2 skills from"),
         "{}",
         run.stdout
     );
@@ -480,11 +479,11 @@ fn names_that_came_with_a_clone_are_in_no_command() {
     exit 1
     --- stdout
     --- stderr
-    left out: Claude Code is connected to the MCP server and would be offered every skill twice; without its entry in [DIR]/project/.mcp.json it is disconnected, --force links all the same
+    left out: Claude Code is connected to the MCP server and would be offered every skill twice; remove its entry from [DIR]/project/.mcp.json by hand, or link all the same with --force
     "#);
     assert_eq!(link(&sandbox, &["--force", "claude-code"]).code, 0);
     let run = sandbox.run(&["doctor"]);
-    assert!(run.stdout.contains("remove its entry from .mcp.json by hand, or `rep link"), "{}", run.stdout);
+    assert!(run.stdout.contains("remove its entry from [DIR]/project/.mcp.json by hand"), "{}", run.stdout);
     assert!(!run.stdout.contains("curl"), "{}", run.stdout);
 }
 

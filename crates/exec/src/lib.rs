@@ -28,8 +28,9 @@
 //!     let library = Library::builder()
 //!         .directory("./skills")
 //!         .runner(Executor::detect("/var/lib/my-agent")?)
-//!         .open_blocking()?;
-//!     let session = library.session_blocking(None)?;
+//!         .open();
+//!     let library = pollster::block_on(library)?;
+//!     let session = pollster::block_on(library.session())?;
 //!     assert!(session.offers_skill_tools());
 //!     Ok(())
 //! }

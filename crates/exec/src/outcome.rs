@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use repertoire::tool::quoted;
+
 /// The outcome of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outcome {
@@ -26,27 +28,21 @@ pub struct Outcome {
 pub enum Aftermath {
     /// This path could not be searched for protected names: it may hold something that agents, shells or git obey.
     NotSwept(PathBuf),
-    /// The commits of the command could not be transferred to this directory of git, for this reason.
-    RepositoryNotWritten(PathBuf, String),
-    /// These refs of the command were not applied to a directory of git, each with the reason.
+    /// The commits of the command could not be transferred to the repository, for this reason.
+    RepositoryNotWritten(String),
+    /// These refs of the command were not applied to the repository, each with the reason.
     RepositoryNotApplied {
-        /// The directory of git.
-        directory: PathBuf,
         /// The names of the refs, with the reason in brackets.
         refs: Vec<String>,
         /// The prefix under which their commits are recorded: `refs/repertoire/<run>`.
         record: String,
     },
-    /// The index of a directory of git was reset to the new commit, because it had other changes of the same files.
-    StagedChangesReset {
-        /// The directory of git.
-        directory: PathBuf,
-        /// The ref of the tree that was staged before.
-        record: String,
-    },
-    /// The index of this directory of git is still that of the commit before, for this reason.
-    IndexNotUpdated(PathBuf, String),
+    /// The index of the repository is still that of the commit before, for this reason.
+    IndexNotUpdated(String),
 }
+
+/// The most refs that are named.
+const MAX_REFS: usize = 10;
 
 impl std::fmt::Display for Aftermath {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -56,25 +52,23 @@ impl std::fmt::Display for Aftermath {
                 "{}: what the command made here could not be looked through; look yourself for files that agents, shells or git obey",
                 path.display()
             ),
-            Self::RepositoryNotWritten(path, why) => {
-                write!(f, "{}: the command's commits could not be transferred ({why})", path.display())
+            Self::RepositoryNotWritten(why) => {
+                write!(f, "the commits it made could not be transferred to the repository ({why})")
             }
-            Self::RepositoryNotApplied { directory, refs, record } => write!(
-                f,
-                "{}: not applied: {}; their commits are recorded under {record}",
-                directory.display(),
-                refs.join(", ")
-            ),
-            Self::StagedChangesReset { directory, record } => write!(
-                f,
-                "{}: the command committed other changes of files that were staged; the index was reset, and `git read-tree {record}` brings back what was staged",
-                directory.display()
-            ),
-            Self::IndexNotUpdated(path, why) => write!(
-                f,
-                "{}: the index could not be updated to the new commit ({why}); `git reset` does it",
-                path.display()
-            ),
+            Self::RepositoryNotApplied { refs, record } => {
+                let shown: Vec<String> =
+                    refs.iter().take(MAX_REFS).map(|name| format!("`{}`", quoted(name))).collect();
+                let more = refs.len().saturating_sub(MAX_REFS);
+                let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+                write!(
+                    f,
+                    "not all of its work was applied to the repository: {}{more}. Only new branches, new tags and a fast-forward of the current branch are; its commits are recorded under {record}",
+                    shown.join(", ")
+                )
+            }
+            Self::IndexNotUpdated(why) => {
+                write!(f, "the index could not be updated to the new commit ({why}); `git reset` does it")
+            }
         }
     }
 }

@@ -9,13 +9,17 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+
+use crate::launcher::plan::os_path;
 
 /// The most links that are followed one after the other, as the system does.
 const MAX_LINKS: usize = 40;
 
 /// A path without links in it, and what was there when it was looked at.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct VerifiedPath {
+    #[serde(with = "os_path")]
     pub(crate) path: PathBuf,
     pub(crate) device: u64,
     pub(crate) inode: u64,

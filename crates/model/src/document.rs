@@ -91,16 +91,15 @@ impl Document {
         Self::parse_with(source, Depth::Whole, policy)
     }
 
-    /// Parses a `SKILL.md` as [`Document::parse`] does, but without counting the tokens of its body.
+    /// Parses a `SKILL.md` as [`Document::parse`] does, but without examining the text of its body.
     ///
-    /// Counting takes longer than everything else together, and a listing needs no count. So `body-tokens` and
-    /// `body-oversize` are missing from its diagnostics, unless the policy quarantines skills because of them.
+    /// That takes longer than everything else together, and a listing shows nothing of it. So `body-tokens`, `body-oversize` and
+    /// what `invisible-characters` and `control-characters` find in the body are missing from its diagnostics, unless the policy
+    /// quarantines skills because of them.
     pub fn parse_for_listing(source: Source<'_>, policy: &Policy) -> Self {
-        let counts_decide = policy.quarantine_errors
-            && [RuleId::BodyTokens, RuleId::BodyOversize]
-                .into_iter()
-                .any(|rule| policy.severity(rule) == Some(Severity::Error));
-        let depth = if counts_decide { Depth::Whole } else { Depth::Listing };
+        let is_error = |rule| policy.severity(rule) == Some(Severity::Error);
+        let body_decides = policy.quarantine_errors && body::TEXT_RULES.into_iter().any(is_error);
+        let depth = if body_decides { Depth::Whole } else { Depth::Listing };
         Self::parse_with(source, depth, policy)
     }
 
@@ -216,7 +215,7 @@ struct Parser<'a, 'p> {
 enum Depth {
     /// All rules apply.
     Whole,
-    /// All rules but those that count tokens.
+    /// All rules but those about the text of the body.
     Listing,
 }
 
@@ -396,8 +395,10 @@ impl Parser<'_, '_> {
         body::check_lines(body_text, lines, &mut self.reporter);
         if self.depth == Depth::Whole {
             body::check_tokens(body_text, |text| Tokenizer::default().count(text), &mut self.reporter);
+            body::check_characters(self.file, &mut self.reporter);
+        } else {
+            body::check_characters(&self.file[..body_offset], &mut self.reporter);
         }
-        body::check_characters(self.file, &mut self.reporter);
         body::check_escapes(entries, &place, &mut self.reporter);
 
         // Most often it is what is written, and one text serves both.
@@ -514,9 +515,9 @@ mod tests {
     }
 
     #[test]
-    fn parsing_for_a_listing_counts_no_tokens_unless_the_count_quarantines() {
+    fn parsing_for_a_listing_leaves_the_text_of_the_body_alone_unless_it_quarantines() {
         let text = format!(
-            "---\nname: a\ndescription: Does a thing. Use when asked.\n---\n{}",
+            "---\nname: a\ndescription: Does a thing. Use when asked.\n---\n{}\u{200b}",
             "| 1 ".repeat(9_000)
         );
         let source = Source { bytes: text.as_bytes(), directory: Some("a"), file_name: MANIFEST_FILE };
@@ -525,11 +526,14 @@ mod tests {
         let mut policy = Policy::default();
         let (whole, listed) =
             (Document::parse(source, &policy), Document::parse_for_listing(source, &policy));
-        assert_eq!((rules(&whole), rules(&listed)), (vec![RuleId::BodyOversize], vec![]));
+        assert_eq!(rules(&whole), [RuleId::BodyOversize, RuleId::InvisibleCharacters]);
+        assert_eq!(rules(&listed), []);
         assert_eq!(Document { diagnostics: Vec::new(), ..whole }, listed);
         policy.quarantine_errors = true;
-        policy.rule_severities.insert(RuleId::BodyOversize, Some(Severity::Error));
-        assert_eq!(Document::parse_for_listing(source, &policy).standing, Standing::Quarantined);
+        for rule in [RuleId::BodyOversize, RuleId::InvisibleCharacters] {
+            policy.rule_severities = [(rule, Some(Severity::Error))].into();
+            assert_eq!(Document::parse_for_listing(source, &policy).standing, Standing::Quarantined);
+        }
     }
 
     #[test]

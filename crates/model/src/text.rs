@@ -194,10 +194,18 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         return None;
     }
     let folded = word.to_lowercase();
+    let length = folded.chars().count();
     candidates
         .into_iter()
-        .map(|candidate| (strsim::damerau_levenshtein(&folded, &candidate.to_lowercase()), candidate))
-        .filter(|(distance, candidate)| *distance <= (candidate.chars().count() / 3).clamp(1, 3))
+        .filter_map(|candidate| {
+            let lowercase = candidate.to_lowercase();
+            let other_length = lowercase.chars().count();
+            let allowed = (other_length / 3).clamp(1, 3);
+            // The distance is at least the difference of the lengths, and takes much longer to compute.
+            let is_possible = length.abs_diff(other_length) <= allowed;
+            let distance = is_possible.then(|| strsim::damerau_levenshtein(&folded, &lowercase))?;
+            (distance <= allowed).then_some((distance, candidate))
+        })
         .min()
         .map(|(_, candidate)| candidate)
 }

@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use repertoire_model::answer::guard::guard;
 use repertoire_model::answer::{
-    Acknowledged, Answer, Fault, FaultKind, Loaded, LoadedSkill, Occasion, RecognisedAnswer, Render, Wording,
-    recognise,
+    Acknowledgement, Answer, Fault, FaultKind, LoadAnswer, LoadedSkill, Occasion, RecognisedAnswer, Render,
+    Wording, recognise,
 };
 use repertoire_model::essence::essence;
 use repertoire_model::ledger::{Decision, Ledger, Presence, Reload};
@@ -237,8 +237,10 @@ impl Host {
     fn load(&mut self, name: &SkillName, with: Option<&SkillName>, force: bool) {
         let decision = self.ledger.decide(name, &self.on_disk(name), force, self.reload);
         let answer = match decision {
-            Decision::Acknowledge { turn, .. } => Answer::Acknowledged(Acknowledged::new(name.clone(), turn)),
-            Decision::Give(_) => Answer::Loaded(Box::new(Loaded {
+            Decision::Acknowledge { turn, .. } => {
+                Answer::Acknowledged(Acknowledgement::new(name.clone(), turn))
+            }
+            Decision::Give(_) => Answer::Loaded(Box::new(LoadAnswer {
                 first: with.map(|with| loaded_skill(with, &self.disk[with])).into_iter().collect(),
                 skill: loaded_skill(name, &self.disk[name]),
                 occasion: Occasion::First,

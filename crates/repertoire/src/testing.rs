@@ -257,7 +257,7 @@ async fn what_is_no_file_is_not_read(provider: &dyn Provider) {
             }
         }
     }
-    // What would lead out of the skill cannot even be asked for.
+    // Paths that would leave the skill cannot even be constructed.
     for file in ["", ".", "..", "../beta/SKILL.md", "/etc/passwd", "a/../../b", "a\\..\\b", "a\0b", "a//b"] {
         assert!(SkillPath::new(file).is_err(), "{file:?}");
     }

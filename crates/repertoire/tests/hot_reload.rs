@@ -10,6 +10,7 @@
 )]
 #![cfg(unix)]
 
+use pollster::block_on;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -17,7 +18,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use repertoire::registry::Aspect;
-use repertoire::registry::watch::{Following, PollReason};
+use repertoire::registry::watch::{FollowMethod, PollReason};
 use repertoire::{
     Change, FsOptions, FsProvider, Lookup, Policy, Registry, ReloadMode, ReloadOptions, Session, Snapshot,
     Subscription, Watcher,
@@ -60,7 +61,7 @@ fn open(root: &Path, options: ReloadOptions) -> (Registry, Watcher) {
 
 impl Library {
     fn session(&self) -> Session {
-        repertoire::Library::from(self.registry.clone()).session_blocking(None).unwrap()
+        block_on(repertoire::Library::from(self.registry.clone()).session()).unwrap()
     }
 
     fn new(options: ReloadOptions) -> Self {
@@ -76,7 +77,7 @@ impl Library {
     fn watched() -> Self {
         let library = Self::new(ReloadOptions::default());
         let state = library.watcher.state();
-        assert!(matches!(state[0].following, Following::Watching(count) if count >= 3), "{state:?}");
+        assert!(matches!(state[0].following, FollowMethod::Watching(count) if count >= 3), "{state:?}");
         library
     }
 
@@ -359,7 +360,7 @@ fn a_checkout_of_many_skills_is_one_change() {
         assert!(library.changes.next_within(Duration::from_millis(600)).is_none());
     }
     let state = library.watcher.state();
-    assert!(matches!(state[0].following, Following::Watching(count) if count >= MANY), "{state:?}");
+    assert!(matches!(state[0].following, FollowMethod::Watching(count) if count >= MANY), "{state:?}");
 }
 
 #[test]
@@ -400,7 +401,7 @@ fn a_build_inside_a_skill_keeps_nothing_waiting() {
 fn what_is_polled_is_seen_as_well() {
     let options = ReloadOptions { poll: Duration::from_millis(20), ..ReloadOptions::of(ReloadMode::Poll) };
     let library = Library::new(options);
-    assert_eq!(library.watcher.state()[0].following, Following::Polling(PollReason::Chosen));
+    assert_eq!(library.watcher.state()[0].following, FollowMethod::Polling(PollReason::Chosen));
     write(&library.root(), "gamma", "# Gamma");
     library.until_names(&["alpha", "beta", "gamma"]);
     fs::write(
@@ -420,7 +421,7 @@ fn a_library_larger_than_the_budget_is_polled_and_that_is_said() {
         ReloadOptions { max_watches: 2, poll: Duration::from_millis(20), ..ReloadOptions::default() };
     let library = Library::new(options);
     let state = library.watcher.state();
-    let Following::Polling(PollReason::Budget { needed, budget: 2 }) = &state[0].following else {
+    let FollowMethod::Polling(PollReason::Budget { needed, budget: 2 }) = &state[0].following else {
         panic!("{state:?}")
     };
     assert!(*needed >= 3);
@@ -446,8 +447,8 @@ fn a_small_source_is_watched_though_a_large_one_has_no_room() {
     let watcher = registry.watch(ReloadOptions { max_watches: 10, ..ReloadOptions::default() }).unwrap();
     assert!(watcher.wait_ready(DEADLINE));
     let state = watcher.state();
-    assert!(matches!(state[0].following, Following::Polling(PollReason::Budget { .. })), "{state:?}");
-    assert!(matches!(state[1].following, Following::Watching(_)), "{state:?}");
+    assert!(matches!(state[0].following, FollowMethod::Polling(PollReason::Budget { .. })), "{state:?}");
+    assert!(matches!(state[1].following, FollowMethod::Watching(_)), "{state:?}");
 }
 
 #[test]
@@ -461,11 +462,11 @@ fn whoever_asks_for_the_newest_snapshot_sees_what_was_written_before() {
         assert!(matches!(newest.find(&format!("skill-{index:02}")), Lookup::Found(_)), "{index}");
     }
     let session = library.session();
-    assert_eq!(session.delta_blocking().text, "");
+    assert_eq!(block_on(session.delta()).text, "");
     write(&library.root(), "gamma", "# Gamma");
-    assert!(session.delta_blocking().text.contains("gamma"));
+    assert!(block_on(session.delta()).text.contains("gamma"));
     write(&library.root(), "delta", "# Delta");
-    let reply = session.call_blocking("load_skill", &serde_json::json!({"name": "delta"}));
+    let reply = block_on(session.call("load_skill", &serde_json::json!({"name": "delta"})));
     assert!(!reply.is_error(), "{}", reply.text());
 }
 
@@ -476,9 +477,9 @@ fn a_skill_that_lies_somewhere_else_is_found_there_at_once() {
     let (root, session) = (library.root(), library.session());
     fs::write(root.join("alpha/notes.md"), "Notes of alpha.").unwrap();
     let file = || {
-        session.call_blocking("read_skill_file", &serde_json::json!({"skill": "alpha", "path": "notes.md"}))
+        block_on(session.call("read_skill_file", &serde_json::json!({"skill": "alpha", "path": "notes.md"})))
     };
-    let skill = || session.call_blocking("load_skill", &serde_json::json!({"name": "alpha", "force": true}));
+    let skill = || block_on(session.call("load_skill", &serde_json::json!({"name": "alpha", "force": true})));
     assert!(file().text().contains("Notes of alpha."));
     fs::rename(root.join("alpha"), root.join("elsewhere")).unwrap();
     assert!(file().text().contains("Notes of alpha."), "{}", file().text());
@@ -517,15 +518,15 @@ fn a_lazy_library_is_looked_at_on_use_and_not_within_the_cooldown() {
     });
     let session = library.session();
     write(&library.root(), "gamma", "# Gamma");
-    let call = || session.call_blocking("load_skill", &serde_json::json!({"name": "gamma"}));
+    let call = || block_on(session.call("load_skill", &serde_json::json!({"name": "gamma"})));
     assert!(call().is_error(), "the cooldown is not over");
-    assert_eq!(session.delta_blocking().text, "");
+    assert_eq!(block_on(session.delta()).text, "");
     let _watcher = library
         .registry
         .watch(ReloadOptions { cooldown: Duration::ZERO, ..ReloadOptions::of(ReloadMode::Lazy) })
         .unwrap();
     assert_eq!(names(&library.registry.snapshot()), ["alpha", "beta"], "nobody used it yet");
-    session.call_blocking("load_skill", &serde_json::json!({"name": "alpha"}));
+    block_on(session.call("load_skill", &serde_json::json!({"name": "alpha"})));
     assert_eq!(names(&library.registry.snapshot()), ["alpha", "beta", "gamma"]);
     assert!(!call().is_error());
 }
@@ -533,15 +534,15 @@ fn a_lazy_library_is_looked_at_on_use_and_not_within_the_cooldown() {
 #[test]
 fn a_library_that_is_not_followed_stays_as_it_was() {
     let library = Library::new(ReloadOptions::of(ReloadMode::Off));
-    assert_eq!(library.watcher.state()[0].following, Following::Not);
+    assert_eq!(library.watcher.state()[0].following, FollowMethod::Not);
     let session = library.session();
     write(&library.root(), "gamma", "# Gamma");
-    let call = || session.call_blocking("load_skill", &serde_json::json!({"name": "gamma"}));
+    let call = || block_on(session.call("load_skill", &serde_json::json!({"name": "gamma"})));
     assert!(call().is_error());
-    assert_eq!(session.delta_blocking().text, "");
-    assert_eq!(session.refresh_blocking().snapshot, 1);
+    assert_eq!(block_on(session.delta()).text, "");
+    assert_eq!(block_on(session.refresh()).snapshot, 1);
     drop(library.watcher);
-    assert!(session.delta_blocking().text.contains("gamma"), "without a watcher it is looked at");
+    assert!(block_on(session.delta()).text.contains("gamma"), "without a watcher it is looked at");
 }
 
 #[test]
@@ -603,7 +604,7 @@ fn an_emptied_file_that_was_never_opened_is_not_given_as_no_instructions() {
     let library = Library::watched();
     let path = library.root().join("alpha/SKILL.md");
     let session = library.session();
-    let load = || session.call_blocking("load_skill", &serde_json::json!({"name": "alpha", "force": true}));
+    let load = || block_on(session.call("load_skill", &serde_json::json!({"name": "alpha", "force": true})));
     fs::write(&path, "").unwrap();
     assert!(load().is_error(), "{}", load().text());
     pollster::block_on(library.registry.newest());

@@ -245,6 +245,7 @@ mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
 
+    use pollster::block_on;
     use repertoire::{
         FsOptions, FsProvider, Library, LibraryBuilder, MemoryProvider, SkillDefinition, Visibility,
     };
@@ -254,16 +255,16 @@ mod tests {
     /// Opens a library with a searcher, and returns both.
     fn open(builder: LibraryBuilder) -> (Library, SkillSearch) {
         let search = SkillSearch::default();
-        (builder.searcher(search.clone()).open_blocking().unwrap(), search)
+        (block_on(builder.searcher(search.clone()).open()).unwrap(), search)
     }
 
     fn search(library: &Library, snapshot: &Arc<Snapshot>, request: &SearchRequest) -> Vec<SearchHit> {
-        pollster::block_on(library.search(snapshot, request, Visibility::All))
+        block_on(library.search(snapshot, request, Visibility::All))
     }
 
     #[test]
     fn the_searcher_suite_holds() {
-        pollster::block_on(repertoire::testing::searcher_suite(SkillSearch::default()));
+        block_on(repertoire::testing::searcher_suite(SkillSearch::default()));
     }
 
     fn found(query: &str) -> Vec<String> {
@@ -319,7 +320,7 @@ mod tests {
         searcher.prepare(library.registry(), &library.snapshot(), &|_, _| ());
         fs::rename(&aside, &file).unwrap();
         write("beta", "");
-        let snapshot = library.reload_blocking();
+        let snapshot = block_on(library.reload());
         let request = SearchRequest::new("marmalade".to_owned(), 1);
         assert_eq!(search(&library, &snapshot, &request).len(), 1);
     }
@@ -339,7 +340,7 @@ mod tests {
         let (library, searcher) = open(Library::builder().provider(provider));
         searcher.prepare(library.registry(), &library.snapshot(), &|_, _| ());
         (0..COUNT).for_each(|number| write(number, "young"));
-        let snapshot = library.reload_blocking();
+        let snapshot = block_on(library.reload());
         searcher.prepare(library.registry(), &snapshot, &|_, _| ());
         assert_eq!(searcher.shared.current().index.skills(), COUNT);
         for number in (0..COUNT).step_by(499) {
@@ -432,7 +433,7 @@ mod tests {
                     }
                     Step::Reload => {
                         earlier = library.snapshot();
-                        library.reload_blocking();
+                        block_on(library.reload());
                     }
                     Step::Search(word) => {
                         answers(&library, word);
@@ -445,7 +446,7 @@ mod tests {
                     }
                 }
             }
-            library.reload_blocking();
+            block_on(library.reload());
             let fresh = library_of(directory.path());
             for word in 0..WORDS.len() {
                 prop_assert_eq!(answers(&library, word), answers(&fresh, word));

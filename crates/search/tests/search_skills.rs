@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use pollster::block_on;
 use repertoire::event::Outcome;
 use repertoire::model::{Pattern, Policy, Scope};
 use repertoire::{Agent, Reply, Session, SessionOptions};
@@ -34,8 +35,8 @@ fn names(reply: &Reply, session: &Session) -> Vec<String> {
 fn what_a_task_needs_is_found_with_why_and_where() {
     let library = office();
     let session = library.session();
-    session.call_blocking("load_skill", &json!({"name": "pdf-merge"}));
-    let reply = session.call_blocking("search_skills", &json!({"query": "fill in a pdf form", "limit": 2}));
+    block_on(session.call("load_skill", &json!({"name": "pdf-merge"})));
+    let reply = block_on(session.call("search_skills", &json!({"query": "fill in a pdf form", "limit": 2})));
     assert!(!reply.is_error(), "{}", reply.text());
     let data = session.data(&reply);
     assert_eq!(data["kind"], "results");
@@ -51,7 +52,7 @@ fn what_a_task_needs_is_found_with_why_and_where() {
     assert!(!text.contains(library.directory.path().to_str().unwrap()), "places are not told: {text}");
     let mut options = SessionOptions::default();
     options.show_location = true;
-    let shown = library.session_with(options).call_blocking("search_skills", &json!({"query": "pdf"}));
+    let shown = block_on(library.session_with(options).call("search_skills", &json!({"query": "pdf"})));
     assert!(shown.text().contains(library.directory.path().to_str().unwrap()), "{}", shown.text());
     let event = library.sink.events().remove(1);
     assert_eq!((event.kind.as_str(), event.outcome), ("skills_searched", Outcome::Ok));
@@ -66,7 +67,7 @@ fn filters_and_bounds_hold() {
     }
     let session = library.session();
     let found = |arguments: Value| {
-        let reply = session.call_blocking("search_skills", &arguments);
+        let reply = block_on(session.call("search_skills", &arguments));
         assert!(!reply.is_error(), "{arguments} {}", reply.text());
         names(&reply, &session)
     };
@@ -85,7 +86,7 @@ fn filters_and_bounds_hold() {
         json!({"query": "pdf", "tag": []}),
         json!({"query": "pdf", "source": "x"}),
     ] {
-        assert!(session.call_blocking("search_skills", &arguments).is_error(), "{arguments}");
+        assert!(block_on(session.call("search_skills", &arguments)).is_error(), "{arguments}");
     }
 }
 
@@ -97,17 +98,17 @@ fn no_query_is_an_error() {
     let endless = "x".repeat(1 << 20);
     for query in ["", "   ", "🙂🎉", "\u{0}", "\u{202e}", &long, &endless] {
         for tool in ["search_skills", "list_skills"] {
-            let reply = session.call_blocking(tool, &json!({"query": query}));
+            let reply = block_on(session.call(tool, &json!({"query": query})));
             assert!(!reply.is_error() && reply.text().len() < 10_000, "{tool}: {}", reply.text());
         }
     }
     for query in ["", "🙂"] {
-        let reply = session.call_blocking("search_skills", &json!({"query": query}));
+        let reply = block_on(session.call("search_skills", &json!({"query": query})));
         assert!(names(&reply, &session).is_empty(), "{}", reply.text());
         assert!(reply.text().starts_with("No skill was found"), "{}", reply.text());
     }
     let first = |query: &str| {
-        let reply = session.call_blocking("search_skills", &json!({"query": query}));
+        let reply = block_on(session.call("search_skills", &json!({"query": query})));
         names(&reply, &session).into_iter().next()
     };
     for query in [
@@ -127,15 +128,15 @@ fn what_an_agent_may_not_see_is_never_found() {
     let library = office();
     let deny = vec![Pattern::new("pdf-forms").unwrap()];
     let agent = Agent { scope: Scope { deny, ..Scope::default() }, ..Agent::new("clerk") };
-    let opened = library.builder().agent(agent).open_blocking().unwrap();
-    let everybody = opened.session_blocking(None).unwrap();
+    let opened = block_on(library.builder().agent(agent).open()).unwrap();
+    let everybody = block_on(opened.session()).unwrap();
     let query = json!({"query": "fill pdf forms", "limit": 20});
-    let all = everybody.call_blocking("search_skills", &query);
+    let all = block_on(everybody.call("search_skills", &query));
     assert!(names(&all, &everybody).contains(&"pdf-forms".to_owned()));
-    let clerk = opened.session_blocking(Some("clerk")).unwrap();
-    for session in [&clerk, &clerk.subagent_blocking(None).unwrap()] {
+    let clerk = block_on(opened.session_for("clerk")).unwrap();
+    for session in [&clerk, &block_on(clerk.subagent()).unwrap()] {
         for tool in ["search_skills", "list_skills"] {
-            let reply = session.call_blocking(tool, &json!({"query": "fill pdf forms"}));
+            let reply = block_on(session.call(tool, &json!({"query": "fill pdf forms"})));
             assert!(!reply.text().contains("pdf-forms"), "{}", reply.text());
         }
     }
@@ -146,7 +147,7 @@ fn a_list_holds_what_has_the_query_and_then_what_is_about_it() {
     let library = office();
     let session = library.session();
     let listed = |query: &str| {
-        let reply = session.call_blocking("list_skills", &json!({"query": query}));
+        let reply = block_on(session.call("list_skills", &json!({"query": query})));
         let data = session.data(&reply);
         let skills = data["skills"].as_array().unwrap().iter();
         skills.map(|skill| skill["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
@@ -168,7 +169,7 @@ fn a_shortened_catalog_points_at_the_search() {
     let text = session.catalog().text;
     assert!(text.contains("`find_skills`"), "{text}");
     assert!(session.tools().iter().any(|tool| tool.name == "find_skills"));
-    assert!(!session.call_blocking("find_skills", &json!({"query": "pdf"})).is_error());
+    assert!(!block_on(session.call("find_skills", &json!({"query": "pdf"}))).is_error());
 }
 
 #[test]
@@ -182,10 +183,10 @@ fn the_index_is_kept_beside_others() {
     let mut options = SearchOptions::default();
     options.file = Some(file("a"));
     let searcher = SkillSearch::new(options);
-    let opened = library.builder().searcher(searcher.clone()).open_blocking().unwrap();
+    let opened = block_on(library.builder().searcher(searcher.clone()).open()).unwrap();
     assert_eq!(searcher.stored_skills(), None);
-    let session = opened.session_blocking(None).unwrap();
-    session.call_blocking("search_skills", &json!({"query": "pdf"}));
+    let session = block_on(opened.session()).unwrap();
+    block_on(session.call("search_skills", &json!({"query": "pdf"})));
     pollster::block_on(opened.save());
     assert_eq!((searcher.index_file(), searcher.stored_skills()), (Some(file("a").as_path()), Some(4)));
     // Of indices without end only the last ones stay.
@@ -193,8 +194,8 @@ fn the_index_is_kept_beside_others() {
         fs::write(cache.path().join(format!("{number}.index")), "").unwrap();
     }
     library.skill("new", "", "# New\n");
-    opened.reload_blocking();
-    session.call_blocking("search_skills", &json!({"query": "new"}));
+    block_on(opened.reload());
+    block_on(session.call("search_skills", &json!({"query": "new"})));
     pollster::block_on(opened.save());
     assert_eq!(fs::read_dir(cache.path()).unwrap().count(), 16);
     assert_eq!(searcher.stored_skills(), Some(5));

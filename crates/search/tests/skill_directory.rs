@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use pollster::block_on;
 use repertoire::{FsOptions, FsProvider, Library, LibraryBuilder, MemorySink, Session, SessionOptions};
 use repertoire_search::SkillSearch;
 
@@ -43,6 +44,7 @@ impl SkillDirectory {
     }
 
     pub(crate) fn session_with(&self, options: SessionOptions) -> Session {
-        self.builder().session_options(options).open_blocking().unwrap().session_blocking(None).unwrap()
+        let library = block_on(self.builder().session_options(options).open()).unwrap();
+        block_on(library.session()).unwrap()
     }
 }

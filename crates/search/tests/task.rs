@@ -1,5 +1,6 @@
 //! The catalog for a task, and how well loads could be foreseen.
 
+use pollster::block_on;
 use repertoire::model::{Pattern, Scope};
 use repertoire::session::{KeptContext, PinnedCatalog};
 use repertoire::{Agent, Session, SessionOptions, Task};
@@ -27,7 +28,7 @@ fn with_budget(library: &SkillDirectory, budget: usize) -> Session {
     library.session_with(options)
 }
 
-/// Returns how many skills about `word` are described in full.
+/// Returns the number of skills about `word` that are described in full.
 fn described(catalog: &PinnedCatalog, word: &str) -> usize {
     catalog.text.matches(&format!("Handles {word} of")).count()
 }
@@ -37,39 +38,39 @@ fn a_task_decides_what_is_shown_in_full_until_there_is_another() {
     let library = large();
     let session = with_budget(&library, 900);
     let plain = session.catalog();
-    let songs = session.catalog_for_task_blocking(&Task::new("record some bird songs"));
+    let songs = block_on(session.catalog_for_task(&Task::new("record some bird songs")));
     assert!(described(&songs, "bird songs") > 10 && songs.text != plain.text, "{}", songs.text);
     assert!(described(&songs, "bird songs") > described(&songs, "poems") + 5, "{}", songs.text);
     assert!(songs.text.contains("of 120 skills are not listed"), "{}", songs.text);
-    // It is pinned: for whoever asks again, with the task or without.
-    assert_eq!(session.catalog_for_task_blocking(&Task::new("record some bird songs")), songs);
+    // It is pinned: later calls return it, with the task or without.
+    assert_eq!(block_on(session.catalog_for_task(&Task::new("record some bird songs"))), songs);
     assert_eq!(session.catalog(), songs);
-    assert!(session.prompt_blocking().unwrap().ends_with(&*songs.text));
-    let poems = session.catalog_for_task_blocking(&Task::new("write poems"));
+    assert!(block_on(session.prompt()).unwrap().ends_with(&*songs.text));
+    let poems = block_on(session.catalog_for_task(&Task::new("write poems")));
     assert!(described(&poems, "poems") > 10, "{}", poems.text);
-    assert!(session.prompt_blocking().unwrap().ends_with(&*poems.text));
-    // Another process comes to the same, another turn does not.
+    assert!(block_on(session.prompt()).unwrap().ends_with(&*poems.text));
+    // Another process has the same result, another turn does not.
     let other = with_budget(&library, 900);
-    assert_eq!(other.catalog_for_task_blocking(&Task::new("write poems")).text, poems.text);
+    assert_eq!(block_on(other.catalog_for_task(&Task::new("write poems"))).text, poems.text);
     let next = Task { epoch: 1, ..Task::new("write poems") };
-    assert_ne!(other.catalog_for_task_blocking(&next).text, poems.text);
+    assert_ne!(block_on(other.catalog_for_task(&next)).text, poems.text);
     // Blank is no task.
-    assert_eq!(session.catalog_for_task_blocking(&Task::new(" \n")).text, plain.text);
+    assert_eq!(block_on(session.catalog_for_task(&Task::new(" \n"))).text, plain.text);
 }
 
 #[test]
 fn the_task_stays_when_the_library_changes() {
     let library = large();
     let session = with_budget(&library, 900);
-    let before = session.catalog_for_task_blocking(&Task::new("review tax returns"));
+    let before = block_on(session.catalog_for_task(&Task::new("review tax returns")));
     library.write(
         "returns-of-tax/SKILL.md",
         "---\nname: returns-of-tax\ndescription: Reviews tax returns. Use for the review of tax returns.\n---\nDo.\n",
     );
     assert_eq!(session.catalog(), before);
-    let after = session.refresh_blocking();
+    let after = block_on(session.refresh());
     assert!(after.text.contains("Reviews tax returns.") && described(&after, "tax returns") > 8);
-    session.compacted_blocking(&KeptContext::Skills(Vec::new()));
+    block_on(session.compacted(&KeptContext::Skills(Vec::new())));
     assert_eq!(session.catalog().text, after.text);
 }
 
@@ -79,8 +80,8 @@ fn an_earlier_task_has_the_bytes_of_then_until_the_catalog_is_refreshed() {
     let library = large();
     let session = with_budget(&library, 900);
     let songs = Task::new("record some bird songs");
-    let before = session.catalog_for_task_blocking(&songs);
-    session.catalog_for_task_blocking(&Task::new("write poems"));
+    let before = block_on(session.catalog_for_task(&songs));
+    block_on(session.catalog_for_task(&Task::new("write poems")));
     for number in 0..3 {
         let text = format!(
             "---\nname: songs-{number}\ndescription: Records bird songs.\n---\n# Record some bird songs\n"
@@ -92,14 +93,14 @@ fn an_earlier_task_has_the_bytes_of_then_until_the_catalog_is_refreshed() {
         let text = format!("---\nname: {name}\ndescription: Cooks soup.\n---\nCook.\n");
         library.write(&format!("{name}/SKILL.md"), &text);
     }
-    session.registry().reload_blocking();
+    block_on(session.registry().reload());
     // A search brings the index up to date.
-    session.call_blocking("search_skills", &json!({"query": "cook soup"}));
-    let first_asked = session.catalog_for_task_blocking(&Task::new("sort photographs"));
-    let after = session.catalog_for_task_blocking(&songs);
+    block_on(session.call("search_skills", &json!({"query": "cook soup"})));
+    let first_asked = block_on(session.catalog_for_task(&Task::new("sort photographs")));
+    let after = block_on(session.catalog_for_task(&songs));
     assert_eq!(after, before);
     assert!(!first_asked.text.contains("Records bird songs"), "{}", first_asked.text);
-    let refreshed = session.refresh_blocking();
+    let refreshed = block_on(session.refresh());
     assert!(refreshed.snapshot > before.snapshot && refreshed.text.contains("Records bird songs"));
 }
 
@@ -110,9 +111,9 @@ fn what_an_agent_may_not_see_is_not_ranked_for_it() {
     options.catalog.budget_tokens = Some(900);
     let mut agent = Agent::new("poet");
     agent.scope = Scope { deny: vec![Pattern::new("bird-*").unwrap()], ..Scope::default() };
-    let opened = library.builder().session_options(options).agent(agent).open_blocking().unwrap();
-    let session = opened.session_blocking(Some("poet")).unwrap();
-    let catalog = session.catalog_for_task_blocking(&Task::new("record some bird songs"));
+    let opened = block_on(library.builder().session_options(options).agent(agent).open()).unwrap();
+    let session = block_on(opened.session_for("poet")).unwrap();
+    let catalog = block_on(session.catalog_for_task(&Task::new("record some bird songs")));
     assert!(!catalog.text.contains("bird"), "{}", catalog.text);
 }
 
@@ -121,26 +122,26 @@ fn events_tell_how_well_a_load_was_foreseen() {
     let library = large();
     let session = library.session();
     let measured = |name: &str| {
-        session.call_blocking("load_skill", &json!({"name": name, "force": true}));
+        block_on(session.call("load_skill", &json!({"name": name, "force": true})));
         let event = library.sink.events().pop().unwrap();
         (event.rank, event.ranked)
     };
     assert_eq!(measured("poems-003"), (None, None));
-    session.working_on_blocking("poems of shelf 63");
+    block_on(session.working_on("poems of shelf 63"));
     let plain = session.catalog();
     let (rank, ranked) = measured("poems-063");
     assert_eq!(rank, Some(1));
     assert!(ranked.is_some_and(|ranked| (20..=100).contains(&ranked)), "{ranked:?}");
     assert_eq!(session.catalog(), plain, "nothing that the model reads changes");
-    // What the ranking did not foresee has no rank, and what is no load has none at all.
+    // A load that the ranking did not predict has no rank; events other than loads never have one.
     let (rank, ranked) = measured("kubernetes-002");
     assert!(rank.is_none_or(|rank| rank > 20) && ranked.is_some(), "{rank:?}");
     assert_eq!(measured("nope"), (None, None));
-    session.call_blocking("list_skills", &json!({}));
+    block_on(session.call("list_skills", &json!({})));
     assert_eq!(library.sink.events().pop().unwrap().ranked, None);
     // The last task counts.
-    session.catalog_for_task_blocking(&Task::new("kubernetes clusters of shelf 2"));
+    block_on(session.catalog_for_task(&Task::new("kubernetes clusters of shelf 2")));
     assert_eq!(measured("kubernetes-002").0, Some(1));
-    session.working_on_blocking("");
+    block_on(session.working_on(""));
     assert_eq!(measured("kubernetes-002"), (None, None));
 }

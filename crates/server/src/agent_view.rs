@@ -49,12 +49,15 @@ impl AgentView {
     pub(crate) async fn open(shared: Arc<Shared>, agent: Option<&str>) -> Result<Arc<Self>, Error> {
         let opened = shared.registry.snapshot();
         // The first client must not wait until the watcher is ready; `follow` catches up.
-        let session = Arc::new(shared.library.session_at_once(agent).await?);
+        let session = match agent {
+            Some(agent) => shared.library.session_without_reload_for(agent).await?,
+            None => shared.library.session_without_reload().await?,
+        };
         let agent = session.agent().cloned();
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         Ok(Arc::new(Self {
             shared,
-            session,
+            session: Arc::new(session),
             agent,
             opened,
             instructions: Instructions::default(),
@@ -80,8 +83,12 @@ impl AgentView {
 
     /// Opens a session for one client alone.
     pub(crate) async fn open_session(&self) -> Result<Arc<Session>, Error> {
-        let agent = self.agent.as_ref().map(|agent| agent.name.as_str());
-        Ok(Arc::new(self.shared.library.session_at_once(agent).await?))
+        let library = &self.shared.library;
+        let session = match &self.agent {
+            Some(agent) => library.session_without_reload_for(&agent.name).await?,
+            None => library.session_without_reload().await?,
+        };
+        Ok(Arc::new(session))
     }
 
     /// Returns the skills that models are offered, sorted by name.

@@ -248,7 +248,7 @@ mod tests {
     fn a_skill_is_withheld_without_a_reason_only_if_it_is_gone() {
         let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
         let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
-        let library = Library::builder().provider(provider).open_blocking().unwrap();
+        let library = pollster::block_on(Library::builder().provider(provider).open()).unwrap();
         let snapshot = library.snapshot();
         let entry = &snapshot.entries()[0];
         let check = |kind: ErrorKind, expect: &[RuleId]| {

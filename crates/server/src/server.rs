@@ -22,7 +22,8 @@ use crate::{Error, ServerOptions};
 /// let library = Library::builder()
 ///     .provider(Arc::new(MemoryProvider::new("builtin", vec![skill])))
 ///     .session_options(options.session_options(Default::default()))
-///     .open_blocking()?;
+///     .open();
+/// let library = pollster::block_on(library)?;
 /// let server = Server::new(library, options);
 /// assert_eq!(server.library().snapshot().active().count(), 1);
 /// # Ok::<(), repertoire::Error>(())

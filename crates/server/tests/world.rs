@@ -87,7 +87,7 @@ impl World {
             .provider(Arc::new(provider))
             .searcher(WordSearcher)
             .session_options(options.session_options(session));
-        Server::new(equip(builder).open_blocking().unwrap(), options)
+        Server::new(pollster::block_on(equip(builder).open()).unwrap(), options)
     }
 
     pub fn server_under(&self, options: ServerOptions, agents: Vec<Agent>, policy: Policy) -> Server {
@@ -112,7 +112,7 @@ impl World {
         for agent in agents {
             builder = builder.agent(agent);
         }
-        Server::new(builder.open_blocking().unwrap(), options)
+        Server::new(pollster::block_on(builder.open()).unwrap(), options)
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use repertoire::registry::Aspect;
-use repertoire::registry::watch::Following;
+use repertoire::registry::watch::FollowMethod;
 use repertoire::{FsOptions, FsProvider, Lookup, Policy, Registry, ReloadOptions, Snapshot, Subscription};
 
 use crate::change::{Change, Changes, Kind};
@@ -32,7 +32,7 @@ pub fn measure(library: &Path, count: usize, seconds: usize, watches: usize) {
     }
     let watcher = registry.watch(options).expect("the library is followed");
     assert!(watcher.wait_ready(READY), "the library is not followed");
-    let is_watched = matches!(watcher.state()[0].following, Following::Watching(_));
+    let is_watched = matches!(watcher.state()[0].following, FollowMethod::Watching(_));
     print_gauge("skills", registry.snapshot().active().count() as f64);
     let mut changes = Changes::new(library);
     let mut subscription = registry.subscribe();

@@ -16,7 +16,7 @@ pub fn run(directory: &Path, changes: usize) -> Result<()> {
     let provider = FsProvider::new(FsOptions::new("library", directory));
     let searcher = SkillSearch::default();
     let builder = Library::builder().provider(provider).searcher(searcher.clone());
-    let library = builder.open_blocking().context("the library is not accepted")?;
+    let library = block_on(builder.open()).context("the library is not accepted")?;
     let started = Instant::now();
     searcher.prepare(library.registry(), &library.snapshot(), &|_, _| ());
     let index_s = started.elapsed().as_secs_f64();
@@ -30,7 +30,7 @@ pub fn run(directory: &Path, changes: usize) -> Result<()> {
         let word = word(number);
         fs::write(&path, format!("{original}\nMind the {word}.\n"))?;
         let started = Instant::now();
-        let snapshot = library.reload_blocking();
+        let snapshot = pollster::block_on(library.reload());
         reloads.push(started.elapsed().as_secs_f64() * 1e3);
         let request = SearchRequest::new(word.as_str(), 1);
         let search = || {

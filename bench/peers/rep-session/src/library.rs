@@ -10,13 +10,13 @@ use crate::spread;
 
 pub fn measure(library: &Path, calls: usize) {
     let provider = Arc::new(FsProvider::new(FsOptions::new("library", library)));
-    let library = Library::builder().provider(provider).open_blocking().expect("the library is accepted");
+    let library = pollster::block_on(Library::builder().provider(provider).open()).expect("the library is accepted");
     let snapshot = library.snapshot();
     let names = snapshot.active().map(|entry| entry.name().to_string()).collect();
     let names = spread(names, calls);
-    let session = library.session_blocking(None).expect("a session opens");
+    let session = pollster::block_on(library.session()).expect("a session opens");
     let load = |arguments: &Value| {
-        let reply = session.call_blocking("load_skill", arguments);
+        let reply = pollster::block_on(session.call("load_skill", arguments));
         assert!(!reply.is_error(), "{}", reply.text());
         reply
     };

@@ -50,7 +50,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &CallArgs) -> Result<Exi
     // There is no transcript, so nothing can be known to be in it.
     options.reload = Reload::AlwaysBody;
     let session = context.session(options, args.agent.as_deref())?;
-    let reply = session.call_blocking(&args.tool, &arguments);
+    let reply = pollster::block_on(session.call(&args.tool, &arguments));
     // A search may have built the index for the next run.
     pollster::block_on(session.library().save());
     if ui.is_json() {

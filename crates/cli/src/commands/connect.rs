@@ -11,9 +11,9 @@ mod report;
 mod server;
 
 pub(crate) use args::{ConnectArgs, client, clients};
-pub(crate) use connections::{Connection, command_for, connections, is_connected};
+pub(crate) use connections::{Connection, connections};
 pub(crate) use ours::Ours;
-pub(crate) use overlap::{Files, Overlap, describe_beside, describe_twice, offered_names};
+pub(crate) use overlap::{Files, offered_names};
 
 use crate::clients::{CLIENTS, Client, Places};
 use crate::config;

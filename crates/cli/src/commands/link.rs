@@ -8,60 +8,22 @@ mod paths;
 mod plan;
 mod record;
 mod report;
-mod twice;
 mod undo;
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 pub(crate) use args::LinkArgs;
-use notes::{Notes, SkippedClient};
+use notes::{Notes, SkippedClient, Warning};
+use plan::{Occupancy, Step};
 use repertoire::Entry;
 
 use crate::clients::{CANONICAL, CLIENTS, Client, Owner, Places};
-use crate::commands::connect::{self, Connection, Ours, connections};
+use crate::commands::connect::{self, Connection, Files, Ours, connections};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
 use crate::wire::{Context, Library};
-
-/// Returns the command that removes the links of `client`, if there are any.
-pub(crate) fn undo_command(places: &Places, client: &Client) -> Option<String> {
-    let has_links = |owner: &Owner| {
-        let record = places.base(*owner).and_then(|base| record::Record::load(places, *owner, &base).ok());
-        let made = record.iter().flat_map(|record| &record.made);
-        made.flat_map(|made| &made.clients).any(|id| id == client.id)
-    };
-    let owner = [Owner::Project, Owner::User].into_iter().find(has_links)?;
-    let user = if owner == Owner::User { " --user" } else { "" };
-    Some(format!("rep link --undo{user} {}", client.id))
-}
-
-/// Returns the command that removes the links in `directories` but for those in the one place, if there are any, and the
-/// command that serves the skills instead to those clients that have none of `connections` yet.
-pub(crate) fn instead_of_links(
-    places: &Places,
-    connections: &[Connection],
-    directories: &[PathBuf],
-) -> Option<(String, Option<String>)> {
-    let of_owner = |owner: Owner| {
-        let base = places.base(owner)?;
-        let record = record::Record::load(places, owner, &base).ok()?;
-        let is_there = |made: &&record::RecordedLink| {
-            let path = made.place(places, owner, &base);
-            path.is_some_and(|path| path.parent().is_some_and(|it| directories.iter().any(|own| own == it)))
-        };
-        let made = record.made.iter().filter(is_there);
-        let made = made.filter(|made| !made.path.starts_with(CANONICAL));
-        let ids: BTreeSet<&str> = made.flat_map(|made| &made.clients).map(String::as_str).collect();
-        let known = CLIENTS.iter().map(|client| client.id).filter(|id| ids.contains(id));
-        let known: Vec<&str> = known.collect();
-        let user = if owner == Owner::User { " --user" } else { "" };
-        let unlink = || format!("rep link --undo{user} {}", known.join(" "));
-        (!known.is_empty()).then(|| (unlink(), connect::command_for(connections, &known)))
-    };
-    [Owner::Project, Owner::User].into_iter().find_map(of_owner)
-}
 
 /// Returns the links that were made and lead nowhere by now, as they are shown, with the command that removes all links.
 pub(crate) fn dangling(places: &Places) -> Vec<(Vec<String>, &'static str)> {
@@ -96,13 +58,9 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &LinkArgs) -> Result<Exi
     let (clients, mut skipped) = chosen(&connections, &places, args, named)?;
     let library = context.open()?;
     let (skills, left_out) = skills(context, &library, &places, args)?;
-    let is_connected = |client: &Client| connect::is_connected(&connections, client.id);
-    let there = CLIENTS.iter().filter(|client| places.is_there(client) || is_connected(client));
-    let mut readers: Vec<&Client> = clients.clone();
-    readers.extend(there.filter(|client| !clients.iter().any(|chosen| chosen.id == client.id)));
     let mut plan = plan::plan(&library, &places, args, &base, &clients, &skills)?;
     skipped.append(&mut plan.refused);
-    let warnings = twice::warnings(&places, &connections, &readers, &plan.steps);
+    let warnings = warnings(&places, &connections, &clients, &plan.steps);
     apply::run(ui, &library, args, &base, plan, &Notes { skipped, left_out, warnings })
 }
 
@@ -129,15 +87,12 @@ fn chosen(
         if places.skills(client, args.owner()).is_empty() {
             skip(format!("{} reads no skills from files", client.title), is_named);
         } else if let Some(connection) = connection.filter(|_| !args.force) {
-            let way = match connection.undo_command() {
-                Some(command) => format!("`{command}` disconnects it"),
-                None => format!("without its entry in {} it is disconnected", connection.path.display()),
-            };
             skip(
                 format!(
-                    "{} is connected to the MCP server and would be offered every skill twice; {way}, --force links \
-                     all the same",
+                    "{} is connected to the MCP server and would be offered every skill twice; {}, or link all the same \
+                     with --force",
                     client.title,
+                    connection.undo_in_words(),
                 ),
                 is_named,
             );
@@ -148,12 +103,41 @@ fn chosen(
     Ok((chosen, skipped))
 }
 
+/// Returns warnings about clients that would be offered skills twice by `steps`: those that links are made for, those of which
+/// there is a sign, and those that are connected.
+fn warnings(
+    places: &Places,
+    connections: &[Connection],
+    linked: &[&'static Client],
+    steps: &[Step<'_>],
+) -> Vec<Warning> {
+    let made = steps.iter().filter(|step| matches!(step.occupancy, Occupancy::Free));
+    let names: BTreeSet<String> = made.clone().map(|step| step.entry.name().to_string()).collect();
+    let files = Files { planned: made.map(|step| step.path.clone()).collect() };
+    let mut warnings = Vec::new();
+    for client in CLIENTS {
+        let connection = connections.iter().find(|connection| connection.client.id == client.id);
+        let is_linked = linked.iter().any(|linked| linked.id == client.id);
+        if !is_linked && connection.is_none() && !places.is_there(client) {
+            continue;
+        }
+        // A server that is confined to directories of its own may offer other skills.
+        if connection.is_some_and(|connection| !connection.roots().is_empty()) {
+            continue;
+        }
+        if let Some((message, hint)) = files.offered_twice(places, client, connection, &names) {
+            warnings.push(Warning { message: format!("with these links {message}"), hint });
+        }
+    }
+    warnings
+}
+
 /// Returns the clients that read skills and of which there is a sign, in the home directory or in the project.
 fn found(places: &Places, owner: Owner) -> Vec<&'static Client> {
     let has_directory = |client: &Client| {
         // The one place is no sign of a particular client.
         let own = places.skills(client, Owner::Project).into_iter().find(|own| !own.ends_with(CANONICAL));
-        own.and_then(|own| own.parent().map(std::path::Path::is_dir)).unwrap_or(false)
+        own.and_then(|own| own.parent().map(Path::is_dir)).unwrap_or(false)
     };
     let reads = CLIENTS.iter().filter(|client| !places.skills(client, owner).is_empty());
     reads

@@ -26,8 +26,8 @@ const NEIGHBOUR: CatalogEntry<'static> =
 /// Lists the skills
 ///
 /// Shows every skill that an agent is offered, with the source it comes from. Two skills of one name are never
-/// merged: the first source wins, and the other is shown by --all. Diagnostics of a listing leave out what takes a count
-/// of tokens; `rep check` has all of them.
+/// merged: the first source wins, and the other is shown by --all. Diagnostics of a listing leave out what only
+/// the text of the instructions shows; `rep check` has all of them.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Show shadowed and quarantined skills too
@@ -42,12 +42,11 @@ pub(crate) struct ListArgs {
 }
 
 #[derive(Serialize)]
-struct ListJson {
+struct ListJson<'a> {
     snapshot: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     tokenizer: Option<&'static str>,
-    /// They are written one by one.
-    skills: [(); 0],
+    skills: Vec<SkillJson<'a>>,
     problems: Vec<DiagnosticJson>,
 }
 
@@ -100,10 +99,10 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exi
         let document = ListJson {
             snapshot: library.snapshot.number(),
             tokenizer,
-            skills: [],
+            skills: rows.iter().map(skill_json).collect(),
             problems: library.problems.iter().map(DiagnosticJson::of_source).collect(),
         };
-        ui.write_json_list(&document, "skills", &rows, skill_json)?;
+        ui.write_json(&document)?;
         ui.flush()?;
         // The process ends here; freeing a large library piece by piece would only take time.
         std::mem::forget(library);

@@ -92,13 +92,13 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit
     let options = context.session_options(Some(Render::Markdown.as_str()));
     let session = context.session_with(options, None, Some(Arc::clone(&executor)))?;
     // It prints what is wrong with the name, too.
-    let loaded = session.call_blocking("load_skill", &json!({"name": args.skill}));
+    let loaded = pollster::block_on(session.call("load_skill", &json!({"name": args.skill})));
     if loaded.is_error() {
         return write(ui, context, args, &session, &loaded);
     }
     let interrupted = end_when_interrupted(executor)?;
     let tool = if args.script.is_some() { "run_skill_script" } else { "call_skill_tool" };
-    let reply = session.call_blocking(tool, &arguments);
+    let reply = pollster::block_on(session.call(tool, &arguments));
     let written = write(ui, context, args, &session, &reply);
     match interrupted.get() {
         // A terminal that is gone reads nothing any more; the end is the same.

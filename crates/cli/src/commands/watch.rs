@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::Args;
 use repertoire::event::jsonl::rfc3339;
-use repertoire::registry::watch::{Following, SourceState};
+use repertoire::registry::watch::{FollowMethod, SourceState};
 use repertoire::{Change, Registry, ReloadMode, Snapshot, Subscription, Watcher};
 use repertoire_model::SkillName;
 use serde::Serialize;
@@ -148,9 +148,9 @@ fn begin(ui: &mut Ui, snapshot: &Snapshot, watcher: &Watcher, tokens: usize) -> 
     if ui.is_json() {
         let source = |state: &SourceState| {
             let (watches, reason) = match &state.following {
-                Following::Watching(count) => (*count, None),
-                Following::Polling(reason) => (0, Some(reason.to_string())),
-                Following::OnUse | Following::Not => (0, None),
+                FollowMethod::Watching(count) => (*count, None),
+                FollowMethod::Polling(reason) => (0, Some(reason.to_string())),
+                FollowMethod::OnUse | FollowMethod::Not => (0, None),
             };
             json!({"source": &*state.source, "watches": watches, "polled_because": reason})
         };
@@ -173,20 +173,20 @@ fn begin(ui: &mut Ui, snapshot: &Snapshot, watcher: &Watcher, tokens: usize) -> 
     writeln!(ui.out(), "{heading}")?;
     let is_silent = |state: &SourceState| {
         let is_empty = !snapshot.entries().iter().any(|entry| entry.source == state.source);
-        is_empty && matches!(state.following, Following::Watching(_))
+        is_empty && matches!(state.following, FollowMethod::Watching(_))
     };
     let (silent, shown): (Vec<SourceState>, Vec<SourceState>) = state.into_iter().partition(is_silent);
     for SourceState { source, following } in shown {
         let how = match following {
-            Following::Watching(count) => {
+            FollowMethod::Watching(count) => {
                 let directories = if count == 1 { "directory" } else { "directories" };
                 format!("{count} {directories} watched")
             }
-            Following::Polling(reason) => {
+            FollowMethod::Polling(reason) => {
                 format!("polled every {} s or less often: {reason}", watcher.options().poll.as_secs_f64())
             }
-            Following::OnUse => "looked at on use".to_owned(),
-            Following::Not => "not followed".to_owned(),
+            FollowMethod::OnUse => "looked at on use".to_owned(),
+            FollowMethod::Not => "not followed".to_owned(),
         };
         let line = ui.paint(Style::Faint, &escape(&format!("  {source}: {how}")));
         writeln!(ui.out(), "{line}")?;
@@ -335,7 +335,7 @@ mod tests {
             fs::create_dir(&skill).unwrap();
             let text = format!("---\nname: skill-{number}\ndescription: Does it. Use when asked.\n---\nx\n");
             fs::write(skill.join("SKILL.md"), text).unwrap();
-            registry.reload_blocking();
+            pollster::block_on(registry.reload());
             // The receiver gets time to run.
             std::thread::sleep(Duration::from_millis(5));
         }

@@ -3,7 +3,6 @@
 use std::io::{self, BufRead as _, BufWriter, IsTerminal as _, Write};
 
 use super::escape::escape_lines;
-use super::json_list;
 use super::style::Style;
 use crate::env::{self, Env};
 use crate::globals::{ColorChoice, Globals};
@@ -113,18 +112,6 @@ impl Ui {
     /// Writes `value` as one JSON document.
     pub(crate) fn write_json(&mut self, value: &impl serde::Serialize) -> io::Result<()> {
         serde_json::to_writer_pretty(&mut self.out, value)?;
-        self.out.write_all(b"\n")
-    }
-
-    /// Writes `document` as [`Ui::write_json`] does, with `items` in its member `key`, which is an empty list.
-    pub(crate) fn write_json_list<'a, T: Sync, J: serde::Serialize>(
-        &mut self,
-        document: &impl serde::Serialize,
-        key: &str,
-        items: &'a [T],
-        json: impl Fn(&'a T) -> J + Sync,
-    ) -> io::Result<()> {
-        json_list::write(&mut self.out, document, key, items, json)?;
         self.out.write_all(b"\n")
     }
 

@@ -37,7 +37,7 @@ impl Context {
         let providers = self.present_providers(&places, &policy);
         let _progress = Progress::start(&self.env, "reading skills");
         let builder = repertoire::Library::builder().providers(providers).policy(policy);
-        let handle = builder.searcher(searcher.clone()).open_blocking()?;
+        let handle = pollster::block_on(builder.searcher(searcher.clone()).open())?;
         let library = Library::new(handle.registry().clone(), places, problems);
         Ok(SearchableLibrary { library, handle, searcher })
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use pollster::block_on;
 use repertoire::event::{JsonlOptions, JsonlSink, Sinks};
 use repertoire::{Library, Session, SessionOptions};
 use repertoire_exec::Executor;
@@ -33,7 +34,11 @@ impl Context {
         executor: Option<Arc<Executor>>,
     ) -> Result<Session, CliError> {
         let library = self.library(options, agent.as_slice(), executor)?;
-        Ok(library.session_blocking(agent)?)
+        let session = match agent {
+            Some(agent) => block_on(library.session_for(agent)),
+            None => block_on(library.session()),
+        };
+        Ok(session?)
     }
 
     /// Opens a library whose sessions have `options` and run things with `executor`, and whose agents are those configured;
@@ -72,7 +77,7 @@ impl Context {
             }
         }
         let _progress = Progress::start(&self.env, "reading skills");
-        Ok(builder.open_blocking()?)
+        Ok(block_on(builder.open())?)
     }
 
     /// Returns the options of the event log, unless it is turned off or there is no state directory.

@@ -124,14 +124,13 @@ fn how_it_ended_is_told() {
 }
 
 #[test]
-fn words_that_are_too_long_are_told_of_before_anything_starts() {
+fn words_that_are_too_long_are_told_of() {
     let world = World::new();
     for sandbox in everyone() {
         let word = "x".repeat(131_071);
         assert!(run(&sandbox, &world.job(["true", &word])).ending.is_success(), "{}", sandbox.name());
         let error = sandbox.run(&world.job(["true", &format!("{word}x")])).unwrap_err();
         assert_eq!(error.kind(), ExecErrorKind::TooLong, "{}", sandbox.name());
-        assert!(error.to_string().contains("one has 131072 bytes"), "{error}");
         let mut job = world.job(["true"]);
         job.command.extend(std::iter::repeat_n(word.into(), 60));
         let error = sandbox.run(&job).unwrap_err();

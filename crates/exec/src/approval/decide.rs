@@ -1,6 +1,6 @@
 //! Decides whether a tool or script may run.
 
-use repertoire_model::answer::Unapproved;
+use repertoire_model::answer::RunRefusal;
 use repertoire_model::{Bundle, Capabilities, SkillTool};
 
 use super::{Approval, ApprovalRequest, Approvals, Approver, Verdict};
@@ -31,16 +31,16 @@ pub(crate) struct RunRequest<'a> {
 
 impl ApprovalRules<'_> {
     /// Returns why `wanted` may not run, or nothing if it may.
-    pub(crate) async fn objection(&self, wanted: &RunRequest<'_>) -> Result<Option<Unapproved>, Error> {
+    pub(crate) async fn objection(&self, wanted: &RunRequest<'_>) -> Result<Option<RunRefusal>, Error> {
         if self.trust == Trust::Never {
-            return Ok(Some(Unapproved::Source));
+            return Ok(Some(RunRefusal::Source));
         }
         let known = self.approvals.find(wanted.entry)?;
         let digest = wanted.bundle.digest();
         let holding = known.as_ref().filter(|known| known.holds(&digest, wanted.capabilities));
         if holding.is_none() && self.trust == Trust::Ask {
             let verdict = self.ask(wanted, known.as_ref(), None).await?;
-            let why = if known.is_some() { Unapproved::Changed } else { Unapproved::Unknown };
+            let why = if known.is_some() { RunRefusal::Changed } else { RunRefusal::Unknown };
             if let Some(objection) = objection(verdict, why) {
                 return Ok(Some(objection));
             }
@@ -50,7 +50,7 @@ impl ApprovalRules<'_> {
             return Ok(None);
         }
         let verdict = self.ask(wanted, holding, Some((tool.name.clone(), arguments.to_owned()))).await?;
-        Ok(objection(verdict, Unapproved::Asks))
+        Ok(objection(verdict, RunRefusal::Asks))
     }
 
     /// Asks, and keeps an answer that is to hold.
@@ -81,10 +81,10 @@ impl ApprovalRules<'_> {
     }
 }
 
-fn objection(verdict: Verdict, why: Unapproved) -> Option<Unapproved> {
+fn objection(verdict: Verdict, why: RunRefusal) -> Option<RunRefusal> {
     match verdict {
         Verdict::Once | Verdict::Always => None,
-        Verdict::Refused => Some(Unapproved::Refused),
+        Verdict::Refused => Some(RunRefusal::Refused),
         Verdict::Unasked => Some(why),
     }
 }

@@ -48,10 +48,9 @@ pub(crate) fn transfer(
     run: &str,
     sandboxed: &mut SandboxedGit<'_>,
 ) -> Vec<Aftermath> {
-    let directory = scratch.repository.own.clone();
     match Transfer::new(scratch, run).and_then(|mut transfer| transfer.run(sandboxed)) {
         Ok(aftermath) => aftermath,
-        Err(error) => vec![Aftermath::RepositoryNotWritten(directory, error.to_string())],
+        Err(error) => vec![Aftermath::RepositoryNotWritten(error.to_string())],
     }
 }
 
@@ -106,9 +105,8 @@ impl<'a> Transfer<'a> {
         }
         if !not_applied.is_empty() {
             not_applied.truncate(MAX_NAMES);
-            let directory = self.scratch.repository.own.clone();
             let record = self.record.trim_end_matches('/').to_owned();
-            aftermath.push(Aftermath::RepositoryNotApplied { directory, refs: not_applied, record });
+            aftermath.push(Aftermath::RepositoryNotApplied { refs: not_applied, record });
         }
         Ok(aftermath)
     }
@@ -226,34 +224,19 @@ impl<'a> Transfer<'a> {
     }
 
     /// Brings the index from the old commit of the current branch to the new one. Files are left alone, and so is whatever else is
-    /// staged. Where both changed the same file, the staged tree is recorded and the index is the new commit's.
+    /// staged. Where both changed the same file git refuses, and a person decides.
     fn update_index(&self, changes: &[ChangedRef]) -> Option<Aftermath> {
         let Head::Branch(current) = &self.scratch.head else { return None };
         let change = changes.iter().find(|change| change.name == *current && change.refusal.is_none())?;
-        let directory = self.scratch.repository.own.clone();
-        let updated = (|| {
-            let old = match self.scratch.refs.get(current) {
-                Some(old) => old.clone(),
-                None => self
-                    .git
-                    .text(&["hash-object", "-t", "tree", "--stdin"], GitInput::Nothing)?
-                    .trim()
-                    .to_owned(),
-            };
-            if self.git.succeeds(&["read-tree", "-i", "-m", &old, &change.object])? {
-                return Ok(None);
-            }
-            let staged = self.git.text(&["write-tree"], GitInput::Nothing)?;
-            let record = format!("{}staged", self.record);
-            self.update_refs(format!("create {record} {}\n", staged.trim()))?;
-            self.git.text(&["read-tree", &change.object], GitInput::Nothing)?;
-            Ok::<_, io::Error>(Some(record))
-        })();
-        match updated {
-            Ok(None) => None,
-            Ok(Some(record)) => Some(Aftermath::StagedChangesReset { directory, record }),
-            Err(error) => Some(Aftermath::IndexNotUpdated(directory, error.to_string())),
-        }
+        let old = match self.scratch.refs.get(current) {
+            Some(old) => Ok(old.clone()),
+            // The empty tree.
+            None => self.git.text(&["hash-object", "-t", "tree", "--stdin"], GitInput::Nothing),
+        };
+        let read = old.and_then(|old| {
+            self.git.text(&["read-tree", "-i", "-m", old.trim(), &change.object], GitInput::Nothing)
+        });
+        read.err().map(|error| Aftermath::IndexNotUpdated(error.to_string()))
     }
 
     /// Returns the name under which a ref of this run is recorded.

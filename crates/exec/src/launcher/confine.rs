@@ -2,6 +2,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
@@ -25,17 +26,14 @@ pub(super) struct StartedCommand {
     pub(super) handle: Option<OwnedFd>,
     /// A description of the confinement.
     pub(super) detail: String,
-    /// Pipes from the programs between launcher and command.
-    between: Option<WrapperPipes>,
+    /// The pipe from the herald, if one stands between launcher and command.
+    between: Option<HeraldPipe>,
 }
 
-/// Pipes from the programs between launcher and command.
-struct WrapperPipes {
-    /// The program that confines: that the command began.
-    status: OwnedFd,
-    /// The herald inside: that the command began, and how it ended.
+/// The pipe from the herald, which tells that the command began and how it ended.
+struct HeraldPipe {
     herald: OwnedFd,
-    /// The report of the herald so far, and whether more may come.
+    /// The reports so far, and whether more may come.
     heard: RefCell<Vec<u8>>,
     is_talking: Cell<bool>,
 }
@@ -70,7 +68,7 @@ impl StartedCommand {
         while self.listen() {}
         let heard = self.between.as_ref()?.heard.borrow();
         let line = heard.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty())?;
-        match Report::from_json(&serde_json::from_slice(line).ok()?)? {
+        match Report::of_line(line)? {
             // Only these are its business.
             report @ (Report::Ended(Ending::Exited(_) | Ending::Signalled(_))
             | Report::Failed { kind: ExecErrorKind::CommandFailed, .. }) => Some(report),
@@ -78,12 +76,9 @@ impl StartedCommand {
         }
     }
 
-    /// Returns whether the command itself was started, as far as that can be told.
-    pub(super) fn has_begun(self) -> bool {
-        let Some(WrapperPipes { status, .. }) = self.between else { return true };
-        let mut text = [0; 4096];
-        let count = rustix::io::read(&status, &mut text).unwrap_or(0);
-        String::from_utf8_lossy(&text[..count]).contains("exit-code")
+    /// Returns whether the command itself was started, as far as that can be told: the herald says so first of all.
+    pub(super) fn has_begun(&self) -> bool {
+        self.between.as_ref().is_none_or(|between| !between.heard.borrow().is_empty())
     }
 }
 
@@ -105,7 +100,7 @@ fn finish(
     plan: &Plan,
     (process, stdin): (u32, Option<OwnedFd>),
     detail: String,
-    between: Option<WrapperPipes>,
+    between: Option<HeraldPipe>,
 ) -> Result<(StartedCommand, Option<OwnedFd>), Fault> {
     let process = i32::try_from(process).ok().and_then(Pid::from_raw);
     let process =
@@ -138,7 +133,10 @@ fn command(plan: &Plan, before: &[std::ffi::OsString]) -> Command {
 
 /// Starts a command; whoever waits for any process waits for this one too.
 fn spawn(mut command: Command) -> Result<(u32, Option<OwnedFd>), Fault> {
-    let mut child = command.spawn().map_err(|error| (ExecErrorKind::CommandFailed, error.to_string()))?;
+    let mut child = command.spawn().map_err(|error| match error.kind() {
+        io::ErrorKind::ArgumentListTooLong => (ExecErrorKind::TooLong, "the system takes no more".to_owned()),
+        _ => (ExecErrorKind::CommandFailed, error.to_string()),
+    })?;
     Ok((child.id(), child.stdin.take().map(OwnedFd::from)))
 }
 
@@ -315,15 +313,13 @@ fn wrapped(
         has_namespaces: true,
         has_signal_scope: true,
     };
-    // These two are to be inherited; the launcher starts nothing else.
+    // It is to be inherited; the launcher starts nothing else.
     let filter = memfd_create("filter", MemfdFlags::empty()).map_err(failed)?;
     let bytes = crate::launcher::seccomp::bytes(&crate::launcher::seccomp::program(purpose));
     if rustix::io::write(&filter, &bytes).map_err(failed)? != bytes.len() {
         return Err((ExecErrorKind::Launcher, "the filter could not be written".to_owned()));
     }
     seek(&filter, SeekFrom::Start(0)).map_err(failed)?;
-    let (status, told) = pipe_with(PipeFlags::NONBLOCK).map_err(failed)?;
-    rustix::io::fcntl_setfd(&status, rustix::io::FdFlags::CLOEXEC).map_err(failed)?;
     let mut arguments = arguments.to_vec();
     let mut handed = Vec::new();
     for (place, pinned) in pinned {
@@ -344,20 +340,18 @@ fn wrapped(
     let own = rustix::fs::open("/proc/self/exe", OFlags::PATH, Mode::empty()).map_err(failed)?;
     let (herald, theirs) = pipe_with(PipeFlags::NONBLOCK).map_err(failed)?;
     rustix::io::fcntl_setfd(&herald, rustix::io::FdFlags::CLOEXEC).map_err(failed)?;
-    for (option, fd) in [("--seccomp", filter.as_raw_fd()), ("--json-status-fd", told.as_raw_fd())] {
-        all.extend([option.into(), fd.to_string().into()]);
-    }
+    all.extend(["--seccomp".into(), filter.as_raw_fd().to_string().into()]);
     all.extend(rest.iter().cloned());
     all.push(format!("/proc/self/fd/{}", own.as_raw_fd()).into());
     all.extend([HERALD.into(), theirs.as_raw_fd().to_string().into()]);
-    // StartedCommand from the main thread, with which it is to die.
+    // Started from the main thread, with which it is to die.
     let child = spawn(command(plan, &all))?;
-    drop((filter, told, handed, own, theirs));
+    drop((filter, handed, own, theirs));
     finish(
         plan,
         child,
         String::new(),
-        Some(WrapperPipes { status, herald, heard: RefCell::default(), is_talking: Cell::new(true) }),
+        Some(HeraldPipe { herald, heard: RefCell::default(), is_talking: Cell::new(true) }),
     )
 }
 

@@ -37,12 +37,12 @@ pub(super) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Ok(child) => {
             // From now on the launcher can make its limits firm.
             let begun = Report::Started { process: 0, detail: String::new() };
-            let _ = pipe.write_all(format!("{}\n", begun.to_json()).as_bytes());
+            let _ = pipe.write_all(begun.to_line().as_bytes());
             Report::Ended(ending(child.id()))
         }
         Err(error) => Report::Failed { kind: ExecErrorKind::CommandFailed, detail: error.to_string() },
     };
-    let _ = pipe.write_all(format!("{}\n", report.to_json()).as_bytes());
+    let _ = pipe.write_all(report.to_line().as_bytes());
     match report {
         Report::Ended(Ending::Exited(code)) => ExitCode::from(u8::try_from(code).unwrap_or(1)),
         _ => ExitCode::FAILURE,

@@ -1,34 +1,37 @@
 //! The protocol between host and launcher: the plan, and reports.
 //!
 //! Both go over one socket, which is the launcher's standard input: a line of JSON and the bytes of the command's input one way, a line of JSON the other. As long
-//! as the socket is open the job is wanted; one byte cancels it.
+//! as the socket is open the job is wanted; one byte cancels it. Both ends are usually one program; where they are not, the launcher's hello tells its version.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::verified_path::VerifiedPath;
 use crate::{Ending, Exceeded, ExecErrorKind, Limits};
 
-/// The version of this wire. Both ends are usually one program; where they are not, they have to be of one make.
-const VERSION: u64 = 2;
+/// The version of this protocol.
+const VERSION: u64 = 3;
 
-/// The longest plan, without the input, in bytes.
-pub(crate) const MAX_PLAN: usize = 4 << 20;
+/// The longest plan, without the input, in bytes: more than the system takes as arguments.
+pub(crate) const MAX_PLAN: usize = 16 << 20;
 
 /// The task of a launcher.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Plan {
     /// The program, absolute, and its arguments.
+    #[serde(with = "os_words")]
     pub(crate) command: Vec<OsString>,
     /// All variables of the command.
     pub(crate) environment: Vec<(String, String)>,
     /// Its working directory.
+    #[serde(with = "os_path")]
     pub(crate) directory: PathBuf,
     /// The scratch directory, whose size is limited.
+    #[serde(with = "os_path")]
     pub(crate) scratch: PathBuf,
     /// Length of the input that follows, in bytes; `None` means no input.
     pub(crate) input: Option<u64>,
@@ -36,11 +39,12 @@ pub(crate) struct Plan {
     /// The tag of all its processes.
     pub(crate) mark: u64,
     pub(crate) confinement: Confinement,
+    #[serde(with = "LimitsJson")]
     pub(crate) limits: Limits,
 }
 
 /// By what a command is confined.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Confinement {
     /// By nothing but limits.
     None,
@@ -48,27 +52,32 @@ pub(crate) enum Confinement {
     Landlock(Vec<Rule>),
     /// By a program that the launcher starts with these arguments before the command, and hands a filter where it has one to load.
     /// Each of the pinned is opened by the launcher, and the number of its descriptor takes the place of the argument it is listed with.
-    Wrapper { arguments: Vec<OsString>, pinned: Vec<(usize, VerifiedPath)>, takes_filter: bool },
+    Wrapper {
+        #[serde(with = "os_words")]
+        arguments: Vec<OsString>,
+        pinned: Vec<(usize, VerifiedPath)>,
+        takes_filter: bool,
+    },
 }
 
 /// Access to everything below one path.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Rule {
     pub(crate) place: Place,
     pub(crate) access: Access,
 }
 
 /// The path of a rule.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Place {
     /// Whatever is there, links followed, if anything is: a part of the system.
-    Path(PathBuf),
+    Path(#[serde(with = "os_path")] PathBuf),
     /// The file or directory that was there when the job was checked. If it is gone the job fails.
     VerifiedPath(VerifiedPath),
 }
 
 /// A kind of access.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Access {
     /// Reading, listing and running.
     Read,
@@ -78,22 +87,21 @@ pub(crate) enum Access {
     Write,
 }
 
-impl Access {
-    const ALL: [(Self, &'static str); 3] =
-        [(Self::Read, "read"), (Self::Modify, "modify"), (Self::Write, "write")];
-}
-
 /// A message of a launcher.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Report {
-    /// There is a launcher, and it can be told what to do.
-    Hello,
+    /// There is a launcher of this version, and it can be told what to do.
+    Hello(u64),
     /// The command was started, as this process.
     Started { process: i32, detail: String },
     /// It ended, and nothing of it is left.
-    Ended(Ending),
+    Ended(#[serde(with = "EndingJson")] Ending),
     /// It was not started.
-    Failed { kind: ExecErrorKind, detail: String },
+    Failed {
+        #[serde(with = "ErrorKindJson")]
+        kind: ExecErrorKind,
+        detail: String,
+    },
 }
 
 impl Plan {
@@ -104,193 +112,120 @@ impl Plan {
             Confinement::None | Confinement::Landlock(_) => 0,
         }
     }
-
-    pub(crate) fn to_json(&self) -> Value {
-        let limits = &self.limits;
-        json!({
-            "version": VERSION,
-            "command": self.command.iter().map(|word| text(word)).collect::<Vec<_>>(),
-            "environment": self.environment,
-            "directory": text(self.directory.as_os_str()),
-            "scratch": text(self.scratch.as_os_str()),
-            "input": self.input,
-            "network": self.network,
-            "mark": self.mark,
-            "confinement": match &self.confinement {
-                Confinement::None => json!("none"),
-                Confinement::Landlock(rules) => json!({ "landlock": rules.iter().map(rule).collect::<Vec<_>>() }),
-                Confinement::Wrapper { arguments, pinned, takes_filter } => json!({
-                    "wrapper": arguments.iter().map(|word| text(word)).collect::<Vec<_>>(),
-                    "pinned": pinned.iter().map(|(place, one)| json!([place, pin(one)])).collect::<Vec<_>>(),
-                    "takes_filter": takes_filter,
-                }),
-            },
-            "limits": {
-                "timeout_ms": millis(limits.timeout),
-                "memory": limits.memory,
-                "cpu_ms": millis(limits.cpu),
-                "file_size": limits.file_size,
-                "disk": limits.disk,
-                "processes": limits.processes,
-                "open_files": limits.open_files,
-                "output": limits.output as u64,
-            },
-        })
-    }
-
-    pub(crate) fn from_json(value: &Value) -> Option<Self> {
-        if value["version"].as_u64() != Some(VERSION) {
-            return None;
-        }
-        let confinement = match &value["confinement"] {
-            Value::String(name) if name == "none" => Confinement::None,
-            other if other["landlock"].is_array() => Confinement::Landlock(
-                other["landlock"].as_array()?.iter().map(rule_of).collect::<Option<_>>()?,
-            ),
-            other => Confinement::Wrapper {
-                arguments: words(&other["wrapper"])?,
-                pinned: other["pinned"].as_array()?.iter().map(placed).collect::<Option<_>>()?,
-                takes_filter: other["takes_filter"].as_bool()?,
-            },
-        };
-        let limits = &value["limits"];
-        let number = |name: &str| limits[name].as_u64();
-        Some(Self {
-            command: words(&value["command"])?,
-            environment: serde_json::from_value(value["environment"].clone()).ok()?,
-            directory: word(&value["directory"])?.into(),
-            scratch: word(&value["scratch"])?.into(),
-            input: value["input"].as_u64(),
-            network: value["network"].as_bool()?,
-            mark: value["mark"].as_u64()?,
-            confinement,
-            limits: Limits {
-                timeout: Duration::from_millis(number("timeout_ms")?),
-                memory: number("memory")?,
-                cpu: Duration::from_millis(number("cpu_ms")?),
-                file_size: number("file_size")?,
-                disk: number("disk")?,
-                processes: number("processes")?,
-                open_files: number("open_files")?,
-                output: usize::try_from(number("output")?).ok()?,
-            },
-        })
-    }
 }
 
 impl Report {
-    pub(crate) fn to_json(&self) -> Value {
-        match self {
-            Self::Hello => json!({ "hello": VERSION }),
-            Self::Started { process, detail } => json!({ "started": process, "detail": detail }),
-            Self::Ended(ending) => match ending {
-                Ending::Exited(status) => json!({ "exited": status }),
-                Ending::Signalled(signal) => json!({ "signalled": signal }),
-                Ending::TimedOut => json!({ "ended": "timed-out" }),
-                Ending::Cancelled => json!({ "ended": "cancelled" }),
-                Ending::Exceeded(Exceeded::Memory) => json!({ "ended": "memory" }),
-                Ending::Exceeded(Exceeded::Processes) => json!({ "ended": "processes" }),
-                Ending::Exceeded(Exceeded::Disk) => json!({ "ended": "disk" }),
-            },
-            Self::Failed { kind, detail } => {
-                let kind = KINDS.iter().find(|(own, _)| own == kind).map_or("launcher", |(_, name)| name);
-                json!({ "failed": kind, "detail": detail })
-            }
-        }
+    /// The greeting of a launcher of this version.
+    pub(crate) const HELLO: Self = Self::Hello(VERSION);
+
+    /// Returns the report as a line.
+    pub(crate) fn to_line(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default() + "\n"
     }
 
-    pub(crate) fn from_json(value: &Value) -> Option<Self> {
-        let number = |name: &str| value[name].as_i64().and_then(|number| i32::try_from(number).ok());
-        let detail = || value["detail"].as_str().unwrap_or_default().to_owned();
-        if value["hello"].as_u64() == Some(VERSION) {
-            return Some(Self::Hello);
-        }
-        if let Some(process) = number("started") {
-            return Some(Self::Started { process, detail: detail() });
-        }
-        if let Some(name) = value["failed"].as_str() {
-            let kind =
-                KINDS.iter().find(|(_, own)| *own == name).map_or(ExecErrorKind::Launcher, |(kind, _)| *kind);
-            return Some(Self::Failed { kind, detail: detail() });
-        }
-        if let Some(status) = number("exited") {
-            return Some(Self::Ended(Ending::Exited(status)));
-        }
-        if let Some(signal) = number("signalled") {
-            return Some(Self::Ended(Ending::Signalled(signal)));
-        }
-        Some(Self::Ended(match value["ended"].as_str()? {
-            "timed-out" => Ending::TimedOut,
-            "cancelled" => Ending::Cancelled,
-            "memory" => Ending::Exceeded(Exceeded::Memory),
-            "processes" => Ending::Exceeded(Exceeded::Processes),
-            "disk" => Ending::Exceeded(Exceeded::Disk),
-            _ => return None,
-        }))
+    /// Returns the report that a line holds.
+    pub(crate) fn of_line(line: &[u8]) -> Option<Self> {
+        serde_json::from_slice(line).ok()
     }
 }
 
-/// The kinds of errors that a launcher tells of.
-const KINDS: &[(ExecErrorKind, &str)] = &[
-    (ExecErrorKind::CommandFailed, "command"),
-    (ExecErrorKind::GrantRefused, "grant"),
-    (ExecErrorKind::Unavailable, "unavailable"),
-    (ExecErrorKind::Launcher, "launcher"),
-];
-
-fn millis(duration: Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+/// [`Limits`] as they are sent.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Limits")]
+struct LimitsJson {
+    timeout: Duration,
+    memory: u64,
+    cpu: Duration,
+    file_size: u64,
+    disk: u64,
+    processes: u64,
+    open_files: u64,
+    output: usize,
 }
 
-/// Writes a word that need not be UTF-8: as text where it is, else as bytes.
-fn text(word: &OsStr) -> Value {
-    word.to_str().map_or_else(|| json!(word.as_bytes()), |word| json!(word))
+/// [`Ending`] as it is sent.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Ending")]
+enum EndingJson {
+    Exited(i32),
+    Signalled(i32),
+    TimedOut,
+    Cancelled,
+    Exceeded(#[serde(with = "ExceededJson")] Exceeded),
 }
 
-fn word(value: &Value) -> Option<OsString> {
-    if let Some(text) = value.as_str() {
-        return Some(text.into());
+/// [`Exceeded`] as it is sent.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Exceeded")]
+enum ExceededJson {
+    Memory,
+    Processes,
+    Disk,
+}
+
+/// [`ExecErrorKind`] as it is sent.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "ExecErrorKind")]
+enum ErrorKindJson {
+    InvalidJob,
+    GrantRefused,
+    Repository,
+    TooLong,
+    CommandNotFound,
+    CommandFailed,
+    Unavailable,
+    Launcher,
+    Io,
+}
+
+/// Text of the system that need not be UTF-8: sent as text where it is, else as bytes.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum OsText {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl From<&OsStr> for OsText {
+    fn from(text: &OsStr) -> Self {
+        text.to_str()
+            .map_or_else(|| Self::Bytes(text.as_bytes().to_vec()), |text| Self::Text(text.to_owned()))
     }
-    let bytes = value.as_array()?.iter().map(|byte| byte.as_u64().and_then(|byte| u8::try_from(byte).ok()));
-    Some(OsString::from_vec(bytes.collect::<Option<_>>()?))
 }
 
-fn words(value: &Value) -> Option<Vec<OsString>> {
-    value.as_array()?.iter().map(word).collect()
-}
-
-fn rule(rule: &Rule) -> Value {
-    let access = Access::ALL.iter().find(|(access, _)| *access == rule.access).map(|(_, name)| name);
-    match &rule.place {
-        Place::Path(path) => json!([access, text(path.as_os_str())]),
-        Place::VerifiedPath(pinned) => json!([access, null, pin(pinned)]),
+impl From<OsText> for OsString {
+    fn from(text: OsText) -> Self {
+        match text {
+            OsText::Text(text) => text.into(),
+            OsText::Bytes(bytes) => Self::from_vec(bytes),
+        }
     }
 }
 
-fn rule_of(value: &Value) -> Option<Rule> {
-    let access =
-        Access::ALL.iter().find(|(_, name)| value[0].as_str() == Some(name)).map(|(access, _)| *access)?;
-    let place = match &value[1] {
-        Value::Null => Place::VerifiedPath(pinned(&value[2])?),
-        path => Place::Path(word(path)?.into()),
-    };
-    Some(Rule { place, access })
+/// A path as it is sent.
+pub(crate) mod os_path {
+    use super::*;
+
+    pub(crate) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+        OsText::from(path.as_os_str()).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
+        OsText::deserialize(deserializer).map(|text| OsString::from(text).into())
+    }
 }
 
-fn pin(pinned: &VerifiedPath) -> Value {
-    json!([text(pinned.path.as_os_str()), pinned.device, pinned.inode])
-}
+/// Words of a command as they are sent.
+mod os_words {
+    use super::*;
 
-fn pinned(value: &Value) -> Option<VerifiedPath> {
-    Some(VerifiedPath {
-        path: word(&value[0])?.into(),
-        device: value[1].as_u64()?,
-        inode: value[2].as_u64()?,
-    })
-}
+    pub(super) fn serialize<S: Serializer>(words: &[OsString], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(words.iter().map(|word| OsText::from(word.as_os_str())))
+    }
 
-fn placed(value: &Value) -> Option<(usize, VerifiedPath)> {
-    Some((usize::try_from(value[0].as_u64()?).ok()?, pinned(&value[1])?))
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<OsString>, D::Error> {
+        Vec::<OsText>::deserialize(deserializer).map(|words| words.into_iter().map(OsString::from).collect())
+    }
 }
 
 #[cfg(test)]
@@ -303,8 +238,8 @@ mod tests {
         let pinned = VerifiedPath { path: odd.clone().into(), device: 1, inode: u64::MAX };
         let places =
             [Place::Path("/x".into()), Place::Path("/y".into()), Place::VerifiedPath(pinned.clone())];
-        let rules =
-            Access::ALL.iter().zip(places).map(|((access, _), place)| Rule { place, access: *access });
+        let all = [Access::Read, Access::Modify, Access::Write];
+        let rules = all.into_iter().zip(places).map(|(access, place)| Rule { place, access });
         let rules = rules.collect();
         let wrapper = Confinement::Wrapper {
             arguments: vec![odd.clone()],
@@ -323,7 +258,8 @@ mod tests {
                 confinement,
                 limits: Limits::default(),
             };
-            assert_eq!(Plan::from_json(&plan.to_json()), Some(plan));
+            let line = serde_json::to_vec(&plan).unwrap();
+            assert_eq!(serde_json::from_slice::<Plan>(&line).unwrap(), plan);
         }
     }
 
@@ -338,10 +274,11 @@ mod tests {
             Ending::Exceeded(Exceeded::Processes),
             Ending::Exceeded(Exceeded::Disk),
         ];
-        let failed = KINDS.iter().map(|(kind, _)| Report::Failed { kind: *kind, detail: "x".into() });
+        let kinds = [ExecErrorKind::CommandFailed, ExecErrorKind::GrantRefused, ExecErrorKind::Unavailable];
+        let failed = kinds.map(|kind| Report::Failed { kind, detail: "x".into() });
         let started = Report::Started { process: 7, detail: "abi 7".into() };
-        for report in endings.map(Report::Ended).into_iter().chain(failed).chain([started, Report::Hello]) {
-            assert_eq!(Report::from_json(&report.to_json()), Some(report));
+        for report in endings.map(Report::Ended).into_iter().chain(failed).chain([started, Report::HELLO]) {
+            assert_eq!(Report::of_line(report.to_line().as_bytes()), Some(report));
         }
     }
 }

@@ -26,7 +26,7 @@ pub(crate) fn run() -> bool {
     if control.peer_addr().is_err() {
         return false;
     }
-    if !tell(&control, &Report::Hello) {
+    if !tell(&control, &Report::HELLO) {
         return false;
     }
     let Some((plan, input)) = read(&control) else {
@@ -51,7 +51,7 @@ pub(crate) fn run() -> bool {
     let ending = watch(&control, &plan, &started, start + plan.limits.timeout.min(MAX_TIMEOUT));
     let is_all_gone = end_all(started.process);
     let report = match (&plan.confinement, ending) {
-        (Confinement::Wrapper { .. }, Ending::Exited(status)) => wrapped(status, started),
+        (Confinement::Wrapper { .. }, Ending::Exited(status)) => wrapped(status, &started),
         (_, ending) => Report::Ended(ending),
     };
     let is_told = tell(&control, &report);
@@ -68,7 +68,7 @@ fn read(control: &UnixStream) -> Option<(Plan, Option<Vec<u8>>)> {
     let mut reader = BufReader::new(control);
     let mut line = Vec::new();
     reader.by_ref().take(MAX_PLAN as u64).read_until(b'\n', &mut line).ok()?;
-    let plan = Plan::from_json(&serde_json::from_slice(&line).ok()?)?;
+    let plan = serde_json::from_slice::<Plan>(&line).ok()?;
     let Some(length) = plan.input else { return Some((plan, None)) };
     let mut input = Vec::new();
     reader.take(length).read_to_end(&mut input).ok()?;
@@ -76,9 +76,7 @@ fn read(control: &UnixStream) -> Option<(Plan, Option<Vec<u8>>)> {
 }
 
 fn tell(mut control: &UnixStream, report: &Report) -> bool {
-    let mut line = report.to_json().to_string();
-    line.push('\n');
-    control.write_all(line.as_bytes()).is_ok()
+    control.write_all(report.to_line().as_bytes()).is_ok()
 }
 
 fn feed(stdin: OwnedFd, input: &[u8]) {
@@ -97,7 +95,7 @@ fn prepare() {
 }
 
 /// Returns what the end of a program means that stood between: the herald inside tells how the command ended, or that it could not be started.
-fn wrapped(status: i32, started: StartedCommand) -> Report {
+fn wrapped(status: i32, started: &StartedCommand) -> Report {
     if let Some(report) = started.told() {
         return report;
     }

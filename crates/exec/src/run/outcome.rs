@@ -90,28 +90,7 @@ fn aftermath(all: &[Aftermath], directory: Option<&Path>) -> Vec<String> {
             "what it made could not be looked through afterwards, so a person has to look for files that agents, shells or git obey, in {shown}"
         )
     });
-    let others = all.iter().filter_map(|one| match one {
-        Aftermath::RepositoryNotWritten(_, why) => {
-            Some(format!("the commits it made could not be transferred to the repository ({why})"))
-        }
-        Aftermath::RepositoryNotApplied { refs, record, .. } => {
-            let more = refs.len().saturating_sub(MAX_PATHS);
-            let shown: Vec<String> =
-                refs.iter().take(MAX_PATHS).map(|name| format!("`{}`", quoted(name))).collect();
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            Some(format!(
-                "not all of its work was applied to the repository: {}{more}. Only new branches, new tags and a fast-forward of the current branch are; its commits are recorded under {record}",
-                shown.join(", ")
-            ))
-        }
-        Aftermath::StagedChangesReset { record, .. } => Some(format!(
-            "it committed other changes of files that were staged, so the index was reset to the new commit; `git read-tree {record}` brings back what was staged"
-        )),
-        Aftermath::IndexNotUpdated(_, why) => Some(format!(
-            "the index could not be updated to the new commit ({why}); `git reset` does it"
-        )),
-        Aftermath::NotSwept(_) => None,
-    });
+    let others = all.iter().filter(|one| !matches!(one, Aftermath::NotSwept(_))).map(ToString::to_string);
     swept.into_iter().chain(others).collect()
 }
 
@@ -239,8 +218,7 @@ mod tests {
         assert!(error.starts_with("killed by signal 9; what it made") && !error.contains("/w"), "{error}");
         let names = (0..11).map(|number| format!("refs/heads/`{number}")).collect();
         let record = "refs/repertoire/1".to_owned();
-        let left_out =
-            vec![Aftermath::RepositoryNotApplied { directory: "/w/.git".into(), refs: names, record }];
+        let left_out = vec![Aftermath::RepositoryNotApplied { refs: names, record }];
         let left_out = Outcome { aftermath: left_out, ending: Ending::Exited(0), ..killed };
         let error = result("s", "t", &left_out, None, reading).error.unwrap();
         assert!(error.contains("9` and 1 more.") && !error.contains("/w"), "{error}");

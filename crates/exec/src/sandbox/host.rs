@@ -31,10 +31,6 @@ const TOO_MUCH: &str = "the arguments, the variables and what is granted piece b
 const GREETING: Duration = Duration::from_secs(10);
 /// The message if the program that was started is not a launcher.
 const NO_LAUNCHER: &str = "the program that was started is no launcher of this make; its main has to begin with `repertoire_exec::launcher::run_if_asked`";
-/// The longest single argument or variable of a command on Linux, with the zero at its end: 32 pages.
-const MAX_WORD: usize = 32 * 4096;
-/// Space for arguments and variables that the system reserves for itself.
-const WORDS_MARGIN: u64 = 8 << 10;
 /// Timeout of each call of git in the sandbox, and the shorter one after a job was cancelled.
 const GIT_TIME: Duration = Duration::from_secs(30);
 const CANCELLED_GIT_TIME: Duration = Duration::from_secs(3);
@@ -184,41 +180,10 @@ fn execute(
         confinement: confine(grants, scratch)?,
         limits: job.limits.clone(),
     };
-    expect_short(&plan)?;
     let mut conversation = LauncherConnection::begin(launcher, &plan, job)?;
     let report = conversation.hold(job, start + job.limits.timeout.min(MAX_TIMEOUT) + GRACE);
     let (stdout, stderr, detail) = conversation.end();
     Ok(Finished { report, stdout, stderr, detail })
-}
-
-/// Fails if the system could not hand a command its words.
-fn expect_short(plan: &Plan) -> Result<(), ExecError> {
-    let too_long = |text: String| Err(ExecError::new(ExecErrorKind::TooLong).saying(text));
-    let before: &[std::ffi::OsString] = match &plan.confinement {
-        Confinement::Wrapper { arguments, .. } => arguments,
-        Confinement::None | Confinement::Landlock(_) => &[],
-    };
-    let words = before.iter().chain(&plan.command).map(|word| word.len() + 1);
-    let variables = plan.environment.iter().map(|(name, value)| name.len() + value.len() + 2);
-    let words: Vec<usize> = words.chain(variables).collect();
-    let longest = words.iter().copied().max().unwrap_or(0);
-    if cfg!(target_os = "linux") && longest > MAX_WORD {
-        return too_long(format!(
-            "one has {} bytes, and none can have more than {}",
-            longest - 1,
-            MAX_WORD - 1
-        ));
-    }
-    let pointer = size_of::<usize>() as u64;
-    let total: u64 = words.iter().map(|word| *word as u64 + pointer).sum();
-    // A quarter of the stack, within bounds that the system sets.
-    let stack = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
-    let room = if cfg!(target_os = "linux") { stack.unwrap_or(u64::MAX) / 4 } else { 1 << 20 };
-    let room = room.clamp(128 << 10, 6 << 20).saturating_sub(WORDS_MARGIN);
-    if total > room {
-        return too_long(format!("together they have {total} bytes, and can have {room}"));
-    }
-    Ok(())
 }
 
 fn io_error(path: &Path, error: io::Error) -> ExecError {
@@ -240,7 +205,7 @@ struct LauncherConnection {
 impl LauncherConnection {
     fn begin(launcher: &Launcher, plan: &Plan, job: &Job) -> Result<Self, ExecError> {
         let failed = |error| ExecError::new(ExecErrorKind::Launcher).because(error);
-        let mut line = plan.to_json().to_string();
+        let mut line = serde_json::to_string(plan).map_err(|error| failed(error.into()))?;
         line.push('\n');
         if line.len() > MAX_PLAN {
             return Err(ExecError::new(ExecErrorKind::GrantRefused).saying(TOO_MUCH));
@@ -291,8 +256,8 @@ impl LauncherConnection {
             let is_talking = self.listen();
             if let Some(end) = self.heard.iter().position(|byte| *byte == b'\n') {
                 let line: Vec<u8> = self.heard.drain(..=end).collect();
-                let report = serde_json::from_slice(&line).ok().and_then(|value| Report::from_json(&value));
-                return report == Some(Report::Hello) && self.control.set_nonblocking(false).is_ok();
+                return Report::of_line(&line) == Some(Report::HELLO)
+                    && self.control.set_nonblocking(false).is_ok();
             }
             let wait = deadline.saturating_duration_since(Instant::now());
             if !is_talking || wait.is_zero() || is_heard {
@@ -384,8 +349,8 @@ impl LauncherConnection {
         loop {
             let end = self.heard.iter().position(|byte| *byte == b'\n')?;
             let line: Vec<u8> = self.heard.drain(..=end).collect();
-            match serde_json::from_slice(&line).ok().and_then(|value| Report::from_json(&value)) {
-                Some(Report::Hello) => {}
+            match Report::of_line(&line) {
+                Some(Report::Hello(_)) => {}
                 Some(Report::Started { process, detail }) => {
                     self.process = Some(process);
                     self.detail = detail;

@@ -10,7 +10,7 @@ pub struct Fault {
     /// The kind of fault.
     pub kind: FaultKind,
     /// The files of the skill, where the skill was found and its file was not.
-    pub available: Option<Box<Available>>,
+    pub available: Option<Box<AvailableFiles>>,
 }
 
 impl Fault {
@@ -22,7 +22,7 @@ impl Fault {
 
 /// The files that a skill is said to have, by kind, each relative to the directory of its kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Available {
+pub struct AvailableFiles {
     /// Those below `references/`.
     pub references: Vec<String>,
     /// Those below `scripts/`.
@@ -34,7 +34,7 @@ pub struct Available {
 /// The reason why a skill may not run something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Unapproved {
+pub enum RunRefusal {
     /// The skill is not approved.
     Unknown,
     /// It changed since it was approved.
@@ -169,7 +169,7 @@ pub enum FaultKind {
         /// The tool or script.
         tool: String,
         /// The reason.
-        why: Unapproved,
+        why: RunRefusal,
     },
     /// Nothing runs the tool or script.
     NoHandler {

@@ -9,7 +9,7 @@ use crate::{Digest, FileKind, SkillName};
 
 /// A skill's instructions, with those that it needs first.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Loaded {
+pub struct LoadAnswer {
     /// Skills that this one requires and that were loaded with it, in the order in which they build on each other.
     pub first: Vec<LoadedSkill>,
     /// The skill that was asked for.
@@ -123,7 +123,7 @@ impl Eq for ToolSchema {}
 
 /// Says that the instructions are in the context already.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Acknowledged {
+pub struct Acknowledgement {
     /// The skill.
     pub name: SkillName,
     /// The turn at which it was loaded.
@@ -142,7 +142,7 @@ pub struct Acknowledged {
     pub assets: Vec<String>,
 }
 
-impl Acknowledged {
+impl Acknowledgement {
     /// Returns the acknowledgement of the skill `name` that was loaded at `turn`.
     pub fn new(name: SkillName, turn: u64) -> Self {
         Self {

@@ -1,7 +1,7 @@
 //! The messages of faults for the model: the fault, and the advice on what to do instead.
 
 use super::render::sentence::line;
-use super::{ErrorStyle, Fault, FaultKind, Unapproved, Wording};
+use super::{ErrorStyle, Fault, FaultKind, RunRefusal, Wording};
 
 /// The most names that are listed as near.
 const MAX_NEAR: usize = 10;
@@ -198,38 +198,38 @@ impl Fault {
 }
 
 /// Returns why nothing was run, and what a person can do about it.
-fn not_approved(skill: &str, tool: &str, why: Unapproved, wording: &Wording) -> String {
+fn not_approved(skill: &str, tool: &str, why: RunRefusal, wording: &Wording) -> String {
     let approve = |more: &str| match &wording.approve {
         Some(command) => format!("Ask the user to run `{command} {skill}{more}`, or go on without it."),
         None => "Ask the user to approve it, or go on without it.".to_owned(),
     };
     match why {
-        Unapproved::Unknown => {
+        RunRefusal::Unknown => {
             format!("Skill `{skill}` may not run anything before a person approves it. {}", approve(""))
         }
-        Unapproved::Changed => {
+        RunRefusal::Changed => {
             format!(
                 "Skill `{skill}` changed since a person approved it and may not run anything. {}",
                 approve("")
             )
         }
-        Unapproved::Source => {
+        RunRefusal::Source => {
             format!(
                 "Skill `{skill}` comes from a source whose skills may not run anything. Go on without it."
             )
         }
-        Unapproved::Asks => {
+        RunRefusal::Asks => {
             let approve = approve(&format!(" --tool {tool}"));
             format!(
                 "`{tool}` of skill `{skill}` needs the consent of a person, and nobody can be asked here. {approve}"
             )
         }
-        Unapproved::Ceiling => {
+        RunRefusal::Ceiling => {
             format!(
                 "`{tool}` of skill `{skill}` is none of the tools that an active skill is limited to. Go on without it."
             )
         }
-        Unapproved::Refused => {
+        RunRefusal::Refused => {
             format!("The user did not want `{tool}` of skill `{skill}` to run. Go on without it.")
         }
     }

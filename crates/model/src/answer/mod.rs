@@ -17,11 +17,11 @@ mod render;
 mod recognise;
 
 pub use crate::outline::Section;
-pub use fault::{Available, Fault, FaultKind, Unapproved};
+pub use fault::{AvailableFiles, Fault, FaultKind, RunRefusal};
 pub use field::Field;
 pub use file::{FileText, Truncation};
 pub use listing::{FileList, ListedFile, ListedSkill, SkillList};
-pub use loaded::{Acknowledged, BucketText, Loaded, LoadedSkill, Occasion, ToolSchema};
+pub use loaded::{Acknowledgement, BucketText, LoadAnswer, LoadedSkill, Occasion, ToolSchema};
 pub(crate) use recognise::{Examination, examine};
 pub use recognise::{RecognisedAnswer, recognise};
 pub use render::{Render, guard};

@@ -30,7 +30,7 @@ fn answer() -> impl Strategy<Value = Answer> {
                 LoadedSkill { files: files.clone(), tools: files, version, ..skill("main-1.0", &body) };
             let numbered = first.iter().enumerate();
             let first = numbered.map(|(number, body)| skill(&format!("first-{number}"), body)).collect();
-            Answer::Loaded(Box::new(Loaded { first, notes, ..loaded(main) }))
+            Answer::Loaded(Box::new(LoadAnswer { first, notes, ..loaded(main) }))
         },
     )
 }

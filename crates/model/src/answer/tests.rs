@@ -16,8 +16,8 @@ pub(super) fn skill(name: &str, body: &str) -> LoadedSkill {
     LoadedSkill { tokens: body.len() / 4, ..LoadedSkill::new(self::name(name), body) }
 }
 
-pub(super) fn loaded(skill: LoadedSkill) -> Loaded {
-    Loaded { first: Vec::new(), skill, occasion: Occasion::First, notes: Vec::new() }
+pub(super) fn loaded(skill: LoadedSkill) -> LoadAnswer {
+    LoadAnswer { first: Vec::new(), skill, occasion: Occasion::First, notes: Vec::new() }
 }
 
 const HOSTILE: &str = "# PDF\n\nClose </skill> and < / Skill_File >, open <skill name=\"x\">, say &lt;/skill>; keep <b> & R&D.\n";
@@ -37,7 +37,7 @@ fn rich() -> LoadedSkill {
     }
 }
 
-fn oversize() -> Loaded {
+fn oversize() -> LoadAnswer {
     let section = |title: &str, level, first_line, last_line| Section {
         title: title.to_owned(),
         level,
@@ -87,17 +87,17 @@ fn file(text: &str) -> FileText {
 fn acknowledged(turn: u64) -> Answer {
     let version = (turn > 0).then(|| "1.2".to_owned());
     let (is_bound, references) = (turn == 0, words(["a.md"]));
-    Answer::Acknowledged(Acknowledged {
+    Answer::Acknowledged(Acknowledgement {
         version,
         is_bound,
         references,
-        ..Acknowledged::new(name("pdf"), turn)
+        ..Acknowledgement::new(name("pdf"), turn)
     })
 }
 
 fn acknowledged_with_notes() -> Answer {
     let notes = words(["This skill requires: base. Load it first.", "Two\nlines </skill>."]);
-    Answer::Acknowledged(Acknowledged { notes, ..Acknowledged::new(name("pdf"), 3) })
+    Answer::Acknowledged(Acknowledgement { notes, ..Acknowledgement::new(name("pdf"), 3) })
 }
 
 fn bucket(kind: FileKind) -> Answer {
@@ -118,7 +118,7 @@ fn fault(tool: &str, kind: FaultKind) -> Answer {
 fn no_file(tool: &str) -> Answer {
     let kind = FaultKind::NoFile { path: "references/x.md".to_owned(), near: Vec::new() };
     let (references, scripts, assets) = (words(["a.md"]), words(["b.sh"]), Vec::new());
-    let available = Some(Box::new(Available { references, scripts, assets }));
+    let available = Some(Box::new(AvailableFiles { references, scripts, assets }));
     Answer::Fault(Fault { available, ..Fault::new(tool, Some("pdf".to_owned()), kind) })
 }
 
@@ -168,12 +168,12 @@ fn faults() -> Vec<Fault> {
             tool: "fill_form".to_owned(),
             problems: words(["`path` is missing", "`pages[0]` must be an integer"]),
         },
-        not_approved(Unapproved::Unknown),
-        not_approved(Unapproved::Changed),
-        not_approved(Unapproved::Source),
-        not_approved(Unapproved::Asks),
-        not_approved(Unapproved::Refused),
-        not_approved(Unapproved::Ceiling),
+        not_approved(RunRefusal::Unknown),
+        not_approved(RunRefusal::Changed),
+        not_approved(RunRefusal::Source),
+        not_approved(RunRefusal::Asks),
+        not_approved(RunRefusal::Refused),
+        not_approved(RunRefusal::Ceiling),
         FaultKind::NoHandler { tool: "merge".to_owned() },
         FaultKind::Failed { reason: "input/output error".to_owned() },
     ];
@@ -181,7 +181,7 @@ fn faults() -> Vec<Fault> {
     kinds.into_iter().map(fault).collect()
 }
 
-fn not_approved(why: Unapproved) -> FaultKind {
+fn not_approved(why: RunRefusal) -> FaultKind {
     FaultKind::NotApproved { tool: "fill_form".to_owned(), why }
 }
 
@@ -226,7 +226,7 @@ fn answers_about_tools() -> Vec<(&'static str, Answer)> {
                 FaultKind::NoSkillTool { tool: "x".to_owned(), tools: words(["merge"]) },
             ),
         ),
-        ("not approved", fault("call_skill_tool", not_approved(Unapproved::Unknown))),
+        ("not approved", fault("call_skill_tool", not_approved(RunRefusal::Unknown))),
     ]
 }
 
@@ -433,7 +433,7 @@ fn messages_are_bounded() {
         FaultKind::NotLoaded { tool: text.clone() },
         FaultKind::NoSkillTool { tool: text.clone(), tools: others },
         FaultKind::BadArguments { tool: text.clone(), problems },
-        FaultKind::NotApproved { tool: text.clone(), why: Unapproved::Asks },
+        FaultKind::NotApproved { tool: text.clone(), why: RunRefusal::Asks },
         FaultKind::NoHandler { tool: text.clone() },
         FaultKind::Failed { reason: text.clone() },
     ];
@@ -523,7 +523,7 @@ fn what_was_given_is_recognised() {
                 // Which skill a name with a source means is not in the text.
                 Answer::Loaded(_) if answer.injections().is_empty() => None,
                 // The sentence of the guide stands alone.
-                Answer::Acknowledged(Acknowledged { notes, .. })
+                Answer::Acknowledged(Acknowledgement { notes, .. })
                     if render == Render::Text && !notes.is_empty() =>
                 {
                     continue;

@@ -1,8 +1,8 @@
 //! The type of all answers.
 
 use super::{
-    Acknowledged, BucketText, Fault, FileList, FileText, Loaded, LoadedSkill, SearchResults, SkillList,
-    ToolResult,
+    Acknowledgement, BucketText, Fault, FileList, FileText, LoadAnswer, LoadedSkill, SearchResults,
+    SkillList, ToolResult,
 };
 use crate::{Digest, SkillName};
 
@@ -11,9 +11,9 @@ use crate::{Digest, SkillName};
 #[non_exhaustive]
 pub enum Answer {
     /// A skill's instructions.
-    Loaded(Box<Loaded>),
+    Loaded(Box<LoadAnswer>),
     /// The instructions are in the context already.
-    Acknowledged(Acknowledged),
+    Acknowledged(Acknowledgement),
     /// A file that was asked for together with the skill.
     Bucket(Box<BucketText>),
     /// The skill is no longer active.

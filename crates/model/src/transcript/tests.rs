@@ -4,7 +4,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::answer::{Acknowledged, Answer, Fault, FaultKind, Loaded, LoadedSkill, Occasion, Render, Wording};
+use crate::answer::{
+    Acknowledgement, Answer, Fault, FaultKind, LoadAnswer, LoadedSkill, Occasion, Render, Wording,
+};
 use crate::ledger::SeenSkill;
 use crate::reattach::{Candidate, plan};
 use crate::{Digest, SkillName};
@@ -18,13 +20,17 @@ fn skill(name: &str, body: &str) -> LoadedSkill {
 }
 
 fn answer(name: &str, body: &str) -> String {
-    let loaded =
-        Loaded { first: Vec::new(), skill: skill(name, body), occasion: Occasion::First, notes: Vec::new() };
+    let loaded = LoadAnswer {
+        first: Vec::new(),
+        skill: skill(name, body),
+        occasion: Occasion::First,
+        notes: Vec::new(),
+    };
     Answer::Loaded(Box::new(loaded)).render(Render::Xml, &Wording::default())
 }
 
 fn acknowledged(name: &str) -> String {
-    Answer::Acknowledged(Acknowledged::new(self::name(name), 1)).render(Render::Xml, &Wording::default())
+    Answer::Acknowledged(Acknowledgement::new(self::name(name), 1)).render(Render::Xml, &Wording::default())
 }
 
 fn call(id: &str, tool: &str, skill: &str) -> Value {
@@ -144,7 +150,7 @@ fn the_text_decides_what_was_loaded() {
     let earlier = [call("0", "load_skill", "git"), result("0", &answer("git", "Commit."))];
     let expect = [unknown("git", 1)];
     check(&[&earlier[..], &[load(), result("1", &cut)]].concat(), &expect);
-    let loaded = Loaded {
+    let loaded = LoadAnswer {
         first: vec![skill("base", "First.")],
         skill: skill("git", "Then."),
         occasion: Occasion::First,
@@ -162,7 +168,7 @@ fn the_text_decides_what_was_loaded() {
         if is_certain {
             check(&[load(), result("1", &format!("<system-reminder>\n{text}\n</system-reminder>"))], &expect);
             // What was cut anywhere behind its first words is lost, and not taken for another loader's.
-            let alone = Loaded { first: Vec::new(), ..loaded.clone() };
+            let alone = LoadAnswer { first: Vec::new(), ..loaded.clone() };
             let text = Answer::Loaded(Box::new(alone)).render(render, &Wording::default());
             for end in 14..text.find("Then.").unwrap() {
                 check(&[load(), result("1", &text[..end])], &[]);

@@ -12,6 +12,10 @@ const GUIDED_TOKENS: usize = 5_000;
 /// From this many tokens on a body crowds out the conversation.
 const SOFT_LIMIT_TOKENS: usize = 8_000;
 
+/// The rules that examine the text of the body.
+pub(crate) const TEXT_RULES: [RuleId; 4] =
+    [RuleId::BodyTokens, RuleId::BodyOversize, RuleId::InvisibleCharacters, RuleId::ControlCharacters];
+
 /// Reports bodies that are empty or have too many lines.
 pub(crate) fn check_lines(body: &str, lines: usize, reporter: &mut Reporter<'_>) {
     if body.trim().is_empty() {

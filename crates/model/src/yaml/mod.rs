@@ -10,4 +10,4 @@ mod parser;
 
 pub(crate) use parser::parse_within;
 pub use parser::{Fault, MAX_DEPTH, MAX_NODES, parse};
-pub use tree::{Entry, Node, Parsed, Range, Scalar, entries_to_json};
+pub use tree::{Entry, Node, ParsedYaml, Range, Scalar, entries_to_json};

@@ -3,7 +3,7 @@
 use granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, ScanError, Span};
 
 use super::simple;
-use super::tree::{Entry, Node, Parsed, Range, Scalar};
+use super::tree::{Entry, Node, ParsedYaml, Range, Scalar};
 
 /// The deepest nesting of collections.
 pub const MAX_DEPTH: usize = 16;
@@ -22,7 +22,7 @@ pub struct Fault {
 }
 
 /// Parses one YAML document.
-pub fn parse(text: &str) -> Result<Parsed, Fault> {
+pub fn parse(text: &str) -> Result<ParsedYaml, Fault> {
     match simple::parse(text) {
         Some(parsed) => Ok(parsed),
         None => parse_within(text, &mut { MAX_NODES }),
@@ -32,7 +32,7 @@ pub fn parse(text: &str) -> Result<Parsed, Fault> {
 /// Parses one YAML document of at most `nodes` values, and takes those it has from `nodes`.
 ///
 /// A text that is read in pieces has one budget for all of them.
-pub(crate) fn parse_within(text: &str, nodes: &mut usize) -> Result<Parsed, Fault> {
+pub(crate) fn parse_within(text: &str, nodes: &mut usize) -> Result<ParsedYaml, Fault> {
     let mut options = Options::default();
     options.flow_nesting_limit = MAX_DEPTH;
     options.block_nesting_limit = MAX_DEPTH;
@@ -41,7 +41,7 @@ pub(crate) fn parse_within(text: &str, nodes: &mut usize) -> Result<Parsed, Faul
     let mut builder = Builder { text, parser, comments: Vec::new(), nodes_left: *nodes };
     let root = builder.document()?;
     *nodes = builder.nodes_left;
-    Ok(Parsed { root, comments: builder.comments })
+    Ok(ParsedYaml { root, comments: builder.comments })
 }
 
 struct Builder<'a> {
@@ -343,7 +343,7 @@ mod tests {
         let Some(short) = simple::parse(text) else { return };
         let long =
             parse_within(text, &mut { MAX_NODES }).unwrap_or_else(|fault| panic!("{text:?}: {fault:?}"));
-        let root = |parsed: &Parsed| parsed.root.as_ref().map(|root| told(text, root));
+        let root = |parsed: &ParsedYaml| parsed.root.as_ref().map(|root| told(text, root));
         assert_eq!(root(&short), root(&long), "{text:?}");
         assert!(long.comments.is_empty(), "{text:?}");
     }

@@ -4,7 +4,7 @@
 //! takes a fraction of what a YAML parser takes, and a large library is mostly these. Everything else is
 //! left to the full parser; a property test holds both to the same result.
 
-use super::tree::{Entry, Node, Parsed, Range, Scalar};
+use super::tree::{Entry, Node, ParsedYaml, Range, Scalar};
 
 /// The most lines that are read this way; more come near the budget of values.
 const MAX_LINES: usize = 1024;
@@ -13,7 +13,7 @@ const MAX_LINES: usize = 1024;
 const INDICATORS: &[u8] = b"-?:,[]{}#&*!|>'\"%@`";
 
 /// Returns what `text` says if it is certainly of the simple kind.
-pub(super) fn parse(text: &str) -> Option<Parsed> {
+pub(super) fn parse(text: &str) -> Option<ParsedYaml> {
     if !is_harmless(text) {
         return None;
     }
@@ -31,7 +31,7 @@ pub(super) fn parse(text: &str) -> Option<Parsed> {
         entries.push(Entry { key, value });
     }
     let start = entries.first()?.key.range.start;
-    Some(Parsed { root: Some(Node::Mapping(entries, start..text.len())), comments: Vec::new() })
+    Some(ParsedYaml { root: Some(Node::Mapping(entries, start..text.len())), comments: Vec::new() })
 }
 
 /// Reads the lines below a key that has nothing after its colon: all `key: text`, or all `- text`, at one indent.

@@ -38,7 +38,7 @@ pub struct Entry {
 
 /// A parsed text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parsed {
+pub struct ParsedYaml {
     /// The document; `None` where the text holds nothing but blanks and comments.
     pub root: Option<Node>,
     /// Where comments stand.

@@ -19,7 +19,7 @@ impl LibraryBuilder {
     /// # std::fs::write(project.path().join("repertoire.toml"), "roots = [\"shared\"]\n")?;
     /// # std::fs::write(project.path().join("shared/greet/SKILL.md"), "---\nname: greet\ndescription: Greets people. Use when someone says hello.\n---\n# Greet\n")?;
     /// let input = ConfigInput::new(project.path());
-    /// let library = Library::builder().configured(&input)?.open_blocking()?;
+    /// let library = pollster::block_on(Library::builder().configured(&input)?.open())?;
     /// assert!(library.snapshot().active().any(|skill| skill.name().as_str() == "greet"));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```

@@ -229,9 +229,4 @@ impl LibraryBuilder {
         };
         Ok(library)
     }
-
-    /// Opens the library as [`LibraryBuilder::open`] does, and waits for it.
-    pub fn open_blocking(self) -> Result<Library, Error> {
-        pollster::block_on(self.open())
-    }
 }

@@ -96,11 +96,6 @@ impl Library {
         self.registry.reload().await
     }
 
-    /// Reloads as [`Library::reload`] does, and waits for it.
-    pub fn reload_blocking(&self) -> Arc<Snapshot> {
-        self.registry.reload_blocking()
-    }
-
     /// Returns the agent called `name`.
     ///
     /// Fails with [`ErrorKind::AgentNotFound`] if there is none.

@@ -1,12 +1,12 @@
 //! The system prompt of an agent: its own prompt, the skills that are bound to it, and its instructions.
 //!
-//! Skills that are bound inline are read when the prompt is made, so that a specialist has its knowledge from the first turn and
-//! cannot forget to ask for it. Whatever an agent's definition names must be there and within its scope; otherwise the
-//! agent does not load.
+//! Skills that are bound inline are read when the prompt is made, so that a specialist has its knowledge from
+//! the first turn and cannot forget to ask for it. Every skill that an agent's definition names must exist
+//! within its scope; otherwise the agent does not load.
 
 use std::sync::Arc;
 
-use repertoire_model::answer::{Answer, Loaded, LoadedSkill, Occasion, Render, Wording};
+use repertoire_model::answer::{Answer, LoadAnswer, LoadedSkill, Occasion, Render, Wording};
 use repertoire_model::catalog::Tokenizer;
 use repertoire_model::prompt::{self, Fragment, compose};
 use repertoire_model::text::{escape_xml, shorten, visible_line};
@@ -106,8 +106,8 @@ pub struct AgentPrompt {
 impl AgentPrompt {
     /// Reads everything that `agent` needs and returns its prompt.
     ///
-    /// Fails with [`ErrorKind::InvalidAgent`] where the agent names a skill that is not there, is quarantined, lies
-    /// outside its scope or is found broken when it is read; the error tells which, and what is near it.
+    /// Fails with [`ErrorKind::InvalidAgent`] if the agent names a skill that does not exist, is quarantined,
+    /// lies outside its scope or is found broken when it is read; the error names the skill and similar ones.
     pub async fn load(registry: &Registry, agent: &Agent, options: &BindingOptions) -> Result<Self, Error> {
         Self::load_within(registry, agent, &[], options).await
     }
@@ -323,6 +323,6 @@ pub(crate) fn bindable(
 ///
 /// One shape for both, so that a search of a conversation for skills finds those of the prompt, too.
 pub(crate) fn element(skill: LoadedSkill, wording: &Wording) -> String {
-    let loaded = Loaded { first: Vec::new(), skill, occasion: Occasion::First, notes: Vec::new() };
+    let loaded = LoadAnswer { first: Vec::new(), skill, occasion: Occasion::First, notes: Vec::new() };
     Answer::Loaded(Box::new(loaded)).render(Render::Xml, wording)
 }

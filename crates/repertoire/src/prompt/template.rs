@@ -1,10 +1,10 @@
 //! Templates of prompts: a part of Jinja that cannot grow a small template into a large text.
 //!
-//! A template comes with a project, from whoever wrote it. Fuel bounds the steps it takes and a cap bounds what it
-//! writes, but neither bounds what it makes in between: forty times `{% set x = x ~ x %}` is a terabyte. So there is
-//! nothing to make texts with but writing them. What is left is what prompts use: `{{ variable }}`, a few filters,
-//! `{% if %}`, `{% for %}`, plain `{% set %}`, comments and `{% raw %}`. There are no includes, no macros, and nothing
-//! that reads a file. A host that wants all of Jinja gives a [`Renderer`] of its own.
+//! A template comes with a project, so it is untrusted. Fuel bounds its steps and a cap bounds its output,
+//! but neither bounds intermediate values: forty times `{% set x = x ~ x %}` is a terabyte. Therefore texts
+//! cannot be built, only written. What remains is enough for prompts: `{{ variable }}`, a few filters, `{% if
+//! %}`, `{% for %}`, plain `{% set %}`, comments and `{% raw %}`. There are no includes, no macros, and
+//! nothing that reads a file. A host that wants all of Jinja supplies its own [`Renderer`].
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -38,7 +38,7 @@ const NAME: &str = "template";
 ///
 /// Any function of a template and its variables is one.
 pub trait Renderer: Send + Sync {
-    /// Returns what `template` says with `variables`.
+    /// Returns `template` rendered with `variables`.
     fn render(&self, template: &str, variables: &BTreeMap<String, String>) -> Result<String, Error>;
 }
 

@@ -10,16 +10,16 @@ impl Registry {
     /// Notes that the registry is used: in [`ReloadMode::Lazy`] it reloads then, at most once per cooldown. Returns the newest
     /// snapshot.
     pub async fn touch(&self) -> Arc<Snapshot> {
-        if self.attention().claim() { self.reload().await } else { self.snapshot() }
+        if self.follow_state().claim() { self.reload().await } else { self.snapshot() }
     }
 
     /// Returns a snapshot that has all changes up to now.
     ///
-    /// It reloads, whatever events wait for the debounce, so that callers see their own writes. A large library that is polled
-    /// is not reloaded again within a moment; in [`ReloadMode::Lazy`] the cooldown decides, and in [`ReloadMode::Off`] nothing is
-    /// ever reloaded.
+    /// It reloads without waiting for the debounce, so that callers see their own writes. A large library
+    /// that is polled is not reloaded again within a moment; in [`ReloadMode::Lazy`] the cooldown decides,
+    /// and in [`ReloadMode::Off`] nothing is ever reloaded.
     pub async fn newest(&self) -> Arc<Snapshot> {
-        match self.attention().mode() {
+        match self.follow_state().mode() {
             Some(ReloadMode::Off) => self.snapshot(),
             Some(ReloadMode::Lazy) => self.touch().await,
             Some(ReloadMode::Poll) => self.reload_unless_dear().await,
@@ -32,7 +32,7 @@ impl Registry {
     /// However often it is called on a large library, no more than a tenth of the time goes into reloads. In
     /// [`ReloadMode::Lazy`] the cooldown decides, and in [`ReloadMode::Off`] nothing is ever reloaded.
     pub async fn reload_if_due(&self) -> Arc<Snapshot> {
-        match self.attention().mode() {
+        match self.follow_state().mode() {
             Some(ReloadMode::Off) => self.snapshot(),
             Some(ReloadMode::Lazy) => self.touch().await,
             Some(ReloadMode::Watch | ReloadMode::Poll) | None => self.reload_unless_dear().await,

@@ -9,7 +9,7 @@ use repertoire_model::validate::Reporter;
 use repertoire_model::{Bundle, Digest, LineRange, Policy, RuleId, SkillPath, Standing};
 
 use super::snapshot::{Entry, Snapshot};
-use super::watch::Attention;
+use super::watch::FollowState;
 use crate::clock::Instant;
 use crate::provider::{
     FileContent, FileListing, ListedSkill, Listing, OpenedSkill, Problem, Provider, Skill,
@@ -51,10 +51,10 @@ struct Shared {
     /// The number of reloads that began.
     reloads: AtomicU64,
     current: RwLock<Current>,
-    /// When the last reload ended, and how long it took.
+    /// The time at which the last reload ended, and its duration.
     last_reload: Mutex<Option<(Instant, Duration)>>,
-    /// How it is followed, and the subscribers to its changes.
-    attention: Attention,
+    /// The state of following the library, and the subscribers to its changes.
+    follow_state: FollowState,
 }
 
 /// The options of a registry.
@@ -67,9 +67,9 @@ pub struct RegistryOptions {
     pub reserved_names: BTreeSet<String>,
 }
 
-/// The share of the time that reloads may take where nobody insists on one: a tenth.
+/// The share of the time that reloads may take unless one is requested explicitly: a tenth.
 const RELOAD_SHARE: u32 = 10;
-/// A reload that takes no longer than this is never put off.
+/// A reload that takes no longer than this is never postponed.
 const CHEAP: Duration = Duration::from_millis(50);
 
 /// The newest snapshot.
@@ -93,7 +93,7 @@ impl Registry {
 
     /// Opens a registry like [`Registry::open`], and leaves it to the caller to ask [`Snapshot::accepted`].
     ///
-    /// It is for tools that tell a person what is wrong and must not go blind at the first fault.
+    /// It is for tools that report problems to people and must not fail at the first one.
     pub async fn open_for_inspection(providers: Vec<Arc<dyn Provider>>, policy: Policy) -> Self {
         Self::open_with(providers, RegistryOptions { policy, ..RegistryOptions::default() }).await
     }
@@ -103,8 +103,8 @@ impl Registry {
         let snapshot = Arc::new(Snapshot::merge(&[], &options.policy));
         let current = RwLock::new(Current { snapshot, listings: Vec::new(), reload: 0 });
         let (reloads, last_reload) = (AtomicU64::new(0), Mutex::new(None));
-        let attention = Attention::default();
-        let shared = Shared { providers, options, reloads, current, last_reload, attention };
+        let follow_state = FollowState::default();
+        let shared = Shared { providers, options, reloads, current, last_reload, follow_state };
         let registry = Self { shared: Arc::new(shared) };
         registry.reload().await;
         registry
@@ -115,8 +115,8 @@ impl Registry {
         &self.shared.providers
     }
 
-    pub(super) fn attention(&self) -> &Attention {
-        &self.shared.attention
+    pub(super) fn follow_state(&self) -> &FollowState {
+        &self.shared.follow_state
     }
 
     /// Returns the newest snapshot.
@@ -165,7 +165,7 @@ impl Registry {
             Current { snapshot: Arc::clone(&newest), listings, reload: number },
         );
         drop(current);
-        self.attention().signals.published(started.elapsed());
+        self.follow_state().signals.published(started.elapsed());
         drop(replaced);
         newest
     }
@@ -185,11 +185,6 @@ impl Registry {
             Some((ended, cost)) if cost > CHEAP && ended.elapsed() < cost * RELOAD_SHARE => self.snapshot(),
             _ => self.reload().await,
         }
-    }
-
-    /// Reloads as [`Registry::reload`] does, and waits for it.
-    pub fn reload_blocking(&self) -> Arc<Snapshot> {
-        pollster::block_on(self.reload())
     }
 
     /// Quarantines skills with a reserved name, so that a call by that name is never ambiguous.

@@ -23,7 +23,7 @@ impl Registry {
     /// Subscribes to all snapshots from now on.
     pub fn subscribe(&self) -> Subscription {
         // The signal comes first, so that a snapshot that is published in between is not missed.
-        let signal = self.attention().signals.add();
+        let signal = self.follow_state().signals.add();
         Subscription { registry: self.clone(), last: self.snapshot(), signal }
     }
 }

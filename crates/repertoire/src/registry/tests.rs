@@ -34,7 +34,7 @@ fn rules(diagnostics: &[Diagnostic]) -> Vec<RuleId> {
     diagnostics.iter().map(|diagnostic| diagnostic.rule).collect()
 }
 
-/// What a [`Failing`] provider cannot do.
+/// The operation in which a [`Failing`] provider fails.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Failure {
     List,
@@ -42,7 +42,7 @@ enum Failure {
     Get,
 }
 
-/// A provider that cannot do one thing.
+/// A provider that fails in one operation.
 struct Failing(MemoryProvider, Failure);
 
 impl Failing {

@@ -180,10 +180,10 @@ impl Session {
         definitions
     }
 
-    /// Looks at the library again and returns the note to append to the next user turn, once per change.
+    /// Checks the library for changes and returns the note to append to the next user turn, once per change.
     ///
-    /// It tells of skills that came, went or are described differently, and of skills in the context whose instructions
-    /// changed on disk.
+    /// It reports skills that were added, removed or described differently, and skills in the context whose
+    /// instructions changed on disk.
     pub async fn delta(&self) -> Note {
         let newest = self.registry().newest().await;
         self.look().await;
@@ -208,22 +208,12 @@ impl Session {
         self.catalog()
     }
 
-    /// Looks at the library again, so that tools and catalog are those of the newest snapshot once somebody asks for them.
+    /// Checks the library for changes, so that later tools and catalogs are those of the newest snapshot.
     ///
     /// It is for hosts that do not show the catalog: that of a large library is a large text.
     pub async fn renew(&self) {
         let newest = self.registry().newest().await;
         self.look().await;
         self.state().pin(&newest);
-    }
-
-    /// Returns the note as [`Session::delta`] does, and waits for it.
-    pub fn delta_blocking(&self) -> Note {
-        pollster::block_on(self.delta())
-    }
-
-    /// Refreshes as [`Session::refresh`] does, and waits for it.
-    pub fn refresh_blocking(&self) -> PinnedCatalog {
-        pollster::block_on(self.refresh())
     }
 }

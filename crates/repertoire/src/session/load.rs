@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use repertoire_model::answer::{Acknowledged, Answer, FaultKind, Loaded, LoadedSkill, Occasion};
+use repertoire_model::answer::{Acknowledgement, Answer, FaultKind, LoadAnswer, LoadedSkill, Occasion};
 use repertoire_model::ledger::{Decision, Presence};
 use repertoire_model::{Digest, Severity, Standing, outline};
 
@@ -43,8 +43,8 @@ impl Session {
         let (decision, given) = if is_accounted {
             self.record_load(&record, &gathered.records, force)
         } else {
-            // Two skills of one name cannot be told apart in a context, so one that does not hold the name is always given.
-            // Without an account of the context, so is every skill.
+            // Two skills of one name cannot be distinguished in a context, so one that does not hold the name
+            // is always given. Without tracking of the context, so is every skill.
             (Decision::Give(Presence::Absent), vec![!self.keeps_account(); gathered.records.len()])
         };
         self.expose(skill.address.clone(), toolbox);
@@ -58,7 +58,7 @@ impl Session {
         let mut notes = required.notes;
         notes.extend(first_notes);
         notes.extend(tool_notes);
-        let loaded = Loaded { first, skill, occasion: occasion(presence, force), notes };
+        let loaded = LoadAnswer { first, skill, occasion: occasion(presence, force), notes };
         Ok(LoadResult { answer: Answer::Loaded(Box::new(loaded)), digest, tokens })
     }
 
@@ -105,7 +105,7 @@ impl Session {
         let record = Arc::clone(self.state().loads.get(entry.name())?);
         self.acknowledgement(&record, force)?;
         let is_same = record.source == entry.source && record.locator == entry.locator;
-        // Reading the stamp may take a while on a slow disk, so the state is not locked meanwhile.
+        // Reading the stamp may take a while on a slow disk, so the state is not locked during it.
         if !is_same || !record.mark.as_ref()?.is_unchanged() {
             return None;
         }
@@ -165,14 +165,14 @@ impl Session {
         };
         let Resources { references, scripts, assets } = record.resources.clone();
         let version = record.version.clone();
-        let answer = Answer::Acknowledged(Acknowledged {
+        let answer = Answer::Acknowledged(Acknowledgement {
             is_bound,
             notes,
             version,
             references,
             scripts,
             assets,
-            ..Acknowledged::new(entry.name().clone(), turn)
+            ..Acknowledgement::new(entry.name().clone(), turn)
         });
         LoadResult { answer, digest: record.digest, tokens: 0 }
     }

@@ -17,7 +17,7 @@ use crate::prompt::{Agent, AgentPrompt, BindingOptions, BoundSkill, Inherit};
 use crate::registry::{Entry, Registry};
 use crate::{Error, clock};
 
-/// Tells apart the sessions that one process opens within a millisecond.
+/// Distinguishes the sessions that one process opens within a millisecond.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 
 /// One agent's conversation.
@@ -31,10 +31,10 @@ static COUNTER: AtomicU64 = AtomicU64::new(0);
 /// use serde_json::json;
 /// let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n\nBe warm.\n");
 /// let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
-/// let library = Library::builder().provider(provider).open_blocking()?;
-/// let session = library.session_blocking(None)?;
+/// let library = pollster::block_on(Library::builder().provider(provider).open())?;
+/// let session = pollster::block_on(library.session())?;
 /// assert!(session.catalog().text.contains("greet"));
-/// let reply = session.call_blocking("load_skill", &json!({"name": "greet"}));
+/// let reply = pollster::block_on(session.call("load_skill", &json!({"name": "greet"})));
 /// assert!(reply.text().contains("Be warm."));
 /// # Ok::<(), repertoire::Error>(())
 /// ```
@@ -53,7 +53,9 @@ pub struct Session {
 impl Library {
     /// Opens a session on the newest snapshot, without an agent: it may see every skill.
     pub async fn session(&self) -> Result<Session, Error> {
-        self.newest_session(None).await
+        // A session begins with the library as it is.
+        self.registry().reload_if_due().await;
+        self.session_without_reload().await
     }
 
     /// Opens a session on the newest snapshot for the agent called `agent`.
@@ -62,29 +64,23 @@ impl Library {
     ///
     /// [`ErrorKind::AgentNotFound`]: crate::ErrorKind::AgentNotFound
     pub async fn session_for(&self, agent: &str) -> Result<Session, Error> {
-        self.newest_session(Some(agent)).await
-    }
-
-    async fn newest_session(&self, agent: Option<&str>) -> Result<Session, Error> {
-        // A session begins with the library as it is.
         self.registry().reload_if_due().await;
-        self.session_at_once(agent).await
+        self.session_without_reload_for(agent).await
     }
 
-    /// Opens a session for `agent`, if there is one, on the snapshot at hand, without looking for changes first.
+    /// Opens a session as [`Library::session`] does, on the current snapshot: it does not check for changes
+    /// first.
     ///
     /// Meant for hosts that follow the library anyway and must not wait for its watcher to start.
-    pub async fn session_at_once(&self, agent: Option<&str>) -> Result<Session, Error> {
-        let agent = match agent {
-            None => None,
-            Some(name) => Some(self.agent(name)?.clone()),
-        };
-        Session::open(self.clone(), agent, Vec::new(), Ledger::new()).await
+    pub async fn session_without_reload(&self) -> Result<Session, Error> {
+        Session::open(self.clone(), None, Vec::new(), Ledger::new()).await
     }
 
-    /// Opens a session as [`Library::session`] or [`Library::session_for`] does, and waits for it.
-    pub fn session_blocking(&self, agent: Option<&str>) -> Result<Session, Error> {
-        pollster::block_on(self.newest_session(agent))
+    /// Opens a session as [`Library::session_for`] does, on the current snapshot: it does not check for
+    /// changes first.
+    pub async fn session_without_reload_for(&self, agent: &str) -> Result<Session, Error> {
+        let agent = self.agent(agent)?.clone();
+        Session::open(self.clone(), Some(agent), Vec::new(), Ledger::new()).await
     }
 }
 
@@ -115,26 +111,31 @@ impl Session {
         Ok(session)
     }
 
-    /// Opens a session for the agent called `agent` that this one starts, or for another of the same kind.
+    /// Opens a session for a subagent of the same kind as this session's agent.
     ///
     /// The `inherit` of this session's agent decides what it gets: nothing; no more than the same catalog;
     /// or that and the skills that are active here, which [`Session::reattach`] then returns. Limits that this session has
     /// from those before it always hold.
-    pub async fn subagent(&self, agent: Option<&str>) -> Result<Self, Error> {
+    pub async fn subagent(&self) -> Result<Self, Error> {
+        self.child(self.agent.clone()).await
+    }
+
+    /// Opens a session for a subagent that is the agent called `agent`; see [`Session::subagent`].
+    pub async fn subagent_for(&self, agent: &str) -> Result<Self, Error> {
+        self.child(Some(self.library.agent(agent)?.clone())).await
+    }
+
+    async fn child(&self, agent: Option<Agent>) -> Result<Self, Error> {
         let inherit = match &self.agent {
             Some(parent) => parent.inherit,
             None => self.library.resources().inherit,
-        };
-        let child = match agent {
-            None => self.agent.clone(),
-            Some(name) => Some(self.library.agent(name)?.clone()),
         };
         let mut ceilings = self.ceilings.clone();
         if inherit != Inherit::None {
             ceilings.extend(self.agent.clone());
         }
         let ledger = if inherit == Inherit::Active { self.state().ledger.inherited() } else { Ledger::new() };
-        Self::open(self.library.clone(), child, ceilings, ledger).await
+        Self::open(self.library.clone(), agent, ceilings, ledger).await
     }
 
     /// Returns the system prompt: the agent's own, the skills bound to it, its instructions, and the pinned catalog.
@@ -158,7 +159,7 @@ impl Session {
         Ok(text)
     }
 
-    /// Tells the session that its model has a prompt with the instructions of these skills, with the digest of each.
+    /// Records that the model has a prompt with the instructions of these skills, with the digest of each.
     ///
     /// It is for hosts that put the prompt together elsewhere, as for a role; [`Session::prompt`] does it by itself.
     pub fn prompt_shown(&self, bound: &[BoundSkill]) {
@@ -166,17 +167,7 @@ impl Session {
         bound.iter().for_each(|(name, digest)| state.ledger.bound(name, *digest));
     }
 
-    /// Returns the system prompt as [`Session::prompt`] does, and waits for it.
-    pub fn prompt_blocking(&self) -> Result<String, Error> {
-        pollster::block_on(self.prompt())
-    }
-
-    /// Opens a session as [`Session::subagent`] does, and waits for it.
-    pub fn subagent_blocking(&self, agent: Option<&str>) -> Result<Self, Error> {
-        pollster::block_on(self.subagent(agent))
-    }
-
-    /// Returns what tells this session from all others.
+    /// Returns the unique id of this session.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -205,7 +196,7 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether the skill is one that this session's agent may know of.
+    /// Returns `true` if this session's agent may know of the skill.
     pub(super) fn sees(&self, entry: &Entry) -> bool {
         self.agent.iter().chain(&self.ceilings).all(|agent| agent.sees(entry))
     }
@@ -255,12 +246,12 @@ fn worded(library: &Library) -> Wording {
     }
 }
 
-/// Returns how the prompts of the library's agents are made.
+/// Returns the options for the prompts of the library's agents.
 fn binding_options(library: &Library) -> BindingOptions {
     BindingOptions::of(&library.resources().options)
 }
 
-/// Returns an id that no other session has, as far as clock and process number go.
+/// Returns an id that is unique by the clock, the process number and a counter.
 fn new_id() -> String {
     let now = clock::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);

@@ -1,7 +1,9 @@
-//! A host with a real transcript and a real directory of skills: whatever it does, what a session says of the context is true.
+//! A simulated host with a real transcript and a real directory of skills: the session always describes the
+//! context correctly.
 
 #![allow(clippy::disallowed_methods, reason = "the test reads what it wrote")]
 
+use pollster::block_on;
 use std::fs;
 use std::sync::Arc;
 
@@ -35,9 +37,9 @@ enum Step {
     },
     Remove(usize),
     Read(usize),
-    /// Keeps the exchanges whose bit is set, and tells so by messages.
+    /// Keeps the exchanges whose bit is set, and reports them as messages.
     CompactToMessages(u32),
-    /// Keeps the exchanges whose bit is set, and tells so by names.
+    /// Keeps the exchanges whose bit is set, and reports them as names.
     CompactToNames(u32),
     /// Clears the results whose bit is set, as hosts do to save context, and shows the transcript.
     Clear(u32),
@@ -92,8 +94,9 @@ impl Host {
         }
         let options = SessionOptions { render, reload, ..SessionOptions::default() };
         let library =
-            Library::builder().provider(Arc::new(provider)).session_options(options).open_blocking().unwrap();
-        let session = library.session_blocking(None).unwrap();
+            block_on(Library::builder().provider(Arc::new(provider)).session_options(options).open())
+                .unwrap();
+        let session = block_on(library.session()).unwrap();
         Self { directory, library, session, transcript: Vec::new(), calls: 0 }
     }
 
@@ -103,7 +106,7 @@ impl Host {
 
     /// Makes a call and appends it with its result.
     fn call(&mut self, tool: &str, arguments: &Value) -> Reply {
-        let reply = self.session.call_blocking(tool, arguments);
+        let reply = block_on(self.session.call(tool, arguments));
         self.calls += 1;
         let id = format!("call-{}", self.calls);
         self.transcript.push(vec![
@@ -190,7 +193,7 @@ impl Host {
                 self.session.observe(&self.messages());
             }
             Step::Restart => {
-                self.session = self.library.session_blocking(None).unwrap();
+                self.session = block_on(self.library.session()).unwrap();
                 self.session.observe(&self.messages());
             }
             Step::Unload(skill) => {
@@ -205,7 +208,7 @@ impl Host {
             }
             Step::CompactToMessages(mask) => {
                 self.keep(*mask);
-                self.session.compacted_blocking(&KeptContext::Messages(self.messages()));
+                block_on(self.session.compacted(&KeptContext::Messages(self.messages())));
             }
             Step::CompactToNames(mask) => {
                 let before: Vec<Option<Digest>> = NAMES.iter().map(|name| self.newest(name)).collect();
@@ -216,7 +219,7 @@ impl Host {
                     .zip(before)
                     .filter(|(name, digest)| digest.is_some() && self.newest(name) == *digest);
                 let kept = kept.filter_map(|(name, _)| SkillName::new(name)).collect();
-                self.session.compacted_blocking(&KeptContext::Skills(kept));
+                block_on(self.session.compacted(&KeptContext::Skills(kept)));
             }
             Step::Clear(mask) => {
                 for (index, exchange) in self.transcript.iter_mut().enumerate() {
@@ -228,17 +231,17 @@ impl Host {
             }
             Step::Observe => self.session.observe(&self.messages()),
             Step::Reattach(budget) => {
-                let back = self.session.reattach_blocking(*budget);
+                let back = block_on(self.session.reattach(*budget));
                 if !back.text.is_empty() {
                     self.transcript.push(vec![json!({"role": "user", "content": back.text})]);
                 }
             }
             Step::Delta => {
-                self.session.delta_blocking();
-                assert_eq!(self.session.delta_blocking().text, "", "once per change");
+                block_on(self.session.delta());
+                assert_eq!(block_on(self.session.delta()).text, "", "once per change");
             }
             Step::Refresh => {
-                self.session.refresh_blocking();
+                block_on(self.session.refresh());
             }
         }
     }

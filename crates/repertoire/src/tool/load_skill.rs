@@ -1,6 +1,6 @@
 //! `load_skill`: a skill's instructions, or an acknowledgement that they are in the context already.
 
-use repertoire_model::answer::{Answer, Available, BucketText, Fault, FaultKind};
+use repertoire_model::answer::{Answer, AvailableFiles, BucketText, Fault, FaultKind};
 use repertoire_model::{Digest, FileKind, LineRange, SkillPath};
 use serde_json::{Value, json};
 
@@ -106,7 +106,10 @@ async fn misused(session: &Session, arguments: Arguments<'_>, kind: FaultKind) -
 fn with_files(answer: Answer, resources: Resources) -> Answer {
     let Answer::Fault(fault) = answer else { return answer };
     let Resources { references, scripts, assets } = resources;
-    Answer::Fault(Fault { available: Some(Box::new(Available { references, scripts, assets })), ..fault })
+    Answer::Fault(Fault {
+        available: Some(Box::new(AvailableFiles { references, scripts, assets })),
+        ..fault
+    })
 }
 
 /// The argument that names the skill.
@@ -154,7 +157,7 @@ async fn bucket(
     let written: &str = &tidied;
     let has_directory = written.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'));
     let path = if has_directory { written.to_owned() } else { format!("{directory}/{written}") };
-    // What is wrong with the file as it was given says more than what is wrong with it in its directory.
+    // The problem of the file as it was given is a better message than that of the file in its directory.
     if let Err(fault) = SkillPath::new(written) {
         return Err(FaultKind::BadPath { path: quoted(written), reason: fault.to_string() });
     }

@@ -1,5 +1,6 @@
 //! Whoever uses the library: one session after the other, call after call.
 
+use pollster::block_on;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -78,7 +79,7 @@ pub(crate) struct Reader {
 
 impl Reader {
     pub(crate) fn new(library: &Library, histories: &Arc<Histories>, random: Random) -> Self {
-        let session = library.session_blocking(None).unwrap();
+        let session = block_on(library.session()).unwrap();
         let (histories, tally) = (Arc::clone(histories), Tally { sessions: 1, ..Tally::default() });
         Self { library: library.clone(), session, histories, random, held: HashMap::new(), calls: 0, tally }
     }
@@ -87,7 +88,7 @@ impl Reader {
     pub(crate) fn call(&mut self) {
         self.calls += 1;
         if self.calls.is_multiple_of(CALLS) {
-            self.session = self.library.session_blocking(None).unwrap();
+            self.session = block_on(self.library.session()).unwrap();
             self.held.clear();
             self.tally.sessions += 1;
         }
@@ -97,8 +98,8 @@ impl Reader {
             40..65 => self.load(index, false),
             65..90 => self.read(index),
             90..94 => self.ask(index),
-            94..97 => drop(self.session.delta_blocking()),
-            _ => drop(self.session.call_blocking("list_skill_files", &json!({"skill": name(index)}))),
+            94..97 => drop(block_on(self.session.delta())),
+            _ => drop(block_on(self.session.call("list_skill_files", &json!({"skill": name(index)})))),
         }
         std::thread::sleep(Duration::from_millis(self.random.below(PAUSE) as u64));
     }
@@ -108,10 +109,10 @@ impl Reader {
         let name = name(index);
         let since = self.histories.skills[index].now();
         let arguments = json!({"name": name, "force": force});
-        let mut reply = self.session.call_blocking("load_skill", &arguments);
+        let mut reply = block_on(self.session.call("load_skill", &arguments));
         if reply.text().contains(UNOFFERED) && !self.is_explained(index, since) {
             pollster::block_on(self.library.registry().newest());
-            reply = self.session.call_blocking("load_skill", &arguments);
+            reply = block_on(self.session.call("load_skill", &arguments));
         }
         let seen = match mark::find(reply.text(), &name) {
             Found::Whole(version, line) => {
@@ -161,10 +162,10 @@ impl Reader {
         let (skills, files) = (&self.histories.skills[index], &self.histories.files[index]);
         let (skill_since, file_since) = (skills.now(), files.now());
         let arguments = json!({"skill": name(index), "path": "references/data.md"});
-        let mut reply = self.session.call_blocking("read_skill_file", &arguments);
+        let mut reply = block_on(self.session.call("read_skill_file", &arguments));
         if reply.text().contains(UNOFFERED) && !self.is_explained(index, skill_since) {
             pollster::block_on(self.library.registry().newest());
-            reply = self.session.call_blocking("read_skill_file", &arguments);
+            reply = block_on(self.session.call("read_skill_file", &arguments));
         }
         let seen = match mark::find(reply.text(), &file_name(index)) {
             Found::Whole(version, _) => Seen::Version(version),

@@ -120,7 +120,7 @@ mod tests {
         let skills =
             skills.iter().map(|(name, description)| SkillDefinition::new(*name, *description, "x")).collect();
         let provider = Arc::new(MemoryProvider::new("test", skills));
-        Library::builder().provider(provider).open_blocking().unwrap().snapshot()
+        pollster::block_on(Library::builder().provider(provider).open()).unwrap().snapshot()
     }
 
     #[test]

@@ -86,7 +86,8 @@ impl PairKind {
 ///     SkillDefinition::new("pdf-fill", "Fills PDF forms from JSON data.", "# Fill\n"),
 ///     SkillDefinition::new("pdf-forms", "Fills PDF forms from CSV data.", "# Forms\n"),
 /// ];
-/// let library = Library::builder().provider(MemoryProvider::new("builtin", skills)).open_blocking()?;
+/// let builder = Library::builder().provider(MemoryProvider::new("builtin", skills));
+/// let library = pollster::block_on(builder.open())?;
 /// let pairs = confusable_pairs(&library.snapshot());
 /// assert_eq!(pairs[0].only_first, ["json"]);
 /// # Ok::<(), repertoire::Error>(())

@@ -108,7 +108,8 @@ impl SkillSearch {
     /// ];
     /// let search = SkillSearch::default();
     /// let provider = MemoryProvider::new("builtin", skills);
-    /// let library = Library::builder().provider(provider).searcher(search.clone()).open_blocking()?;
+    /// let builder = Library::builder().provider(provider).searcher(search.clone());
+    /// let library = pollster::block_on(builder.open())?;
     /// let (registry, snapshot) = (library.registry(), library.snapshot());
     /// let evals = pollster::block_on(SkillEvals::read(registry, &snapshot.entries()[1]));
     /// let report = search.evaluate_triggers(registry, &snapshot, &evals.queries, 5);
@@ -163,7 +164,7 @@ mod tests {
 
     fn open(builder: LibraryBuilder) -> (Library, SkillSearch) {
         let search = SkillSearch::default();
-        (builder.searcher(search.clone()).open_blocking().unwrap(), search)
+        (pollster::block_on(builder.searcher(search.clone()).open()).unwrap(), search)
     }
 
     fn library(skills: Vec<SkillDefinition>) -> (Library, SkillSearch) {
@@ -224,7 +225,7 @@ mod tests {
             let changes = scope.spawn(|| {
                 for round in 0..20 {
                     (0..300).step_by(3).for_each(|number| write(number, &format!("better{round}")));
-                    search.prepare(library.registry(), &library.reload_blocking(), &|_, _| ());
+                    search.prepare(library.registry(), &pollster::block_on(library.reload()), &|_, _| ());
                 }
             });
             while !changes.is_finished() {

@@ -99,8 +99,8 @@ mod tests {
                 .with_resource("evals/notes.md", "[]")
                 .with_resource("other.json", "[]"),
         ];
-        let library =
-            Library::builder().provider(MemoryProvider::new("test", skills)).open_blocking().unwrap();
+        let builder = Library::builder().provider(MemoryProvider::new("test", skills));
+        let library = pollster::block_on(builder.open()).unwrap();
         let snapshot = library.snapshot();
         let evals = pollster::block_on(SkillEvals::read(library.registry(), &snapshot.entries()[0]));
         assert_eq!(evals.queries, [query("a", "one", false), query("b", "two", true)]);

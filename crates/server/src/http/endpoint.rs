@@ -18,7 +18,7 @@ use super::reply::refuse;
 use super::session::{LAST_EVENT_ID, McpSession, non_empty, release_when_answered};
 use super::sessions::McpSessions;
 use crate::agent_view::AgentView;
-use crate::mcp::{Decoded, Handler, decode, id_in_use};
+use crate::mcp::{DecodedMessage, Handler, decode, id_in_use};
 
 /// The header with the session of a request.
 const SESSION_ID: &str = "mcp-session-id";
@@ -67,12 +67,12 @@ impl RequestKind {
         }
         let is_stateless = is_stateless(&parts.headers);
         let message = match decode(body) {
-            Decoded::Message(message) => message,
-            Decoded::BadParams(_) if is_stateless && is_initialize(body) => {
+            DecodedMessage::Message(message) => message,
+            DecodedMessage::BadParams(_) if is_stateless && is_initialize(body) => {
                 return Self::UnsupportedInitialize;
             }
-            Decoded::BadParams(answer) => return Self::InvalidParams(answer),
-            Decoded::Nothing | Decoded::Refused(_) => return Self::Other,
+            DecodedMessage::BadParams(answer) => return Self::InvalidParams(answer),
+            DecodedMessage::Nothing | DecodedMessage::Refused(_) => return Self::Other,
         };
         let JsonRpcMessage::Request(request) = *message else { return Self::Other };
         match request.request.method() {
@@ -288,9 +288,9 @@ fn bad_request_reason(text: &str) -> String {
 /// Returns the response to a body that is no message.
 fn invalid_message(body: &[u8]) -> Option<Response> {
     match decode(body) {
-        Decoded::Message(_) => None,
-        Decoded::Nothing => Some(refuse(StatusCode::BAD_REQUEST, "the body holds no request")),
-        Decoded::Refused(answer) | Decoded::BadParams(answer) => {
+        DecodedMessage::Message(_) => None,
+        DecodedMessage::Nothing => Some(refuse(StatusCode::BAD_REQUEST, "the body holds no request")),
+        DecodedMessage::Refused(answer) | DecodedMessage::BadParams(answer) => {
             Some(json_response(StatusCode::BAD_REQUEST, &answer))
         }
     }

@@ -16,7 +16,7 @@ const PARAMS_NOT_OBJECT: &str = "`params` is an object";
 const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// The result of decoding.
-pub(crate) enum Decoded {
+pub(crate) enum DecodedMessage {
     /// A message.
     Message(Box<ClientJsonRpcMessage>),
     /// Nothing to answer: an empty line, or an unknown notification.
@@ -28,15 +28,15 @@ pub(crate) enum Decoded {
 }
 
 /// Decodes one message.
-pub(crate) fn decode(bytes: &[u8]) -> Decoded {
+pub(crate) fn decode(bytes: &[u8]) -> DecodedMessage {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii();
     if bytes.is_empty() {
-        return Decoded::Nothing;
+        return DecodedMessage::Nothing;
     }
     match serde_json::from_slice::<ClientJsonRpcMessage>(bytes) {
         Ok(message) => match check_params(&message, bytes) {
-            Some(response) => Decoded::BadParams(response),
-            None => Decoded::Message(Box::new(message)),
+            Some(response) => DecodedMessage::BadParams(response),
+            None => DecodedMessage::Message(Box::new(message)),
         },
         Err(_) => refuse(bytes),
     }
@@ -82,21 +82,24 @@ struct MessageId {
 }
 
 /// Returns the error response to an invalid message.
-fn refuse(bytes: &[u8]) -> Decoded {
+fn refuse(bytes: &[u8]) -> DecodedMessage {
     let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
         // The id may be readable even if, for example, a string in the parameters is invalid.
         let id = serde_json::from_slice::<MessageId>(bytes).map(|message| message.id).unwrap_or_default();
-        return Decoded::Refused(error(&echoed_id(&id), ErrorData::parse_error("this is not JSON", None)));
+        return DecodedMessage::Refused(error(
+            &echoed_id(&id),
+            ErrorData::parse_error("this is not JSON", None),
+        ));
     };
     let is_call =
         value.get("method").is_some_and(Value::is_string) && value.get("jsonrpc") == Some(&json!("2.0"));
     // Notifications never get a response.
     if is_call && value.get("id").is_none() {
-        return Decoded::Nothing;
+        return DecodedMessage::Nothing;
     }
     let id = value.get("id").map(echoed_id).unwrap_or_default();
     if is_call && !id.is_null() && value.get("params").is_some_and(Value::is_array) {
-        return Decoded::BadParams(error(&id, ErrorData::invalid_params(PARAMS_NOT_OBJECT, None)));
+        return DecodedMessage::BadParams(error(&id, ErrorData::invalid_params(PARAMS_NOT_OBJECT, None)));
     }
     let reason = match &value {
         Value::Array(_) => "batches are not supported; send one message at a time",
@@ -105,7 +108,7 @@ fn refuse(bytes: &[u8]) -> Decoded {
         }
         _ => "this is no JSON-RPC 2.0 message",
     };
-    Decoded::Refused(error(&id, ErrorData::invalid_request(reason, None)))
+    DecodedMessage::Refused(error(&id, ErrorData::invalid_request(reason, None)))
 }
 
 /// Returns the id to echo, or null if it is invalid or not exactly representable.
@@ -138,10 +141,10 @@ mod tests {
     #[test]
     fn invalid_messages_get_an_error_with_their_id() {
         let check = |text: &str, expect: Option<(Value, i64)>| match (decode(text.as_bytes()), expect) {
-            (Decoded::Refused(answer), Some((id, code))) => {
+            (DecodedMessage::Refused(answer), Some((id, code))) => {
                 assert_eq!((&answer["id"], answer["error"]["code"].as_i64()), (&id, Some(code)), "{text}");
             }
-            (Decoded::Nothing, None) => {}
+            (DecodedMessage::Nothing, None) => {}
             _ => panic!("{text}"),
         };
         check("{", Some((Value::Null, -32700)));
@@ -163,7 +166,7 @@ mod tests {
         ] {
             let call = format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#);
             check(&call, Some((repeated, -32600)));
-            let Decoded::Refused(answer) = decode(call.as_bytes()) else { panic!("{call}") };
+            let DecodedMessage::Refused(answer) = decode(call.as_bytes()) else { panic!("{call}") };
             assert_eq!(
                 answer["error"]["message"],
                 "an id is a string or a whole number from -2^63 to 2^63 - 1"
@@ -171,14 +174,14 @@ mod tests {
         }
         for id in [i64::MIN, i64::MAX] {
             let call = json!({"jsonrpc": "2.0", "id": id, "method": "ping"}).to_string();
-            assert!(matches!(decode(call.as_bytes()), Decoded::Message(_)), "{call}");
+            assert!(matches!(decode(call.as_bytes()), DecodedMessage::Message(_)), "{call}");
         }
         check(r#"{"id":[7],"x":"\ud800"}"#, Some((Value::Null, -32700)));
         check("", None);
         check(" \r\n", None);
         assert!(matches!(
             decode(b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\r\n"),
-            Decoded::Message(_)
+            DecodedMessage::Message(_)
         ));
     }
 
@@ -187,12 +190,12 @@ mod tests {
         let check = |method: &str, params: Value, expect: Option<&str>| {
             let text = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}).to_string();
             match (decode(text.as_bytes()), expect) {
-                (Decoded::BadParams(answer), Some(message)) => {
+                (DecodedMessage::BadParams(answer), Some(message)) => {
                     let error = &answer["error"];
                     assert_eq!((&answer["id"], &error["code"]), (&json!(7), &json!(-32602)), "{text}");
                     assert_eq!(error["message"], message, "{text}");
                 }
-                (Decoded::Message(_), None) => {}
+                (DecodedMessage::Message(_), None) => {}
                 _ => panic!("{text}"),
             }
         };
@@ -215,7 +218,9 @@ mod tests {
         let check = |params: Option<Value>, expect: &str| {
             let mut call = json!({"jsonrpc": "2.0", "id": 7, "method": "initialize"});
             call.as_object_mut().unwrap().extend(params.map(|params| ("params".to_owned(), params)));
-            let Decoded::BadParams(answer) = decode(call.to_string().as_bytes()) else { panic!("{call}") };
+            let DecodedMessage::BadParams(answer) = decode(call.to_string().as_bytes()) else {
+                panic!("{call}")
+            };
             let error =
                 json!({"code": -32602, "message": format!("bad parameters for initialize: {expect}")});
             assert_eq!((&answer["id"], &answer["error"]), (&json!(7), &error), "{call}");
@@ -230,12 +235,12 @@ mod tests {
         check(Some(params), "missing field `version`");
         check(None, "missing field `protocolVersion`");
         let call = json!({"jsonrpc": "2.0", "id": 7, "method": "initialize", "params": whole}).to_string();
-        assert!(matches!(decode(call.as_bytes()), Decoded::Message(_)));
+        assert!(matches!(decode(call.as_bytes()), DecodedMessage::Message(_)));
     }
 
     #[test]
     fn deeply_nested_json_is_refused() {
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-        assert!(matches!(decode(deep.as_bytes()), Decoded::Refused(_)));
+        assert!(matches!(decode(deep.as_bytes()), DecodedMessage::Refused(_)));
     }
 }

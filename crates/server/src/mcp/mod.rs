@@ -15,7 +15,7 @@ mod in_flight;
 mod output;
 pub mod stdio;
 
-pub(crate) use decode::{Decoded, decode, id_in_use};
+pub(crate) use decode::{DecodedMessage, decode, id_in_use};
 pub(crate) use handler::Handler;
 pub(crate) use media_type::by_name as media_type_by_name;
 pub(crate) use uri::encode_path;

@@ -20,7 +20,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Handler;
-use super::decode::{self, Decoded};
+use super::decode::{self, DecodedMessage};
 use super::in_flight::{InFlight, Refusal};
 use super::output::OutputQueue;
 use super::protocol::ProtocolFamily;
@@ -234,7 +234,10 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for LineTransport<R> {
                 }
                 ReadResult::TooLong => {
                     let message = format!("a message has at most {MAX_LINE_BYTES} bytes");
-                    Decoded::Refused(decode::error(&Value::Null, ErrorData::invalid_request(message, None)))
+                    DecodedMessage::Refused(decode::error(
+                        &Value::Null,
+                        ErrorData::invalid_request(message, None),
+                    ))
                 }
                 ReadResult::Line => {
                     let decoded = decode::decode(&self.line);
@@ -243,9 +246,9 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleServer> for LineTransport<R> {
                 }
             };
             let checked = match decoded {
-                Decoded::Message(message) => self.check(*message),
-                Decoded::Nothing => Ok(None),
-                Decoded::Refused(response) | Decoded::BadParams(response) => Err(response),
+                DecodedMessage::Message(message) => self.check(*message),
+                DecodedMessage::Nothing => Ok(None),
+                DecodedMessage::Refused(response) | DecodedMessage::BadParams(response) => Err(response),
             };
             match checked {
                 Ok(Some(message)) => return Some(message),
@@ -274,7 +277,10 @@ mod tests {
     fn server() -> Server {
         let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
         let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
-        Server::new(Library::builder().provider(provider).open_blocking().unwrap(), ServerOptions::default())
+        Server::new(
+            pollster::block_on(Library::builder().provider(provider).open()).unwrap(),
+            ServerOptions::default(),
+        )
     }
 
     #[tokio::test]

@@ -99,7 +99,7 @@ mod tests {
     async fn load_skill_is_not_blocked_by_running_tools() {
         let skill = SkillDefinition::new("greet", "Greets people. Use when someone says hello.", "# Greet\n");
         let provider = Arc::new(MemoryProvider::new("builtin", vec![skill]));
-        let library = Library::builder().provider(provider).open_blocking().unwrap();
+        let library = pollster::block_on(Library::builder().provider(provider).open()).unwrap();
         let view = Server::new(library, ServerOptions::default()).view(None).await.unwrap();
         let names = view.session.options().names.clone();
         for (name, expect) in [(&names.run_script, true), (&names.call, true), (&names.load, false)] {

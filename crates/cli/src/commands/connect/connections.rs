@@ -22,9 +22,17 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
+    /// Returns how to undo it.
+    pub(crate) fn undo_in_words(&self) -> String {
+        match self.undo_command() {
+            Some(command) => format!("run `{command}`"),
+            None => format!("remove its entry from {} by hand", self.path.display()),
+        }
+    }
+
     /// Returns the command that undoes it, if there is one. A file that came with a clone may have given the entry any
     /// name, and what is to be pasted into a shell holds none that has to be quoted.
-    pub(crate) fn undo_command(&self) -> Option<String> {
+    fn undo_command(&self) -> Option<String> {
         let owner = if self.owner == Owner::Project { " --project" } else { "" };
         let name = match server_name(&self.name).ok()? {
             name if name == DEFAULT_NAME => String::new(),
@@ -54,18 +62,6 @@ pub(crate) fn connections(ours: &Ours, places: &Places) -> Vec<Connection> {
     found
 }
 
-/// Returns whether the client called `id` has one of `connections`.
-pub(crate) fn is_connected(connections: &[Connection], id: &str) -> bool {
-    connections.iter().any(|connection| connection.client.id == id)
-}
-
-/// Returns the command that connects those of the clients `ids` that have none of `connections`, if there are any.
-pub(crate) fn command_for(connections: &[Connection], ids: &[&str]) -> Option<String> {
-    let others = ids.iter().copied().filter(|id| !is_connected(connections, id));
-    let others: Vec<&str> = others.collect();
-    (!others.is_empty()).then(|| format!("rep connect {}", others.join(" ")))
-}
-
 fn of_file(ours: &Ours, client: &'static Client, owner: Owner, path: PathBuf) -> Option<Connection> {
     let text = String::from_utf8(regular_file::read(&path, MAX_BYTES).ok()?).ok()?;
     let document = edit::parse(client.format, &text).ok()?;
@@ -79,14 +75,6 @@ fn of_file(ours: &Ours, client: &'static Client, owner: Owner, path: PathBuf) ->
 mod tests {
     use super::*;
     use crate::clients::CLIENTS;
-
-    #[test]
-    fn connect_command_leaves_out_connected_clients() {
-        let (client, path, name) = (&CLIENTS[0], PathBuf::new(), DEFAULT_NAME.to_owned());
-        let one = [Connection { client, owner: Owner::User, path, name, args: Vec::new() }];
-        assert_eq!(command_for(&one, &[client.id, "kiro"]).as_deref(), Some("rep connect kiro"));
-        assert_eq!(command_for(&one, &[client.id]), None);
-    }
 
     #[test]
     fn a_command_to_paste_holds_no_name_that_needs_quotes() {

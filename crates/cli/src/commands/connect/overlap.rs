@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::connections::connections;
+use super::connections::{Connection, connections};
 use super::ours::Ours;
 use super::plan::{Plan, Step};
 use crate::clients::{Client, Owner, Places};
@@ -13,16 +13,16 @@ use crate::wire::{Context, Library};
 
 /// The skills that a client reads from files.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Overlap {
+struct Overlap {
     /// Their names.
-    pub(crate) names: BTreeSet<String>,
+    names: BTreeSet<String>,
     /// The directories they are read from.
-    pub(crate) directories: Vec<PathBuf>,
+    directories: Vec<PathBuf>,
 }
 
 impl Overlap {
     /// Returns how many there are and where, in words.
-    pub(crate) fn in_words(&self) -> String {
+    fn in_words(&self) -> String {
         let skills = match self.names.len() {
             1 => "1 skill".to_owned(),
             number => format!("{number} skills"),
@@ -53,19 +53,36 @@ impl Files {
         path.join("SKILL.md").is_file() || self.planned.contains(&path)
     }
 
-    /// Returns which of `names` the `client` reads from files, in the project and of the user.
-    pub(crate) fn read_by(&self, places: &Places, client: &Client, names: &BTreeSet<String>) -> Overlap {
-        self.read_often(places, client, names, 1)
-    }
-
-    /// Returns which of `names` the `client` reads from more than one directory.
-    pub(crate) fn read_twice_by(
+    /// Returns the message that `client` is offered some of `names` twice, and a hint what to do: by its `connection` and from
+    /// files, or without one from more than one directory.
+    pub(crate) fn offered_twice(
         &self,
         places: &Places,
         client: &Client,
+        connection: Option<&Connection>,
         names: &BTreeSet<String>,
-    ) -> Overlap {
-        self.read_often(places, client, names, 2)
+    ) -> Option<(String, String)> {
+        let least = if connection.is_some() { 1 } else { 2 };
+        let overlap = self.read_often(places, client, names, least);
+        if overlap.names.is_empty() {
+            return None;
+        }
+        let read = overlap.in_words();
+        Some(match connection {
+            Some(connection) => (
+                format!("{} is connected ({}) and also reads {read} by itself", client.title, connection.path.display()),
+                format!(
+                    "a skill is best offered one way: {}, or remove the files, which `rep link --undo` does for links",
+                    connection.undo_in_words()
+                ),
+            ),
+            None => (
+                format!("{} reads {read}, each of them more than once", client.title),
+                "a skill is best offered by one path: keep it in one of the directories; `rep link --undo` removes links, \
+                 and `rep connect` serves the skills instead"
+                    .to_owned(),
+            ),
+        })
     }
 
     fn read_often(
@@ -90,30 +107,17 @@ impl Files {
     }
 }
 
-/// Returns the message that `client` reads the skills of `twice` by more than one path.
-pub(crate) fn describe_twice(client: &Client, twice: &Overlap) -> String {
-    format!("{} reads {}, each of them more than once", client.title, twice.in_words())
-}
-
-/// Returns the message that a client is connected by the file at `path` and reads the skills of `overlap` from files too.
-pub(crate) fn describe_beside(client: &Client, path: &str, overlap: &Overlap) -> String {
-    format!("{} is connected ({path}) and also reads {} by itself", client.title, overlap.in_words())
-}
-
 /// Adds to each of `plans` the warning that its client has the server under another name than `name` already.
 pub(super) fn warn_of_second(ours: &Ours, places: &Places, name: &str, plans: &mut [Plan]) {
     let connections = connections(ours, places);
     for plan in plans.iter_mut().filter(|plan| matches!(plan.step, Ok(Step::Write { .. }))) {
         let mut others = connections.iter().filter(|other| other.client.id == plan.client.id);
         let Some(other) = others.find(|other| other.name != name) else { continue };
-        let way = match other.undo_command() {
-            Some(command) => format!("`{command}` removes that"),
-            None => format!("remove that from {} by hand", other.path.display()),
-        };
         plan.warnings.push(format!(
-            "{} has the server as `{}` already and will be offered every skill twice; {way}",
+            "{} has the server as `{}` already and will be offered every skill twice; {}",
             plan.client.title,
-            escape(&other.name)
+            escape(&other.name),
+            other.undo_in_words(),
         ));
     }
 }
@@ -122,7 +126,7 @@ pub(super) fn warn_of_second(ours: &Ours, places: &Places, name: &str, plans: &m
 pub(super) fn warn(context: &Context, places: &Places, plans: &mut [Plan]) {
     let names = offered_names(&context.inspect(context.settings.policy.clone()));
     for plan in plans.iter_mut().filter(|plan| matches!(plan.step, Ok(Step::Already | Step::Write { .. }))) {
-        let overlap = Files::default().read_by(places, plan.client, &names);
+        let overlap = Files::default().read_often(places, plan.client, &names, 1);
         if !overlap.names.is_empty() {
             plan.warnings.push(format!(
                 "{} reads {} by itself and will be offered them twice; use one way only, see `rep doctor`",

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::check::Status;
 use super::checks::Checks;
 use crate::clients::{CLIENTS, Owner, Places};
-use crate::commands::connect::{Files, Ours, connections, describe_beside, describe_twice, offered_names};
+use crate::commands::connect::{Files, Ours, connections, offered_names};
 use crate::commands::link;
 use crate::globals::Globals;
 use crate::wire::{Context, Library};
@@ -36,7 +36,6 @@ impl Checks {
     pub(super) fn clients(&mut self, context: &Context, library: &Library) {
         let places = Places::new(&context.env);
         for connection in connections(&Ours::new(&context.env), &places) {
-            let title = connection.client.title;
             let roots = connection.roots();
             let roots: Vec<PathBuf> = roots.iter().map(|root| places.project().join(root)).collect();
             // A server that is confined to some directories offers nothing else; which, a clone may not make us look at.
@@ -52,22 +51,13 @@ impl Checks {
                 let confined = Context { env: context.env.clone(), globals, settings };
                 offered_names(&confined.inspect(context.settings.policy.clone()))
             };
-            let path = context.shown(&connection.path.display().to_string());
-            let overlap = Files::default().read_by(&places, connection.client, &names);
-            if overlap.names.is_empty() {
-                self.ok("client", format!("{title} is connected ({path})"));
-                continue;
+            match Files::default().offered_twice(&places, connection.client, Some(&connection), &names) {
+                Some((message, hint)) => self.add(Status::Warn, "client", message, Some(&hint)),
+                None => {
+                    let path = context.shown(&connection.path.display().to_string());
+                    self.ok("client", format!("{} is connected ({path})", connection.client.title));
+                }
             }
-            let message = describe_beside(connection.client, &path, &overlap);
-            let undo = match connection.undo_command() {
-                Some(undo) => format!("run `{undo}`"),
-                None => format!("remove its entry from {path} by hand"),
-            };
-            let hint = match link::undo_command(&places, connection.client) {
-                Some(unlink) => format!("a skill is best offered one way: {undo}, or `{unlink}`"),
-                None => format!("a skill is best offered one way: {undo}, or move the skills elsewhere"),
-            };
-            self.add(Status::Warn, "client", message, Some(&hint));
         }
     }
 
@@ -75,26 +65,10 @@ impl Checks {
     pub(super) fn files_read_twice(&mut self, context: &Context, library: &Library) {
         let places = Places::new(&context.env);
         let names = offered_names(library);
-        let connections = connections(&Ours::new(&context.env), &places);
         for client in CLIENTS.iter().filter(|client| places.is_there(client)) {
-            let twice = Files::default().read_twice_by(&places, client, &names);
-            if twice.names.is_empty() {
-                continue;
+            if let Some((message, hint)) = Files::default().offered_twice(&places, client, None, &names) {
+                self.add(Status::Warn, "client", message, Some(&hint));
             }
-            let hint = match link::instead_of_links(&places, &connections, &twice.directories) {
-                Some((unlink, None)) => format!(
-                    "a skill is best offered by one path: `{unlink}` removes links there, and the server offers \
-                     the skills already"
-                ),
-                Some((unlink, Some(connect))) => format!(
-                    "a skill is best offered by one path: `{unlink}` removes links there, and `{connect}` serves the \
-                     skills instead"
-                ),
-                None => "a skill is best offered by one path: keep it in one of the directories, and serve the skills to \
-                         the clients that read only the other with `rep connect`"
-                    .to_owned(),
-            };
-            self.add(Status::Warn, "client", describe_twice(client, &twice), Some(&hint));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use repertoire::registry::watch::Following;
+use repertoire::registry::watch::FollowMethod;
 
 use super::check::Status;
 use super::checks::Checks;
@@ -30,7 +30,8 @@ impl Checks {
         }
         let state = watcher.state();
         let watched = watcher.watches();
-        let polled = state.iter().filter(|source| matches!(source.following, Following::Polling(_))).count();
+        let polled =
+            state.iter().filter(|source| matches!(source.following, FollowMethod::Polling(_))).count();
         let polled = if polled == 0 { String::new() } else { format!(", {polled} sources polled") };
         match watched {
             0 => self.ok("reload", format!("{mode}{polled}")),

@@ -1,5 +1,6 @@
 //! What can be asked of a session over a pipe, and how it is answered; `docs/reference/session.md` documents it.
 
+use pollster::block_on;
 use std::collections::BTreeMap;
 
 use repertoire::session::{KeptContext, PinnedCatalog};
@@ -135,7 +136,7 @@ impl<'a> Conversation<'a> {
                 Ok(loaded(session))
             }
             "compacted" => {
-                session.compacted_blocking(&kept(list(request, "kept")?)?);
+                block_on(session.compacted(&kept(list(request, "kept")?)?));
                 Ok(loaded(session))
             }
             "evicted" => {
@@ -147,16 +148,16 @@ impl<'a> Conversation<'a> {
             }
             "reattach" => reattach(session, request),
             "delta" => {
-                let note = session.delta_blocking();
+                let note = block_on(session.delta());
                 Ok(fields(json!({"text": note.text, "snapshot": note.snapshot})))
             }
             "refresh" => {
-                let catalog = session.refresh_blocking();
+                let catalog = block_on(session.refresh());
                 Ok(fields(json!({"text": &*catalog.text, "snapshot": catalog.snapshot})))
             }
             "state" => Ok(state(session)),
             "task" => {
-                session.working_on_blocking(text(request, "task")?.unwrap_or_default());
+                block_on(session.working_on(text(request, "task")?.unwrap_or_default()));
                 Ok(Map::new())
             }
             "prompt" => prompt(session),
@@ -174,7 +175,11 @@ impl<'a> Conversation<'a> {
             Some(id) => self.subagents.get(id).ok_or_else(|| bad(format!("there is no session `{id}`")))?,
         };
         let agent = text(request, "agent")?;
-        let child = parent.subagent_blocking(agent).map_err(|error| self.not_started(agent, error))?;
+        let child = match agent {
+            Some(agent) => block_on(parent.subagent_for(agent)),
+            None => block_on(parent.subagent()),
+        };
+        let child = child.map_err(|error| self.not_started(agent, error))?;
         let id = child.id().to_owned();
         self.subagents.insert(id.clone(), child);
         Ok(fields(json!({"session": id})))
@@ -207,7 +212,7 @@ fn catalog(session: &Session, request: &Map<String, Value>) -> Result<PinnedCata
         Some(number) => number.as_u64(),
     };
     let epoch = epoch.ok_or_else(|| bad("`epoch` is a whole number"))?;
-    Ok(session.catalog_for_task_blocking(&Task { text: text.to_owned(), epoch }))
+    Ok(block_on(session.catalog_for_task(&Task { text: text.to_owned(), epoch })))
 }
 
 fn tools(session: &Session) -> Map<String, Value> {
@@ -217,7 +222,7 @@ fn tools(session: &Session) -> Map<String, Value> {
 
 fn call(session: &Session, request: &Map<String, Value>) -> Answer {
     let tool = text(request, "tool")?.ok_or_else(|| bad("`tool` is missing"))?;
-    let reply = session.call_blocking(tool, request.get("arguments").unwrap_or(&Value::Null));
+    let reply = block_on(session.call(tool, request.get("arguments").unwrap_or(&Value::Null)));
     let data = session.data(&reply);
     Ok(fields(json!({"is_error": reply.is_error(), "text": reply.text(), "data": data})))
 }
@@ -228,7 +233,7 @@ fn reattach(session: &Session, request: &Map<String, Value>) -> Answer {
         _ => None,
     };
     let budget = budget.ok_or_else(|| bad("`budget` is a whole number of tokens"))?;
-    let put_back = session.reattach_blocking(budget);
+    let put_back = block_on(session.reattach(budget));
     let piece = |piece: &repertoire_model::reattach::Piece| json!({"name": piece.name.as_str(), "level": piece.level.as_str(), "tokens": piece.tokens});
     let pieces: Vec<Value> = put_back.pieces.iter().map(piece).collect();
     let given = put_back.pieces.iter().filter(|piece| piece.level >= Level::Essence);
@@ -270,7 +275,7 @@ fn state(session: &Session) -> Map<String, Value> {
 }
 
 fn prompt(session: &Session) -> Answer {
-    let prompt = session.prompt_blocking().map_err(failed)?;
+    let prompt = block_on(session.prompt()).map_err(failed)?;
     Ok(fields(json!({"text": prompt})))
 }
 

@@ -44,8 +44,9 @@ fn slow() -> (World, Session, Arc<Slow>, Receiver<()>) {
     let sandbox = Arc::new(Slow { begun, put_right: AtomicUsize::new(0) });
     let provider = FsProvider::new(FsOptions::new("test", world.skills.path()));
     let executor = Arc::new(Executor::new(sandbox.clone(), world.options()));
-    let library = Library::builder().provider(Arc::new(provider)).runner(executor).open_blocking().unwrap();
-    let session = library.session_blocking(None).unwrap();
+    let library =
+        pollster::block_on(Library::builder().provider(Arc::new(provider)).runner(executor).open()).unwrap();
+    let session = pollster::block_on(library.session()).unwrap();
     load(&session, "maths");
     (world, session, sandbox, begins)
 }

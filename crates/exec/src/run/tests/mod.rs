@@ -12,6 +12,7 @@ macro_rules! options {
 mod ending;
 mod trust;
 
+use pollster::block_on;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -181,8 +182,8 @@ impl World {
     }
 
     fn session_of(&self, executor: ExecutorOptions, options: SessionOptions) -> Session {
-        let library = self.builder(executor).session_options(options).open_blocking().unwrap();
-        library.session_blocking(None).unwrap()
+        let library = block_on(self.builder(executor).session_options(options).open()).unwrap();
+        block_on(library.session()).unwrap()
     }
 }
 
@@ -191,22 +192,22 @@ fn harness() -> SessionOptions {
 }
 
 fn load(session: &Session, name: &str) -> String {
-    session.call_blocking("load_skill", &json!({"name": name})).text().to_owned()
+    block_on(session.call("load_skill", &json!({"name": name}))).text().to_owned()
 }
 
 fn unload(session: &Session, name: &str) {
-    session.call_blocking("unload_skill", &json!({"name": name}));
+    block_on(session.call("unload_skill", &json!({"name": name})));
 }
 
 fn call(session: &Session, skill: &str, tool: &str, arguments: Value) -> String {
     let arguments = json!({"skill": skill, "tool": tool, "arguments": arguments});
-    session.call_blocking("call_skill_tool", &arguments).text().to_owned()
+    block_on(session.call("call_skill_tool", &arguments)).text().to_owned()
 }
 
 fn run(session: &Session, skill: &str, path: &str, more: Value) -> String {
     let mut arguments = json!({"skill": skill, "path": path});
     arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    session.call_blocking("run_skill_script", &arguments).text().to_owned()
+    block_on(session.call("run_skill_script", &arguments)).text().to_owned()
 }
 
 fn names(session: &Session) -> Vec<String> {
@@ -219,7 +220,7 @@ fn loading_exposes_tools_and_unloading_withdraws_them() {
     let world = World::with_maths();
     let session = world.session_of(world.options(), harness());
     assert_eq!(
-        session.call_blocking("add", &json!({"a": 1, "b": 2})).text(),
+        block_on(session.call("add", &json!({"a": 1, "b": 2}))).text(),
         "Error: Tool 'add' not found. Is the skill loaded?"
     );
     assert!(!names(&session).contains(&"add".to_owned()));
@@ -228,14 +229,14 @@ fn loading_exposes_tools_and_unloading_withdraws_them() {
             .starts_with("Loaded skill 'maths' with 3 tools: add, fail, table\n\nDocumentation:\n")
     );
     assert!(names(&session).contains(&"add".to_owned()));
-    assert_eq!(session.call_blocking("add", &json!({"a": 1, "b": 2})).text(), "3");
+    assert_eq!(block_on(session.call("add", &json!({"a": 1, "b": 2}))).text(), "3");
     assert_eq!(call(&session, "maths", "add", json!({"a": 1, "b": 2})), "3");
-    let failed = session.call_blocking("fail", &json!({}));
+    let failed = block_on(session.call("fail", &json!({})));
     assert_eq!((failed.text(), failed.is_error()), ("Error: ValueError: no such sheet", true));
     unload(&session, "maths");
     assert!(!names(&session).contains(&"add".to_owned()));
     for text in [
-        session.call_blocking("add", &json!({"a": 1, "b": 2})).text().to_owned(),
+        block_on(session.call("add", &json!({"a": 1, "b": 2}))).text().to_owned(),
         call(&session, "maths", "add", json!({"a": 1, "b": 2})),
     ] {
         assert_eq!(text, "Error: Tool 'add' not found. Is the skill loaded?");
@@ -260,7 +261,7 @@ fn arguments_are_held_against_the_schema_before_anything_runs() {
     assert!(call(&session, "maths", "orphan", json!({})).contains("has no tool `orphan`"));
     // Some models write the arguments as text.
     let arguments = json!({"skill": "maths", "tool": "add", "arguments": "{\"a\": 1, \"b\": 1}"});
-    assert!(session.call_blocking("call_skill_tool", &arguments).text().contains("\n2\n"));
+    assert!(block_on(session.call("call_skill_tool", &arguments)).text().contains("\n2\n"));
 }
 
 /// T5: the skill that was loaded first has the name; the other's is reached through the skill.
@@ -276,10 +277,10 @@ fn of_two_tools_with_one_name_the_first_loaded_has_it() {
     load(&session, "b");
     load(&session, "a");
     assert_eq!(names(&session).iter().filter(|name| *name == "who").count(), 1);
-    assert_eq!(session.call_blocking("who", &json!({})).text(), "b");
+    assert_eq!(block_on(session.call("who", &json!({}))).text(), "b");
     assert_eq!(call(&session, "a", "who", json!({})), "a");
     unload(&session, "b");
-    assert_eq!(session.call_blocking("who", &json!({})).text(), "a");
+    assert_eq!(block_on(session.call("who", &json!({}))).text(), "a");
 }
 
 /// T6, T8, T10.
@@ -300,7 +301,7 @@ fn what_cannot_be_a_tool_is_none_and_breaks_nothing_else() {
     assert_eq!(call(&session, "clash", "fine", json!({})), "ok");
     load(&session, "maths");
     assert_eq!(call(&session, "maths", "add", json!({"a": 1, "b": 2})), "3");
-    let text = session.call_blocking("maths", &json!({})).text().to_owned();
+    let text = block_on(session.call("maths", &json!({}))).text().to_owned();
     assert_eq!(
         text,
         "Error: `maths` is a skill, not a tool. To use it, call `load_skill` with {\"name\":\"maths\"}."
@@ -342,7 +343,7 @@ fn the_list_of_tools_is_stable_appended_to_or_sorted() {
     assert_eq!(after[before.len()..], ["a_count", "b_feed", "add", "fail", "table"]);
     unload(&append, "zoo");
     assert_eq!(names(&append), after, "what comes behind is not read anew");
-    append.refresh_blocking();
+    block_on(append.refresh());
     assert_eq!(names(&append)[before.len()..], ["add", "fail", "table"]);
 
     let dynamic = of(ToolExposure::Dynamic);
@@ -417,8 +418,8 @@ fn an_acknowledgement_names_the_tools() {
 fn without_an_executor_nothing_is_different() {
     let world = World::with_maths();
     let provider = FsProvider::new(FsOptions::new("test", world.skills.path()));
-    let library = Library::builder().provider(Arc::new(provider)).open_blocking().unwrap();
-    let session = library.session_blocking(None).unwrap();
+    let library = block_on(Library::builder().provider(Arc::new(provider)).open()).unwrap();
+    let session = block_on(library.session()).unwrap();
     let expect =
         ["list_skill_files", "list_skills", "load_skill", "read_skill_file", "search_skills", "unload_skill"];
     assert_eq!(names(&session), expect);
@@ -439,26 +440,28 @@ fn hosts_bring_handlers_of_their_own() {
     let panic = |_: &Map<String, Value>| -> Result<String, HandlerError> { panic!("boom") };
     let provider = || Arc::new(FsProvider::new(FsOptions::new("test", world.skills.path())));
     let builder = || Library::builder().provider(provider());
-    let library = builder()
-        .handler("maths", "add", Arc::new(add))
-        .handler("maths", "fail", Arc::new(fail))
-        .handler("maths", "orphan", Arc::new(panic))
-        .session_options(harness())
-        .open_blocking()
-        .unwrap();
-    let session = library.session_blocking(None).unwrap();
+    let library = block_on(
+        builder()
+            .handler("maths", "add", Arc::new(add))
+            .handler("maths", "fail", Arc::new(fail))
+            .handler("maths", "orphan", Arc::new(panic))
+            .session_options(harness())
+            .open(),
+    )
+    .unwrap();
+    let session = block_on(library.session()).unwrap();
     assert!(!names(&session).contains(&"run_skill_script".to_owned()));
     assert!(load(&session, "maths").starts_with("Loaded skill 'maths' with 3 tools: add, fail, orphan\n"));
-    assert_eq!(session.call_blocking("add", &json!({"a": 1, "b": 2})).text(), "1 and 2");
-    assert_eq!(session.call_blocking("fail", &json!({})).text(), "Error: KeyError: x");
-    assert_eq!(session.call_blocking("orphan", &json!({})).text(), "Error: Panic: boom");
-    assert_eq!(session.call_blocking("add", &json!({"a": 1, "b": 2})).text(), "1 and 2");
+    assert_eq!(block_on(session.call("add", &json!({"a": 1, "b": 2}))).text(), "1 and 2");
+    assert_eq!(block_on(session.call("fail", &json!({}))).text(), "Error: KeyError: x");
+    assert_eq!(block_on(session.call("orphan", &json!({}))).text(), "Error: Panic: boom");
+    assert_eq!(block_on(session.call("add", &json!({"a": 1, "b": 2}))).text(), "1 and 2");
     for name in ["load_skill", "call_skill_tool", "run_skill_script"] {
-        let error = builder().handler("maths", name, Arc::new(add)).open_blocking().err().unwrap();
+        let error = block_on(builder().handler("maths", name, Arc::new(add)).open()).err().unwrap();
         assert_eq!(error.kind(), ErrorKind::ReservedName, "{name}");
     }
     let twice = builder().handler("maths", "add", Arc::new(add)).handler("maths", "add", Arc::new(add));
-    assert_eq!(twice.open_blocking().err().unwrap().kind(), ErrorKind::ReservedName);
+    assert_eq!(block_on(twice.open()).err().unwrap().kind(), ErrorKind::ReservedName);
 }
 
 /// T12, as far as it is not the sandbox's.

@@ -1,6 +1,7 @@
 //! Who says what may run, and what limits it.
 
 use super::*;
+use pollster::block_on;
 
 /// Remembers what it was asked, and always says the same.
 #[derive(Debug)]
@@ -19,7 +20,7 @@ fn asking(world: &World) -> ExecutorOptions {
 
 fn approve(world: &World, session: &Session, name: &str, tools: &[&str]) {
     let registry = session.registry();
-    let snapshot = registry.reload_blocking();
+    let snapshot = block_on(registry.reload());
     let Lookup::Found(entry) = snapshot.find(name) else { panic!("{name}") };
     let bundle = pollster::block_on(registry.bundle(entry)).unwrap();
     let capabilities = repertoire_model::Capabilities::of(&pollster::block_on(registry.toolbox(entry)));
@@ -171,7 +172,7 @@ fn loading_one_more_skill_never_widens_the_limit() {
     let provider = FsProvider::new(FsOptions::new("less", less.path()));
     let session = options!(SessionOptions::default(); tool_ceiling = ToolCeiling::Active);
     let registry = world.builder(options).provider(Arc::new(provider)).session_options(session);
-    let session = registry.open_blocking().unwrap().session_blocking(None).unwrap();
+    let session = block_on(block_on(registry.open()).unwrap().session()).unwrap();
     for name in ["maths", "narrow", "wide"] {
         load(&session, name);
     }
@@ -215,11 +216,11 @@ fn active_skills_may_limit_what_is_called() {
 #[test]
 fn subagents_have_the_tools_of_what_they_inherit() {
     let world = World::with_maths();
-    let registry = world.builder(world.options()).inherit(Inherit::Active).open_blocking().unwrap();
-    let session = registry.session_blocking(None).unwrap();
+    let registry = block_on(world.builder(world.options()).inherit(Inherit::Active).open()).unwrap();
+    let session = block_on(registry.session()).unwrap();
     load(&session, "maths");
-    let child = session.subagent_blocking(None).unwrap();
-    child.reattach_blocking(10_000);
+    let child = block_on(session.subagent()).unwrap();
+    block_on(child.reattach(10_000));
     assert!(call(&child, "maths", "add", json!({"a": 1, "b": 2})).contains("\n3\n"));
     unload(&child, "maths");
     assert!(call(&child, "maths", "add", json!({"a": 1, "b": 2})).contains("not_loaded"));
@@ -238,8 +239,8 @@ fn a_skill_elsewhere_switches_no_tool_off() {
     let provider = FsProvider::new(FsOptions::new("cloned", other.path()));
     let options =
         ExecutorOptions { trust: TrustLevels::default().with("test", Trust::Trusted), ..world.options() };
-    let registry = world.builder(options).provider(Arc::new(provider)).open_blocking().unwrap();
-    let session = registry.session_blocking(None).unwrap();
+    let registry = block_on(world.builder(options).provider(Arc::new(provider)).open()).unwrap();
+    let session = block_on(registry.session()).unwrap();
     load(&session, "table");
     let loaded = load(&session, "maths");
     assert!(loaded.contains("Its tool `add` is left out: a skill has that name."), "{loaded}");
@@ -283,7 +284,7 @@ fn two_tools_of_one_name_can_both_be_called() {
         if exposure == ToolExposure::Append {
             assert_eq!(after[..before.len()], before);
         }
-        assert_eq!(session.call_blocking("add", &json!({"a": 1, "b": 2})).text(), "3");
+        assert_eq!(block_on(session.call("add", &json!({"a": 1, "b": 2}))).text(), "3");
         assert_eq!(call(&session, "other", "add", json!({})), "other\n");
     }
 }

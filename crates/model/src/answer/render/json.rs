@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 use super::{found, sentence};
 use crate::FileKind;
 use crate::answer::{
-    Acknowledged, Answer, Available, BucketText, Fault, FileList, FileText, Loaded, LoadedSkill,
+    Acknowledgement, Answer, AvailableFiles, BucketText, Fault, FileList, FileText, LoadAnswer, LoadedSkill,
     SearchResult, SearchResults, SkillList, ToolResult, Wording,
 };
 
@@ -85,7 +85,7 @@ impl Load<'_> {
     }
 }
 
-fn loaded(loaded: &Loaded) -> Value {
+fn loaded(loaded: &LoadAnswer) -> Value {
     let skill = &loaded.skill;
     let notes = sentence::notes(loaded);
     let address = sentence::address(skill);
@@ -141,7 +141,7 @@ fn tool_result(result: &ToolResult) -> Value {
     })
 }
 
-fn acknowledged(acknowledged: &Acknowledged) -> Value {
+fn acknowledged(acknowledged: &Acknowledgement) -> Value {
     let mut notes = vec![sentence::acknowledgement(acknowledged)];
     notes.extend(acknowledged.notes.iter().map(|note| sentence::note(note)));
     let load = Load {
@@ -253,7 +253,7 @@ fn fault(fault: &Fault, wording: &Wording) -> Value {
     let available = fault.available.as_deref();
     if fault.tool != wording.load {
         let mut object = json!({ "error": message, "kind": fault.kind.as_str() });
-        if let Some(Available { references, scripts, assets }) = available {
+        if let Some(AvailableFiles { references, scripts, assets }) = available {
             object["available_references"] = references.as_slice().into();
             object["available_scripts"] = scripts.as_slice().into();
             object["available_assets"] = assets.as_slice().into();
@@ -261,7 +261,7 @@ fn fault(fault: &Fault, wording: &Wording) -> Value {
         return object;
     }
     let name = sentence::line(fault.skill.as_deref().unwrap_or_default());
-    let none = Available::default();
-    let Available { references, scripts, assets } = available.unwrap_or(&none);
+    let none = AvailableFiles::default();
+    let AvailableFiles { references, scripts, assets } = available.unwrap_or(&none);
     Load { name: &name, references, scripts, assets, error: Some(message), ..Load::default() }.object().into()
 }

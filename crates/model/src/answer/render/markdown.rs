@@ -2,7 +2,7 @@
 
 use super::{found, sentence};
 use crate::answer::{
-    Answer, FileList, FileText, Loaded, LoadedSkill, SearchResults, SkillList, ToolResult, Wording,
+    Answer, FileList, FileText, LoadAnswer, LoadedSkill, SearchResults, SkillList, ToolResult, Wording,
 };
 use crate::text;
 
@@ -28,7 +28,7 @@ pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
     }
 }
 
-fn loaded(loaded: &Loaded, wording: &Wording) -> String {
+fn loaded(loaded: &LoadAnswer, wording: &Wording) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.extend(sentence::skills(loaded).map(instructions));
     parts.extend(sentence::skills(loaded).filter_map(|skill| resources(skill, wording)));

@@ -1,6 +1,8 @@
 //! The sentences that several renderings share.
 
-use crate::answer::{Acknowledged, FileText, Loaded, LoadedSkill, Occasion, SkillList, ToolSchema, Wording};
+use crate::answer::{
+    Acknowledgement, FileText, LoadAnswer, LoadedSkill, Occasion, SkillList, ToolSchema, Wording,
+};
 use crate::catalog::MAX_DESCRIPTION_CHARS;
 use crate::text;
 
@@ -53,13 +55,13 @@ pub(super) fn description(description: &str) -> String {
 }
 
 /// Returns the sentence that stands in place of instructions.
-pub(super) fn acknowledgement(acknowledged: &Acknowledged) -> String {
+pub(super) fn acknowledgement(acknowledged: &Acknowledgement) -> String {
     let place = if acknowledged.is_bound { "in your prompt" } else { "above" };
     format!("{ALREADY_ACTIVE}{place}. Follow them; no need to load it again.")
 }
 
 /// Returns what else the model should know of a load, a line each.
-pub(super) fn notes(loaded: &Loaded) -> Vec<String> {
+pub(super) fn notes(loaded: &LoadAnswer) -> Vec<String> {
     let mut notes = Vec::new();
     if loaded.occasion == Occasion::Changed {
         notes.push(
@@ -83,7 +85,7 @@ pub(super) fn error_lines(error: &str) -> String {
 }
 
 /// Returns the skills of a load, prerequisites first.
-pub(super) fn skills(loaded: &Loaded) -> impl Iterator<Item = &LoadedSkill> {
+pub(super) fn skills(loaded: &LoadAnswer) -> impl Iterator<Item = &LoadedSkill> {
     loaded.first.iter().chain([&loaded.skill])
 }
 
@@ -108,7 +110,7 @@ pub(super) fn read_section(skill: &LoadedSkill, wording: &Wording) -> Option<Str
 }
 
 /// Returns how to use the files of `loaded`, where it has some and there is a tool for it.
-pub(super) fn usage(loaded: &Loaded, wording: &Wording) -> Option<String> {
+pub(super) fn usage(loaded: &LoadAnswer, wording: &Wording) -> Option<String> {
     let skill = skills(loaded).find(|skill| !skill.files.is_empty())?;
     let Wording { skill: name, path, .. } = wording;
     let tool = wording.read_file.as_ref()?;
@@ -151,7 +153,7 @@ pub(super) fn call_tools(skill: &LoadedSkill, wording: &Wording) -> Option<Strin
 }
 
 /// Returns how to run the scripts of `loaded`, where it has some.
-fn run_scripts(loaded: &Loaded, wording: &Wording) -> Option<String> {
+fn run_scripts(loaded: &LoadAnswer, wording: &Wording) -> Option<String> {
     if let Some(tool) = &wording.run_script {
         let skill = skills(loaded).find(|skill| !skill.scripts.is_empty())?;
         let arguments = serde_json::json!({ "skill": address(skill), "path": "scripts/…" });

@@ -8,8 +8,8 @@
 
 use super::{found, sentence};
 use crate::answer::{
-    Acknowledged, Answer, Fault, FaultKind, FileList, FileText, Loaded, SearchResults, SkillList, ToolResult,
-    Wording,
+    Acknowledgement, Answer, Fault, FaultKind, FileList, FileText, LoadAnswer, SearchResults, SkillList,
+    ToolResult, Wording,
 };
 use crate::text;
 
@@ -30,7 +30,7 @@ pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
     }
 }
 
-fn acknowledged(acknowledged: &Acknowledged) -> String {
+fn acknowledged(acknowledged: &Acknowledgement) -> String {
     let mut out = format!("Skill '{}' is already loaded.", acknowledged.name);
     for note in &acknowledged.notes {
         out.push_str(&format!("\n\nNote: {}", sentence::note(note)));
@@ -38,7 +38,7 @@ fn acknowledged(acknowledged: &Acknowledged) -> String {
     out
 }
 
-fn loaded(loaded: &Loaded, wording: &Wording) -> String {
+fn loaded(loaded: &LoadAnswer, wording: &Wording) -> String {
     let mut out = String::new();
     for skill in &loaded.first {
         out.push_str(&format!(

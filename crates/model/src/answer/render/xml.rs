@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::guard::guard;
 use super::{found, sentence};
 use crate::answer::{
-    Acknowledged, Answer, Fault, FileList, FileText, Loaded, LoadedSkill, SearchResults, SkillList,
+    Acknowledgement, Answer, Fault, FileList, FileText, LoadAnswer, LoadedSkill, SearchResults, SkillList,
     ToolResult, Wording,
 };
 use crate::escape::{push_html, push_xml};
@@ -28,7 +28,7 @@ pub(super) fn render(answer: &Answer, wording: &Wording) -> String {
     }
 }
 
-fn loaded(loaded: &Loaded, wording: &Wording) -> String {
+fn loaded(loaded: &LoadAnswer, wording: &Wording) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.extend(sentence::skills(loaded).map(instructions));
     parts.extend(sentence::skills(loaded).filter_map(|skill| resources(skill, wording)));
@@ -119,7 +119,7 @@ fn outline(skill: &LoadedSkill) -> Option<String> {
     Some(tag.around(&content))
 }
 
-fn acknowledged(acknowledged: &Acknowledged) -> String {
+fn acknowledged(acknowledged: &Acknowledgement) -> String {
     let mut tag = Tag::open("skill_active");
     tag.attribute("name", acknowledged.name.as_str());
     if !acknowledged.is_bound {

@@ -253,6 +253,6 @@ fn several_processes_write_and_rotate_without_losing_or_repeating_an_event() {
     let all = all_sessions(directory.path());
     assert_eq!(all.len(), 4 * 4 * EACH);
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
-    // How often depends on the scheduling of the processes.
+    // The number of rotations depends on the scheduling of the processes.
     assert!(directory.path().join("events.1.jsonl").try_exists().unwrap(), "it was never full");
 }

@@ -1,4 +1,4 @@
-//! What an agent's prompt holds, and what keeps an agent from loading.
+//! Tests of the content of an agent's prompt, and of the errors that keep an agent from loading.
 
 use std::sync::Arc;
 
@@ -110,17 +110,16 @@ fn a_prompt_holds_what_the_tool_would_answer() {
     let provider: Arc<dyn Provider> = Arc::new(MemoryProvider::new("m", vec![skill]));
     for include_frontmatter in [false, true] {
         let options = SessionOptions { include_frontmatter, ..SessionOptions::default() };
-        let library = crate::Library::builder()
-            .provider(Arc::clone(&provider))
-            .session_options(options.clone())
-            .open_blocking()
-            .unwrap();
+        let library = pollster::block_on(
+            crate::Library::builder().provider(Arc::clone(&provider)).session_options(options.clone()).open(),
+        )
+        .unwrap();
         let agent = Agent { uses_skills: words(&["pdf"]), ..Agent::new("x") };
         let prompt =
             pollster::block_on(AgentPrompt::load(library.registry(), &agent, &BindingOptions::of(&options)))
                 .unwrap();
-        let session = library.session_blocking(None).unwrap();
-        let reply = session.call_blocking("load_skill", &serde_json::json!({"name": "pdf"}));
+        let session = pollster::block_on(library.session()).unwrap();
+        let reply = pollster::block_on(session.call("load_skill", &serde_json::json!({"name": "pdf"})));
         assert_eq!(prompt.text(), reply.text());
         assert!(
             prompt.text().contains("<skill_resources skill=\"pdf\">\nscripts/run.py\n"),
@@ -167,7 +166,7 @@ fn what_breaks_after_it_was_listed_is_no_empty_prompt() {
     let registry = open();
     std::fs::remove_file(&file).unwrap();
     assert_eq!(load(&registry).unwrap_err().kind(), ErrorKind::InvalidAgent);
-    // Whether models may ask for it is the author's word; to bind it is the operator's.
+    // The author decides whether models may ask for it, the operator whether it is bound.
     std::fs::write(&file, sound.replace("---\nB", "disable-model-invocation: true\n---\nB")).unwrap();
     assert!(load(&open()).unwrap().text().contains("Body."));
 }

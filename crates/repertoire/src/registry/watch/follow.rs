@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 use super::inbox::{Inbox, Wake};
 use super::options::{ReloadMode, ReloadOptions};
 use super::pace::{Meter, POLL_SHARE, Pace, SWEEP_SHARE};
-use super::state::{Board, Following, PollReason, SourceState};
+use super::state::{FollowMethod, PollReason, SourceState, WatcherState};
 use super::watch_set::WatchSet;
 use crate::registry::Registry;
 
-/// How often a watched library is reloaded all the same, in case an event was lost.
+/// The interval at which a watched library is reloaded without events, in case one was lost.
 const SWEEP: Duration = Duration::from_secs(60);
-/// How often in a row a reload may lead to directories that must be watched, and so to the next reload.
+/// The most successive reloads that are caused by newly found directories.
 const MAX_ROUNDS: usize = 4;
 
 /// Follows a library.
@@ -23,30 +23,30 @@ pub(super) struct Follower {
     watches: Option<WatchSet>,
     inbox: Arc<Inbox>,
     pace: Pace,
-    board: Arc<Board>,
+    state: Arc<WatcherState>,
 }
 
 impl Follower {
-    /// Returns a follower of `registry` that gets its events from `inbox` and reports its state on `board`.
+    /// Returns a follower of `registry` that gets its events from `inbox` and reports its state on `state`.
     pub(super) fn new(
         registry: Registry,
         options: ReloadOptions,
         watches: Option<WatchSet>,
         inbox: Arc<Inbox>,
-        board: Arc<Board>,
+        state: Arc<WatcherState>,
     ) -> Self {
         let pace = Pace::new(options.poll, POLL_SHARE, Instant::now());
-        Self { registry, options, watches, inbox, pace, board }
+        Self { registry, options, watches, inbox, pace, state }
     }
 
     /// Follows the library until the inbox is closed.
     pub(super) fn run(mut self) {
         self.update_watches();
         if self.options.mode == ReloadMode::Watch {
-            // What changed before it was watched caused no event.
+            // Changes before the watch began caused no event.
             self.reload();
         }
-        self.board.ready();
+        self.state.ready();
         loop {
             match self.inbox.wait(self.options.debounce, self.pace.due()) {
                 Wake::Events(ended) => {
@@ -71,7 +71,7 @@ impl Follower {
                 return;
             }
         }
-        // More may have changed meanwhile; it is part of the next batch.
+        // More may have changed in the meantime; it is part of the next batch.
         self.inbox.add(None);
     }
 
@@ -80,20 +80,20 @@ impl Follower {
         let providers = self.registry.providers();
         let (states, has_new) = match &mut self.watches {
             None => {
-                let polling = Following::Polling(PollReason::Chosen);
+                let polling = FollowMethod::Polling(PollReason::Chosen);
                 (vec![polling; providers.len()], false)
             }
             Some(watches) => {
                 let points = providers.iter().map(|provider| provider.watch_points()).collect();
                 let outcome = watches.set(points);
                 let states = outcome.sources.into_iter().map(|watched| match watched {
-                    Ok(count) => Following::Watching(count),
-                    Err(reason) => Following::Polling(reason),
+                    Ok(count) => FollowMethod::Watching(count),
+                    Err(reason) => FollowMethod::Polling(reason),
                 });
                 (states.collect(), outcome.has_new)
             }
         };
-        if states.iter().any(|following| matches!(following, Following::Polling(_))) {
+        if states.iter().any(|following| matches!(following, FollowMethod::Polling(_))) {
             self.pace.set_interval(self.options.poll, POLL_SHARE);
         } else {
             self.pace.set_interval(SWEEP, SWEEP_SHARE);
@@ -103,7 +103,7 @@ impl Follower {
             .zip(states)
             .map(|(provider, following)| SourceState { source: provider.label().into(), following })
             .collect();
-        self.board.post(sources, self.watches.as_ref().map_or(0, WatchSet::len));
+        self.state.post(sources, self.watches.as_ref().map_or(0, WatchSet::len));
         has_new
     }
 }

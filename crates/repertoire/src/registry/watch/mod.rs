@@ -1,4 +1,4 @@
-//! Following the library while it changes: by events of the file system, by polling, on use, or not at all.
+//! Follows the library while it changes: by events of the file system, by polling, on use, or not at all.
 //!
 //! A [`Watcher`] is one thread. It watches the directories of skills and of sources, never whole trees. Events only say *that*
 //! something changed: after a debounce the registry reloads, which costs one stat for each skill that did not change. A late or
@@ -6,7 +6,7 @@
 
 mod options;
 #[cfg_attr(not(feature = "fs"), allow(dead_code))]
-mod attention;
+mod follow_state;
 #[cfg(feature = "fs")]
 mod pace;
 #[cfg(feature = "fs")]
@@ -24,8 +24,8 @@ mod state;
 #[cfg(feature = "fs")]
 mod watcher;
 
-pub(super) use attention::Attention;
+pub(super) use follow_state::FollowState;
 pub use options::{MAX_WATCHES, ReloadMode, ReloadOptions};
-pub use state::{Following, PollReason, SourceState};
+pub use state::{FollowMethod, PollReason, SourceState};
 #[cfg(feature = "fs")]
 pub use watcher::Watcher;

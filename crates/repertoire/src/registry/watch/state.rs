@@ -1,27 +1,27 @@
-//! The state of a watcher: how each source is followed.
+//! The state of a watcher: the method by which each source is followed.
 
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How a source is followed.
+/// The method by which a source is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Following {
-    /// So many of its directories are watched.
+pub enum FollowMethod {
+    /// By watching this many of its directories.
     Watching(usize),
-    /// It is looked at now and then.
+    /// By polling.
     Polling(PollReason),
-    /// It is looked at when it is used.
+    /// By a check on use.
     OnUse,
-    /// It is not looked at again.
+    /// Not at all.
     Not,
 }
 
-/// Why a source is polled.
+/// The reason that a source is polled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PollReason {
-    /// It was asked for.
+    /// Polling was configured.
     Chosen,
     /// The source is of a kind that has no events.
     NoEvents,
@@ -29,12 +29,12 @@ pub enum PollReason {
     Remote(&'static str),
     /// It needs this many watches, more than are left of the budget.
     Budget {
-        /// How many it needs.
+        /// The number of watches it needs.
         needed: usize,
-        /// How many all sources may have.
+        /// The most watches of all sources together.
         budget: usize,
     },
-    /// The system refuses to watch it, in its own words.
+    /// The system refuses to watch it; holds the system's message.
     Refused(String),
 }
 
@@ -53,73 +53,73 @@ impl fmt::Display for PollReason {
 }
 
 impl PollReason {
-    /// Returns whether the source would be watched if there were room.
+    /// Returns `true` if the source would be watched if more watches were available.
     pub fn is_limit(&self) -> bool {
         matches!(self, Self::Budget { .. } | Self::Refused(_))
     }
 }
 
-/// How one source is followed.
+/// The method by which one source is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceState {
     /// The source.
     pub source: Arc<str>,
-    /// How it is followed.
-    pub following: Following,
+    /// The method.
+    pub following: FollowMethod,
 }
 
 /// The state of a watcher, shared by its thread and its handle.
 #[derive(Debug, Default)]
-pub(super) struct Board {
-    posted: Mutex<BoardContent>,
+pub(super) struct WatcherState {
+    content: Mutex<StateContent>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct BoardContent {
+struct StateContent {
     sources: Vec<SourceState>,
     watches: usize,
     is_ready: bool,
 }
 
-impl Board {
-    fn posted(&self) -> MutexGuard<'_, BoardContent> {
-        self.posted.lock().unwrap_or_else(PoisonError::into_inner)
+impl WatcherState {
+    fn content(&self) -> MutexGuard<'_, StateContent> {
+        self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Publishes how the sources are followed, with so many watches in all.
+    /// Publishes the state of the sources and the total number of watches.
     pub(super) fn post(&self, sources: Vec<SourceState>, watches: usize) {
-        let mut posted = self.posted();
-        (posted.sources, posted.watches) = (sources, watches);
+        let mut content = self.content();
+        (content.sources, content.watches) = (sources, watches);
     }
 
-    /// Returns how many watches there are.
+    /// Returns the number of watches.
     pub(super) fn watches(&self) -> usize {
-        self.posted().watches
+        self.content().watches
     }
 
     /// Marks the watcher as ready: from now on no change is missed.
     pub(super) fn ready(&self) {
-        self.posted().is_ready = true;
+        self.content().is_ready = true;
         self.changed.notify_all();
     }
 
-    /// Returns how the sources are followed.
+    /// Returns the state of the sources.
     pub(super) fn sources(&self) -> Vec<SourceState> {
-        self.posted().sources.clone()
+        self.content().sources.clone()
     }
 
     /// Waits until the watcher is ready, no longer than `timeout`; returns whether it is.
     pub(super) fn wait_ready(&self, timeout: Duration) -> bool {
         let deadline = Instant::now() + timeout;
-        let mut posted = self.posted();
-        while !posted.is_ready {
+        let mut content = self.content();
+        while !content.is_ready {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 return false;
             }
-            let waited = self.changed.wait_timeout(posted, left);
-            posted = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let waited = self.changed.wait_timeout(content, left);
+            content = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         true
     }

@@ -11,7 +11,7 @@ use super::follow::Follower;
 use super::inbox::Inbox;
 use super::limits::watch_budget;
 use super::options::{ReloadMode, ReloadOptions};
-use super::state::{Board, Following, SourceState};
+use super::state::{FollowMethod, SourceState, WatcherState};
 use super::watch_set::WatchSet;
 use crate::provider::Problem;
 use crate::registry::Registry;
@@ -34,75 +34,75 @@ use crate::{Error, ErrorKind};
 pub struct Watcher {
     registry: Registry,
     options: ReloadOptions,
-    board: Arc<Board>,
+    state: Arc<WatcherState>,
     inbox: Arc<Inbox>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Registry {
-    /// Has the library followed as `options` say, until the watcher is dropped.
+    /// Follows the library with `options` until the watcher is dropped.
     ///
-    /// Where there was a watcher already the new one decides. Fails with [`ErrorKind::Io`] where the system has no room for
-    /// a thread; too few watches are no failure, see [`Watcher::state`].
+    /// A new watcher replaces an earlier one. Fails with [`ErrorKind::Io`] if no thread can be started; too
+    /// few watches are no failure, see [`Watcher::state`].
     pub fn watch(&self, options: ReloadOptions) -> Result<Watcher, Error> {
-        let board = Arc::new(Board::default());
+        let state = Arc::new(WatcherState::default());
         let following = match options.mode {
-            ReloadMode::Watch | ReloadMode::Poll => return Watcher::start(self, options, board),
-            ReloadMode::Lazy => Following::OnUse,
-            ReloadMode::Off => Following::Not,
+            ReloadMode::Watch | ReloadMode::Poll => return Watcher::start(self, options, state),
+            ReloadMode::Lazy => FollowMethod::OnUse,
+            ReloadMode::Off => FollowMethod::Not,
         };
         let sources = self.providers().iter();
-        board.post(
+        state.post(
             sources
                 .map(|provider| SourceState { source: provider.label().into(), following: following.clone() })
                 .collect(),
             0,
         );
-        board.ready();
-        self.attention().begin(options, Arc::clone(&board));
-        Ok(Watcher { registry: self.clone(), options, board, inbox: Arc::default(), thread: None })
+        state.ready();
+        self.follow_state().begin(options, Arc::clone(&state));
+        Ok(Watcher { registry: self.clone(), options, state, inbox: Arc::default(), thread: None })
     }
 }
 
 impl Watcher {
-    fn start(registry: &Registry, options: ReloadOptions, board: Arc<Board>) -> Result<Self, Error> {
+    fn start(registry: &Registry, options: ReloadOptions, state: Arc<WatcherState>) -> Result<Self, Error> {
         let inbox = Arc::new(Inbox::default());
         let watches = (options.mode == ReloadMode::Watch)
             .then(|| WatchSet::new(watch_budget(options.max_watches), Arc::clone(&inbox)));
         let follower =
-            Follower::new(registry.clone(), options, watches, Arc::clone(&inbox), Arc::clone(&board));
+            Follower::new(registry.clone(), options, watches, Arc::clone(&inbox), Arc::clone(&state));
         let thread = std::thread::Builder::new()
             .name("repertoire-watch".to_owned())
             .spawn(move || follower.run())
             .map_err(|error| Error::new(ErrorKind::Io).because(error))?;
-        registry.attention().begin(options, Arc::clone(&board));
-        Ok(Self { registry: registry.clone(), options, board, inbox, thread: Some(thread) })
+        registry.follow_state().begin(options, Arc::clone(&state));
+        Ok(Self { registry: registry.clone(), options, state, inbox, thread: Some(thread) })
     }
 
-    /// Returns how the library is followed.
+    /// Returns the options of following the library.
     pub fn options(&self) -> ReloadOptions {
         self.options
     }
 
-    /// Returns how each source is followed, in order of precedence; nothing before the watcher is ready.
+    /// Returns the state of each source, in order of precedence; empty before the watcher is ready.
     pub fn state(&self) -> Vec<SourceState> {
-        self.board.sources()
+        self.state.sources()
     }
 
-    /// Returns how many directories are watched in all; one that several sources share counts once.
+    /// Returns the number of watched directories; one that several sources share counts once.
     pub fn watches(&self) -> usize {
-        self.board.watches()
+        self.state.watches()
     }
 
-    /// Waits until no change is missed any more, no longer than `timeout`; returns whether it is so.
+    /// Waits until changes are no longer missed, at most for `timeout`; returns whether it is so.
     pub fn wait_ready(&self, timeout: Duration) -> bool {
-        self.board.wait_ready(timeout)
+        self.state.wait_ready(timeout)
     }
 
-    /// Returns which sources are polled for want of room to watch them.
+    /// Returns the sources that are polled because watches are lacking.
     pub fn problems(&self) -> Vec<Problem> {
         let problem = |state: &SourceState| match &state.following {
-            Following::Polling(reason) if reason.is_limit() => {
+            FollowMethod::Polling(reason) if reason.is_limit() => {
                 let mut reporter = Reporter::new(self.registry.policy());
                 let message = format!("source `{}` is polled, not watched: {reason}", state.source);
                 let help =
@@ -119,7 +119,7 @@ impl Watcher {
 
 impl Drop for Watcher {
     fn drop(&mut self) {
-        self.registry.attention().end(&self.board);
+        self.registry.follow_state().end(&self.state);
         self.inbox.close();
         if let Some(thread) = self.thread.take() {
             // A thread that panicked has nothing left to report.

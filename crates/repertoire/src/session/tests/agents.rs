@@ -1,6 +1,7 @@
-//! What agents may see.
+//! Tests of the visibility of skills for agents.
 
 use super::*;
+use pollster::block_on;
 
 #[test]
 fn an_agent_cannot_tell_what_it_may_not_see_from_what_is_not_there() {
@@ -9,8 +10,8 @@ fn an_agent_cannot_tell_what_it_may_not_see_from_what_is_not_there() {
         scope: Scope { deny: vec![Pattern::new("secret*").unwrap()], ..Scope::default() },
         ..Agent::new("clerk")
     };
-    let opened = library.builder().agent(agent).open_blocking().unwrap();
-    let session = opened.session_blocking(Some("clerk")).unwrap();
+    let opened = block_on(library.builder().agent(agent).open()).unwrap();
+    let session = block_on(opened.session_for("clerk")).unwrap();
     assert!(!session.catalog().text.contains("secret"));
     assert!(!serde_json::to_string(&session.tools()[2].input_schema).unwrap().contains("secret"));
     for (tool, key) in [
@@ -24,15 +25,15 @@ fn an_agent_cannot_tell_what_it_may_not_see_from_what_is_not_there() {
             if tool == "read_skill_file" {
                 arguments["path"] = json!("SKILL.md");
             }
-            session.call_blocking(tool, &arguments).text().replace(name, "X")
+            block_on(session.call(tool, &arguments)).text().replace(name, "X")
         };
         assert_eq!(ask("secret-plan"), ask("zecret-plan"), "{tool}");
     }
-    assert!(!session.call_blocking("list_skills", &json!({})).text().contains("secret"));
-    assert!(!session.call_blocking("secret-plan", &json!({})).text().contains("is a skill"));
+    assert!(!block_on(session.call("list_skills", &json!({}))).text().contains("secret"));
+    assert!(!block_on(session.call("secret-plan", &json!({}))).text().contains("is a skill"));
     let outcomes: Vec<Outcome> = library.sink.events().iter().map(|event| event.outcome).collect();
     assert_eq!(outcomes[0], Outcome::Denied, "the journal knows better");
-    assert_eq!(opened.session_blocking(Some("nobody")).err().unwrap().kind(), ErrorKind::AgentNotFound);
+    assert_eq!(block_on(opened.session_for("nobody")).err().unwrap().kind(), ErrorKind::AgentNotFound);
 }
 
 #[test]
@@ -53,7 +54,7 @@ fn hostile_names_find_nothing_in_any_tool() {
             if tool == "read_skill_file" {
                 arguments["path"] = json!("SKILL.md");
             }
-            let reply = session.call_blocking(tool, &arguments);
+            let reply = block_on(session.call(tool, &arguments));
             assert!(reply.is_error(), "{tool} {name:?}");
             assert!(reply.text().len() < 1_000, "{tool} {name:?}: {}", reply.text());
         }
@@ -69,24 +70,24 @@ fn a_sub_agent_has_what_the_policy_leaves_it() {
         ..Agent::new("parent")
     };
     let sees_gamma = |session: &Session| {
-        let reply = session.call_blocking("load_skill", &json!({"name": "gamma", "force": true}));
+        let reply = block_on(session.call("load_skill", &json!({"name": "gamma", "force": true})));
         assert_eq!(session.catalog().text.contains("gamma"), !reply.is_error());
         !reply.is_error()
     };
     for inherit in Inherit::ALL {
         let builder = library.builder().agent(parent(inherit)).agent(Agent::new("child"));
-        let opened = builder.open_blocking().unwrap();
-        let session = opened.session_blocking(Some("parent")).unwrap();
+        let opened = block_on(builder.open()).unwrap();
+        let session = block_on(opened.session_for("parent")).unwrap();
         load(&session, "alpha");
-        let child = session.subagent_blocking(Some("child")).unwrap();
+        let child = block_on(session.subagent_for("child")).unwrap();
         assert_eq!(sees_gamma(&child), inherit == Inherit::None);
         assert!(!child.loaded().iter().any(|name| name.as_str() == "alpha"), "it is not in its context yet");
-        let back = child.reattach_blocking(10_000);
+        let back = block_on(child.reattach(10_000));
         assert_eq!(back.text.contains("Do alpha."), inherit == Inherit::Active);
         assert_eq!(is_body(&load(&child, "alpha")), inherit != Inherit::Active);
-        // Whoever is started without a name is of the same kind, and limits are passed on.
-        assert!(!sees_gamma(&session.subagent_blocking(None).unwrap()));
-        let grandchild = child.subagent_blocking(None).unwrap().subagent_blocking(Some("child")).unwrap();
+        // An agent that is started without a name is of the same kind, and limits are passed on.
+        assert!(!sees_gamma(&block_on(session.subagent()).unwrap()));
+        let grandchild = block_on(block_on(child.subagent()).unwrap().subagent_for("child")).unwrap();
         assert_eq!(sees_gamma(&grandchild), inherit == Inherit::None);
     }
 }

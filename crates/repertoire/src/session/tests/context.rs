@@ -1,5 +1,6 @@
-//! What is in the context, and what changes about it.
+//! Tests of tracking the context and of changes in it.
 
+use pollster::block_on;
 use std::time::Instant;
 
 use super::*;
@@ -12,16 +13,16 @@ fn what_was_added_later_is_loadable_at_once_and_told_of_once() {
     library.skill("beta", "", "# Beta\n\nDo beta.\n");
     assert!(is_body(&load(&session, "beta")));
     assert_eq!((session.catalog(), session.tools()), (catalog.clone(), tools));
-    let note = session.delta_blocking();
+    let note = block_on(session.delta());
     assert!(note.text.contains("beta") && !note.text.contains("alpha"), "{}", note.text);
-    assert_eq!(session.delta_blocking().text, "");
+    assert_eq!(block_on(session.delta()).text, "");
     fs::remove_dir_all(library.directory.path().join("alpha")).unwrap();
-    let note = session.delta_blocking();
+    let note = block_on(session.delta());
     assert!(note.text.contains("alpha"), "{}", note.text);
     assert_eq!(session.catalog(), catalog, "nothing but a refresh changes the catalog");
-    let gone = session.call_blocking("load_skill", &json!({"name": "alpha"}));
+    let gone = block_on(session.call("load_skill", &json!({"name": "alpha"})));
     assert!(gone.is_error() && gone.text().contains("gone"), "{}", gone.text());
-    let fresh = session.refresh_blocking();
+    let fresh = block_on(session.refresh());
     assert!(fresh.text.contains("beta") && !fresh.text.contains("alpha"), "{}", fresh.text);
 }
 
@@ -43,14 +44,14 @@ fn compaction_and_what_comes_back() {
     load(&session, "alpha");
     load(&session, "beta");
     library.skill("gamma", "", "# Gamma\n");
-    session.compacted_blocking(&KeptContext::Skills(vec![SkillName::new("beta").unwrap()]));
+    block_on(session.compacted(&KeptContext::Skills(vec![SkillName::new("beta").unwrap()])));
     assert!(session.catalog().text.contains("gamma"), "the catalog follows at a compaction");
     assert_eq!(session.loaded(), [SkillName::new("beta").unwrap()]);
     assert!(!is_body(&load(&session, "beta")));
-    let back = session.reattach_blocking(10_000);
+    let back = block_on(session.reattach(10_000));
     assert!(back.text.contains("Do alpha.") && !back.text.contains("Do beta."), "{}", back.text);
     assert!(!is_body(&load(&session, "alpha")));
-    session.compacted_blocking(&KeptContext::Skills(Vec::new()));
+    block_on(session.compacted(&KeptContext::Skills(Vec::new())));
     assert!(is_body(&load(&session, "alpha")));
 }
 
@@ -93,19 +94,19 @@ fn what_became_of_a_skill_on_disk_is_noticed() {
         "gamma/SKILL.md",
         "---\nname: delta\ndescription: Is called otherwise. Use when asked.\n---\nMoved.\n",
     );
-    let note = session.delta_blocking().text;
+    let note = block_on(session.delta()).text;
     assert!(note.contains("alpha") && note.contains("delta"), "{note}");
-    assert_eq!(session.delta_blocking().text, "");
+    assert_eq!(block_on(session.delta()).text, "");
     let presence = |name: &str| {
         session.skills().iter().find(|skill| skill.name.as_str() == name).unwrap().record.presence
     };
     assert_eq!(presence("alpha"), repertoire_model::ledger::Presence::Stale);
     assert!(
-        session.call_blocking("load_skill", &json!({"name": "gamma"})).is_error(),
+        block_on(session.call("load_skill", &json!({"name": "gamma"}))).is_error(),
         "it has another name now"
     );
-    session.compacted_blocking(&KeptContext::Skills(Vec::new()));
-    let back = session.reattach_blocking(10_000).text;
+    block_on(session.compacted(&KeptContext::Skills(Vec::new())));
+    let back = block_on(session.reattach(10_000)).text;
     assert!(
         back.contains("Do it otherwise.") && !back.contains("EVIL") && !back.contains("Moved."),
         "{back}"
@@ -118,10 +119,10 @@ fn notes_that_a_compaction_took_away_are_due_again() {
     let session =
         library.session_with(SessionOptions { refresh: Refresh::Session, ..SessionOptions::default() });
     library.skill("beta", "", "# Beta\n");
-    assert!(session.delta_blocking().text.contains("beta"));
-    session.compacted_blocking(&KeptContext::Skills(Vec::new()));
+    assert!(block_on(session.delta()).text.contains("beta"));
+    block_on(session.compacted(&KeptContext::Skills(Vec::new())));
     assert!(!session.catalog().text.contains("beta"));
-    assert!(session.delta_blocking().text.contains("beta"));
+    assert!(block_on(session.delta()).text.contains("beta"));
 }
 
 #[test]
@@ -135,7 +136,7 @@ fn a_host_without_a_cache_may_have_its_catalog_follow_at_once() {
         let tools = session.tools();
         tools.iter().find(|tool| tool.name == "load_skill").unwrap().input_schema.to_string()
     };
-    // Where a look took long, as it may on a busy machine, the next one waits a moment.
+    // If a check took long, as it may on a busy machine, the next one waits a moment.
     let deadline = Instant::now() + Duration::from_secs(30);
     while !schema(&session).contains("beta") {
         assert!(Instant::now() < deadline, "{}", schema(&session));

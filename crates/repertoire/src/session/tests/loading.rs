@@ -1,5 +1,6 @@
 //! Loading and unloading skills.
 
+use pollster::block_on;
 use repertoire_model::Policy;
 
 use super::*;
@@ -17,7 +18,7 @@ fn a_skill_is_given_once_and_again_when_it_changed() {
     let changed = load(&session, "alpha");
     assert!(changed.contains("Do beta!.") && changed.contains("changed"), "{changed}");
     assert!(!is_body(&load(&session, "alpha")));
-    let forced = session.call_blocking("load_skill", &json!({"name": "alpha", "force": true}));
+    let forced = block_on(session.call("load_skill", &json!({"name": "alpha", "force": true})));
     assert!(is_body(forced.text()));
 }
 
@@ -25,10 +26,10 @@ fn a_skill_is_given_once_and_again_when_it_changed() {
 fn unloading_makes_the_next_load_give_the_body() {
     let library = SkillDirectory::new(&["alpha"]);
     let session = library.session();
-    assert!(session.call_blocking("unload_skill", &json!({"name": "alpha"})).text().contains("not"));
+    assert!(block_on(session.call("unload_skill", &json!({"name": "alpha"}))).text().contains("not"));
     load(&session, "alpha");
     assert_eq!(session.loaded().len(), 1);
-    assert!(!session.call_blocking("unload_skill", &json!({"name": "alpha"})).is_error());
+    assert!(!block_on(session.call("unload_skill", &json!({"name": "alpha"}))).is_error());
     assert_eq!(session.loaded().len(), 0);
     assert!(is_body(&load(&session, "alpha")));
 }
@@ -41,7 +42,7 @@ fn calls_at_the_same_time_get_along() {
         for _ in 0..8 {
             scope.spawn(|| {
                 for name in ["alpha", "beta", "alpha"] {
-                    let reply = session.call_blocking("load_skill", &json!({"name": name}));
+                    let reply = block_on(session.call("load_skill", &json!({"name": name})));
                     assert!(!reply.is_error());
                 }
             });
@@ -64,7 +65,7 @@ fn skills_that_require_others_say_so_or_bring_them() {
     );
     assert!(text.contains("`ghost`"), "{text}");
     load(&session, "base");
-    let again = session.call_blocking("load_skill", &json!({"name": "middle"}));
+    let again = block_on(session.call("load_skill", &json!({"name": "middle"})));
     assert!(!again.text().contains("This skill requires"), "{}", again.text());
 
     let options = SessionOptions { requires: Requires::AutoLoad, ..SessionOptions::default() };
@@ -154,12 +155,8 @@ fn an_acknowledgement_costs_a_look_and_a_doubt_costs_a_read() {
     let changed = Arc::new(AtomicBool::new(false));
     let inner = MemoryProvider::new("test", vec![skill]);
     let provider = Arc::new(Counting { inner, opened: AtomicUsize::new(0), changed: Arc::clone(&changed) });
-    let session = Library::builder()
-        .provider(provider.clone())
-        .open_blocking()
-        .unwrap()
-        .session_blocking(None)
-        .unwrap();
+    let session =
+        block_on(block_on(Library::builder().provider(provider.clone()).open()).unwrap().session()).unwrap();
     let opened = || provider.opened.load(Ordering::Relaxed);
     assert!(is_body(&load(&session, "alpha")));
     assert_eq!(opened(), 1);
@@ -179,13 +176,15 @@ fn a_skill_that_does_not_hold_its_name_is_reached_by_its_source_and_told_apart()
     let provider =
         |label: &str, body: &str| Arc::new(MemoryProvider::new(label, vec![definition("git", body)]));
     let no_first = Scope { deny: vec![Pattern::new("one:*").unwrap()], ..Scope::default() };
-    let opened = Library::builder()
-        .provider(provider("one", "First.\n"))
-        .provider(provider("two", "Second.\n"))
-        .agent(Agent { scope: no_first, ..Agent::new("clerk") })
-        .open_blocking()
-        .unwrap();
-    let session = opened.session_blocking(None).unwrap();
+    let opened = block_on(
+        Library::builder()
+            .provider(provider("one", "First.\n"))
+            .provider(provider("two", "Second.\n"))
+            .agent(Agent { scope: no_first, ..Agent::new("clerk") })
+            .open(),
+    )
+    .unwrap();
+    let session = block_on(opened.session()).unwrap();
     assert!(load(&session, "git").contains("First."));
     let second = load(&session, "two:git");
     assert!(
@@ -195,14 +194,14 @@ fn a_skill_that_does_not_hold_its_name_is_reached_by_its_source_and_told_apart()
     );
     assert!(is_body(&load(&session, "two:git")), "it is never taken for the other");
     assert!(!is_body(&load(&session, "git")));
-    session.compacted_blocking(&KeptContext::Skills(Vec::new()));
-    assert!(session.reattach_blocking(1_000).text.contains("First."));
+    block_on(session.compacted(&KeptContext::Skills(Vec::new())));
+    assert!(block_on(session.reattach(1_000)).text.contains("First."));
 
-    let clerk = opened.session_blocking(Some("clerk")).unwrap();
+    let clerk = block_on(opened.session_for("clerk")).unwrap();
     assert!(clerk.catalog().text.contains("<name>git</name>"), "what it may not see shadows nothing");
     let text = load(&clerk, "git");
     assert!(text.contains("<skill name=\"git\"") && text.contains("Second."), "{text}");
-    assert!(clerk.call_blocking("load_skill", &json!({"name": "one:git"})).is_error());
+    assert!(block_on(clerk.call("load_skill", &json!({"name": "one:git"}))).is_error());
 }
 
 /// A provider that never opens the skill `base`.
@@ -262,8 +261,8 @@ fn a_call_that_is_dropped_has_given_nothing() {
     let provider = Stuck(MemoryProvider::new("test", vec![top, definition("base", "# Base\n")]));
     let options = SessionOptions { requires: Requires::AutoLoad, ..SessionOptions::default() };
     let opened =
-        Library::builder().provider(Arc::new(provider)).session_options(options).open_blocking().unwrap();
-    let session = opened.session_blocking(None).unwrap();
+        block_on(Library::builder().provider(Arc::new(provider)).session_options(options).open()).unwrap();
+    let session = block_on(opened.session()).unwrap();
     let arguments = json!({"name": "top"});
     {
         let mut call = std::pin::pin!(session.call("load_skill", &arguments));

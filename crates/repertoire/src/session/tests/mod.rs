@@ -5,6 +5,7 @@ mod context;
 mod loading;
 mod tools;
 
+use pollster::block_on;
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -57,16 +58,16 @@ impl SkillDirectory {
     }
 
     fn session(&self) -> Session {
-        self.builder().open_blocking().unwrap().session_blocking(None).unwrap()
+        block_on(block_on(self.builder().open()).unwrap().session()).unwrap()
     }
 
     fn session_with(&self, options: SessionOptions) -> Session {
-        self.builder().session_options(options).open_blocking().unwrap().session_blocking(None).unwrap()
+        block_on(block_on(self.builder().session_options(options).open()).unwrap().session()).unwrap()
     }
 }
 
 fn load(session: &Session, name: &str) -> String {
-    session.call_blocking("load_skill", &json!({"name": name})).text().to_owned()
+    block_on(session.call("load_skill", &json!({"name": name}))).text().to_owned()
 }
 
 fn is_body(text: &str) -> bool {

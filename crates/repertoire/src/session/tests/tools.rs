@@ -1,18 +1,19 @@
 //! The tools and their calls.
 
 use super::*;
+use pollster::block_on;
 
 #[test]
 fn every_call_is_one_event_whatever_it_came_to() {
     let library = SkillDirectory::new(&["alpha"]);
     library.write("alpha/references/guide.md", "one\ntwo\n");
     let session = library.session();
-    session.call_blocking("load_skill", &json!({"name": "alpha"}));
-    session.call_blocking("load_skill", &json!({"name": "nope"}));
-    session.call_blocking("load_skill", &json!({}));
-    session.call_blocking("read_skill_file", &json!({"skill": "alpha", "path": "references/guide.md"}));
-    session.call_blocking("read_skill_file", &json!({"skill": "alpha", "path": "../x"}));
-    session.call_blocking("nope", &json!({}));
+    block_on(session.call("load_skill", &json!({"name": "alpha"})));
+    block_on(session.call("load_skill", &json!({"name": "nope"})));
+    block_on(session.call("load_skill", &json!({})));
+    block_on(session.call("read_skill_file", &json!({"skill": "alpha", "path": "references/guide.md"})));
+    block_on(session.call("read_skill_file", &json!({"skill": "alpha", "path": "../x"})));
+    block_on(session.call("nope", &json!({})));
     let events = library.sink.events();
     let seen: Vec<(&str, &str)> =
         events.iter().map(|event| (event.kind.as_str(), event.outcome.as_str())).collect();
@@ -40,7 +41,7 @@ fn no_skills_no_catalog_no_tools() {
     let session = library.session();
     assert_eq!(&*session.catalog().text, "");
     assert!(session.tools().is_empty());
-    assert!(session.call_blocking("load_skill", &json!({"name": "x"})).is_error());
+    assert!(block_on(session.call("load_skill", &json!({"name": "x"}))).is_error());
 }
 
 struct Clock;
@@ -80,8 +81,8 @@ impl Tool for Named {
 #[test]
 fn a_host_adds_tools_but_not_under_the_names_of_the_house() {
     let library = SkillDirectory::new(&["alpha", "clock"]);
-    let opened = library.builder().tool(Arc::new(Clock)).open_blocking().unwrap();
-    let session = opened.session_blocking(None).unwrap();
+    let opened = block_on(library.builder().tool(Arc::new(Clock)).open()).unwrap();
+    let session = block_on(opened.session()).unwrap();
     let names: Vec<String> = session.tools().iter().map(|tool| tool.name.clone()).collect();
     assert_eq!(
         names,
@@ -95,13 +96,13 @@ fn a_host_adds_tools_but_not_under_the_names_of_the_house() {
             "unload_skill"
         ]
     );
-    assert_eq!(session.call_blocking("clock", &json!({})).text(), "noon");
+    assert_eq!(block_on(session.call("clock", &json!({}))).text(), "noon");
     assert!(!session.catalog().text.contains("<name>clock</name>"), "a skill named like a tool is set aside");
     for name in ["load_skill", "search_skills", "call_skill_tool"] {
-        let refused = library.builder().tool(Arc::new(Named(name))).open_blocking();
+        let refused = block_on(library.builder().tool(Arc::new(Named(name))).open());
         assert_eq!(refused.err().unwrap().kind(), ErrorKind::ReservedName, "{name}");
     }
-    let twice = library.builder().tool(Arc::new(Clock)).tool(Arc::new(Clock)).open_blocking();
+    let twice = block_on(library.builder().tool(Arc::new(Clock)).tool(Arc::new(Clock)).open());
     assert_eq!(twice.err().unwrap().kind(), ErrorKind::ReservedName);
 }
 
@@ -113,19 +114,19 @@ fn without_a_searcher_nothing_names_the_tool_that_searches() {
     let mut options = SessionOptions::default();
     options.catalog.budget_tokens = Some(100);
     let builder = Library::builder().provider(MemoryProvider::new("memory", skills)).session_options(options);
-    let session = builder.open_blocking().unwrap().session_blocking(None).unwrap();
+    let session = block_on(block_on(builder.open()).unwrap().session()).unwrap();
     assert!(session.tools().iter().all(|tool| tool.name != "search_skills"));
-    let text = session.catalog_for_task_blocking(&Task::new("one thing")).text;
+    let text = block_on(session.catalog_for_task(&Task::new("one thing"))).text;
     assert!(text.contains("list_skills") && !text.contains("search_skills"), "{text}");
-    assert!(session.call_blocking("search_skills", &json!({"query": "one thing"})).is_error());
-    let listed = session.call_blocking("list_skills", &json!({"query": "one thing"}));
+    assert!(block_on(session.call("search_skills", &json!({"query": "one thing"}))).is_error());
+    let listed = block_on(session.call("list_skills", &json!({"query": "one thing"})));
     assert!(!listed.is_error() && listed.text().contains("skill-7"), "{}", listed.text());
 }
 
 #[test]
 fn a_skill_called_as_a_tool_is_answered_with_how_to_load_it() {
     let library = SkillDirectory::new(&["alpha"]);
-    let reply = library.session().call_blocking("alpha", &json!({"x": 1}));
+    let reply = block_on(library.session().call("alpha", &json!({"x": 1})));
     assert!(reply.is_error());
     assert!(reply.text().contains("load_skill") && reply.text().contains("alpha"), "{}", reply.text());
 }
@@ -159,7 +160,7 @@ fn wrong_arguments_are_answers() {
         json!("not json"),
         json!(7),
     ] {
-        let reply = session.call_blocking("load_skill", &arguments);
+        let reply = block_on(session.call("load_skill", &arguments));
         assert!(reply.is_error(), "{arguments} {}", reply.text());
     }
     assert!(session.loaded().is_empty());
@@ -171,9 +172,9 @@ fn wrong_arguments_are_answers() {
         json!({"skill": "alpha", "path": "SKILL.md", "start_line": "2"}),
         json!({"skill": "alpha", "path": "SKILL.md", "start_line": 3, "end_line": 2}),
     ] {
-        assert!(session.call_blocking("read_skill_file", &arguments).is_error(), "{arguments}");
+        assert!(block_on(session.call("read_skill_file", &arguments)).is_error(), "{arguments}");
     }
-    assert!(!session.call_blocking("load_skill", &json!("{\"skill_name\": \"alpha\"}")).is_error());
+    assert!(!block_on(session.call("load_skill", &json!("{\"skill_name\": \"alpha\"}"))).is_error());
 }
 
 #[test]
@@ -182,7 +183,7 @@ fn names_of_tools_and_arguments_must_be_told_apart() {
         let mut options = SessionOptions::default();
         change(&mut options);
         assert_eq!(options.clash(), clash);
-        let opened = Library::builder().session_options(options).open_blocking();
+        let opened = block_on(Library::builder().session_options(options).open());
         assert_eq!(opened.is_err(), clash.is_some());
     };
     check(|_| {}, None);

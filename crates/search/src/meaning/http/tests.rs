@@ -307,11 +307,8 @@ fn searches_do_not_fail_with_the_server() {
             file: Some(directory.path().join("test.index")),
             ..SearchOptions::default()
         };
-        let library = Library::builder()
-            .provider(Arc::new(MemoryProvider::new("test", skills)))
-            .searcher(SkillSearch::new(search))
-            .open_blocking()
-            .unwrap();
+        let builder = Library::builder().provider(MemoryProvider::new("test", skills));
+        let library = block_on(builder.searcher(SkillSearch::new(search)).open()).unwrap();
         let snapshot = library.snapshot();
         let found =
             block_on(library.search(&snapshot, &SearchRequest::new("fill forms", 5), Visibility::All));
@@ -355,7 +352,7 @@ fn where_directions_have_other_dimensions_skills_are_found_by_them_again() {
             SkillDefinition::new("formatter", "Formatters.", "# Formatters\n"),
         ];
         let provider = Arc::new(MemoryProvider::new("test", skills));
-        Library::builder().provider(provider).searcher(SkillSearch::new(search)).open_blocking().unwrap()
+        block_on(Library::builder().provider(provider).searcher(SkillSearch::new(search)).open()).unwrap()
     };
     let found = |library: &Library| {
         let request = SearchRequest::new("formalities", 5);

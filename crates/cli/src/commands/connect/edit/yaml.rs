@@ -3,7 +3,7 @@
 //! The parser of frontmatter gives the positions. Anchors, aliases, tags, several documents and entries in flow style are refused.
 //! No line but those of the entry is changed.
 
-use repertoire_model::yaml::{self, Entry, Node, Parsed};
+use repertoire_model::yaml::{self, Entry, Node, ParsedYaml};
 use serde_json::{Map, Value};
 
 use super::text::{Fault, Spot, line_end, line_start, newline};
@@ -16,12 +16,12 @@ pub(super) fn parse(text: &str) -> Result<Map<String, Value>, Fault> {
     Ok(yaml::entries_to_json(&entries(text, &parsed(text)?)?))
 }
 
-fn parsed(text: &str) -> Result<Parsed, Fault> {
+fn parsed(text: &str) -> Result<ParsedYaml, Fault> {
     yaml::parse(text).map_err(|fault| Fault::at(text, fault.offset, fault.message))
 }
 
 /// Returns the top-level entries.
-fn entries(text: &str, parsed: &Parsed) -> Result<Vec<Entry>, Fault> {
+fn entries(text: &str, parsed: &ParsedYaml) -> Result<Vec<Entry>, Fault> {
     let entries = match &parsed.root {
         None => Vec::new(),
         Some(Node::Mapping(entries, range)) if !is_flow(text, range.start) => entries.clone(),
@@ -56,7 +56,7 @@ struct Lines {
 /// it are not its own.
 fn lines(
     text: &str,
-    parsed: &Parsed,
+    parsed: &ParsedYaml,
     siblings: &[Entry],
     index: usize,
     limit: usize,
@@ -91,7 +91,7 @@ struct Parent {
     limit: usize,
 }
 
-fn parent(text: &str, parsed: &Parsed, spot: Spot<'_>) -> Result<Option<Parent>, Fault> {
+fn parent(text: &str, parsed: &ParsedYaml, spot: Spot<'_>) -> Result<Option<Parent>, Fault> {
     let top = entries(text, parsed)?;
     let Some(index) = top.iter().position(|entry| entry.key.text == spot.table) else { return Ok(None) };
     let entry = &top[index];
@@ -209,7 +209,7 @@ pub(super) fn change(text: &str, spot: Spot<'_>, key: &str, value: Option<&Value
     }
 }
 
-fn find(text: &str, parsed: &Parsed, spot: Spot<'_>) -> Result<(Vec<Entry>, usize, usize), Fault> {
+fn find(text: &str, parsed: &ParsedYaml, spot: Spot<'_>) -> Result<(Vec<Entry>, usize, usize), Fault> {
     let parent = parent(text, parsed, spot)?.ok_or_else(|| Fault::missing(spot))?;
     let index = parent.children.iter().position(|entry| entry.key.text == spot.name);
     let index = index.ok_or_else(|| Fault::missing(spot))?;
