@@ -363,7 +363,7 @@ fn projects_have_files_of_their_own() {
       }
     }
     "#);
-    assert_run!(connect(&sandbox, &["--scope", "project", "goose"]), @r#"
+    assert_run!(connect(&sandbox, &["--project", "goose"]), @r#"
     exit 1
     --- stdout
     --- stderr

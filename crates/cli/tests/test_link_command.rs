@@ -63,10 +63,6 @@ fn a_client_that_reads_another_directory_gets_links() {
     insta::assert_snapshot!(sandbox.read(".agents/.repertoire-links.json"), @r#"
     {
       "version": 1,
-      "directories": [
-        ".claude",
-        ".claude/skills"
-      ],
       "links": [
         {
           "path": ".claude/skills/alpha",
@@ -206,7 +202,7 @@ fn what_is_there_is_never_overwritten() {
 
 #[cfg(unix)]
 #[test]
-fn directories_that_were_made_go_when_they_are_empty() {
+fn directories_that_are_empty_after_undo_go() {
     let sandbox = Sandbox::new();
     let there = |path: &str| sandbox.project().join(path).is_dir();
     sandbox.write("shared/alpha/SKILL.md", skill("alpha", "x\n"));
@@ -215,19 +211,11 @@ fn directories_that_were_made_go_when_they_are_empty() {
     assert!(there(".claude/skills") && there(".agents/skills"));
     assert_eq!(link(&sandbox, &["--undo"]).code, 0);
     assert!(!there(".claude") && !there(".agents"), "{}", layout(&sandbox.project()));
-    // What holds something else stays, and so does what was there before.
-    fs::create_dir(sandbox.project().join(".agents")).unwrap();
+    // What holds something else stays.
     assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
     sandbox.write(".claude/settings.json", "{}");
     assert_eq!(link(&sandbox, &["--undo"]).code, 0);
-    assert!(there(".claude") && !there(".claude/skills") && there(".agents") && !there(".agents/skills"));
-    // A record that came with a clone is believed about directories of skills alone.
-    fs::create_dir(sandbox.project().join("empty")).unwrap();
-    let directories = ["empty", "../home", ".", "..", ".claude/skills/../../empty"];
-    let record = serde_json::json!({"version": 1, "directories": directories, "links": []}).to_string();
-    sandbox.write(".agents/.repertoire-links.json", record);
-    link(&sandbox, &["--undo"]);
-    assert!(there("empty") && sandbox.home().is_dir());
+    assert!(there(".claude") && !there(".claude/skills") && !there(".agents"));
 }
 
 #[cfg(unix)]

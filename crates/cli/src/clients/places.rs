@@ -8,11 +8,11 @@ use super::row::Client;
 use crate::env::{self, Env};
 
 /// Whose configuration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Owner {
-    /// The user's, for all projects
+    /// The user's, for all projects.
     User,
-    /// The project's, for all its users
+    /// The project's, for all its users.
     Project,
 }
 

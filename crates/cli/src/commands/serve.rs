@@ -14,7 +14,7 @@ use repertoire_server::http::{HttpOptions, Limits, Token};
 use repertoire_server::{Notices, ResultForm, Server, ServerOptions, Stop, Switch};
 
 use self::address::DEFAULT;
-use self::notices::Teller;
+use self::notices::NoticeWriter;
 use crate::complete::agent_names;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -143,7 +143,7 @@ fn options(context: &Context, args: &ServeArgs) -> ServerOptions {
     let settings = &context.settings;
     let switch = |is_on: bool| if is_on { Switch::On } else { Switch::Off };
     let tools = switch(settings.mcp_tools && !args.no_tools);
-    let teller = Teller::new(tools);
+    let teller = NoticeWriter::new(tools);
     ServerOptions {
         tools,
         extension: switch(settings.mcp_extension && !args.no_extension),

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::args::ConnectArgs;
 use super::edit::{self, Fault, Spot};
-use super::ours::Ours;
+use super::own_entries::OwnEntries;
 use crate::clients::{CLIENTS, Client, Owner, Places, Server};
 use crate::error::CliError;
 use crate::replace_file::MAX_BYTES;
@@ -46,7 +46,7 @@ fn is_bare(value: Option<&Value>) -> bool {
 /// Plans for each of `clients`; one that fails does not keep the others from it.
 pub(super) fn plan(
     places: &Places,
-    ours: &Ours,
+    ours: &OwnEntries,
     clients: &[&'static Client],
     server: &Server,
     args: &ConnectArgs,
@@ -57,7 +57,7 @@ pub(super) fn plan(
 
 struct Planner<'a> {
     places: &'a Places,
-    ours: &'a Ours,
+    ours: &'a OwnEntries,
     server: &'a Server,
     args: &'a ConnectArgs,
     /// The planned texts of files. Two clients may share a file: the second edits the plan of the first.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::check::Status;
 use super::checks::Checks;
 use crate::clients::{CLIENTS, Owner, Places};
-use crate::commands::connect::{Files, Ours, connections, offered_names};
+use crate::commands::connect::{Files, OwnEntries, connections, offered_names};
 use crate::commands::link;
 use crate::globals::Globals;
 use crate::wire::{Context, Library};
@@ -35,7 +35,7 @@ impl Checks {
     /// Tells of every client that is connected, and warns where it reads the same skills from files.
     pub(super) fn clients(&mut self, context: &Context, library: &Library) {
         let places = Places::new(&context.env);
-        for connection in connections(&Ours::new(&context.env), &places) {
+        for connection in connections(&OwnEntries::new(&context.env), &places) {
             let roots = connection.roots();
             let roots: Vec<PathBuf> = roots.iter().map(|root| places.project().join(root)).collect();
             // A server that is confined to some directories offers nothing else; which, a clone may not make us look at.

@@ -18,13 +18,13 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Writes notices to standard error, a bounded number of them.
 #[derive(Debug)]
-pub(crate) struct Teller {
+pub(crate) struct NoticeWriter {
     count: AtomicUsize,
     /// Whether there are tools that reach what is not on a list.
     tools: Switch,
 }
 
-impl Teller {
+impl NoticeWriter {
     /// Returns one that tells of a server with `tools`, or without.
     pub(crate) fn new(tools: Switch) -> Self {
         Self { count: AtomicUsize::new(0), tools }
