@@ -9,12 +9,12 @@ mod tools;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 
 use clap::Args;
+use rayon::prelude::*;
 use repertoire::provider::fs::limits::MAX_DEPTH;
 use repertoire::provider::fs::{FsOptions, FsProvider, ScanLimits};
-use repertoire::{Entry, Error, Registry};
+use repertoire::{Entry, Registry};
 use repertoire_model::{Policy, Severity};
 
 use self::checked_skill::CheckedSkill;
@@ -83,7 +83,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
         mix_ups = Some(confusable::find(&libraries, &mut checked, &policy));
     } else {
         for library in &libraries {
-            checked.extend(check_all(library)?);
+            checked.extend(check_all(library));
         }
         tools::find(&libraries, &mut checked, &policy);
     }
@@ -154,25 +154,10 @@ fn unchecked(library: &Library) -> impl Iterator<Item = CheckedSkill<'_>> {
 }
 
 /// Checks every skill of `library`, on all cores, in order.
-fn check_all(library: &Library) -> Result<Vec<CheckedSkill<'_>>, CliError> {
-    let entries = library.snapshot.entries();
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let share = entries.len().div_ceil(threads).max(1);
-    let check = |entry| -> Result<CheckedSkill<'_>, Error> {
+fn check_all(library: &Library) -> Vec<CheckedSkill<'_>> {
+    let check = |entry| {
         let diagnostics = pollster::block_on(library.registry.check(entry));
-        Ok(CheckedSkill { library, entry, diagnostics })
+        CheckedSkill { library, entry, diagnostics }
     };
-    let shares = thread::scope(|scope| {
-        let handles: Vec<_> = entries
-            .chunks(share)
-            .map(|chunk| scope.spawn(move || chunk.iter().map(check).collect::<Result<Vec<_>, _>>()))
-            .collect();
-        handles.into_iter().map(thread::ScopedJoinHandle::join).collect::<Vec<_>>()
-    });
-    let mut checked = Vec::with_capacity(entries.len());
-    for share in shares {
-        // A panic in a rule goes on as what it is.
-        checked.extend(share.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-    }
-    Ok(checked)
+    library.snapshot.entries().par_iter().map(check).collect()
 }

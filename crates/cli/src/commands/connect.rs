@@ -37,7 +37,8 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
         context.expect_agent(agent)?;
     }
     if args.print {
-        return report::print(ui, &places, &chosen, &server, args);
+        let plans = plan::to_print(&places, &chosen, &server, args);
+        return apply::run(ui, &server, args, plans);
     }
     let mut plans = plan::plan(&places, &ours, &chosen, &server, args);
     if !args.undo {

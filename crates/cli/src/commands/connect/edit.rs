@@ -126,8 +126,3 @@ fn verified(
         _ => Err(Fault::of("it is written in a way that is not edited for you")),
     }
 }
-
-/// Returns the text that holds nothing but the entry, for a person to paste.
-pub(crate) fn snippet(format: Format, spot: Spot<'_>, entry: &Map<String, Value>) -> Result<String, Fault> {
-    write(format, "", spot, entry, &[])
-}
