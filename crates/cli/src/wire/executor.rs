@@ -45,7 +45,7 @@ impl Context {
             directory: Some(self.env.working_directory().to_owned()),
             repository: discovery::repository_root(self.env.working_directory(), self.env.home().as_deref()),
             scripts,
-            variables: with_user(&self.env, Env::all()),
+            variables: with_user(Env::all()),
             protected: self.own_places(),
             ..ExecutorOptions::new(self.state()?)
         };
