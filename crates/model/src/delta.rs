@@ -1,7 +1,8 @@
 //! The note to a model about changes since its catalog was written.
 //!
-//! A catalog stands at the start of a cached prompt, so it stays as it is while a conversation lasts. What was added, removed or
-//! described anew, and which loaded instructions are others now, is told at the end instead, as data in a wrapper of its own.
+//! A catalog stands at the start of a cached prompt, so it stays as it is during a conversation. Skills that
+//! were added, removed or described anew, and loaded instructions that changed, are announced at the end
+//! instead, as data in a wrapper of its own.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +40,8 @@ pub struct DescribedSkill {
 }
 
 impl Delta {
-    /// Returns what turns the skills of `old` into those of `new`, each a name and a description, in any order.
+    /// Returns the changes from the skills `old` to the skills `new`, each a name and a description, in any
+    /// order.
     ///
     /// ```
     /// use repertoire_model::delta::Delta;

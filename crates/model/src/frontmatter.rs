@@ -34,7 +34,7 @@ pub struct FencedFrontmatter<'a> {
     pub offset: usize,
     /// The start of the body.
     pub body: usize,
-    /// Whether blank lines or comments stand before the opening fence.
+    /// True if blank lines or comments stand before the opening fence.
     pub has_prelude: bool,
 }
 

@@ -132,7 +132,7 @@ impl Manifest {
 
     /// Reads the fields out of a frontmatter's entries and reports those that are unknown, twice there or mistyped.
     ///
-    /// Of a field that occurs twice the last one counts, as most parsers have it.
+    /// Of a field that occurs twice the last one counts, as in most parsers.
     pub fn read(entries: &[Entry], place: &Place<'_>, reporter: &mut Reporter<'_>) -> Self {
         let mut manifest = Self::default();
         let mut seen = HashSet::with_capacity(entries.len());

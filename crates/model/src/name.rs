@@ -134,7 +134,7 @@ pub enum Grammar {
     AgentSkills,
     /// The open standard, and the first character is a letter.
     Bernstein,
-    /// Whatever a [`SkillName`] can hold.
+    /// Everything that a [`SkillName`] can hold.
     Relaxed,
 }
 
@@ -155,7 +155,7 @@ pub enum GrammarFault {
     StartsWithoutLetter,
 }
 
-/// Says it as the end of a sentence about the name: `holds upper-case letters`.
+/// Writes it as the end of a sentence about the name: `holds upper-case letters`.
 impl fmt::Display for GrammarFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! What must hold of every text, however odd.
+//! Properties that hold for every text.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // Tests may touch the world.
 
@@ -50,7 +50,7 @@ fn parse(text: &str, profile: Profile) -> Document {
     Document::parse(source, &Policy::of(profile))
 }
 
-/// The meaning of a pattern, as plainly as can be said and as slowly.
+/// The meaning of a pattern, by a plain and slow implementation.
 fn means(pattern: &[char], text: &[char]) -> bool {
     match (pattern, text) {
         ([], []) => true,

@@ -1,6 +1,7 @@
-//! A library that is followed while it changes: whatever happens to its files, the snapshot tells in the end.
+//! Tests of a library that is followed while it changes: in the end the snapshot agrees with the files.
 //!
-//! Nothing here is about time: conditions are waited for, with a deadline that only a broken watcher reaches.
+//! The tests do not depend on timing: they wait for conditions, with a deadline that only a broken watcher
+//! reaches.
 
 #![allow(
     clippy::unwrap_used,
@@ -233,7 +234,7 @@ fn skills_deeper_down_are_followed_as_they_come() {
     let library = Library { directory, registry, watcher, changes };
     write(&root.join("group"), "beta", "# Beta");
     library.until_names(&["alpha", "beta"]);
-    // What came is followed as well, and so is what is no skill yet.
+    // New directories are followed as well, and so are those that are not skills yet.
     fs::create_dir_all(root.join("group/gamma")).unwrap();
     let edited = text("beta", "# Beta").replace("Does beta", "Eats beta");
     fs::write(root.join("group/beta/SKILL.md"), edited).unwrap();
@@ -506,7 +507,7 @@ fn whoever_asks_while_others_are_answered_is_answered_too() {
             });
         }
     });
-    // It ends at once, whatever was asked last.
+    // It ends at once, even with a pending request.
     drop(library);
 }
 

@@ -402,7 +402,7 @@ fn messages() {
     assert_eq!(faults()[0].message(&menu), "Unknown skill 'pfd</skill>'. Check the skill menu.");
 }
 
-/// Whatever a caller or a library puts into a fault, the model reads one line of bounded length.
+/// Every fault is one line of bounded length, even with unbounded texts in it.
 #[test]
 fn messages_are_bounded() {
     let text = "long\n".repeat(20_000);
@@ -477,7 +477,7 @@ fn a_place_that_cannot_be_shown_whole_is_not_shown() {
     }
 }
 
-/// However much a library puts into its results, what a model reads of each is bounded.
+/// Every search result is bounded, even with unbounded texts in it.
 #[test]
 fn search_results_are_bounded() {
     let text = "long\n".repeat(2_000);
@@ -517,7 +517,7 @@ fn what_was_given_is_recognised() {
         for (title, answer) in answers() {
             let recognised = recognise(&answer.render(render, &wording));
             let expect = match &answer {
-                // Which skill a name with a source means is not in the text.
+                // The text does not say which skill a name with a source means.
                 Answer::Loaded(_) if answer.injections().is_empty() => None,
                 // The sentence of the guide stands alone.
                 Answer::Acknowledged(Acknowledgement { notes, .. })
@@ -581,7 +581,7 @@ fn what_a_host_wrote_around_an_answer_does_no_harm() {
         matches!(recognise(unstamped), Some(RecognisedAnswer::Unstamped(_))),
         "no digest says that it is whole"
     );
-    // What stands in a broken answer is its content, not an answer.
+    // Text inside a broken answer is its content, not an answer.
     let broken = format!("<skill name=\"a\" digest=\"b\">\ncut\n{text}");
     assert_eq!(recognise(&broken), None);
 }

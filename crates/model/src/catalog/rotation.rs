@@ -85,7 +85,7 @@ mod tests {
             };
             let turns = at(0).turns as u64;
             let mut seen = Vec::new();
-            // Where the number of the epoch starts again from nothing, a turn may come early.
+            // If the number of the epoch wraps around, a turn may come early.
             let first = first.min(u64::MAX - turns);
             for epoch in first..first + turns {
                 let Turn { now, next, .. } = at(epoch);

@@ -370,7 +370,7 @@ fn described(skills: &[(String, String)], spare: usize, task: Option<&str>) -> u
     let entries: Vec<CatalogEntry<'_>> = skills.iter().map(|(name, text)| entry((name, text))).collect();
     let bare = CatalogEntry { name: "a", description: "", location: None };
     let options = CatalogOptions { tokenizer: Tokenizer::Chars4, ..options(Format::Menu) };
-    // With the footer, which tells how many are not listed.
+    // With the footer, which has the number of skills that are not listed.
     let budget = Tokenizer::Chars4.count(&render(&[bare], &options).unwrap().text) + 60 + spare;
     let at = |epoch: usize| {
         let ranking = Ranking { names: task.map(str::to_owned).into_iter().collect(), epoch: epoch as u64 };
@@ -399,7 +399,7 @@ fn wordy() -> Vec<(String, String)> {
 
 #[test]
 fn long_descriptions_do_not_starve() {
-    // Whatever half of the rest did not pay for in full was never shown at all.
+    // Descriptions larger than half of the rest must be shown as well.
     for spare in [60, 100, 200, 400, 900] {
         assert_eq!(described(&wordy(), spare, None), 40, "{spare}");
         assert_eq!(described(&wordy(), spare, Some("skill-with-a-name-that-takes-room-39")), 40, "{spare}");
@@ -421,7 +421,7 @@ fn without_room_for_a_single_name_a_ranking_sends_to_search() {
     assert!(is_over, "{sent}");
     let enough = options(Format::Xml).tokenizer.count(&sent);
     assert_eq!(check(&["skill-0001"], enough, 0), (false, sent));
-    // Where not even that fits, at least what the task needs most is named, as it is where there is no task.
+    // If not even that fits, the skill that the task needs most is named, as without a task.
     let (is_over, named) = check(&["unknown", "skill-0001"], 10, 1);
     assert!(is_over && named.contains("<name>skill-0001</name>"), "{named}");
 }

@@ -30,7 +30,7 @@ struct Capability {
 }
 
 impl Capability {
-    /// Returns what the tool will be able to do, a clause each.
+    /// Returns the capabilities of the tool, a clause each.
     fn clauses(&self) -> Vec<String> {
         let mut clauses = Vec::new();
         if let Some(command) = &self.command {
@@ -85,7 +85,7 @@ impl Capability {
 }
 
 impl Capabilities {
-    /// Returns what the tools of `toolbox` ask for.
+    /// Returns the capabilities that the tools of `toolbox` request.
     pub fn of(toolbox: &Toolbox) -> Self {
         let capability = |tool: &SkillTool| Capability {
             needs: tool.needs.clone(),

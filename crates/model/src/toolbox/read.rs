@@ -183,7 +183,7 @@ impl Reading {
     }
 }
 
-/// Reads what a tool declares beyond its schema. What is wrong is reported and counts as not declared.
+/// Reads the fields of a tool beyond its schema. Invalid ones are reported and count as not declared.
 struct Fields<'r, 'v> {
     reading: &'r mut Reading,
     name: &'r str,
@@ -263,7 +263,7 @@ impl Fields<'_, '_> {
         };
         needs.write.sort_unstable();
         needs.write.dedup();
-        // What is a directory once is one.
+        // A path that is declared as a directory once is a directory.
         let directories: Vec<String> =
             needs.write.iter().filter(|path| path.ends_with('/')).cloned().collect();
         needs.write.retain(|path| !directories.contains(&format!("{path}/")));

@@ -167,7 +167,8 @@ fn the_text_decides_what_was_loaded() {
         check(&[load(), result("1", &format!("<system>ok</system>\n{text}"))], &expect);
         if is_certain {
             check(&[load(), result("1", &format!("<system-reminder>\n{text}\n</system-reminder>"))], &expect);
-            // What was cut anywhere behind its first words is lost, and not taken for another loader's.
+            // Instructions that were cut anywhere behind the first words are lost, and not taken for another
+            // loader's.
             let alone = LoadAnswer { first: Vec::new(), ..loaded.clone() };
             let text = Answer::Loaded(Box::new(alone)).render(render, &Wording::default());
             for end in 14..text.find("Then.").unwrap() {
@@ -220,7 +221,7 @@ fn a_skill_is_unloaded_by_any_spelling() {
         let unload = [call("2", "unload_skill", spelling), result("2", "ok")];
         check(&[&load[..], &unload].concat(), &unloaded);
     }
-    // The answer says which skill it was, whatever it was called by.
+    // The answer names the skill, whatever address the call used.
     for render in Render::ALL {
         for answer in [Answer::Unloaded(name("my-skill")), Answer::NotLoaded(name("my-skill"))] {
             let text = answer.render(render, &Wording::default());

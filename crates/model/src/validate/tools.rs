@@ -23,7 +23,7 @@ pub struct ToolFacts<'a> {
     pub files: &'a [FileEntry],
 }
 
-/// Returns what is wrong with the tools of a skill; `is_skill` tells whether a skill goes by a name.
+/// Returns the diagnostics of the tools of a skill; `is_skill` returns whether a skill has a name.
 pub fn tools(facts: ToolFacts<'_>, is_skill: impl Fn(&str) -> bool, policy: &Policy) -> Vec<Diagnostic> {
     let mut reporter = Reporter::new(policy);
     let (toolbox, problems) = Toolbox::read(facts.declared);

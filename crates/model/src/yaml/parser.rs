@@ -13,7 +13,7 @@ pub const MAX_NODES: usize = 4096;
 /// The reason why a text could not be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Whether it is the budget that was broken rather than the syntax.
+    /// True if a limit was exceeded rather than the syntax broken.
     pub over_budget: bool,
     /// The message, in lower case.
     pub message: String,
@@ -314,7 +314,7 @@ mod tests {
         assert!(parse("? [a]\n: b").is_err());
     }
 
-    /// Returns what a reader of the tree can tell, ranges as the text they cover.
+    /// Returns the tree as text, with ranges as the text they cover.
     fn told(text: &str, node: &Node) -> String {
         let covered = |range: &Range| text[range.clone()].trim_end().to_owned();
         match node {

@@ -9,7 +9,7 @@ use super::place::{property, resolve};
 
 /// The deepest that schemas may nest.
 const MAX_DEPTH: usize = 32;
-/// The most faults that are told.
+/// The most faults that are reported.
 const MAX_FAULTS: usize = 10;
 /// The types there are.
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
@@ -25,7 +25,7 @@ pub struct Review {
     pub unchecked: BTreeSet<String>,
 }
 
-/// Returns what there is to say of `schema`.
+/// Returns the faults of `schema`, and its keywords that are not checked.
 pub fn review(schema: &Value) -> Review {
     let mut reviewer = Reviewer { root: schema, review: Review::default() };
     reviewer.schema(schema, "", 0);
