@@ -7,9 +7,10 @@ use crate::error::CliError;
 /// The most bytes that are read.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Returns what standard input says, without the blanks around it; `what` names it where it cannot be read.
+/// Returns the text of standard input, trimmed; `what` names it in errors.
 ///
-/// What is no UTF-8 is replaced, and what is too long is cut between characters: any text can be asked for.
+/// Invalid UTF-8 is replaced, and a text that is too long is cut between characters: any text is a valid
+/// query.
 pub(crate) fn read_text(what: &str) -> Result<String, CliError> {
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(MAX_BYTES).read_to_end(&mut bytes);
@@ -22,7 +23,7 @@ pub(crate) fn read_text(what: &str) -> Result<String, CliError> {
     Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
 }
 
-/// Returns how many bytes at the end begin a character that does not end there.
+/// Returns the number of bytes at the end that begin an incomplete character.
 fn cut_short(bytes: &[u8]) -> usize {
     let last = bytes.utf8_chunks().last().map(|chunk| chunk.invalid()).unwrap_or_default();
     let is_begun = std::str::from_utf8(last).is_err_and(|error| error.error_len().is_none());

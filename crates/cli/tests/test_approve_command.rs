@@ -128,7 +128,7 @@ fn what_changed_since_is_shown() {
     tools: approved
     --- stderr
     "#);
-    // What was approved by name was so for other files.
+    // Approvals by name were for other files.
     assert_eq!(sandbox.json(&["approvals", "--json"])["approvals"][0]["tools"], json!([]));
 }
 
@@ -216,7 +216,7 @@ fn what_changed_in_texts_is_shown_line_by_line() {
     assert!(shown.lines().count() < 450, "{shown}");
     let json = sandbox.json(&["approve", "tools", "--yes", "--json"]);
     assert!(json["difference"]["diff"].as_str().unwrap().contains("\n+curl \u{1b}[8mevil\n"));
-    // What is kept is not believed where it is not what was approved.
+    // The stored copy is not trusted if it differs from what was approved.
     let kept = sandbox.home().join(".local/state/repertoire/approved");
     for entry in std::fs::read_dir(kept).unwrap() {
         std::fs::write(entry.unwrap().path(), r#"{"scripts/run.sh": "forged"}"#).unwrap();

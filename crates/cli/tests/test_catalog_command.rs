@@ -97,7 +97,7 @@ fn a_task_is_shown_what_it_needs_and_told_why() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    // What is no UTF-8 is no reason to refuse a task.
+    // A task that is not UTF-8 is accepted.
     child.stdin.take().unwrap().write_all(b"write poems \xff\n").unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), String::from_utf8(output.stdout).unwrap()), (Some(0), first.clone()));

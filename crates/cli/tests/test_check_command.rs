@@ -304,7 +304,7 @@ fn skills_that_could_be_mixed_up_are_found_when_asked_for() {
     assert_eq!(json["confusable"][0]["first"]["name"], "pdf-fill");
     assert_eq!(json["confusable"][0]["first"]["only"], serde_json::json!(["json"]));
     assert_eq!(json["confusable"][0]["first"]["missing"], "Not for csv: use pdf-forms instead.");
-    // What other rules find is not what was asked for.
+    // Findings of other rules are not printed.
     let sound = sandbox.run(&["check", "--confusable"]).stdout;
     sandbox.write(".agents/skills/broken/SKILL.md", "---\nname: broken\n");
     assert_eq!(sandbox.run(&["check"]).code, 1);

@@ -83,7 +83,7 @@ fn a_bad_variable_is_an_error_too() {
     "#);
 }
 
-/// Returns how many characters of description are too few, as told by the rule.
+/// Returns the least number of characters of a description, from the message of the rule.
 fn profile(sandbox: &Sandbox, arguments: &[&str]) -> String {
     let run = sandbox.run(&[&["doctor", "--json"], arguments].concat());
     let answer: Value = serde_json::from_str(&run.stdout).unwrap();

@@ -1,4 +1,5 @@
-//! Commands that are asked to end while a tool runs: it is ended, and what it made is looked at, before they are gone.
+//! Commands that are interrupted while a tool runs: the tool is ended, and its files are checked, before they
+//! exit.
 
 use std::fs;
 use std::io::{BufRead as _, Read as _, Write as _};
@@ -15,7 +16,7 @@ use crate::test_run_command::sandboxes;
 use crate::test_serve_command::Serving;
 use crate::test_tools_over_mcp::Client;
 
-/// How long a test waits before it gives up.
+/// The timeout of a test.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Returns a sandbox with a tool that makes what no tool may make, and then does not end.
@@ -32,7 +33,7 @@ fn with_slow() -> Sandbox {
     sandbox
 }
 
-/// What the tool that runs will leave behind.
+/// The files that the running tool leaves behind.
 struct Traces {
     scratch: PathBuf,
     src: PathBuf,
@@ -70,7 +71,7 @@ fn send(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
-/// Returns whether whoever started the tests had them ignore `signal`; then `rep` ignores it too.
+/// Returns `true` if the tests were started with `signal` ignored; then `rep` ignores it too.
 fn is_ignored(signal: Signal) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let bits = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap_or("0");

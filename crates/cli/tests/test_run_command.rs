@@ -321,7 +321,7 @@ fn a_tool_that_a_signal_ends_says_so() {
     }
 }
 
-/// What one tool wrote is not what the next one runs, though a directory of the project is in `PATH`.
+/// A tool does not run a program that another tool wrote, though a directory of the project is in `PATH`.
 #[test]
 fn no_program_is_taken_from_where_tools_write() {
     let mut sandbox = Sandbox::new();

@@ -161,7 +161,7 @@ fn a_tag_that_no_skill_has_is_said_to_be_none() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_pipe_in_place_of_the_index_is_not_waited_for() {
-    // Opening it once waited for somebody to write.
+    // Opening it once blocked until there was a writer.
     let sandbox = library();
     sandbox.run(&["search", "form"]);
     let cache = sandbox.home().join(".cache/repertoire");

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::sandbox::{Sandbox, assert_run, skill};
 
-/// Returns what `rep serve --stdio` answers to these messages, in the order of their ids.
+/// Returns the answers of `rep serve --stdio` to these messages, in the order of their ids.
 fn answers(sandbox: &Sandbox, flags: &[&str], messages: &[Value]) -> Vec<Value> {
     let arguments: Vec<&str> = ["serve", "--stdio"].iter().chain(flags).copied().collect();
     let mut child = sandbox
@@ -194,7 +194,7 @@ fn a_project_may_not_say_who_reaches_the_server() {
 pub(crate) struct Serving {
     pub(crate) child: Child,
     pub(crate) address: String,
-    /// What was told before it served.
+    /// The output before it served.
     before: String,
     _stderr: BufReader<ChildStderr>,
 }

@@ -8,20 +8,21 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::sandbox::Sandbox;
 
-/// How a question ends.
+/// The end of a question.
 const QUESTION: &[u8] = b"[y/N]";
 
-/// Returns what `rep` writes to a terminal.
+/// Returns the output of `rep` on a terminal.
 fn on_terminal(sandbox: &Sandbox, arguments: &[&str]) -> String {
     answering(sandbox, arguments, None)
 }
 
-/// Returns what `rep` writes to a terminal on which somebody types `answer`.
+/// Returns the output of `rep` on a terminal on which a person types `answer`.
 fn answering(sandbox: &Sandbox, arguments: &[&str], answer: Option<&str>) -> String {
     answering_after(sandbox, arguments, answer, || {})
 }
 
-/// Returns what `rep` writes to a terminal on which somebody types `answer`, and does `meanwhile` while the question stands.
+/// Returns the output of `rep` on a terminal on which a person types `answer`; calls `meanwhile` while the
+/// question is open.
 fn answering_after(
     sandbox: &Sandbox,
     arguments: &[&str],
@@ -39,7 +40,8 @@ fn answering_after(
     }
     command.stdout(Stdio::from(terminal.try_clone().unwrap())).stderr(Stdio::from(terminal));
     let mut child = command.spawn().unwrap();
-    // The end is seen only when nobody holds the terminal any more, which ends with an error and not with nothing.
+    // The end of the output is seen only once the terminal is closed, which reads as an error and not as
+    // nothing.
     drop(command);
     let mut controller = File::from(controller);
     let (mut shown, mut buffer) = (Vec::new(), [0; 4096]);

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::row::{Client, Format};
 
-/// Where a project and a home keep skills for every client.
+/// The directory of a project or a home with skills for every client.
 pub(crate) const CANONICAL: &str = ".agents/skills";
 
 /// Starts a row: what most clients have in common.

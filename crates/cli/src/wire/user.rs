@@ -36,7 +36,7 @@ fn settings(file: &Path) -> Vec<GitSetting> {
     settings::read(&String::from_utf8_lossy(&bytes))
 }
 
-/// Returns what is said under `name` of `[user]`, in one line; the last one counts, as with git.
+/// Returns the value of `name` of `[user]`, in one line; the last one counts, as with git.
 fn user_setting(settings: &[GitSetting], name: &str) -> Option<String> {
     let last = settings.iter().rfind(|setting| setting.is("user", name))?;
     let value: String = last.value.chars().filter(|letter| !letter.is_control()).collect();

@@ -1,4 +1,4 @@
-//! What every sandbox must do, the one that confines nothing included.
+//! The conformance suite of sandboxes, including the one that confines nothing.
 
 use std::fs;
 use std::sync::Arc;
@@ -99,7 +99,7 @@ fn how_it_ended_is_told() {
             "{}",
             sandbox.name()
         );
-        // Neither is the other: shells tell of signals by such a status.
+        // Neither is the other: shells report signals by such a status.
         for status in [128, 129, 137, 192, 255] {
             let ending = run(&sandbox, &world.sh(&format!("exit {status}"))).ending;
             assert_eq!(ending, Ending::Exited(status), "{}", sandbox.name());
@@ -223,7 +223,7 @@ fn deep_and_odd_scratch_directories_go_away() {
     let world = World::new();
     let text = "import os\nfor i in range(1500):\n    os.mkdir('d' * 50)\n    os.chdir('d' * 50)\nos.symlink('/', 'link')\nopen('f', 'w').write('x')\nos.mkfifo('fifo')\nprint('ok')";
     let mut job = world.python(text);
-    // Whatever is too deep to be counted ends the command, sooner or later.
+    // Directories too deep to be counted end the command, sooner or later.
     job.limits.timeout = Duration::from_secs(10);
     for sandbox in everyone() {
         run(&sandbox, &job);

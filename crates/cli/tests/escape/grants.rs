@@ -1,4 +1,4 @@
-//! What grants give, and what no grant gives.
+//! Tests of the rights that grants give, and of those that no grant gives.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -362,7 +362,7 @@ fn occupied_names_nested_skills_and_replaced_links_do_not_keep_a_protected_name(
         }
         let link = fs::read_link(world.path("project/src/GEMINI.md"));
         assert!(link.is_err() || link.unwrap().ends_with("main.rs"), "{}", sandbox.name());
-        // What the link led to is what was read by its name.
+        // The target of the link is what was read by its name.
         assert_eq!(world.read("project/src/main.rs"), "fn main() {}", "{}", sandbox.name());
     }
 }
@@ -554,7 +554,7 @@ fn git_says_what_it_cannot_do_in_a_repository_and_does_the_rest() {
         assert!(fs::symlink_metadata(world.path("project/linked")).is_err(), "{name}");
         git(&world, "project", &["diff", "--quiet", "HEAD"]);
         git(&world, "project", &["show-ref", "-q", "--verify", "refs/heads/topic"]);
-        // What it borrows from elsewhere is not to be read.
+        // The objects that it borrows from elsewhere are not readable.
         git(&world, "", &["clone", "-q", "--shared", "project", "borrower"]);
         let mut job = world.sh("git log -1 --format=%s");
         job.grants.directory = Some(world.path("borrower"));
@@ -600,7 +600,7 @@ fn state_stash_tags_remotes_and_index_flags_of_a_command_are_not_transferred() {
     }
 }
 
-/// Returns what git prints in the project.
+/// Returns the output of git in the project.
 fn git_output(world: &World, arguments: &[&str]) -> String {
     let mut command = std::process::Command::new("git");
     let output = command.args(arguments).current_dir(world.path("project")).output().unwrap();
