@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_found_is_counted() {
+    fn unfindable_queries_are_counted() {
         let labelled = |gold: &[&str]| Labelled {
             query: "q".to_owned(),
             gold: gold.iter().map(|name| format!("skills/{name}/SKILL.md")).collect(),

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_only_is_left_alone() {
+    fn read_only_files_are_left_alone() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("mcp.json");
         fs::write(&path, "before").unwrap();

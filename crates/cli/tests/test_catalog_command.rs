@@ -138,7 +138,7 @@ fn the_index_is_kept_for_all_commands() {
 }
 
 #[test]
-fn what_the_task_needs_most_is_named_even_over_the_budget() {
+fn the_best_skill_for_the_task_is_named_even_over_the_budget() {
     let sandbox = Sandbox::new();
     let text = "---\nname: pdf-forms\ndescription: Fills PDF forms.\n---\nDo.\n";
     sandbox.write(".agents/skills/pdf-forms/SKILL.md", text);

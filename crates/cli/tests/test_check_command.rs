@@ -181,7 +181,7 @@ fn a_repair_is_shown_first_and_written_only_when_wanted() {
 }
 
 #[test]
-fn what_a_finding_says_to_quote_is_quoted() {
+fn fix_quotes_version_numbers() {
     let sandbox = Sandbox::new();
     let text = skill("numbered", "x\n").replacen("---\n", "---\nversion: 1.0\n", 1);
     sandbox.write(".agents/skills/numbered/SKILL.md", &text);

@@ -374,7 +374,7 @@ fn projects_have_files_of_their_own() {
 }
 
 #[test]
-fn what_is_missing_or_misspelt_is_told() {
+fn missing_and_misspelt_arguments_are_errors() {
     let sandbox = sandbox();
     sandbox.write("own.toml", "[agents.reviewer]\n[agents.writer]\n");
     let run = sandbox.run(&["connect"]);
@@ -479,7 +479,7 @@ fn a_program_that_is_not_on_the_path_is_named_by_its_path() {
 }
 
 #[test]
-fn nothing_is_written_unless_somebody_agrees() {
+fn connect_writes_nothing_without_consent() {
     let sandbox = sandbox();
     sandbox.write("../home/.cursor/mcp.json", "{\n  // mine\n  \"mcpServers\": {\n    \"a\": {}\n  }\n}\n");
     let before = files(&sandbox);
@@ -555,7 +555,7 @@ fn nothing_is_written_unless_somebody_agrees() {
 }
 
 #[test]
-fn what_somebody_else_wrote_is_left_alone() {
+fn foreign_and_broken_entries_are_left_alone() {
     let sandbox = sandbox();
     sandbox.write(
         "../home/.cursor/mcp.json",
@@ -869,7 +869,7 @@ fn a_program_that_is_called_otherwise_is_known_again() {
 }
 
 #[test]
-fn what_users_add_to_the_entry_stays() {
+fn keys_that_users_add_to_the_entry_stay() {
     let sandbox = sandbox();
     let entry = "{\"source\": \"custom\", \"command\": \"/old/rep\", \"args\": [\"serve\"], \"env\": {\"A\": \"1\"}, \"x\": 1}";
     sandbox.write(

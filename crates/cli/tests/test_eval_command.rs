@@ -235,7 +235,7 @@ fn a_path_names_what_is_asked() {
 }
 
 #[test]
-fn what_is_not_understood_is_told_and_the_rest_is_asked() {
+fn invalid_evals_are_reported_and_the_rest_is_run() {
     let sandbox = library();
     sandbox.write(".agents/skills/pdf-forms/evals/axis.config.json", r#"{"agents": []}"#);
     sandbox.write(".agents/skills/pdf-forms/evals/broken.json", "[");

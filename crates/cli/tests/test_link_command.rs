@@ -175,7 +175,7 @@ fn a_user_has_links_too() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_there_is_never_overwritten() {
+fn link_does_not_overwrite_existing_entries() {
     use std::os::unix::fs::symlink;
 
     let sandbox = Sandbox::with_skills();
@@ -528,7 +528,7 @@ fn recorded_digest(sandbox: &Sandbox) -> String {
 
 #[cfg(unix)]
 #[test]
-fn nothing_is_undone_through_links_out_of_the_project() {
+fn undo_does_not_follow_links_out_of_the_project() {
     use std::os::unix::fs::symlink;
 
     // The digest of a skill that everybody has is known to everybody.
@@ -604,7 +604,7 @@ fn a_link_that_is_made_again_is_recorded_again() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_printed_is_not_done() {
+fn print_changes_nothing() {
     let sandbox = Sandbox::with_skills();
     assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
     let path = ".agents/.repertoire-links.json";

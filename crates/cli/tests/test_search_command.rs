@@ -27,7 +27,7 @@ fn names(answer: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn what_is_found_is_shown_with_why_and_where() {
+fn search_shows_reasons_and_sections() {
     let sandbox = library();
     let run = sandbox.run(&["search", "fill", "in", "a", "form", "-n", "1"]);
     // Scores change with the weights.

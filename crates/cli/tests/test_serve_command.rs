@@ -79,7 +79,7 @@ fn flags_and_keys_say_what_is_offered_and_to_whom() {
 }
 
 #[test]
-fn what_is_not_published_is_told_on_standard_error() {
+fn unpublished_skills_are_reported_on_standard_error() {
     let sandbox = Sandbox::with_skills();
     sandbox.write(
         ".agents/skills/sloppy/SKILL.md",
@@ -124,7 +124,7 @@ fn a_library_that_cannot_be_watched_is_told_of() {
 }
 
 #[test]
-fn what_cannot_be_served_is_told_at_once() {
+fn invalid_addresses_and_options_fail_at_once() {
     let sandbox = Sandbox::with_skills();
     assert_run!(sandbox.run(&["serve", "--http", "0.0.0.0:0"]), @r#"
     exit 2

@@ -91,7 +91,7 @@ fn control_characters_are_shown_and_not_obeyed() {
 }
 
 #[test]
-fn whoever_sits_at_a_terminal_is_asked() {
+fn connect_asks_for_consent_on_a_terminal() {
     let mut sandbox = Sandbox::with_skills();
     sandbox.set("REPERTOIRE_COLOR", "never");
     let file = sandbox.home().join(".cursor/mcp.json");
@@ -110,7 +110,7 @@ fn whoever_sits_at_a_terminal_is_asked() {
 }
 
 #[test]
-fn what_changes_while_the_question_stands_is_left_alone() {
+fn undo_leaves_skills_that_change_during_the_question() {
     let mut sandbox = Sandbox::with_skills();
     sandbox.set("REPERTOIRE_COLOR", "never");
     assert_eq!(sandbox.run(&["link", "--yes", "--copy", "claude-code"]).code, 0);

@@ -254,7 +254,7 @@ fn git_works_on_a_repository_while_it_is_loaded() {
 }
 
 #[test]
-fn what_is_json_is_structured_content() {
+fn json_output_is_structured_content() {
     let mut sandbox = Sandbox::new();
     sandbox.set("PATH", "/usr/bin:/bin");
     sandbox.write(".agents/skills/data/SKILL.md", crate::sandbox::skill("data", "# Data\n"));
@@ -290,7 +290,7 @@ fn what_is_json_is_structured_content() {
 /// A client that is gone takes what runs for it along.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_runs_for_a_client_ends_with_it() {
+fn running_tools_end_with_their_client() {
     let mut sandbox = Sandbox::new();
     sandbox.set("PATH", "/usr/bin:/bin");
     sandbox.set("REPERTOIRE_EXEC_SANDBOX", "none");

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_listed_is_counted() {
+    fn unlisted_changes_are_counted() {
         let names: Vec<String> = (0..MAX_LISTED + 2).map(|index| format!("skill-{index:03}")).collect();
         let skills: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "x")).collect();
         assert!(Delta::between(&[], &skills).render("t").contains("\n- skill-049: x\n- and 2 more\n<"));

@@ -508,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn what_clients_would_not_take_is_reported() {
+    fn values_that_clients_reject_are_reported() {
         let (manifest, found) = read(
             "x: [1, .inf, 0xFFFFFFFFFFFFFFFFFF]\ny: {z: 1e400}\nmetadata:\n  io.modelcontextprotocol/a: x\n  io.modelcontextprotocol.b: x\n  n: .nan\n",
         );

@@ -251,7 +251,7 @@ mod tests {
     use crate::rule::RULES;
 
     #[test]
-    fn what_is_published_may_be_held_to_more_and_not_to_less() {
+    fn publishing_rules_can_be_stricter_but_not_laxer() {
         let mut policy = Policy { description_max: 5_000, ..Policy::default() };
         policy.rule_severities.insert(RuleId::MetadataValues, None);
         policy.rule_severities.insert(RuleId::NameGrammar, Some(Severity::Info));

@@ -506,7 +506,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_closed_on_a_later_line_is_not_quoted() {
+    fn values_closed_on_a_later_line_are_not_quoted() {
         for yaml in ["tags: [a,\nb: c: d]\n", "hint: \"one\ntwo: three\" four\n"] {
             let fixed = fixed(yaml).unwrap_or_else(|| yaml.to_owned());
             assert_eq!(fixed.lines().next(), yaml.lines().next());

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_match_nothing_is_refused() {
+    fn patterns_that_cannot_match_are_refused() {
         for (text, fault) in [
             ("", PatternFault::Empty),
             (" ", PatternFault::Empty),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_denied_stays_denied() {
+    fn denied_skills_stay_denied() {
         let patterns = |texts: &[&str]| texts.iter().map(|text| Pattern::new(text).unwrap()).collect();
         let check = |allow: Option<&[&str]>, deny: &[&str], expect: [bool; 3]| {
             let scope = Scope { allow: allow.map(patterns), deny: patterns(deny) };

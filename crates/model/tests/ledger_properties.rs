@@ -495,7 +495,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_024, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_acknowledged_is_there(
+    fn acknowledged_skills_are_in_the_transcript(
         events in events(),
         is_anthropic in any::<bool>(),
         render in renders(),

@@ -399,7 +399,7 @@ fn a_build_inside_a_skill_keeps_nothing_waiting() {
 }
 
 #[test]
-fn what_is_polled_is_seen_as_well() {
+fn polling_sees_changes() {
     let options = ReloadOptions { poll: Duration::from_millis(20), ..ReloadOptions::of(ReloadMode::Poll) };
     let library = Library::new(options);
     assert_eq!(library.watcher.state()[0].following, FollowMethod::Polling(PollReason::Chosen));
@@ -453,7 +453,7 @@ fn a_small_source_is_watched_though_a_large_one_has_no_room() {
 }
 
 #[test]
-fn whoever_asks_for_the_newest_snapshot_sees_what_was_written_before() {
+fn newest_has_all_earlier_writes() {
     // The batch would stay open for a minute; who asks does not wait for it.
     let library =
         Library::new(ReloadOptions { debounce: Duration::from_secs(60), ..ReloadOptions::default() });
@@ -491,7 +491,7 @@ fn a_skill_that_lies_somewhere_else_is_found_there_at_once() {
 }
 
 #[test]
-fn whoever_asks_while_others_are_answered_is_answered_too() {
+fn concurrent_calls_of_newest_see_their_own_writes() {
     let library = Library::watched();
     let root = library.root();
     std::thread::scope(|scope| {
@@ -547,7 +547,7 @@ fn a_library_that_is_not_followed_stays_as_it_was() {
 }
 
 #[test]
-fn nothing_is_left_of_a_watcher_that_is_dropped() {
+fn a_dropped_watcher_leaks_no_descriptors() {
     let descriptors = || fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
     let watches = || {
         let entries = fs::read_dir("/proc/self/fdinfo").into_iter().flatten().flatten();

@@ -36,7 +36,7 @@ enum Layout {
     Roles(RolesArgs),
 }
 
-/// What `rep migrate roles` takes.
+/// The arguments of `rep migrate roles`.
 #[derive(Debug, Args)]
 struct RolesArgs {
     /// The directory of the roles, as in templates/roles

@@ -290,7 +290,7 @@ fn launcher_of(process: i32) -> Option<i32> {
 }
 
 #[test]
-fn nothing_outlives_a_launcher_that_is_ended() {
+fn no_process_outlives_its_launcher() {
     for (place, sandbox) in sandboxes().iter().enumerate() {
         let number = format!("99{}.{place}5", std::process::id());
         let target = Target::new();

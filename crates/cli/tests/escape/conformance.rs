@@ -89,7 +89,7 @@ fn input_is_read_and_is_nothing_unless_given() {
 }
 
 #[test]
-fn how_it_ended_is_told() {
+fn exit_statuses_and_signals_are_reported() {
     let world = World::new();
     for sandbox in everyone() {
         assert_eq!(run(&sandbox, &world.sh("exit 3")).ending, Ending::Exited(3), "{}", sandbox.name());
@@ -260,7 +260,7 @@ fn a_granted_directory_is_where_it_runs_and_can_be_read() {
 }
 
 #[test]
-fn what_is_granted_can_be_written() {
+fn granted_paths_can_be_written() {
     let world = World::new();
     for sandbox in sandboxes() {
         let mut job = world.sh("echo new > out/new.txt && echo more >> out/old.txt && mkdir out/d && mv out/new.txt out/d/ && rm out/old.txt && ls -R out | tr '\\n' ' '; echo x > src/y");

@@ -443,7 +443,7 @@ fn messages_are_bounded() {
 }
 
 #[test]
-fn what_is_far_from_a_short_name_is_not_near() {
+fn short_names_suggest_only_similar_names() {
     let message = |skill: &str| {
         let kind = FaultKind::UnknownSkill { near: words(["git", "pdf", "db"]), total: 3, all: Vec::new() };
         let message = Fault::new("load_skill", Some(skill.to_owned()), kind).message(&Wording::default());
@@ -511,7 +511,7 @@ fn without_tools_nothing_points_at_them() {
 }
 
 #[test]
-fn what_was_given_is_recognised() {
+fn rendered_answers_are_recognised() {
     let wording = Wording::default();
     for render in Render::ALL {
         for (title, answer) in answers() {
@@ -547,7 +547,7 @@ fn what_was_given_is_recognised() {
 }
 
 #[test]
-fn what_a_host_wrote_around_an_answer_does_no_harm() {
+fn answers_are_recognised_with_text_around_them() {
     let answer = Answer::Loaded(Box::new(oversize()));
     for render in Render::ALL {
         let text = answer.render(render, &Wording::default());
@@ -587,7 +587,7 @@ fn what_a_host_wrote_around_an_answer_does_no_harm() {
 }
 
 #[test]
-fn what_was_changed_or_cut_is_not_recognised() {
+fn changed_or_cut_answers_are_not_recognised() {
     let answer = Answer::Loaded(Box::new(oversize()));
     for render in [Render::Xml, Render::Json, Render::Markdown] {
         let text = answer.render(render, &Wording::default());

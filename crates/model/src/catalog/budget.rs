@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_turns_out_too_dear_is_given_back_last_first() {
+    fn purchases_over_the_budget_are_returned_last_first() {
         let options =
             CatalogOptions { format: Format::Menu, tokenizer: Tokenizer::Chars4, ..Default::default() };
         let entry = |&(name, description)| CatalogEntry { name, description, location: None };

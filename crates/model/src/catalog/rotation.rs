@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_has_no_turn() {
+    fn a_turn_without_skills_is_empty() {
         assert_eq!(turn([], 10, 3), Turn { now: vec![], next: vec![], turns: 0 });
         assert_eq!(turn([(7, "a", 99)], 10, 3), Turn { now: vec![7], next: vec![], turns: 1 });
     }

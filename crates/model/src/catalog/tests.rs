@@ -197,7 +197,7 @@ fn compat_needs_locations() {
 }
 
 #[test]
-fn what_is_in_the_prompt_already_is_no_example_of_a_skill_to_load() {
+fn bound_skills_are_not_the_example_of_a_skill_to_load() {
     let entries = ["a", "b"].map(|name| CatalogEntry { name, description: "Does it.", location: None });
     let check = |highlight: Option<&str>, bound: &[&str], expect: Option<&str>| {
         let bound = bound.iter().map(|name| (*name).to_owned()).collect();
@@ -258,7 +258,7 @@ fn a_thousand_renders_are_one_text() {
 }
 
 #[test]
-fn nothing_is_counted_without_a_budget() {
+fn tokens_are_not_counted_without_a_budget() {
     let catalog = render(&entries(SEVEN), &CatalogOptions::default()).unwrap();
     assert_eq!(catalog.report.tokens, None);
     assert_eq!(catalog.tokens(), Tokenizer::O200kBase.count(&catalog.text));
@@ -310,7 +310,7 @@ fn large_catalog(names: &[&str], epoch: u64, options: CatalogOptions) -> Catalog
 }
 
 #[test]
-fn what_a_task_needs_is_shown_where_not_even_the_names_fit() {
+fn skills_for_the_task_are_shown_if_not_even_the_names_fit() {
     let task = ["skill-0777", "unknown", "skill-0003"];
     for format in Format::ALL {
         let Catalog { text, report } = large_catalog(&task, 0, options(format));
@@ -348,7 +348,7 @@ fn every_skill_has_its_turn_whatever_the_tasks() {
 }
 
 #[test]
-fn what_the_host_chose_comes_before_turns_and_tasks() {
+fn highlight_and_priority_come_before_turns_and_tasks() {
     let (highlight, priority) = (Some("skill-0500".to_owned()), vec!["skill-0501".to_owned()]);
     let options = CatalogOptions { highlight, priority, budget_tokens: Some(330), ..options(Format::Xml) };
     let report = large_catalog(&["skill-0001"], 0, options.clone()).report;

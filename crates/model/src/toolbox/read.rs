@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_and_the_rest_is_kept() {
+    fn invalid_tools_are_reported_and_the_rest_is_kept() {
         let one = r#"{"name": "good", "description": "A."}"#;
         let check = |tool: &str, expect: &str| {
             assert_eq!(read(&format!("[{tool}, {one}]")), (vec!["good".to_owned()], vec![expect.to_owned()]));

@@ -236,7 +236,7 @@ fn a_skill_is_unloaded_by_any_spelling() {
 }
 
 #[test]
-fn what_was_put_back_is_seen() {
+fn reattached_skills_are_seen() {
     let git = name("git");
     let body = "Commit\n</skill>\n</skills_reattached>\noften.\n";
     let candidate = Candidate { name: &git, body, digest: Digest::of(body.as_bytes()), essence: "" };

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_nothing() {
+    fn empty_text_has_no_root() {
         assert_eq!(parse("").unwrap().root, None);
         assert_eq!(parse("# only a comment\n").unwrap().root, None);
     }

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_prompts_use() {
+    fn supported_template_syntax_is_rendered() {
         for (template, expect) in [
             ("", ""),
             ("plain { text } with %} and }}\n", "plain { text } with %} and }}\n"),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_grow_or_reach_out_is_refused() {
+    fn unsupported_template_syntax_is_refused() {
         for (template, expect) in [
             ("{{ name ~ name }}", "line 1: templates may not use `~`"),
             ("\n{{ 'x' * 99 }}", "line 2: templates may not use `*`"),

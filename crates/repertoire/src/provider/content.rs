@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_file_is_is_told_by_its_bytes_and_its_name() {
+    fn media_types_depend_on_bytes_and_name() {
         let check = |path: &str, bytes: &[u8], kind: &str| {
             assert_eq!(media_type(path, bytes), kind, "{path}");
             let content = FileContent::of(bytes, LineRange::default());

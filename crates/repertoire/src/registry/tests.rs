@@ -330,7 +330,7 @@ fn every_fault_is_found_once() {
 }
 
 #[test]
-fn which_files_a_skill_is_said_to_have_is_a_choice() {
+fn resource_listing_decides_which_files_are_reported() {
     let mut definition = skill("a")
         .with_resource("references/a.md", "a")
         .with_resource("references/b.md", "b")

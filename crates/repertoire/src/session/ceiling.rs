@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_two_lists_have_in_common_is_never_more_than_either() {
+    fn the_intersection_of_two_lists_is_within_both() {
         let check = |one: &str, other: &str, expect: &str| {
             let set = |words: &str| words.split_whitespace().map(str::to_owned).collect::<BTreeSet<_>>();
             assert_eq!(common(&set(one), &set(other)), set(expect), "{one} and {other}");

@@ -262,7 +262,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happens_the_session_tells_the_truth(
+    fn the_session_always_describes_the_context_correctly(
         render in prop::sample::select(Render::ALL.to_vec()),
         reload in prop::sample::select(vec![Reload::Auto, Reload::ShortAck]),
         steps in prop::collection::vec(step(), 1..40),

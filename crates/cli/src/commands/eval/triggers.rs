@@ -25,7 +25,7 @@ const MAX_QUERIES: usize = 100_000;
 /// The most directories between a file of evals and its skill.
 const MAX_LEVELS: usize = 4;
 
-/// What `rep eval triggers` takes.
+/// The arguments of `rep eval triggers`.
 #[derive(Debug, Args)]
 pub(crate) struct TriggersArgs {
     /// A file of evals, a skill, or a directory of skills at any depth; by default, every skill of the library

@@ -151,7 +151,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_no_schema_is_told() {
+    fn invalid_schemas_are_reported() {
         let check = |schema: Value, expect: &[&str]| assert_eq!(review(&schema).faults, expect, "{schema}");
         check(json!({"type": "object", "properties": {"a": {"type": "string"}}}), &[]);
         check(json!(true), &[]);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_checked_is_told() {
+    fn unchecked_keywords_are_reported() {
         let schema = json!({"properties": {
             "a": {"pattern": "^x", "if": {}, "format": "date"}, "b": {"pattern": "(?=x)", "unevaluatedItems": false},
             "c": {"patternProperties": {"\\p{L}": true}},

@@ -131,7 +131,7 @@ const FIELD: &str = "[a-zA-Z0-9\"'#:\\\\{}\\[\\]&*!|>%@`,?~-]([ -~äß技能\u{1
 
 proptest! {
     #[test]
-    fn what_is_defined_is_what_is_read_back(
+    fn skill_definitions_round_trip(
         texts in prop::collection::vec(prop::option::of(FIELD), 5),
         lists in prop::collection::vec(prop::collection::vec(FIELD, 0..3), 6),
         metadata in prop::collection::btree_map("[a-z]{1,8}[0-9]", FIELD, 0..3),

@@ -100,7 +100,7 @@ fn an_earlier_task_has_the_bytes_of_then_until_the_catalog_is_refreshed() {
 }
 
 #[test]
-fn what_an_agent_may_not_see_is_not_ranked_for_it() {
+fn skills_outside_the_scope_are_not_ranked() {
     let library = large();
     let mut options = SessionOptions::default();
     options.catalog.budget_tokens = Some(900);

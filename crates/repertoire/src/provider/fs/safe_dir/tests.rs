@@ -77,7 +77,7 @@ macro_rules! suite {
             }
 
             #[test]
-            fn nothing_else_is() {
+            fn links_special_files_and_outside_paths_are_refused() {
                 let root = tempfile::tempdir().unwrap();
                 lay_out(root.path());
                 let directory = open(&root.path().join("in"));
