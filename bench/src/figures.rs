@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ranking_is_as_good_as_the_places_of_what_is_right() {
+    fn quality_depends_on_the_ranks_of_correct_results() {
         let check = |ranking: &[usize], gold: &[usize], expected: [f64; 4]| {
             let Quality { hit1, r5, r10, ndcg10 } = Quality::of(ranking, gold);
             let found = [hit1, r5, r10, (ndcg10 * 1000.0).round() / 1000.0];

@@ -235,7 +235,7 @@ fn processes_start_in_one_place() {
 }
 
 #[test]
-fn libraries_do_not_touch_what_belongs_to_the_command_line() {
+fn libraries_do_not_use_modules_reserved_for_the_command_line() {
     let everywhere =
         ["println!", "eprintln!", "print!(", "eprint!(", "process::exit", "std::env", "home_dir", "dbg!("];
     let in_model = [
@@ -279,7 +279,7 @@ fn libraries_do_not_touch_what_belongs_to_the_command_line() {
 }
 
 #[test]
-fn the_checks_of_purity_see_what_they_should() {
+fn forbidden_words_are_found_in_imports() {
     let words = ["std::env", "std::fs"];
     assert_eq!(words_in("use std::env;\n", &words), [(1, "std::env")]);
     assert_eq!(words_in("use std::{\n    env,\n    fmt,\n};\n", &words), [(4, "std::env")]);
@@ -309,7 +309,7 @@ fn holds_logic(text: &str) -> bool {
 }
 
 #[test]
-fn files_are_small_and_say_what_they_are() {
+fn files_are_small_and_have_module_docs() {
     let mut faults = Vec::new();
     let tests = test_places("crates");
     for path in sources("crates") {
@@ -440,7 +440,7 @@ fn the_sample_skills_are_as_good_as_they_can_be() {
 
 /// `fuzz/run` uses only locked dependencies, and nothing else builds it.
 #[test]
-fn the_fuzzer_is_locked_to_what_the_crates_need() {
+fn the_fuzzer_lock_has_the_dependencies_of_the_crates() {
     let locked: toml::Table = read("fuzz/Cargo.lock").parse().unwrap();
     let packages = locked["package"].as_array().unwrap();
     for directory in ["model", "repertoire", "server"] {

@@ -238,7 +238,7 @@ fn a_project_file_does_not_weaken_a_session() {
 }
 
 #[test]
-fn names_that_clash_are_told() {
+fn clashing_tool_names_are_errors() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("../home/.config/repertoire/config.toml", "[tools.names]\nload = \"x\"\nlist = \"x\"\n");
     assert_run!(sandbox.run(&["catalog"]), @r#"

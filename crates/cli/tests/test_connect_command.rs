@@ -884,7 +884,7 @@ fn keys_that_users_add_to_the_entry_stay() {
 }
 
 #[test]
-fn skills_that_a_client_reads_by_itself_are_told() {
+fn connect_warns_of_skills_that_a_client_reads_by_itself() {
     let sandbox = sandbox();
     sandbox.write(".claude/skills/alpha/SKILL.md", skill("alpha", "x\n"));
     let run = connect(&sandbox, &["claude-code"]);
@@ -910,7 +910,7 @@ fn skills_that_a_client_reads_by_itself_are_told() {
 }
 
 #[test]
-fn a_project_cannot_choose_what_is_written() {
+fn a_project_cannot_change_the_entry_of_a_client() {
     let sandbox = sandbox();
     sandbox.write("repertoire.toml", "roots = [\"own\"]\nprofile = \"strict\"\n");
     sandbox.write("own/rep", "#!/bin/sh\n");

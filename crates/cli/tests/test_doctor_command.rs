@@ -41,7 +41,7 @@ fn doctor_reports_warnings() {
 }
 
 #[test]
-fn where_events_are_written_is_told_and_left_alone() {
+fn doctor_reports_the_event_file_without_changing_it() {
     let mut sandbox = Sandbox::with_skills();
     let told = |sandbox: &Sandbox| {
         let run = sandbox.run(&["doctor"]);

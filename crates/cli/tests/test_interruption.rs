@@ -79,7 +79,7 @@ fn is_ignored(signal: Signal) -> bool {
 }
 
 #[test]
-fn a_run_that_is_interrupted_ends_what_runs_and_looks_at_what_it_made() {
+fn an_interrupted_run_ends_the_tool_and_cleans_up() {
     let sandbox = with_slow();
     for name in sandboxes(&sandbox) {
         for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
@@ -100,7 +100,7 @@ fn a_run_that_is_interrupted_ends_what_runs_and_looks_at_what_it_made() {
 }
 
 #[test]
-fn a_session_that_is_interrupted_ends_what_runs_and_looks_at_what_it_made() {
+fn an_interrupted_session_ends_the_tool_and_cleans_up() {
     let mut sandbox = with_slow();
     for name in sandboxes(&sandbox) {
         sandbox.set("REPERTOIRE_EXEC_SANDBOX", &name);
@@ -136,7 +136,7 @@ fn begin_slow(client: &mut Client) {
 }
 
 #[test]
-fn a_server_whose_client_goes_ends_what_runs_and_looks_at_what_it_made() {
+fn a_server_whose_client_disconnects_ends_tools_and_cleans_up() {
     let mut sandbox = with_slow();
     for name in sandboxes(&sandbox) {
         sandbox.set("REPERTOIRE_EXEC_SANDBOX", &name);
@@ -202,7 +202,7 @@ impl Conversation<'_> {
 }
 
 #[test]
-fn a_server_over_http_that_is_terminated_ends_what_runs_and_looks_at_what_it_made() {
+fn a_terminated_http_server_ends_tools_and_cleans_up() {
     let mut sandbox = with_slow();
     for name in sandboxes(&sandbox) {
         sandbox.set("REPERTOIRE_EXEC_SANDBOX", &name);

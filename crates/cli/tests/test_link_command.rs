@@ -232,7 +232,7 @@ fn directories_that_were_made_go_when_they_are_empty() {
 
 #[cfg(unix)]
 #[test]
-fn links_to_skills_that_are_gone_are_told_of() {
+fn links_to_missing_skills_are_reported() {
     let sandbox = Sandbox::with_skills();
     assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
     let told = || sandbox.run(&["doctor"]).stdout;
@@ -245,7 +245,7 @@ fn links_to_skills_that_are_gone_are_told_of() {
 
 #[cfg(unix)]
 #[test]
-fn only_what_was_made_is_undone() {
+fn undo_removes_only_links_that_link_made() {
     use std::os::unix::fs::symlink;
 
     let sandbox = Sandbox::with_skills();
@@ -315,7 +315,7 @@ fn copies_where_they_are_wanted() {
 }
 
 #[test]
-fn a_client_that_reads_two_directories_is_told_of() {
+fn link_warns_of_clients_that_read_two_directories() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("../home/.cursor/argv.json", "{}\n");
     sandbox.write("../home/.claude.json", "{}\n");

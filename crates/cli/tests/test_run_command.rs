@@ -106,7 +106,7 @@ fn tools_and_scripts_run_everywhere() {
 }
 
 #[test]
-fn scripts_read_standard_input_when_told_to() {
+fn scripts_read_standard_input_with_the_flag() {
     let sandbox = with_tools();
     sandbox.run(&["approve", "tools", "--yes"]);
     let arguments = ["run", "tools", "--script", "scripts/say.sh", "--stdin", "--sandbox", "none"];
@@ -133,7 +133,7 @@ fn missing_skills_tools_and_scripts_are_errors() {
 }
 
 #[test]
-fn a_tool_that_is_not_there_is_told_with_those_that_are() {
+fn a_missing_tool_is_an_error_that_lists_the_others() {
     let sandbox = with_tools();
     let missing = run(&sandbox, &["tools", "nope", "--sandbox", "none"]);
     assert!(

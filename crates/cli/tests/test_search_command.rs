@@ -137,7 +137,7 @@ fn the_query_comes_from_standard_input_too() {
 }
 
 #[test]
-fn a_tag_that_no_skill_has_is_said_to_be_none() {
+fn an_unknown_tag_is_reported() {
     let sandbox = library();
     assert_run!(sandbox.run(&["search", "form", "--tag", "nosuch"]), @r"
     exit 0

@@ -55,7 +55,7 @@ fn a_client_that_starts_the_server_itself() {
 }
 
 #[test]
-fn a_directory_that_is_not_there_is_told_of() {
+fn a_missing_root_is_reported() {
     let sandbox = Sandbox::with_skills();
     let output =
         sandbox.command(&["serve", "--stdio", "--root", "nowhere"]).stdin(Stdio::null()).output().unwrap();
@@ -64,7 +64,7 @@ fn a_directory_that_is_not_there_is_told_of() {
 }
 
 #[test]
-fn flags_and_keys_say_what_is_offered_and_to_whom() {
+fn flags_and_keys_limit_the_offered_features_and_skills() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("repertoire.toml", "mcp.sep2640 = false\n[agents.narrow]\nskills.allow = [\"beta\"]\n");
     let load = json!({"name": "load_skill", "arguments": {"name": "beta"}});
@@ -106,7 +106,7 @@ fn unpublished_skills_are_reported_on_standard_error() {
 }
 
 #[test]
-fn a_library_that_cannot_be_watched_is_told_of() {
+fn a_library_that_cannot_be_watched_is_reported() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("repertoire.toml", "reload.max_watches = 0\n");
     let mut child = sandbox
@@ -181,7 +181,7 @@ fn invalid_addresses_and_options_fail_at_once() {
 }
 
 #[test]
-fn a_project_may_not_say_who_reaches_the_server() {
+fn a_project_cannot_configure_access_to_the_server() {
     let sandbox = Sandbox::with_skills();
     for line in ["http.allow_origins = [\"http://evil.test\"]", "[agents.a]\ntoken_file = \"x\""] {
         sandbox.write("repertoire.toml", line);

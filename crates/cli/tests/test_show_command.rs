@@ -161,7 +161,7 @@ fn resource_listing_decides_which_files_are_reported() {
 }
 
 #[test]
-fn every_reason_for_a_quarantine_is_told() {
+fn every_reason_for_a_quarantine_is_reported() {
     let sandbox = Sandbox::new();
     sandbox.write(".agents/skills/a/SKILL.md", "---\nname: b\n---\n");
     sandbox.write(

@@ -63,7 +63,7 @@ impl Drop for Watching {
 }
 
 #[test]
-fn changes_are_told_as_they_are_seen() {
+fn changes_are_printed_as_they_are_seen() {
     let sandbox = Sandbox::with_skills();
     let watching = Watching::start(&sandbox, &["watch"]);
     let heading = watching.line();

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_frontmatter_is_noticed_with_what_was_meant_to_close_it() {
+    fn an_unterminated_frontmatter_has_its_near_miss() {
         assert_eq!(divide("---\nname: x\n"), Division::Unterminated { opening: 0, near_miss: None });
         assert_eq!(
             divide("---\nname: x\n----\nbody"),

@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_in_every_form_come_to_the_same() {
+    fn allowed_tools_parse_alike_in_every_form() {
         let expect = ["Bash(git add:*)", "Read", "Write"];
         for text in [
             "allowed-tools: Bash(git add:*) Read Write",
@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_is_text_whatever_it_holds() {
+    fn metadata_values_are_converted_to_text() {
         let (manifest, found) = read("metadata:\n  a: x\n  n: 1.0\n  m: {y: [1, 2]}\n");
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
         assert_eq!(manifest.metadata, [pair("a", "x"), pair("n", "1.0"), pair("m", "{\"y\":[1,2]}")]);

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_tells_what_a_profile_says() {
+    fn severities_of_profiles_equal_the_table() {
         for profile in Profile::ALL {
             for rule in RULES {
                 let column = rule.severities[profile.column()];

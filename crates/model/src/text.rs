@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_visible_line_holds_what_is_seen() {
+    fn visible_line_drops_invisible_characters() {
         assert_eq!(visible_line(" a\u{200b}b\r\n\tc\u{1b}[0m \u{2028} d\u{202e}\u{ffff} "), "ab c[0m d");
     }
 

@@ -528,7 +528,7 @@ proptest! {
     }
 
     #[test]
-    fn an_observed_ledger_knows_what_the_transcript_shows(events in events(), is_anthropic in any::<bool>()) {
+    fn an_observed_ledger_agrees_with_the_transcript(events in events(), is_anthropic in any::<bool>()) {
         let mut host = Host::new(is_anthropic, Render::Xml, Reload::Auto, None);
         for event in &events {
             host.happen(event);

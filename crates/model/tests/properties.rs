@@ -93,7 +93,7 @@ proptest! {
     }
 
     #[test]
-    fn a_repair_gives_back_what_was_meant(
+    fn repairs_restore_the_intended_values(
         tags in proptest::collection::vec("[a-z]{1,6}", 1..4),
         keys in proptest::collection::vec(("[a-z]{1,6}", "[a-z]{1,6}(: [a-z]{1,6})?"), 1..4),
         description in "[a-z]{1,6}( [a-z]{1,6}){0,3}(: [a-z]{1,6})?",
@@ -155,7 +155,7 @@ proptest! {
     }
 
     #[test]
-    fn a_pattern_means_what_it_says(pattern in "[ab*?]{1,10}", name in "[ab]{0,12}") {
+    fn patterns_match_as_in_the_reference_implementation(pattern in "[ab*?]{1,10}", name in "[ab]{0,12}") {
         let chars = |text: &str| text.chars().collect::<Vec<_>>();
         let expect = means(&chars(&pattern), &chars(&name));
         prop_assert_eq!(Pattern::new(&pattern).unwrap().matches("s:t", &name), expect);

@@ -417,7 +417,7 @@ fn polling_sees_changes() {
 }
 
 #[test]
-fn a_library_larger_than_the_budget_is_polled_and_that_is_said() {
+fn a_library_over_the_watch_budget_is_polled_and_reported() {
     let options =
         ReloadOptions { max_watches: 2, poll: Duration::from_millis(20), ..ReloadOptions::default() };
     let library = Library::new(options);

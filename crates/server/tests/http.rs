@@ -530,7 +530,7 @@ fn only_the_newest_event_stream_gets_each_event_once() {
 }
 
 #[test]
-fn sessions_are_limited_whatever_the_headers_say() {
+fn sessions_are_limited_with_any_headers() {
     let world = World::new();
     let limits = Limits { sessions: 2, ..Limits::default() };
     let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_move_what_they_move() {
+    fn environment_variables_move_directories_of_clients() {
         let mut places = places(System::Unix);
         places.claude = Some("/c".into());
         places.codex = Some("/x".into());

@@ -124,7 +124,7 @@ fn exit_statuses_and_signals_are_reported() {
 }
 
 #[test]
-fn words_that_are_too_long_are_told_of() {
+fn arguments_that_are_too_long_are_errors() {
     let world = World::new();
     for sandbox in everyone() {
         let word = "x".repeat(131_071);
@@ -142,7 +142,7 @@ fn words_that_are_too_long_are_told_of() {
 }
 
 #[test]
-fn a_program_that_is_no_launcher_is_told_of_at_once() {
+fn a_program_that_is_no_launcher_fails_at_once() {
     let world = World::new();
     for (name, text) in [
         ("ends", "#!/bin/sh\nexit 0\n"),
@@ -232,7 +232,7 @@ fn deep_and_odd_scratch_directories_go_away() {
 }
 
 #[test]
-fn the_environment_is_what_is_given() {
+fn commands_have_only_the_given_environment() {
     let world = World::new();
     let mut job = world.sh("env | cut -d= -f1 | sort | tr '\\n' ' '");
     job.environment.push(("GIVEN".to_owned(), "x".to_owned()));
@@ -275,7 +275,7 @@ fn granted_paths_can_be_written() {
 }
 
 #[test]
-fn limits_end_what_uses_too_much() {
+fn commands_over_a_limit_are_ended() {
     let world = World::new();
     for sandbox in everyone() {
         let name = sandbox.name();

@@ -489,7 +489,7 @@ fn tree(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn the_directory_of_git_is_nobodys_to_write() {
+fn the_git_directory_is_not_writable() {
     for sandbox in sandboxes() {
         let (world, name) = (World::new(), sandbox.name());
         let text = "for f in $(find .git); do echo evil > $f; ln -sf /etc/passwd $f; mv $f $f.x; rm -rf $f; done 2>/dev/null; \

@@ -250,7 +250,7 @@ proptest! {
     }
 
     #[test]
-    fn with_a_ranking_the_budget_is_kept_whatever_it_takes(
+    fn with_a_ranking_the_budget_is_kept(
         skills in skills(),
         format in formats(),
         tokenizer in tokenizers(),

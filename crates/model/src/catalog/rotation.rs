@@ -73,7 +73,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn everybody_has_one_turn_and_none_costs_more_than_the_share(
+        fn every_skill_has_one_turn_and_none_costs_more_than_the_share(
             prices in prop::collection::vec(0usize..60, 1..40),
             share in 0usize..120,
             first in any::<u64>(),

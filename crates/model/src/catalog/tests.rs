@@ -132,7 +132,7 @@ fn golden_files() {
 }
 
 #[test]
-fn an_empty_set_is_no_text_whatever_the_options() {
+fn an_empty_set_is_no_text_with_any_options() {
     for format in Format::ALL {
         for over_budget in OverBudget::ALL {
             for budget_tokens in [None, Some(0)] {
@@ -167,7 +167,7 @@ fn the_older_formats_are_literal() {
 }
 
 #[test]
-fn compat_is_what_the_reference_library_prints() {
+fn compat_equals_the_output_of_the_reference_library() {
     let entries = [CatalogEntry {
         name: "my-skill",
         description: "Says \"a\" & 'b' <c>",
@@ -224,7 +224,7 @@ fn an_unknown_highlight_is_an_error_that_names_the_nearest() {
 }
 
 #[test]
-fn only_the_menu_marks_what_is_loaded() {
+fn only_the_menu_marks_loaded_skills() {
     let loaded = vec!["git".to_owned(), "unknown".to_owned()];
     for format in Format::ALL {
         let marked = text(SEVEN, &CatalogOptions { loaded: loaded.clone(), ..options(format) });
@@ -335,7 +335,7 @@ fn skills_for_the_task_are_shown_if_not_even_the_names_fit() {
 }
 
 #[test]
-fn every_skill_has_its_turn_whatever_the_tasks() {
+fn every_skill_has_its_turn_independent_of_tasks() {
     let turns = large_catalog(&[], 0, options(Format::Menu)).report.turns.unwrap();
     let mut shown = std::collections::BTreeSet::new();
     for epoch in 5..5 + turns {

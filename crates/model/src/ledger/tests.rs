@@ -126,7 +126,7 @@ fn the_transcript_is_the_truth() {
 }
 
 #[test]
-fn a_compaction_drops_what_is_not_kept() {
+fn a_compaction_drops_skills_that_are_not_kept() {
     check(|ledger| ledger.compacted(&[]), [Absent, Lost, Lost, Absent, Lost]);
     check(|ledger| ledger.compacted(&[git()]), ALL);
 }
@@ -169,7 +169,7 @@ fn the_prompt_outlives_every_compaction() {
 }
 
 #[test]
-fn only_what_surely_stands_is_acknowledged() {
+fn only_certain_and_current_skills_are_acknowledged() {
     let ack = Decision::Acknowledge { turn: 2, is_bound: false };
     let decide = |force, reload, version: u8| {
         ALL.map(|presence| in_state(presence).decide(&git(), &digest(version), force, reload))

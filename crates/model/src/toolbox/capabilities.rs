@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_tells_what_came_and_what_went() {
+    fn a_difference_has_added_and_removed_capabilities() {
         let of = |text: &str| Capabilities::of(&Toolbox::read(text.as_bytes()).0);
         let before = of(r#"[{"name": "a", "write": ["out"]}, {"name": "b"}]"#);
         let after = of(r#"[{"name": "a", "write": ["."], "network": true}]"#);

@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_of_something_else_is_nobodys_fault() {
+    fn a_schema_of_other_data_is_not_reported() {
         let check = |text: &str| assert_eq!(read(text), (vec![], vec![]), "{text}");
         check(r#"{"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object"}"#);
         check("{}");
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn needs_are_read_and_what_cannot_be_understood_grants_nothing() {
+    fn invalid_needs_grant_nothing() {
         let tool = |fields: &str| {
             let text = format!(r#"[{{"name": "a", "description": "A.", {fields}}}]"#);
             let (toolbox, problems) = Toolbox::read(text.as_bytes());

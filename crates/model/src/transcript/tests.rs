@@ -139,7 +139,7 @@ fn a_call_without_a_good_result_shows_nothing() {
 }
 
 #[test]
-fn the_text_decides_what_was_loaded() {
+fn the_text_of_a_result_decides_the_loaded_skill() {
     let load = || call("1", "load_skill", "git");
     check(&[load(), result("1", "# Git\nCommit often.")], &[unknown("git", 1)]);
     check(&[call("1", "load_skill", "../etc"), result("1", "# Git")], &[]);
@@ -327,7 +327,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn pieces_show_what_the_whole_shows(messages in prop::collection::vec(message(), 0..24), cut in 0..24_usize) {
+    fn reading_in_pieces_equals_reading_at_once(messages in prop::collection::vec(message(), 0..24), cut in 0..24_usize) {
         let whole = loaded(&messages, &ToolNames::default());
         prop_assert_eq!(&whole, &loaded(&messages, &ToolNames::default()));
         let (first, rest) = messages.split_at(cut.min(messages.len()));

@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_json_cannot_hold_are_told_apart() {
+    fn numbers_that_json_cannot_hold_are_recognised() {
         let is_beyond = |text: &str| {
             let Some(Node::Mapping(entries, _)) = parse(&format!("v: {text}")).unwrap().root else {
                 panic!()

@@ -143,7 +143,7 @@ mod tests {
     use crate::{MemoryProvider, Policy, Provider, Registry, SkillDefinition};
 
     #[test]
-    fn an_agent_sees_what_its_scope_and_its_bindings_leave() {
+    fn an_agent_sees_skills_within_its_scope_and_bindings() {
         let definition = |name: &str| SkillDefinition::new(name, "Does it. Use when it is to be done.", "");
         let provider = |label: &str, names: &[&str]| -> Arc<dyn Provider> {
             Arc::new(MemoryProvider::new(label, names.iter().map(|name| definition(name)).collect()))

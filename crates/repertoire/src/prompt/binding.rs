@@ -224,7 +224,7 @@ impl<'a> Reader<'a> {
         Ok(distinct)
     }
 
-    /// Returns one line for each skill that the agent is told to load.
+    /// Returns one line for each skill that the prompt asks the agent to load.
     fn hints(&self, wording: &Wording) -> Result<String, Error> {
         let mut lines = Vec::new();
         for (id, _) in self.agent.bind.iter().filter(|(_, bind)| **bind == Bind::Hint) {

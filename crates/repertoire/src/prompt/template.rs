@@ -2,9 +2,9 @@
 //!
 //! A template comes with a project, so it is untrusted. Fuel bounds its steps and a cap bounds its output,
 //! but neither bounds intermediate values: forty times `{% set x = x ~ x %}` is a terabyte. Therefore texts
-//! cannot be built, only written. What remains is enough for prompts: `{{ variable }}`, a few filters, `{% if
-//! %}`, `{% for %}`, plain `{% set %}`, comments and `{% raw %}`. There are no includes, no macros, and
-//! nothing that reads a file. A host that wants all of Jinja supplies its own [`Renderer`].
+//! cannot be built, only written. The rest is enough for prompts: `{{ variable }}`, a few filters,
+//! `{% if %}`, `{% for %}`, plain `{% set %}`, comments and `{% raw %}`. There are no includes, no macros,
+//! and nothing that reads a file. A host that wants all of Jinja supplies its own [`Renderer`].
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

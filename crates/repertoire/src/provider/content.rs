@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_character_on_the_edge_of_what_is_looked_at_is_no_fault() {
+    fn a_character_cut_at_the_sniffing_limit_is_still_text() {
         let mut text = "x".repeat(SNIFFED_BYTES - 1);
         text.push('ü');
         assert!(!is_binary(text.as_bytes()));

@@ -261,7 +261,7 @@ fn near_names_are_found_among_very_many() {
 }
 
 #[test]
-fn the_catalog_leaves_out_what_is_kept_for_people() {
+fn the_catalog_leaves_out_skills_kept_for_people() {
     let mut hidden = skill("hidden");
     hidden.manifest.disable_model_invocation = true;
     let provider: Arc<dyn Provider> = Arc::new(MemoryProvider::new("a", vec![skill("shown"), hidden]));

@@ -548,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_conditions_and_what_goes_together_are_held_to() {
+    fn patterns_conditions_and_dependencies_are_checked() {
         let schema = json!({
             "properties": {
                 "branch": {"type": "string", "pattern": "^[a-z]+/[0-9]+$"},

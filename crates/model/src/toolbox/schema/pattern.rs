@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_are_found_anywhere_and_what_is_no_pattern_is_told() {
+    fn patterns_match_anywhere_and_unsupported_ones_are_reported() {
         let mut patterns = Patterns::default();
         assert_eq!(patterns.find("b+", "abba"), Match::Yes);
         assert_eq!(patterns.find("^b+$", "abba"), Match::No);

@@ -104,7 +104,7 @@ fn content_cannot_close_its_element_nor_a_hint_break_its_line() {
 }
 
 #[test]
-fn a_prompt_holds_what_the_tool_would_answer() {
+fn a_bound_skill_equals_the_answer_of_load_skill() {
     let skill = SkillDefinition::new("pdf", "Reads. Use when asked.", "Run it.\n")
         .with_resource("scripts/run.py", "print()\n");
     let provider: Arc<dyn Provider> = Arc::new(MemoryProvider::new("m", vec![skill]));

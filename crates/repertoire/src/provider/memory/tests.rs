@@ -104,7 +104,7 @@ fn skills_that_share_a_name_are_both_listed() {
 }
 
 #[test]
-fn locators_are_unique_whatever_skills_are_called() {
+fn locators_are_unique_for_equal_and_similar_names() {
     let named = |name: &str| SkillDefinition::new(name, "Does it.", "");
     let provider = MemoryProvider::new("builtin", vec![named("a"), named("a#2"), named("a"), named("a")]);
     let mut locators: Vec<Locator> = block_on(provider.list(&Policy::default()))

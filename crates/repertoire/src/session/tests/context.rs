@@ -38,7 +38,7 @@ fn a_session_is_renewed_without_writing_its_catalog() {
 }
 
 #[test]
-fn compaction_and_what_comes_back() {
+fn compacted_skills_can_be_reattached() {
     let library = SkillDirectory::new(&["alpha", "beta"]);
     let session = library.session();
     load(&session, "alpha");

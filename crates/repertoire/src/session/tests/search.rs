@@ -134,7 +134,7 @@ fn search_does_not_return_skills_outside_the_scope() {
 }
 
 #[test]
-fn a_list_holds_what_has_the_query_and_then_what_is_about_it() {
+fn list_skills_returns_literal_matches_before_related_skills() {
     let library = office();
     let session = library.session();
     let listed = |query: &str| {

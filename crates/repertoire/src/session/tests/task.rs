@@ -29,7 +29,7 @@ fn described(catalog: &PinnedCatalog, word: &str) -> usize {
 }
 
 #[test]
-fn a_task_decides_what_is_shown_in_full_until_there_is_another() {
+fn a_task_decides_which_skills_are_shown_in_full() {
     let library = large();
     let session = with_budget(&library, 900);
     let plain = session.catalog();
