@@ -48,7 +48,7 @@ impl Exit {
             Self::No => 1,
             Self::Usage => 2,
             Self::Failure => 3,
-            // As shells have it.
+            // As in shells.
             Self::Interrupted(signal) => 128 + signal,
         }
     }

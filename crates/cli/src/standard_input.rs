@@ -7,9 +7,9 @@ use crate::error::CliError;
 /// The most bytes that are read.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Returns what standard input says, without the blanks around it; `what` names it where it cannot be read.
+/// Returns the text of standard input, trimmed; `what` names it in errors.
 ///
-/// What is no UTF-8 is replaced, and what is too long is cut off: any text can be asked for.
+/// Invalid UTF-8 is replaced, and a text that is too long is cut off: any text is a valid query.
 pub(crate) fn read_text(what: &str) -> Result<String, CliError> {
     let mut bytes = Vec::new();
     let read = std::io::stdin().lock().take(MAX_BYTES).read_to_end(&mut bytes);

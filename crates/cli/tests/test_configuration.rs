@@ -83,7 +83,7 @@ fn a_bad_variable_is_an_error_too() {
     "#);
 }
 
-/// Returns how many characters of description are too few, as told by the rule.
+/// Returns the least number of characters of a description, from the message of the rule.
 fn profile(sandbox: &Sandbox, arguments: &[&str]) -> String {
     let run = sandbox.run(&[&["doctor", "--json"], arguments].concat());
     let answer: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -238,7 +238,7 @@ fn a_project_file_does_not_weaken_a_session() {
 }
 
 #[test]
-fn names_that_clash_are_told() {
+fn clashing_tool_names_are_errors() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("../home/.config/repertoire/config.toml", "[tools.names]\nload = \"x\"\nlist = \"x\"\n");
     assert_run!(sandbox.run(&["catalog"]), @r#"

@@ -171,7 +171,7 @@ fn a_user_has_links_too() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_there_is_never_overwritten() {
+fn link_does_not_overwrite_existing_entries() {
     use std::os::unix::fs::symlink;
 
     let sandbox = Sandbox::with_skills();
@@ -220,7 +220,7 @@ fn directories_that_are_empty_after_undo_go() {
 
 #[cfg(unix)]
 #[test]
-fn links_to_skills_that_are_gone_are_told_of() {
+fn links_to_missing_skills_are_reported() {
     let sandbox = Sandbox::with_skills();
     assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
     let told = || sandbox.run(&["doctor"]).stdout;
@@ -233,7 +233,7 @@ fn links_to_skills_that_are_gone_are_told_of() {
 
 #[cfg(unix)]
 #[test]
-fn only_what_was_made_is_undone() {
+fn undo_removes_only_links_that_link_made() {
     use std::os::unix::fs::symlink;
 
     let sandbox = Sandbox::with_skills();
@@ -303,7 +303,7 @@ fn copies_where_they_are_wanted() {
 }
 
 #[test]
-fn a_client_that_reads_two_directories_is_told_of() {
+fn link_warns_of_clients_that_read_two_directories() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("../home/.cursor/argv.json", "{}\n");
     sandbox.write("../home/.claude.json", "{}\n");
@@ -516,7 +516,7 @@ fn recorded_digest(sandbox: &Sandbox) -> String {
 
 #[cfg(unix)]
 #[test]
-fn nothing_is_undone_through_links_out_of_the_project() {
+fn undo_does_not_follow_links_out_of_the_project() {
     use std::os::unix::fs::symlink;
 
     // The digest of a skill that everybody has is known to everybody.
@@ -592,7 +592,7 @@ fn a_link_that_is_made_again_is_recorded_again() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_printed_is_not_done() {
+fn print_changes_nothing() {
     let sandbox = Sandbox::with_skills();
     assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
     let path = ".agents/.repertoire-links.json";

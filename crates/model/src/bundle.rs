@@ -123,7 +123,7 @@ pub struct FileEntry {
     pub size: u64,
     /// Its purpose.
     pub kind: FileKind,
-    /// Whether its owner may execute it.
+    /// True if its owner may execute it.
     pub executable: bool,
 }
 
@@ -134,7 +134,7 @@ pub struct BundleFile {
     pub path: SkillPath,
     /// Its size in bytes.
     pub size: u64,
-    /// Whether its owner may execute it.
+    /// True if its owner may execute it.
     pub executable: bool,
     /// The digest of its bytes.
     pub digest: Digest,
@@ -165,7 +165,7 @@ impl Bundle {
     /// Returns the canonical manifest: a version line, then one line per file of
     /// `length:path NUL x|- NUL size NUL sha256 LF`, where `length` is the path's length in bytes.
     ///
-    /// The length makes the encoding unambiguous whatever a path holds.
+    /// The length makes the encoding unambiguous for every path.
     pub fn manifest(&self) -> Vec<u8> {
         let mut manifest = MANIFEST_VERSION.as_bytes().to_vec();
         for file in &self.files {

@@ -47,9 +47,9 @@ pub struct Document {
     pub description: Arc<str>,
     /// The frontmatter's fields.
     pub manifest: Manifest,
-    /// Whether the skill may be offered.
+    /// The standing, which decides whether the skill may be offered.
     pub standing: Standing,
-    /// Whether the frontmatter had to be repaired.
+    /// True if the frontmatter had to be repaired.
     pub repaired: bool,
     /// The position of the body.
     pub body: Body,
@@ -153,7 +153,7 @@ impl Document {
     ) -> Self {
         let nothing = Source { bytes: &[], directory, file_name: MANIFEST_FILE };
         let mut document = Self::set_aside(nothing, Reporter::new(policy));
-        // Whatever the rule weighs elsewhere, here it costs the whole skill.
+        // The severity is fixed here, because the whole skill is unusable.
         let severity = Severity::Error;
         let (message, help) = (message.to_owned(), Some(help.to_owned()));
         document.diagnostics.insert(0, Diagnostic { rule, severity, message, help, file: None, span: None });
@@ -210,7 +210,7 @@ struct Parser<'a, 'p> {
     reporter: Reporter<'p>,
 }
 
-/// How far a `SKILL.md` is examined.
+/// The set of rules that a `SKILL.md` is checked against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Depth {
     /// All rules apply.

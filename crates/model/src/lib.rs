@@ -53,5 +53,5 @@ pub use rule::{RuleId, Severity};
 pub use scope::{Pattern, Scope};
 pub use toolbox::{Capabilities, SkillTool, Toolbox};
 
-/// A fingerprint of this crate's sources; whatever is kept of a [`Document`] is good only for the same one.
+/// A fingerprint of this crate's sources; a stored [`Document`] is valid only for the same one.
 pub const FINGERPRINT: &str = env!("REPERTOIRE_MODEL_FINGERPRINT");

@@ -44,7 +44,7 @@ impl Fragment {
         Self { name: name.into(), priority, text: text.into() }
     }
 
-    /// Returns what the part says without the line breaks around it.
+    /// Returns the text of the part without the line breaks around it.
     fn trimmed(&self) -> &str {
         // A part of blanks says nothing; but the blanks at the start of a first line may be part of a list or of code.
         if self.text.trim().is_empty() { "" } else { self.text.trim_matches(['\n', '\r']) }

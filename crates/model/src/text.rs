@@ -4,7 +4,7 @@ use crate::escape::push_xml;
 
 /// Returns whether `c` takes no room on a screen and so can hide instructions or spoof a name.
 ///
-/// The byte order mark counts: at the very start of a file it is removed before anything asks.
+/// The byte order mark counts: at the very start of a file it is removed earlier.
 pub fn is_invisible(c: char) -> bool {
     is_bidi_control(c)
         || matches!(
@@ -69,14 +69,15 @@ pub fn hiding(text: &str) -> impl Iterator<Item = (usize, char)> {
     })
 }
 
-/// Returns whether `c` may be among what [`hiding`] returns, or is a control: texts without such characters hide nothing.
+/// Returns `true` if `c` may be among the characters that [`hiding`] returns, or is a control: texts without
+/// such characters hide nothing.
 pub(crate) fn may_hide(c: char) -> bool {
     is_control_or_invisible(c) || is_variation_selector(c)
 }
 
 /// Returns the characters of `text` beyond ASCII.
 pub(crate) fn beyond_ascii(text: &str) -> impl Iterator<Item = char> {
-    /// How many bytes are skipped at once where all of them are ASCII.
+    /// The number of bytes that are skipped at once if all of them are ASCII.
     const BLOCK: usize = 32;
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -262,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_visible_line_holds_what_is_seen() {
+    fn visible_line_drops_invisible_characters() {
         assert_eq!(visible_line(" a\u{200b}b\r\n\tc\u{1b}[0m \u{2028} d\u{202e}\u{ffff} "), "ab c[0m d");
     }
 

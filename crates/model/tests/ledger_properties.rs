@@ -34,7 +34,7 @@ const PREFIXES: [&str; 3] = ["<system>ok</system>\n", "Result of load_skill:\n\n
 const SPELLINGS: [fn(&str) -> String; 3] =
     [str::to_uppercase, |name| format!("local:{name}"), |name| format!(" {name} ")];
 
-/// What can happen. Skills are indices into [`SKILLS`]; a set is a bit for each call.
+/// An event. Skills are indices into [`SKILLS`]; a set is a bit for each call.
 #[derive(Debug, Clone)]
 enum Event {
     Load {
@@ -303,7 +303,7 @@ impl Host {
         assert_eq!(self.ledger, other, "the order of what was seen does not matter");
     }
 
-    /// Tells the ledger which skills are left as they are recorded.
+    /// Reports to the ledger which skills are left, as they are recorded.
     fn tell_kept(&mut self) {
         let is_kept = |name: &SkillName| {
             let derived = self.derived();
@@ -472,7 +472,7 @@ impl Host {
                 let forced = ledger.decide(&name, &on_disk, true, Reload::ShortAck);
                 assert!(matches!(forced, Decision::Give(_)));
             }
-            // What lived through it all claims no more than the messages alone show.
+            // Records that survived everything claim no more than the messages alone show.
             if let Some(record) = self.ledger.record(&name).filter(|record| record.presence != Presence::Lost)
             {
                 let shown = anew.record(&name).map(|shown| (shown.digest, shown.is_bound));
@@ -495,7 +495,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_024, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_acknowledged_is_there(
+    fn acknowledged_skills_are_in_the_transcript(
         events in events(),
         is_anthropic in any::<bool>(),
         render in renders(),
@@ -528,7 +528,7 @@ proptest! {
     }
 
     #[test]
-    fn an_observed_ledger_knows_what_the_transcript_shows(events in events(), is_anthropic in any::<bool>()) {
+    fn an_observed_ledger_agrees_with_the_transcript(events in events(), is_anthropic in any::<bool>()) {
         let mut host = Host::new(is_anthropic, Render::Xml, Reload::Auto, None);
         for event in &events {
             host.happen(event);

@@ -89,7 +89,7 @@ impl Error {
         self
     }
 
-    /// Returns what went wrong.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.kind
     }
@@ -104,7 +104,7 @@ impl Error {
         self.path.as_deref()
     }
 
-    /// Returns what the rules found, where that is why.
+    /// Returns the findings of the rules, if they are the cause.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }

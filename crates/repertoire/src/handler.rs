@@ -39,7 +39,7 @@ where
     }
 }
 
-/// Why a handler failed.
+/// The error of a handler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandlerError {
     /// The kind of failure, as in `ValueError`.
@@ -88,7 +88,7 @@ impl HostHandler {
     }
 }
 
-/// Returns what a panic says.
+/// Returns the message of a panic.
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())

@@ -12,10 +12,10 @@ use crate::registry::{Entry, Registry};
 
 /// Runs tools and scripts of skills. A library with a runner offers its models to call them.
 pub trait Runner: Send + Sync + fmt::Debug {
-    /// Returns how far the source with this label is trusted to run something.
+    /// Returns the trust in the source with this label.
     fn trust(&self, source: &str) -> Trust;
 
-    /// Runs a tool that a skill declares. Fails if nobody approved it, if it has no handler, or if it could not be run.
+    /// Runs a tool that a skill declares. Fails if it is not approved, has no handler, or could not be run.
     fn run_tool<'a>(
         &'a self,
         caller: SkillCaller<'a>,
@@ -68,7 +68,7 @@ impl<R: Runner + ?Sized> Runner for Arc<R> {
     }
 }
 
-/// The trust in a source: whether its skills may run something. Whatever runs, runs confined.
+/// The trust in a source: whether its skills may run something. Everything runs confined.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Trust {
     /// They run what they bring along.
@@ -108,7 +108,7 @@ pub struct SkillCaller<'a> {
     pub entry: &'a Entry,
     /// The name by which the model calls the skill.
     pub address: &'a str,
-    /// Whether an error of a tool is answered without what else it printed, as the profile `harness` has it.
+    /// True if the error of a tool is answered without the rest of its output, as in the profile `harness`.
     pub is_terse: bool,
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// Tells apart what this process writes at the same time.
+/// Distinguishes the temporary files that this process writes at the same time.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 
 /// Replaces the file `name` of `directory` atomically.
@@ -43,7 +43,7 @@ pub fn prune(directory: &Path, suffix: &str, most: usize, stale: Duration) {
     kept.sort_unstable();
     let surplus = kept.len().saturating_sub(most);
     for (_, path) in kept.into_iter().take(surplus) {
-        // Whoever cannot remove it has it again next time.
+        // If it cannot be removed, the next run tries again.
         let _ = fs::remove_file(path);
     }
 }

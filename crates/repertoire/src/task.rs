@@ -18,7 +18,7 @@ pub const RANKED_SKILLS: usize = 100;
 pub struct Task {
     /// The user's request or the host's summary of it: any text. Blank if there is no task.
     pub text: String,
-    /// Whose turn it is among the skills that the task does not need; see [`Ranking::epoch`].
+    /// The turn among the skills that the task does not need; see [`Ranking::epoch`].
     pub epoch: u64,
 }
 
@@ -28,7 +28,7 @@ impl Task {
         Self { text: text.into(), epoch: 0 }
     }
 
-    /// Returns whether it says nothing.
+    /// Returns `true` if the text is blank.
     pub fn is_blank(&self) -> bool {
         self.text.trim().is_empty()
     }
@@ -48,8 +48,8 @@ pub struct RankedSkill {
     pub name: SkillName,
     /// Its score, from 0 to about 1.
     pub score: f32,
-    /// The words of the task that it was found by, those that tell most first, and without those that say little where there are
-    /// others; none where only the meaning is near.
+    /// The words of the task that the skill was found by, the most significant first, and without
+    /// insignificant ones if there are others; empty if only the meaning is similar.
     pub words: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ impl TaskRanking {
         self.skills.iter().position(|skill| skill.name.as_str() == name).map(|place| place + 1)
     }
 
-    /// Returns what a catalog takes of it.
+    /// Returns the ranking for a catalog.
     pub fn to_catalog(&self) -> Ranking {
         let names = self.skills.iter().map(|skill| skill.name.to_string()).collect();
         Ranking { names, epoch: self.task.epoch }

@@ -104,7 +104,7 @@ pub async fn provider_suite(provider: &dyn Provider) {
     files_are_sorted_and_without_hidden_ones(provider).await;
     files_are_read_byte_for_byte(provider).await;
     ranges_name_lines(provider).await;
-    what_is_no_file_is_not_read(provider).await;
+    directories_and_missing_files_are_not_read(provider).await;
     bundles_name_the_bytes_that_are_read(provider).await;
 }
 
@@ -231,7 +231,7 @@ async fn ranges_name_lines(provider: &dyn Provider) {
     assert_eq!((empty.bytes.len(), empty.size, empty.lines, empty.total_lines), (0, 0, 0, 0));
 }
 
-async fn what_is_no_file_is_not_read(provider: &dyn Provider) {
+async fn directories_and_missing_files_are_not_read(provider: &dyn Provider) {
     let locator = locator(provider, "alpha").await;
     for (file, kind) in [
         ("references", ErrorKind::IsDirectory),
@@ -254,7 +254,7 @@ async fn what_is_no_file_is_not_read(provider: &dyn Provider) {
             }
         }
     }
-    // What would lead out of the skill cannot even be asked for.
+    // Paths that would leave the skill cannot even be constructed.
     for file in ["", ".", "..", "../beta/SKILL.md", "/etc/passwd", "a/../../b", "a\\..\\b", "a\0b", "a//b"] {
         assert!(SkillPath::new(file).is_err(), "{file:?}");
     }

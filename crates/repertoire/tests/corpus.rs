@@ -76,7 +76,7 @@ fn every_real_skill_is_listed_or_set_aside_with_a_reason() {
     }
 }
 
-/// What was found in a part of a corpus.
+/// The results for a part of a corpus.
 #[derive(Default)]
 struct Tally {
     shares: BTreeMap<(Severity, RuleId), usize>,

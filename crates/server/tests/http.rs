@@ -331,7 +331,7 @@ fn event_streams_and_sessions_are_limited() {
     assert_eq!(http.post("tools/list", json!({})).0, 200, "requests without a session are served");
 }
 
-/// A server whose skill `alpha` has a tool that waits for a word.
+/// A server whose skill `alpha` has a tool that waits for a signal.
 struct Waiting {
     server: Server,
     has_begun: mpsc::Receiver<()>,
@@ -390,7 +390,7 @@ fn a_second_request_with_an_id_in_flight_is_refused() {
         let (status, answer) = called.join().unwrap();
         assert!(status == 200 && answer.contains("waited"), "{answer}");
     });
-    // What was answered is no longer open, nor is what was refused.
+    // Requests that were answered or refused are no longer open.
     for _ in 0..20 {
         assert_eq!(ask(5, "skills/list", json!({})).0, 200);
     }
@@ -530,7 +530,7 @@ fn only_the_newest_event_stream_gets_each_event_once() {
 }
 
 #[test]
-fn sessions_are_limited_whatever_the_headers_say() {
+fn sessions_are_limited_with_any_headers() {
     let world = World::new();
     let limits = Limits { sessions: 2, ..Limits::default() };
     let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
@@ -544,7 +544,7 @@ fn sessions_are_limited_whatever_the_headers_say() {
         assert!(status == 404 && answer.contains("-32601"), "{answer}");
         assert!(!answer.contains("mcp-session-id"), "{answer}");
     }
-    // Who only asks for such a version is offered one that has, as over pipes.
+    // A client that only supports such a version is offered one that has, as over pipes.
     let (status, answer) = post(&[], &initialize(MODERN));
     assert!(status == 200 && answer.contains("\"protocolVersion\":\"2025-11-25\""), "{answer}");
     assert!(answer.contains("mcp-session-id"), "{answer}");

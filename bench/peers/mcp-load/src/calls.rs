@@ -1,11 +1,11 @@
-//! What is asked, and how an answer is known for one.
+//! The calls, and the check that a reply is a valid answer.
 
 use std::path::Path;
 
 use memchr::memmem::Finder;
 use serde_json::{Value, json};
 
-/// What every skill of a made-up library says.
+/// A phrase that every skill of a generated library contains.
 const PHRASE: &str = "Read [the guide]";
 
 /// The calls to be made, each for another skill.

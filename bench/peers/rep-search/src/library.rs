@@ -25,7 +25,7 @@ pub fn run(directory: &Path, changes: usize) -> Result<()> {
     for number in 0..changes {
         let path = file(&library.snapshot(), number * skills / changes);
         let original = fs::read_to_string(&path).with_context(|| path.clone())?;
-        // A word that nothing else has: whoever finds it has indexed the change.
+        // A word that nothing else has: a match shows that the change was indexed.
         let word = word(number);
         fs::write(&path, format!("{original}\nMind the {word}.\n"))?;
         let started = Instant::now();

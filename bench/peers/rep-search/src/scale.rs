@@ -12,11 +12,11 @@ use bench::ranker::{Product, Ranker, ask};
 use repertoire_model::search::{Index, Slot, Weights};
 use serde_json::json;
 
-/// What tells the index from one of another kind; there is only one here.
+/// The stamp that identifies the kind of index; there is only one here.
 const STAMP: u64 = 1;
-/// How many skills are changed, each followed by a query. Each change rebuilds the index.
+/// The number of skills that are changed, each followed by a query. Each change rebuilds the index.
 const CHANGES: usize = 50;
-/// How many changes must lie between two skills, so that they are not neighbours.
+/// The distance between two changed skills, so that they are not neighbours.
 const STRIDE: usize = 7919;
 const MB: f64 = 1e6;
 
@@ -29,7 +29,7 @@ pub fn run(skills: &[Skill], queries: &[Labelled], file: &Path) -> Result<()> {
     let started = Instant::now();
     product.index(skills);
     let index_s = started.elapsed().as_secs_f64();
-    // What the pool takes is not the index's.
+    // The memory of the pool does not count.
     let build_peak_mb =
         memory::peak().zip(before).map(|(peak, before)| peak.saturating_sub(before) as f64 / MB);
     let (_, times) = ask(&mut product, queries);

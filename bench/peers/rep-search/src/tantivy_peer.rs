@@ -11,7 +11,7 @@ use tantivy::schema::{FAST, Field, IndexRecordOption, Schema, TextFieldIndexing,
 use tantivy::tokenizer::TextAnalyzer;
 use tantivy::{Index, Searcher, TantivyDocument, Term};
 
-/// How often the name and the description are said.
+/// The repetitions of the name and the description.
 const NAMES: usize = 5;
 const DESCRIPTIONS: usize = 4;
 /// The memory that one thread may fill before it writes.

@@ -78,7 +78,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
     let progress = Progress::start(&context.env, "checking skills");
     let mut mix_ups = None;
     if args.confusable {
-        // What every other rule finds in a large library would bury the answer.
+        // The findings of every other rule in a large library would bury the answer.
         checked.extend(libraries.iter().flat_map(unchecked));
         mix_ups = Some(confusable::find(&libraries, &mut checked, &policy));
     } else {
@@ -135,7 +135,7 @@ fn open(context: &Context, args: &CheckArgs, policy: &Policy) -> Result<Vec<Libr
     Ok(libraries)
 }
 
-/// Returns how many levels below `directory` its uppermost skills are, however deep that is.
+/// Returns the number of levels below `directory` at which its uppermost skills are.
 fn depth_of_skills(context: &Context, directory: &Path, policy: &Policy) -> Option<usize> {
     let mut options = FsOptions::new("deeper", directory);
     options.limits = ScanLimits { max_depth: MAX_DEPTH, ..context.settings.scan };

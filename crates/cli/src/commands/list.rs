@@ -26,8 +26,8 @@ const NEIGHBOUR: CatalogEntry<'static> =
 /// Lists the skills
 ///
 /// Shows every skill that an agent is offered, with the source it comes from. Two skills of one name are never
-/// merged: the first source wins, and the other is shown by --all. Diagnostics of a listing leave out what takes a count
-/// of tokens; `rep check` has all of them.
+/// merged: the first source wins, and the other is shown by --all. Diagnostics of a listing leave out what only
+/// the text of the instructions shows; `rep check` has all of them.
 #[derive(Debug, Args)]
 pub(crate) struct ListArgs {
     /// Show shadowed and quarantined skills too
@@ -82,7 +82,7 @@ struct Row<'a> {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
-    // A refused library can still be looked at.
+    // A refused library can still be inspected.
     let library = if args.all { context.inspect(context.settings.policy.clone()) } else { context.open()? };
     let counter = Counter::new(context, &library);
     let entries = library.snapshot.entries().iter();
@@ -161,7 +161,7 @@ impl<'a> Counter<'a> {
         TokensJson { catalog: self.entry(entry), body }
     }
 
-    /// Returns how many tokens `entry` adds to a catalog that has a neighbour for it already.
+    /// Returns the number of tokens that `entry` adds to a catalog that is not empty.
     fn entry(&self, entry: &Entry) -> u64 {
         let location = entry.location();
         let own = CatalogEntry {

@@ -54,7 +54,7 @@ struct FragmentJson<'a> {
     tokens: usize,
 }
 
-/// What is printed, whatever it was made of.
+/// The prompt that is printed, of an agent or a role.
 struct Prompt {
     fragments: Vec<Fragment>,
     bound: Vec<String>,
@@ -135,7 +135,7 @@ pub(crate) struct Role {
     pub name: String,
     /// The agent, where there is one: its own parts of the prompt come too, and what it may not see is not there.
     pub agent: Option<Agent>,
-    /// What a prompt file may refer to, beside the variables of the agent.
+    /// The variables of a prompt file, beside those of the agent.
     pub variables: BTreeMap<String, String>,
 }
 

@@ -24,10 +24,11 @@ use repertoire::config::SandboxChoice;
 /// The most that is read from standard input for a script, in bytes.
 const MAX_INPUT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// How long one Ctrl-C takes to arrive for good: from the terminal, and from programs in between that pass it on.
+/// The time within which signals belong to one Ctrl-C: the terminal sends it, and programs in between pass it
+/// on.
 const ONE_KEY: Duration = Duration::from_secs(1);
 
-/// What `--args` is to be.
+/// The hint about the form of `--args`.
 const OBJECT: &str = "give an object, as in `rep run git git_log --args '{\"count\": 3}'`";
 
 /// Runs a tool or a script of a skill, in the sandbox that agents have
@@ -107,7 +108,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit
     }
 }
 
-/// Has what runs ended when the program is asked to end, and returns where it is noted that it was. Whoever types Ctrl-C again after a while does not wait for that.
+/// Ends the running command when the program is interrupted, and returns a cell that holds the interrupt
+/// then. A second Ctrl-C after a while ends the program at once.
 fn end_when_interrupted(executor: Arc<Executor>) -> Result<Arc<OnceLock<Interrupt>>, CliError> {
     let interrupted = Arc::new(OnceLock::new());
     let noted = Arc::clone(&interrupted);
@@ -168,7 +170,7 @@ fn consented(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<bool, Cli
     }
 }
 
-/// Returns what is wrong with the tools that the skill declares, where something is.
+/// Returns the errors in the tools that the skill declares, if there are any.
 fn broken(context: &Context, args: &RunArgs) -> Option<String> {
     let library = context.open().ok()?;
     let entry = library.find(&args.skill).ok()?;

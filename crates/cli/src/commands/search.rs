@@ -120,7 +120,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SearchArgs) -> Result<E
     Ok(Exit::Success)
 }
 
-/// Returns what is looked for: the words, or what standard input says.
+/// Returns the query: the words, or the text of standard input.
 fn query(args: &SearchArgs) -> Result<String, CliError> {
     if args.query != ["-"] {
         return Ok(args.query.join(" "));

@@ -138,7 +138,7 @@ fn open(
     context.library(options.session_options(context.session_options(None)), &needed, executor)
 }
 
-/// Returns what the flags and the configuration say about MCP.
+/// Returns the options of MCP, from the flags and the configuration.
 fn options(context: &Context, args: &ServeArgs) -> ServerOptions {
     let settings = &context.settings;
     let switch = |is_on: bool| if is_on { Switch::On } else { Switch::Off };
@@ -159,7 +159,7 @@ fn options(context: &Context, args: &ServeArgs) -> ServerOptions {
     }
 }
 
-/// Returns what the flags, the configuration and the environment say about HTTP.
+/// Returns the options of HTTP, from the flags, the configuration and the environment.
 fn http_options(context: &Context, args: &ServeArgs, address: &str) -> Result<HttpOptions, CliError> {
     let settings = &context.settings;
     let both = |flags: &[String], settings: &[String]| [flags, settings].concat();

@@ -10,7 +10,7 @@ use crate::globals::{ColorChoice, Globals};
 /// The width of output whose reader has no width.
 const UNBOUNDED: usize = usize::MAX;
 
-/// How much is collected before it is written: as much as a pipe takes at once.
+/// The size of the output buffer: as much as a pipe takes at once.
 const OUT_BYTES: usize = 64 * 1024;
 
 /// The one way to the person or program on the other side.
@@ -79,12 +79,12 @@ impl Ui {
         self.out_is_terminal
     }
 
-    /// Returns whether a person is there to answer.
+    /// Returns `true` if a person can answer questions.
     pub(crate) fn is_interactive(&self) -> bool {
         self.is_interactive
     }
 
-    /// Returns how many columns a line of results may have.
+    /// Returns the number of columns of a line of results.
     pub(crate) fn width(&self) -> usize {
         self.width
     }

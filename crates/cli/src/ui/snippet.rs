@@ -18,13 +18,13 @@ const MAX_BYTES_BEFORE: usize = 80;
 /// A finding to be shown.
 #[derive(Debug, Clone)]
 pub(crate) struct Note<'a> {
-    /// How much it matters.
+    /// Its severity.
     pub severity: Severity,
     /// The rule that found it, shown in brackets.
     pub rule: Option<&'a str>,
-    /// What is wrong.
+    /// Its message.
     pub message: &'a str,
-    /// What to do about it.
+    /// The advice on what to do about it.
     pub help: Option<&'a str>,
     /// The file it is about, as a person would name it.
     pub path: &'a str,

@@ -1,6 +1,6 @@
 //! The few colours there are.
 
-/// What a piece of text is, which settles its colour.
+/// The role of a piece of text, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     /// A heading.
@@ -17,7 +17,7 @@ pub(crate) enum Style {
     Warning,
     /// It does not work.
     Error,
-    /// What to do next.
+    /// A hint.
     Hint,
     /// A line that a diff adds.
     Added,

@@ -46,7 +46,7 @@ impl Context {
         }
     }
 
-    /// Returns where the cache lives, unless it is turned off.
+    /// Returns the directory of the cache, unless it is turned off.
     pub(crate) fn cache_directory(&self) -> Option<PathBuf> {
         if self.globals.no_cache || self.env.is_on(env::NO_CACHE) {
             return None;

@@ -88,7 +88,7 @@ impl Context {
         Ok(self.env.working_directory().join(directory))
     }
 
-    /// Returns how far every source of the library is trusted.
+    /// Returns the trust in every source of the library.
     pub(crate) fn trust_levels(&self) -> TrustLevels {
         let exec = &self.settings.exec;
         let (places, _) = self.places(&self.settings.policy);

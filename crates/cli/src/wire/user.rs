@@ -20,7 +20,7 @@ pub(super) fn with_user(mut variables: Vec<(String, String)>) -> Vec<(String, St
     variables
 }
 
-/// Returns what is said under `name` of `[user]`, in one line; the last one counts, as with git.
+/// Returns the value of `name` of `[user]`, in one line; the last one counts, as with git.
 fn user_setting(settings: &[GitSetting], name: &str) -> Option<String> {
     let last = settings.iter().rfind(|setting| setting.is("user", name))?;
     let value: String = last.value.chars().filter(|letter| !letter.is_control()).collect();

@@ -7,25 +7,6 @@ use std::path::Path;
 use crate::module_graph::{Imports, ModuleGraph};
 use crate::repository;
 
-/// Cycles that are still to be cut: a crate, and files that are or were in one. An entry goes when its cycle is gone;
-/// none is added.
-const KNOWN_CYCLES: &[(&str, &[&str])] = &[
-    ("repertoire", &["provider/content.rs", "provider/memo.rs", "provider/mod.rs"]),
-    (
-        "repertoire",
-        &[
-            "provider/fs/cache/contents.rs",
-            "provider/fs/cache/file.rs",
-            "provider/fs/known.rs",
-            "provider/fs/memo.rs",
-            "provider/fs/open.rs",
-            "provider/fs/provider.rs",
-            "provider/fs/root_entries.rs",
-            "provider/fs/scan.rs",
-        ],
-    ),
-];
-
 /// Returns the groups of files that all import each other, directly or through others.
 fn cycles(imports: &Imports) -> Vec<BTreeSet<String>> {
     let reach: BTreeMap<&String, BTreeSet<&String>> =
@@ -78,7 +59,7 @@ fn chain(imports: &Imports, group: &BTreeSet<String>) -> String {
     steps.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns what the files of a crate import from each other, by their paths below its `src`.
+/// Returns the imports between the files of a crate, by their paths below its `src`.
 fn imports_of(name: &str) -> Imports {
     let source = repository().join("crates").join(name).join("src");
     let read = |file: &Path| std::fs::read_to_string(source.join(file)).ok();
@@ -89,30 +70,18 @@ fn imports_of(name: &str) -> Imports {
 #[test]
 fn modules_of_a_crate_do_not_import_each_other_in_cycles() {
     let mut faults = Vec::new();
-    let mut known: Vec<&(&str, &[&str])> = KNOWN_CYCLES.iter().collect();
     for entry in repository().join("crates").read_dir().unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let imports = imports_of(&name);
         assert!(imports.len() > 3, "{name}: its modules were not found");
         for cycle in cycles(&imports) {
-            let is_known = |(of, files): &(&str, &[&str])| {
-                *of == name && cycle.iter().all(|file| files.contains(&file.as_str()))
-            };
-            if KNOWN_CYCLES.iter().any(is_known) {
-                known.retain(|entry| !is_known(entry));
-            } else {
-                faults.push(format!(
-                    "{} files of crates/{name}/src import each other, such as\n{}\n  all of them: {cycle:?}",
-                    cycle.len(),
-                    chain(&imports, &cycle)
-                ));
-            }
+            faults.push(format!(
+                "{} files of crates/{name}/src import each other, such as\n{}\n  all of them: {cycle:?}",
+                cycle.len(),
+                chain(&imports, &cycle)
+            ));
         }
     }
-    let gone = known
-        .iter()
-        .map(|(name, files)| format!("no longer a cycle, take it off KNOWN_CYCLES: {name} {files:?}"));
-    faults.extend(gone);
     assert!(faults.is_empty(), "{}", faults.join("\n\n"));
 }
 

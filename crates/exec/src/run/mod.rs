@@ -6,6 +6,7 @@ mod skill_copy;
 mod command;
 mod outcome;
 mod grants;
+mod host_command;
 mod call;
 mod runner;
 #[cfg(test)]

@@ -20,7 +20,7 @@ impl Fault {
     }
 }
 
-/// The files that a skill is said to have, by kind, each relative to the directory of its kind.
+/// The files that a skill is reported to have, by kind, each relative to the directory of its kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AvailableFiles {
     /// Those below `references/`.
@@ -43,7 +43,9 @@ pub enum RunRefusal {
     Source,
     /// Each call needs the consent of a person, and no person can be asked.
     Asks,
-    /// A person was asked and said no.
+    /// Each call needs the approval of a person, which cannot be kept, and no person can be asked.
+    EachCall,
+    /// A person was asked and refused.
     Refused,
     /// A skill that is active allows no more than some other tools.
     Ceiling,

@@ -46,6 +46,6 @@ pub struct ListedSkill {
     pub description: String,
     /// Its tags.
     pub tags: Vec<String>,
-    /// Whether it is active.
+    /// True if it is active.
     pub loaded: bool,
 }

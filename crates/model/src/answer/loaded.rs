@@ -121,14 +121,14 @@ pub struct ToolSchema {
 // JSON has no numbers that are not themselves.
 impl Eq for ToolSchema {}
 
-/// Says that the instructions are in the context already.
+/// The answer that the instructions are in the context already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acknowledgement {
     /// The skill.
     pub name: SkillName,
     /// The turn at which it was loaded.
     pub turn: u64,
-    /// Whether it is part of the prompt.
+    /// True if it is part of the prompt.
     pub is_bound: bool,
     /// Notes for the model, one sentence each.
     pub notes: Vec<String>,

@@ -71,7 +71,7 @@ impl FaultKind {
 }
 
 impl Fault {
-    /// Returns what was wrong and what to do instead, on one bounded line.
+    /// Returns the problem and its remedy, on one bounded line.
     ///
     /// ```
     /// use repertoire_model::answer::{Fault, FaultKind, Wording};
@@ -197,7 +197,7 @@ impl Fault {
     }
 }
 
-/// Returns why nothing was run, and what a person can do about it.
+/// Returns the reason that nothing was run, and the remedy.
 fn not_approved(skill: &str, tool: &str, why: RunRefusal, wording: &Wording) -> String {
     let approve = |more: &str| match &wording.approve {
         Some(command) => format!("Ask the user to run `{command} {skill}{more}`, or go on without it."),
@@ -222,6 +222,11 @@ fn not_approved(skill: &str, tool: &str, why: RunRefusal, wording: &Wording) -> 
             let approve = approve(&format!(" --tool {tool}"));
             format!(
                 "`{tool}` of skill `{skill}` needs the consent of a person, and nobody can be asked here. {approve}"
+            )
+        }
+        RunRefusal::EachCall => {
+            format!(
+                "`{tool}` of skill `{skill}` runs outside of the sandbox, so a person approves every call, and nobody can be asked here. Ask the user to do it, or go on without it."
             )
         }
         RunRefusal::Ceiling => {

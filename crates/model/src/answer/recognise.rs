@@ -27,13 +27,13 @@ const MARKDOWN_ACKNOWLEDGED: &str = "Skill loaded before: ";
 pub enum RecognisedAnswer {
     /// The call failed.
     Failed,
-    /// The skill was said to be in the context already.
+    /// The skill was reported to be in the context already.
     Acknowledged(SkillName),
     /// The instructions of these skills stand in the text, whole: each is the one whose digest it is stamped with.
     Bodies(Vec<Injection>),
     /// Instructions of these skills stand in the text, but no stamp says whether they are whole: a host may have trimmed them.
     Unstamped(Vec<Injection>),
-    /// The skill was said to be unloaded now, or not to have been loaded.
+    /// The skill was reported to be unloaded now, or not to have been loaded.
     Unloaded(SkillName),
 }
 
@@ -47,7 +47,7 @@ impl RecognisedAnswer {
     }
 }
 
-/// Returns what `text`, in any rendering, is the answer of; `None` where it is none, or not whole, or was changed.
+/// Returns the answer in `text`, in any rendering; `None` if it is no answer, not complete, or was changed.
 ///
 /// A host may have written something before or behind it: an answer is found at the start of any of the first lines.
 ///
@@ -74,7 +74,7 @@ pub(crate) enum Examination {
     Foreign,
 }
 
-/// Returns what `text` is.
+/// Examines whether `text` is an answer.
 pub(crate) fn examine(text: &str) -> Examination {
     let text = text.trim_start();
     if let Some(recognised) = in_one_line(text) {
@@ -96,7 +96,8 @@ fn in_one_line(text: &str) -> Option<RecognisedAnswer> {
     if is_failed { Some(RecognisedAnswer::Failed) } else { sentence(text) }
 }
 
-/// Returns where in `text` an answer may begin: at the start of a line, or, if it is an element, behind another tag.
+/// Returns the offsets in `text` at which an answer may begin: at the start of a line, or, if it is an
+/// element, behind another tag.
 fn places(text: &str) -> impl Iterator<Item = usize> {
     let prefix = &text.as_bytes()[..text.len().min(MAX_PREFIX_BYTES)];
     let behind = memchr::memchr2_iter(b'\n', b'>', prefix).map(|end| end + 1);
@@ -174,7 +175,7 @@ fn json(answer: &Value) -> Examination {
         return name
             .map_or(Examination::Foreign, |name| Examination::Whole(RecognisedAnswer::Unloaded(name)));
     }
-    // Every key is always there; an object without these is somebody else's.
+    // Every key is always present; an object without these is not ours.
     if error.is_none() || answer.get("digest").is_none() || answer.get("available_references").is_none() {
         return Examination::Foreign;
     }

@@ -8,7 +8,7 @@ use crate::{SkillName, text};
 
 /// The most characters of a description beside a result.
 const MAX_SUMMARY_CHARS: usize = 240;
-/// The most words that a result is said to be found by.
+/// The most words that are given as the reason for a result.
 const MAX_REASONS: usize = 8;
 /// The most characters of one of them.
 const MAX_WORD_CHARS: usize = 40;
@@ -22,7 +22,7 @@ pub struct SearchResults {
     pub tag: Option<String>,
     /// The skills, best first.
     pub results: Vec<SearchResult>,
-    /// Whether the model may know where they lie; programs always do.
+    /// True if the model may know their paths; programs always do.
     pub shows_paths: bool,
 }
 
@@ -39,11 +39,11 @@ pub struct SearchResult {
     pub manifest_file: String,
     /// Its score.
     pub score: Score,
-    /// The words that it was found by, those that tell most first; none where only the meaning is near.
+    /// The words that it was found by, the most significant first; empty if only the meaning is similar.
     pub why: Vec<Reason>,
     /// The section of its instructions that the query is most about.
     pub section: Option<Section>,
-    /// Whether it is active.
+    /// True if it is active.
     pub loaded: bool,
 }
 
@@ -53,8 +53,8 @@ impl SearchResult {
         text::shorten(&text::visible_line(&self.description), MAX_SUMMARY_CHARS)
     }
 
-    /// Returns why the skill was found as one bounded line, as in `name: pdf; description: fill, form`: each word where it counts
-    /// most. Words that say little are left out where there are others.
+    /// Returns the reasons of the match as one bounded line, as in `name: pdf; description: fill, form`: each
+    /// word with the field where it counts most. Insignificant words are left out if there are others.
     pub fn reasons(&self) -> String {
         let is_telling = |reason: &&Reason| !Query::is_common(&reason.word);
         let is_vague = !self.why.iter().any(|reason| is_telling(&reason));

@@ -173,6 +173,7 @@ fn faults() -> Vec<Fault> {
         not_approved(RunRefusal::Changed),
         not_approved(RunRefusal::Source),
         not_approved(RunRefusal::Asks),
+        not_approved(RunRefusal::EachCall),
         not_approved(RunRefusal::Refused),
         not_approved(RunRefusal::Ceiling),
         FaultKind::NoHandler { tool: "merge".to_owned() },
@@ -402,7 +403,7 @@ fn messages() {
     assert_eq!(faults()[0].message(&menu), "Unknown skill 'pfd</skill>'. Check the skill menu.");
 }
 
-/// Whatever a caller or a library puts into a fault, the model reads one line of bounded length.
+/// Every fault is one line of bounded length, even with unbounded texts in it.
 #[test]
 fn messages_are_bounded() {
     let text = "long\n".repeat(20_000);
@@ -443,7 +444,7 @@ fn messages_are_bounded() {
 }
 
 #[test]
-fn what_is_far_from_a_short_name_is_not_near() {
+fn short_names_suggest_only_similar_names() {
     let message = |skill: &str| {
         let kind = FaultKind::UnknownSkill { near: words(["git", "pdf", "db"]), total: 3, all: Vec::new() };
         let message = Fault::new("load_skill", Some(skill.to_owned()), kind).message(&Wording::default());
@@ -477,7 +478,7 @@ fn a_place_that_cannot_be_shown_whole_is_not_shown() {
     }
 }
 
-/// However much a library puts into its results, what a model reads of each is bounded.
+/// Every search result is bounded, even with unbounded texts in it.
 #[test]
 fn search_results_are_bounded() {
     let text = "long\n".repeat(2_000);
@@ -511,13 +512,13 @@ fn without_tools_nothing_points_at_them() {
 }
 
 #[test]
-fn what_was_given_is_recognised() {
+fn rendered_answers_are_recognised() {
     let wording = Wording::default();
     for render in Render::ALL {
         for (title, answer) in answers() {
             let recognised = recognise(&answer.render(render, &wording));
             let expect = match &answer {
-                // Which skill a name with a source means is not in the text.
+                // The text does not say which skill a name with a source means.
                 Answer::Loaded(_) if answer.injections().is_empty() => None,
                 // The sentence of the guide stands alone.
                 Answer::Acknowledged(Acknowledgement { notes, .. })
@@ -547,7 +548,7 @@ fn what_was_given_is_recognised() {
 }
 
 #[test]
-fn what_a_host_wrote_around_an_answer_does_no_harm() {
+fn answers_are_recognised_with_text_around_them() {
     let answer = Answer::Loaded(Box::new(oversize()));
     for render in Render::ALL {
         let text = answer.render(render, &Wording::default());
@@ -581,13 +582,13 @@ fn what_a_host_wrote_around_an_answer_does_no_harm() {
         matches!(recognise(unstamped), Some(RecognisedAnswer::Unstamped(_))),
         "no digest says that it is whole"
     );
-    // What stands in a broken answer is its content, not an answer.
+    // Text inside a broken answer is its content, not an answer.
     let broken = format!("<skill name=\"a\" digest=\"b\">\ncut\n{text}");
     assert_eq!(recognise(&broken), None);
 }
 
 #[test]
-fn what_was_changed_or_cut_is_not_recognised() {
+fn changed_or_cut_answers_are_not_recognised() {
     let answer = Answer::Loaded(Box::new(oversize()));
     for render in [Render::Xml, Render::Json, Render::Markdown] {
         let text = answer.render(render, &Wording::default());

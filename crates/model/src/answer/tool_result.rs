@@ -20,7 +20,7 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// Returns what `tool` of `skill` said.
+    /// Returns the result of `tool` of `skill`.
     pub fn new(skill: impl Into<String>, tool: impl Into<String>, text: impl Into<String>) -> Self {
         Self { skill: skill.into(), tool: tool.into(), text: text.into(), ..Self::default() }
     }

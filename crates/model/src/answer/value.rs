@@ -34,7 +34,7 @@ pub enum Answer {
     Custom {
         /// The text.
         text: String,
-        /// Whether the call failed.
+        /// True if the call failed.
         is_error: bool,
     },
     /// The call could not be answered.

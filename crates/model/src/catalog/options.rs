@@ -23,7 +23,8 @@ pub enum Format {
     /// Guidance on how to use skills, then `<available_skills>` with one `<skill>` a line; the default.
     #[default]
     Xml,
-    /// `Skills:` and `- name: description` lines, nothing else; the tool's own description must tell the rest.
+    /// `Skills:` and `- name: description` lines, nothing else; the tool's own description must explain the
+    /// rest.
     List,
     /// `Available skills (use load_skill to activate):`, a blank line, `- name: description` lines.
     Menu,
@@ -145,7 +146,7 @@ impl Default for CatalogOptions {
     }
 }
 
-/// A choice that does not go with the skills at hand.
+/// A choice that does not fit the given skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CatalogError {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::declared::{DEFAULT_TIMEOUT_SECONDS, SkillTool, Toolbox};
-use super::needs::{Needs, RepositoryUse};
+use super::needs::{HostCommand, Needs, RepositoryUse};
 
 /// Everything that the tools of a skill ask for.
 ///
@@ -30,7 +30,7 @@ struct Capability {
 }
 
 impl Capability {
-    /// Returns what the tool will be able to do, a clause each.
+    /// Returns the capabilities of the tool, a clause each.
     fn clauses(&self) -> Vec<String> {
         let mut clauses = Vec::new();
         if let Some(command) = &self.command {
@@ -57,6 +57,7 @@ impl Capability {
             "repository": needs.repository.map(RepositoryUse::as_str),
             "env": needs.env,
             "ask": needs.ask,
+            "host": needs.host.map(HostCommand::as_str),
             "timeout": timeout,
             "command": command,
         })
@@ -71,8 +72,13 @@ impl Capability {
             None | Some(Value::Null) => None,
             Some(word) => Some(RepositoryUse::named(word.as_str()?)?),
         };
+        let host = match value.get("host") {
+            None | Some(Value::Null) => None,
+            Some(word) => Some(HostCommand::named(word.as_str()?)?),
+        };
         let needs = Needs {
             repository,
+            host,
             network: switch("network")?,
             directory: switch("directory")?,
             write: words("write")?,
@@ -85,7 +91,7 @@ impl Capability {
 }
 
 impl Capabilities {
-    /// Returns what the tools of `toolbox` ask for.
+    /// Returns the capabilities that the tools of `toolbox` request.
     pub fn of(toolbox: &Toolbox) -> Self {
         let capability = |tool: &SkillTool| Capability {
             needs: tool.needs.clone(),
@@ -134,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_tells_what_came_and_what_went() {
+    fn a_difference_has_added_and_removed_capabilities() {
         let of = |text: &str| Capabilities::of(&Toolbox::read(text.as_bytes()).0);
         let before = of(r#"[{"name": "a", "write": ["out"]}, {"name": "b"}]"#);
         let after = of(r#"[{"name": "a", "write": ["."], "network": true}]"#);

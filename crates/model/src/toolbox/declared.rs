@@ -79,7 +79,8 @@ pub enum OutputForm {
     Json,
 }
 
-/// Returns whether a tool may be called `name`: letters, digits, `_` and `-`, as many as models are told of everywhere.
+/// Returns `true` if a tool may be called `name`: letters, digits, `_` and `-`, up to the length that all
+/// vendors accept.
 pub fn is_tool_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(is_plain)

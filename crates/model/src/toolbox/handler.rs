@@ -2,6 +2,7 @@
 
 use super::declared::SkillTool;
 use super::interpreter::EXTENSIONS;
+use super::needs::HostCommand;
 use super::python::{PYTHON_FILE, defines};
 use crate::{FileEntry, SkillPath};
 
@@ -17,10 +18,12 @@ pub enum Handler {
     Python(SkillPath),
     /// A file of the tool's name, which reads the arguments as JSON and writes the result.
     File(SkillPath),
+    /// A command outside of the sandbox.
+    Host(HostCommand),
 }
 
 impl Handler {
-    /// Returns what runs `tool` of a skill with `files`, of which `tools.py` has the text `python`.
+    /// Returns the handler of `tool` of a skill with `files`, of which `tools.py` has the text `python`.
     ///
     /// ```
     /// use repertoire_model::toolbox::{Handler, SkillTool};
@@ -30,10 +33,13 @@ impl Handler {
     /// assert_eq!(Handler::of(&SkillTool::new("greet"), &[file], None), Some(Handler::File(path)));
     /// ```
     pub fn of(tool: &SkillTool, files: &[FileEntry], python: Option<&str>) -> Option<Self> {
+        if let Some(command) = tool.needs.host {
+            return Some(Self::Host(command));
+        }
         let find = |path: &str| files.iter().find(|file| file.path.as_str() == path);
         if let Some(command) = &tool.command {
             let program = command.first()?;
-            // What looks like a file must be one; a bare word is a program of the system.
+            // A program that looks like a file must be one; a bare word is a program of the system.
             let file = program.strip_prefix("./").unwrap_or(program);
             let is_there = !program.contains('/') || find(file).is_some();
             return is_there.then(|| Self::Command(command.clone()));
@@ -47,7 +53,7 @@ impl Handler {
             if let Some(file) = find(&format!("{directory}/{name}")).filter(|file| file.executable) {
                 return Some(Self::File(file.path.clone()));
             }
-            // Where nobody may execute a file, its ending says what does.
+            // A file with a known extension need not be executable.
             let with_ending = EXTENSIONS.iter().map(|(ending, _)| format!("{directory}/{name}.{ending}"));
             if let Some(file) = with_ending.into_iter().find_map(|path| find(&path)) {
                 return Some(Self::File(file.path.clone()));
@@ -61,6 +67,7 @@ impl Handler {
 mod tests {
     use super::*;
     use crate::FileKind;
+    use crate::toolbox::Needs;
 
     fn check(tool: &SkillTool, files: &[(&str, bool)], python: Option<&str>, expect: Option<&str>) {
         let entry = |(path, executable): &(&str, bool)| {
@@ -73,12 +80,13 @@ mod tests {
             Handler::Command(words) => words.join(" "),
             Handler::Python(path) => format!("python {path}"),
             Handler::File(path) => path.to_string(),
+            Handler::Host(command) => format!("host {}", command.as_str()),
         });
         assert_eq!(found.as_deref(), expect);
     }
 
     #[test]
-    fn the_order_is_command_then_python_then_file() {
+    fn the_order_is_host_then_command_then_python_then_file() {
         let tool = SkillTool::new("go");
         let with_command = |words: &[&str]| SkillTool {
             command: Some(words.iter().map(|word| (*word).to_owned()).collect()),
@@ -96,5 +104,7 @@ mod tests {
         check(&tool, &[("scripts/go.rb", false)], None, Some("scripts/go.rb"));
         check(&tool, &[("tools.py", false)], None, None);
         check(&tool, &[("go.sh", true)], None, None);
+        let needs = Needs { host: Some(HostCommand::GitPush), ..Needs::default() };
+        check(&SkillTool { needs, ..tool }, &all, python, Some("host git push"));
     }
 }

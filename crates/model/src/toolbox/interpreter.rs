@@ -29,9 +29,10 @@ pub enum Interpreter {
 }
 
 impl Interpreter {
-    /// Returns what runs the script at `path` that starts with `bytes`, or `None` if nothing says so.
+    /// Returns the interpreter of the script at `path` that starts with `bytes`, or `None` if it is unknown.
     ///
-    /// A first line with `#!` comes first, then the ending of the name; an executable text with neither is for `sh`.
+    /// A first line with `#!` comes first, then the file extension; an executable text with neither is for
+    /// `sh`.
     pub fn of(path: &SkillPath, bytes: &[u8], executable: bool) -> Option<Self> {
         let start = String::from_utf8_lossy(&bytes[..bytes.len().min(LOOKED_AT_BYTES)]);
         let ending = path.file_name().rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
@@ -48,7 +49,7 @@ impl Interpreter {
         }
         let by_ending = EXTENSIONS.iter().find(|(known, _)| ending.as_deref() == Some(*known));
         let by_ending = by_ending.map(|(_, words)| words.iter().map(|word| (*word).to_owned()).collect());
-        // What may be executed and says nothing of what does it is for the shell, as shells have it.
+        // An executable file without an interpreter line is for the shell, as in shells.
         let by_shell = || (executable && !bytes.is_empty()).then(|| vec!["sh".to_owned()]);
         by_ending.or_else(by_shell).map(Self::Program)
     }

@@ -3,19 +3,53 @@
 /// The access that a tool asks for beyond its own files and a scratch directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Needs {
-    /// Whether it talks to other machines.
+    /// True if it uses the network.
     pub network: bool,
-    /// Whether it reads the working directory.
+    /// True if it reads the working directory.
     pub directory: bool,
-    /// The paths in the working directory that it writes: `.` is all of it, `out/` a directory, and `out` whatever is there, or else a
-    /// file.
+    /// The paths in the working directory that it writes: `.` is all of it, `out/` a directory, and `out` an
+    /// existing file or directory, or else a new file.
     pub write: Vec<String>,
     /// The use it makes of the git repository around the working directory.
     pub repository: Option<RepositoryUse>,
     /// The environment variables that it reads.
     pub env: Vec<String>,
-    /// Whether a person is to be asked before every call, unless they approved this tool by name.
+    /// True if a person is to be asked before every call, unless they approved this tool by name.
     pub ask: bool,
+    /// The command outside of the sandbox that the tool stands for; then nothing of the skill runs, and a person approves every call.
+    pub host: Option<HostCommand>,
+}
+
+/// A command of git that runs outside of the sandbox, with the user's settings and credentials and with fixed arguments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum HostCommand {
+    /// Pushes the current branch to its upstream, or to a branch of the same name where it has none.
+    GitPush,
+    /// Rebases the current branch onto its upstream; a rebase with conflicts is aborted.
+    GitRebase,
+    /// Stashes all changes of the checkout.
+    GitStash,
+    /// Applies the newest stash and drops it.
+    GitStashPop,
+}
+
+impl HostCommand {
+    const ALL: [Self; 4] = [Self::GitPush, Self::GitRebase, Self::GitStash, Self::GitStashPop];
+
+    /// Returns the word for it in `schema.json`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::GitPush => "git push",
+            Self::GitRebase => "git rebase",
+            Self::GitStash => "git stash",
+            Self::GitStashPop => "git stash pop",
+        }
+    }
+
+    /// Returns what `word` means.
+    pub fn named(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|command| command.as_str() == word)
+    }
 }
 
 /// The use that a tool makes of the git repository around the working directory: of its checkout, and of the git directory wherever
@@ -37,14 +71,14 @@ impl RepositoryUse {
         }
     }
 
-    /// Returns what `word` means.
+    /// Returns the value that `word` names.
     pub fn named(word: &str) -> Option<Self> {
         [Self::Read, Self::Write].into_iter().find(|own| own.as_str() == word)
     }
 }
 
 impl Needs {
-    /// Returns what the tool will be able to do, a clause each.
+    /// Returns the capabilities of the tool, a clause each.
     pub fn clauses(&self) -> Vec<String> {
         let mut clauses = Vec::new();
         if self.directory {
@@ -64,6 +98,12 @@ impl Needs {
             clauses.push("uses the network".to_owned());
         }
         clauses.extend(self.env.iter().map(|name| format!("reads the environment variable {name}")));
+        clauses.extend(self.host.map(|command| {
+            format!(
+                "runs `{}` outside of the sandbox, with the user's settings and credentials",
+                command.as_str()
+            )
+        }));
         if self.ask {
             clauses.push("asks a person before every call".to_owned());
         }

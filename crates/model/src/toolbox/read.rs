@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::declared::{MAX_TIMEOUT_SECONDS, OutputForm, SkillTool, Toolbox, is_tool_name};
-use super::needs::{Needs, RepositoryUse};
+use super::needs::{HostCommand, Needs, RepositoryUse};
 use super::schema;
 use crate::validate::TOOL_NAMES;
 use crate::{RuleId, SkillPath, text};
@@ -183,7 +183,7 @@ impl Reading {
     }
 }
 
-/// Reads what a tool declares beyond its schema. What is wrong is reported and counts as not declared.
+/// Reads the fields of a tool beyond its schema. Invalid ones are reported and count as not declared.
 struct Fields<'r, 'v> {
     reading: &'r mut Reading,
     name: &'r str,
@@ -253,17 +253,19 @@ impl Fields<'_, '_> {
         let write: Vec<String> = write.unwrap_or_default().iter().map(|path| place(path)).collect();
         let env = self.words("env", "a list of names of environment variables", is_variable);
         let repository = self.repository();
+        let host = self.host();
         let mut needs = Needs {
             network,
             directory: directory || !write.is_empty() || repository.is_some(),
             write,
             repository,
             env: env.unwrap_or_default(),
-            ask,
+            ask: ask || host.is_some(),
+            host,
         };
         needs.write.sort_unstable();
         needs.write.dedup();
-        // What is a directory once is one.
+        // A path that is declared as a directory once is a directory.
         let directories: Vec<String> =
             needs.write.iter().filter(|path| path.ends_with('/')).cloned().collect();
         needs.write.retain(|path| !directories.contains(&format!("{path}/")));
@@ -278,6 +280,14 @@ impl Fields<'_, '_> {
             self.bad("repository", "\"read\" or \"write\"");
         }
         how
+    }
+
+    fn host(&mut self) -> Option<HostCommand> {
+        let command = (self.get)("host")?.as_str().and_then(HostCommand::named);
+        if command.is_none() {
+            self.bad("host", "\"git push\", \"git rebase\", \"git stash\" or \"git stash pop\"");
+        }
+        command
     }
 
     fn output(&mut self) -> OutputForm {
@@ -333,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_of_something_else_is_nobodys_fault() {
+    fn a_schema_of_other_data_is_not_reported() {
         let check = |text: &str| assert_eq!(read(text), (vec![], vec![]), "{text}");
         check(r#"{"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object"}"#);
         check("{}");
@@ -341,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_and_the_rest_is_kept() {
+    fn invalid_tools_are_reported_and_the_rest_is_kept() {
         let one = r#"{"name": "good", "description": "A."}"#;
         let check = |tool: &str, expect: &str| {
             assert_eq!(read(&format!("[{tool}, {one}]")), (vec!["good".to_owned()], vec![expect.to_owned()]));
@@ -373,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn needs_are_read_and_what_cannot_be_understood_grants_nothing() {
+    fn invalid_needs_grant_nothing() {
         let tool = |fields: &str| {
             let text = format!(r#"[{{"name": "a", "description": "A.", {fields}}}]"#);
             let (toolbox, problems) = Toolbox::read(text.as_bytes());

@@ -10,7 +10,7 @@ const SERVER_SEPARATOR: &str = "__";
 /// The longest arguments of a call that are read, in bytes. Those that name a skill are a hundredth of it.
 const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
 
-/// The longest name of a skill that is looked at, in bytes.
+/// The longest name of a skill that is accepted, in bytes.
 const MAX_NAME_BYTES: usize = 1024;
 
 /// The names that calls of `load_skill` and `unload_skill` go by.

@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn workflows_are_told_from_purposes() {
+    fn workflows_are_distinguished_from_purposes() {
         assert!(tells_workflow("first reads the file, then writes a report"));
         assert!(tells_workflow("1. read 2. think 3. write"));
         assert!(tells_workflow("plan -> build -> ship"));

@@ -127,7 +127,7 @@ const MAX_INTERVAL_MS: usize = 3_600_000;
 /// The most milliseconds that a batch of events waits: the batch would end by itself then.
 const MAX_DEBOUNCE_MS: usize = 2_000;
 
-/// The most directories that can be watched, whatever a system allows.
+/// The largest configurable number of watches.
 const MAX_WATCHES: usize = 524_288;
 
 /// The most that any number of the configuration may be.

@@ -15,7 +15,7 @@ use super::keys::{AGENTS_KEY, KEYS, Key, Kind, RULES_KEY, SEVERITIES, Value};
 use super::path::ConfiguredPath;
 use super::trust::{FileTrust, Objection};
 
-/// What a layer says about one key.
+/// The value of one key in a layer.
 #[derive(Clone)]
 pub(super) struct Assignment {
     /// The key.
@@ -24,8 +24,8 @@ pub(super) struct Assignment {
     pub value: Value,
 }
 
-/// Returns what `text`, trusted as far as `trust`, says, and everything that is wrong with it. Paths are relative to
-/// `directory`.
+/// Returns the assignments of `text`, which is trusted as far as `trust`, and all of its errors. Paths are
+/// relative to `directory`.
 pub(super) fn parse(text: &str, directory: &Path, trust: &FileTrust) -> (Vec<Assignment>, Vec<ConfigFault>) {
     let mut parser = Parser { directory, trust, assignments: Vec::new(), faults: Vec::new() };
     let (document, errors) = DeTable::parse_recoverable(text);
@@ -40,7 +40,8 @@ pub(super) fn parse(text: &str, directory: &Path, trust: &FileTrust) -> (Vec<Ass
     (parser.assignments, parser.faults)
 }
 
-/// Returns the value that `word`, from the environment or a flag, gives to `key`, or what it should have been.
+/// Returns the value of `key` written as `word` in the environment or a flag, or a description of valid
+/// values.
 pub(super) fn parse_word(key: &'static Key, word: &str) -> Result<Value, String> {
     let value = match key.kind {
         Kind::Word(_) | Kind::Name | Kind::Text => DeValue::String(word.into()),
@@ -116,7 +117,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Reports what a file that is not trusted in everything may not say.
+    /// Reports a value that a file without full trust may not set.
     fn mistrust(&mut self, key: &Key, converted: &Value, written: &Spanned<DeValue<'_>>) {
         self.object(written.span(), self.trust.objection_to_key(key.name));
         match (converted, written.get_ref()) {
@@ -222,7 +223,7 @@ fn is_line(text: &str) -> bool {
     text.len() <= MAX_LINE_BYTES && !text.chars().any(is_control_or_invisible)
 }
 
-/// Returns `value` as what `key` takes, or what it takes.
+/// Returns `value` converted to the kind of `key`, or a description of valid values.
 fn convert(key: &Key, value: &DeValue<'_>, directory: &Path) -> Result<Value, String> {
     let expected = || key.kind.describe();
     match (key.kind, value) {

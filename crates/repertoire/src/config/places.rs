@@ -102,7 +102,7 @@ impl Settings {
         found.places.into_iter().map(place).collect()
     }
 
-    /// Returns where links below `places` may lead.
+    /// Returns the directories that links below `places` may lead to.
     pub fn link_scope<'p>(&self, places: impl Iterator<Item = &'p ConfiguredPlace>) -> LinkScope {
         match self.scan_links {
             LinkTargets::Anywhere => LinkScope::Anywhere,

@@ -1,4 +1,4 @@
-//! The settings in force: a profile's choices with what the layers changed.
+//! The settings in force: the choices of a profile, changed by the layers.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,15 +16,15 @@ use crate::provider::fs::ScanLimits;
 use crate::session::ToolExposure;
 use crate::{Inherit, ReloadMode, ReloadOptions, RoleBinding, SessionOptions, Trust};
 
-/// Where the prompts of roles lie by habit, relative to the project's root.
+/// The usual directories of role prompts, relative to the project's root.
 const ROLE_DIRECTORIES: [&str; 2] = ["templates/roles", "roles"];
 
-/// Where links to skills may lead.
+/// The directories that links to skills may lead to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LinkTargets {
-    /// To any directory.
+    /// Any directory.
     Anywhere,
-    /// Into a directory that is looked at for skills.
+    /// Directories that are searched for skills.
     Roots,
 }
 
@@ -54,13 +54,13 @@ impl Embeddings {
     }
 }
 
-/// How MCP clients get results of tools.
+/// The form of tool results for MCP clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum McpResult {
-    /// As Markdown alone.
+    /// Markdown alone.
     #[default]
     Markdown,
-    /// As JSON, in the text and as structured content.
+    /// JSON, in the text and as structured content.
     Json,
 }
 
@@ -80,16 +80,16 @@ impl McpResult {
 /// The sandbox of tools and scripts of skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SandboxChoice {
-    /// The best that works here.
+    /// The best one that works here.
     #[default]
     Auto,
-    /// Bubblewrap, or nothing.
+    /// Bubblewrap only.
     Bubblewrap,
-    /// Landlock, or nothing.
+    /// Landlock only.
     Landlock,
-    /// Seatbelt, or nothing.
+    /// Seatbelt only.
     Seatbelt,
-    /// Nothing confines them.
+    /// No sandbox.
     None,
 }
 
@@ -117,17 +117,17 @@ impl SandboxChoice {
 /// The settings of tools and scripts of skills.
 #[derive(Debug, Clone, Default)]
 pub struct ExecSettings {
-    /// Whether models may run anything.
+    /// True if models may run tools and scripts.
     pub enabled: bool,
     /// The sandbox.
     pub sandbox: SandboxChoice,
-    /// How far skills of the project are trusted.
+    /// The trust in skills of the project.
     pub trust_project: Trust,
-    /// How far skills of the user are trusted.
+    /// The trust in skills of the user.
     pub trust_user: Trust,
-    /// How far other skills are trusted.
+    /// The trust in other skills.
     pub trust_configured: Trust,
-    /// Whether scripts may read the working directory.
+    /// True if scripts may read the working directory.
     pub scripts_read: bool,
 }
 
@@ -136,58 +136,58 @@ pub struct ExecSettings {
 pub struct SearchSettings {
     /// The embedder.
     pub embeddings: Embeddings,
-    /// The server that does, before `/embeddings`.
+    /// The URL of the server, before `/embeddings`.
     pub url: String,
     /// Its model.
     pub model: String,
-    /// The variable that holds its key; none where it is empty.
+    /// The environment variable that holds its key; empty for no key.
     pub key_env: String,
 }
 
 /// The settings in force.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// How skills are judged.
+    /// The policy that skills are judged by.
     pub policy: Policy,
     /// Directories of skills beside those that are discovered, first ones first.
     pub roots: Vec<ConfiguredPath>,
     /// The shape of the catalog.
     pub catalog_format: Format,
-    /// The most tokens of the catalog; 0 for any number.
+    /// The most tokens of the catalog; 0 for no limit.
     pub catalog_budget: usize,
     /// The treatment of a catalog over its budget.
     pub catalog_over_budget: OverBudget,
-    /// Whether loaded skills may be marked.
+    /// True if loaded skills may be marked.
     pub catalog_show_loaded: bool,
-    /// Whether a skill's frontmatter is shown with its instructions.
+    /// True if a skill's frontmatter is shown with its instructions.
     pub include_frontmatter: bool,
     /// The tokenizer.
     pub estimator: Tokenizer,
-    /// The options of sessions, but for those with fields of their own here.
+    /// The options of sessions, except those with fields of their own here.
     pub session: SessionOptions,
-    /// How far a scan goes.
+    /// The limits of a scan.
     pub scan: ScanLimits,
-    /// Where links to skills may lead.
+    /// The directories that links to skills may lead to.
     pub scan_links: LinkTargets,
-    /// Whether the project's directories are looked for skills.
+    /// True if the project's directories are searched for skills.
     pub discover_project: bool,
-    /// Whether the user's directories are looked for skills.
+    /// True if the user's directories are searched for skills.
     pub discover_user: bool,
     /// Directories of packs.
     pub packs: Vec<ConfiguredPath>,
-    /// Whether events are written to a file.
+    /// True if events are written to a file.
     pub events_jsonl: bool,
-    /// The bytes at which that file is moved aside.
+    /// The size in bytes at which that file is rotated.
     pub events_max_bytes: usize,
-    /// How many full files are kept.
+    /// The number of rotated files that are kept.
     pub events_keep: usize,
-    /// How sessions and servers follow the library.
+    /// The way in which sessions and servers follow the library.
     pub reload_mode: ReloadMode,
     /// The least time between polls, in milliseconds.
     pub reload_poll_ms: usize,
-    /// The least time between looks on use, in milliseconds.
+    /// The least time between checks on use, in milliseconds.
     pub reload_cooldown_ms: usize,
-    /// How long it must be quiet before a batch of events is acted upon, in milliseconds.
+    /// The time without further events after which a batch of events is handled, in milliseconds.
     pub reload_debounce_ms: usize,
     /// The most directories that are watched.
     pub reload_max_watches: usize,
@@ -197,30 +197,30 @@ pub struct Settings {
     pub role_directories: Vec<ConfiguredPath>,
     /// The inheritance of agents, unless they have their own.
     pub subagent_inherit: Inherit,
-    /// Whether MCP clients are offered tools.
+    /// True if MCP clients are offered tools.
     pub mcp_tools: bool,
-    /// Whether MCP clients are offered the Skills extension.
+    /// True if MCP clients are offered the Skills extension.
     pub mcp_extension: bool,
-    /// How MCP clients get results of tools.
+    /// The form of tool results for MCP clients.
     pub mcp_result: McpResult,
     /// The most tokens of the catalog in the instructions of the MCP server.
     pub mcp_instructions: usize,
-    /// Names that the HTTP server goes by.
+    /// The host names of the HTTP server.
     pub http_hosts: Vec<String>,
-    /// Pages that may talk to the HTTP server.
+    /// The origins of pages that may call the HTTP server.
     pub http_origins: Vec<String>,
     /// The most connections of the HTTP server.
     pub http_connections: usize,
-    /// Search.
+    /// The settings of search.
     pub search: SearchSettings,
-    /// Tools and scripts of skills.
+    /// The settings of tools and scripts of skills.
     pub exec: ExecSettings,
     /// The agents, by name.
     pub agents: BTreeMap<String, ConfiguredAgent>,
 }
 
 impl Settings {
-    /// Returns how sessions and servers follow the library.
+    /// Returns the options of following the library.
     pub fn reload(&self) -> ReloadOptions {
         let duration = |milliseconds: usize| Duration::from_millis(milliseconds as u64);
         let mut options = ReloadOptions::of(self.reload_mode);
@@ -246,7 +246,7 @@ impl Settings {
         }
     }
 
-    /// Returns the settings of `profile` before any layer changed them.
+    /// Returns the settings of `profile` before any layer changes them.
     pub fn of(profile: Profile) -> Self {
         let reload = ReloadOptions::default();
         let standard = Self {

@@ -9,10 +9,10 @@ use super::defaults::INSTRUCTIONS_TOKENS;
 use crate::SessionOptions;
 use crate::provider::fs::ScanLimits;
 
-/// What to do about a project's file that asks for too much.
+/// The hint about a key or value that a project's file may not set.
 const HELP: &str = "put it in your user configuration instead";
 
-/// The rules that say whether a skill hides something; a project may make them louder, never quieter.
+/// The rules that detect hidden content; a project may make them stricter, never laxer.
 const GUARDED_RULES: [RuleId; 5] = [
     RuleId::InvisibleCharacters,
     RuleId::ControlCharacters,
@@ -21,22 +21,22 @@ const GUARDED_RULES: [RuleId; 5] = [
     RuleId::NameTool,
 ];
 
-/// Start the keys that are the user's alone: what is noted down about a user, what agents are kept from, what the
-/// user's own programs call the tools, who may reach the user's server, and what skills may run.
+/// The prefixes of keys that only the user may set: the record of events, the limits of agents, the names of
+/// tools, the access to the HTTP server, and the execution of tools and scripts.
 const USERS_TABLES: [&str; 6] = ["events.", "scope.", "tools.names.", "tools.args.", "http.", "exec."];
 
-/// The single keys that are the user's alone: whether a model is told that it has instructions which it may have lost, and
-/// to whom the texts of the user's skills and the user's key are sent.
+/// The single keys that only the user may set: the acknowledgement of instructions that may be lost, and the
+/// server that gets the texts of the user's skills and the user's key.
 const USERS_KEYS: [&str; 5] =
     ["load.reload", "search.embeddings", "search.url", "search.model", "search.key_env"];
 
-/// Returns whether only the user's configuration may have the key `name`.
+/// Returns `true` if only the user's configuration may have the key `name`.
 pub(super) fn is_users_alone(name: &str) -> bool {
     let is_token = name.starts_with("agents.") && name.ends_with(".token_file");
     is_token || USERS_KEYS.contains(&name) || USERS_TABLES.iter().any(|table| name.starts_with(table))
 }
 
-/// Returns the most that a project's file may give the key `name`, where that is bounded: its default.
+/// Returns the largest value of the key `name` in a project's file, if it is bounded: its default.
 fn most(name: &str) -> Option<usize> {
     let (scan, session) = (ScanLimits::default(), SessionOptions::default());
     match name {
@@ -54,9 +54,9 @@ fn most(name: &str) -> Option<usize> {
 /// The trust in a configuration file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileTrust {
-    /// In everything: it is the user's, or was named by the user.
+    /// Full trust: it is the user's, or was named by the user.
     Whole,
-    /// It may speak about what lies in this directory: it is the project's.
+    /// Trust within this directory: it is the project's.
     Within(PathBuf),
 }
 
@@ -64,7 +64,7 @@ pub enum FileTrust {
 pub(super) type Objection = (String, String);
 
 impl FileTrust {
-    /// Returns the objection to the key `name`, whatever its value.
+    /// Returns the objection to the key `name`, independent of its value.
     pub(super) fn objection_to_key(&self, name: &str) -> Option<Objection> {
         let Self::Within(_) = self else { return None };
         is_users_alone(name).then(|| (format!("a project's file may not have `{name}`"), HELP.to_owned()))
@@ -95,7 +95,7 @@ impl FileTrust {
         severity: Option<Severity>,
     ) -> Option<Objection> {
         let Self::Within(_) = self else { return None };
-        // Under some profile each of them is an error, so anything else may be a step down.
+        // Under some profile each of them is an error, so any other severity may be laxer.
         (GUARDED_RULES.contains(&rule) && severity != Some(Severity::Error)).then(|| {
             (
                 format!("a project's file may not turn off or lower the rule `{rule}`"),
@@ -105,12 +105,12 @@ impl FileTrust {
     }
 }
 
-/// Returns whether `path` lies in `boundary` once links are resolved; what is not there yet is taken as it is written.
+/// Returns `true` if `path` lies in `boundary` with links resolved; missing components are taken as written.
 fn lies_within(path: &Path, boundary: &Path) -> bool {
     let Ok(boundary) = canonicalize(boundary) else { return false };
     for existing in path.ancestors() {
         let Ok(resolved) = canonicalize(existing) else {
-            // A link that leads nowhere today may lead anywhere tomorrow.
+            // A link whose target does not exist today may lead anywhere tomorrow.
             if symlink_metadata(existing).is_ok_and(|metadata| metadata.is_symlink()) {
                 return false;
             }

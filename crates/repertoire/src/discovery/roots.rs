@@ -27,7 +27,7 @@ const CONFIG_DIRECTORIES: [&str; 2] = ["agents/skills", "opencode/skills"];
 /// The name that the directory for configuration has in labels, wherever it is.
 const CONFIG: &str = ".config";
 
-/// The most directories between the working directory and that of its repository that are looked at.
+/// The most directories searched between the working directory and the root of its repository.
 const MAX_ANCESTORS: usize = 64;
 
 /// The directories that discovery starts from.
@@ -54,10 +54,10 @@ impl DiscoveryInput {
     }
 }
 
-/// Whose skills a root holds.
+/// The owner of the skills in a root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tier {
-    /// Those that come with the project, from whoever wrote it.
+    /// Those that come with the project, from its authors.
     Project,
     /// Those the user installed.
     User,
@@ -74,12 +74,12 @@ pub struct Root {
     pub label: String,
     /// Its path.
     pub path: PathBuf,
-    /// Whose it is.
+    /// The owner.
     pub tier: Tier,
 }
 
 impl Root {
-    /// Returns what a provider of its skills is told, for the caller to complete.
+    /// Returns the options of a provider of its skills, for the caller to complete.
     ///
     /// The directory need not exist: a provider finds what is put there later when it lists again.
     pub fn options(&self) -> FsOptions {
@@ -94,7 +94,7 @@ pub enum Presence {
     Found,
     /// Nothing.
     Missing,
-    /// Something that is no directory, or that may not be looked at.
+    /// Something that is no directory, or that may not be read.
     NotDirectory,
     /// The very directory that the root with this label leads to.
     SameAs(String),
@@ -114,7 +114,7 @@ pub struct Place {
 pub struct Discovery {
     /// The directories of skills that exist, those of the project first, nearest first.
     pub roots: Vec<Root>,
-    /// Every place that was looked at, in the same order.
+    /// Every place that was examined, in the same order.
     pub places: Vec<Place>,
 }
 

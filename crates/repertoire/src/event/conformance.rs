@@ -1,4 +1,4 @@
-//! What every sink has to stand.
+//! The conformance suite of event sinks.
 
 use std::collections::BTreeSet;
 use std::time::{Duration, SystemTime};
@@ -7,7 +7,7 @@ use repertoire_model::bundle::Digest;
 
 use super::{Event, EventKind, EventSink, Outcome};
 
-/// How many threads write at once, and how many rounds each.
+/// The number of concurrent writers, and of rounds of each.
 const THREADS: usize = 4;
 const ROUNDS: usize = 2;
 

@@ -30,7 +30,7 @@ pub struct Event {
     pub file: Option<String>,
     /// The source that the skill came from.
     pub source: Option<String>,
-    /// The agent that called, where the host tells.
+    /// The agent that called, if the host names it.
     pub agent: Option<String>,
     /// The session it was called in.
     pub session: String,
@@ -56,7 +56,7 @@ pub struct Event {
     pub time: SystemTime,
     /// The place of the loaded skill among those that the last task of the session needs, from 1, where it is among them.
     pub rank: Option<u64>,
-    /// How many skills the last task of the session was taken to need; nothing where there is no task.
+    /// The number of skills that the last task of the session was taken to need; `None` without a task.
     pub ranked: Option<u64>,
     /// The tool of the skill that was called, where one was.
     pub skill_tool: Option<String>,
@@ -168,7 +168,7 @@ pub enum Outcome {
     Ok,
     /// There is no such skill, file or tool.
     NotFound,
-    /// It is there, and the agent may not have it.
+    /// It exists, but the agent may not have it.
     Denied,
     /// Missing arguments, or arguments of the wrong kind.
     Invalid,

@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_stands_what_every_sink_has_to() {
+    fn the_memory_sink_passes_the_conformance_suite() {
         let sink = MemorySink::new();
         let expect = conformance::stand(&sink);
         let seen: Vec<String> = sink.take().into_iter().map(|event| event.session).collect();

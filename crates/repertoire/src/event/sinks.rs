@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use super::Event;
 
-/// Something that takes events.
+/// A receiver of events.
 ///
-/// It is best effort by contract. There is no result, because a load does not fail when nobody could note it down.
-/// `record` is called on the path of every tool call, by several threads at once: it must not block for long, and it
-/// should not panic. Whoever has slow work to do hands a copy to a thread of its own.
+/// It is best effort by contract. There is no result, because a load does not fail when it cannot be
+/// recorded. `record` is called on the path of every tool call, by several threads at once: it must not block
+/// for long, and it should not panic. A sink with slow work to do hands a copy to a thread of its own.
 pub trait EventSink: Send + Sync {
     /// Takes note of `event`.
     fn record(&self, event: &Event);
@@ -50,12 +50,12 @@ impl Sinks {
         self
     }
 
-    /// Returns whether events go nowhere, so that a caller need not make any.
+    /// Returns `true` if there are no sinks, so that a caller need not make events.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Returns how many sinks there are.
+    /// Returns the number of sinks.
     pub fn len(&self) -> usize {
         self.0.len()
     }
@@ -63,7 +63,7 @@ impl Sinks {
     /// Hands `event` to every sink in order. One that panics keeps neither the others nor the caller from going on.
     pub fn emit(&self, event: &Event) {
         for sink in &self.0 {
-            // What the sink leaves behind half done is its own; nothing of ours is touched meanwhile.
+            // A panic can leave only the sink's own state inconsistent; none of ours changes during the call.
             let _ = catch_unwind(AssertUnwindSafe(|| sink.record(event)));
         }
     }
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sink_that_panics_disturbs_nobody() {
+    fn a_sink_that_panics_does_not_affect_others() {
         let (first, last) = (Arc::new(MemorySink::new()), Arc::new(MemorySink::new()));
         let sinks = Sinks::new().with(first.clone()).with(Arc::new(Broken)).with(last.clone());
         let event = Event::new(EventKind::ToolCalled, "t", "s", SystemTime::UNIX_EPOCH);

@@ -16,7 +16,7 @@ use super::description::describe;
 const MAX_EXAMPLE_LINES: usize = 20;
 /// The version that a skill starts with, unless the role has one.
 const FIRST_VERSION: &str = "1.0.0";
-/// The most placeholders that are told.
+/// The most placeholders that are reported.
 const MAX_PLACEHOLDERS_TOLD: usize = 10;
 
 /// A skill that a role becomes.
@@ -26,7 +26,7 @@ pub struct Pack {
     pub name: SkillName,
     /// Its files, `SKILL.md` first.
     pub files: Vec<PackFile>,
-    /// What a person should look at.
+    /// Notes for a person to review.
     pub notes: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ pub struct Pack {
 pub struct PackFile {
     /// Its path in the skill.
     pub path: &'static str,
-    /// What it holds.
+    /// Its content.
     pub text: String,
 }
 
@@ -99,7 +99,7 @@ impl Pack {
     }
 }
 
-/// What a prompt says in a frontmatter of its own, which becomes part of the skill's.
+/// The frontmatter of a prompt, which becomes part of the skill's.
 #[derive(Default)]
 struct Own<'a> {
     description: Option<String>,
@@ -134,7 +134,7 @@ impl<'a> Own<'a> {
                 text::visible_line(&other)
             )
         });
-        // JSON is YAML too, so that whatever was understood is written so that it is understood again.
+        // JSON is YAML too, so that every parsed value is written in a form that parses to the same value.
         let fields = fields.iter().map(|(key, value)| format!("{}: {value}\n", written_key(key))).collect();
         Self { description, version, fields, body, note }
     }
@@ -146,7 +146,7 @@ fn written_key(key: &str) -> String {
     if is_plain { key.to_owned() } else { Value::from(key).to_string() }
 }
 
-/// What a role's configuration says that a skill can say too.
+/// The fields of a role's configuration that a skill can have too.
 #[derive(Default)]
 struct Config {
     description: Option<String>,
@@ -164,7 +164,7 @@ impl Config {
     }
 }
 
-/// Returns what the strict profile finds in the new `SKILL.md`, so that nobody is surprised later.
+/// Returns the findings of the strict profile in the new `SKILL.md`, so that they do not surprise later.
 fn findings(name: &SkillName, skill: &str) -> Vec<String> {
     let source = Source { bytes: skill.as_bytes(), directory: Some(name.as_str()), file_name: "SKILL.md" };
     let document = Document::parse(source, &Policy::of(Profile::Strict));

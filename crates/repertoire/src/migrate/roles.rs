@@ -10,7 +10,7 @@ use crate::{Error, ErrorKind};
 const TASK_PROMPT_FILE: &str = "task_prompt.md";
 /// The name of a role's configuration.
 const CONFIG_FILE: &str = "config.yaml";
-/// The most entries of a directory that are looked at.
+/// The most entries of a directory that are read.
 const MAX_ENTRIES: usize = 10_000;
 
 /// The files of a role.
@@ -31,7 +31,7 @@ pub struct RoleFiles {
 pub struct RolesFound {
     /// The roles, by name.
     pub roles: Vec<RoleFiles>,
-    /// What could not be read, and why.
+    /// The files that could not be read, with the reasons.
     pub problems: Vec<(PathBuf, String)>,
 }
 

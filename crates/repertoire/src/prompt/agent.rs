@@ -33,7 +33,7 @@ pub struct Agent {
     pub prompt: Option<String>,
     /// The variables of the template.
     pub variables: BTreeMap<String, String>,
-    /// What agents that it starts inherit.
+    /// The inheritance of agents that it starts.
     pub inherit: Inherit,
 }
 
@@ -43,14 +43,15 @@ impl Agent {
         Self { name: name.into(), ..Self::default() }
     }
 
-    /// Returns whether the agent may know of the skill: it is within its scope and not bound as hidden.
+    /// Returns `true` if the agent may know of the skill: it is within its scope and not bound as hidden.
     ///
     /// A skill that an agent does not see does not exist for it, in the catalog and in every tool.
     pub fn sees(&self, entry: &Entry) -> bool {
         self.scope.allows(&entry.source, entry.name().as_str()) && self.bound(entry) != Some(Bind::Hidden)
     }
 
-    /// Returns how the skill is bound to the agent, where that is said; `source:name` says it before `name` does.
+    /// Returns the binding of the skill to the agent, if it has one; `source:name` takes precedence over
+    /// `name`.
     pub fn bound(&self, entry: &Entry) -> Option<Bind> {
         if self.bind.is_empty() {
             return None;
@@ -142,7 +143,7 @@ mod tests {
     use crate::{MemoryProvider, Policy, Provider, Registry, SkillDefinition};
 
     #[test]
-    fn an_agent_sees_what_its_scope_and_its_bindings_leave() {
+    fn an_agent_sees_skills_within_its_scope_and_bindings() {
         let definition = |name: &str| SkillDefinition::new(name, "Does it. Use when it is to be done.", "");
         let provider = |label: &str, names: &[&str]| -> Arc<dyn Provider> {
             Arc::new(MemoryProvider::new(label, names.iter().map(|name| definition(name)).collect()))

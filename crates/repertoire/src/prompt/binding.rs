@@ -1,8 +1,8 @@
 //! The system prompt of an agent: its own prompt, the skills that are bound to it, and its instructions.
 //!
-//! Skills that are bound inline are read when the prompt is made, so that a specialist has its knowledge from the first turn and
-//! cannot forget to ask for it. Whatever an agent's definition names must be there and within its scope; otherwise the
-//! agent does not load.
+//! Skills that are bound inline are read when the prompt is made, so that a specialist has its knowledge from
+//! the first turn and cannot forget to ask for it. Every skill that an agent's definition names must exist
+//! within its scope; otherwise the agent does not load.
 
 use std::sync::Arc;
 
@@ -106,8 +106,8 @@ pub struct AgentPrompt {
 impl AgentPrompt {
     /// Reads everything that `agent` needs and returns its prompt.
     ///
-    /// Fails with [`ErrorKind::InvalidAgent`] where the agent names a skill that is not there, is quarantined, lies
-    /// outside its scope or is found broken when it is read; the error tells which, and what is near it.
+    /// Fails with [`ErrorKind::InvalidAgent`] if the agent names a skill that does not exist, is quarantined,
+    /// lies outside its scope or is found broken when it is read; the error names the skill and similar ones.
     pub async fn load(registry: &Registry, agent: &Agent, options: &BindingOptions) -> Result<Self, Error> {
         Self::load_within(registry, agent, &[], options).await
     }
@@ -224,7 +224,7 @@ impl<'a> Reader<'a> {
         Ok(distinct)
     }
 
-    /// Returns one line for each skill that the agent is told to load.
+    /// Returns one line for each skill that the prompt asks the agent to load.
     fn hints(&self, wording: &Wording) -> Result<String, Error> {
         let mut lines = Vec::new();
         for (id, _) in self.agent.bind.iter().filter(|(_, bind)| **bind == Bind::Hint) {

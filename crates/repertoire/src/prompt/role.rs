@@ -169,7 +169,7 @@ impl RoleResolver {
         self.find(role, Some(agent)).await
     }
 
-    /// Returns how often a prompt was rendered rather than taken from memory.
+    /// Returns the number of times that a prompt was rendered rather than taken from memory.
     pub fn renders(&self) -> usize {
         self.renders.load(Ordering::Relaxed)
     }
@@ -208,7 +208,7 @@ impl RoleResolver {
         agent: Option<&Agent>,
     ) -> Result<Option<(Arc<Snapshot>, LoadedSkill)>, Error> {
         let mut snapshot = self.registry.snapshot();
-        // What the snapshot says of the skill may be older than the skill; then a new one is taken, once.
+        // The snapshot may be older than the skill; then a new one is taken, once.
         for is_last in [false, true] {
             let Some(entry) = active(&snapshot, role, agent)? else { return Ok(None) };
             match self.registry.open_skill(entry).await {

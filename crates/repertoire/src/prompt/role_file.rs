@@ -13,7 +13,7 @@ use crate::{Error, ErrorKind};
 /// The name of a role's prompt file.
 pub const SYSTEM_PROMPT_FILE: &str = "system_prompt.md";
 
-/// The most entries of a directory of roles that are looked at.
+/// The most entries of a directory of roles that are read.
 const MAX_ROLES: usize = 10_000;
 
 /// Returns the path and the text of the role's prompt in the first of `directories` that has one.

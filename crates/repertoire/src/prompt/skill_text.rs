@@ -39,17 +39,18 @@ pub(crate) fn skill_text(
     }
 }
 
-/// Returns what of the skill is given: its instructions, or the whole file with `include_frontmatter`.
+/// Returns the text of the skill that is given: its instructions, or the whole file with
+/// `include_frontmatter`.
 pub(crate) fn instructions(opened: &OpenedSkill, include_frontmatter: bool) -> &str {
     if include_frontmatter { &opened.skill.text } else { opened.skill.body() }
 }
 
-/// Returns what the skill is called by: its name, or `source:name` where it does not hold the name.
+/// Returns the address of the skill: its name, or `source:name` if another skill holds the name.
 pub(crate) fn qualified_address(entry: &Entry) -> String {
     if entry.state == State::Active { entry.name().to_string() } else { entry.qualified_name() }
 }
 
-/// Returns the files that the skill is said to have, as many as are listed, and how many more there are.
+/// Returns the files that the skill is reported to have, up to the limit, and the number of the rest.
 fn listed_files(opened: &OpenedSkill, listing: ResourceListing, most: usize) -> (Vec<String>, usize) {
     let manifest = &opened.skill.document.manifest;
     let found = opened.files.files.iter().filter(|file| file.kind != FileKind::Manifest);

@@ -1,10 +1,10 @@
 //! Templates of prompts: a part of Jinja that cannot grow a small template into a large text.
 //!
-//! A template comes with a project, from whoever wrote it. Fuel bounds the steps it takes and a cap bounds what it
-//! writes, but neither bounds what it makes in between: forty times `{% set x = x ~ x %}` is a terabyte. So there is
-//! nothing to make texts with but writing them. What is left is what prompts use: `{{ variable }}`, a few filters,
-//! `{% if %}`, `{% for %}`, plain `{% set %}`, comments and `{% raw %}`. There are no includes, no macros, and nothing
-//! that reads a file. A host that wants all of Jinja gives a [`Renderer`] of its own.
+//! A template comes with a project, so it is untrusted. Fuel bounds its steps and a cap bounds its output,
+//! but neither bounds intermediate values: forty times `{% set x = x ~ x %}` is a terabyte. Therefore texts
+//! cannot be built, only written. The rest is enough for prompts: `{{ variable }}`, a few filters,
+//! `{% if %}`, `{% for %}`, plain `{% set %}`, comments and `{% raw %}`. There are no includes, no macros,
+//! and nothing that reads a file. A host that wants all of Jinja supplies its own [`Renderer`].
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -38,7 +38,7 @@ const NAME: &str = "template";
 ///
 /// Any function of a template and its variables is one.
 pub trait Renderer: Send + Sync {
-    /// Returns what `template` says with `variables`.
+    /// Returns `template` rendered with `variables`.
     fn render(&self, template: &str, variables: &BTreeMap<String, String>) -> Result<String, Error>;
 }
 
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_prompts_use() {
+    fn supported_template_syntax_is_rendered() {
         for (template, expect) in [
             ("", ""),
             ("plain { text } with %} and }}\n", "plain { text } with %} and }}\n"),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_grow_or_reach_out_is_refused() {
+    fn unsupported_template_syntax_is_refused() {
         for (template, expect) in [
             ("{{ name ~ name }}", "line 1: templates may not use `~`"),
             ("\n{{ 'x' * 99 }}", "line 2: templates may not use `*`"),

@@ -8,7 +8,7 @@ const STATEMENTS: [&str; 7] = ["if", "elif", "else", "endif", "for", "endfor", "
 /// Operators that build texts or lists; each could double its input.
 const REFUSED: [char; 9] = ['~', '*', '+', '/', '%', '[', ']', '{', '}'];
 
-/// Why a template is refused.
+/// The reason that a template is refused.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
     line: usize,
@@ -23,9 +23,9 @@ impl fmt::Display for Refusal {
 
 impl std::error::Error for Refusal {}
 
-/// Returns why `template` may not be rendered, if it may not.
+/// Returns the reason that `template` may not be rendered, if there is one.
 ///
-/// It divides the template as Jinja does: at `{{`, `{%` and `{#`, with no regard to what is in strings within these.
+/// It splits the template as Jinja does: at `{{`, `{%` and `{#`, regardless of strings within these.
 pub(super) fn check(template: &str) -> Result<(), Refusal> {
     let mut rest = template;
     while let Some(start) = rest.find('{') {
@@ -78,7 +78,7 @@ pub(super) fn check(template: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Returns what stands before `close`, which does not count inside strings.
+/// Returns the text before `close`, which does not count inside strings.
 fn inner<'a>(text: &'a str, close: &str) -> Option<&'a str> {
     let mut quote = None;
     let mut escaped = false;
@@ -114,7 +114,7 @@ fn outside_strings(code: &str) -> impl Iterator<Item = char> {
     })
 }
 
-/// Returns what stands behind the end of a raw block.
+/// Returns the text behind the end of a raw block.
 fn behind_raw(text: &str) -> Option<&str> {
     let mut rest = text;
     while let Some(start) = rest.find("{%") {
@@ -126,9 +126,10 @@ fn behind_raw(text: &str) -> Option<&str> {
     None
 }
 
-/// Returns what stands behind the tag `name`, if that is what `text` starts with.
+/// Returns the text behind the tag `name`, if `text` starts with that tag.
 ///
-/// It looks as closely as Jinja does: whoever sees the end of a raw block elsewhere checks another template.
+/// It parses exactly as Jinja does: if the two disagreed on the end of a raw block, the check would be of
+/// another template.
 fn behind_tag<'a>(text: &'a str, name: &str) -> Option<&'a str> {
     let is_blank = |c: char| c.is_ascii_whitespace();
     let text = text.strip_prefix(['-', '+']).unwrap_or(text).trim_start_matches(is_blank);
@@ -164,7 +165,8 @@ mod properties {
 
     use crate::prompt::{Jinja, Renderer};
 
-    /// What raw blocks, comments and strings begin and end with, and what may not be reached between them.
+    /// The delimiters of raw blocks, comments and strings, and constructs that must not be executed between
+    /// them.
     const PIECES: &[&str] = &[
         "{{ a ~ a }}",
         "{% raw %}",
@@ -210,7 +212,7 @@ mod properties {
         #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn nothing_that_is_refused_is_ever_done(pieces in prop::collection::vec(select(PIECES), 0..12)) {
+        fn refused_constructs_are_never_rendered(pieces in prop::collection::vec(select(PIECES), 0..12)) {
             let variables = [("a".to_owned(), "A".to_owned())].into();
             if let Ok(text) = Jinja.render(&pieces.concat(), &variables) {
                 prop_assert!(!text.contains('A'), "{:?}", text);

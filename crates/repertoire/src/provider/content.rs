@@ -1,23 +1,22 @@
-//! What is read of a skill, and what kind of thing it is.
+//! The content of skills and files, and the detection of media types.
 
 use std::fmt;
 use std::sync::Arc;
 
-use repertoire_model::{Bundle, BundleFile, Digest, Document, FileEntry, LineRange, Policy};
+use repertoire_model::{Document, LineRange};
 
-use super::{BoxFuture, FileListing, Locator, Provider};
-use crate::{Error, ErrorKind};
+use super::listing::FileListing;
 
-/// How much of a file is looked at to tell text from binary.
+/// The number of bytes at the start of a file that are examined to tell text from binary.
 const SNIFFED_BYTES: usize = 8 * 1024;
 
-/// The media type of a text of no particular kind.
+/// The media type of text of no particular kind.
 const PLAIN_TEXT: &str = "text/plain";
 
 /// The media type of bytes of no particular kind.
 const BINARY: &str = "application/octet-stream";
 
-/// The first bytes of files that are told by them.
+/// Media types of binary files, by their first bytes.
 const SIGNATURES: &[(&[u8], &str)] = &[
     (b"\x89PNG", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -31,7 +30,7 @@ const SIGNATURES: &[(&[u8], &str)] = &[
     (b"SQLite format 3", "application/vnd.sqlite3"),
 ];
 
-/// The endings of names of texts that are told by them.
+/// Media types of text files, by file extension.
 const TEXT_EXTENSIONS: &[(&str, &str)] = &[
     ("css", "text/css"),
     ("csv", "text/csv"),
@@ -54,9 +53,9 @@ const TEXT_EXTENSIONS: &[(&str, &str)] = &[
 /// A skill with its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skill {
-    /// Its `SKILL.md`, taken apart.
+    /// Its parsed `SKILL.md`.
     pub document: Document,
-    /// The whole of its `SKILL.md`.
+    /// The full text of its `SKILL.md`.
     pub text: String,
 }
 
@@ -74,21 +73,21 @@ pub struct OpenedSkill {
     pub skill: Skill,
     /// Its files.
     pub files: FileListing,
-    /// Tells whether its `SKILL.md` is still what was read, where that can be told without reading it.
+    /// A check whether its `SKILL.md` is unchanged since it was read, if the provider has a cheap one.
     pub mark: Option<Mark>,
 }
 
-/// Tells whether a file is still what was read of it, at the cost of one look at it.
+/// A cheap check whether a file is unchanged since it was read.
 #[derive(Clone)]
 pub struct Mark(Arc<dyn Fn() -> bool + Send + Sync>);
 
 impl Mark {
-    /// Returns the mark of a file of which `is_unchanged` knows whether it is still the same; when in doubt it is not.
+    /// Returns a mark that calls `is_unchanged`, which must return `false` when in doubt.
     pub fn new(is_unchanged: impl Fn() -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(is_unchanged))
     }
 
-    /// Returns whether the file is sure to be what it was.
+    /// Returns `true` if the file is certain to be unchanged.
     pub fn is_unchanged(&self) -> bool {
         (self.0)()
     }
@@ -100,20 +99,20 @@ impl fmt::Debug for Mark {
     }
 }
 
-/// What was read of a file.
+/// The content of a file, or of a range of its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileContent {
-    /// The bytes asked for: the whole file, or the lines of the range.
+    /// The requested bytes: the whole file, or the lines of the range.
     pub bytes: Vec<u8>,
     /// The size of the whole file.
     pub size: u64,
     /// The first line in `bytes`.
     pub first_line: usize,
-    /// How many lines `bytes` holds.
+    /// The number of lines in `bytes`.
     pub lines: usize,
-    /// How many lines the whole file has.
+    /// The number of lines in the whole file.
     pub total_lines: usize,
-    /// The media type of the whole file, where it is not text: some of its lines may look like it.
+    /// The media type of the whole file if it is binary; some of its lines may look like text.
     pub binary: Option<&'static str>,
 }
 
@@ -137,12 +136,12 @@ impl FileContent {
     }
 }
 
-/// Returns whether `bytes` are not text: they start with a NUL in sight, or with what is not UTF-8.
+/// Returns `true` if `bytes` are not text: their start contains a NUL or is not UTF-8.
 pub fn is_binary(bytes: &[u8]) -> bool {
     let start = &bytes[..bytes.len().min(SNIFFED_BYTES)];
     let is_text = match std::str::from_utf8(start) {
         Ok(_) => true,
-        // The end of what is looked at may cut a character in two.
+        // The examined part may end inside a character.
         Err(error) => error.error_len().is_none() && start.len() < bytes.len(),
     };
     !is_text || start.contains(&0)
@@ -150,7 +149,7 @@ pub fn is_binary(bytes: &[u8]) -> bool {
 
 /// Returns the media type of a file called `path` that starts with `bytes`.
 ///
-/// What is binary is told by its first bytes, whatever it is called; what is text by the ending of its name.
+/// Binary files are recognised by their first bytes, whatever their name; text files by their extension.
 pub fn media_type(path: &str, bytes: &[u8]) -> &'static str {
     if let Some((_, kind)) = SIGNATURES.iter().find(|(signature, _)| bytes.starts_with(signature)) {
         return kind;
@@ -165,52 +164,12 @@ pub fn media_type(path: &str, bytes: &[u8]) -> &'static str {
         .map_or(PLAIN_TEXT, |(_, kind)| kind)
 }
 
-/// Returns the skill at `locator` with its files, read one after the other.
-pub(super) fn open<'a, P: Provider + ?Sized>(
-    provider: &'a P,
-    locator: &'a Locator,
-    policy: &'a Policy,
-) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
-    Box::pin(async move {
-        let Some(skill) = provider.get(locator, policy).await? else { return Ok(None) };
-        let files = provider.files(locator, policy).await?;
-        Ok(Some(OpenedSkill { skill, files, mark: None }))
-    })
-}
-
-/// Returns every file of the skill at `locator` with its digest, read one by one.
-pub(super) fn bundle<'a, P: Provider + ?Sized>(
-    provider: &'a P,
-    locator: &'a Locator,
-) -> BoxFuture<'a, Result<Bundle, Error>> {
-    Box::pin(async move {
-        // The policy decides about problems alone, which a bundle does not have.
-        let listing = provider.files(locator, &Policy::default()).await?;
-        let mut files = Vec::with_capacity(listing.files.len());
-        for FileEntry { path, executable, .. } in listing.files {
-            let content = match provider.read(locator, &path, LineRange::default()).await {
-                Ok(content) => content,
-                // A file that vanished between listing and reading is no longer part of the bundle.
-                Err(error) if error.kind() == ErrorKind::FileNotFound => continue,
-                Err(error) => return Err(error),
-            };
-            files.push(BundleFile {
-                path,
-                size: content.size,
-                executable,
-                digest: Digest::of(&content.bytes),
-            });
-        }
-        Ok(Bundle::new(files))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_a_file_is_is_told_by_its_bytes_and_its_name() {
+    fn media_types_depend_on_bytes_and_name() {
         let check = |path: &str, bytes: &[u8], kind: &str| {
             assert_eq!(media_type(path, bytes), kind, "{path}");
             let content = FileContent::of(bytes, LineRange::default());
@@ -236,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_character_on_the_edge_of_what_is_looked_at_is_no_fault() {
+    fn a_character_cut_at_the_sniffing_limit_is_still_text() {
         let mut text = "x".repeat(SNIFFED_BYTES - 1);
         text.push('ü');
         assert!(!is_binary(text.as_bytes()));

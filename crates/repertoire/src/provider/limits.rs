@@ -1,4 +1,4 @@
-//! How large the files of a skill may be, wherever it comes from.
+//! Limits of the files of a skill, for every kind of source.
 
 /// The largest `SKILL.md`, in bytes.
 pub const MANIFEST_BYTES: u64 = 1024 * 1024;
@@ -10,10 +10,10 @@ pub const BUNDLE_BYTES: u64 = 64 * 1024 * 1024;
 pub const FILES: usize = 2_000;
 /// The deepest that the files of a skill are listed, in path components.
 pub const FILE_DEPTH: usize = 16;
-/// The most entries that are looked at to list the files of a skill, hidden ones and directories included.
+/// The most entries that are read to list the files of a skill, hidden ones and directories included.
 pub const FILE_ENTRIES: usize = 20_000;
 
-/// How large the files of a skill may be, and how many.
+/// Limits of the size and number of a skill's files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileCaps {
     /// The largest `SKILL.md`, in bytes.

@@ -35,31 +35,32 @@ impl Borrow<str> for Locator {
 pub struct ListedSkill {
     /// The provider's handle for it.
     pub locator: Locator,
-    /// Where a person finds it: for the file system, the path of its directory.
+    /// The location shown to people: for the file system, the path of its directory.
     pub path: Arc<str>,
     /// The name of its `SKILL.md` within the skill, which some spell differently.
     pub manifest_file: Cow<'static, str>,
-    /// What tells whether two sources lead to the very same skill; for the file system, its resolved directory.
+    /// A text that is equal if two sources lead to the same skill; for the file system, its resolved
+    /// directory.
     pub identity: Option<Arc<str>>,
-    /// Its `SKILL.md`, taken apart.
+    /// Its parsed `SKILL.md`.
     pub document: Arc<Document>,
 }
 
-/// Something wrong with a source that is not wrong with one of its skills.
+/// A problem of a source that is not a problem of one of its skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// Where it is.
+    /// The location of the problem.
     pub path: String,
-    /// What it is.
+    /// Its description.
     pub diagnostic: Diagnostic,
 }
 
-/// What a source holds.
+/// The skills of a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Listing {
     /// The skills, sorted by locator; shared by all listings and snapshots that hold them.
     pub skills: Vec<Arc<ListedSkill>>,
-    /// What went wrong on the way.
+    /// The problems found while listing.
     pub problems: Vec<Problem>,
 }
 
@@ -68,6 +69,6 @@ pub struct Listing {
 pub struct FileListing {
     /// The files, sorted bytewise by path; hidden ones, links and special files are not among them.
     pub files: Vec<FileEntry>,
-    /// What was left out, and why.
+    /// The files that were left out, with the reasons.
     pub problems: Vec<Diagnostic>,
 }

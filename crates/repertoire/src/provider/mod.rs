@@ -13,12 +13,10 @@ mod shared;
 pub mod fs;
 pub mod memory;
 
-use repertoire_model::{Bundle, Digest, LineRange, Policy, SkillPath};
+use repertoire_model::{Bundle, BundleFile, Digest, FileEntry, LineRange, Policy, SkillPath};
 
-use crate::Error;
-#[cfg(doc)]
-use crate::ErrorKind;
 pub(crate) use crate::future::BoxFuture;
+use crate::{Error, ErrorKind};
 
 pub use content::{FileContent, Mark, OpenedSkill, Skill};
 pub use limits::FileCaps;
@@ -63,7 +61,11 @@ pub trait Provider: Send + Sync {
         locator: &'a Locator,
         policy: &'a Policy,
     ) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
-        content::open(self, locator, policy)
+        Box::pin(async move {
+            let Some(skill) = self.get(locator, policy).await? else { return Ok(None) };
+            let files = self.files(locator, policy).await?;
+            Ok(Some(OpenedSkill { skill, files, mark: None }))
+        })
     }
 
     /// Returns the lines `lines` of the file `path` of the skill at `locator`.
@@ -79,7 +81,22 @@ pub trait Provider: Send + Sync {
 
     /// Returns every file of the skill at `locator` with its digest.
     fn bundle<'a>(&'a self, locator: &'a Locator) -> BoxFuture<'a, Result<Bundle, Error>> {
-        content::bundle(self, locator)
+        Box::pin(async move {
+            // The policy decides about problems alone, which a bundle does not have.
+            let listing = self.files(locator, &Policy::default()).await?;
+            let mut files = Vec::with_capacity(listing.files.len());
+            for FileEntry { path, executable, .. } in listing.files {
+                let content = match self.read(locator, &path, LineRange::default()).await {
+                    Ok(content) => content,
+                    // A file that vanished between listing and reading is no longer part of the bundle.
+                    Err(error) if error.kind() == ErrorKind::FileNotFound => continue,
+                    Err(error) => return Err(error),
+                };
+                let digest = Digest::of(&content.bytes);
+                files.push(BundleFile { path, size: content.size, executable, digest });
+            }
+            Ok(Bundle::new(files))
+        })
     }
 
     /// Returns the digest of the bundle; a provider may keep it and not read every file again.

@@ -43,18 +43,18 @@ pub struct Change {
     pub before: Arc<Snapshot>,
     /// The snapshot that was published.
     pub after: Arc<Snapshot>,
-    /// The skills that hold their name now and did not.
+    /// The skills that hold their name now and did not before.
     pub added: Vec<SkillName>,
-    /// The skills that held their name and do so no more.
+    /// The skills that held their name before and no longer do.
     pub removed: Vec<SkillName>,
-    /// The skills that hold their name and are different.
+    /// The skills that hold their name and were changed.
     pub changed: Vec<(SkillName, Vec<Aspect>)>,
     /// The time that the reload took.
     pub took: Duration,
 }
 
 impl Change {
-    /// Returns what `after` changed.
+    /// Returns the changes from `before` to `after`.
     pub fn between(before: Arc<Snapshot>, after: Arc<Snapshot>, took: Duration) -> Self {
         let (mut added, mut removed, mut changed) = (Vec::new(), Vec::new(), Vec::new());
         {
@@ -81,14 +81,14 @@ impl Change {
         Self { before, after, added, removed, changed, took }
     }
 
-    /// Returns whether what agents choose from is different: a name or a description.
+    /// Returns `true` if the catalog is affected: a name or a description changed.
     pub fn is_of_catalog(&self) -> bool {
         let described = |(_, aspects): &(SkillName, Vec<Aspect>)| aspects.contains(&Aspect::Description);
         !self.added.is_empty() || !self.removed.is_empty() || self.changed.iter().any(described)
     }
 }
 
-/// Returns whether two entries share the skill and tell the same of it, which is seen without touching the skill.
+/// Returns `true` if two entries share the skill and its state, which is checked without comparing the skill.
 fn is_same(before: &Entry, after: &Entry) -> bool {
     Arc::ptr_eq(&before.listed, &after.listed)
         && before.collision == after.collision
@@ -101,7 +101,7 @@ fn aspects(before: &Entry, after: &Entry) -> Vec<Aspect> {
     // Documents are shared while they are the same, so most need not be compared.
     if !Arc::ptr_eq(old, new) {
         aspects.extend((old.description != new.description).then_some(Aspect::Description));
-        // Where they stand is another matter.
+        // The position of the instructions in the file does not count.
         let instructions = |document: &Document| (document.body.length, document.body.checksum);
         aspects.extend((instructions(old) != instructions(new)).then_some(Aspect::Instructions));
         aspects.extend(

@@ -56,7 +56,7 @@ impl Registry {
         for file in references.take(MAX_REFERENCES_READ) {
             let Some(rest) = room.checked_sub(file.size) else { break };
             room = rest;
-            // One that vanished or is no text has no links that could be followed.
+            // A file that vanished or is not text has no links to follow.
             if let Ok(content) = self.read(entry, &file.path, LineRange::default()).await
                 && let Ok(text) = String::from_utf8(content.bytes)
             {
@@ -65,14 +65,15 @@ impl Registry {
         }
         let mut found = check.finish();
         found.extend(self.check_tools(entry, listing).await);
-        // A provider that cut the list short has said that there are too many; the count of the rest is no news.
+        // A provider that cut the list short has reported that there are too many files; the count of the
+        // rest is useless.
         if listing.problems.iter().any(|problem| problem.rule == RuleId::FileCount) {
             found.retain(|diagnostic| diagnostic.rule != RuleId::FileCount);
         }
         found
     }
 
-    /// Returns what is wrong with the tools that the skill brings along.
+    /// Returns the diagnostics of the tools that the skill brings along.
     async fn check_tools(&self, entry: &Entry, listing: &FileListing) -> Vec<Diagnostic> {
         let Some(declared) = self.small_file(entry, listing, TOOLBOX_FILE).await else { return Vec::new() };
         let python = self.small_file(entry, listing, PYTHON_FILE).await;
@@ -87,7 +88,7 @@ impl Registry {
         self.read(entry, &file.path, LineRange::default()).await.ok().map(|content| content.bytes)
     }
 
-    /// Returns the tools that the skill declares, whether something runs them or not.
+    /// Returns the tools that the skill declares, even if nothing here can run them.
     pub async fn toolbox(&self, entry: &Entry) -> Toolbox {
         let Ok(path) = SkillPath::new(TOOLBOX_FILE) else { return Toolbox::default() };
         match self.read(entry, &path, LineRange::default()).await {
@@ -106,7 +107,7 @@ impl Registry {
         validate::shared_tools(toolboxes.iter().map(|(name, toolbox)| (*name, toolbox)))
     }
 
-    /// Reports that the skill cannot be read, unless that is known of it already.
+    /// Reports that the skill cannot be read, unless that was reported already.
     fn report_unreadable(&self, diagnostics: &mut Vec<Diagnostic>, error: &Error) {
         if diagnostics.iter().any(|diagnostic| diagnostic.rule == RuleId::FileUnreadable) {
             return;

@@ -15,9 +15,9 @@ impl Registry {
 
     /// Returns a snapshot that has all changes up to now.
     ///
-    /// It reloads, whatever events wait for the debounce, so that callers see their own writes. A large library that is polled
-    /// is not reloaded again within a moment; in [`ReloadMode::Lazy`] the cooldown decides, and in [`ReloadMode::Off`] nothing is
-    /// ever reloaded.
+    /// It reloads without waiting for the debounce, so that callers see their own writes. A large library
+    /// that is polled is not reloaded again within a moment; in [`ReloadMode::Lazy`] the cooldown decides,
+    /// and in [`ReloadMode::Off`] nothing is ever reloaded.
     pub async fn newest(&self) -> Arc<Snapshot> {
         match self.follow_state().mode() {
             Some(ReloadMode::Off) => self.snapshot(),

@@ -51,9 +51,9 @@ struct Shared {
     /// The number of reloads that began.
     reloads: AtomicU64,
     current: RwLock<Current>,
-    /// When the last reload ended, and how long it took.
+    /// The time at which the last reload ended, and its duration.
     last_reload: Mutex<Option<(Instant, Duration)>>,
-    /// How it is followed, and the subscribers to its changes.
+    /// The state of following the library, and the subscribers to its changes.
     follow_state: FollowState,
 }
 
@@ -67,9 +67,9 @@ pub struct RegistryOptions {
     pub reserved_names: BTreeSet<String>,
 }
 
-/// The share of the time that reloads may take where nobody insists on one: a tenth.
+/// The share of the time that reloads may take unless one is requested explicitly: a tenth.
 const RELOAD_SHARE: u32 = 10;
-/// A reload that takes no longer than this is never put off.
+/// A reload that takes no longer than this is never postponed.
 const CHEAP: Duration = Duration::from_millis(50);
 
 /// The newest snapshot.
@@ -93,7 +93,7 @@ impl Registry {
 
     /// Opens a registry like [`Registry::open`], and leaves it to the caller to ask [`Snapshot::accepted`].
     ///
-    /// It is for tools that tell a person what is wrong and must not go blind at the first fault.
+    /// It is for tools that report problems to people and must not fail at the first one.
     pub async fn open_for_inspection(providers: Vec<Arc<dyn Provider>>, policy: Policy) -> Self {
         Self::open_with(providers, RegistryOptions { policy, ..RegistryOptions::default() }).await
     }

@@ -9,17 +9,17 @@ use super::{Entry, Registry, requires};
 use crate::provider::OpenedSkill;
 use crate::{Error, ErrorKind};
 
-/// The most attempts to read a skill that changes meanwhile.
+/// The most attempts at reading a skill that changes in the meantime.
 const ATTEMPTS: usize = 3;
 
 /// A skill as clients of a served library see it.
 #[derive(Debug, Clone)]
 pub struct Publication {
-    /// Its `SKILL.md`, taken apart.
+    /// Its parsed `SKILL.md`.
     pub document: Document,
-    /// The whole of its `SKILL.md`; one of the files of the bundle.
+    /// The full text of its `SKILL.md`, which is one of the files of the bundle.
     pub text: String,
-    /// Its files; none where there are too many or too large ones, or one cannot be read.
+    /// Its files; empty if there are too many or too large ones, or one cannot be read.
     pub bundle: Bundle,
     /// Diagnostics about files that were left out.
     pub left_out: Vec<Diagnostic>,
@@ -28,7 +28,7 @@ pub struct Publication {
 }
 
 impl Registry {
-    /// Returns the skill as clients of a served library see it, and what keeps it from being served.
+    /// Returns the skill as clients of a served library see it, with the objections to serving it.
     ///
     /// Text and bundle belong together: the digest of the `SKILL.md` in the bundle is that of the text. The rules are those of
     /// `rep check --publish`. Fails with [`ErrorKind::SkillNotFound`] where the skill is gone.
@@ -57,7 +57,7 @@ impl Registry {
                     Some(error) if error.kind() != ErrorKind::TooLarge => {
                         objections.extend(unreadable(&error, &policy));
                     }
-                    // The rules have told of it where they know the number.
+                    // The rules have reported it if they know the number.
                     Some(_) if objections.is_empty() => objections.extend(too_large(&policy)),
                     _ => {}
                 }
@@ -70,7 +70,7 @@ impl Registry {
         }
     }
 
-    /// Returns what strict clients would not accept of the skill.
+    /// Returns the objections of strict clients to the skill.
     fn objections(&self, entry: &Entry, opened: &OpenedSkill, policy: &Policy) -> Vec<Diagnostic> {
         let skill = &opened.skill;
         let directory = directory_of(entry);
@@ -88,7 +88,8 @@ impl Registry {
         };
         let mut found = BundleCheck::new(facts, policy).finish();
         found.extend(requires::check(entry, &self.snapshot(), policy));
-        // What only whoever read the files can know of: links, special files, a version that is no longer on disk.
+        // Findings that depend on reading the files: links, special files, a version that is no longer on
+        // disk.
         let seen = skill.document.diagnostics.iter().chain(&opened.files.problems);
         let is_told = |rule: RuleId| document.diagnostics.iter().any(|diagnostic| diagnostic.rule == rule);
         let seen = seen.filter(|diagnostic| !is_told(diagnostic.rule));
@@ -102,7 +103,7 @@ impl Registry {
     }
 }
 
-/// Returns the name of the directory that the skill stands in, where it stands in one.
+/// Returns the name of the skill's directory, if it has one.
 fn directory_of(entry: &Entry) -> Option<String> {
     let resolved = entry.identity.as_deref()?;
     let name = |path: &str| Path::new(path).file_name().map(|name| name.to_string_lossy().into_owned());
@@ -122,7 +123,7 @@ fn unsettled(policy: &Policy) -> Vec<Diagnostic> {
 
 fn unreadable(error: &Error, policy: &Policy) -> Vec<Diagnostic> {
     let mut reporter = Reporter::new(policy);
-    // Whoever is served need not know where the skill lies.
+    // Clients need not know the path of the skill.
     let file = error.subject().unwrap_or("one of them");
     reporter
         .report(RuleId::FileUnreadable, format!("not all files of the skill can be read: {file}"))

@@ -10,10 +10,10 @@ use super::{Entry, Lookup, Snapshot};
 /// The most skills that are followed to find a cycle.
 const MAX_FOLLOWED: usize = 1_000;
 
-/// Returns what is wrong with the skills that `entry` requires.
+/// Returns the diagnostics of the skills that `entry` requires.
 pub(super) fn check(entry: &Entry, snapshot: &Snapshot, policy: &Policy) -> Vec<Diagnostic> {
     let requires = &entry.document.manifest.requires;
-    // Whoever looks at a single skill cannot tell what else there is.
+    // In a library of a single skill the others are merely unknown.
     if requires.is_empty() || snapshot.entries().len() < 2 {
         return Vec::new();
     }
@@ -36,10 +36,10 @@ pub(super) fn check(entry: &Entry, snapshot: &Snapshot, policy: &Policy) -> Vec<
     reporter.finish()
 }
 
-/// Returns a way from `entry` over what it requires back to itself.
+/// Returns a path from `entry` along required skills back to itself.
 pub(crate) fn cycle(entry: &Entry, snapshot: &Snapshot) -> Option<Vec<SkillName>> {
     let mut seen = HashSet::new();
-    // Each step with the way that led there, so that the way back can be told.
+    // Each step holds the path to it, so that the cycle can be reported.
     let mut ways = vec![vec![entry]];
     while let Some(way) = ways.pop() {
         let last = way.last()?;

@@ -1,4 +1,4 @@
-//! The files that a skill is said to have.
+//! The files that a skill is reported to have.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use repertoire_model::{FileEntry, FileKind, Manifest, Policy};
 use super::{Entry, Registry};
 use crate::Error;
 
-/// The files that a skill is said to have, by kind, each relative to the directory of its kind.
+/// The files that a skill is reported to have, by kind, each relative to the directory of its kind.
 ///
-/// The policy says whether these are the files that are there, those that the frontmatter declares, or both, and how
-/// many of each are told.
+/// The policy decides whether these are the files on disk, those that the frontmatter declares, or both, and
+/// how many of each are listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resources {
     /// Those below `references/`.
@@ -23,7 +23,8 @@ pub struct Resources {
 }
 
 impl Resources {
-    /// Returns what a skill with this frontmatter and these files is said to have under `policy`.
+    /// Returns the files that a skill with this frontmatter and these files is reported to have under
+    /// `policy`.
     pub fn of(manifest: &Manifest, files: &[FileEntry], policy: &Policy) -> Self {
         let told = |kind, declared: &[String]| told(kind, declared, files, policy);
         Self {
@@ -36,7 +37,7 @@ impl Resources {
 
 fn told(kind: FileKind, declared: &[String], files: &[FileEntry], policy: &Policy) -> Vec<String> {
     let directory = format!("{}/", kind.directory().unwrap_or_default());
-    // A declaration may be written with its directory or without.
+    // A declared path may include its directory or not.
     let name = |path| str::strip_prefix(path, directory.as_str()).unwrap_or(path);
     let found = files.iter().filter(|file| file.kind == kind).map(|file| name(file.path.as_str()));
     let declared = declared.iter().map(|path| name(path.as_str()));
@@ -49,7 +50,7 @@ fn told(kind: FileKind, declared: &[String], files: &[FileEntry], policy: &Polic
 }
 
 impl Registry {
-    /// Returns the files that the skill is said to have under the policy in force.
+    /// Returns the files that the skill is reported to have under the policy in force.
     pub async fn resources(&self, entry: &Entry) -> Result<Resources, Error> {
         let listing = self.files(entry).await?;
         Ok(Resources::of(&entry.document.manifest, &listing.files, self.policy()))

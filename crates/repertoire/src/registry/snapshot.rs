@@ -40,17 +40,18 @@ pub struct Entry {
     pub source: Arc<str>,
     /// The provider's handle for it.
     pub locator: Locator,
-    /// Where a person finds it: for the file system, the path of its directory.
+    /// The location shown to people: for the file system, the path of its directory.
     pub path: Arc<str>,
     /// The name of its `SKILL.md`, which some spell differently.
     pub manifest_file: Cow<'static, str>,
-    /// Tells whether two sources lead to the same skill; for the file system, its resolved directory.
+    /// A text that is equal if two sources lead to the same skill; for the file system, its resolved
+    /// directory.
     pub identity: Option<Arc<str>>,
     /// Its parsed `SKILL.md`.
     pub document: Arc<Document>,
-    /// Whether it is active, shadowed or quarantined.
+    /// The state: active, shadowed or quarantined.
     pub state: State,
-    /// Why it lost its name, where it did; in a box, because few do.
+    /// The reason that it lost its name, if it did; boxed, because few do.
     pub collision: Option<Box<Diagnostic>>,
     /// Other sources that lead to the very same skill.
     pub also: Vec<Route>,
@@ -65,32 +66,34 @@ impl Entry {
         &self.document.name
     }
 
-    /// Returns the name that addresses this skill whatever else there is: `source:name`.
+    /// Returns the unambiguous name of this skill: `source:name`.
     pub fn qualified_name(&self) -> String {
         format!("{}:{}", self.source, self.name())
     }
 
-    /// Returns where its `SKILL.md` lies, links resolved, as it is spelled there.
+    /// Returns the path of its `SKILL.md`, with links resolved and in the spelling of the file.
     pub fn location(&self) -> String {
         format!("{}/{}", self.directory().trim_end_matches('/'), self.manifest_file)
     }
 
-    /// Returns the directory it lies in: without links where it is in a file system, otherwise where a person finds it.
+    /// Returns its directory: with links resolved for the file system, otherwise the location shown to
+    /// people.
     pub fn directory(&self) -> &str {
         self.identity.as_deref().unwrap_or(&self.path)
     }
 
-    /// Returns what is wrong with its `SKILL.md`, and last, why it lost its name.
+    /// Returns the diagnostics of its `SKILL.md`, and last the reason that it lost its name.
     pub fn diagnostics(&self) -> impl DoubleEndedIterator<Item = &Diagnostic> {
         self.document.diagnostics.iter().chain(self.collision.as_deref())
     }
 
-    /// Returns whether the skill belongs in a catalog: active, and not kept for people by its author.
+    /// Returns `true` if the skill belongs in a catalog: it is active, and its author does not keep it for
+    /// people.
     pub fn is_in_catalog(&self) -> bool {
         self.state == State::Active && self.is_offered()
     }
 
-    /// Returns whether models may be offered the skill: its author does not keep it for people.
+    /// Returns `true` if models may be offered the skill: its author does not keep it for people.
     pub fn is_offered(&self) -> bool {
         !self.document.manifest.disable_model_invocation
     }
@@ -99,15 +102,16 @@ impl Entry {
 /// The result of looking a name up.
 #[derive(Debug)]
 pub enum Lookup<'a> {
-    /// The skill that answers to the name.
+    /// The skill with that name.
     Found(&'a Entry),
-    /// No skill answers to it, but this one would if it were sound.
+    /// No skill has that name, but this one would if it were valid.
     Quarantined(&'a Entry),
-    /// Nothing has that name; these are nearest to it.
+    /// No skill has that name; these are the most similar names.
     Unknown(Vec<&'a SkillName>),
 }
 
-/// An immutable, numbered view of all skills: winners, shadowed and quarantined ones, and what went wrong.
+/// An immutable, numbered view of all skills: active, shadowed and quarantined ones, and the problems of
+/// sources.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -126,9 +130,9 @@ pub struct Snapshot {
     /// Sorted by name, then by state, then by precedence.
     entries: Vec<Entry>,
     problems: Vec<Problem>,
-    /// The places of those skills because of which the policy refuses the library.
+    /// The indices of the skills because of which the policy refuses the library.
     refusals: Vec<usize>,
-    /// The index of names, once many are looked up.
+    /// The index of names, built once many are looked up.
     index: OnceLock<Index>,
 }
 
@@ -217,29 +221,31 @@ impl Snapshot {
         self.entries.iter().filter(|entry| entry.state == State::Active)
     }
 
-    /// Returns the skills that hold their name for whoever sees what `is_seen` picks, sorted by name.
+    /// Returns the skills that hold their name among those that `is_seen` accepts, sorted by name.
     ///
-    /// Of several skills of one name that is the first one seen: what an agent may not know of cannot shadow anything for it.
+    /// Of several skills with one name that is the first one accepted: a skill that an agent may not see
+    /// cannot shadow another for it.
     pub fn held(&self, is_seen: impl Fn(&Entry) -> bool) -> impl Iterator<Item = &Entry> {
         let groups = self.entries.chunk_by(|a, b| a.name() == b.name());
         groups.filter_map(move |group| holder(group, &is_seen))
     }
 
-    /// Returns the skill that holds `name` for whoever sees what `is_seen` picks.
+    /// Returns the skill that holds `name` among those that `is_seen` accepts.
     pub fn held_as(&self, name: &str, is_seen: impl Fn(&Entry) -> bool) -> Option<&Entry> {
         holder(self.named(name), is_seen)
     }
 
-    /// Returns what is wrong with the sources themselves.
+    /// Returns the problems of the sources themselves.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// Returns the skills because of which the policy refuses the library, with what is wrong with each.
+    /// Returns the skills because of which the policy refuses the library, each with the diagnostic that
+    /// decided.
     pub fn refusals(&self) -> impl Iterator<Item = (&Entry, &Diagnostic)> {
         self.refusals.iter().filter_map(|index| {
             let entry = &self.entries[*index];
-            // A name that was lost is the reason, whatever else is wrong with the skill.
+            // A lost name is the reason, even if the skill has other problems.
             let heaviest = || entry.diagnostics().rev().max_by_key(|diagnostic| diagnostic.severity);
             Some((entry, entry.collision.as_deref().or_else(heaviest)?))
         })
@@ -256,7 +262,7 @@ impl Snapshot {
         }
     }
 
-    /// Looks a skill up by its name, by `source:name`, or by a spelling of the name that comes to the same.
+    /// Looks a skill up by its name, by `source:name`, or by a spelling that is normalised to the same name.
     ///
     /// An exact match wins over another spelling, even if it is quarantined.
     pub fn find(&self, query: &str) -> Lookup<'_> {
@@ -272,24 +278,24 @@ impl Snapshot {
         }
     }
 
-    /// Makes looking up names cheap, for whoever looks up many: a search among ten thousand names costs more than all else.
+    /// Builds the index of names, for callers that look up many: a search among ten thousand names is slow.
     pub(crate) fn prepare(&self) {
         self.index.get_or_init(|| Index::of(&self.entries));
     }
 
-    /// Returns the place of `entry`, one of this snapshot's own, among its entries.
+    /// Returns the index of `entry`, one of this snapshot's own, among its entries.
     pub(crate) fn index_of(&self, entry: &Entry) -> usize {
         (std::ptr::from_ref(entry).addr() - self.entries.as_ptr().addr()) / size_of::<Entry>()
     }
 
-    /// Returns the skill whose name or `source:name` is exactly `query`, one that is sound if there is one.
+    /// Returns the skill whose name or `source:name` is exactly `query`, preferring a valid one.
     pub(crate) fn find_exact(&self, query: &str) -> Option<&Entry> {
         let exact = self.named(query).first().into_iter().chain(self.qualified(query));
         // Of one name, the active skill is first.
         exact.min_by_key(|entry| entry.state == State::Quarantined)
     }
 
-    /// Returns the skills called `name`, those that are sound first, then in order of precedence.
+    /// Returns the skills called `name`, valid ones first, then in order of precedence.
     pub(crate) fn named(&self, name: &str) -> &[Entry] {
         let start = match self.index.get() {
             Some(index) => index.find(name, &self.entries).unwrap_or(self.entries.len()),
@@ -312,7 +318,7 @@ impl Snapshot {
     }
 }
 
-/// Returns the skill of `group`, all of one name, that holds the name for whoever sees what `is_seen` picks.
+/// Returns the skill of `group`, all of one name, that holds the name among those that `is_seen` accepts.
 pub(crate) fn holder(group: &[Entry], is_seen: impl Fn(&Entry) -> bool) -> Option<&Entry> {
     group.iter().find(|entry| entry.state != State::Quarantined && is_seen(entry))
 }
@@ -336,13 +342,13 @@ fn may_be_near(query: &str, name: &str) -> bool {
     if query.contains(name) || name.contains(query) {
         return true;
     }
-    // Who slips at the one end seldom slips at the other too.
+    // A mistyped name rarely differs at both ends.
     let (query, name) = (query.as_bytes(), name.as_bytes());
     name.len().abs_diff(query.len()) <= MAX_LENGTH_DIFFERENCE
         && (query.first() == name.first() || query.last() == name.last())
 }
 
-/// Returns a skill of the source `source` as resolution sees it.
+/// Returns a skill of the source `source` as a candidate of resolution.
 fn candidate<'a>(source: &'a str, skill: &'a ListedSkill) -> Candidate<'a> {
     Candidate {
         name: &skill.document.name,
@@ -353,7 +359,7 @@ fn candidate<'a>(source: &'a str, skill: &'a ListedSkill) -> Candidate<'a> {
     }
 }
 
-/// Returns `skill` of the source `source`, the one of `provider`, as it stands in a snapshot.
+/// Returns the entry of a snapshot for `skill` of the source `source`, the one of `provider`.
 fn entry(
     provider: usize,
     source: &Arc<str>,

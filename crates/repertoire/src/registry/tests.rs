@@ -34,7 +34,7 @@ fn rules(diagnostics: &[Diagnostic]) -> Vec<RuleId> {
     diagnostics.iter().map(|diagnostic| diagnostic.rule).collect()
 }
 
-/// What a [`Failing`] provider cannot do.
+/// The operation in which a [`Failing`] provider fails.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Failure {
     List,
@@ -42,7 +42,7 @@ enum Failure {
     Get,
 }
 
-/// A provider that cannot do one thing.
+/// A provider that fails in one operation.
 struct Failing(MemoryProvider, Failure);
 
 impl Failing {
@@ -261,7 +261,7 @@ fn near_names_are_found_among_very_many() {
 }
 
 #[test]
-fn the_catalog_leaves_out_what_is_kept_for_people() {
+fn the_catalog_leaves_out_skills_kept_for_people() {
     let mut hidden = skill("hidden");
     hidden.manifest.disable_model_invocation = true;
     let provider: Arc<dyn Provider> = Arc::new(MemoryProvider::new("a", vec![skill("shown"), hidden]));
@@ -330,7 +330,7 @@ fn every_fault_is_found_once() {
 }
 
 #[test]
-fn which_files_a_skill_is_said_to_have_is_a_choice() {
+fn resource_listing_decides_which_files_are_reported() {
     let mut definition = skill("a")
         .with_resource("references/a.md", "a")
         .with_resource("references/b.md", "b")

@@ -38,7 +38,8 @@ impl Reply {
         self.answer.injections()
     }
 
-    /// Returns what a host may keep beside the message, where the text holds instructions of skills.
+    /// Returns the metadata that a host may keep beside the message, if the text holds instructions of
+    /// skills.
     pub fn metadata(&self) -> Option<Value> {
         self.answer.metadata()
     }
@@ -78,7 +79,7 @@ impl Session {
         Reply { answer: reply.answer, text }
     }
 
-    /// Returns the answer as a program reads it, whatever the model reads.
+    /// Returns the answer as structured data, independent of the format that the model reads.
     pub fn data(&self, reply: &Reply) -> Value {
         reply.answer.data(&self.wording)
     }
@@ -232,7 +233,7 @@ fn outcome(answer: &Answer) -> Outcome {
         | FaultKind::NotDirectory { .. }
         | FaultKind::Binary { .. }
         | FaultKind::TooLarge { .. } => Outcome::Invalid,
-        // Broken, failed, and whatever is added.
+        // Broken, failed, and any kind that is added.
         _ => Outcome::Error,
     }
 }

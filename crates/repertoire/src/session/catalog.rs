@@ -86,7 +86,7 @@ impl Session {
         }
     }
 
-    /// Returns how the catalog is written.
+    /// Returns the options of the catalog.
     fn catalog_options(&self) -> CatalogOptions {
         CatalogOptions { bound: self.bound.clone(), ..self.options().catalog_options() }
     }
@@ -180,10 +180,10 @@ impl Session {
         definitions
     }
 
-    /// Looks at the library again and returns the note to append to the next user turn, once per change.
+    /// Checks the library for changes and returns the note to append to the next user turn, once per change.
     ///
-    /// It tells of skills that came, went or are described differently, and of skills in the context whose instructions
-    /// changed on disk.
+    /// It reports skills that were added, removed or described differently, and skills in the context whose
+    /// instructions changed on disk.
     pub async fn delta(&self) -> Note {
         let newest = self.registry().newest().await;
         self.look().await;
@@ -208,7 +208,7 @@ impl Session {
         self.catalog()
     }
 
-    /// Looks at the library again, so that tools and catalog are those of the newest snapshot once somebody asks for them.
+    /// Checks the library for changes, so that later tools and catalogs are those of the newest snapshot.
     ///
     /// It is for hosts that do not show the catalog: that of a large library is a large text.
     pub async fn renew(&self) {

@@ -17,14 +17,14 @@ impl Session {
         self.ceilings_of_skills().into_iter().reduce(|all, own| common(&all, &own))
     }
 
-    /// Returns what each active skill that names tools names.
+    /// Returns the tools that each active skill names, for the skills that name any.
     fn ceilings_of_skills(&self) -> Vec<BTreeSet<String>> {
         if self.options().tool_ceiling == ToolCeiling::Off {
             return Vec::new();
         }
         let snapshot = self.registry().snapshot();
         let mut active: BTreeSet<String> = self.active().iter().map(ToString::to_string).collect();
-        // Where no account is kept of instructions, loaded is what brings tools along.
+        // Without tracking of the context, loaded skills are those whose tools are callable.
         active.extend(self.state().exposed.skills().map(str::to_owned));
         let named = active.iter().filter_map(|name| {
             let allowed = &self.visible(&snapshot, name)?.document.manifest.allowed_tools;
@@ -40,7 +40,7 @@ impl Session {
     }
 }
 
-/// Returns what both of two lists name.
+/// Returns the intersection of two lists.
 fn common(one: &BTreeSet<String>, other: &BTreeSet<String>) -> BTreeSet<String> {
     let within = |all: &BTreeSet<String>, of: &BTreeSet<String>| -> Vec<String> {
         of.iter().filter(|word| all.iter().any(|wider| covers(wider, word))).cloned().collect()
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_two_lists_have_in_common_is_never_more_than_either() {
+    fn the_intersection_of_two_lists_is_within_both() {
         let check = |one: &str, other: &str, expect: &str| {
             let set = |words: &str| words.split_whitespace().map(str::to_owned).collect::<BTreeSet<_>>();
             assert_eq!(common(&set(one), &set(other)), set(expect), "{one} and {other}");

@@ -14,7 +14,7 @@ use super::options::Refresh;
 use super::state::LoadRecord;
 use crate::tool::SKILL_ALIASES;
 
-/// The most skills that are looked at to be put back.
+/// The most skills that are considered for reattachment.
 const MAX_REATTACHED: usize = 64;
 
 /// The part of the transcript that a compaction left.
@@ -36,10 +36,10 @@ pub struct SkillState {
 }
 
 impl Session {
-    /// Takes the transcript for the truth: what is loaded is what its messages show.
+    /// Makes the session agree with the transcript: the loaded skills are those that its messages show.
     ///
-    /// Messages may be Anthropic's or OpenAI's. Failed calls do not count, and instructions that were cut or cleared do not
-    /// either. The same messages always come to the same.
+    /// Messages may be Anthropic's or OpenAI's. Failed calls do not count, and instructions that were cut or
+    /// cleared do not either. The same messages always give the same result.
     pub fn observe(&self, messages: &[Value]) {
         let options = self.options();
         let mut name_arguments = vec![options.arguments.name.clone()];
@@ -55,7 +55,7 @@ impl Session {
         self.state().ledger.observed(&derived.seen, derived.turns);
     }
 
-    /// Tells the session that the transcript was compacted and what is left of it.
+    /// Records that the transcript was compacted, and which part of it is left.
     ///
     /// By default the catalog follows the library now, because the prompt is rewritten anyway.
     pub async fn compacted(&self, kept: &KeptContext) {
@@ -79,17 +79,17 @@ impl Session {
         }
     }
 
-    /// Tells the session that the host took the instructions of a skill out of the transcript.
+    /// Records that the host removed the instructions of a skill from the transcript.
     pub fn evicted(&self, name: &SkillName) {
         let mut state = self.state();
         state.ledger.evicted(name);
         state.exposed.close(name.as_str());
     }
 
-    /// Returns what to put back after a compaction, newest first, within `budget` tokens: whole instructions as long as they
-    /// fit, then the lines of them that bind, then a pointer.
+    /// Returns the text to put back after a compaction, newest first, within `budget` tokens: whole
+    /// instructions as long as they fit, then the lines of them that bind, then a pointer.
     ///
-    /// The host appends the text; what it holds whole counts as loaded from then on.
+    /// The host appends the text; skills that it holds in full count as loaded from then on.
     pub async fn reattach(&self, budget: usize) -> Reattachment {
         let (lost, more): (Vec<SkillName>, usize) = {
             let state = self.state();
@@ -135,7 +135,7 @@ impl Session {
         plan
     }
 
-    /// Returns what is known of every skill that was ever in the context, sorted by name.
+    /// Returns the state of every skill that was ever in the context, sorted by name.
     pub fn skills(&self) -> Vec<SkillState> {
         let state = self.state();
         let records = state.ledger.records().filter(|(_, record)| record.presence != Presence::Absent);

@@ -47,7 +47,7 @@ impl ExposedTools {
         }
     }
 
-    /// Withdraws the tools of the skill that is called by `address`, and returns whether they were callable.
+    /// Withdraws the tools of the skill with this `address`, and returns whether they were callable.
     pub(crate) fn close(&mut self, address: &str) -> bool {
         let known = self.skills.iter_mut().find(|known| known.address == address);
         known.is_some_and(|known| std::mem::take(&mut known.is_open))
@@ -64,12 +64,13 @@ impl ExposedTools {
         known.map(|known| &known.toolbox)
     }
 
-    /// Returns what the skills are called by whose tools can be called.
+    /// Returns the addresses of the skills whose tools can be called.
     pub(crate) fn skills(&self) -> impl Iterator<Item = &str> {
         self.skills.iter().filter(|known| known.is_open).map(|known| known.address.as_str())
     }
 
-    /// Returns what the skill is called by whose tool `name` is: of several, the one that was loaded first.
+    /// Returns the address of the skill that the tool `name` belongs to: of several, the one that was loaded
+    /// first.
     pub(crate) fn owner(&self, name: &str) -> Option<String> {
         let mut open = self.skills.iter().filter(|known| known.is_open);
         open.find(|known| known.toolbox.get(name).is_some()).map(|known| known.address.clone())

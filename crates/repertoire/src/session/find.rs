@@ -37,7 +37,7 @@ impl std::ops::Deref for FoundSkill {
     }
 }
 
-/// The skill that a model names, as far as it may know of it.
+/// The skill that a model names, if the model may know of it.
 enum Resolution<'s> {
     /// A skill that it may use.
     Usable(&'s Entry),
@@ -68,8 +68,8 @@ impl Session {
     /// Returns the skill that `asked` names.
     ///
     /// A skill that was added or mended since the last reload is found too, because a name that leads to no usable skill makes
-    /// the library reload. A hidden skill takes as long as one that does not exist. Names that nobody offered may be guesses, so
-    /// they do not make a large library reload each time.
+    /// the library reload. A hidden skill takes as long as one that does not exist. Names that were never
+    /// offered may be guesses, so they do not make a large library reload each time.
     pub(crate) async fn find(&self, asked: &str) -> Result<FoundSkill, ResolveFailure> {
         let asked = asked.trim();
         let snapshot = self.registry().snapshot();
@@ -87,7 +87,7 @@ impl Session {
         }
     }
 
-    /// Returns why `asked` is not there for the agent.
+    /// Returns the reason that `asked` does not exist for the agent.
     fn unresolved(&self, snapshot: &Snapshot, asked: &str) -> ResolveFailure {
         let unknown = self.unknown(snapshot, asked);
         match self.resolve(snapshot, asked) {
@@ -130,14 +130,14 @@ impl Session {
         }
     }
 
-    /// Returns which of `group`, all of one name, is meant.
+    /// Returns the one of `group`, all of one name, that is meant.
     fn among<'s>(&self, group: &'s [Entry]) -> Resolution<'s> {
         let seen = |entry: &Entry| !self.options().enforce_scope || self.sees(entry);
         match holder(group, seen) {
             Some(entry) if entry.is_offered() || self.is_invoked(entry.name()) => {
                 return Resolution::Usable(entry);
             }
-            // What its author keeps for people is not there for a model, until one of them invokes it.
+            // A skill that its author keeps for people does not exist for a model until a person invokes it.
             Some(_) => return Resolution::Nothing,
             None => {}
         }
@@ -174,7 +174,8 @@ impl Session {
         }
     }
 
-    /// Returns what the model calls the skill by: its name, or `source:name` where another one holds that for it.
+    /// Returns the address of the skill for the model: its name, or `source:name` if another skill holds the
+    /// name.
     pub(crate) fn address(&self, entry: &FoundSkill) -> String {
         match entry.snapshot.held_as(entry.name().as_str(), |entry| self.sees(entry)) {
             Some(holder) if std::ptr::eq(holder, &**entry) => entry.name().to_string(),
@@ -194,7 +195,7 @@ impl Session {
         self.library().search(snapshot, request, seen).await
     }
 
-    /// Returns what to say of a name that no skill has; nothing that the agent may not know of is in it.
+    /// Returns the fault for an unknown name; it reveals nothing that the agent may not know of.
     fn unknown(&self, snapshot: &Snapshot, asked: &str) -> FaultKind {
         let offered: Vec<&SkillName> = self.offered(snapshot).map(Entry::name).collect();
         let near = nearest_among(&quoted(asked), offered.iter().copied());
@@ -212,7 +213,7 @@ impl Session {
         Answer::Fault(Fault::new(tool, asked.map(quoted), kind))
     }
 
-    /// Returns what to say of `error` about the file `path`; the machine's own paths are not the model's business.
+    /// Returns the fault for `error` about the file `path`, without paths of the machine.
     pub(crate) fn kind_of(&self, error: &Error, path: &str) -> FaultKind {
         let path = quoted(path);
         match error.kind() {

@@ -43,8 +43,8 @@ impl Session {
         let (decision, given) = if is_accounted {
             self.record_load(&record, &gathered.records, force)
         } else {
-            // Two skills of one name cannot be told apart in a context, so one that does not hold the name is always given.
-            // Without an account of the context, so is every skill.
+            // Two skills of one name cannot be distinguished in a context, so one that does not hold the name
+            // is always given. Without tracking of the context, so is every skill.
             (Decision::Give(Presence::Absent), vec![!self.keeps_account(); gathered.records.len()])
         };
         self.expose(skill.address.clone(), toolbox);
@@ -105,7 +105,7 @@ impl Session {
         let record = Arc::clone(self.state().loads.get(entry.name())?);
         self.acknowledgement(&record, force)?;
         let is_same = record.source == entry.source && record.locator == entry.locator;
-        // Reading the stamp may take a while on a slow disk, so the state is not locked meanwhile.
+        // Reading the stamp may take a while on a slow disk, so the state is not locked during it.
         if !is_same || !record.mark.as_ref()?.is_unchanged() {
             return None;
         }

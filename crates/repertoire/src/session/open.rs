@@ -17,7 +17,7 @@ use crate::prompt::{Agent, AgentPrompt, BindingOptions, BoundSkill, Inherit};
 use crate::registry::{Entry, Registry};
 use crate::{Error, clock};
 
-/// Tells apart the sessions that one process opens within a millisecond.
+/// Distinguishes the sessions that one process opens within a millisecond.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 
 /// One agent's conversation.
@@ -68,14 +68,16 @@ impl Library {
         self.session_without_reload_for(agent).await
     }
 
-    /// Opens a session as [`Library::session`] does, on the snapshot at hand: it does not look for changes first.
+    /// Opens a session as [`Library::session`] does, on the current snapshot: it does not check for changes
+    /// first.
     ///
     /// Meant for hosts that follow the library anyway and must not wait for its watcher to start.
     pub async fn session_without_reload(&self) -> Result<Session, Error> {
         Session::open(self.clone(), None, Vec::new(), Ledger::new()).await
     }
 
-    /// Opens a session as [`Library::session_for`] does, on the snapshot at hand: it does not look for changes first.
+    /// Opens a session as [`Library::session_for`] does, on the current snapshot: it does not check for
+    /// changes first.
     pub async fn session_without_reload_for(&self, agent: &str) -> Result<Session, Error> {
         let agent = self.agent(agent)?.clone();
         Session::open(self.clone(), Some(agent), Vec::new(), Ledger::new()).await
@@ -157,7 +159,7 @@ impl Session {
         Ok(text)
     }
 
-    /// Tells the session that its model has a prompt with the instructions of these skills, with the digest of each.
+    /// Records that the model has a prompt with the instructions of these skills, with the digest of each.
     ///
     /// It is for hosts that put the prompt together elsewhere, as for a role; [`Session::prompt`] does it by itself.
     pub fn prompt_shown(&self, bound: &[BoundSkill]) {
@@ -165,7 +167,7 @@ impl Session {
         bound.iter().for_each(|(name, digest)| state.ledger.bound(name, *digest));
     }
 
-    /// Returns what tells this session from all others.
+    /// Returns the unique id of this session.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -194,7 +196,7 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether the skill is one that this session's agent may know of.
+    /// Returns `true` if this session's agent may know of the skill.
     pub(super) fn sees(&self, entry: &Entry) -> bool {
         self.agent.iter().chain(&self.ceilings).all(|agent| agent.sees(entry))
     }
@@ -244,12 +246,12 @@ fn worded(library: &Library) -> Wording {
     }
 }
 
-/// Returns how the prompts of the library's agents are made.
+/// Returns the options for the prompts of the library's agents.
 fn binding_options(library: &Library) -> BindingOptions {
     BindingOptions::of(&library.resources().options)
 }
 
-/// Returns an id that no other session has, as far as clock and process number go.
+/// Returns an id that is unique by the clock, the process number and a counter.
 fn new_id() -> String {
     let now = clock::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);

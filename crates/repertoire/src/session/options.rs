@@ -40,7 +40,7 @@ words! {
         /// The answer names those that are not active; the default.
         #[default]
         Hint "hint",
-        /// They are loaded with it, as far as the ceiling of tokens allows.
+        /// They are loaded with it, within the ceiling of tokens.
         AutoLoad "auto_load",
     }
 }
@@ -94,7 +94,8 @@ words! {
 words! {
     /// The way in which models see the tools of skills.
     ToolExposure {
-        /// One tool calls all of them, and loading a skill tells of its tools: the list of tools never changes; the default.
+        /// One tool calls all of them, and loading a skill describes its tools: the list of tools never
+        /// changes; the default.
         #[default]
         Stable "stable",
         /// The tools of a loaded skill are added behind the others, and stay until the catalog is refreshed.
@@ -229,7 +230,7 @@ impl SessionOptions {
         }
     }
 
-    /// Returns how catalogs are written: as the host chose, with the names that its tools have.
+    /// Returns the options of catalogs: those of the host, with the names of its tools.
     pub fn catalog_options(&self) -> CatalogOptions {
         CatalogOptions {
             tool_name: self.names.load.clone(),
@@ -249,7 +250,7 @@ impl SessionOptions {
         let (names, usual) = (self.names.all(), ToolNames::default());
         let usual = usual.all();
         let index = (0..names.len()).find(|index| {
-            // A tool is always understood by its usual name too, so another may not have it.
+            // A tool is always known by its usual name too, so no other may have it.
             let others = (0..names.len()).filter(|other| other != index);
             others.into_iter().any(|other| [names[other], usual[other]].contains(&names[*index]))
         })?;

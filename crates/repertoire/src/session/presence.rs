@@ -22,7 +22,7 @@ impl Session {
         was_active
     }
 
-    /// Returns whether the skill is sure to be in the context and meant to be followed.
+    /// Returns `true` if the skill is certain to be in the context and meant to be followed.
     pub(crate) fn is_active(&self, name: &SkillName) -> bool {
         self.state().ledger.is_sure(name)
     }
@@ -58,7 +58,7 @@ impl Session {
         }
     }
 
-    /// Returns the skills in the context whose instructions changed on disk since the model was last told so.
+    /// Returns the skills in the context with changes on disk that the model has not been notified of.
     pub(super) fn edited(&self) -> Vec<String> {
         let mut state = self.state();
         let stale: Vec<SkillName> = state
@@ -77,12 +77,12 @@ impl Session {
         edited
     }
 
-    /// Returns whether account is kept of what is in the context.
+    /// Returns `true` if the session tracks the skills in the context.
     pub(crate) fn keeps_account(&self) -> bool {
         self.options().account == Account::Kept
     }
 
-    /// Returns whether the skill is one that the ledger keeps account of: it holds its name for this session.
+    /// Returns `true` if the ledger tracks the skill: it holds its name for this session.
     pub(crate) fn is_accounted(&self, entry: &FoundSkill) -> bool {
         self.keeps_account() && self.address(entry) == entry.name().as_str()
     }

@@ -1,4 +1,5 @@
-//! A host with a real transcript and a real directory of skills: whatever it does, what a session says of the context is true.
+//! A simulated host with a real transcript and a real directory of skills: the session always describes the
+//! context correctly.
 
 #![allow(clippy::disallowed_methods, reason = "the test reads what it wrote")]
 
@@ -36,9 +37,9 @@ enum Step {
     },
     Remove(usize),
     Read(usize),
-    /// Keeps the exchanges whose bit is set, and tells so by messages.
+    /// Keeps the exchanges whose bit is set, and reports them as messages.
     CompactToMessages(u32),
-    /// Keeps the exchanges whose bit is set, and tells so by names.
+    /// Keeps the exchanges whose bit is set, and reports them as names.
     CompactToNames(u32),
     /// Clears the results whose bit is set, as hosts do to save context, and shows the transcript.
     Clear(u32),
@@ -261,7 +262,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happens_the_session_tells_the_truth(
+    fn the_session_always_describes_the_context_correctly(
         render in prop::sample::select(Render::ALL.to_vec()),
         reload in prop::sample::select(vec![Reload::Auto, Reload::ShortAck]),
         steps in prop::collection::vec(step(), 1..40),

@@ -40,7 +40,7 @@ pub(super) struct GatheredSkills {
 }
 
 impl GatheredSkills {
-    /// Returns what is given, where `given` says which of those that were opened are.
+    /// Returns the required skills that are given: those of the opened ones for which `given` is true.
     pub(super) fn given(self, given: &[bool]) -> RequiredSkills {
         let loaded = self.loaded.into_iter().zip(given).filter(|(_, given)| **given).map(|(skill, _)| skill);
         RequiredSkills { loaded: loaded.collect(), notes: notes(&self.pending, self.notes) }
@@ -53,7 +53,7 @@ impl GatheredSkills {
     }
 }
 
-/// Returns what to say of the skills `ids` that `entry` requires and that are not active.
+/// Returns the notes about the skills `ids` that `entry` requires and that are not active.
 pub(super) fn missing(session: &Session, entry: &Entry, ids: &[String]) -> Vec<String> {
     if ids.is_empty() {
         return Vec::new();
@@ -81,7 +81,7 @@ fn notes(pending: &[String], mut others: Vec<String>) -> Vec<String> {
     others
 }
 
-/// Opens the skills `ids` that `entry` requires, as far as the host wants them loaded, and notes the others.
+/// Opens the skills `ids` that `entry` requires, if the host wants them loaded, and notes the others.
 pub(super) async fn gather(session: &Session, entry: &Entry, ids: &[String]) -> GatheredSkills {
     if ids.is_empty() {
         return GatheredSkills::default();
@@ -102,7 +102,7 @@ pub(super) async fn gather(session: &Session, entry: &Entry, ids: &[String]) -> 
     walk.gathered
 }
 
-/// Returns what is to be said of the skills `ids` that `entry` requires, none of which is loaded with it.
+/// Returns the notes about the skills `ids` that `entry` requires, none of which is loaded with it.
 fn named(session: &Session, snapshot: &Snapshot, entry: &Entry, ids: &[String]) -> GatheredSkills {
     let mut gathered = GatheredSkills::default();
     for id in ids {
@@ -137,7 +137,7 @@ struct Walk<'a> {
     /// The tokens that may still be loaded.
     room: usize,
     seen: HashSet<SkillName>,
-    /// The skills on the way from the one that was asked for to the one at hand.
+    /// The skills on the path from the requested one to the current one.
     path: Vec<SkillName>,
     gathered: GatheredSkills,
 }

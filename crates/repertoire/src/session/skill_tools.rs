@@ -19,7 +19,7 @@ const CALL: &str = "call_skill_tool";
 const RUN: &str = "run_skill_script";
 
 impl Session {
-    /// Returns whether models may call the tools of skills here; it is the same for the whole session.
+    /// Returns `true` if models may call the tools of skills; it is the same for the whole session.
     pub fn offers_skill_tools(&self) -> bool {
         let resources = self.library().resources();
         resources.runner.is_some() || !resources.handlers.is_empty()
@@ -30,11 +30,11 @@ impl Session {
         self.state().exposed.owner(name).is_some()
     }
 
-    /// Returns whether there is the house's tool `canonical`.
+    /// Returns `true` if the built-in tool `canonical` is offered.
     pub(super) fn is_on(&self, canonical: &str) -> bool {
         let options = self.options();
         match canonical {
-            // Whoever can open a toolbox can close it, even where no account is kept of instructions.
+            // If a toolbox can be opened, it can be closed, even without tracking of the context.
             "unload_skill" => {
                 options.unload_tool || (options.account == Account::None && self.offers_skill_tools())
             }
@@ -51,7 +51,7 @@ impl Session {
         self.callable_and_notes(entry, files).await.0
     }
 
-    /// Returns those tools of the skill that can be called, and what to say of the others.
+    /// Returns the tools of the skill that can be called, and notes about the others.
     async fn callable_and_notes(&self, entry: &Entry, files: &[FileEntry]) -> (Toolbox, Vec<String>) {
         let none = || (Toolbox::default(), Vec::new());
         let find = |name: &str| files.iter().find(|file| file.path.as_str() == name);
@@ -89,10 +89,11 @@ impl Session {
         (toolbox, notes)
     }
 
-    /// Returns whether a skill called `name` keeps a tool of `entry` from that name.
+    /// Returns `true` if a skill called `name` prevents a tool of `entry` from having that name.
     ///
-    /// One of the same source does, whose author can mend it. Of another source only one does that is active, and that is trusted more, or
-    /// as much and comes first: what merely lies about somewhere takes no tool away.
+    /// One of the same source does, because its author can fix it. One of another source does only if it is
+    /// active, and is trusted more, or as much and comes first: an inactive skill elsewhere takes no tool
+    /// away.
     fn goes_before(&self, snapshot: &Snapshot, name: &str, entry: &Entry) -> bool {
         let Some(other) = snapshot.held_as(name, |entry| self.sees(entry)) else { return false };
         if other.source == entry.source {
@@ -104,7 +105,7 @@ impl Session {
         is_active && standing(other) > standing(entry)
     }
 
-    /// Returns how far the source of a skill is trusted, least first.
+    /// Returns the rank of trust in the source of a skill, least first.
     fn rank_of(&self, entry: &Entry) -> u8 {
         let runner = self.library().resources().runner.as_ref();
         match runner.map_or(Trust::Ask, |runner| runner.trust(&entry.source)) {
@@ -114,7 +115,7 @@ impl Session {
         }
     }
 
-    /// Returns `skill` with what the model is told of its tools, these, and what to note of them.
+    /// Returns `skill` with the descriptions of its tools, the tools, and the notes about them.
     pub(crate) async fn with_tools(
         &self,
         skill: LoadedSkill,
@@ -153,7 +154,7 @@ impl Session {
         }
     }
 
-    /// Withdraws the tools of the skill that is called by `address`, and returns whether they were callable.
+    /// Withdraws the tools of the skill with this `address`, and returns whether they were callable.
     pub(crate) fn withdraw(&self, address: &str) -> bool {
         self.state().exposed.close(address)
     }
@@ -176,8 +177,8 @@ impl Session {
         }
     }
 
-    /// Makes the tools of a skill callable that is in the context, whoever put it there, and returns what to say of them: what they
-    /// take may have been told elsewhere, or not at all.
+    /// Makes the tools of a skill in the context callable, however it was loaded, and returns a note about
+    /// them: the model may not have seen their parameters.
     pub(crate) async fn expose_loaded(&self, entry: &FoundSkill) -> Option<String> {
         if !self.offers_skill_tools() {
             return None;
@@ -193,7 +194,7 @@ impl Session {
         if let Some(toolbox) = self.state().exposed.get(address) {
             return Some(toolbox.clone());
         }
-        // A transcript may show that it is loaded where nobody was called for it.
+        // A transcript may show a loaded skill without a call of this session.
         if !self.is_accounted(entry) || !self.is_active(entry.name()) {
             return None;
         }

@@ -24,7 +24,7 @@ pub(super) struct State {
     pub(super) text: Option<Arc<str>>,
     /// The definitions of the tools, once they were asked for.
     pub(super) definitions: Option<Arc<[Definition]>>,
-    /// The snapshot that the model was last told of, in the catalog or in a note.
+    /// The snapshot that was last announced to the model, in the catalog or in a note.
     pub(super) announced: Arc<Snapshot>,
     /// Records which skills are in the context.
     pub(super) ledger: Ledger,
@@ -32,7 +32,7 @@ pub(super) struct State {
     pub(super) loads: HashMap<SkillName, Arc<LoadRecord>>,
     /// The digests that skills in the context were last seen to have on disk.
     pub(super) on_disk: HashMap<SkillName, Digest>,
-    /// Those of them that the model was told of.
+    /// Those of them that the model was notified of.
     pub(super) told: HashMap<SkillName, Digest>,
     /// The system prompt, once it was asked for.
     pub(super) prompt: Option<Arc<str>>,
@@ -81,7 +81,7 @@ impl State {
         self.prompt = None;
     }
 
-    /// Returns what `task` was found to need of the pinned snapshot.
+    /// Returns the ranking of the pinned snapshot for `task`, if it was computed before.
     pub(super) fn ranked_before(&self, task: &Task) -> Option<Arc<TaskRanking>> {
         self.rankings.iter().find(|ranking| ranking.task() == task).cloned()
     }
@@ -114,7 +114,8 @@ impl State {
         }
     }
 
-    /// Makes `snapshot` the one that the model was last told of, and returns the one before, if it is a newer one.
+    /// Makes `snapshot` the one last announced to the model, and returns the one before, if it is a newer
+    /// one.
     pub(super) fn announce(&mut self, snapshot: &Arc<Snapshot>) -> Option<Arc<Snapshot>> {
         let is_newer = snapshot.number() > self.announced.number();
         is_newer.then(|| std::mem::replace(&mut self.announced, Arc::clone(snapshot)))
@@ -130,13 +131,13 @@ pub(crate) struct LoadRecord {
     pub(crate) source: Arc<str>,
     /// The provider's handle for it.
     pub(crate) locator: Locator,
-    /// Tells whether its `SKILL.md` is unchanged, if that can be checked cheaply.
+    /// A check whether its `SKILL.md` is unchanged, if there is a cheap one.
     pub(crate) mark: Option<Mark>,
     /// The digest of its instructions.
     pub(crate) digest: Digest,
     /// Its version.
     pub(crate) version: Option<String>,
-    /// The files it is said to have.
+    /// The files it is reported to have.
     pub(crate) resources: Resources,
 }
 

@@ -10,14 +10,17 @@ use crate::search::Seen;
 use crate::task::{Task, TaskRanking};
 
 impl Session {
-    /// Returns the catalog for `task`: full descriptions for what it needs, where they do not all fit into the budget.
+    /// Returns the catalog for `task`: full descriptions for the skills it needs, if not all fit into the
+    /// budget.
     ///
-    /// It is pinned as [`Session::catalog`] is, which returns the same bytes from then on: until it is refreshed, or until
-    /// this is called with another task. Going back to an earlier task gives the bytes of then, whatever became of the library
-    /// meanwhile, until it is refreshed; that is so for the last [`REMEMBERED_TASKS`](super::REMEMBERED_TASKS). A blank task has the plain catalog.
+    /// It is pinned as [`Session::catalog`] is, which returns the same bytes from then on: until it is
+    /// refreshed, or until this is called with another task. An earlier task gives the earlier bytes again,
+    /// even if the library changed, until a refresh; that holds for the last
+    /// [`REMEMBERED_TASKS`](super::REMEMBERED_TASKS). A blank task has the plain catalog.
     ///
-    /// Another task means another text before everything else that the model reads, so a prompt cache has to start over. When
-    /// that is worth it only the host can tell: at the start of a conversation it costs nothing.
+    /// Another task means another text before everything else that the model reads, so a prompt cache has to
+    /// start over. Only the host knows when that is worth it: at the start of a conversation it costs
+    /// nothing.
     pub async fn catalog_for_task(&self, task: &Task) -> PinnedCatalog {
         let task = Some(task).filter(|task| !task.is_blank());
         if self.state().task.as_ref() != task {
@@ -27,7 +30,7 @@ impl Session {
                     let mut state = self.state();
                     state.take_task(Some(ranking));
                     if !Arc::ptr_eq(&state.pinned, &pinned) {
-                        // The catalog was refreshed meanwhile.
+                        // The catalog was refreshed in the meantime.
                         state.ranking = None;
                     }
                 }
@@ -38,23 +41,24 @@ impl Session {
         self.catalog()
     }
 
-    /// Tells the session what its agent is doing by now; nothing that the model reads changes.
+    /// Records the current task of the agent; nothing that the model reads changes.
     ///
-    /// Events of skills that are loaded from then on tell how well a ranking by this text would have foreseen it. The text
-    /// itself is in no event. A blank one says that there is no task.
+    /// Events of later loads record how well a ranking by this text would have predicted them. The text
+    /// itself is in no event. A blank text means that there is no task.
     pub async fn working_on(&self, text: &str) {
         let task = Task::new(text);
-        // Without anybody who is told, there is nothing to be foreseen.
+        // Without sinks there is no use for a prediction.
         let is_of_use = !task.is_blank() && !self.library().resources().sinks.is_empty();
         let foreseen = match is_of_use {
-            // What is loaded is of the newest snapshot, whatever the catalog shows.
+            // Skills are loaded from the newest snapshot, whatever the catalog shows.
             true => Some(Arc::new(self.rank(&self.registry().snapshot(), &task).await)),
             false => None,
         };
         self.state().foreseen = foreseen;
     }
 
-    /// Ranks the skills for the catalog's task, where that was not done since the library was last looked at for the catalog.
+    /// Ranks the skills for the catalog's task, unless that was done since the catalog last checked the
+    /// library.
     pub(super) async fn rank_catalog(&self) {
         let task = {
             let state = self.state();

@@ -19,7 +19,7 @@ const MAX_TEXTS: usize = 256;
 /// An argument that a tool takes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Parameter<'a> {
-    /// The name that models are told.
+    /// The name that models see.
     pub(super) name: &'a str,
     /// Names that are understood too.
     pub(super) aliases: &'static [&'static str],
@@ -73,7 +73,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Returns what somebody looks for, if it is given. It may be of any length; no more than its start is ever looked at.
+    /// Returns the search query, if it is given. It may be of any length; only its start is used.
     pub(super) fn query(&self, parameter: &Parameter<'_>) -> Result<Option<&'a str>, FaultKind> {
         match self.find(parameter) {
             None => Ok(None),
@@ -169,9 +169,9 @@ fn bad(name: &str, expected: &str) -> FaultKind {
     FaultKind::BadArgument { name: name.to_owned(), expected: expected.to_owned() }
 }
 
-/// Returns what a model wrote, fit to be repeated to it.
+/// Returns a text that a model wrote in a form that is safe to repeat to it.
 pub fn quoted(written: &str) -> String {
-    // Only the start is ever shown, so only the start is looked at.
+    // Only the start is ever shown, so only the start is processed.
     let start: String = written.chars().take(MAX_QUOTED_CHARS + 1).collect();
     let visible: String =
         start.chars().map(|c| if text::is_control_or_invisible(c) { '\u{fffd}' } else { c }).collect();

@@ -33,10 +33,10 @@ use crate::registry::Registry;
 /// }
 /// ```
 pub trait Tool: Send + Sync {
-    /// Returns the name it is called by. No built-in tool may have it.
+    /// Returns its name. No built-in tool may have it.
     fn name(&self) -> &str;
 
-    /// Returns what it does, for models.
+    /// Returns its description, for models.
     fn description(&self) -> String;
 
     /// Returns the JSON Schema of its arguments.

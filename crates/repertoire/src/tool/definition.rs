@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 pub struct Definition {
     /// Its name.
     pub name: String,
-    /// What it does.
+    /// The description, for models.
     pub description: String,
     /// The JSON Schema of its arguments.
     pub input_schema: Value,

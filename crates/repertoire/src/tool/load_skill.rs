@@ -157,7 +157,7 @@ async fn bucket(
     let written: &str = &tidied;
     let has_directory = written.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'));
     let path = if has_directory { written.to_owned() } else { format!("{directory}/{written}") };
-    // What is wrong with the file as it was given says more than what is wrong with it in its directory.
+    // The problem of the file as it was given is a better message than that of the file in its directory.
     if let Err(fault) = SkillPath::new(written) {
         return Err(FaultKind::BadPath { path: quoted(written), reason: fault.to_string() });
     }

@@ -1,6 +1,6 @@
 //! Names of built-in tools and their arguments.
 
-/// Names that are reserved whatever the built-in tools are called.
+/// Names that are reserved independently of the names of the built-in tools.
 const RESERVED: &[&str] = &[
     "load_skill",
     "unload_skill",
@@ -73,7 +73,7 @@ impl ToolNames {
     }
 }
 
-/// The names of arguments under which models are told of them.
+/// The names of arguments as models see them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ArgumentNames {
     /// The skill to load or unload.

@@ -129,7 +129,8 @@ pub(super) async fn read(
     })
 }
 
-/// Returns the path as it is meant: `./a//b.md` is `a/b.md`. What leads up or starts at the top stays what it is, to be refused.
+/// Returns the normalised path: `./a//b.md` is `a/b.md`. Paths that lead up or are absolute stay as they are,
+/// to be refused.
 pub(super) fn tidy(written: &str) -> Cow<'_, str> {
     let parts = || written.split('/').filter(|part| !matches!(*part, "" | "."));
     if written.starts_with('/') || parts().count() == 0 || !(written.contains("./") || written.contains("//"))
@@ -139,7 +140,7 @@ pub(super) fn tidy(written: &str) -> Cow<'_, str> {
     Cow::Owned(parts().collect::<Vec<_>>().join("/"))
 }
 
-/// Returns what of `text` keeps within `cap` bytes, whole lines where that can be.
+/// Returns the part of `text` within `cap` bytes, in whole lines if possible.
 fn cut(text: &str, cap: usize, first_line: usize) -> (&str, Option<Truncation>) {
     if text.len() <= cap {
         return (text, None);

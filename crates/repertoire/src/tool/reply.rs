@@ -26,7 +26,7 @@ impl ToolReply {
         Answer::Custom { text: text.into(), is_error: false }.into()
     }
 
-    /// Returns a reply that tells the model why the call failed.
+    /// Returns a reply that explains to the model why the call failed.
     pub fn error(text: impl Into<String>) -> Self {
         Answer::Custom { text: text.into(), is_error: true }.into()
     }
@@ -43,7 +43,7 @@ pub struct EventDetails {
     pub source: Option<Arc<str>>,
     /// The digest of the content given.
     pub digest: Option<Digest>,
-    /// The tokens given, as far as they were counted.
+    /// The tokens given, if they were counted.
     pub tokens: usize,
     /// The search query, shortened.
     pub query: Option<String>,

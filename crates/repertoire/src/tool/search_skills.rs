@@ -14,7 +14,7 @@ use crate::session::Session;
 
 /// The most skills of an answer, unless the model says otherwise.
 const DEFAULT_LIMIT: usize = 5;
-/// The most skills of an answer, whatever the model says.
+/// The most skills of an answer, even if the model requests more.
 const MAX_LIMIT: usize = 20;
 
 const QUERY: Parameter<'static> = Parameter { name: "query", aliases: &[] };

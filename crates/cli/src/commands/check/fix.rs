@@ -22,7 +22,7 @@ struct Repair {
 pub(crate) struct Outcome {
     /// The paths that were written.
     pub(crate) written: Vec<String>,
-    /// Whether repairs were refused.
+    /// True if repairs were refused.
     pub(crate) is_refused: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Which clients are connected, and whether a skill is offered to one of them by more than one path.
+//! Checks the connected clients, and skills that are offered to one of them by more than one path.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -32,7 +32,7 @@ impl Checks {
         }
     }
 
-    /// Tells of every client that is connected, and warns where it reads the same skills from files.
+    /// Reports every connected client, and warns if it reads the same skills from files.
     pub(super) fn clients(&mut self, context: &Context, library: &Library) {
         let places = Places::new(&context.env);
         for connection in connections(&OwnEntries::new(&context.env), &places) {

@@ -12,7 +12,7 @@ pub(super) struct Threshold {
     pub(super) asked: f64,
     /// The rate that was measured.
     pub(super) found: Share,
-    /// Whether that is good enough. It is not where there are no queries, or where not all evals were understood.
+    /// True if the rate is good enough. It is not without queries, or if not all evals were understood.
     pub(super) is_met: bool,
 }
 
@@ -20,7 +20,7 @@ pub(super) struct Threshold {
 pub(super) struct Evaluation<'a> {
     /// The entries that the report refers to.
     pub(super) entries: &'a [Entry],
-    /// How many skills an agent is shown.
+    /// The number of skills that an agent is shown.
     pub(super) shown: usize,
     /// The outcome of the queries.
     pub(super) report: TriggerReport,

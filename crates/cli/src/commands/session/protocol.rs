@@ -1,4 +1,4 @@
-//! What can be asked of a session over a pipe, and how it is answered; `docs/reference/session.md` documents it.
+//! The requests and responses of a session over a pipe; `docs/reference/session.md` documents them.
 
 use pollster::block_on;
 use std::collections::BTreeMap;
@@ -35,7 +35,7 @@ const OPERATIONS: &[&str] = &[
 /// The most sessions of sub-agents that one process holds.
 const MAX_SUBAGENTS: usize = 256;
 
-/// Why a request was not answered.
+/// The reason that a request was not answered.
 struct Refusal {
     kind: &'static str,
     message: String,
@@ -185,7 +185,8 @@ impl<'a> Conversation<'a> {
         Ok(fields(json!({"session": id})))
     }
 
-    /// Returns why the session of `agent` was not opened: an agent may be known and its prompt not be there.
+    /// Returns the reason that the session of `agent` was not opened: an agent may be known and its prompt
+    /// missing.
     fn not_started(&self, agent: Option<&str>, error: Error) -> Refusal {
         match agent.map(|name| self.context.agent(name)) {
             Some(Err(unread)) if error.kind() == ErrorKind::AgentNotFound => {
@@ -284,10 +285,10 @@ fn loaded(session: &Session) -> Map<String, Value> {
     fields(json!({"loaded": names}))
 }
 
-/// Returns what a compaction left: the names of skills, or messages.
+/// Returns the context that a compaction left: the names of skills, or messages.
 fn kept(items: &[Value]) -> Result<KeptContext, Refusal> {
     if items.iter().all(Value::is_string) {
-        // What is no name of a skill was not kept of one.
+        // Texts that are no names of skills are ignored.
         let names = items.iter().filter_map(Value::as_str).filter_map(SkillName::new);
         return Ok(KeptContext::Skills(names.collect()));
     }

@@ -59,9 +59,9 @@ impl Answer {
         }
     }
 
-    /// Returns the answer as a program reads it, whatever the model reads: the object of [`Render::Json`], a word for its
-    /// `kind`, for a fault a word for which `fault` it is, the `path` of every skill that a search found, and the
-    /// [`metadata`](Self::metadata) where there is some.
+    /// Returns the answer as structured data, independent of the rendering: the object of [`Render::Json`], a
+    /// word for its `kind`, for a fault a word for which `fault` it is, the `path` of every skill that a
+    /// search found, and the [`metadata`](Self::metadata) if there is some.
     pub fn data(&self, wording: &Wording) -> Value {
         let mut data = json::shape(self, wording);
         data["kind"] = self.kind().into();
@@ -79,7 +79,7 @@ impl Answer {
         data
     }
 
-    /// Returns what a host notes down about a message that puts skills into the context: that it does, and which.
+    /// Returns the metadata of a message that puts skills into the context: that it does, and which.
     pub fn metadata(&self) -> Option<Value> {
         let Self::Loaded(loaded) = self else { return None };
         let ids: Vec<String> = sentence::skills(loaded).map(sentence::address).collect();

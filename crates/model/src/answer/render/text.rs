@@ -67,7 +67,7 @@ fn loaded(loaded: &LoadAnswer, wording: &Wording) -> String {
     out
 }
 
-/// Returns what the tool said, or the guide's `Error: Type: message` and what the tool said about it.
+/// Returns the output of the tool, or the guide's `Error: Type: message` and the output.
 fn tool_result(result: &ToolResult) -> String {
     let mut out = match &result.error {
         None => result.text.clone(),

@@ -14,7 +14,7 @@ pub(super) trait Layout {
     /// Writes one skill on as many lines as every skill has, without the line break at its end.
     fn entry(&self, out: &mut String, item: &Item<'_>, description: Option<&str>);
 
-    /// Returns what stands between two entries, before the line break.
+    /// Returns the text between two entries, before the line break.
     fn separator(&self) -> &'static str {
         ""
     }

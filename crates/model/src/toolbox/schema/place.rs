@@ -13,7 +13,7 @@ pub(super) fn item(place: &str, index: usize) -> String {
     format!("{place}[{index}]")
 }
 
-/// Returns what the reference `pointer`, as in `#/$defs/x`, leads to in `root`.
+/// Returns the target of the reference `pointer`, as in `#/$defs/x`, in `root`.
 pub(super) fn resolve<'s>(root: &'s Value, pointer: &str) -> Option<&'s Value> {
     match pointer.strip_prefix('#')? {
         "" => Some(root),

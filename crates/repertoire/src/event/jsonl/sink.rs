@@ -23,7 +23,7 @@ pub struct JsonlOptions {
     pub directory: PathBuf,
     /// The size at which the file is moved aside, in bytes. A single event may be larger.
     pub max_bytes: u64,
-    /// How many full files are kept, at least 1.
+    /// The number of rotated files that are kept, at least 1.
     pub keep: usize,
 }
 
@@ -196,7 +196,8 @@ fn create_directory(directory: &Path) -> io::Result<()> {
     builder.create(directory)
 }
 
-/// Returns whether the last line of `file` has no end: a disk was full, or a process ended while it wrote.
+/// Returns `true` if the last line of `file` is incomplete: a disk was full, or a process ended while it
+/// wrote.
 fn ends_within_a_line(file: &mut File) -> bool {
     let mut last = [b'\n'];
     // An empty or unreadable file is taken to be whole.

@@ -155,7 +155,7 @@ fn a_full_file_is_still_written_to_while_the_lock_is_held() {
 }
 
 #[test]
-fn nothing_but_a_regular_file_is_opened() {
+fn only_regular_files_are_opened() {
     let directory = tempfile::tempdir().unwrap();
     let sink = sink(directory.path());
     let elsewhere = directory.path().join("elsewhere");
@@ -253,6 +253,6 @@ fn several_processes_write_and_rotate_without_losing_or_repeating_an_event() {
     let all = all_sessions(directory.path());
     assert_eq!(all.len(), 4 * 4 * EACH);
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
-    // How often depends on the scheduling of the processes.
+    // The number of rotations depends on the scheduling of the processes.
     assert!(directory.path().join("events.1.jsonl").try_exists().unwrap(), "it was never full");
 }

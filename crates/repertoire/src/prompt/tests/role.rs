@@ -1,4 +1,4 @@
-//! Where the prompt of a role comes from, and when it is read again.
+//! Tests of the source of a role's prompt, and of its caching.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,7 +32,7 @@ impl Project {
         self.0.path().join(path)
     }
 
-    /// Writes a file whose times tell nothing.
+    /// Writes a file whose modification time is always the same.
     fn write(&self, path: &str, bytes: &[u8]) {
         let path = self.path(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -102,7 +102,7 @@ fn the_skill_that_is_the_role_has_its_files_and_is_no_example_of_one_to_load() {
     let resolver = project.resolver(RoleOptions::default());
     assert!(!text(&resolver, "backend").contains("For example"));
     assert_eq!(resolver.renders(), 1);
-    // A file more is another prompt, whatever the snapshot says.
+    // Another file makes another prompt, even with the same snapshot.
     project.write("skills/backend/scripts/run.py", b"print()\n");
     let prompt = text(&resolver, "backend");
     assert!(prompt.contains("scripts/run.py"), "{prompt}");
@@ -134,7 +134,7 @@ fn an_agent_has_no_role_that_it_does_not_see() {
 }
 
 #[test]
-fn what_is_unchanged_is_not_rendered_again_and_every_edit_is_seen() {
+fn unchanged_prompts_are_cached_and_edits_are_seen() {
     let project =
         Project::new(&[("skills/backend/SKILL.md", SKILL.as_bytes()), ("roles/qa/system_prompt.md", b"one")]);
     let calls = Arc::new(AtomicUsize::new(0));

@@ -1,8 +1,9 @@
 //! The last good version of a `SKILL.md`, which stays in force while the file is broken.
 //!
 //! People and programs write files in more than one step, and a reader in between finds half of one. A running
-//! process therefore keeps the version it had and reports that, until the file is mended or removed. It holds documents in
-//! its listing and, of skills that were opened, a bounded amount of text; a new process knows nothing of either.
+//! process therefore keeps the version it had and reports that, until the file is mended or removed. It holds
+//! documents in its listing and, of skills that were opened, a bounded amount of text; a new process has
+//! neither.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
@@ -14,16 +15,16 @@ use repertoire_model::{Document, Policy, RuleId, Severity, Standing, text};
 use super::safe_dir::Stamp;
 use crate::provider::Locator;
 
-/// The most bytes of text of opened skills that are kept: those of the last fifty to a hundred.
+/// The most bytes of text of opened skills that are kept: enough for the last fifty to a hundred.
 pub(super) const MAX_TEXT_BYTES: usize = 256 * 1024;
 
-/// What a text counts for at least, because keeping it costs more than its bytes.
+/// The least size that a text is accounted for, because keeping it costs more than its bytes.
 const LEAST_TEXT_BYTES: usize = 512;
 
-/// The most reasons that are told for which a file is broken.
+/// The most reasons that are reported for a broken file.
 const MAX_REASONS: usize = 3;
 
-/// The most characters of a reason that are told.
+/// The most characters of a reason that are reported.
 const MAX_REASON_CHARS: usize = 160;
 
 /// Returns whether `document`, made of a file of `length` bytes without blanks, is no version that could follow `good`.
@@ -44,7 +45,8 @@ pub(super) fn length_without_blanks(file: &[u8]) -> usize {
     file.trim_ascii().len()
 }
 
-/// Returns the document in force while what is on disk makes `broken`: `good`, with a word about that.
+/// Returns the document in force while the file on disk parses as `broken`: `good`, with a diagnostic that
+/// says so.
 pub(super) fn in_force(good: &Document, broken: &Document, policy: &Policy) -> Document {
     let mut reasons: Vec<String> = broken
         .diagnostics
@@ -71,24 +73,24 @@ pub(super) fn in_force(good: &Document, broken: &Document, policy: &Policy) -> D
     document
 }
 
-/// The texts of skills that were opened, as many as there is room for.
+/// The texts of opened skills, within a limit of memory.
 #[derive(Debug, Default)]
 pub(super) struct GoodTexts {
     kept: HashMap<Locator, KeptText>,
-    /// By when they were last used.
+    /// The skills by the time of their last use.
     order: BTreeMap<u64, Locator>,
     bytes: usize,
     uses: u64,
 }
 
-/// The text of a skill, of which its document can be made again.
+/// The text of a skill, from which its document can be parsed again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct GoodText {
-    /// The whole of its `SKILL.md`.
+    /// The full text of its `SKILL.md`.
     pub(super) text: Arc<str>,
-    /// How that is spelled.
+    /// The spelling of the file's name.
     pub(super) file_name: Cow<'static, str>,
-    /// What the file was like, where it is one of the directory itself.
+    /// The stamp of the file, if it is in the skill's own directory.
     pub(super) stamp: Option<Stamp>,
 }
 
@@ -99,7 +101,7 @@ struct KeptText {
 }
 
 impl GoodTexts {
-    /// Keeps `text`, read from `file_name` as it was at `stamp`; those that were not used for longest make room.
+    /// Keeps `text`, read from `file_name` as it was at `stamp`; evicts the least recently used texts.
     pub(super) fn keep(
         &mut self,
         locator: &Locator,
@@ -124,7 +126,7 @@ impl GoodTexts {
             && let Some((_, oldest)) = self.order.first_key_value()
         {
             let oldest = oldest.clone();
-            // What is added is not among them yet.
+            // The text that is added is not in the order yet.
             self.forget(&oldest);
         }
         self.uses += 1;
@@ -133,7 +135,7 @@ impl GoodTexts {
         self.kept.insert(locator.clone(), KeptText { text, used: self.uses });
     }
 
-    /// Returns what was kept of the skill at `locator`.
+    /// Returns the text kept for the skill at `locator`.
     pub(super) fn find(&mut self, locator: &Locator) -> Option<GoodText> {
         let text = self.kept.get(locator)?.text.clone();
         self.touch(locator);

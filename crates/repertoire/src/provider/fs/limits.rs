@@ -1,26 +1,26 @@
-//! How far a scan goes.
+//! Limits of a scan for skills.
 
 use std::path::PathBuf;
 
-/// How deep below the root skills are looked for unless said otherwise: `root/skill/SKILL.md`.
+/// The default number of levels below the root that are searched: `root/skill/SKILL.md`.
 pub const DEFAULT_DEPTH: usize = 1;
-/// The deepest that skills are looked for.
+/// The largest number of levels below the root that are searched.
 pub const MAX_DEPTH: usize = 6;
-/// The most directories that are looked at unless said otherwise.
+/// The default limit of directories that are visited.
 pub const DEFAULT_DIRECTORIES: usize = 100_000;
-/// The most directory entries that are read unless said otherwise.
+/// The default limit of directory entries that are read.
 pub const DEFAULT_ENTRIES: usize = 1_000_000;
 
-/// How far a scan for skills goes.
+/// Limits of a scan for skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ScanLimits {
-    /// How many levels below the root skills are looked for; more than [`MAX_DEPTH`] counts as that.
+    /// The number of levels below the root that are searched, at most [`MAX_DEPTH`].
     pub max_depth: usize,
-    /// The most directories that are looked at.
+    /// The most directories that are visited.
     pub max_directories: usize,
-    /// The most entries that are read of any one directory, and of all of them before the last level.
+    /// The most entries that are read from any one directory, and from all of them before the last level.
     pub max_entries: usize,
-    /// Whether skills inside other skills are looked for.
+    /// If true, directories of skills are searched for further skills.
     pub nested: bool,
 }
 
@@ -35,12 +35,21 @@ impl Default for ScanLimits {
     }
 }
 
-/// Where a symbolic link directly below a root may lead; links further down are never followed.
+/// The directories that a symbolic link directly below a root may lead to; links further down are never
+/// followed.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum LinkScope {
-    /// To any directory.
+    /// Any directory.
     #[default]
     Anywhere,
-    /// Into the root itself or into one of these directories, links resolved; what leads elsewhere is reported.
+    /// The root itself and these directories, with links resolved; links to other places are reported.
     Within(Vec<PathBuf>),
+}
+
+/// Directories that hold no skills but may hold very many files.
+const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
+
+/// Returns whether a scan leaves out entries called `name`.
+pub(super) fn is_skipped(name: &str) -> bool {
+    name.starts_with('.') || SKIPPED.contains(&name)
 }

@@ -15,25 +15,25 @@ pub(super) const FILE_NAME: &str = "SKILL.md";
 /// The spellings of [`FILE_NAME`] that are in use.
 pub(super) const SPELLINGS: [&str; 4] = [FILE_NAME, "skill.md", "Skill.md", "SKILL.MD"];
 
-/// What was found of a directory's `SKILL.md`.
+/// The result of looking for a directory's `SKILL.md`.
 #[derive(Debug)]
 pub(super) enum Manifest {
-    /// It was read; the stamp is that of the file where it is one of the directory itself.
+    /// It was read; the stamp is present if the file is in the directory itself.
     Read { file_name: Cow<'static, str>, stamp: Option<Stamp> },
-    /// It is there but is not read.
+    /// It exists but was not read.
     Refused { file_name: Cow<'static, str>, rule: RuleId, message: String, help: &'static str },
-    /// There is none; what there is instead, if that had to be looked at.
+    /// There is none; holds the entries of the directory if they had to be listed.
     Absent(Option<Entries>),
-    /// Nothing can be said about the directory.
+    /// The directory could not be examined.
     Unreachable(Fault),
 }
 
-/// How carefully a file is read.
+/// The handling of files that change while they are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReadMode {
-    /// Once; a change meanwhile shows at the next scan.
+    /// Reads once; a change in the meantime shows at the next scan.
     Once,
-    /// Again if it changed meanwhile.
+    /// Reads again if the file changed in the meantime.
     Settled,
 }
 
@@ -87,7 +87,7 @@ fn read_spelling(
         Err(Fault::Missing | Fault::NotDirectory) => Manifest::Absent(None),
         Err(Fault::Outside) => Manifest::Unreachable(Fault::Outside),
         Err(Fault::Link) => read_link(place, file_name, cap, buffer),
-        // Without permission for the directory nothing is known, not even whether there is a SKILL.md.
+        // Without permission for the directory, even the existence of a SKILL.md is unknown.
         Err(Fault::Denied(error)) if place.stat(&file_name).is_err() => {
             Manifest::Unreachable(Fault::Denied(error))
         }

@@ -22,7 +22,7 @@ impl Root {
     }
 }
 
-/// How the directory of a skill is reached from the root.
+/// The way from the root to the directory of a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Home {
     /// By its locator, beneath the root and without links.
@@ -53,7 +53,7 @@ impl<'a> Place<'a> {
         Self { root, relative, home: Home::Beneath, own: None }
     }
 
-    /// Returns the place `relative` of `root` that `home` says how to reach.
+    /// Opens the place `relative` of `root`, which is reached by way of `home`.
     pub(super) fn open(root: &'a Root, relative: &'a str, home: &Home) -> Result<Self, Fault> {
         let own = match home {
             Home::Beneath => None,
@@ -63,7 +63,7 @@ impl<'a> Place<'a> {
         Ok(Self { root, relative, home: home.clone(), own })
     }
 
-    /// Resolves the link `relative`, an entry of the root, once and for all.
+    /// Opens the target of the link `relative`, an entry of the root; the link is resolved only here.
     pub(super) fn link(root: &'a Root, relative: &'a str) -> Result<Self, Fault> {
         let resolved = canonicalize(root.resolved.join(relative)).map_err(Fault::Io)?;
         Self::open(root, relative, &Home::Linked(resolved))
@@ -73,7 +73,7 @@ impl<'a> Place<'a> {
         self.own.as_ref().unwrap_or(&self.root.handle)
     }
 
-    /// Returns how the handle knows the file `path` of this directory.
+    /// Returns the path of the file `path` relative to the handle.
     fn within(&self, path: &str) -> String {
         if self.own.is_some() || self.relative == ROOT_LOCATOR {
             path.to_owned()
@@ -82,7 +82,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Returns its path without links.
+    /// Returns its path with links resolved.
     pub(super) fn resolved(&self) -> PathBuf {
         match &self.home {
             Home::Linked(path) => path.clone(),
@@ -91,7 +91,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Returns the name that people see it under.
+    /// Returns its name as people see it.
     pub(super) fn directory_name(&self) -> Option<String> {
         if self.relative == ROOT_LOCATOR {
             return self.root.resolved.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -159,10 +159,10 @@ pub(super) fn join(directory: &Path, relative: &str) -> PathBuf {
     path
 }
 
-/// How often a file that changes while it is being read is read again.
+/// The most attempts at reading a file that changes while it is being read.
 const MAX_ATTEMPTS: usize = 3;
 
-/// Reads the file `path` beneath `handle`, again if it changed meanwhile.
+/// Reads the file `path` beneath `handle`, and again if it changed in the meantime.
 pub(super) fn settled(handle: &SafeDir, path: &str, cap: u64, buffer: &mut Vec<u8>) -> Result<Stamp, Fault> {
     for _ in 1..MAX_ATTEMPTS {
         match handle.read_settled(path, cap, buffer) {

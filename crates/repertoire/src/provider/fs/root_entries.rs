@@ -1,9 +1,9 @@
-//! The entries of a root, sorted by what a scan does with them.
+//! The entries of a root, sorted by their role in a scan.
 
+use super::limits::is_skipped;
 use super::manifest;
 use super::place::Root;
 use super::safe_dir::{Entry, Fault, Kind};
-use super::scan::is_skipped;
 
 /// The entries of a root that matter to a scan.
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ pub(super) struct RootEntries {
     pub(super) count: usize,
     /// The directories whose names are not UTF-8, approximated.
     pub(super) undecoded: Vec<String>,
-    /// Whether there were more entries than the limit.
+    /// True if there were more entries than the limit.
     pub(super) more: bool,
 }
 

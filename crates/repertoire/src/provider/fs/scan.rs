@@ -14,16 +14,13 @@ use repertoire_model::validate::Reporter;
 use repertoire_model::{Document, Policy, RuleId, Standing};
 
 use super::last_good;
-use super::limits::{LinkScope, MAX_DEPTH};
+use super::limits::{LinkScope, MAX_DEPTH, is_skipped};
 use super::manifest::{self, Manifest, ReadMode};
 use super::options::FsOptions;
 use super::place::{Home, PathPrefix, Place, ROOT_LOCATOR, Root};
 use super::root_entries::{RootEntries, RootManifest};
 use super::safe_dir::{Entries, Entry, Fault, Kind, Stamp, now};
 use crate::provider::{ListedSkill, Locator, Problem};
-
-/// Directories that hold no skills but may hold very many files.
-const SKIPPED: [&str; 3] = [".git", "node_modules", "target"];
 
 /// Below this many directories to read, starting threads costs more than it saves.
 const SEQUENTIAL_READS_BELOW: usize = 32;
@@ -37,11 +34,11 @@ pub(super) struct ScannedSkill {
     pub(super) listed: Arc<ListedSkill>,
     /// The way to its directory.
     pub(super) home: Home,
-    /// The stamp of its `SKILL.md` when it was read, where that can tell a later change.
+    /// The stamp of its `SKILL.md` when it was read, if it can reveal a later change.
     stamp: Option<Stamp>,
-    /// Whether the stamp was old enough that a later change is sure to change it.
+    /// True if the stamp was old enough that any later change changes it.
     is_settled: bool,
-    /// The last good version, where that is in force because the file is broken.
+    /// The last good version, if that is in force because the file is broken.
     good: Option<Arc<Document>>,
 }
 
@@ -85,7 +82,7 @@ pub(super) struct Scan {
 #[derive(Debug)]
 pub(super) struct OtherDirectory {
     pub(super) relative: String,
-    /// Whether directories below it are searched as well.
+    /// True if directories below it are searched as well.
     pub(super) is_parent: bool,
 }
 
@@ -354,7 +351,7 @@ impl Scanner<'_> {
     }
 
     fn unreachable(&self, place: &Place<'_>, fault: &Fault, buffer: &mut Vec<u8>) -> Visit {
-        // Whoever mounts a directory into a source wants it there; it is read through a handle of its own.
+        // A mounted directory is there on purpose; it is read through a handle of its own.
         if let (Fault::Outside, Home::Beneath) = (fault, &place.home)
             && !place.relative.contains('/')
             && let Ok(mounted) = Place::open(place.root, place.relative, &Home::Mounted)
@@ -453,8 +450,4 @@ impl LinkTargets {
 /// Returns whether a directory or link like this is searched for skills.
 pub(super) fn may_be_skill(entry: &Entry) -> bool {
     matches!(entry.kind, Kind::Directory | Kind::Link) && entry.decoded && !is_skipped(&entry.name)
-}
-
-pub(super) fn is_skipped(name: &str) -> bool {
-    name.starts_with('.') || SKIPPED.contains(&name)
 }

@@ -18,7 +18,7 @@ use super::walk::{FileWalk, WalkedFile, walk};
 use crate::provider::{FileListing, Listing, Locator, Mark, OpenedSkill, Problem, Skill};
 use crate::{Error, ErrorKind};
 
-/// How often a file that is empty and was not is read again, and after how long.
+/// The most waits for a file that became empty to be written, and the length of each.
 const MAX_WAITS: usize = 3;
 const WAIT: Duration = Duration::from_millis(10);
 
@@ -40,7 +40,7 @@ pub(super) struct Source {
 struct LastScan {
     /// `None` before the first scan of a root that could be opened.
     scan: Option<Arc<Scan>>,
-    /// Whether the root could not be opened since: the scan still leads to skills, but is no memo.
+    /// True if the root could not be opened since: the scan still leads to skills, but is no memo.
     is_stale: bool,
 }
 
@@ -191,7 +191,7 @@ impl Source {
             let Some((skill, stamp)) = self.skill(locator, place, policy)? else { return Ok(None) };
             let (walked, manifest_file) = self.walk(place, policy)?;
             let files = FileListing { files: walked.entries(&manifest_file), problems: walked.problems };
-            // A stamp so fresh that a second write could hide behind it tells nothing.
+            // A stamp is useless if it is so fresh that a second write could leave it the same.
             let settled = stamp.filter(|stamp| stamp.is_settled(started));
             let mark = settled.map(|stamp| mark(place, stamp));
             Ok(Some(OpenedSkill { skill, files, mark }))

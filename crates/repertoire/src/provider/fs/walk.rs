@@ -20,7 +20,7 @@ pub(super) struct FileWalk {
     /// The files, sorted bytewise by path.
     pub(super) files: Vec<WalkedFile>,
     pub(super) problems: Vec<Diagnostic>,
-    /// Whether a limit cut the list short.
+    /// True if a limit cut the list short.
     pub(super) truncated: bool,
 }
 
@@ -107,7 +107,7 @@ impl Walker<'_> {
     fn file(&mut self, directory: &SafeDir, name: &str, path: SkillPath) {
         match directory.stat(name) {
             Ok((Kind::File, stamp)) => self.files.push(WalkedFile { path, stamp }),
-            // It is gone, or something else by now; the next listing will say.
+            // The entry is gone or has changed its kind; the next listing will show it.
             Ok(_) | Err(Fault::Missing) => {}
             Err(fault) => self.unreadable(&fault, path.to_string()),
         }

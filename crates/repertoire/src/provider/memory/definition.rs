@@ -18,7 +18,7 @@ use repertoire_model::document::MANIFEST_FILE;
 /// The longest description the open standard allows, in characters.
 const MAX_DESCRIPTION_CHARS: usize = 1024;
 
-/// Why a loader could not load.
+/// The error of a loader.
 pub type LoadError = Box<dyn std::error::Error + Send + Sync>;
 
 type Loader = dyn Fn() -> Result<Vec<u8>, LoadError> + Send + Sync;
@@ -59,19 +59,19 @@ impl SkillDefinition {
 pub enum Resource {
     /// These bytes.
     Bytes(Arc<[u8]>),
-    /// What a function returns; it is called at most once per reader that is first.
+    /// The result of a function, which is called on first use.
     Lazy(Arc<Loader>),
-    /// What a future returns.
+    /// The result of a future, which is awaited on first use.
     LazyAsync(Arc<AsyncLoader>),
 }
 
 impl Resource {
-    /// Returns the file that `load` loads when it is first asked for.
+    /// Returns a file that `load` loads on first use.
     pub fn lazy(load: impl Fn() -> Result<Vec<u8>, LoadError> + Send + Sync + 'static) -> Self {
         Self::Lazy(Arc::new(load))
     }
 
-    /// Returns the file that the future of `load` loads when it is first asked for.
+    /// Returns a file that the future of `load` loads on first use.
     pub fn lazy_async<F>(load: impl Fn() -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Result<Vec<u8>, LoadError>> + Send + 'static,
@@ -124,8 +124,8 @@ impl From<Vec<u8>> for Resource {
 
 /// Returns `skill` if it keeps to the open standard.
 ///
-/// Skills found on a disk are taken as they come; one that is written in code is held to the letter, because whoever
-/// wrote it is there to mend it. Fails with [`ErrorKind::InvalidSkill`] and everything that is wrong.
+/// Skills found on a disk are accepted with flaws; one written in code is held to the letter, because its
+/// author is there to fix it. Fails with [`ErrorKind::InvalidSkill`] and everything that is wrong.
 pub fn define_skill(skill: SkillDefinition) -> Result<SkillDefinition, Error> {
     let mut faults = Faults::default();
     faults.name(skill.manifest.name.as_deref().unwrap_or_default());

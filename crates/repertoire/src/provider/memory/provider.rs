@@ -37,7 +37,7 @@ struct MemorySkill {
     locator: Locator,
     text: String,
     resources: Vec<MemoryResource>,
-    /// Resources that no path leads to, with the reason.
+    /// Resources with an invalid path, with the reason.
     misnamed: Vec<(String, String)>,
 }
 
@@ -45,7 +45,8 @@ struct MemorySkill {
 struct MemoryResource {
     path: SkillPath,
     resource: Resource,
-    /// What a loader returned. It is asked once, so that every reader sees the bytes that the digest names.
+    /// The result of the loader. It is called once, so that every reader sees the bytes that the digest
+    /// names.
     loaded: OnceLock<Arc<[u8]>>,
 }
 
@@ -129,7 +130,7 @@ impl MemoryResource {
         if bytes.len() as u64 > FILE_BYTES {
             return Err(fail(ErrorKind::TooLarge));
         }
-        // Of two readers at once the first to finish decides.
+        // If two readers load at once, the first result is kept.
         Ok(Arc::clone(self.loaded.get_or_init(|| bytes)))
     }
 }

@@ -10,9 +10,9 @@ use super::state::{FollowMethod, PollReason, SourceState, WatcherState};
 use super::watch_set::WatchSet;
 use crate::registry::Registry;
 
-/// How often a watched library is reloaded all the same, in case an event was lost.
+/// The interval at which a watched library is reloaded without events, in case one was lost.
 const SWEEP: Duration = Duration::from_secs(60);
-/// How often in a row a reload may lead to directories that must be watched, and so to the next reload.
+/// The most successive reloads that are caused by newly found directories.
 const MAX_ROUNDS: usize = 4;
 
 /// Follows a library.
@@ -43,7 +43,7 @@ impl Follower {
     pub(super) fn run(mut self) {
         self.update_watches();
         if self.options.mode == ReloadMode::Watch {
-            // What changed before it was watched caused no event.
+            // Changes before the watch began caused no event.
             self.reload();
         }
         self.state.ready();
@@ -71,7 +71,7 @@ impl Follower {
                 return;
             }
         }
-        // More may have changed meanwhile; it is part of the next batch.
+        // More may have changed in the meantime; it is part of the next batch.
         self.inbox.add(None);
     }
 

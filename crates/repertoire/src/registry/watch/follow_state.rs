@@ -1,4 +1,4 @@
-//! How a registry is followed, and when that makes it reload.
+//! The watcher of a registry, and the reloads on use.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,30 +7,30 @@ use super::state::WatcherState;
 use crate::clock::Instant;
 use crate::registry::signals::Signals;
 
-/// How a registry is followed, and the subscribers to its changes.
+/// The current watcher of a registry, and the subscribers to its changes.
 #[derive(Default)]
 pub(in crate::registry) struct FollowState {
     current: Mutex<Option<CurrentWatcher>>,
     pub(in crate::registry) signals: Signals,
 }
 
-/// The watcher that decides.
+/// The watcher whose options are in force.
 struct CurrentWatcher {
     options: ReloadOptions,
-    /// Tells one watcher from another.
+    /// The identity of the watcher.
     state: Arc<WatcherState>,
-    /// When the library was last reloaded because it was used.
+    /// The time of the last reload on use.
     reloaded: Instant,
 }
 
 impl FollowState {
-    /// Begins to be followed, in place of whatever was before.
+    /// Makes the watcher with `state` the current one, replacing any other.
     pub(super) fn begin(&self, options: ReloadOptions, state: Arc<WatcherState>) {
         let current = CurrentWatcher { options, state, reloaded: Instant::now() };
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Some(current);
     }
 
-    /// Is no longer followed by the watcher with `state`.
+    /// Removes the watcher with `state`, if it is the current one.
     pub(super) fn end(&self, state: &Arc<WatcherState>) {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         if current.as_ref().is_some_and(|current| Arc::ptr_eq(&current.state, state)) {
@@ -43,7 +43,7 @@ impl FollowState {
         current.as_ref().map(|current| current.options.mode)
     }
 
-    /// Returns whether the caller has to reload a lazy library now: once per cooldown.
+    /// Returns `true` if the caller has to reload a lazy library now, which is once per cooldown.
     pub(in crate::registry) fn claim(&self) -> bool {
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         match current.as_mut() {

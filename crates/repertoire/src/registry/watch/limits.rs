@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-/// Returns how many directories may be watched, where `max_watches` are configured: no more than half of what the system grants
-/// to all programs of a user together.
+/// Returns the most directories that may be watched if `max_watches` are configured: no more than half of the
+/// watches that the system grants to all programs of a user together.
 #[cfg(target_os = "linux")]
 #[allow(clippy::disallowed_methods, reason = "it is a file of the system, not of a skill")]
 pub(super) fn watch_budget(max_watches: usize) -> usize {
@@ -12,7 +12,7 @@ pub(super) fn watch_budget(max_watches: usize) -> usize {
     limit.map_or(max_watches, |limit| max_watches.min(limit / 2))
 }
 
-/// Returns how many directories may be watched, where `max_watches` are configured.
+/// Returns the most directories that may be watched if `max_watches` are configured.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn watch_budget(max_watches: usize) -> usize {
     max_watches
@@ -31,7 +31,7 @@ const REMOTE: [(u32, &str); 8] = [
     (0x5346_414F, "AFS"),
 ];
 
-/// Returns the kind of network file system that `directory` lies in, if it does.
+/// Returns the kind of network file system that holds `directory`, if it is one.
 #[cfg(target_os = "linux")]
 pub(super) fn remote_kind(directory: &Path) -> Option<&'static str> {
     let magic = rustix::fs::statfs(directory).ok()?.f_type;
@@ -40,7 +40,7 @@ pub(super) fn remote_kind(directory: &Path) -> Option<&'static str> {
     REMOTE.iter().find(|(known, _)| *known == magic).map(|(_, name)| *name)
 }
 
-/// Returns the kind of network file system that `directory` lies in, if that can be found out.
+/// Returns the kind of network file system that holds `directory`, if it is known.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn remote_kind(_directory: &Path) -> Option<&'static str> {
     None

@@ -1,4 +1,4 @@
-//! FollowMethod the library while it changes: by events of the file system, by polling, on use, or not at all.
+//! Follows the library while it changes: by events of the file system, by polling, on use, or not at all.
 //!
 //! A [`Watcher`] is one thread. It watches the directories of skills and of sources, never whole trees. Events only say *that*
 //! something changed: after a debounce the registry reloads, which costs one stat for each skill that did not change. A late or

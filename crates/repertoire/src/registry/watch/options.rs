@@ -1,19 +1,19 @@
-//! How a registry follows its library.
+//! Options of following a library.
 
 use std::time::Duration;
 
-/// The most directories that are watched unless said otherwise.
+/// The default limit of watched directories.
 pub const MAX_WATCHES: usize = 32_768;
 
-/// How a registry learns that its library changed.
+/// The way in which a registry notices changes of its library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ReloadMode {
-    /// By events of the file system; what has none is polled.
+    /// By events of the file system; sources without events are polled.
     #[default]
     Watch,
-    /// By looking at everything at intervals.
+    /// By polling.
     Poll,
-    /// By looking when it is used, at most once per cooldown.
+    /// By a check on use, at most once per cooldown.
     Lazy,
     /// Not at all.
     Off,
@@ -34,16 +34,16 @@ impl ReloadMode {
     }
 }
 
-/// How a registry follows its library.
+/// Options of following a library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReloadOptions {
-    /// How it learns of changes.
+    /// The way in which changes are noticed.
     pub mode: ReloadMode,
-    /// How long after one poll the next one is at the earliest; it is longer where polling would cost too much.
+    /// The least interval between polls; it is longer where polling would cost too much.
     pub poll: Duration,
-    /// How long after one look at the library the next one is at the earliest, in [`ReloadMode::Lazy`].
+    /// The least interval between checks on use, in [`ReloadMode::Lazy`].
     pub cooldown: Duration,
-    /// How long nothing must have happened before a batch of events is acted upon.
+    /// The time without further events after which a batch of events is handled.
     pub debounce: Duration,
     /// The most directories that are watched.
     pub max_watches: usize,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 pub(super) const POLL_SHARE: u32 = 600;
 /// The share for sweeps, which only find events that were lost: a 1,000th, or 0.1 %.
 pub(super) const SWEEP_SHARE: u32 = 1_000;
-/// How many of the last reloads count: a busy process makes one of them seem dearer than it is.
+/// The number of past reloads that count: on a busy machine a single one may seem more expensive than it is.
 const REMEMBERED: usize = 4;
 
 /// The time of the next reload, so that reloads take no more than a share of the time.
@@ -29,7 +29,7 @@ impl Pace {
         (self.interval, self.share) = (interval, share);
     }
 
-    /// Returns when the next reload is due.
+    /// Returns the time at which the next reload is due.
     pub(super) fn due(&self) -> Instant {
         let cost = self.costs.iter().min().copied().unwrap_or_default();
         self.last + self.interval.max(cost.saturating_mul(self.share))
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn one_reload_that_seems_dear_does_not_slow_polling_down() {
+    fn one_expensive_reload_does_not_slow_polling_down() {
         let start = Instant::now();
         let mut pace = Pace::new(ms(5_000), POLL_SHARE, start);
         pace.done(start, ms(20));

@@ -1,4 +1,4 @@
-//! Tells events that may change a skill from noise.
+//! Distinguishes events that may change a skill from noise.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;

@@ -1,27 +1,27 @@
-//! The state of a watcher: how each source is followed.
+//! The state of a watcher: the method by which each source is followed.
 
 use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How a source is followed.
+/// The method by which a source is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FollowMethod {
-    /// So many of its directories are watched.
+    /// By watching this many of its directories.
     Watching(usize),
-    /// It is looked at now and then.
+    /// By polling.
     Polling(PollReason),
-    /// It is looked at when it is used.
+    /// By a check on use.
     OnUse,
-    /// It is not looked at again.
+    /// Not at all.
     Not,
 }
 
-/// Why a source is polled.
+/// The reason that a source is polled.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PollReason {
-    /// It was asked for.
+    /// Polling was configured.
     Chosen,
     /// The source is of a kind that has no events.
     NoEvents,
@@ -29,12 +29,12 @@ pub enum PollReason {
     Remote(&'static str),
     /// It needs this many watches, more than are left of the budget.
     Budget {
-        /// How many it needs.
+        /// The number of watches it needs.
         needed: usize,
-        /// How many all sources may have.
+        /// The most watches of all sources together.
         budget: usize,
     },
-    /// The system refuses to watch it, in its own words.
+    /// The system refuses to watch it; holds the system's message.
     Refused(String),
 }
 
@@ -53,18 +53,18 @@ impl fmt::Display for PollReason {
 }
 
 impl PollReason {
-    /// Returns whether the source would be watched if there were room.
+    /// Returns `true` if the source would be watched if more watches were available.
     pub fn is_limit(&self) -> bool {
         matches!(self, Self::Budget { .. } | Self::Refused(_))
     }
 }
 
-/// How one source is followed.
+/// The method by which one source is followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceState {
     /// The source.
     pub source: Arc<str>,
-    /// How it is followed.
+    /// The method.
     pub following: FollowMethod,
 }
 
@@ -87,13 +87,13 @@ impl WatcherState {
         self.content.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Publishes how the sources are followed, with so many watches in all.
+    /// Publishes the state of the sources and the total number of watches.
     pub(super) fn post(&self, sources: Vec<SourceState>, watches: usize) {
         let mut content = self.content();
         (content.sources, content.watches) = (sources, watches);
     }
 
-    /// Returns how many watches there are.
+    /// Returns the number of watches.
     pub(super) fn watches(&self) -> usize {
         self.content().watches
     }
@@ -104,7 +104,7 @@ impl WatcherState {
         self.changed.notify_all();
     }
 
-    /// Returns how the sources are followed.
+    /// Returns the state of the sources.
     pub(super) fn sources(&self) -> Vec<SourceState> {
         self.content().sources.clone()
     }

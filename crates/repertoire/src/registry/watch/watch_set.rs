@@ -14,7 +14,7 @@ use super::relevance::{WatchedDirectories, ends_watch, is_relevant};
 use super::state::PollReason;
 use crate::provider::{WatchPoint, WatchScope};
 
-/// How long a source to which the system refused watches is not tried again: it may need thousands.
+/// The time after which a source to which the system refused watches is tried again: it may need thousands.
 const RETRY: Duration = Duration::from_secs(600);
 
 /// The directories that are watched for all sources.
@@ -35,9 +35,9 @@ struct Refusal {
 
 /// The outcome of [`WatchSet::set`].
 pub(super) struct WatchOutcome {
-    /// For each source how many directories are watched, or why it must be polled.
+    /// For each source the number of watched directories, or the reason that it must be polled.
     pub(super) sources: Vec<Result<usize, PollReason>>,
-    /// Whether a directory is watched that was not before: what changed in it until now caused no event.
+    /// True if a directory is newly watched: earlier changes in it caused no event.
     pub(super) has_new: bool,
 }
 
@@ -55,7 +55,7 @@ impl WatchSet {
         self.watched.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns how many directories are watched.
+    /// Returns the number of watched directories.
     pub(super) fn len(&self) -> usize {
         self.watched().len()
     }
@@ -107,7 +107,8 @@ impl WatchSet {
         WatchOutcome { sources: outcomes, has_new }
     }
 
-    /// Adds the points of a source to what is `wanted` and returns its directories, or why it must be polled.
+    /// Adds the points of a source to `wanted` and returns its directories, or the reason that it must be
+    /// polled.
     fn accept(
         &mut self,
         source: usize,
@@ -143,15 +144,15 @@ impl WatchSet {
         Ok(directories)
     }
 
-    /// Watches `directory`; returns whether it was not watched before. One that does not exist any more is left out: an event of
-    /// the directory above it tells that.
+    /// Watches `directory`; returns whether it was not watched before. A directory that no longer exists is
+    /// left out: its parent has an event for that.
     fn watch(&mut self, directory: &Path, scope: WatchScope) -> Result<bool, PollReason> {
         if let Some(known) = self.watched.write().unwrap_or_else(PoisonError::into_inner).get_mut(directory) {
             *known = scope;
             return Ok(false);
         }
         let Ok(watcher) = &mut self.watcher else { return Ok(false) };
-        // It is known before it is watched, so that no event is taken for noise.
+        // It is registered before it is watched, so that no event is taken for noise.
         self.watched.write().unwrap_or_else(PoisonError::into_inner).insert(directory.to_owned(), scope);
         let Err(error) = watcher.watch(directory, RecursiveMode::NonRecursive) else { return Ok(true) };
         self.watched.write().unwrap_or_else(PoisonError::into_inner).remove(directory);

@@ -40,10 +40,10 @@ pub struct Watcher {
 }
 
 impl Registry {
-    /// Has the library followed as `options` say, until the watcher is dropped.
+    /// Follows the library with `options` until the watcher is dropped.
     ///
-    /// Where there was a watcher already the new one decides. Fails with [`ErrorKind::Io`] where the system has no room for
-    /// a thread; too few watches are no failure, see [`Watcher::state`].
+    /// A new watcher replaces an earlier one. Fails with [`ErrorKind::Io`] if no thread can be started; too
+    /// few watches are no failure, see [`Watcher::state`].
     pub fn watch(&self, options: ReloadOptions) -> Result<Watcher, Error> {
         let state = Arc::new(WatcherState::default());
         let following = match options.mode {
@@ -79,27 +79,27 @@ impl Watcher {
         Ok(Self { registry: registry.clone(), options, state, inbox, thread: Some(thread) })
     }
 
-    /// Returns how the library is followed.
+    /// Returns the options of following the library.
     pub fn options(&self) -> ReloadOptions {
         self.options
     }
 
-    /// Returns how each source is followed, in order of precedence; nothing before the watcher is ready.
+    /// Returns the state of each source, in order of precedence; empty before the watcher is ready.
     pub fn state(&self) -> Vec<SourceState> {
         self.state.sources()
     }
 
-    /// Returns how many directories are watched in all; one that several sources share counts once.
+    /// Returns the number of watched directories; one that several sources share counts once.
     pub fn watches(&self) -> usize {
         self.state.watches()
     }
 
-    /// Waits until no change is missed any more, no longer than `timeout`; returns whether it is so.
+    /// Waits until changes are no longer missed, at most for `timeout`; returns whether it is so.
     pub fn wait_ready(&self, timeout: Duration) -> bool {
         self.state.wait_ready(timeout)
     }
 
-    /// Returns which sources are polled for want of room to watch them.
+    /// Returns the sources that are polled because watches are lacking.
     pub fn problems(&self) -> Vec<Problem> {
         let problem = |state: &SourceState| match &state.following {
             FollowMethod::Polling(reason) if reason.is_limit() => {

@@ -1,10 +1,10 @@
-//! What agents may see.
+//! Tests of the visibility of skills for agents.
 
 use super::*;
 use pollster::block_on;
 
 #[test]
-fn an_agent_cannot_tell_what_it_may_not_see_from_what_is_not_there() {
+fn hidden_skills_are_indistinguishable_from_missing_ones() {
     let library = SkillDirectory::new(&["alpha", "secret-plan"]);
     let agent = Agent {
         scope: Scope { deny: vec![Pattern::new("secret*").unwrap()], ..Scope::default() },
@@ -62,7 +62,7 @@ fn hostile_names_find_nothing_in_any_tool() {
 }
 
 #[test]
-fn a_sub_agent_has_what_the_policy_leaves_it() {
+fn subagents_inherit_by_policy() {
     let library = SkillDirectory::new(&["alpha", "beta", "gamma"]);
     let parent = |inherit| Agent {
         scope: Scope { deny: vec![Pattern::new("gamma").unwrap()], ..Scope::default() },
@@ -85,7 +85,7 @@ fn a_sub_agent_has_what_the_policy_leaves_it() {
         let back = block_on(child.reattach(10_000));
         assert_eq!(back.text.contains("Do alpha."), inherit == Inherit::Active);
         assert_eq!(is_body(&load(&child, "alpha")), inherit != Inherit::Active);
-        // Whoever is started without a name is of the same kind, and limits are passed on.
+        // An agent that is started without a name is of the same kind, and limits are passed on.
         assert!(!sees_gamma(&block_on(session.subagent()).unwrap()));
         let grandchild = block_on(block_on(child.subagent()).unwrap().subagent_for("child")).unwrap();
         assert_eq!(sees_gamma(&grandchild), inherit == Inherit::None);

@@ -23,13 +23,13 @@ fn with_budget(library: &SkillDirectory, budget: usize) -> Session {
     library.session_with(options)
 }
 
-/// Returns how many skills about `word` are described in full.
+/// Returns the number of skills about `word` that are described in full.
 fn described(catalog: &PinnedCatalog, word: &str) -> usize {
     catalog.text.matches(&format!("Handles {word} of")).count()
 }
 
 #[test]
-fn a_task_decides_what_is_shown_in_full_until_there_is_another() {
+fn a_task_decides_which_skills_are_shown_in_full() {
     let library = large();
     let session = with_budget(&library, 900);
     let plain = session.catalog();
@@ -37,14 +37,14 @@ fn a_task_decides_what_is_shown_in_full_until_there_is_another() {
     assert!(described(&songs, "bird songs") > 10 && songs.text != plain.text, "{}", songs.text);
     assert!(described(&songs, "bird songs") > described(&songs, "poems") + 5, "{}", songs.text);
     assert!(songs.text.contains("of 120 skills are not listed"), "{}", songs.text);
-    // It is pinned: for whoever asks again, with the task or without.
+    // It is pinned: later calls return it, with the task or without.
     assert_eq!(block_on(session.catalog_for_task(&Task::new("record some bird songs"))), songs);
     assert_eq!(session.catalog(), songs);
     assert!(block_on(session.prompt()).unwrap().ends_with(&*songs.text));
     let poems = block_on(session.catalog_for_task(&Task::new("write poems")));
     assert!(described(&poems, "poems") > 10, "{}", poems.text);
     assert!(block_on(session.prompt()).unwrap().ends_with(&*poems.text));
-    // Another process comes to the same, another turn does not.
+    // Another process has the same result, another turn does not.
     let other = with_budget(&library, 900);
     assert_eq!(block_on(other.catalog_for_task(&Task::new("write poems"))).text, poems.text);
     let next = Task { epoch: 1, ..Task::new("write poems") };
@@ -100,7 +100,7 @@ fn an_earlier_task_has_the_bytes_of_then_until_the_catalog_is_refreshed() {
 }
 
 #[test]
-fn what_an_agent_may_not_see_is_not_ranked_for_it() {
+fn skills_outside_the_scope_are_not_ranked() {
     let library = large();
     let mut options = SessionOptions::default();
     options.catalog.budget_tokens = Some(900);
@@ -128,7 +128,7 @@ fn events_tell_how_well_a_load_was_foreseen() {
     assert_eq!(rank, Some(1));
     assert!(ranked.is_some_and(|ranked| (20..=100).contains(&ranked)), "{ranked:?}");
     assert_eq!(session.catalog(), plain, "nothing that the model reads changes");
-    // What the ranking did not foresee has no rank, and what is no load has none at all.
+    // A load that the ranking did not predict has no rank; events other than loads never have one.
     let (rank, ranked) = measured("kubernetes-002");
     assert!(rank.is_none_or(|rank| rank > 20) && ranked.is_some(), "{rank:?}");
     assert_eq!(measured("nope"), (None, None));

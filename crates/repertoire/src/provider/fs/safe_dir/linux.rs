@@ -15,7 +15,7 @@ use rustix::io::{Errno, read, retry_on_intr};
 use super::types::nanoseconds;
 use super::{Entries, Entry, Fault, Kind, Stamp};
 
-/// How files are opened: reading never blocks, never makes a terminal ours, and is not passed on to children.
+/// The flags for opening files: never block, never acquire a controlling terminal, close on exec.
 const FILE: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC)
     .union(OFlags::NONBLOCK)
@@ -23,7 +23,7 @@ const FILE: OFlags = OFlags::RDONLY
     .union(OFlags::NOCTTY);
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::CLOEXEC).union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW);
-/// With `openat2` links are refused by the kernel's walk, which then says that it was a link.
+/// With `openat2` the kernel refuses links itself, and reports that it met one.
 const WALKED_DIRECTORY: OFlags = DIRECTORY.difference(OFlags::NOFOLLOW);
 const STEP: OFlags = OFlags::PATH.union(OFlags::CLOEXEC).union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW);
 
@@ -32,13 +32,13 @@ const BENEATH: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_MAGICLINKS)
     .union(ResolveFlags::NO_XDEV);
 
-/// How often an open is tried again that the kernel could not decide because of a rename at the same time.
+/// The most attempts at an open that fails because of a concurrent rename.
 const MAX_ATTEMPTS: usize = 8;
 
 /// Room for the answer of one `getdents64`.
 const LISTING_BUFFER: usize = 64 * 1024;
 
-/// Whether `openat2` is known to be missing: kernels before 5.6, and sandboxes that refuse it.
+/// True once `openat2` is known to be missing: kernels before 5.6, and sandboxes that refuse it.
 static STEPWISE: AtomicBool = AtomicBool::new(false);
 
 /// A handle on a directory.
@@ -74,7 +74,7 @@ impl SafeDir {
         }
     }
 
-    /// Returns this handle, made to work as where `openat2` is missing.
+    /// Returns this handle, made to work as if `openat2` were missing.
     #[cfg(test)]
     pub(crate) fn stepwise(self) -> Self {
         Self { stepwise: true, ..self }
@@ -106,7 +106,7 @@ impl SafeDir {
         Ok(stamp)
     }
 
-    /// Reads as [`SafeDir::read`] does and makes sure that the file did not change meanwhile.
+    /// Reads as [`SafeDir::read`] does, and fails if the file changed in the meantime.
     pub(crate) fn read_settled(&self, path: &str, cap: u64, buffer: &mut Vec<u8>) -> Result<Stamp, Fault> {
         let file = self.open_at(path, FILE)?;
         let stamp = regular(&fstat(&file).map_err(fault)?)?;
@@ -115,14 +115,14 @@ impl SafeDir {
         if after == stamp && buffer.len() as u64 == stamp.size { Ok(stamp) } else { Err(Fault::Changed) }
     }
 
-    /// Returns what is at `path`, a link being a link. The answer is about names, not about handles: it tells what
-    /// to look at, never what may be read.
+    /// Returns the kind and stamp of the entry at `path`, without following links. The result describes a
+    /// name, not a handle: it decides which files to look at, never which may be read.
     pub(crate) fn stat(&self, path: &str) -> Result<(Kind, Stamp), Fault> {
         let stat = statat(&self.handle, path, AtFlags::SYMLINK_NOFOLLOW).map_err(fault)?;
         Ok((kind(FileType::from_raw_mode(stat.st_mode)), stamp(&stat)))
     }
 
-    /// Returns what the regular file at `path` is like, in one look.
+    /// Returns the stamp of the regular file at `path`, with a single stat.
     pub(crate) fn stamp_at(path: &Path) -> Option<Stamp> {
         regular(&statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).ok()?).ok()
     }
@@ -151,7 +151,7 @@ impl SafeDir {
             let kind = match entry.file_type() {
                 FileType::Unknown => match statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW) {
                     Ok(stat) => kind(FileType::from_raw_mode(stat.st_mode)),
-                    // It is gone again.
+                    // The entry is gone again.
                     Err(_) => continue,
                 },
                 known => kind(known),
@@ -197,7 +197,7 @@ impl SafeDir {
             let step = if components.peek().is_some() { STEP } else { flags };
             let next = match openat(parent, component, step, Mode::empty()) {
                 Ok(next) => next,
-                // Which of the two it was matters to whoever reads the message.
+                // The message says which of the two it was.
                 Err(Errno::NOTDIR) => {
                     let link = statat(parent, component, AtFlags::SYMLINK_NOFOLLOW)
                         .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);

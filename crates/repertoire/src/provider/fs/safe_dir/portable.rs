@@ -83,7 +83,7 @@ impl SafeDir {
         Ok(stamp)
     }
 
-    /// Reads as [`SafeDir::read`] does and makes sure that the file did not change meanwhile.
+    /// Reads as [`SafeDir::read`] does, and fails if the file changed in the meantime.
     pub(crate) fn read_settled(&self, path: &str, cap: u64, buffer: &mut Vec<u8>) -> Result<Stamp, Fault> {
         let mut file = self.open_regular(path)?;
         let stamp = regular(&file.metadata().map_err(fault)?)?;
@@ -92,14 +92,14 @@ impl SafeDir {
         if after == stamp && buffer.len() as u64 == stamp.size { Ok(stamp) } else { Err(Fault::Changed) }
     }
 
-    /// Returns what is at `path`, a link being a link. The answer is about names, not about handles: it tells what
-    /// to look at, never what may be read.
+    /// Returns the kind and stamp of the entry at `path`, without following links. The result describes a
+    /// name, not a handle: it decides which files to look at, never which may be read.
     pub(crate) fn stat(&self, path: &str) -> Result<(Kind, Stamp), Fault> {
         let metadata = self.handle.symlink_metadata(path).map_err(fault)?;
         Ok((kind(metadata.file_type()), stamp(&metadata)))
     }
 
-    /// Returns what the regular file at `path` is like.
+    /// Returns the stamp of the regular file at `path`.
     pub(crate) fn stamp_at(path: &Path) -> Option<Stamp> {
         let (directory, file) = (path.parent()?, path.file_name()?.to_str()?);
         let (kind, stamp) = Self::open(directory).ok()?.stat(file).ok()?;
@@ -114,7 +114,7 @@ impl SafeDir {
             if entries.len() == limit {
                 return Ok(Entries { entries, more: true });
             }
-            // What is gone again is not listed.
+            // An entry that is gone again is not listed.
             let Ok(file_type) = entry.file_type() else { continue };
             let name = entry.file_name();
             let decoded = name.to_str().is_some();
@@ -131,7 +131,7 @@ impl SafeDir {
         };
         check(name)?;
         let parent = directory.as_ref().map_or(&self.handle, |directory| &directory.handle);
-        // Some systems cannot open what is no file; the look after the open is the one that counts.
+        // Some systems cannot open special files; the check after the open is the one that counts.
         let before = parent.symlink_metadata(name).map_err(fault)?;
         regular(&before)?;
         let mut options = OpenOptions::new();
@@ -199,7 +199,7 @@ fn stamp(metadata: &Metadata) -> Stamp {
     let modified = since.map_or(0, |since| {
         nanoseconds(i64::try_from(since.as_secs()).unwrap_or(i64::MAX), i64::from(since.subsec_nanos()))
     });
-    // There is no change time to be had here, and no mode.
+    // Neither the change time nor the mode is available here.
     Stamp {
         size: metadata.len(),
         modified,

@@ -1,4 +1,4 @@
-//! The suite that both implementations run, and that of Linux in both of its ways.
+//! The suite that both implementations run, the one for Linux with and without `openat2`.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -10,9 +10,9 @@ use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::*;
 
-/// How often a race is run.
+/// The number of runs of a race.
 const ATTEMPTS: usize = 20_000;
-/// How often it is run at most until it was won once.
+/// The most runs until the race was won once.
 const MAX_ATTEMPTS: usize = 100 * ATTEMPTS;
 
 fn lay_out(root: &Path) {
@@ -53,7 +53,7 @@ macro_rules! suite {
             }
 
             #[test]
-            fn a_look_at_a_file_says_what_reading_it_says() {
+            fn stamp_at_equals_the_stamp_of_a_read() {
                 let root = tempfile::tempdir().unwrap();
                 lay_out(root.path());
                 let within = root.path().join("in");
@@ -77,7 +77,7 @@ macro_rules! suite {
             }
 
             #[test]
-            fn nothing_else_is() {
+            fn links_special_files_and_outside_paths_are_refused() {
                 let root = tempfile::tempdir().unwrap();
                 lay_out(root.path());
                 let directory = open(&root.path().join("in"));
@@ -201,7 +201,7 @@ macro_rules! suite {
                         }
                     });
                     let mut inside = 0;
-                    // On a busy machine the other thread may rest while the link is in place.
+                    // On a busy machine the other thread may be paused while the link is in place.
                     for attempt in 0..MAX_ATTEMPTS {
                         if attempt >= ATTEMPTS && inside > 0 {
                             break;

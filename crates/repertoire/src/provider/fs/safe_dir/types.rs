@@ -26,7 +26,7 @@ pub(crate) struct Entry {
 #[derive(Debug)]
 pub(crate) struct Entries {
     pub(crate) entries: Vec<Entry>,
-    /// Whether there were more than the limit.
+    /// True if there were more entries than the limit.
     pub(crate) more: bool,
 }
 
@@ -61,7 +61,7 @@ impl Stamp {
     }
 }
 
-/// Why something beneath a handle was not opened or not read.
+/// The reason that something beneath a handle was not opened or not read.
 #[derive(Debug)]
 pub(crate) enum Fault {
     /// There is nothing there.
@@ -95,7 +95,7 @@ impl Fault {
         }
     }
 
-    /// Returns what to tell a person, in lower case and without final period.
+    /// Returns the message for people, in lower case and without final period.
     pub(crate) fn message(&self) -> String {
         match self {
             Self::Missing => "there is no such file".to_owned(),

@@ -1,4 +1,4 @@
-//! Which files of a skill are listed and read.
+//! Tests of listing and reading the files of a skill.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,7 +42,7 @@ fn files_have_kinds_sizes_and_modes() {
 }
 
 #[test]
-fn what_is_left_out_is_reported() {
+fn left_out_files_are_reported() {
     let root = tempfile::tempdir().unwrap();
     let skill = root.path().join("a");
     write_skill(root.path(), "a");
@@ -188,7 +188,7 @@ fn a_skill_swapped_for_a_link_never_gives_other_bytes() {
         });
         let a = Locator::new("a");
         let mut seen = 0;
-        // On a busy machine the other thread may rest while the link is in place.
+        // On a busy machine the other thread may be paused while the link is in place.
         for attempt in 0..150_000 {
             if attempt >= 1_500 && seen > 0 {
                 break;

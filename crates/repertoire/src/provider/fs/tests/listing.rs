@@ -1,4 +1,4 @@
-//! What is found below a root, and what is not.
+//! Tests of the skills and problems found below a root.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -159,7 +159,7 @@ fn links_directly_below_the_root_are_resolved_once() {
     assert_eq!(block_on(provider.get(&b, &Policy::default())).unwrap().unwrap().text, skill_md("b"));
     assert_eq!(block_on(provider.files(&b, &Policy::default())).unwrap().files.len(), 2);
 
-    // A link put in the place of what was resolved is not followed.
+    // A link put in the place of a resolved directory is not followed.
     fs::rename(root.path().join("elsewhere/b"), root.path().join("elsewhere/c")).unwrap();
     symlink("c", root.path().join("elsewhere/b")).unwrap();
     assert_eq!(block_on(provider.get(&b, &Policy::default())).unwrap(), None);
@@ -245,7 +245,7 @@ fn a_skill_md_may_link_to_its_source_and_no_further() {
 }
 
 #[test]
-fn what_may_not_be_read_is_a_problem_of_its_own() {
+fn unreadable_skills_are_reported_and_others_listed() {
     let root = tempfile::tempdir().unwrap();
     for name in ["a", "closed", "unreadable"] {
         write_skill(root.path(), name);

@@ -31,7 +31,7 @@ fn skills_that_did_not_change_are_shared_with_the_listing_before() {
     let provider = provider(root.path());
     let before = list(&provider);
     edit(root.path(), "b", "DOES");
-    // Neither its size nor its time of modification tells of the edit.
+    // Neither its size nor its modification time shows the edit.
     age(&root.path().join("b/SKILL.md"));
     let after = list(&provider);
     assert_eq!(descriptions(&after), ["Does a", "DOES b", "Does c"]);
@@ -108,12 +108,12 @@ fn the_last_good_version_stays_until_the_file_is_mended_or_removed() {
         check(&list(&provider));
         check(&list(&provider));
     }
-    // A process that begins now knows nothing better.
+    // A new process has no better version.
     assert_eq!(list(&capped()).skills[0].document.standing, Standing::Abort);
-    // Mended, and there is nothing left to say.
+    // After the file is mended there are no problems left.
     write_skill(root.path(), "a");
     assert_eq!(list(&provider), good);
-    // What was removed is gone, and what comes after it is judged for itself.
+    // A removed skill is gone, and a new one in its place is judged on its own.
     write(&file, BROKEN[2]);
     list(&provider);
     fs::remove_file(&file).unwrap();
@@ -190,7 +190,7 @@ fn directories_that_hold_skills_further_down_are_watched_for_their_entries() {
     assert_eq!(scope("group/a"), Some(WatchScope::Manifest));
 }
 
-/// Something that happens to a library.
+/// A change to a library.
 #[derive(Debug, Clone)]
 enum Step {
     Write(usize, usize),
@@ -205,7 +205,7 @@ enum Step {
 const NAMES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
 impl Step {
-    /// Does it.
+    /// Makes the change.
     fn take(&self, root: &Path) {
         let path = |index: usize| root.join(NAMES[index]);
         let clear = |index: usize| {
@@ -216,7 +216,7 @@ impl Step {
                 Err(_) => {}
             }
         };
-        // Nothing is written through a link, because that would touch what it leads to.
+        // Nothing is written through a link, because that would change its target.
         let own = |index: usize| {
             if fs::symlink_metadata(path(index)).is_ok_and(|metadata| metadata.is_symlink()) {
                 clear(index);
