@@ -96,7 +96,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
     Ok(if worst == Some(Severity::Error) || is_refused { Exit::No } else { Exit::Success })
 }
 
-/// Opens what is to be checked: the whole library, or each path as one of its own.
+/// Opens the libraries to check: the whole library, or each path as one of its own.
 fn open(context: &Context, args: &CheckArgs, policy: &Policy) -> Result<Vec<Library>, CliError> {
     if args.paths.is_empty() {
         return Ok(vec![context.inspect(policy.clone())]);
@@ -171,7 +171,7 @@ fn check_all(library: &Library) -> Result<Vec<CheckedSkill<'_>>, CliError> {
     });
     let mut checked = Vec::with_capacity(entries.len());
     for share in shares {
-        // A panic in a rule goes on as what it is.
+        // A panic in a rule is propagated.
         checked.extend(share.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
     }
     Ok(checked)

@@ -15,7 +15,8 @@ const EMAIL: &str = "REPERTOIRE_USER_EMAIL";
 /// The most that is read of git's settings, in bytes.
 const MAX_SETTINGS: u64 = 1 << 20;
 
-/// Returns `variables` with who the user is by their own settings of git, where those say so and the variables do not.
+/// Returns `variables` with the user's name and address from their git settings, unless the variables have
+/// them.
 pub(super) fn with_user(env: &Env, mut variables: Vec<(String, String)>) -> Vec<(String, String)> {
     // Git reads both, and what comes later counts.
     let files = [
