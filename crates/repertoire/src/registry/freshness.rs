@@ -27,7 +27,7 @@ impl Registry {
         }
     }
 
-    /// Reloads unless that takes long and was done a moment ago, and returns the newest snapshot.
+    /// Reloads unless that takes long and was done recently, and returns the newest snapshot.
     ///
     /// However often it is called on a large library, no more than a tenth of the time goes into reloads. In
     /// [`ReloadMode::Lazy`] the cooldown decides, and in [`ReloadMode::Off`] nothing is ever reloaded.
