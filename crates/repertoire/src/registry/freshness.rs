@@ -22,7 +22,7 @@ impl Registry {
         match self.follow_state().mode() {
             Some(ReloadMode::Off) => self.snapshot(),
             Some(ReloadMode::Lazy) => self.touch().await,
-            Some(ReloadMode::Poll) => self.reload_unless_dear().await,
+            Some(ReloadMode::Poll) => self.reload_unless_costly().await,
             Some(ReloadMode::Watch) | None => self.reload().await,
         }
     }
@@ -35,7 +35,7 @@ impl Registry {
         match self.follow_state().mode() {
             Some(ReloadMode::Off) => self.snapshot(),
             Some(ReloadMode::Lazy) => self.touch().await,
-            Some(ReloadMode::Watch | ReloadMode::Poll) | None => self.reload_unless_dear().await,
+            Some(ReloadMode::Watch | ReloadMode::Poll) | None => self.reload_unless_costly().await,
         }
     }
 }

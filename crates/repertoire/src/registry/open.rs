@@ -180,7 +180,7 @@ impl Registry {
     }
 
     /// Reloads unless that takes long and was done recently.
-    pub(super) async fn reload_unless_dear(&self) -> Arc<Snapshot> {
+    pub(super) async fn reload_unless_costly(&self) -> Arc<Snapshot> {
         let last = *self.shared.last_reload.lock().unwrap_or_else(PoisonError::into_inner);
         match last {
             Some((ended, cost)) if cost > CHEAP && ended.elapsed() < cost * RELOAD_SHARE => self.snapshot(),
