@@ -13,7 +13,7 @@ pub struct Figures {
     pub r5: f64,
     /// The share of right skills among the first ten.
     pub r10: f64,
-    /// The gain of the first ten, discounted by their places, of what it could be.
+    /// The normalised discounted cumulative gain of the first ten (NDCG@10).
     pub ndcg10: f64,
     /// The median time of a query, in microseconds.
     pub p50_us: f64,
@@ -59,7 +59,7 @@ pub struct Quality {
     pub r5: f64,
     /// The share of right ones among the first ten.
     pub r10: f64,
-    /// The discounted gain of the first ten, of what it could be.
+    /// The normalised discounted cumulative gain of the first ten (NDCG@10).
     pub ndcg10: f64,
 }
 

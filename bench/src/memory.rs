@@ -10,7 +10,7 @@ pub fn peak() -> Option<u64> {
     field("VmHWM:")
 }
 
-/// Takes what is resident now for the most there was.
+/// Resets the peak to the resident memory of now.
 pub fn forget_peak() {
     // If it fails the peak is too high, never too low.
     let _ = std::fs::write("/proc/self/clear_refs", "5");

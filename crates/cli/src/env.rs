@@ -33,11 +33,11 @@ pub(crate) const USERPROFILE: &str = "USERPROFILE";
 pub(crate) const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 /// The directory of user caches.
 pub(crate) const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
-/// The directory of what programs keep about a user.
+/// The directory of user state.
 pub(crate) const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 /// The directories of programs.
 pub(crate) const PATH: &str = "PATH";
-/// The directory of what programs keep for a user on Windows.
+/// The directory of application data on Windows.
 pub(crate) const APPDATA: &str = "APPDATA";
 /// The user's directory of Claude Code.
 pub(crate) const CLAUDE_CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
@@ -47,7 +47,7 @@ pub(crate) const CODEX_HOME: &str = "CODEX_HOME";
 pub(crate) const GROK_HOME: &str = "GROK_HOME";
 /// The user's directory of Kimi Code.
 pub(crate) const KIMI_CODE_HOME: &str = "KIMI_CODE_HOME";
-/// The shell that asks for completions.
+/// The shell that requests completions.
 pub(crate) const COMPLETE: &str = "COMPLETE";
 /// The kind of terminal.
 pub(crate) const TERM: &str = "TERM";
@@ -120,7 +120,7 @@ impl Env {
         self.variables.get(name).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
-    /// Returns all variables of this process, for what is picked from them by name.
+    /// Returns all variables of this process.
     pub(crate) fn all() -> Vec<(String, String)> {
         let text =
             |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 /// An exit code of `rep`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Everything asked for was done.
+    /// The command succeeded.
     Success,
     /// The answer is no: a finding of severity error, a skill or file that is not there, a library that is refused.
     No,

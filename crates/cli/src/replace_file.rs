@@ -43,7 +43,7 @@ pub(crate) fn replace(path: &Path, before: Option<&[u8]>, after: &[u8]) -> Resul
         fs::rename(&temporary, path).map_err(failed)
     })();
     if outcome.is_err() {
-        // The temporary file is of no use to anyone; that it cannot be removed is not worth a second error.
+        // A temporary file that cannot be removed is not worth a second error.
         let _ = fs::remove_file(&temporary);
     }
     outcome
@@ -67,7 +67,7 @@ fn left_alone(path: &Path) -> CliError {
         .hint(format!("{way}, if it may be changed; then run it again"))
 }
 
-/// Makes the file at `path`; what only some may read is never readable by others, not even for a moment.
+/// Creates the file at `path`; a private file is never readable by others, not even for a moment.
 fn create(path: &Path, is_replacement: bool) -> io::Result<fs::File> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);

@@ -158,7 +158,8 @@ fn test_modules(text: &str) -> Vec<&str> {
     found
 }
 
-/// Returns the files and directories below `directory` that hold nothing but tests, because their parent says so.
+/// Returns the files and directories below `directory` that hold only tests, because their parent declares
+/// them so.
 fn test_places(directory: &str) -> Vec<PathBuf> {
     let mut places = Vec::new();
     for path in sources(directory) {
@@ -294,7 +295,7 @@ fn forbidden_words_are_found_in_imports() {
     assert!(!logic("pub trait X {\n    fn x();\n}\nmod x;\npub use x::X;\n"));
 }
 
-/// Indexes that hold logic all the same, with the reason.
+/// Permitted indexes with logic, with the reason.
 const INDEXES_WITH_LOGIC: &[(&str, &str)] =
     &[("crates/repertoire/src/provider/mod.rs", "its types are being moved to files of their own")];
 
@@ -358,7 +359,7 @@ fn every_command_of_the_readme_works() {
     )
     .unwrap();
     for command in commands {
-        // These two would build or run this very test again; the next test and CI stand for them.
+        // These two would build or run this very test again; the next test and CI cover them.
         if command.starts_with("cargo ") {
             continue;
         }

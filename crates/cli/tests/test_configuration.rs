@@ -208,7 +208,7 @@ fn a_project_file_is_bounded() {
        |
        = help: put it in your user configuration instead
     "#);
-    // The same words are the user's to say.
+    // The user's configuration may have the same keys.
     let words = sandbox.read("repertoire.toml");
     assert_eq!(sandbox.run(&["list", "--config", "repertoire.toml"]).code, 0);
     std::fs::remove_file(sandbox.project().join("repertoire.toml")).unwrap();

@@ -56,7 +56,7 @@ impl Traces {
         Self { scratch, src, is_confined: name != "none" }
     }
 
-    /// Expects that everything was put right, and makes ready for the next run.
+    /// Expects that everything was cleaned up, and prepares the next run.
     fn expect_none(&self, how: &str) {
         assert!(!self.scratch.exists(), "{how}: the scratch directory is left");
         assert_eq!(self.src.join("CLAUDE.md").exists(), !self.is_confined, "{how}");

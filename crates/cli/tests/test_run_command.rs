@@ -297,7 +297,7 @@ fn arguments_that_are_no_object_are_a_mistake_of_the_command_line() {
     }
 }
 
-/// Approves a skill of the user's whose one tool, `go`, asks for what `needs` says and runs `command`.
+/// Approves a skill of the user whose one tool, `go`, has `needs` and runs `command`.
 fn with_command(sandbox: &Sandbox, name: &str, needs: Value, command: &[&str]) {
     sandbox.write(&format!("../home/.agents/skills/{name}/SKILL.md"), skill(name, "# One\n"));
     let mut declared = json!({"name": "go", "description": "Does one thing.", "command": command});

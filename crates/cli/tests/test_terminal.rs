@@ -1,4 +1,4 @@
-//! Tests of what a terminal is shown, on a pseudo terminal.
+//! Tests of the output on a pseudo terminal.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};

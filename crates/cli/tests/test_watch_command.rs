@@ -40,7 +40,7 @@ impl Watching {
     /// Returns the lines up to the one that ends the account of a change.
     fn change(&self) -> Vec<String> {
         let mut lines = vec![self.line()];
-        // The account of what is followed comes first, a line for each source.
+        // The list of followed sources comes first, a line for each.
         while !lines[0].starts_with(['+', '-', '~']) {
             lines[0] = self.line();
         }

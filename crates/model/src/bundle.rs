@@ -103,7 +103,7 @@ impl FileKind {
         }
     }
 
-    /// Returns the directory that files of this kind stand in, if they share one.
+    /// Returns the directory of files of this kind, if they share one.
     pub fn directory(self) -> Option<&'static str> {
         match self {
             Self::Reference => Some("references"),
@@ -127,7 +127,7 @@ pub struct FileEntry {
     pub executable: bool,
 }
 
-/// A file of a bundle: what it is called, how large it is, and what is in it.
+/// A file of a bundle: its path, size and digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BundleFile {
     /// Its path in the skill.

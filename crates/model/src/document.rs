@@ -64,13 +64,13 @@ pub struct Document {
 pub struct Source<'a> {
     /// The bytes of the file.
     pub bytes: &'a [u8],
-    /// The name of the directory it stands in; `None` for skills that have no directory.
+    /// The name of its directory; `None` for skills that have no directory.
     pub directory: Option<&'a str>,
     /// The name of the file, `SKILL.md` or another spelling of it.
     pub file_name: &'a str,
 }
 
-/// The spelling the open standard asks for.
+/// The spelling of the open standard.
 pub const MANIFEST_FILE: &str = "SKILL.md";
 
 /// The most characters of a repaired value that a diagnostic shows.
@@ -143,7 +143,7 @@ impl Document {
         self.diagnostics.extend(found);
     }
 
-    /// Returns the document of a skill whose `SKILL.md` cannot be read at all, for the reason that `rule` stands for.
+    /// Returns the document of a skill whose `SKILL.md` cannot be read at all, because of `rule`.
     pub fn unreadable(
         directory: Option<&str>,
         rule: RuleId,
@@ -338,7 +338,7 @@ impl Parser<'_, '_> {
         Some(recovery.entries)
     }
 
-    /// Reports descriptions that a ` #` cuts short: no parser says so, and the author never notices.
+    /// Reports descriptions that a ` #` cuts short: no parser reports it, and the author never notices.
     fn report_cut_values(&mut self, entries: &[Entry], comments: &[Range], fenced: &FencedFrontmatter<'_>) {
         if comments.is_empty() {
             return;
@@ -401,7 +401,7 @@ impl Parser<'_, '_> {
         }
         body::check_escapes(entries, &place, &mut self.reporter);
 
-        // Most often it is what is written, and one text serves both.
+        // Most often it equals the written one, and one text serves both.
         if manifest.name.as_deref() == Some(chosen.name.as_str()) {
             manifest.name = Some(Arc::clone(chosen.name.as_shared()));
         }

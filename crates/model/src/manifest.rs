@@ -259,7 +259,7 @@ impl Field<'_, '_, '_> {
         self.text()
     }
 
-    /// Returns a list field; a text is divided at its commas, or where it has none, at its blanks.
+    /// Returns a list field; a text is split at its commas, or if it has none, at its blanks.
     fn list(&mut self) -> Vec<String> {
         match self.value {
             Node::Sequence(items, _) => items.iter().filter_map(item_text).collect(),

@@ -64,7 +64,7 @@ pub struct Heading {
     pub offset: usize,
 }
 
-/// Returns the headings of `body` in order; what stands in code, in quotes or in lists is none.
+/// Returns the headings of `body` in order, except those in code, quotes or lists.
 pub fn headings(body: &str) -> Vec<Heading> {
     let mut headings = Vec::new();
     let mut open: Option<Heading> = None;

@@ -206,9 +206,10 @@ impl Policy {
         }
     }
 
-    /// Returns these choices with the publish check's severities: what a strict client of a served library accepts.
+    /// Returns this policy with the severities of the publish check: those of a strict client of a served
+    /// library.
     ///
-    /// Choices of one's own can make it stricter, never laxer: clients elsewhere know nothing of them.
+    /// Other settings can make it stricter, never laxer: clients elsewhere do not know them.
     pub fn for_publishing(self) -> Self {
         let description_max = self.description_max.min(DESCRIPTION_MAX);
         Self { publish: true, name_grammar: Grammar::AgentSkills, description_max, ..self }

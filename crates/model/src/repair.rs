@@ -8,7 +8,7 @@ use crate::frontmatter::{self, Division, Line, Lines};
 use crate::text;
 use crate::yaml::{self, Entry, Fault, Node, Range, Scalar};
 
-/// A value that is not YAML, and what was made of it.
+/// A value that is not YAML, and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repair {
     /// The key it belongs to.
@@ -61,7 +61,7 @@ const TEXT_FIELDS: [&str; 2] = ["name", "description"];
 /// The field that people write as a number and mean as text.
 const VERSION_FIELD: &str = "version";
 
-/// The blanks that stand for a tab at the start of a line.
+/// The blanks that replace a tab at the start of a line.
 const TAB: &str = "  ";
 
 /// Reads `yaml` entry by entry. Returns `None` where no line looks like a `key: value` at all, and where the whole is
@@ -261,7 +261,7 @@ fn map_lines(source: &str, change: fn(Line<'_>) -> String) -> String {
     Lines::new(source, 0).map(change).collect()
 }
 
-/// Makes blanks of the tabs a line starts with: YAML knows no other indentation.
+/// Replaces the tabs at the start of a line by blanks: YAML has no other indentation.
 fn indent_line(line: Line<'_>) -> String {
     let rest = line.text.trim_start_matches('\t');
     let tabs = line.text.len() - rest.len();
@@ -492,7 +492,7 @@ mod tests {
 
     #[test]
     fn several_lines_are_never_rewritten_as_one() {
-        // Read as text, so that the skill loads; but only its author knows what was meant.
+        // It is read as text, so that the skill loads; but only its author knows the intent.
         let yaml = "description: Use when: one\n  or two: three\n";
         assert_eq!(kinds(yaml), [RepairKind::Flattened]);
         assert_eq!(fixed(yaml), None);

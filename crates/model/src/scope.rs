@@ -137,7 +137,7 @@ fn glob(pattern: &str, text: &str) -> bool {
 pub struct Scope {
     /// The allowed skills: all if this is `None`, none if the list is empty.
     pub allow: Option<Vec<Pattern>>,
-    /// The denied skills, which overrides what is allowed.
+    /// The denied skills, which override the allowed ones.
     pub deny: Vec<Pattern>,
 }
 

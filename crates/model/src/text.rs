@@ -112,7 +112,7 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
-/// Returns `text` as one line of what can be seen of it: controls and invisible characters are dropped.
+/// Returns `text` as one visible line: controls and invisible characters are dropped.
 pub fn visible_line(text: &str) -> String {
     let is_dropped = |c: char| !c.is_whitespace() && (is_control_or_invisible(c) || is_noncharacter(c));
     let kept: String = text.chars().filter(|c| !is_dropped(*c)).collect();
@@ -137,7 +137,8 @@ pub fn start(text: &str, limit: usize) -> &str {
     &text[..end]
 }
 
-/// Returns the two ends of `text`, of at most `limit` bytes together; all of it, and nothing, where it is no longer than that.
+/// Returns the two ends of `text`, of at most `limit` bytes together; all of it and the empty text if it is
+/// no longer than that.
 ///
 /// ```
 /// use repertoire_model::text::ends;

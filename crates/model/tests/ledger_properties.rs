@@ -1,6 +1,6 @@
-//! A host with a real transcript, and the ledger that lives through what happens to it.
+//! A simulated host with a real transcript, and a ledger that follows it.
 //!
-//! The host knows by itself which instructions each message holds, so that the ledger can be held against the truth.
+//! The host tracks which instructions each message holds, so that the ledger can be compared with the truth.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // Tests may.
 
@@ -369,7 +369,7 @@ impl Host {
                 let holds =
                     |exchange: &Exchange| exchange.bodies.iter().any(|(body, _)| *body == name(skill));
                 let is_alone = |exchange: &Exchange| exchange.is_call && exchange.bodies.len() == 1;
-                // A host takes out what it can find, and a piece that was left of a result hides what it was.
+                // A host removes the results it can find; a remaining piece of a result does not identify it.
                 let is_found = !self.transcript.iter().any(|exchange| exchange.is_cut);
                 if is_found && self.transcript.iter().filter(|exchange| holds(exchange)).all(is_alone) {
                     self.clear(CLEARED, |_, exchange| holds(exchange));
@@ -391,7 +391,7 @@ impl Host {
             }
             Event::Remove(skill) => self.ledger.removed(&name(skill)),
             Event::Compact { kept, is_observed } => {
-                // A host whose results were cut cannot name what is left.
+                // A host whose results were cut cannot name the rest.
                 let is_observed = is_observed || self.transcript.iter().any(|exchange| exchange.is_cut);
                 let mut index = 0;
                 self.transcript.retain(|_| {

@@ -17,7 +17,7 @@ use crate::{Error, ErrorKind};
 /// A skill that the suite expects a provider to hold.
 #[derive(Debug, Clone, Copy)]
 pub struct SuiteSkill {
-    /// Its name, and that of its directory where it has one.
+    /// Its name, and that of its directory if it has one.
     pub name: &'static str,
     /// Its description.
     pub description: &'static str,
@@ -276,7 +276,7 @@ async fn bundles_name_the_bytes_that_are_read(provider: &dyn Provider) {
     }
 }
 
-/// Holds an embedder to what [`Embedder`] says, and panics at the first departure.
+/// Checks the contract of [`Embedder`], and panics at the first violation.
 pub async fn embedder_suite(embedder: &dyn Embedder) {
     assert!(!embedder.id().is_empty());
     assert_eq!(embedder.id(), embedder.id(), "an embedder has one id");

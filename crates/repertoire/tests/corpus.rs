@@ -16,7 +16,7 @@ use repertoire_model::{Policy, RuleId, Severity, State};
 /// The share of skills that can be parsed at all which must be active under the standard profile.
 const MIN_ACTIVE_PERCENT: f64 = 99.5;
 
-/// A corpus: what it is called, and where its skills are. The directory lives as long as the value.
+/// A corpus: its name and the directory of its skills. The directory lives as long as the value.
 struct Corpus {
     name: String,
     root: PathBuf,

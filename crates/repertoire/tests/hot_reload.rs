@@ -454,7 +454,7 @@ fn a_small_source_is_watched_though_a_large_one_has_no_room() {
 
 #[test]
 fn newest_has_all_earlier_writes() {
-    // The batch would stay open for a minute; who asks does not wait for it.
+    // The batch would stay open for a minute; `newest` does not wait for it.
     let library =
         Library::new(ReloadOptions { debounce: Duration::from_secs(60), ..ReloadOptions::default() });
     for index in 0..20 {
@@ -599,7 +599,7 @@ fn a_half_written_file_leaves_the_last_good_version() {
     });
 }
 
-/// Instructions that are nowhere for a moment must not be given as none at all.
+/// Instructions that are missing for a moment must not be given as empty ones.
 #[test]
 fn an_emptied_file_that_was_never_opened_is_not_given_as_no_instructions() {
     let library = Library::watched();

@@ -29,7 +29,7 @@ fn start_session(http: &Http) -> String {
     answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().trim().to_owned()
 }
 
-/// Starts a session, says that the client is initialized, and returns the session's id.
+/// Starts a session, sends `notifications/initialized`, and returns the session's id.
 fn initialized_session(http: &Http) -> String {
     let id = start_session(http);
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
@@ -240,7 +240,7 @@ fn slow_request_heads_and_bodies_time_out() {
         let (status, _) = http.exchange(bytes);
         assert!(matches!(status, 0 | 408), "{status} for {bytes:?}");
     }
-    // One that was answered once and asks nothing more is ended too.
+    // An idle connection is ended too, after an answer.
     let (status, _) = http.exchange(format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\n\r\n"));
     assert_eq!(status, 200);
     assert!(started.elapsed() < Duration::from_secs(10));

@@ -224,7 +224,7 @@ impl Client {
     }
 }
 
-/// Returns `params` with what every request without a handshake carries.
+/// Returns `params` with the fields of every request without a handshake.
 pub fn with_meta(mut params: Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": MODERN,

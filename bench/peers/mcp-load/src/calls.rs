@@ -48,7 +48,7 @@ impl Calls {
         self.names.len()
     }
 
-    /// Holds an answer to what it must have.
+    /// Checks that an answer contains the text of a skill.
     ///
     /// # Panics
     ///

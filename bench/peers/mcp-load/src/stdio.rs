@@ -75,7 +75,7 @@ impl Client {
         self.requests.write_all(format!("{message}\n").as_bytes()).expect("the server listens");
     }
 
-    /// Returns the next answer; what the server says on its own account is passed over.
+    /// Returns the next answer; notifications and requests of the server are skipped.
     fn receive(&mut self) -> String {
         loop {
             let mut line = String::new();

@@ -11,7 +11,7 @@ use repertoire::search::{SearchRequest, Seen};
 use repertoire::{FsOptions, FsProvider, Library, Snapshot};
 use serde_json::json;
 
-/// Changes skills of the library in turns, puts them back, and prints what it took as a JSON object.
+/// Changes skills of the library in turns, puts them back, and prints the times as a JSON object.
 pub fn run(directory: &Path, changes: usize) -> Result<()> {
     let provider = Arc::new(FsProvider::new(FsOptions::new("library", directory)));
     let library =

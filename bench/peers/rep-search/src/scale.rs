@@ -20,7 +20,7 @@ const CHANGES: usize = 50;
 const STRIDE: usize = 7919;
 const MB: f64 = 1e6;
 
-/// Indexes `skills`, writes the index to `file`, changes some, and prints what it took as a JSON object.
+/// Indexes `skills`, writes the index to `file`, changes some, and prints the times as a JSON object.
 pub fn run(skills: &[Skill], queries: &[Labelled], file: &Path) -> Result<()> {
     ensure!(!queries.is_empty(), "there are no queries");
     let before = memory::resident();
@@ -84,7 +84,7 @@ fn changes(product: &mut Product, skills: &[Skill], queries: &[Labelled]) -> Cha
     changes
 }
 
-/// Reads the index in `file`, asks `queries`, and prints what it took as a JSON object.
+/// Reads the index in `file`, runs `queries`, and prints the times as a JSON object.
 pub fn load(queries: &Path, file: &Path) -> Result<()> {
     let queries = pool::queries(queries)?;
     let started = Instant::now();

@@ -52,7 +52,7 @@ impl Tantivy {
             writer.add_document(document)?;
         }
         writer.commit()?;
-        // One segment is what it answers from fastest.
+        // It is fastest with one segment.
         let segments = self.index.searchable_segment_ids()?;
         if segments.len() > 1 {
             writer.merge(&segments).wait()?;

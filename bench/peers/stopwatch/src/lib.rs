@@ -49,9 +49,9 @@ impl Task {
     }
 }
 
-/// Measures `run` once for each of `items`, and prints the percentiles of what one call took.
+/// Measures `run` once for each of `items`, and prints the percentiles of the times of single calls.
 ///
-/// What `run` returns is dropped after the clock has stopped.
+/// The result of `run` is dropped after the clock has stopped.
 ///
 /// # Panics
 ///
@@ -69,7 +69,8 @@ pub fn measure_calls<T, R>(operation: &str, items: impl IntoIterator<Item = T>, 
     print_percentiles(operation, wall, cpu);
 }
 
-/// Prints the percentiles of what single calls took, `wall`, and the processor time of one, `cpu`, in milliseconds.
+/// Prints the percentiles of the times of single calls, `wall`, and the processor time of one, `cpu`, in
+/// milliseconds.
 ///
 /// # Panics
 ///

@@ -76,7 +76,7 @@ impl Places {
         &self.project
     }
 
-    /// Returns the directory that the canonical place of `owner` lies in.
+    /// Returns the parent directory of the canonical place of `owner`.
     pub(crate) fn base(&self, owner: Owner) -> Option<PathBuf> {
         match owner {
             Owner::User => self.home.clone(),

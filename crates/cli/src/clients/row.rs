@@ -53,7 +53,7 @@ pub(crate) enum Server {
     Stdio {
         /// The program, as a shell finds it.
         command: String,
-        /// The program, as anybody finds it.
+        /// The program, by its full path.
         path: String,
         /// Its arguments.
         args: Vec<String>,

@@ -204,7 +204,7 @@ pub(crate) fn render(library: &Library, options: &CatalogOptions) -> Result<Cata
     highlighted(library.snapshot.catalog(options), options)
 }
 
-/// Returns the catalog of what `agent` may see of `library`.
+/// Returns the catalog of the skills of `library` that `agent` may see.
 pub(crate) fn render_for(
     library: &Library,
     agent: &Agent,

@@ -96,7 +96,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
     Ok(if worst == Some(Severity::Error) || is_refused { Exit::No } else { Exit::Success })
 }
 
-/// Opens what is to be checked: the whole library, or each path as one of its own.
+/// Opens the libraries to check: the whole library, or each path as one of its own.
 fn open(context: &Context, args: &CheckArgs, policy: &Policy) -> Result<Vec<Library>, CliError> {
     if args.paths.is_empty() {
         return Ok(vec![context.inspect(policy.clone())]);

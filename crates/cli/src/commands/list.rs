@@ -58,7 +58,7 @@ struct SkillJson<'a> {
     path: &'a str,
     version: Option<&'a str>,
     tags: &'a [String],
-    /// `null` where the skill is too large for one; the key is there only when it was asked for.
+    /// `null` if the skill is too large for one; the key is present only on request.
     #[serde(skip_serializing_if = "Option::is_none")]
     digest: Option<Option<&'a str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,7 +73,7 @@ struct TokensJson {
     body: u64,
 }
 
-/// A skill with what was asked about it beside what the snapshot knows.
+/// A skill of the snapshot, with the requested details.
 struct Row<'a> {
     entry: &'a Entry,
     digest: Option<Option<String>>,
@@ -135,12 +135,12 @@ fn skill_json<'a>(row: &'a Row<'_>) -> SkillJson<'a> {
     }
 }
 
-/// A skill whose files cannot be read has no digest; `check` says why.
+/// A skill whose files cannot be read has no digest; `check` gives the reason.
 fn digest(library: &Library, entry: &Entry) -> Option<String> {
     pollster::block_on(library.registry.digest(entry)).ok().map(|digest| digest.to_string())
 }
 
-/// Counts tokens as the settings say.
+/// Counts tokens by the settings.
 struct Counter<'a> {
     library: &'a Library,
     options: CatalogOptions,

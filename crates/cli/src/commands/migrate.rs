@@ -173,7 +173,7 @@ fn migrate(
     })
 }
 
-/// Writes the files of `pack`; false where something stands in their place.
+/// Writes the files of `pack`; returns `false` if something exists in their place.
 fn write_pack(pack: &Pack, to: &Path, directory: &Path) -> Result<bool, CliError> {
     fs::create_dir_all(to).map_err(|error| CliError::io("make", to, error))?;
     match fs::create_dir(directory) {

@@ -133,7 +133,7 @@ fn role_prompt(context: &Context, args: &PromptArgs, role: &str) -> Result<Promp
 pub(crate) struct Role {
     /// The role.
     pub name: String,
-    /// The agent, where there is one: its own parts of the prompt come too, and what it may not see is not there.
+    /// The agent, if there is one: the prompt has its own parts too, and only skills that it may see.
     pub agent: Option<Agent>,
     /// The variables of a prompt file, beside those of the agent.
     pub variables: BTreeMap<String, String>,

@@ -92,7 +92,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit
     let executor = context.executor(ui, ExecRequest { sandbox, scripts, approver })?;
     let options = context.session_options(Some(Render::Markdown.as_str()));
     let session = context.session_with(options, None, Some(Arc::clone(&executor)))?;
-    // It prints what is wrong with the name, too.
+    // It reports an unknown name, too.
     let loaded = pollster::block_on(session.call("load_skill", &json!({"name": args.skill})));
     if loaded.is_error() {
         return write(ui, context, args, &session, &loaded);
@@ -146,7 +146,7 @@ fn arguments(args: &RunArgs) -> Result<Value, CliError> {
     Ok(json!({"skill": args.skill, "tool": args.tool, "arguments": given}))
 }
 
-/// Asks whether a tool may run that wants a person to be asked every time; nothing is asked about others.
+/// Asks for consent if the tool needs it for every call.
 fn consented(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<bool, CliError> {
     let Some(name) = &args.tool else { return Ok(false) };
     let library = context.open()?;
@@ -165,7 +165,7 @@ fn consented(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<bool, Cli
     match ui.consent(&question, false)? {
         Consent::Given => Ok(true),
         Consent::Refused => Err(CliError::no("nothing was run")),
-        // The answer of the tool says what to do.
+        // The answer of the tool has the hint.
         Consent::Unasked => Ok(false),
     }
 }
@@ -211,7 +211,7 @@ fn write(
         }
         Some(error) => {
             let word = ui.paint_err(Style::Error, "error:");
-            // Line by line: what is escaped as a whole has its ends of lines escaped too.
+            // Line by line: escaping the whole would escape its line ends too.
             let mut lines = error.lines();
             writeln!(ui.err(), "{word} {}", escape(lines.next().unwrap_or_default()))?;
             for line in lines.chain(result.text.lines()) {

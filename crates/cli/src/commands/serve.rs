@@ -109,7 +109,7 @@ fn serve_http(ui: &mut Ui, server: &Server, http: HttpOptions, stop: &Stop) -> R
     Ok(bound.serve_blocking(stop)?)
 }
 
-/// Follows the library, and says where that cannot be done as configured.
+/// Follows the library, and reports if that is not possible as configured.
 fn follow(context: &Context, registry: &Registry) -> Option<Arc<Watcher>> {
     match registry.watch(context.settings.reload()) {
         Ok(watcher) => {

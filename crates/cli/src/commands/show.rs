@@ -61,7 +61,7 @@ struct ShowJson {
     license: Option<String>,
     compatibility: Option<String>,
     allowed_tools: Vec<String>,
-    /// Every key of the frontmatter, typed as YAML has it.
+    /// Every key of the frontmatter, with its YAML type.
     frontmatter: serde_json::Map<String, serde_json::Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     file_content: Option<String>,
@@ -173,7 +173,7 @@ fn asked_for(args: &ShowArgs) -> Result<Option<(FileKind, SkillPath)>, CliError>
         return Ok(None);
     };
     let path = match kind.directory() {
-        // `--reference references/a.md` means what it says.
+        // `--reference references/a.md` includes the directory already.
         Some(directory) if !file.starts_with(&format!("{directory}/")) => {
             // The problem of the file as it was given is a better message than that of the file in its
             // directory.

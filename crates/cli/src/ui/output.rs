@@ -26,7 +26,7 @@ pub(crate) struct Ui {
 }
 
 impl Ui {
-    /// Returns the ui that `globals` and the environment ask for.
+    /// Returns the ui for `globals` and the environment.
     pub(crate) fn new(globals: &Globals, env: &Env) -> Self {
         let (out, err) = (io::stdout(), io::stderr());
         let (out_is_terminal, err_is_terminal) = (out.is_terminal(), err.is_terminal());
@@ -64,7 +64,7 @@ impl Ui {
         &mut self.err
     }
 
-    /// Sends what is buffered on its way.
+    /// Flushes buffered output.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }

@@ -12,7 +12,7 @@ use super::escape::escape;
 /// The most bytes of a line that are shown.
 const MAX_LINE_BYTES: usize = 240;
 
-/// The most bytes of a longer line that are shown before what it is about.
+/// The most bytes of a longer line that are shown before the range.
 const MAX_BYTES_BEFORE: usize = 80;
 
 /// A finding to be shown.

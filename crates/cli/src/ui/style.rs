@@ -9,13 +9,13 @@ pub(crate) enum Style {
     Name,
     /// Something that matters less.
     Faint,
-    /// All is well.
+    /// Success.
     Good,
-    /// Good to know.
+    /// Information.
     Info,
-    /// It works, but.
+    /// A warning.
     Warning,
-    /// It does not work.
+    /// An error.
     Error,
     /// A hint.
     Hint,

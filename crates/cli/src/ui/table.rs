@@ -92,7 +92,7 @@ impl<'a> Table<'a> {
         widths
     }
 
-    /// Appends a row to `line`, which is one for all rows so that a long table does not ask for memory again and again.
+    /// Appends a row to `line`, a buffer that all rows share.
     fn line(
         &self,
         cells: &[Cow<'_, str>],

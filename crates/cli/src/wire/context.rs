@@ -27,7 +27,7 @@ impl Context {
         Ok(Self { env, globals, settings })
     }
 
-    /// Reads the configuration without telling what is wrong with it, for shell completion.
+    /// Reads the configuration without reporting its errors, for shell completion.
     pub(crate) fn for_completion(env: Env, globals: Globals) -> Result<Self, CliError> {
         let settings = config::load(&env, &globals, false)?;
         Ok(Self { env, globals, settings })

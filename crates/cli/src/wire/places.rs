@@ -1,4 +1,4 @@
-//! The directories that skills are looked for in: those of `--root`, or else the configured ones.
+//! The directories that are searched for skills: those of `--root`, or else the configured ones.
 
 use std::path::PathBuf;
 

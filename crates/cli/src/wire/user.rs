@@ -8,7 +8,8 @@ const NAME: &str = "REPERTOIRE_USER_NAME";
 /// The variable with the user's address.
 const EMAIL: &str = "REPERTOIRE_USER_EMAIL";
 
-/// Returns `variables` with who the user is by their own settings of git, where those say so and the variables do not.
+/// Returns `variables` with the user's name and address from their git settings, unless the variables have
+/// them.
 pub(super) fn with_user(mut variables: Vec<(String, String)>) -> Vec<(String, String)> {
     let files = GitUser::of(&variables).settings;
     let settings: Vec<GitSetting> = files.iter().flat_map(|file| settings::read_file(file)).collect();

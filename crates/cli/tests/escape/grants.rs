@@ -470,7 +470,7 @@ fn git_settings_and_links_are_not_left_in_a_repository() {
     }
 }
 
-/// Returns everything below `directory`: where links lead, and what is in files.
+/// Returns everything below `directory`: the targets of links, and the content of files.
 fn tree(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let (mut found, mut pending) = (BTreeMap::new(), vec![directory.to_owned()]);
     while let Some(path) = pending.pop() {

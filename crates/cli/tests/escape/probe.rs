@@ -25,7 +25,7 @@ pub(crate) struct Probe {
     pub(crate) needs_root: bool,
 }
 
-/// Returns a probe that anybody may make.
+/// Returns a probe without special rights.
 pub(crate) const fn probe(name: &'static str, code: &'static str) -> Probe {
     Probe { name, code, needs_root: false }
 }
@@ -106,7 +106,7 @@ impl Target {
         matches!(self.victim.try_wait(), Ok(None)) && !is_stopped
     }
 
-    /// Runs a program in Python as anybody would, in a directory that is where a scratch directory would be.
+    /// Runs a Python program without a sandbox, in the place of a scratch directory.
     pub(crate) fn bare(&self, program: &str) -> String {
         let working = self.world.path("scratches/bare/work");
         fs::create_dir_all(&working).unwrap();
@@ -190,7 +190,7 @@ fn make_one(probe: &Probe, tally: &Mutex<Tally>) {
         match &result {
             Ok(outcome) => {
                 let said = stdout(outcome);
-                // A filter may end the whole process for what it is asked.
+                // A filter may kill the whole process.
                 let is_killed = outcome.ending == repertoire_exec::Ending::Signalled(31);
                 if said.contains("ESCAPED") || !(said.contains("DENIED") || is_killed) {
                     fault(format!("{:?} {said} {}", outcome.ending, stderr(outcome)));

@@ -5,7 +5,7 @@
 pub struct Fault {
     /// The tool that was called, by the name it is known under to the model.
     pub tool: String,
-    /// The skill that was asked for, as it was given and shortened.
+    /// The requested skill, as it was given and shortened.
     pub skill: Option<String>,
     /// The kind of fault.
     pub kind: FaultKind,
@@ -68,7 +68,7 @@ pub enum FaultKind {
     NotPermitted,
     /// The skill was there when the catalog was written and is no longer.
     Gone,
-    /// The skill is set aside because of what is wrong with it.
+    /// The skill is set aside because of an error in it.
     Broken {
         /// The problem.
         reason: String,
@@ -118,12 +118,12 @@ pub enum FaultKind {
         /// The path.
         path: String,
     },
-    /// The path leads to a directory where a file was asked for.
+    /// The path leads to a directory where a file was requested.
     IsDirectory {
         /// The path.
         path: String,
     },
-    /// The path leads to a file where a directory was asked for.
+    /// The path leads to a file where a directory was requested.
     NotDirectory {
         /// The path.
         path: String,
@@ -142,7 +142,7 @@ pub enum FaultKind {
         /// Its size in bytes.
         size: u64,
     },
-    /// The file is larger than what is ever read.
+    /// The file is larger than the limit of reading.
     TooLarge {
         /// The path.
         path: String,
@@ -159,7 +159,7 @@ pub enum FaultKind {
         /// The tools that it has.
         tools: Vec<String>,
     },
-    /// The arguments are not what the schema of the tool says.
+    /// The arguments do not match the schema of the tool.
     BadArguments {
         /// The tool.
         tool: String,

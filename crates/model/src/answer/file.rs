@@ -9,7 +9,7 @@ pub struct FileText {
     pub skill: SkillName,
     /// The file.
     pub path: SkillPath,
-    /// The text, cut where `truncation` says.
+    /// The text, cut at `truncation`.
     pub text: String,
     /// The number of the first line in `text`.
     pub first_line: usize,

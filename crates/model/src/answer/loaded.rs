@@ -12,7 +12,7 @@ use crate::{Digest, FileKind, SkillName};
 pub struct LoadAnswer {
     /// Skills that this one requires and that were loaded with it, in the order in which they build on each other.
     pub first: Vec<LoadedSkill>,
-    /// The skill that was asked for.
+    /// The requested skill.
     pub skill: LoadedSkill,
     /// The reason why the instructions are given.
     pub occasion: Occasion,
@@ -158,7 +158,7 @@ impl Acknowledgement {
     }
 }
 
-/// A file that was asked for with `reference`, `script` or `asset`.
+/// A file that was requested with `reference`, `script` or `asset`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BucketText {
     /// The kind of file.

@@ -255,7 +255,7 @@ fn unknown_skill(skill: &str, near: &[String], total: usize, all: &[String], wor
     message
 }
 
-/// Returns the sentence that lists what is `near` to `asked`, if there is anything to list.
+/// Returns the sentence that lists the names `near` to `asked`, if there are any.
 fn nearest(asked: &str, near: &[String]) -> Option<String> {
     let length = asked.chars().count();
     let is_near = |name: &&String| {

@@ -1,6 +1,7 @@
-//! Reads answers of `load_skill` back, so that a transcript alone says which instructions it holds.
+//! Recognises answers of `load_skill`, so that a transcript alone shows which instructions it holds.
 //!
-//! What is not surely whole is not recognised: giving instructions twice costs tokens, keeping them back costs the task.
+//! An answer that is not certainly whole is not recognised: giving instructions twice costs tokens,
+//! withholding them costs the task.
 
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use crate::{Digest, SkillName};
 /// The most bytes that a host may have written before an answer.
 const MAX_PREFIX_BYTES: usize = 4 * 1024;
 
-/// The most places of a text at which an answer is looked for.
+/// The most positions of a text at which an answer is searched.
 const MAX_PLACES: usize = 16;
 
 /// The beginnings of answers with instructions and of acknowledgements. JSON objects are recognised by their keys.
@@ -31,7 +32,8 @@ pub enum RecognisedAnswer {
     Acknowledged(SkillName),
     /// The instructions of these skills stand in the text, whole: each is the one whose digest it is stamped with.
     Bodies(Vec<Injection>),
-    /// Instructions of these skills stand in the text, but no stamp says whether they are whole: a host may have trimmed them.
+    /// Instructions of these skills stand in the text without a stamp, so they may not be whole: a host may
+    /// have trimmed them.
     Unstamped(Vec<Injection>),
     /// The skill was reported to be unloaded now, or not to have been loaded.
     Unloaded(SkillName),
@@ -230,7 +232,7 @@ fn attribute<'a>(attributes: &'a str, key: &str) -> Option<&'a str> {
     None
 }
 
-/// Reads block after block; a comment says how many bytes each has.
+/// Reads block after block; a comment holds the length of each in bytes.
 fn markdown(mut text: &str) -> Option<Vec<Injection>> {
     let mut bodies = Vec::new();
     while let Some(rest) = text.strip_prefix(MARKDOWN) {
@@ -248,7 +250,7 @@ fn markdown(mut text: &str) -> Option<Vec<Injection>> {
     Some(bodies)
 }
 
-/// Reads what is required first, of known length, and the documentation, which goes on to the end.
+/// Reads the required skills first, of known length, and the documentation, which goes on to the end.
 fn plain(mut text: &str) -> Option<Vec<Injection>> {
     let mut bodies = Vec::new();
     while let Some(rest) = text.strip_prefix("Required skill '") {

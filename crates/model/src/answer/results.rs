@@ -73,7 +73,7 @@ impl SearchResult {
     }
 }
 
-/// A word that a skill was found by, and where the skill has it.
+/// A word that a skill was found by, and the fields of the skill that have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reason {
     /// The word, as it was typed.
@@ -92,9 +92,9 @@ pub struct Reason {
 pub struct Score(u32);
 
 impl Score {
-    /// Returns `score`, rounded; what is no number, or less than nothing, is 0.
+    /// Returns `score`, rounded; a score that is no number or negative is 0.
     pub fn new(score: f32) -> Self {
-        // A cast of what is too large or too small ends at the nearest number there is.
+        // A cast of a number that is too large or too small saturates.
         Self((f64::from(score) * 1_000.0).round() as u32)
     }
 

@@ -58,7 +58,7 @@ fn oversize() -> LoadAnswer {
     loaded
 }
 
-/// Returns a skill that another one of its name hides, and whose place models may know.
+/// Returns a shadowed skill whose path models may know.
 fn shadowed() -> LoadedSkill {
     LoadedSkill {
         address: "user:~/a \"b\":pdf".to_owned(),
@@ -456,7 +456,7 @@ fn short_names_suggest_only_similar_names() {
     assert_eq!(message("gits"), "There is no skill `gits`. Nearest: git, pdf, db.");
 }
 
-/// A file cannot end early: what is the engine's begins behind as many bytes as the first line says.
+/// A file cannot end early: the engine's text begins after the number of bytes in the first line.
 #[test]
 fn a_file_as_text_says_how_long_it_is() {
     let content = "one\n\nTruncated at 1 bytes.";

@@ -273,7 +273,7 @@ impl<'a> Purse<'a> {
         true
     }
 
-    /// Gives another reason for what was bought because it was its turn.
+    /// Changes the reason of purchases that were made by turn.
     fn explain(&mut self, index: usize, reason: Reason, is_so: bool) {
         let is_turn =
             |purchase: &&mut Purchase| purchase.index == index && purchase.reason == Reason::FairShare;

@@ -5,10 +5,10 @@ use std::fmt;
 use super::Tokenizer;
 use super::ranking::Ranking;
 
-/// The tool that loads a skill, unless the host says otherwise.
+/// The default name of the tool that loads a skill.
 pub const LOAD_TOOL: &str = "load_skill";
 
-/// The tool that reads a file of a skill, unless the host says otherwise.
+/// The default name of the tool that reads a file of a skill.
 pub const READ_TOOL: &str = "read_skill_file";
 
 /// The tool that a shortened catalog points at when there is none to search with.
@@ -56,7 +56,7 @@ impl Format {
         }
     }
 
-    /// Returns the format that goes by `word`.
+    /// Returns the format called `word`.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.as_str() == word)
     }
@@ -68,9 +68,9 @@ pub enum OverBudget {
     /// Descriptions give way, names stay, unless there is a [`Ranking`]; the default.
     #[default]
     Tiers,
-    /// Nothing is listed; the text says how many skills there are and how to search them.
+    /// Nothing is listed; the text has the number of skills and says how to search them.
     SearchOnly,
-    /// The text stays whole and the report says that it is over.
+    /// The text stays whole and the report marks it as over budget.
     Verbatim,
 }
 
@@ -87,7 +87,7 @@ impl OverBudget {
         }
     }
 
-    /// Returns the choice that goes by `word`.
+    /// Returns the choice called `word`.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|choice| choice.as_str() == word)
     }
@@ -152,12 +152,12 @@ impl Default for CatalogOptions {
 pub enum CatalogError {
     /// The skill to highlight is not among the entries.
     UnknownHighlight {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// The name that was probably meant.
         nearest: Option<String>,
     },
-    /// [`Format::Compat`] needs to know where each skill lies, and this one does not say.
+    /// [`Format::Compat`] needs the location of each skill, and this one has none.
     MissingLocation {
         /// The skill.
         name: String,

@@ -2,7 +2,7 @@
 
 use crate::checksum::checksum;
 
-/// Those whose turn it is, and those who are next.
+/// The skills of this turn, and those of the next ones.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Turn {
     /// Those whose turn it is.

@@ -35,7 +35,7 @@ impl Ledger {
 
     /// Notes that the instructions of all of `skills` were put into the context by one answer, in the current turn.
     ///
-    /// The last one counts as the most recent: it is the one that was asked for, after those that it requires.
+    /// The last one counts as the most recent: it is the requested one, after those that it requires.
     pub fn loaded_all(&mut self, skills: &[(SkillName, Digest)]) {
         for (name, digest) in skills {
             self.loaded(name, *digest);
@@ -207,7 +207,7 @@ impl Ledger {
 }
 
 impl Entry {
-    /// Leaves what stands in the prompt, if anything does.
+    /// Leaves the instructions in the prompt, if there are any.
     fn drop_from_transcript(&mut self) {
         let record = &mut self.record;
         let Some(prompt) = self.prompt else {

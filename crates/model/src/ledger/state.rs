@@ -15,11 +15,11 @@ pub struct Ledger {
     pub(super) sequence: u64,
 }
 
-/// A record, and what only the ledger needs to know.
+/// A record, with the internal state of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) record: Record,
-    /// The digest of the instructions in the prompt, which are what is left when those of the transcript go.
+    /// The digest of the instructions in the prompt, which remain when those of the transcript go.
     pub(super) prompt: Option<Digest>,
     /// True if the record is about the instructions in the prompt, and not about a copy in the transcript.
     pub(super) is_of_prompt: bool,

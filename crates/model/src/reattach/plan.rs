@@ -110,7 +110,7 @@ struct Offer<'a> {
 struct Plan<'a> {
     offers: Vec<Offer<'a>>,
     more: usize,
-    /// The line that names the rest, where it was bought.
+    /// The line that names the rest, if it was bought.
     rest: Option<String>,
     /// The tokens of the wrapper and of the shortest line about the rest.
     frame: usize,

@@ -1,4 +1,4 @@
-//! The capabilities that the tools of a skill ask for, as a person reads them and as they are compared.
+//! The capabilities that the tools of a skill request, for people and for comparison.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::declared::{DEFAULT_TIMEOUT_SECONDS, SkillTool, Toolbox};
 use super::needs::{HostCommand, Needs, RepositoryUse};
 
-/// Everything that the tools of a skill ask for.
+/// Everything that the tools of a skill request.
 ///
 /// ```
 /// use repertoire_model::toolbox::{Capabilities, Toolbox};
@@ -101,7 +101,7 @@ impl Capabilities {
         Self { tools: toolbox.tools.iter().map(|tool| (tool.name.clone(), capability(tool))).collect() }
     }
 
-    /// Returns the tools with what each asks for, by name.
+    /// Returns the tools with the requests of each, by name.
     pub fn tools(&self) -> impl Iterator<Item = (&str, &Needs)> {
         self.tools.iter().map(|(name, tool)| (name.as_str(), &tool.needs))
     }

@@ -6,7 +6,7 @@ use super::needs::Needs;
 
 /// The default timeout of a tool, in seconds.
 pub const DEFAULT_TIMEOUT_SECONDS: u64 = 60;
-/// The longest that a tool may ask to run.
+/// The longest time that a tool may request to run.
 pub const MAX_TIMEOUT_SECONDS: u64 = 600;
 /// The longest name of a tool, in bytes: what providers of models allow.
 const MAX_NAME_BYTES: usize = 64;
@@ -48,14 +48,14 @@ pub struct SkillTool {
     pub command: Option<Vec<String>>,
     /// Its timeout, in seconds.
     pub timeout: u64,
-    /// The access it asks for beyond its own files.
+    /// The access it requests beyond its own files.
     pub needs: Needs,
     /// The form of its result.
     pub output: OutputForm,
 }
 
 impl SkillTool {
-    /// Returns the tool `name` that takes no arguments and asks for nothing.
+    /// Returns the tool `name` that takes no arguments and requests nothing.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),

@@ -2,7 +2,7 @@
 
 use crate::{SkillPath, text};
 
-/// The endings of scripts, with what runs them.
+/// File extensions of scripts, with their interpreters.
 pub(super) const EXTENSIONS: &[(&str, &[&str])] = &[
     ("py", &["python3"]),
     ("sh", &["sh"]),
@@ -24,7 +24,7 @@ pub enum Interpreter {
     Itself,
     /// A program with arguments.
     Program(Vec<String>),
-    /// `uv`, because the script says which packages it needs; `python3` where there is no `uv`.
+    /// `uv`, because the script declares its packages; `python3` if there is no `uv`.
     Uv,
 }
 

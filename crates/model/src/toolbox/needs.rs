@@ -1,6 +1,6 @@
-//! The access that one tool of a skill asks for.
+//! The access that one tool of a skill requests.
 
-/// The access that a tool asks for beyond its own files and a scratch directory.
+/// The access that a tool requests beyond its own files and a scratch directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Needs {
     /// True if it uses the network.

@@ -18,7 +18,7 @@ pub const MAX_TOOLS: usize = 64;
 const MAX_WORDS: usize = 64;
 /// The longest word of a command, in bytes.
 const MAX_WORD_BYTES: usize = 1024;
-/// The keys that hold the schema of the arguments, in the order in which they are looked for.
+/// The keys that may hold the schema of the arguments, in order of precedence.
 const PARAMETER_KEYS: [&str; 3] = ["parameters", "inputSchema", "input_schema"];
 
 /// Something wrong with the tools of a skill.
@@ -26,7 +26,7 @@ const PARAMETER_KEYS: [&str; 3] = ["parameters", "inputSchema", "input_schema"];
 pub struct ToolProblem {
     /// The rule that it breaks.
     pub rule: RuleId,
-    /// The tool it is about, where it is about one.
+    /// The tool it is about, if it is about one.
     pub tool: Option<String>,
     /// The message: lower case, no final period.
     pub message: String,
@@ -35,7 +35,7 @@ pub struct ToolProblem {
 }
 
 impl Toolbox {
-    /// Returns the tools that `bytes`, those of a `schema.json`, declare, and what is wrong with the others.
+    /// Returns the tools that `bytes`, those of a `schema.json`, declare, and the problems of the others.
     ///
     /// The file holds a list of tools, or one tool. An object that declares none is some other schema, and no problem.
     ///
@@ -105,7 +105,7 @@ impl Reading {
     }
 
     fn tool(&mut self, declared: &Value, index: usize) {
-        // OpenAI wraps a tool; what it asks for may stand inside or beside.
+        // OpenAI wraps a tool; its needs may stand inside or beside.
         let outer = declared.as_object();
         let inner = outer.and_then(|tool| tool.get("function")).and_then(Value::as_object).or(outer);
         let (Some(outer), Some(inner)) = (outer, inner) else {

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-/// Something that a message says.
+/// An event in a message.
 pub(super) enum Event<'a> {
     /// The assistant speaks, in a message of its own.
     Message,

@@ -30,8 +30,8 @@ pub fn bundle(facts: BundleFacts<'_>, policy: &Policy) -> Vec<Diagnostic> {
     BundleCheck::new(facts, policy).finish()
 }
 
-/// Finds what is wrong with the files of a skill, and takes the texts of its references one at a time, so that they
-/// need not all be held at once.
+/// Checks the files of a skill, and takes the texts of its references one at a time, so that they need not
+/// all be held at once.
 #[derive(Debug)]
 pub struct BundleCheck<'a> {
     facts: BundleFacts<'a>,

@@ -47,7 +47,7 @@ pub(crate) struct ChosenName {
     pub(crate) is_tool: bool,
 }
 
-/// Chooses the name a skill is addressed by and reports what is wrong with it.
+/// Chooses the name a skill is addressed by and reports its problems.
 pub(crate) fn choose_name(facts: NameFacts<'_>, reporter: &mut Reporter<'_>) -> ChosenName {
     let directory = facts
         .directory

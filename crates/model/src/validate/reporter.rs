@@ -6,7 +6,7 @@ use crate::policy::Policy;
 use crate::rule::RuleId;
 use crate::{Diagnostic, Span};
 
-/// The most findings of one rule that are kept; the last of them says how many more there are.
+/// The most findings of one rule that are kept; the last of them has the number of the rest.
 ///
 /// A text of nothing but faults would otherwise make a report many times its size.
 pub const MAX_FINDINGS_PER_RULE: usize = 20;

@@ -1,4 +1,4 @@
-//! Tests of where skills are looked for.
+//! Tests of the places that are searched for skills.
 
 use std::path::PathBuf;
 

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Event, EventSink};
 
-/// The most events that are kept unless more are asked for.
+/// The default limit of events that are kept.
 const DEFAULT_CAPACITY: usize = 1_000;
 
 /// A sink that keeps the latest events, for tests and for hosts that show them.

@@ -17,7 +17,7 @@ use crate::{Error, ErrorKind};
 /// The largest template, in bytes.
 pub const MAX_TEMPLATE_BYTES: u64 = 256 * 1024;
 
-/// The largest text that a template may come to, in bytes.
+/// The largest output of a template, in bytes.
 pub const MAX_RENDERED_BYTES: usize = 1024 * 1024;
 
 /// The most bytes that the variables of a template may have together, names and values.

@@ -46,7 +46,7 @@ enum Step {
     /// Cuts the results whose bit is set in the middle, as hosts do with long ones, and shows the transcript.
     Truncate(u32),
     Observe,
-    /// Begins a new session that knows nothing but the transcript.
+    /// Begins a new session that has only the transcript.
     Restart,
     Reattach(usize),
     Delta,

@@ -18,7 +18,7 @@ pub(crate) enum State {
 pub(crate) enum Step {
     /// By a rename: there is nothing in between.
     AtOnce,
-    /// By writing or removing it where it was: for a moment it is something else.
+    /// By writing or removing it in place: for a moment it is something else.
     InSteps,
 }
 

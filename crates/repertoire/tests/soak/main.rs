@@ -66,7 +66,7 @@ fn every_answer_is_one_whole_version_and_nothing_is_missed_or_leaked() {
     let watcher = registry.watch(ReloadOptions::default()).unwrap();
     assert!(watcher.wait_ready(DEADLINE));
 
-    // A part of the time is for what is made once: threads, buffers, texts that are kept.
+    // A part of the time is for one-time costs: threads, buffers, cached texts.
     let warm_up = Duration::from_secs(seconds) / 5;
     let mut tally = Tally::default();
     writers = soak(&registry, &histories, writers, warm_up, seed, &mut tally);
@@ -142,7 +142,7 @@ fn soak(
     })
 }
 
-/// Returns all there is to know of every skill of a library.
+/// Returns the full state of every skill of a library.
 fn account(registry: &Registry) -> Vec<String> {
     let snapshot = registry.snapshot();
     let problems = snapshot.problems().iter().map(|problem| format!("{problem:?}"));

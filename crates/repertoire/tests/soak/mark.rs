@@ -1,6 +1,6 @@
 //! The mark by which every version of a file identifies itself.
 
-/// Returns the line that says that this is version `version` of `what`, with `filler` letters and a checksum.
+/// Returns the line that marks version `version` of `what`, with `filler` letters and a checksum.
 pub(crate) fn line(what: &str, version: u64, filler: usize) -> String {
     let letters: String =
         (0..filler).map(|index| char::from(b'a' + (index * 7 + version as usize) as u8 % 26)).collect();

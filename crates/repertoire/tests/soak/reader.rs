@@ -22,8 +22,8 @@ const PAUSE: usize = 12;
 /// The most failures that are reported.
 const MAX_TOLD: usize = 5;
 
-/// The error for a name that the session's catalog does not have. Where reloads take long it may be behind by one of them, so
-/// the reader has the library reload and asks again.
+/// The error for a name that the session's catalog does not have. If reloads take long it may be behind by
+/// one of them, so the reader reloads the library and asks again.
 const UNOFFERED: &str = "kind=\"unknown_skill\"";
 
 /// The counts of answers.
@@ -49,7 +49,7 @@ impl Tally {
         self.failures.extend(other.failures);
     }
 
-    /// Fails where an answer was not what it had to be.
+    /// Fails if an answer was wrong.
     pub(crate) fn is_sound(&self, seed: u64, histories: &Histories) {
         let told = self.failures.iter().take(MAX_TOLD).cloned().collect::<Vec<_>>().join("\n");
         assert!(self.failures.is_empty(), "seed {seed}, {} skills:\n{told}", histories.skills.len());

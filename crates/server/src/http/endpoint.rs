@@ -1,4 +1,4 @@
-//! The `/mcp` endpoint of one token, or of everybody if there are no tokens.
+//! The `/mcp` endpoint of one token, or of all clients if there are no tokens.
 
 use std::sync::Arc;
 

@@ -38,7 +38,8 @@ impl Checks {
         for connection in connections(&OwnEntries::new(&context.env), &places) {
             let roots = connection.roots();
             let roots: Vec<PathBuf> = roots.iter().map(|root| places.project().join(root)).collect();
-            // A server that is confined to some directories offers nothing else; which, a clone may not make us look at.
+            // A server that is confined to some directories offers nothing else; a project may not make us
+            // read directories outside of it.
             let trust = FileTrust::Within(places.project().to_owned());
             let is_strange = |root: &PathBuf| trust.objection_to_path("", root).is_some();
             let names = if roots.is_empty() {

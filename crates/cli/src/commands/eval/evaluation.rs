@@ -4,11 +4,11 @@ use repertoire::Entry;
 use repertoire::search::TriggerReport;
 use repertoire_model::search::Share;
 
-/// A rate that was asked for, with the rate that was measured.
+/// A required rate, with the measured one.
 pub(super) struct Threshold {
     /// The option.
     pub(super) option: &'static str,
-    /// The rate that was asked for.
+    /// The required rate.
     pub(super) asked: f64,
     /// The rate that was measured.
     pub(super) found: Share,
@@ -26,6 +26,6 @@ pub(super) struct Evaluation<'a> {
     pub(super) report: TriggerReport,
     /// Files that were not understood, with the reason.
     pub(super) problems: Vec<(String, String)>,
-    /// The rates that were asked for.
+    /// The required rates.
     pub(super) thresholds: Vec<Threshold>,
 }

@@ -20,7 +20,7 @@ use crate::ui::{Progress, Ui};
 use crate::wire::{Context, skill_directory};
 use repertoire::regular_file;
 
-/// The most queries that are asked in one run.
+/// The most queries of one run.
 const MAX_QUERIES: usize = 100_000;
 /// The most directories between a file of evals and its skill.
 const MAX_LEVELS: usize = 4;
@@ -164,7 +164,7 @@ fn of_file(context: &Context, path: &Path) -> Result<SkillEvals, CliError> {
     Ok(evals)
 }
 
-/// Returns the name of the skill that the file at `path` lies in.
+/// Returns the name of the skill that contains the file at `path`.
 fn skill_of(context: &Context, path: &Path) -> Option<String> {
     let is_skill = |directory: &&Path| directory.join("SKILL.md").is_file();
     let directory = path.ancestors().skip(1).take(MAX_LEVELS).find(is_skill)?;

@@ -1,4 +1,4 @@
-//! Room for connections: each is an open file, and a process that does not ask for more may have few of these.
+//! The limit of open files: each connection is one, and the default limit is low.
 
 /// The number of open files of a server beside its connections, with a reserve.
 #[cfg(unix)]

@@ -15,7 +15,7 @@ use super::lines::MAX_LINE_BYTES;
 use crate::commands::prompt::Role;
 use crate::wire::Context;
 
-/// Everything that can be asked for.
+/// The names of all requests.
 const OPERATIONS: &[&str] = &[
     "catalog",
     "tools",
@@ -65,7 +65,7 @@ impl<'a> Conversation<'a> {
         Self { context, main, role: None, subagents: BTreeMap::new() }
     }
 
-    /// Gives the session `role`: its prompt is the role's, and what stands in that is in the context.
+    /// Gives the session `role`: its prompt is the role's, and the skills in that prompt are in the context.
     pub(super) fn take(&mut self, role: Role) -> Result<(), Error> {
         let session = &self.main;
         let prompt = pollster::block_on(role.resolve(self.context, session.registry(), session.options()))?;
@@ -75,7 +75,8 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    /// Returns the prompt of the session, of its role where it has one; the same bytes until the catalog is refreshed.
+    /// Returns the prompt of the session, or of its role if it has one; the same bytes until the catalog is
+    /// refreshed.
     fn prompt(&mut self) -> Answer {
         let Some(taken) = &self.role else { return prompt(&self.main) };
         if taken.snapshot != self.main.catalog().snapshot {

@@ -8,7 +8,7 @@ use repertoire_model::Diagnostic;
 
 use crate::json::{DiagnosticJson, path_of};
 
-/// A diagnostic and what it is about.
+/// A diagnostic and its subject.
 pub(super) enum Finding<'s> {
     Skill(&'s Entry, &'s Diagnostic),
     Source(&'s Problem),

@@ -14,8 +14,8 @@ pub enum Render {
     Xml,
     /// One JSON object with every key present, in the shape of Bernstein's `load_skill`.
     Json,
-    /// The sentences of the harness guide, word for word. Content stands in no element; the line before a file says how many
-    /// bytes are the file's.
+    /// The sentences of the harness guide, word for word. Content stands in no element; the line before a
+    /// file gives its length in bytes.
     Text,
     /// Headings, lists and fenced text.
     Markdown,
@@ -35,7 +35,7 @@ impl Render {
         }
     }
 
-    /// Returns the way that goes by `word`.
+    /// Returns the rendering called `word`.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|render| render.as_str() == word)
     }

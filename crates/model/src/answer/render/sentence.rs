@@ -43,7 +43,7 @@ pub(super) fn location(skill: &LoadedSkill) -> Option<&str> {
     skill.location.as_deref().and_then(whole_place)
 }
 
-/// Returns `place`, where it can be written down as it is.
+/// Returns `place`, if it can be written verbatim.
 pub(super) fn whole_place(place: &str) -> Option<&str> {
     let is_shown = text::visible_line(place) == place && place.chars().count() <= MAX_LOCATION_CHARS;
     is_shown.then_some(place)

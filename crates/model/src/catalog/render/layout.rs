@@ -19,7 +19,7 @@ pub(super) trait Layout {
         ""
     }
 
-    /// Writes what stands after the entries, with the note on what was left out.
+    /// Writes the text after the entries, with the note about shortened and omitted skills.
     fn close(&self, out: &mut String, frame: &Frame<'_>, note: Option<&str>);
 }
 

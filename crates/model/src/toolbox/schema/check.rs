@@ -13,7 +13,7 @@ use crate::text;
 const MAX_VIOLATIONS: usize = 10;
 /// The deepest that values and schemas are followed, references included.
 const MAX_DEPTH: usize = 64;
-/// The most schemas that values are held against; what is beyond counts as wrong, so that nothing slips through.
+/// The most schemas that values are checked against; more count as violated, so that nothing slips through.
 const MAX_STEPS: usize = 20_000;
 /// The most choices that are listed.
 const MAX_CHOICES: usize = 20;

@@ -93,7 +93,7 @@ fn cycles_of_required_skills_are_reported() {
     }
 }
 
-/// A provider that counts how often skills are opened, and says what is asked of it about changes.
+/// A provider that counts how often skills are opened, and whose skills change at will.
 struct Counting {
     inner: MemoryProvider,
     opened: AtomicUsize,

@@ -71,7 +71,7 @@ fn the_task_stays_when_the_library_changes() {
 
 #[test]
 fn an_earlier_task_has_the_bytes_of_then_until_the_catalog_is_refreshed() {
-    // The newest snapshot was once ranked, and what was found of it shown as the pinned one.
+    // The newest snapshot was once ranked, and the result shown for the pinned one.
     let library = large();
     let session = with_budget(&library, 900);
     let songs = Task::new("record some bird songs");
