@@ -52,7 +52,7 @@ async fn run() -> anyhow::Result<()> {
     println!("{}", reply.text());
     assert!(reply.text().contains("HELLO"));
 
-    // Before the program ends: whatever still runs is ended and its leftovers are looked at.
+    // Before the program ends, running commands are ended and their leftovers inspected.
     executor.end();
     executor.settled().await;
     Ok(())

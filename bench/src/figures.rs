@@ -1,11 +1,11 @@
-//! How good a ranking is, and how long it took.
+//! The quality and speed of a ranking.
 
 use serde::Serialize;
 
-/// What is said of a ranker.
+/// The figures of a ranker.
 #[derive(Debug, Clone, Serialize)]
 pub struct Figures {
-    /// Which one it is.
+    /// The name of the ranker.
     pub ranker: String,
     /// The share of queries whose first skill is a right one.
     pub hit1: f64,
@@ -13,17 +13,17 @@ pub struct Figures {
     pub r5: f64,
     /// The share of right skills among the first ten.
     pub r10: f64,
-    /// The gain of the first ten, discounted by their places, of what it could be.
+    /// The normalised discounted cumulative gain of the first ten (NDCG@10).
     pub ndcg10: f64,
-    /// How long half of the queries took at most, in microseconds.
+    /// The median time of a query, in microseconds.
     pub p50_us: f64,
-    /// How long 99 of 100 queries took at most, in microseconds.
+    /// The 99th percentile of the time of a query, in microseconds.
     pub p99_us: f64,
-    /// How long it took to index all documents, in seconds.
+    /// The time to index all documents, in seconds.
     pub index_s: f64,
-    /// How many documents there are.
+    /// The number of documents.
     pub documents: usize,
-    /// How many queries there are.
+    /// The number of queries.
     pub queries: usize,
 }
 
@@ -44,27 +44,27 @@ impl Figures {
         )
     }
 
-    /// Returns how many documents were indexed in a second.
+    /// Returns the number of documents indexed per second.
     pub fn indexed_per_s(&self) -> f64 {
         self.documents as f64 / self.index_s.max(f64::MIN_POSITIVE)
     }
 }
 
-/// How good one ranking is.
+/// The quality of one ranking.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Quality {
-    /// Whether the first one is right.
+    /// 1 if the first result is correct, else 0.
     pub hit1: f64,
     /// The share of right ones among the first five.
     pub r5: f64,
     /// The share of right ones among the first ten.
     pub r10: f64,
-    /// The discounted gain of the first ten, of what it could be.
+    /// The normalised discounted cumulative gain of the first ten (NDCG@10).
     pub ndcg10: f64,
 }
 
 impl Quality {
-    /// Returns how good `ranking` is where `gold` is right.
+    /// Returns the quality of `ranking` where `gold` is correct.
     pub fn of(ranking: &[usize], gold: &[usize]) -> Self {
         let right = |place: &usize| gold.contains(place);
         let share = |count: usize| {
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ranking_is_as_good_as_the_places_of_what_is_right() {
+    fn quality_depends_on_the_ranks_of_correct_results() {
         let check = |ranking: &[usize], gold: &[usize], expected: [f64; 4]| {
             let Quality { hit1, r5, r10, ndcg10 } = Quality::of(ranking, gold);
             let found = [hit1, r5, r10, (ndcg10 * 1000.0).round() / 1000.0];

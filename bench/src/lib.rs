@@ -1,4 +1,4 @@
-//! How well and how fast skills are found: what the programs in `bin/` share.
+//! Benchmarks of the quality and speed of search: code shared by the programs in `bin/`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr)]
 // A pool is a tree of files, not a library: equal names stay apart, and nothing is resolved.

@@ -1,6 +1,6 @@
-//! How much memory this process has. Nothing is known where there is no `/proc`.
+//! The memory of this process; unknown without `/proc`.
 
-/// Returns how many bytes are resident now.
+/// Returns the number of resident bytes.
 pub fn resident() -> Option<u64> {
     field("VmRSS:")
 }
@@ -10,9 +10,9 @@ pub fn peak() -> Option<u64> {
     field("VmHWM:")
 }
 
-/// Takes what is resident now for the most there was.
+/// Resets the peak to the resident memory of now.
 pub fn forget_peak() {
-    // Where it cannot be done the peak is too high, never too low.
+    // If it fails the peak is too high, never too low.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
 }
 

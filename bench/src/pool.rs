@@ -12,16 +12,16 @@ use serde::Deserialize;
 pub struct Skill {
     /// Its path below the directory that holds `skills/`.
     pub path: String,
-    /// What it says of itself.
+    /// Its parsed `SKILL.md`.
     pub document: Document,
     /// Its instructions.
     pub body: String,
 }
 
-/// What somebody looks for, and what they should find.
+/// A query with the skills that it should find.
 #[derive(Clone, Deserialize)]
 pub struct Labelled {
-    /// What they say.
+    /// The query.
     pub query: String,
     /// The paths of the skills that it is meant for.
     pub gold: Vec<String>,
@@ -47,7 +47,7 @@ pub fn repeated(
     for copy in 1..times {
         for place in 0..originals {
             let mut skill = skills[place].clone();
-            // A word that nobody asks for.
+            // A word that is in no query.
             let name = format!("{}-zq{copy}", skill.document.name.as_str());
             skill.document.name = SkillName::new(&name).unwrap_or(skill.document.name);
             skill.path = copied(&skill.path, copy);
@@ -62,7 +62,7 @@ pub fn repeated(
     (skills, queries)
 }
 
-/// How many queries are meant for skills that are not there.
+/// The number of queries for skills that do not exist.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Unfindable {
     /// Those of which no skill is there.
@@ -71,7 +71,7 @@ pub struct Unfindable {
     pub some: usize,
 }
 
-/// Returns how many of `queries` are meant for skills that are not among `skills`, which are sorted by path.
+/// Returns the number of `queries` for skills that are not among `skills`, which are sorted by path.
 pub fn unfindable(skills: &[Skill], queries: &[Labelled]) -> Unfindable {
     let is_there =
         |path: &&String| skills.binary_search_by(|skill| skill.path.as_str().cmp(path.as_str())).is_ok();
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_found_is_counted() {
+    fn unfindable_queries_are_counted() {
         let labelled = |gold: &[&str]| Labelled {
             query: "q".to_owned(),
             gold: gold.iter().map(|name| format!("skills/{name}/SKILL.md")).collect(),

@@ -10,12 +10,12 @@ use repertoire_search::{
 use crate::figures::{Figures, Quality, quantile};
 use crate::pool::{Labelled, Skill};
 
-/// How many skills are asked for.
+/// The number of results that are requested.
 const WANTED: usize = 10;
 
 /// A way to find skills.
 pub trait Ranker {
-    /// Returns what it is called.
+    /// Returns its name.
     fn name(&self) -> String;
 
     /// Makes the skills known, one after the other on one core.
@@ -25,7 +25,7 @@ pub trait Ranker {
     fn rank(&mut self, query: &str) -> Vec<usize>;
 }
 
-/// What of a skill is indexed.
+/// The parts of a skill that are indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Parts {
     /// Its name and its description.
@@ -79,7 +79,7 @@ impl Product {
         &self.index
     }
 
-    /// Returns what is indexed of the skill at `place`.
+    /// Returns the indexed record of the skill at `place`.
     fn indexed(&self, place: usize, skill: &Skill) -> (SkillKey, SkillRecord, Option<Vector>) {
         let manifest = &skill.document.manifest;
         let keywords: Vec<&str> =
@@ -152,7 +152,7 @@ impl Ranker for Product {
     }
 }
 
-/// Returns how good and how fast `ranker` is, and how good for each query.
+/// Measures the quality and speed of `ranker`, and the quality for each query.
 pub fn measure(ranker: &mut dyn Ranker, skills: &[Skill], queries: &[Labelled]) -> (Figures, Vec<Quality>) {
     let started = Instant::now();
     ranker.index(skills);
@@ -183,9 +183,9 @@ pub fn measure(ranker: &mut dyn Ranker, skills: &[Skill], queries: &[Labelled]) 
     (figures, qualities)
 }
 
-/// Asks all queries. Returns what each found, and how long they took in microseconds, sorted.
+/// Runs all queries. Returns the results of each, and the times in microseconds, sorted.
 pub fn ask(ranker: &mut dyn Ranker, queries: &[Labelled]) -> (Vec<Vec<usize>>, Vec<f64>) {
-    // What is asked first pays for what is made on the way.
+    // The first queries warm up caches.
     queries.iter().take(100).for_each(|labelled| {
         ranker.rank(&labelled.query);
     });

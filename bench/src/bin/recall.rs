@@ -41,17 +41,17 @@ struct Arguments {
     json: bool,
 }
 
-/// What is said of a way to keep to the budget.
+/// The figures of one way to keep to the budget.
 #[derive(Serialize)]
 struct Figures {
     catalog: &'static str,
     /// The share of tasks whose skill is shown with its full description.
     recall: f64,
-    /// How many skills are shown in full, on average.
+    /// The average number of skills shown in full.
     full: f64,
-    /// How many tokens the text has, on average.
+    /// The average number of tokens of the text.
     tokens: f64,
-    /// How long half of the catalogs took, in milliseconds, ranking included; nothing where the text is always the same.
+    /// The median time of a catalog in milliseconds, ranking included; `None` if the text is always the same.
     p50_ms: Option<f64>,
     skills: usize,
     tasks: usize,
@@ -119,7 +119,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What one catalog shows.
+/// The skills that one catalog shows.
 struct Shown {
     recall: f64,
     full: usize,
@@ -160,7 +160,7 @@ fn open(skills: &[&Skill]) -> Result<Library> {
     block_on(library.searcher(SkillSearch::default()).open()).context("the skills cannot be served")
 }
 
-/// Returns what the catalog of each task shows, and how long half of them took in milliseconds.
+/// Returns the skills that the catalog of each task shows, and the median time in milliseconds.
 fn for_tasks(
     library: &Library,
     snapshot: &Arc<Snapshot>,
@@ -199,7 +199,8 @@ fn tokens_of<'a>(skills: &[&'a Skill], description: impl Fn(&'a str) -> &'a str)
     Ok(Tokenizer::default().count(&render(&entries, &CatalogOptions::default())?.text))
 }
 
-/// Returns what is whole where every description is cut to the same number of characters, the most that fits, and the tokens.
+/// Returns the complete descriptions if each is cut to the same number of characters, the most that fits, and
+/// the tokens.
 fn shortened_evenly(skills: &[&Skill], budget: usize) -> Result<(HashSet<String>, usize)> {
     let cut = |description: &'_ str, most: usize| {
         description.char_indices().nth(most).map_or(description.len(), |(end, _)| end)
@@ -218,7 +219,8 @@ fn shortened_evenly(skills: &[&Skill], budget: usize) -> Result<(HashSet<String>
     Ok((whole.collect(), tokens(low)?))
 }
 
-/// Returns what is listed where full descriptions are listed in the order of the names until none fits, and the tokens.
+/// Returns the listed skills if full descriptions are listed in the order of the names until none fits, and
+/// the tokens.
 fn cut_by_alphabet(skills: &[&Skill], budget: usize) -> Result<(HashSet<String>, usize)> {
     let mut sorted = skills.to_vec();
     sorted.sort_by_key(|skill| skill.document.name.as_str());

@@ -60,7 +60,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Says how many queries nothing can find what is right for: figures of another pool would otherwise look like those of a bad ranker.
+/// Warns of queries without any correct document in the pool: figures of another pool would look like those
+/// of a bad ranker.
 fn warn_of_unfindable(skills: &[Skill], queries: &[Labelled]) {
     let Unfindable { all, some } = pool::unfindable(skills, queries);
     let total = queries.len();

@@ -13,9 +13,9 @@ pub(crate) const PREFIX: &str = "REPERTOIRE_";
 pub(crate) const CONFIG: &str = "REPERTOIRE_CONFIG";
 /// Directories of skills, separated like `PATH`.
 pub(crate) const ROOTS: &str = "REPERTOIRE_ROOTS";
-/// Where the cache lives.
+/// The directory of the cache.
 pub(crate) const CACHE_DIR: &str = "REPERTOIRE_CACHE_DIR";
-/// Where events are written.
+/// The directory of events and other state.
 pub(crate) const STATE_DIR: &str = "REPERTOIRE_STATE_DIR";
 /// Turns the cache off.
 pub(crate) const NO_CACHE: &str = "REPERTOIRE_NO_CACHE";
@@ -33,21 +33,21 @@ pub(crate) const USERPROFILE: &str = "USERPROFILE";
 pub(crate) const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 /// The directory of user caches.
 pub(crate) const XDG_CACHE_HOME: &str = "XDG_CACHE_HOME";
-/// The directory of what programs keep about a user.
+/// The directory of user state.
 pub(crate) const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
-/// Where programs are looked for.
+/// The directories of programs.
 pub(crate) const PATH: &str = "PATH";
-/// The directory of what programs keep for a user on Windows.
+/// The directory of application data on Windows.
 pub(crate) const APPDATA: &str = "APPDATA";
-/// Where Claude Code keeps what is the user's.
+/// The user's directory of Claude Code.
 pub(crate) const CLAUDE_CONFIG_DIR: &str = "CLAUDE_CONFIG_DIR";
-/// Where Codex keeps what is the user's.
+/// The user's directory of Codex.
 pub(crate) const CODEX_HOME: &str = "CODEX_HOME";
-/// Where Grok Build keeps what is the user's.
+/// The user's directory of Grok Build.
 pub(crate) const GROK_HOME: &str = "GROK_HOME";
-/// Where Kimi Code keeps what is the user's.
+/// The user's directory of Kimi Code.
 pub(crate) const KIMI_CODE_HOME: &str = "KIMI_CODE_HOME";
-/// The shell that asks for completions.
+/// The shell that requests completions.
 pub(crate) const COMPLETE: &str = "COMPLETE";
 /// The kind of terminal.
 pub(crate) const TERM: &str = "TERM";
@@ -120,7 +120,7 @@ impl Env {
         self.variables.get(name).map(OsString::as_os_str).filter(|value| !value.is_empty())
     }
 
-    /// Returns all variables of this process, for what is picked from them by name.
+    /// Returns all variables of this process.
     pub(crate) fn all() -> Vec<(String, String)> {
         let text =
             |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
@@ -137,7 +137,7 @@ impl Env {
         self.variables.keys().map(String::as_str).filter(|name| name.starts_with(PREFIX))
     }
 
-    /// Returns whether `name` is set to anything but nothing or `0`.
+    /// Returns `true` if `name` is set to anything but the empty string or `0`.
     pub(crate) fn is_on(&self, name: &str) -> bool {
         self.get(name).is_some_and(|value| value != "0")
     }

@@ -51,7 +51,8 @@ impl CliError {
         Self::new(CliErrorKind::Usage, message)
     }
 
-    /// Returns the error about changes that were not written for want of consent; `hint` helps where there was no one to ask.
+    /// Returns the error about changes that were not written without consent; `hint` is for programs that
+    /// cannot be asked.
     pub(crate) fn not_written(consent: Consent, changes: &str, hint: &str) -> Self {
         let error = Self::no(format!("nothing was written: {changes}"));
         if consent == Consent::Unasked { error.hint(hint) } else { error }
@@ -98,7 +99,7 @@ impl CliError {
 
     /// Prints the error and returns the exit code that goes with it.
     pub(crate) fn report(&self, ui: &mut Ui) -> Exit {
-        // What was printed before the error stands before it.
+        // Output that was printed before the error stands before it.
         let flushed = ui.flush();
         if self.kind == CliErrorKind::BrokenPipe || flushed.is_err_and(|error| is_closed(&error)) {
             return Exit::Success;
@@ -167,7 +168,7 @@ impl From<Error> for CliError {
             | ErrorKind::SkillChanged
             | ErrorKind::Refused => CliErrorKind::No,
             ErrorKind::AgentNotFound | ErrorKind::ReservedName => CliErrorKind::Usage,
-            // What the configuration or the command line says is wrong.
+            // The configuration or the command line is wrong.
             ErrorKind::InvalidAgent | ErrorKind::InvalidRole => CliErrorKind::Usage,
             _ => CliErrorKind::Failure,
         };

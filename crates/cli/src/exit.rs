@@ -5,7 +5,7 @@ use std::process::ExitCode;
 /// An exit code of `rep`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Everything asked for was done.
+    /// The command succeeded.
     Success,
     /// The answer is no: a finding of severity error, a skill or file that is not there, a library that is refused.
     No,
@@ -48,7 +48,7 @@ impl Exit {
             Self::No => 1,
             Self::Usage => 2,
             Self::Failure => 3,
-            // As shells have it.
+            // As in shells.
             Self::Interrupted(signal) => 128 + signal,
         }
     }

@@ -15,24 +15,25 @@ const SIGNALS: [i32; 3] = [SIGINT, SIGTERM, SIGHUP];
 pub(crate) struct Interrupt(i32);
 
 impl Interrupt {
-    /// Returns whether a person typed Ctrl-C.
+    /// Returns `true` if a person typed Ctrl-C.
     pub(crate) fn is_typed(self) -> bool {
         self.0 == SIGINT
     }
 
-    /// Returns what the program exits with because of it.
+    /// Returns the exit code for it.
     pub(crate) fn exit(self) -> Exit {
         Exit::Interrupted(u8::try_from(self.0).unwrap_or_default())
     }
 
     /// Ends the program at once, as the signal would have done.
     pub(crate) fn end_now(self) {
-        // Where that fails, the sender can send another.
+        // If that fails, the sender can send another.
         let _ = emulate_default_handler(self.0);
     }
 }
 
-/// Has `act` called, on a thread of its own, whenever the program is asked to end. From then on it does not end by itself.
+/// Calls `act`, on a thread of its own, whenever the program is asked to end. From then on it does not end by
+/// itself.
 ///
 /// Signals that were ignored at the start, as `nohup` does, stay ignored.
 pub(crate) fn on_interrupt(mut act: impl FnMut(Interrupt) + Send + 'static) -> Result<(), CliError> {
@@ -44,11 +45,11 @@ pub(crate) fn on_interrupt(mut act: impl FnMut(Interrupt) + Send + 'static) -> R
     Ok(())
 }
 
-/// Returns the signals that are ignored, one bit for each, where the system tells.
+/// Returns the signals that are ignored, one bit for each, if the system reports them.
 fn ignored() -> u64 {
     #[cfg(target_os = "linux")]
     {
-        /// Far more than a process says of itself.
+        /// Far more than the status of a process.
         const MAX_STATUS: u64 = 1 << 20;
 
         let status =

@@ -1,4 +1,4 @@
-//! Holds the reference documentation to what the program says: each page is made here and compared.
+//! Generates the pages of the reference documentation and compares them with the repository.
 
 #![allow(
     clippy::disallowed_methods,

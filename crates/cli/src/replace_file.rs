@@ -43,13 +43,13 @@ pub(crate) fn replace(path: &Path, before: Option<&[u8]>, after: &[u8]) -> Resul
         fs::rename(&temporary, path).map_err(failed)
     })();
     if outcome.is_err() {
-        // The temporary file is of no use to anyone; that it cannot be removed is not worth a second error.
+        // A temporary file that cannot be removed is not worth a second error.
         let _ = fs::remove_file(&temporary);
     }
     outcome
 }
 
-/// Returns whether its owner may not write the file. Putting another in its place would go round that.
+/// Returns `true` if its owner may not write the file. Replacing it would bypass that.
 fn is_read_only(metadata: &fs::Metadata) -> bool {
     #[cfg(unix)]
     {
@@ -67,7 +67,7 @@ fn left_alone(path: &Path) -> CliError {
         .hint(format!("{way}, if it may be changed; then run it again"))
 }
 
-/// Makes the file at `path`; what only some may read is never readable by others, not even for a moment.
+/// Creates the file at `path`; a private file is never readable by others, not even for a moment.
 fn create(path: &Path, is_replacement: bool) -> io::Result<fs::File> {
     let mut options = fs::OpenOptions::new();
     options.write(true).create_new(true);
@@ -82,7 +82,7 @@ fn create(path: &Path, is_replacement: bool) -> io::Result<fs::File> {
     options.open(path)
 }
 
-/// Whom a file belongs to.
+/// The owner of a file.
 #[cfg(unix)]
 mod owner {
     use std::fs::{File, Metadata};
@@ -93,8 +93,8 @@ mod owner {
 
     use crate::error::CliError;
 
-    /// Gives `file` to whom `old` belongs to, the file at `path` that it is to replace. Where that may not be done, it is
-    /// an error only if somebody would come by other rights.
+    /// Gives `file` the owner of `old`, the file at `path` that it is to replace. A failure is an error only
+    /// if it would change access rights.
     pub(super) fn keep(path: &Path, file: &File, old: &Metadata) -> Result<(), CliError> {
         let new = file.metadata().map_err(|error| CliError::io("write", path, error))?;
         if (new.uid(), new.gid()) == (old.uid(), old.gid()) {
@@ -115,7 +115,7 @@ mod owner {
         .hint("run it as the user that the file belongs to, or change the file by hand"))
     }
 
-    /// Returns whether a group may do with a file of `mode` what others may not, or the other way round.
+    /// Returns `true` if the rights of the group and of others differ in `mode`.
     pub(super) fn is_group_of_weight(mode: u32) -> bool {
         (mode >> 3) & 0o7 != mode & 0o7
     }
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_only_is_left_alone() {
+    fn read_only_files_are_left_alone() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("mcp.json");
         fs::write(&path, "before").unwrap();

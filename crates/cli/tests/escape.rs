@@ -1,7 +1,7 @@
-//! The sandboxes at work: what every one must do, and what none may let happen.
+//! Tests of the sandboxes: capabilities that every one must have, and attacks that none may let through.
 //!
-//! Each of the probes is first shown to succeed without a sandbox, in a place made for it, and then to fail in every sandbox
-//! that this machine has. Which it has not is said loudly.
+//! Each of the probes is first shown to succeed without a sandbox, in a place made for it, and then to fail
+//! in every sandbox that this machine has. Missing sandboxes are reported.
 
 #![cfg(target_os = "linux")]
 #![allow(

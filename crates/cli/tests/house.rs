@@ -103,7 +103,7 @@ fn crates_depend_on_each_other_as_drawn() {
     assert_eq!(edges, expect, "ARCHITECTURE.md draws the edges; change it with them");
 }
 
-/// What the model may depend on: pure functions, none of which touches the world. A new one gets the slow review.
+/// The permitted dependencies of the model: pure functions without I/O. A new one gets the slow review.
 const MODEL_DEPENDENCIES: &[&str] = &[
     "granit-parser",
     "memchr",
@@ -163,7 +163,8 @@ fn test_modules(text: &str) -> Vec<&str> {
     found
 }
 
-/// Returns the files and directories below `directory` that hold nothing but tests, because their parent says so.
+/// Returns the files and directories below `directory` that hold only tests, because their parent declares
+/// them so.
 fn test_places(directory: &str) -> Vec<PathBuf> {
     let mut places = Vec::new();
     for path in sources(directory) {
@@ -201,7 +202,7 @@ fn words_in<'a>(text: &str, words: &[&'a str]) -> Vec<(usize, &'a str)> {
     found
 }
 
-/// What a library does all the same, with the reason.
+/// Permitted exceptions in libraries, with the reason.
 const EXCUSED_WORDS: &[(&str, &str, &str)] = &[(
     "crates/exec/src/launcher/entry.rs",
     "std::env",
@@ -228,7 +229,7 @@ fn processes_start_in_one_place() {
         for path in sources(directory) {
             let is_excused = tests.iter().any(|place| path.starts_with(place));
             if !is_excused {
-                // What clap calls so is typed, not run.
+                // `clap::Command` is not a process.
                 let text = read(&path).replace("clap::Command::new(", "");
                 let words = words_in(&text, &["Command::new(", "process::Command"]);
                 found.extend(
@@ -241,7 +242,7 @@ fn processes_start_in_one_place() {
 }
 
 #[test]
-fn libraries_do_not_touch_what_belongs_to_the_command_line() {
+fn libraries_do_not_use_modules_reserved_for_the_command_line() {
     let everywhere =
         ["println!", "eprintln!", "print!(", "eprint!(", "process::exit", "std::env", "home_dir", "dbg!("];
     let in_model = [
@@ -286,7 +287,7 @@ fn libraries_do_not_touch_what_belongs_to_the_command_line() {
 }
 
 #[test]
-fn the_checks_of_purity_see_what_they_should() {
+fn forbidden_words_are_found_in_imports() {
     let words = ["std::env", "std::fs"];
     assert_eq!(words_in("use std::env;\n", &words), [(1, "std::env")]);
     assert_eq!(words_in("use std::{\n    env,\n    fmt,\n};\n", &words), [(4, "std::env")]);
@@ -301,7 +302,7 @@ fn the_checks_of_purity_see_what_they_should() {
     assert!(!logic("pub trait X {\n    fn x();\n}\nmod x;\npub use x::X;\n"));
 }
 
-/// Indexes that hold logic all the same, with the reason.
+/// Permitted indexes with logic, with the reason.
 const INDEXES_WITH_LOGIC: &[(&str, &str)] =
     &[("crates/repertoire/src/provider/mod.rs", "its types are being moved to files of their own")];
 
@@ -316,7 +317,7 @@ fn holds_logic(text: &str) -> bool {
 }
 
 #[test]
-fn files_are_small_and_say_what_they_are() {
+fn files_are_small_and_have_module_docs() {
     let mut faults = Vec::new();
     let tests = test_places("crates");
     for path in sources("crates") {
@@ -365,7 +366,7 @@ fn every_command_of_the_readme_works() {
     )
     .unwrap();
     for command in commands {
-        // These two would build or run this very test again; the next test and CI stand for them.
+        // These two would build or run this very test again; the next test and CI cover them.
         if command.starts_with("cargo ") {
             continue;
         }
@@ -445,9 +446,9 @@ fn the_sample_skills_are_as_good_as_they_can_be() {
     }
 }
 
-/// `fuzz/run` takes nothing but what is locked there, and nobody else builds it.
+/// `fuzz/run` uses only locked dependencies, and nothing else builds it.
 #[test]
-fn the_fuzzer_is_locked_to_what_the_crates_need() {
+fn the_fuzzer_lock_has_the_dependencies_of_the_crates() {
     let locked: toml::Table = read("fuzz/Cargo.lock").parse().unwrap();
     let packages = locked["package"].as_array().unwrap();
     for directory in ["model", "repertoire", "server"] {
@@ -457,7 +458,7 @@ fn the_fuzzer_is_locked_to_what_the_crates_need() {
             .as_array()
             .unwrap()
             .iter()
-            // Where there are several versions, the version follows.
+            // If there are several versions, the version follows.
             .filter_map(|name| name.as_str()?.split(' ').next())
             .collect();
         let platforms = manifest.get("target").and_then(toml::Value::as_table).into_iter().flatten();

@@ -1,6 +1,6 @@
 //! The tests of the command line, in one binary so that it is linked once: one module per command.
 //!
-//! A new command gets a `test_<command>_command.rs`; what is about no one command goes to `test_global.rs`.
+//! A new command gets a `test_<command>_command.rs`; tests of no single command go to `test_global.rs`.
 
 #![allow(
     clippy::unwrap_used,

@@ -20,7 +20,7 @@ pub(crate) struct Sandbox {
     variables: Vec<(String, String)>,
 }
 
-/// What a run of `rep` came to.
+/// The result of a run of `rep`.
 pub(crate) struct Run {
     pub code: i32,
     pub stdout: String,

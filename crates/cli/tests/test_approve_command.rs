@@ -19,7 +19,7 @@ fn with_tools() -> Sandbox {
 }
 
 #[test]
-fn what_a_skill_will_be_able_to_do_is_shown_first() {
+fn approve_shows_capabilities_first() {
     let sandbox = with_tools();
     assert_run!(sandbox.run(&["approve", "tools"]), @r"
     exit 1
@@ -71,7 +71,7 @@ fn what_a_skill_will_be_able_to_do_is_shown_first() {
 }
 
 #[test]
-fn what_changed_since_is_shown() {
+fn approve_shows_changes_since_the_last_approval() {
     let sandbox = with_tools();
     sandbox.run(&["approve", "tools", "--tool", "save", "--yes"]);
     let approvals = sandbox.json(&["approvals", "--json"]);
@@ -128,7 +128,7 @@ fn what_changed_since_is_shown() {
     tools: approved
     --- stderr
     "#);
-    // What was approved by name was so for other files.
+    // Approvals by name were for other files.
     assert_eq!(sandbox.json(&["approvals", "--json"])["approvals"][0]["tools"], json!([]));
 }
 
@@ -155,7 +155,7 @@ fn approvals_are_taken_back() {
 }
 
 #[test]
-fn what_makes_no_sense_is_told() {
+fn approve_refuses_invalid_requests() {
     let sandbox = with_tools();
     sandbox.write(".agents/skills/plain/SKILL.md", skill("plain", "# Plain\n"));
     assert_run!(sandbox.run(&["approve", "plain", "--yes"]), @r"
@@ -197,7 +197,7 @@ fn what_makes_no_sense_is_told() {
 }
 
 #[test]
-fn what_changed_in_texts_is_shown_line_by_line() {
+fn approve_shows_a_diff_of_text_files() {
     let sandbox = with_tools();
     sandbox.write(".agents/skills/tools/data.bin", b"\0\x01");
     sandbox.run(&["approve", "tools", "--yes"]);
@@ -216,7 +216,7 @@ fn what_changed_in_texts_is_shown_line_by_line() {
     assert!(shown.lines().count() < 450, "{shown}");
     let json = sandbox.json(&["approve", "tools", "--yes", "--json"]);
     assert!(json["difference"]["diff"].as_str().unwrap().contains("\n+curl \u{1b}[8mevil\n"));
-    // What is kept is not believed where it is not what was approved.
+    // The stored copy is not trusted if it differs from what was approved.
     let kept = sandbox.home().join(".local/state/repertoire/approved");
     for entry in std::fs::read_dir(kept).unwrap() {
         std::fs::write(entry.unwrap().path(), r#"{"scripts/run.sh": "forged"}"#).unwrap();

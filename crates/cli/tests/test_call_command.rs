@@ -14,7 +14,7 @@ fn call(sandbox: &Sandbox, tool: &str, arguments: &Value) -> (i32, String) {
 }
 
 #[test]
-fn what_the_model_reads_is_printed_and_an_error_is_exit_one() {
+fn call_prints_the_answer_and_exits_with_one_on_errors() {
     let sandbox = Sandbox::with_skills();
     let (code, text) = call(&sandbox, "load_skill", &json!({"name": "alpha"}));
     assert_eq!(code, 0);

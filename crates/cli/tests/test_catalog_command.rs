@@ -69,7 +69,7 @@ fn shelves() -> Sandbox {
 }
 
 #[test]
-fn a_task_is_shown_what_it_needs_and_told_why() {
+fn a_task_shows_matching_skills_with_reasons() {
     let sandbox = shelves();
     let command = ["catalog", "--format", "list", "--budget", "160", "--report", "--task", "write poems"];
     let run = sandbox.run(&command);
@@ -97,7 +97,7 @@ fn a_task_is_shown_what_it_needs_and_told_why() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    // What is no UTF-8 is no reason to refuse a task.
+    // A task that is not UTF-8 is accepted.
     child.stdin.take().unwrap().write_all(b"write poems \xff\n").unwrap();
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), String::from_utf8(output.stdout).unwrap()), (Some(0), first.clone()));
@@ -138,7 +138,7 @@ fn the_index_is_kept_for_all_commands() {
 }
 
 #[test]
-fn what_the_task_needs_most_is_named_even_over_the_budget() {
+fn the_best_skill_for_the_task_is_named_even_over_the_budget() {
     let sandbox = Sandbox::new();
     let text = "---\nname: pdf-forms\ndescription: Fills PDF forms.\n---\nDo.\n";
     sandbox.write(".agents/skills/pdf-forms/SKILL.md", text);
@@ -150,7 +150,7 @@ fn what_the_task_needs_most_is_named_even_over_the_budget() {
 }
 
 #[test]
-fn json_tells_for_each_skill_what_it_got_and_why() {
+fn json_has_the_tier_and_reason_of_each_skill() {
     let sandbox = shelves();
     let plain = sandbox.json(&["catalog", "--json", "--format", "list", "--budget", "400"]);
     assert_eq!((&plain["omitted"], &plain["skills"][0]["reason"]), (&0.into(), &"tier".into()));

@@ -181,7 +181,7 @@ fn a_repair_is_shown_first_and_written_only_when_wanted() {
 }
 
 #[test]
-fn what_a_finding_says_to_quote_is_quoted() {
+fn fix_quotes_version_numbers() {
     let sandbox = Sandbox::new();
     let text = skill("numbered", "x\n").replacen("---\n", "---\nversion: 1.0\n", 1);
     sandbox.write(".agents/skills/numbered/SKILL.md", &text);
@@ -304,7 +304,7 @@ fn skills_that_could_be_mixed_up_are_found_when_asked_for() {
     assert_eq!(json["confusable"][0]["first"]["name"], "pdf-fill");
     assert_eq!(json["confusable"][0]["first"]["only"], serde_json::json!(["json"]));
     assert_eq!(json["confusable"][0]["first"]["missing"], "Not for csv: use pdf-forms instead.");
-    // What other rules find is not what was asked for.
+    // Findings of other rules are not printed.
     let sound = sandbox.run(&["check", "--confusable"]).stdout;
     sandbox.write(".agents/skills/broken/SKILL.md", "---\nname: broken\n");
     assert_eq!(sandbox.run(&["check"]).code, 1);

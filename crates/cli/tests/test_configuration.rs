@@ -83,7 +83,7 @@ fn a_bad_variable_is_an_error_too() {
     "#);
 }
 
-/// Returns how many characters of description are too few, as told by the rule.
+/// Returns the least number of characters of a description, from the message of the rule.
 fn profile(sandbox: &Sandbox, arguments: &[&str]) -> String {
     let run = sandbox.run(&[&["doctor", "--json"], arguments].concat());
     let answer: Value = serde_json::from_str(&run.stdout).unwrap();
@@ -208,7 +208,7 @@ fn a_project_file_is_bounded() {
        |
        = help: put it in your user configuration instead
     "#);
-    // The same words are the user's to say.
+    // The user's configuration may have the same keys.
     let words = sandbox.read("repertoire.toml");
     assert_eq!(sandbox.run(&["list", "--config", "repertoire.toml"]).code, 0);
     std::fs::remove_file(sandbox.project().join("repertoire.toml")).unwrap();
@@ -238,7 +238,7 @@ fn a_project_file_does_not_weaken_a_session() {
 }
 
 #[test]
-fn names_that_clash_are_told() {
+fn clashing_tool_names_are_errors() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("../home/.config/repertoire/config.toml", "[tools.names]\nload = \"x\"\nlist = \"x\"\n");
     assert_run!(sandbox.run(&["catalog"]), @r#"

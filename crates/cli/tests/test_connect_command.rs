@@ -363,7 +363,7 @@ fn projects_have_files_of_their_own() {
       }
     }
     "#);
-    assert_run!(connect(&sandbox, &["--scope", "project", "goose"]), @r#"
+    assert_run!(connect(&sandbox, &["--project", "goose"]), @r#"
     exit 1
     --- stdout
     --- stderr
@@ -374,7 +374,7 @@ fn projects_have_files_of_their_own() {
 }
 
 #[test]
-fn what_is_missing_or_misspelt_is_told() {
+fn missing_and_misspelt_arguments_are_errors() {
     let sandbox = sandbox();
     sandbox.write("own.toml", "[agents.reviewer]\n[agents.writer]\n");
     let run = sandbox.run(&["connect"]);
@@ -479,7 +479,7 @@ fn a_program_that_is_not_on_the_path_is_named_by_its_path() {
 }
 
 #[test]
-fn nothing_is_written_unless_somebody_agrees() {
+fn connect_writes_nothing_without_consent() {
     let sandbox = sandbox();
     sandbox.write("../home/.cursor/mcp.json", "{\n  // mine\n  \"mcpServers\": {\n    \"a\": {}\n  }\n}\n");
     let before = files(&sandbox);
@@ -555,7 +555,7 @@ fn nothing_is_written_unless_somebody_agrees() {
 }
 
 #[test]
-fn what_somebody_else_wrote_is_left_alone() {
+fn foreign_and_broken_entries_are_left_alone() {
     let sandbox = sandbox();
     sandbox.write(
         "../home/.cursor/mcp.json",
@@ -869,7 +869,7 @@ fn a_program_that_is_called_otherwise_is_known_again() {
 }
 
 #[test]
-fn what_users_add_to_the_entry_stays() {
+fn keys_that_users_add_to_the_entry_stay() {
     let sandbox = sandbox();
     let entry = "{\"source\": \"custom\", \"command\": \"/old/rep\", \"args\": [\"serve\"], \"env\": {\"A\": \"1\"}, \"x\": 1}";
     sandbox.write(
@@ -884,7 +884,7 @@ fn what_users_add_to_the_entry_stays() {
 }
 
 #[test]
-fn skills_that_a_client_reads_by_itself_are_told() {
+fn connect_warns_of_skills_that_a_client_reads_by_itself() {
     let sandbox = sandbox();
     sandbox.write(".claude/skills/alpha/SKILL.md", skill("alpha", "x\n"));
     let run = connect(&sandbox, &["claude-code"]);
@@ -910,7 +910,7 @@ fn skills_that_a_client_reads_by_itself_are_told() {
 }
 
 #[test]
-fn a_project_cannot_choose_what_is_written() {
+fn a_project_cannot_change_the_entry_of_a_client() {
     let sandbox = sandbox();
     sandbox.write("repertoire.toml", "roots = [\"own\"]\nprofile = \"strict\"\n");
     sandbox.write("own/rep", "#!/bin/sh\n");

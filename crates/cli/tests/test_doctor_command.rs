@@ -24,7 +24,7 @@ fn a_sound_set_up_is_all_right() {
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn doctor_reports_warnings() {
     let mut sandbox = Sandbox::with_skills();
     sandbox.write(".agents/skills/broken/SKILL.md", "---\nname: broken\n");
     sandbox.write("../home/.claude/skills/alpha/SKILL.md", skill("alpha", "other\n"));
@@ -41,7 +41,7 @@ fn what_is_wrong_is_told() {
 }
 
 #[test]
-fn where_events_are_written_is_told_and_left_alone() {
+fn doctor_reports_the_event_file_without_changing_it() {
     let mut sandbox = Sandbox::with_skills();
     let told = |sandbox: &Sandbox| {
         let run = sandbox.run(&["doctor"]);
@@ -72,7 +72,7 @@ fn where_events_are_written_is_told_and_left_alone() {
 }
 
 #[test]
-fn what_is_broken_is_an_error() {
+fn doctor_fails_on_errors() {
     let sandbox = Sandbox::with_skills();
     assert_eq!(statuses(&sandbox, &["--root", "nowhere"]).0, 1);
     sandbox.write(".agents/skills/broken/SKILL.md", "---\nname: broken\n");

@@ -159,7 +159,7 @@ fn json_tells_every_query() {
 }
 
 #[test]
-fn no_more_skills_are_shown_than_anybody_is() {
+fn the_number_of_shown_skills_is_validated() {
     for k in ["0", "101", "18446744073709551616", "-1", "many"] {
         let run = library().run(&["eval", "triggers", "-k", k]);
         assert_eq!(run.code, 2, "{k}");
@@ -201,7 +201,7 @@ fn a_gate_that_measures_nothing_is_closed() {
 }
 
 #[test]
-fn a_path_names_what_is_asked() {
+fn paths_select_the_evals() {
     let sandbox = library();
     sandbox.write("evals/forms.json", r#"{"skill_name": "pdf-forms", "evals": [{"prompt": "fill forms"}]}"#);
     sandbox.write("evals/nameless.json", r#"[{"query": "fill forms"}]"#);
@@ -235,7 +235,7 @@ fn a_path_names_what_is_asked() {
 }
 
 #[test]
-fn what_is_not_understood_is_told_and_the_rest_is_asked() {
+fn invalid_evals_are_reported_and_the_rest_is_run() {
     let sandbox = library();
     sandbox.write(".agents/skills/pdf-forms/evals/axis.config.json", r#"{"agents": []}"#);
     sandbox.write(".agents/skills/pdf-forms/evals/broken.json", "[");
@@ -273,7 +273,7 @@ fn a_gate_is_closed_where_not_all_was_understood() {
 }
 
 #[test]
-fn names_that_no_skill_has_are_told_within_bounds() {
+fn unknown_names_in_evals_are_reported_within_bounds() {
     let sandbox = library();
     let eval =
         |number: usize| format!(r#"{{"query": "a", "expected_skill": "{}-{number:03}"}}"#, "x".repeat(400));

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::sandbox::{Sandbox, assert_run, skill};
 
 #[test]
-fn every_decision_is_told() {
+fn explain_lists_every_decision() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("../home/.claude/skills/alpha/SKILL.md", skill("alpha", "other\n"));
     assert_run!(sandbox.run(&["explain", "alpha"]), @r#"

@@ -1,4 +1,4 @@
-//! Tests of what holds for every command.
+//! Tests that hold for every command.
 
 use std::io::Read as _;
 use std::process::Stdio;

@@ -1,4 +1,5 @@
-//! Commands that are asked to end while a tool runs: it is ended, and what it made is looked at, before they are gone.
+//! Commands that are interrupted while a tool runs: the tool is ended, and its files are checked, before they
+//! exit.
 
 use std::fs;
 use std::io::{BufRead as _, Read as _, Write as _};
@@ -15,7 +16,7 @@ use crate::test_run_command::sandboxes;
 use crate::test_serve_command::Serving;
 use crate::test_tools_over_mcp::Client;
 
-/// How long a test waits before it gives up.
+/// The timeout of a test.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Returns a sandbox with a tool that makes what no tool may make, and then does not end.
@@ -32,7 +33,7 @@ fn with_slow() -> Sandbox {
     sandbox
 }
 
-/// What the tool that runs will leave behind.
+/// The files that the running tool leaves behind.
 struct Traces {
     scratch: PathBuf,
     src: PathBuf,
@@ -55,7 +56,7 @@ impl Traces {
         Self { scratch, src, is_confined: name != "none" }
     }
 
-    /// Expects that everything was put right, and makes ready for the next run.
+    /// Expects that everything was cleaned up, and prepares the next run.
     fn expect_none(&self, how: &str) {
         assert!(!self.scratch.exists(), "{how}: the scratch directory is left");
         assert_eq!(self.src.join("CLAUDE.md").exists(), !self.is_confined, "{how}");
@@ -70,7 +71,7 @@ fn send(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
-/// Returns whether whoever started the tests had them ignore `signal`; then `rep` ignores it too.
+/// Returns `true` if the tests were started with `signal` ignored; then `rep` ignores it too.
 fn is_ignored(signal: Signal) -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let bits = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).unwrap_or("0");
@@ -78,7 +79,7 @@ fn is_ignored(signal: Signal) -> bool {
 }
 
 #[test]
-fn a_run_that_is_interrupted_ends_what_runs_and_looks_at_what_it_made() {
+fn an_interrupted_run_ends_the_tool_and_cleans_up() {
     let sandbox = with_slow();
     for name in sandboxes(&sandbox) {
         for (signal, code) in [(Signal::INT, 130), (Signal::TERM, 143), (Signal::HUP, 129)] {
@@ -99,7 +100,7 @@ fn a_run_that_is_interrupted_ends_what_runs_and_looks_at_what_it_made() {
 }
 
 #[test]
-fn a_session_that_is_interrupted_ends_what_runs_and_looks_at_what_it_made() {
+fn an_interrupted_session_ends_the_tool_and_cleans_up() {
     let mut sandbox = with_slow();
     for name in sandboxes(&sandbox) {
         sandbox.set("REPERTOIRE_EXEC_SANDBOX", &name);
@@ -135,7 +136,7 @@ fn begin_slow(client: &mut Client) {
 }
 
 #[test]
-fn a_server_whose_client_goes_ends_what_runs_and_looks_at_what_it_made() {
+fn a_server_whose_client_disconnects_ends_tools_and_cleans_up() {
     let mut sandbox = with_slow();
     for name in sandboxes(&sandbox) {
         sandbox.set("REPERTOIRE_EXEC_SANDBOX", &name);
@@ -201,7 +202,7 @@ impl Conversation<'_> {
 }
 
 #[test]
-fn a_server_over_http_that_is_terminated_ends_what_runs_and_looks_at_what_it_made() {
+fn a_terminated_http_server_ends_tools_and_cleans_up() {
     let mut sandbox = with_slow();
     for name in sandboxes(&sandbox) {
         sandbox.set("REPERTOIRE_EXEC_SANDBOX", &name);

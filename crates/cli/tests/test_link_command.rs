@@ -63,10 +63,6 @@ fn a_client_that_reads_another_directory_gets_links() {
     insta::assert_snapshot!(sandbox.read(".agents/.repertoire-links.json"), @r#"
     {
       "version": 1,
-      "directories": [
-        ".claude",
-        ".claude/skills"
-      ],
       "links": [
         {
           "path": ".claude/skills/alpha",
@@ -175,7 +171,7 @@ fn a_user_has_links_too() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_there_is_never_overwritten() {
+fn link_does_not_overwrite_existing_entries() {
     use std::os::unix::fs::symlink;
 
     let sandbox = Sandbox::with_skills();
@@ -206,7 +202,7 @@ fn what_is_there_is_never_overwritten() {
 
 #[cfg(unix)]
 #[test]
-fn directories_that_were_made_go_when_they_are_empty() {
+fn directories_that_are_empty_after_undo_go() {
     let sandbox = Sandbox::new();
     let there = |path: &str| sandbox.project().join(path).is_dir();
     sandbox.write("shared/alpha/SKILL.md", skill("alpha", "x\n"));
@@ -215,24 +211,16 @@ fn directories_that_were_made_go_when_they_are_empty() {
     assert!(there(".claude/skills") && there(".agents/skills"));
     assert_eq!(link(&sandbox, &["--undo"]).code, 0);
     assert!(!there(".claude") && !there(".agents"), "{}", layout(&sandbox.project()));
-    // What holds something else stays, and so does what was there before.
-    fs::create_dir(sandbox.project().join(".agents")).unwrap();
+    // What holds something else stays.
     assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
     sandbox.write(".claude/settings.json", "{}");
     assert_eq!(link(&sandbox, &["--undo"]).code, 0);
-    assert!(there(".claude") && !there(".claude/skills") && there(".agents") && !there(".agents/skills"));
-    // A record that came with a clone is believed about directories of skills alone.
-    fs::create_dir(sandbox.project().join("empty")).unwrap();
-    let directories = ["empty", "../home", ".", "..", ".claude/skills/../../empty"];
-    let record = serde_json::json!({"version": 1, "directories": directories, "links": []}).to_string();
-    sandbox.write(".agents/.repertoire-links.json", record);
-    link(&sandbox, &["--undo"]);
-    assert!(there("empty") && sandbox.home().is_dir());
+    assert!(there(".claude") && !there(".claude/skills") && !there(".agents"));
 }
 
 #[cfg(unix)]
 #[test]
-fn links_to_skills_that_are_gone_are_told_of() {
+fn links_to_missing_skills_are_reported() {
     let sandbox = Sandbox::with_skills();
     assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
     let told = || sandbox.run(&["doctor"]).stdout;
@@ -245,7 +233,7 @@ fn links_to_skills_that_are_gone_are_told_of() {
 
 #[cfg(unix)]
 #[test]
-fn only_what_was_made_is_undone() {
+fn undo_removes_only_links_that_link_made() {
     use std::os::unix::fs::symlink;
 
     let sandbox = Sandbox::with_skills();
@@ -315,7 +303,7 @@ fn copies_where_they_are_wanted() {
 }
 
 #[test]
-fn a_client_that_reads_two_directories_is_told_of() {
+fn link_warns_of_clients_that_read_two_directories() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("../home/.cursor/argv.json", "{}\n");
     sandbox.write("../home/.claude.json", "{}\n");
@@ -528,7 +516,7 @@ fn recorded_digest(sandbox: &Sandbox) -> String {
 
 #[cfg(unix)]
 #[test]
-fn nothing_is_undone_through_links_out_of_the_project() {
+fn undo_does_not_follow_links_out_of_the_project() {
     use std::os::unix::fs::symlink;
 
     // The digest of a skill that everybody has is known to everybody.
@@ -604,7 +592,7 @@ fn a_link_that_is_made_again_is_recorded_again() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_printed_is_not_done() {
+fn print_changes_nothing() {
     let sandbox = Sandbox::with_skills();
     assert_eq!(link(&sandbox, &["claude-code"]).code, 0);
     let path = ".agents/.repertoire-links.json";

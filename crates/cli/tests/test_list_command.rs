@@ -18,7 +18,7 @@ fn a_table_on_stdout_and_the_counts_on_stderr() {
 }
 
 #[test]
-fn all_shows_what_is_set_aside() {
+fn all_shows_shadowed_and_quarantined_skills() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("../home/.claude/skills/alpha/SKILL.md", skill("alpha", "other\n"));
     sandbox.write(".claude/skills/broken/SKILL.md", "---\nname: broken\n");

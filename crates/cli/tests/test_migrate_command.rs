@@ -106,7 +106,7 @@ fn skills_are_written_once_and_are_strictly_sound() {
 }
 
 #[test]
-fn what_stands_in_the_way_is_told() {
+fn roles_that_cannot_be_migrated_are_reported() {
     let sandbox = with_roles();
     sandbox.write("templates/roles/Back_End/system_prompt.md", "You are one.\n");
     sandbox.write("templates/roles/back-end/system_prompt.md", "You are another.\n");

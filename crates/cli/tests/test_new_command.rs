@@ -28,7 +28,7 @@ fn a_new_skill_passes_the_strictest_checks() {
 }
 
 #[test]
-fn nothing_is_overwritten() {
+fn new_does_not_overwrite_a_skill() {
     let sandbox = Sandbox::with_skills();
     assert_run!(sandbox.run(&["new", "alpha"]), @r#"
     exit 1

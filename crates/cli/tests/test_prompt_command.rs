@@ -49,7 +49,7 @@ fn an_agent_has_its_prompt_then_skills_then_instructions_then_hints_then_the_cat
 }
 
 #[test]
-fn an_agent_sees_what_its_scope_allows() {
+fn an_agent_sees_skills_within_its_scope() {
     let sandbox = with_agent();
     assert_run!(sandbox.run(&["catalog", "--agent", "narrow"]), @r#"
     exit 0

@@ -45,7 +45,7 @@ fn run(sandbox: &Sandbox, arguments: &[&str]) -> Run {
 }
 
 #[test]
-fn nothing_runs_before_it_is_approved() {
+fn tools_do_not_run_before_approval() {
     let sandbox = with_tools();
     assert_run!(run(&sandbox, &["tools", "greet", "--args", "{\"name\": \"Ada\"}", "--sandbox", "none"]), @r"
     exit 1
@@ -106,7 +106,7 @@ fn tools_and_scripts_run_everywhere() {
 }
 
 #[test]
-fn scripts_read_standard_input_when_told_to() {
+fn scripts_read_standard_input_with_the_flag() {
     let sandbox = with_tools();
     sandbox.run(&["approve", "tools", "--yes"]);
     let arguments = ["run", "tools", "--script", "scripts/say.sh", "--stdin", "--sandbox", "none"];
@@ -118,7 +118,7 @@ fn scripts_read_standard_input_when_told_to() {
 }
 
 #[test]
-fn what_is_not_there_is_told() {
+fn missing_skills_tools_and_scripts_are_errors() {
     let sandbox = with_tools();
     sandbox.run(&["approve", "tools", "--yes"]);
     let run = |arguments: &[&str]| run(&sandbox, &[arguments, &["--sandbox", "none"]].concat());
@@ -133,7 +133,7 @@ fn what_is_not_there_is_told() {
 }
 
 #[test]
-fn a_tool_that_is_not_there_is_told_with_those_that_are() {
+fn a_missing_tool_is_an_error_that_lists_the_others() {
     let sandbox = with_tools();
     let missing = run(&sandbox, &["tools", "nope", "--sandbox", "none"]);
     assert!(
@@ -147,7 +147,7 @@ fn a_tool_that_is_not_there_is_told_with_those_that_are() {
 }
 
 #[test]
-fn what_python_raises_and_prints_arrives_whole() {
+fn python_exceptions_and_output_are_complete() {
     let sandbox = with_tools();
     sandbox.write(
         ".agents/skills/tools/schema.json",
@@ -213,7 +213,7 @@ fn a_file_that_is_to_be_written_is_made_and_goes_again_if_nothing_was() {
 }
 
 #[test]
-fn what_was_moved_aside_or_refused_is_named() {
+fn renamed_and_refused_paths_are_named() {
     let sandbox = with_tools();
     sandbox.write(
         ".agents/skills/tools/schema.json",
@@ -240,7 +240,7 @@ fn what_was_moved_aside_or_refused_is_named() {
 }
 
 #[test]
-fn whoever_runs_without_a_sandbox_is_warned_everywhere() {
+fn every_command_warns_without_a_sandbox() {
     let mut sandbox = with_tools();
     sandbox.set("REPERTOIRE_EXEC_SANDBOX", "none");
     for command in [["session", "--exec"].as_slice(), &["serve", "--stdio", "--exec"]] {
@@ -297,7 +297,7 @@ fn arguments_that_are_no_object_are_a_mistake_of_the_command_line() {
     }
 }
 
-/// Approves a skill of the user's whose one tool, `go`, asks for what `needs` says and runs `command`.
+/// Approves a skill of the user whose one tool, `go`, has `needs` and runs `command`.
 fn with_command(sandbox: &Sandbox, name: &str, needs: Value, command: &[&str]) {
     sandbox.write(&format!("../home/.agents/skills/{name}/SKILL.md"), skill(name, "# One\n"));
     let mut declared = json!({"name": "go", "description": "Does one thing.", "command": command});
@@ -321,7 +321,7 @@ fn a_tool_that_a_signal_ends_says_so() {
     }
 }
 
-/// What one tool wrote is not what the next one runs, though a directory of the project is in `PATH`.
+/// A tool does not run a program that another tool wrote, though a directory of the project is in `PATH`.
 #[test]
 fn no_program_is_taken_from_where_tools_write() {
     let mut sandbox = Sandbox::new();

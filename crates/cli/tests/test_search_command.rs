@@ -27,7 +27,7 @@ fn names(answer: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn what_is_found_is_shown_with_why_and_where() {
+fn search_shows_reasons_and_sections() {
     let sandbox = library();
     let run = sandbox.run(&["search", "fill", "in", "a", "form", "-n", "1"]);
     // Scores change with the weights.
@@ -137,7 +137,7 @@ fn the_query_comes_from_standard_input_too() {
 }
 
 #[test]
-fn a_tag_that_no_skill_has_is_said_to_be_none() {
+fn an_unknown_tag_is_reported() {
     let sandbox = library();
     assert_run!(sandbox.run(&["search", "form", "--tag", "nosuch"]), @r"
     exit 0
@@ -161,7 +161,7 @@ fn a_tag_that_no_skill_has_is_said_to_be_none() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_pipe_in_place_of_the_index_is_not_waited_for() {
-    // Opening it once waited for somebody to write.
+    // Opening it once blocked until there was a writer.
     let sandbox = library();
     sandbox.run(&["search", "form"]);
     let cache = sandbox.home().join(".cache/repertoire");

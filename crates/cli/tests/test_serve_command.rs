@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::sandbox::{Sandbox, assert_run, skill};
 
-/// Returns what `rep serve --stdio` answers to these messages, in the order of their ids.
+/// Returns the answers of `rep serve --stdio` to these messages, in the order of their ids.
 fn answers(sandbox: &Sandbox, flags: &[&str], messages: &[Value]) -> Vec<Value> {
     let arguments: Vec<&str> = ["serve", "--stdio"].iter().chain(flags).copied().collect();
     let mut child = sandbox
@@ -55,7 +55,7 @@ fn a_client_that_starts_the_server_itself() {
 }
 
 #[test]
-fn a_directory_that_is_not_there_is_told_of() {
+fn a_missing_root_is_reported() {
     let sandbox = Sandbox::with_skills();
     let output =
         sandbox.command(&["serve", "--stdio", "--root", "nowhere"]).stdin(Stdio::null()).output().unwrap();
@@ -64,7 +64,7 @@ fn a_directory_that_is_not_there_is_told_of() {
 }
 
 #[test]
-fn flags_and_keys_say_what_is_offered_and_to_whom() {
+fn flags_and_keys_limit_the_offered_features_and_skills() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("repertoire.toml", "mcp.sep2640 = false\n[agents.narrow]\nskills.allow = [\"beta\"]\n");
     let load = json!({"name": "load_skill", "arguments": {"name": "beta"}});
@@ -79,7 +79,7 @@ fn flags_and_keys_say_what_is_offered_and_to_whom() {
 }
 
 #[test]
-fn what_is_not_published_is_told_on_standard_error() {
+fn unpublished_skills_are_reported_on_standard_error() {
     let sandbox = Sandbox::with_skills();
     sandbox.write(
         ".agents/skills/sloppy/SKILL.md",
@@ -106,7 +106,7 @@ fn what_is_not_published_is_told_on_standard_error() {
 }
 
 #[test]
-fn a_library_that_cannot_be_watched_is_told_of() {
+fn a_library_that_cannot_be_watched_is_reported() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("repertoire.toml", "reload.max_watches = 0\n");
     let mut child = sandbox
@@ -124,7 +124,7 @@ fn a_library_that_cannot_be_watched_is_told_of() {
 }
 
 #[test]
-fn what_cannot_be_served_is_told_at_once() {
+fn invalid_addresses_and_options_fail_at_once() {
     let sandbox = Sandbox::with_skills();
     assert_run!(sandbox.run(&["serve", "--http", "0.0.0.0:0"]), @r#"
     exit 2
@@ -181,7 +181,7 @@ fn what_cannot_be_served_is_told_at_once() {
 }
 
 #[test]
-fn a_project_may_not_say_who_reaches_the_server() {
+fn a_project_cannot_configure_access_to_the_server() {
     let sandbox = Sandbox::with_skills();
     for line in ["http.allow_origins = [\"http://evil.test\"]", "[agents.a]\ntoken_file = \"x\""] {
         sandbox.write("repertoire.toml", line);
@@ -194,7 +194,7 @@ fn a_project_may_not_say_who_reaches_the_server() {
 pub(crate) struct Serving {
     pub(crate) child: Child,
     pub(crate) address: String,
-    /// What was told before it served.
+    /// The output before it served.
     before: String,
     _stderr: BufReader<ChildStderr>,
 }

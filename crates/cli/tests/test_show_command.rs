@@ -143,7 +143,7 @@ fn a_shadowed_skill_is_reached_by_its_source() {
 }
 
 #[test]
-fn which_files_a_skill_is_said_to_have_is_a_choice() {
+fn resource_listing_decides_which_files_are_reported() {
     let sandbox = Sandbox::new();
     let frontmatter =
         "name: a\ndescription: Does things. Use when asked.\nreferences: [b.md, references/c.md]";
@@ -161,7 +161,7 @@ fn which_files_a_skill_is_said_to_have_is_a_choice() {
 }
 
 #[test]
-fn every_reason_for_a_quarantine_is_told() {
+fn every_reason_for_a_quarantine_is_reported() {
     let sandbox = Sandbox::new();
     sandbox.write(".agents/skills/a/SKILL.md", "---\nname: b\n---\n");
     sandbox.write(

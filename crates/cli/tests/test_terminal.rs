@@ -1,4 +1,4 @@
-//! Tests of what a terminal is shown, on a pseudo terminal.
+//! Tests of the output on a pseudo terminal.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
@@ -8,20 +8,21 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
 use crate::sandbox::Sandbox;
 
-/// How a question ends.
+/// The end of a question.
 const QUESTION: &[u8] = b"[y/N]";
 
-/// Returns what `rep` writes to a terminal.
+/// Returns the output of `rep` on a terminal.
 fn on_terminal(sandbox: &Sandbox, arguments: &[&str]) -> String {
     answering(sandbox, arguments, None)
 }
 
-/// Returns what `rep` writes to a terminal on which somebody types `answer`.
+/// Returns the output of `rep` on a terminal on which a person types `answer`.
 fn answering(sandbox: &Sandbox, arguments: &[&str], answer: Option<&str>) -> String {
     answering_after(sandbox, arguments, answer, || {})
 }
 
-/// Returns what `rep` writes to a terminal on which somebody types `answer`, and does `meanwhile` while the question stands.
+/// Returns the output of `rep` on a terminal on which a person types `answer`; calls `meanwhile` while the
+/// question is open.
 fn answering_after(
     sandbox: &Sandbox,
     arguments: &[&str],
@@ -39,7 +40,8 @@ fn answering_after(
     }
     command.stdout(Stdio::from(terminal.try_clone().unwrap())).stderr(Stdio::from(terminal));
     let mut child = command.spawn().unwrap();
-    // The end is seen only when nobody holds the terminal any more, which ends with an error and not with nothing.
+    // The end of the output is seen only once the terminal is closed, which reads as an error and not as
+    // nothing.
     drop(command);
     let mut controller = File::from(controller);
     let (mut shown, mut buffer) = (Vec::new(), [0; 4096]);
@@ -89,7 +91,7 @@ fn control_characters_are_shown_and_not_obeyed() {
 }
 
 #[test]
-fn whoever_sits_at_a_terminal_is_asked() {
+fn connect_asks_for_consent_on_a_terminal() {
     let mut sandbox = Sandbox::with_skills();
     sandbox.set("REPERTOIRE_COLOR", "never");
     let file = sandbox.home().join(".cursor/mcp.json");
@@ -108,7 +110,7 @@ fn whoever_sits_at_a_terminal_is_asked() {
 }
 
 #[test]
-fn what_changes_while_the_question_stands_is_left_alone() {
+fn undo_leaves_skills_that_change_during_the_question() {
     let mut sandbox = Sandbox::with_skills();
     sandbox.set("REPERTOIRE_COLOR", "never");
     assert_eq!(sandbox.run(&["link", "--yes", "--copy", "claude-code"]).code, 0);

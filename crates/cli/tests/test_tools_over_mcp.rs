@@ -47,7 +47,7 @@ impl Client {
         }
     }
 
-    /// Returns what the tool says, and whether that is an error.
+    /// Returns the text of the tool, and whether it is an error.
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> (String, bool) {
         let result = self.request("tools/call", json!({"name": tool, "arguments": arguments}));
         let text = result["content"][0]["text"].as_str().unwrap_or_default().to_owned();
@@ -206,7 +206,7 @@ fn git_works_on_a_repository_while_it_is_loaded() {
     let repository = sandbox.project();
     std::fs::remove_dir(repository.join(".git")).unwrap();
     git(&repository, &["init", "--quiet", "--initial-branch=main", "."]);
-    // Who commits is what the user told git, though the tools do not see their home.
+    // The author of commits is the one configured in git, though the tools do not see the user's home.
     sandbox.write("../home/.gitconfig", "[user]\n\tname = Tester\n\temail = tester@example.com\n");
     copy(
         &Path::new(env!("CARGO_MANIFEST_DIR")).join("../../skills/git"),
@@ -254,7 +254,7 @@ fn git_works_on_a_repository_while_it_is_loaded() {
 }
 
 #[test]
-fn what_is_json_is_structured_content() {
+fn json_output_is_structured_content() {
     let mut sandbox = Sandbox::new();
     sandbox.set("PATH", "/usr/bin:/bin");
     sandbox.write(".agents/skills/data/SKILL.md", crate::sandbox::skill("data", "# Data\n"));
@@ -290,7 +290,7 @@ fn what_is_json_is_structured_content() {
 /// A client that is gone takes what runs for it along.
 #[cfg(target_os = "linux")]
 #[test]
-fn what_runs_for_a_client_ends_with_it() {
+fn running_tools_end_with_their_client() {
     let mut sandbox = Sandbox::new();
     sandbox.set("PATH", "/usr/bin:/bin");
     sandbox.set("REPERTOIRE_EXEC_SANDBOX", "none");

@@ -40,7 +40,7 @@ impl Watching {
     /// Returns the lines up to the one that ends the account of a change.
     fn change(&self) -> Vec<String> {
         let mut lines = vec![self.line()];
-        // The account of what is followed comes first, a line for each source.
+        // The list of followed sources comes first, a line for each.
         while !lines[0].starts_with(['+', '-', '~']) {
             lines[0] = self.line();
         }
@@ -63,7 +63,7 @@ impl Drop for Watching {
 }
 
 #[test]
-fn changes_are_told_as_they_are_seen() {
+fn changes_are_printed_as_they_are_seen() {
     let sandbox = Sandbox::with_skills();
     let watching = Watching::start(&sandbox, &["watch"]);
     let heading = watching.line();
@@ -108,7 +108,7 @@ fn programs_get_one_object_per_line() {
 }
 
 #[test]
-fn what_is_counted_at_the_start_is_not_told_again() {
+fn skills_counted_at_the_start_are_not_reported_again() {
     for delay in [0, 5, 10, 15, 20, 30, 50] {
         let sandbox = Sandbox::with_skills();
         let watching = Watching::start(&sandbox, &["watch", "--json"]);
@@ -128,7 +128,7 @@ fn what_is_counted_at_the_start_is_not_told_again() {
 }
 
 #[test]
-fn what_has_no_room_is_polled_and_that_is_said() {
+fn sources_over_the_watch_limit_are_polled_with_a_warning() {
     let mut sandbox = Sandbox::with_skills();
     sandbox.set("REPERTOIRE_RELOAD_MAX_WATCHES", "1");
     sandbox.set("REPERTOIRE_RELOAD_POLL_MS", "100");
@@ -144,7 +144,7 @@ fn what_has_no_room_is_polled_and_that_is_said() {
 }
 
 #[test]
-fn whoever_asks_for_changes_gets_them_and_is_told_where_others_do_not() {
+fn watch_reports_changes_in_every_reload_mode() {
     for (mode, others) in
         [("off", Some("do not")), ("lazy", Some("look when they are used")), ("watch", None)]
     {
@@ -165,7 +165,7 @@ fn whoever_asks_for_changes_gets_them_and_is_told_where_others_do_not() {
 }
 
 #[test]
-fn what_is_no_directory_cannot_be_watched() {
+fn a_root_that_is_no_directory_cannot_be_watched() {
     let sandbox = Sandbox::with_skills();
     sandbox.write("notes.md", "x");
     let output = sandbox.command(&["watch", "--root", "notes.md"]).output().unwrap();

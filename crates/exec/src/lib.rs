@@ -46,6 +46,8 @@ mod error;
 pub mod environment;
 mod workplace;
 #[cfg(unix)]
+mod os_text;
+#[cfg(unix)]
 mod verified_path;
 #[cfg(not(unix))]
 #[path = "verified_path_stub.rs"]

@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use crate::launcher::plan::os_path;
+use crate::os_text::os_path;
 
 /// The most links that are followed one after the other, as the system does.
 const MAX_LINKS: usize = 40;

@@ -103,7 +103,7 @@ impl FileKind {
         }
     }
 
-    /// Returns the directory that files of this kind stand in, if they share one.
+    /// Returns the directory of files of this kind, if they share one.
     pub fn directory(self) -> Option<&'static str> {
         match self {
             Self::Reference => Some("references"),
@@ -123,18 +123,18 @@ pub struct FileEntry {
     pub size: u64,
     /// Its purpose.
     pub kind: FileKind,
-    /// Whether its owner may execute it.
+    /// True if its owner may execute it.
     pub executable: bool,
 }
 
-/// A file of a bundle: what it is called, how large it is, and what is in it.
+/// A file of a bundle: its path, size and digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BundleFile {
     /// Its path in the skill.
     pub path: SkillPath,
     /// Its size in bytes.
     pub size: u64,
-    /// Whether its owner may execute it.
+    /// True if its owner may execute it.
     pub executable: bool,
     /// The digest of its bytes.
     pub digest: Digest,
@@ -165,7 +165,7 @@ impl Bundle {
     /// Returns the canonical manifest: a version line, then one line per file of
     /// `length:path NUL x|- NUL size NUL sha256 LF`, where `length` is the path's length in bytes.
     ///
-    /// The length makes the encoding unambiguous whatever a path holds.
+    /// The length makes the encoding unambiguous for every path.
     pub fn manifest(&self) -> Vec<u8> {
         let mut manifest = MANIFEST_VERSION.as_bytes().to_vec();
         for file in &self.files {

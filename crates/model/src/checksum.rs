@@ -1,8 +1,8 @@
 //! A checksum that detects damaged or edited bytes.
 
-/// Returns a checksum of `bytes` that any change within eight bytes in a row is sure to change.
+/// Returns a checksum of `bytes`; any change within eight consecutive bytes changes it.
 ///
-/// It tells damage and edits, not malice: whoever wants two texts of one checksum can have them. What must be sure has a
+/// It detects damage and edits, not malice: collisions are easy to construct. Where that matters, use
 /// [`crate::Digest`], at many times the cost.
 pub fn checksum(bytes: &[u8]) -> u64 {
     let mut sum = Checksum::new(bytes.len());

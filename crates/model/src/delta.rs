@@ -1,7 +1,8 @@
 //! The note to a model about changes since its catalog was written.
 //!
-//! A catalog stands at the start of a cached prompt, so it stays as it is while a conversation lasts. What was added, removed or
-//! described anew, and which loaded instructions are others now, is told at the end instead, as data in a wrapper of its own.
+//! A catalog stands at the start of a cached prompt, so it stays as it is during a conversation. Skills that
+//! were added, removed or described anew, and loaded instructions that changed, are announced at the end
+//! instead, as data in a wrapper of its own.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +40,8 @@ pub struct DescribedSkill {
 }
 
 impl Delta {
-    /// Returns what turns the skills of `old` into those of `new`, each a name and a description, in any order.
+    /// Returns the changes from the skills `old` to the skills `new`, each a name and a description, in any
+    /// order.
     ///
     /// ```
     /// use repertoire_model::delta::Delta;
@@ -180,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_listed_is_counted() {
+    fn unlisted_changes_are_counted() {
         let names: Vec<String> = (0..MAX_LISTED + 2).map(|index| format!("skill-{index:03}")).collect();
         let skills: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "x")).collect();
         assert!(Delta::between(&[], &skills).render("t").contains("\n- skill-049: x\n- and 2 more\n<"));

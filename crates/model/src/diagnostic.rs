@@ -24,7 +24,7 @@ pub struct Diagnostic {
     pub message: String,
     /// The advice on what to do about it.
     pub help: Option<String>,
-    /// The file it is about, relative to the skill directory; `SKILL.md` unless said otherwise.
+    /// The file it is about, relative to the skill directory; `None` for `SKILL.md`.
     pub file: Option<String>,
     /// The place in that file.
     pub span: Option<Span>,

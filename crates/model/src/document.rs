@@ -47,9 +47,9 @@ pub struct Document {
     pub description: Arc<str>,
     /// The frontmatter's fields.
     pub manifest: Manifest,
-    /// Whether the skill may be offered.
+    /// The standing, which decides whether the skill may be offered.
     pub standing: Standing,
-    /// Whether the frontmatter had to be repaired.
+    /// True if the frontmatter had to be repaired.
     pub repaired: bool,
     /// The position of the body.
     pub body: Body,
@@ -64,13 +64,13 @@ pub struct Document {
 pub struct Source<'a> {
     /// The bytes of the file.
     pub bytes: &'a [u8],
-    /// The name of the directory it stands in; `None` for skills that have no directory.
+    /// The name of its directory; `None` for skills that have no directory.
     pub directory: Option<&'a str>,
     /// The name of the file, `SKILL.md` or another spelling of it.
     pub file_name: &'a str,
 }
 
-/// The spelling the open standard asks for.
+/// The spelling of the open standard.
 pub const MANIFEST_FILE: &str = "SKILL.md";
 
 /// The most characters of a repaired value that a diagnostic shows.
@@ -143,7 +143,7 @@ impl Document {
         self.diagnostics.extend(found);
     }
 
-    /// Returns the document of a skill whose `SKILL.md` cannot be read at all, for the reason that `rule` stands for.
+    /// Returns the document of a skill whose `SKILL.md` cannot be read at all, because of `rule`.
     pub fn unreadable(
         directory: Option<&str>,
         rule: RuleId,
@@ -153,7 +153,7 @@ impl Document {
     ) -> Self {
         let nothing = Source { bytes: &[], directory, file_name: MANIFEST_FILE };
         let mut document = Self::set_aside(nothing, Reporter::new(policy));
-        // Whatever the rule weighs elsewhere, here it costs the whole skill.
+        // The severity is fixed here, because the whole skill is unusable.
         let severity = Severity::Error;
         let (message, help) = (message.to_owned(), Some(help.to_owned()));
         document.diagnostics.insert(0, Diagnostic { rule, severity, message, help, file: None, span: None });
@@ -210,7 +210,7 @@ struct Parser<'a, 'p> {
     reporter: Reporter<'p>,
 }
 
-/// How far a `SKILL.md` is examined.
+/// The set of rules that a `SKILL.md` is checked against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Depth {
     /// All rules apply.
@@ -338,7 +338,7 @@ impl Parser<'_, '_> {
         Some(recovery.entries)
     }
 
-    /// Reports descriptions that a ` #` cuts short: no parser says so, and the author never notices.
+    /// Reports descriptions that a ` #` cuts short: no parser reports it, and the author never notices.
     fn report_cut_values(&mut self, entries: &[Entry], comments: &[Range], fenced: &FencedFrontmatter<'_>) {
         if comments.is_empty() {
             return;
@@ -401,7 +401,7 @@ impl Parser<'_, '_> {
         }
         body::check_escapes(entries, &place, &mut self.reporter);
 
-        // Most often it is what is written, and one text serves both.
+        // Most often it equals the written one, and one text serves both.
         if manifest.name.as_deref() == Some(chosen.name.as_str()) {
             manifest.name = Some(Arc::clone(chosen.name.as_shared()));
         }

@@ -52,13 +52,13 @@ pub fn essence(body: &str) -> String {
     kept.join("\n")
 }
 
-/// Returns where the code blocks of `body` stand, in order.
+/// Returns the ranges of the code blocks of `body`, in order.
 fn code_blocks(body: &str) -> Vec<std::ops::Range<usize>> {
     let mut blocks = Vec::new();
     let mut start = None;
     for (event, range) in Parser::new(body).into_offset_iter() {
         match event {
-            // Indented code is said to start behind its indentation.
+            // The range of indented code starts behind its indentation.
             Event::Start(Tag::CodeBlock(_)) => {
                 start = Some(body[..range.start].rfind('\n').map_or(0, |index| index + 1));
             }
@@ -98,7 +98,7 @@ fn unmarked(line: &str) -> &str {
     }
 }
 
-/// Returns whether `line` says what must or must not be done.
+/// Returns `true` if `line` says what must or must not be done.
 fn binds(line: &str) -> bool {
     let folded = line.to_lowercase();
     has_word(line, &LOUD)

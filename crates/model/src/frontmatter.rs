@@ -34,7 +34,7 @@ pub struct FencedFrontmatter<'a> {
     pub offset: usize,
     /// The start of the body.
     pub body: usize,
-    /// Whether blank lines or comments stand before the opening fence.
+    /// True if blank lines or comments stand before the opening fence.
     pub has_prelude: bool,
 }
 
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_frontmatter_is_noticed_with_what_was_meant_to_close_it() {
+    fn an_unterminated_frontmatter_has_its_near_miss() {
         assert_eq!(divide("---\nname: x\n"), Division::Unterminated { opening: 0, near_miss: None });
         assert_eq!(
             divide("---\nname: x\n----\nbody"),

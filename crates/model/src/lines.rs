@@ -3,9 +3,9 @@
 /// A range of lines, counted from 1, both ends included; an open end reaches to the end of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct LineRange {
-    /// The first line; 1 when not said.
+    /// The first line; 1 by default.
     pub start: Option<usize>,
-    /// The last line; the last of the file when not said.
+    /// The last line; the last of the file by default.
     pub end: Option<usize>,
 }
 

@@ -132,7 +132,7 @@ impl Manifest {
 
     /// Reads the fields out of a frontmatter's entries and reports those that are unknown, twice there or mistyped.
     ///
-    /// Of a field that occurs twice the last one counts, as most parsers have it.
+    /// Of a field that occurs twice the last one counts, as in most parsers.
     pub fn read(entries: &[Entry], place: &Place<'_>, reporter: &mut Reporter<'_>) -> Self {
         let mut manifest = Self::default();
         let mut seen = HashSet::with_capacity(entries.len());
@@ -259,7 +259,7 @@ impl Field<'_, '_, '_> {
         self.text()
     }
 
-    /// Returns a list field; a text is divided at its commas, or where it has none, at its blanks.
+    /// Returns a list field; a text is split at its commas, or if it has none, at its blanks.
     fn list(&mut self) -> Vec<String> {
         match self.value {
             Node::Sequence(items, _) => items.iter().filter_map(item_text).collect(),
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn tools_in_every_form_come_to_the_same() {
+    fn allowed_tools_parse_alike_in_every_form() {
         let expect = ["Bash(git add:*)", "Read", "Write"];
         for text in [
             "allowed-tools: Bash(git add:*) Read Write",
@@ -500,7 +500,7 @@ mod tests {
     }
 
     #[test]
-    fn metadata_is_text_whatever_it_holds() {
+    fn metadata_values_are_converted_to_text() {
         let (manifest, found) = read("metadata:\n  a: x\n  n: 1.0\n  m: {y: [1, 2]}\n");
         let pair = |a: &str, b: &str| (a.to_owned(), b.to_owned());
         assert_eq!(manifest.metadata, [pair("a", "x"), pair("n", "1.0"), pair("m", "{\"y\":[1,2]}")]);
@@ -508,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn what_clients_would_not_take_is_reported() {
+    fn values_that_clients_reject_are_reported() {
         let (manifest, found) = read(
             "x: [1, .inf, 0xFFFFFFFFFFFFFFFFFF]\ny: {z: 1e400}\nmetadata:\n  io.modelcontextprotocol/a: x\n  io.modelcontextprotocol.b: x\n  n: .nan\n",
         );

@@ -1,8 +1,8 @@
-//! Skill names: the type that is usable as an identity, and the grammars a name may be held against.
+//! Skill names: the type that is usable as an identity, and the grammars a name can be checked against.
 //!
 //! The open standard (<https://agentskills.io/specification>) asks for 1-64 characters of `a-z`, `0-9` and single
 //! hyphens. A quarter of the public skills break that, so a [`SkillName`] is anything that can safely stand in a
-//! prompt, a command line and a URI segment; how far it is from the standard is told by [`grammar_faults`].
+//! prompt, a command line and a URI segment; [`grammar_faults`] lists its deviations from the standard.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -134,7 +134,7 @@ pub enum Grammar {
     AgentSkills,
     /// The open standard, and the first character is a letter.
     Bernstein,
-    /// Whatever a [`SkillName`] can hold.
+    /// Everything that a [`SkillName`] can hold.
     Relaxed,
 }
 
@@ -155,7 +155,7 @@ pub enum GrammarFault {
     StartsWithoutLetter,
 }
 
-/// Says it as the end of a sentence about the name: `holds upper-case letters`.
+/// Writes it as the end of a sentence about the name: `holds upper-case letters`.
 impl fmt::Display for GrammarFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -64,7 +64,7 @@ pub struct Heading {
     pub offset: usize,
 }
 
-/// Returns the headings of `body` in order; what stands in code, in quotes or in lists is none.
+/// Returns the headings of `body` in order, except those in code, quotes or lists.
 pub fn headings(body: &str) -> Vec<Heading> {
     let mut headings = Vec::new();
     let mut open: Option<Heading> = None;
@@ -105,7 +105,7 @@ fn number(level: HeadingLevel) -> u8 {
     }
 }
 
-/// Returns where each section ends: at the next heading that is not deeper, found in one pass from the back.
+/// Returns the end of each section: the next heading that is not deeper, found in one pass from the back.
 fn ends(headings: &[Heading], length: usize) -> Vec<usize> {
     let mut next = [length; 7];
     let mut ends = vec![length; headings.len()];
@@ -117,9 +117,9 @@ fn ends(headings: &[Heading], length: usize) -> Vec<usize> {
     ends
 }
 
-/// Returns the deepest level at which all headings up to it are no more than [`MAX_SECTIONS`].
+/// Returns the deepest level for which the headings up to it number at most [`MAX_SECTIONS`].
 ///
-/// The highest level there is stays whatever it counts; its first sections are kept.
+/// The highest level present stays even if it has more; its first sections are kept.
 fn deepest_level(headings: &[Heading]) -> u8 {
     let highest = headings.iter().map(|heading| heading.level).min().unwrap_or(1);
     let fits = |level: &u8| headings.iter().filter(|heading| heading.level <= *level).count() <= MAX_SECTIONS;

@@ -108,7 +108,7 @@ impl Action {
     }
 }
 
-/// The files that a skill is said to have.
+/// The files that a skill is reported to have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ResourceListing {
     /// Those found in its directory.
@@ -124,7 +124,7 @@ pub enum ResourceListing {
 pub struct Policy {
     /// The profile the choices started from; it settles the severity of rules without a knob of their own.
     pub profile: Profile,
-    /// Whether the publish check's severities apply instead of the profile's.
+    /// True if the severities of the publish check apply instead of the profile's.
     pub publish: bool,
     /// Skills that share a name.
     pub duplicates: Duplicates,
@@ -144,13 +144,13 @@ pub struct Policy {
     pub description_max: usize,
     /// The severity of `field-unknown`.
     pub unknown_fields: Action,
-    /// Whether a missing frontmatter is reported.
+    /// True if a missing frontmatter is reported.
     pub frontmatter_required: bool,
-    /// The files that a skill is said to have.
+    /// The files that a skill is reported to have.
     pub resource_listing: ResourceListing,
     /// The most files that are listed when a skill is loaded.
     pub max_listed: usize,
-    /// Whether every error in a `SKILL.md` sets the skill aside, not only those that make it unusable.
+    /// True if every error in a `SKILL.md` sets the skill aside, not only those that make it unusable.
     pub quarantine_errors: bool,
     /// Severities that replace those of the table; `None` turns a rule off. Rules that [set a skill
     /// aside](RuleId::is_fixed) always speak.
@@ -206,9 +206,10 @@ impl Policy {
         }
     }
 
-    /// Returns these choices with the publish check's severities: what a strict client of a served library accepts.
+    /// Returns this policy with the severities of the publish check: those of a strict client of a served
+    /// library.
     ///
-    /// Choices of one's own can make it stricter, never laxer: clients elsewhere know nothing of them.
+    /// Other settings can make it stricter, never laxer: clients elsewhere do not know them.
     pub fn for_publishing(self) -> Self {
         let description_max = self.description_max.min(DESCRIPTION_MAX);
         Self { publish: true, name_grammar: Grammar::AgentSkills, description_max, ..self }
@@ -251,7 +252,7 @@ mod tests {
     use crate::rule::RULES;
 
     #[test]
-    fn what_is_published_may_be_held_to_more_and_not_to_less() {
+    fn publishing_rules_can_be_stricter_but_not_laxer() {
         let mut policy = Policy { description_max: 5_000, ..Policy::default() };
         policy.rule_severities.insert(RuleId::MetadataValues, None);
         policy.rule_severities.insert(RuleId::NameGrammar, Some(Severity::Info));
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_tells_what_a_profile_says() {
+    fn severities_of_profiles_equal_the_table() {
         for profile in Profile::ALL {
             for rule in RULES {
                 let column = rule.severities[profile.column()];

@@ -1,8 +1,8 @@
 //! The parts of a system prompt and their order.
 //!
-//! Whoever has something to say to a model says it in a [`Fragment`]; [`compose`] puts the fragments together. The order
-//! depends on nothing but priorities and names, so that the same parts always give the same bytes: prompt caches match
-//! on the prefix.
+//! Each contribution to a prompt is a [`Fragment`]; [`compose`] puts the fragments together. The order
+//! depends on nothing but priorities and names, so that the same parts always give the same bytes: prompt
+//! caches match on the prefix.
 
 /// The agent's own prompt. Everything that describes the agent itself stands below zero.
 pub const AGENT_PROMPT: i32 = -40;
@@ -39,19 +39,20 @@ pub struct Fragment {
 }
 
 impl Fragment {
-    /// Returns the part `name` that says `text`.
+    /// Returns the part `name` with the text `text`.
     pub fn new(name: impl Into<String>, priority: i32, text: impl Into<String>) -> Self {
         Self { name: name.into(), priority, text: text.into() }
     }
 
-    /// Returns what the part says without the line breaks around it.
+    /// Returns the text of the part without the line breaks around it.
     fn trimmed(&self) -> &str {
-        // A part of blanks says nothing; but the blanks at the start of a first line may be part of a list or of code.
+        // A blank part is empty; but the blanks at the start of a first line may be part of a list or of
+        // code.
         if self.text.trim().is_empty() { "" } else { self.text.trim_matches(['\n', '\r']) }
     }
 }
 
-/// Returns the parts that say something, in the order they stand in.
+/// Returns the parts that are not empty, in their order.
 pub fn ordered(fragments: &[Fragment]) -> Vec<&Fragment> {
     let mut said: Vec<&Fragment> = fragments.iter().filter(|part| !part.trimmed().is_empty()).collect();
     said.sort_by(|a, b| (a.priority, &a.name, &a.text).cmp(&(b.priority, &b.name, &b.text)));

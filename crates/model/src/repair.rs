@@ -1,14 +1,14 @@
 //! Repairs frontmatter that is not valid YAML.
 //!
-//! Authors write `description: Use when: a user asks` and every parser refuses it. Where the whole does not parse,
-//! each top-level entry is taken alone: what parses is kept, what does not is read as the text it was meant to be,
-//! with a [`Repair`] that shows how to write it.
+//! Authors write `description: Use when: a user asks` and every parser refuses it. If the whole does not
+//! parse, each top-level entry is parsed alone: valid ones are kept, others are read as the text they were
+//! meant to be, with a [`Repair`] that shows how to write it.
 
 use crate::frontmatter::{self, Division, Line, Lines};
 use crate::text;
 use crate::yaml::{self, Entry, Fault, Node, Range, Scalar};
 
-/// A value that is not YAML, and what was made of it.
+/// A value that is not YAML, and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Repair {
     /// The key it belongs to.
@@ -30,7 +30,7 @@ pub enum RepairKind {
     Indented,
     /// Values were put in quotes where they stand.
     Quoted,
-    /// Several lines were read as one line of text, whatever structure they had.
+    /// Several lines were read as one line of text, without their structure.
     Flattened,
     /// Several lines were kept as they are written, as text.
     Raw,
@@ -61,7 +61,7 @@ const TEXT_FIELDS: [&str; 2] = ["name", "description"];
 /// The field that people write as a number and mean as text.
 const VERSION_FIELD: &str = "version";
 
-/// The blanks that stand for a tab at the start of a line.
+/// The blanks that replace a tab at the start of a line.
 const TAB: &str = "  ";
 
 /// Reads `yaml` entry by entry. Returns `None` where no line looks like a `key: value` at all, and where the whole is
@@ -83,7 +83,7 @@ pub fn recover(yaml: &str) -> Option<Recovery> {
             Err(fault) => {
                 let (entries, mut repair) = repair_entry(source, fault, &mut nodes)?;
                 repair.range = chunk.start + repair.range.start..chunk.start + repair.range.end;
-                // Whatever was rewritten moved all that is behind it, so every offset becomes that of the entry.
+                // A rewrite moves everything behind it, so every offset becomes that of the entry.
                 let range = chunk.start..chunk.start + source.trim_end().len();
                 recovery.entries.extend(entries.into_iter().map(|entry| relocated(entry, &range)));
                 recovery.repairs.push(repair);
@@ -168,7 +168,7 @@ fn chunks(yaml: &str) -> Option<Vec<Range>> {
         if key_of(line.text).is_some() {
             starts.push(line.start);
         } else if starts.is_empty() && !is_blank_or_comment(line.text) {
-            // What stands before the first key may only be comments and blanks.
+            // Only comments and blanks may precede the first key.
             return None;
         }
     }
@@ -261,7 +261,7 @@ fn map_lines(source: &str, change: fn(Line<'_>) -> String) -> String {
     Lines::new(source, 0).map(change).collect()
 }
 
-/// Makes blanks of the tabs a line starts with: YAML knows no other indentation.
+/// Replaces the tabs at the start of a line by blanks: YAML has no other indentation.
 fn indent_line(line: Line<'_>) -> String {
     let rest = line.text.trim_start_matches('\t');
     let tabs = line.text.len() - rest.len();
@@ -492,7 +492,7 @@ mod tests {
 
     #[test]
     fn several_lines_are_never_rewritten_as_one() {
-        // Read as text, so that the skill loads; but only its author knows what was meant.
+        // It is read as text, so that the skill loads; but only its author knows the intent.
         let yaml = "description: Use when: one\n  or two: three\n";
         assert_eq!(kinds(yaml), [RepairKind::Flattened]);
         assert_eq!(fixed(yaml), None);
@@ -500,13 +500,13 @@ mod tests {
         check(yaml, json!({"metadata": "a: [\n  b: c"}), &["-"]);
         assert_eq!(kinds(yaml), [RepairKind::Raw]);
         assert_eq!(fixed(yaml), None);
-        // What can be mended beside it is.
+        // Other entries beside it are repaired.
         let beside = format!("description: a: b\n{yaml}");
         assert_eq!(fixed(&beside).unwrap(), format!("description: \"a: b\"\n{yaml}"));
     }
 
     #[test]
-    fn what_is_closed_on_a_later_line_is_not_quoted() {
+    fn values_closed_on_a_later_line_are_not_quoted() {
         for yaml in ["tags: [a,\nb: c: d]\n", "hint: \"one\ntwo: three\" four\n"] {
             let fixed = fixed(yaml).unwrap_or_else(|| yaml.to_owned());
             assert_eq!(fixed.lines().next(), yaml.lines().next());

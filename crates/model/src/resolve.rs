@@ -16,7 +16,7 @@ pub struct Candidate<'a> {
     pub path: &'a str,
     /// The identity of the skill; two candidates with the same one are one skill, reached twice.
     pub identity: Option<&'a str>,
-    /// Whether it is fit to win at all.
+    /// The standing, which decides whether it can win at all.
     pub standing: Standing,
 }
 
@@ -67,12 +67,13 @@ pub struct Resolution {
 
 /// Decides which candidate holds each name. Candidates come in order of precedence, first ones first.
 ///
-/// Of several skills of one name in one source, one stands for the source: the first, or the last where the policy has
-/// the last win. The others are quarantined, whatever the policy, because `source:name` can name only one. Of those
-/// that stand for their sources one is active and the others are shadowed.
+/// Of several skills of one name in one source, one represents the source: the first, or the last if the
+/// policy prefers it. The others are quarantined under every policy, because `source:name` can name only one.
+/// Of the representatives one is active and the others are shadowed.
 ///
-/// It sorts where it could look names up in tables: candidates of one source come sorted and mostly under the names of
-/// their directories, so that sorting them again costs one look at each, and no choice of names makes it slow.
+/// It sorts instead of using hash tables: candidates of one source come sorted and mostly under the names of
+/// their directories, so that sorting them again takes one comparison each, and no choice of names makes it
+/// slow.
 pub fn resolve(candidates: &[Candidate<'_>], policy: &Policy) -> Resolution {
     let set_aside = Verdict::Distinct { state: State::Quarantined, diagnostic: None };
     let mut verdicts = vec![set_aside; candidates.len()];
@@ -134,7 +135,7 @@ fn reached_twice(candidates: &[Candidate<'_>]) -> Vec<(usize, usize)> {
     twice
 }
 
-/// Returns which of several candidates the policy prefers.
+/// Returns the candidate that the policy prefers.
 fn champion(indices: impl Iterator<Item = usize>, policy: &Policy) -> Option<usize> {
     match policy.duplicates {
         Duplicates::LastWins => indices.max(),
@@ -270,7 +271,7 @@ mod tests {
         );
     }
 
-    /// Says what should become of each candidate by looking at all others.
+    /// Returns the expected state of each candidate, by comparing it with all others.
     fn expected(cases: &[Case], last_wins: bool) -> Vec<&'static str> {
         let is_first = |index: usize| {
             cases[index].identity.is_none()

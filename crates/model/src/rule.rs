@@ -5,7 +5,7 @@ use std::fmt;
 /// The weight of a diagnostic, in increasing order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Good to know; nothing needs to change.
+    /// Information; nothing needs to change.
     Info,
     /// The skill works, but not as well or not everywhere.
     Warning,

@@ -73,7 +73,7 @@ impl Pattern {
         }
     }
 
-    /// Returns whether the pattern speaks about the skill `name` of `source`.
+    /// Returns `true` if the pattern matches the skill `name` of `source`.
     pub fn matches(&self, source: &str, name: &str) -> bool {
         glob(&self.name, name) && self.source.as_deref().is_none_or(|pattern| glob(pattern, source))
     }
@@ -96,8 +96,8 @@ fn may_stand_in_name(c: char) -> bool {
 
 /// Returns whether `pattern` matches the whole of `text`.
 ///
-/// Only the last `*` is ever gone back to: an earlier one could only take more of what the last one may take as well. So
-/// the time is linear in the text for each character of the pattern, whatever the two hold.
+/// Backtracking is limited to the last `*`: an earlier one could only take more of what the last one may take
+/// as well. So the time is linear in the text for each character of the pattern.
 fn glob(pattern: &str, text: &str) -> bool {
     let (mut pattern, mut text) = (pattern.chars(), text.chars());
     // The pattern behind the last `*`, and the text that it was last tried on.
@@ -137,7 +137,7 @@ fn glob(pattern: &str, text: &str) -> bool {
 pub struct Scope {
     /// The allowed skills: all if this is `None`, none if the list is empty.
     pub allow: Option<Vec<Pattern>>,
-    /// The denied skills, which overrides what is allowed.
+    /// The denied skills, which override the allowed ones.
     pub deny: Vec<Pattern>,
 }
 
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_match_nothing_is_refused() {
+    fn patterns_that_cannot_match_are_refused() {
         for (text, fault) in [
             ("", PatternFault::Empty),
             (" ", PatternFault::Empty),
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_denied_stays_denied() {
+    fn denied_skills_stay_denied() {
         let patterns = |texts: &[&str]| texts.iter().map(|text| Pattern::new(text).unwrap()).collect();
         let check = |allow: Option<&[&str]>, deny: &[&str], expect: [bool; 3]| {
             let scope = Scope { allow: allow.map(patterns), deny: patterns(deny) };

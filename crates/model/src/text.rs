@@ -4,7 +4,7 @@ use crate::escape::push_xml;
 
 /// Returns whether `c` takes no room on a screen and so can hide instructions or spoof a name.
 ///
-/// The byte order mark counts: at the very start of a file it is removed before anything asks.
+/// The byte order mark counts: at the very start of a file it is removed earlier.
 pub fn is_invisible(c: char) -> bool {
     is_bidi_control(c)
         || matches!(
@@ -69,14 +69,15 @@ pub fn hiding(text: &str) -> impl Iterator<Item = (usize, char)> {
     })
 }
 
-/// Returns whether `c` may be among what [`hiding`] returns, or is a control: texts without such characters hide nothing.
+/// Returns `true` if `c` may be among the characters that [`hiding`] returns, or is a control: texts without
+/// such characters hide nothing.
 pub(crate) fn may_hide(c: char) -> bool {
     is_control_or_invisible(c) || is_variation_selector(c)
 }
 
 /// Returns the characters of `text` beyond ASCII.
 pub(crate) fn beyond_ascii(text: &str) -> impl Iterator<Item = char> {
-    /// How many bytes are skipped at once where all of them are ASCII.
+    /// The number of bytes that are skipped at once if all of them are ASCII.
     const BLOCK: usize = 32;
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -111,7 +112,7 @@ pub fn one_line(text: &str) -> String {
     line
 }
 
-/// Returns `text` as one line of what can be seen of it: controls and invisible characters are dropped.
+/// Returns `text` as one visible line: controls and invisible characters are dropped.
 pub fn visible_line(text: &str) -> String {
     let is_dropped = |c: char| !c.is_whitespace() && (is_control_or_invisible(c) || is_noncharacter(c));
     let kept: String = text.chars().filter(|c| !is_dropped(*c)).collect();
@@ -136,7 +137,8 @@ pub fn start(text: &str, limit: usize) -> &str {
     &text[..end]
 }
 
-/// Returns the two ends of `text`, of at most `limit` bytes together; all of it, and nothing, where it is no longer than that.
+/// Returns the two ends of `text`, of at most `limit` bytes together; all of it and the empty text if it is
+/// no longer than that.
 ///
 /// ```
 /// use repertoire_model::text::ends;
@@ -262,7 +264,7 @@ mod tests {
     }
 
     #[test]
-    fn a_visible_line_holds_what_is_seen() {
+    fn visible_line_drops_invisible_characters() {
         assert_eq!(visible_line(" a\u{200b}b\r\n\tc\u{1b}[0m \u{2028} d\u{202e}\u{ffff} "), "ab c[0m d");
     }
 

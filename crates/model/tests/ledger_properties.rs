@@ -1,6 +1,6 @@
-//! A host with a real transcript, and the ledger that lives through what happens to it.
+//! A simulated host with a real transcript, and a ledger that follows it.
 //!
-//! The host knows by itself which instructions each message holds, so that the ledger can be held against the truth.
+//! The host tracks which instructions each message holds, so that the ledger can be compared with the truth.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // Tests may.
 
@@ -34,7 +34,7 @@ const PREFIXES: [&str; 3] = ["<system>ok</system>\n", "Result of load_skill:\n\n
 const SPELLINGS: [fn(&str) -> String; 3] =
     [str::to_uppercase, |name| format!("local:{name}"), |name| format!(" {name} ")];
 
-/// What can happen. Skills are indices into [`SKILLS`]; a set is a bit for each call.
+/// An event. Skills are indices into [`SKILLS`]; a set is a bit for each call.
 #[derive(Debug, Clone)]
 enum Event {
     Load {
@@ -303,7 +303,7 @@ impl Host {
         assert_eq!(self.ledger, other, "the order of what was seen does not matter");
     }
 
-    /// Tells the ledger which skills are left as they are recorded.
+    /// Reports to the ledger which skills are left, as they are recorded.
     fn tell_kept(&mut self) {
         let is_kept = |name: &SkillName| {
             let derived = self.derived();
@@ -369,7 +369,7 @@ impl Host {
                 let holds =
                     |exchange: &Exchange| exchange.bodies.iter().any(|(body, _)| *body == name(skill));
                 let is_alone = |exchange: &Exchange| exchange.is_call && exchange.bodies.len() == 1;
-                // A host takes out what it can find, and a piece that was left of a result hides what it was.
+                // A host removes the results it can find; a remaining piece of a result does not identify it.
                 let is_found = !self.transcript.iter().any(|exchange| exchange.is_cut);
                 if is_found && self.transcript.iter().filter(|exchange| holds(exchange)).all(is_alone) {
                     self.clear(CLEARED, |_, exchange| holds(exchange));
@@ -391,7 +391,7 @@ impl Host {
             }
             Event::Remove(skill) => self.ledger.removed(&name(skill)),
             Event::Compact { kept, is_observed } => {
-                // A host whose results were cut cannot name what is left.
+                // A host whose results were cut cannot name the rest.
                 let is_observed = is_observed || self.transcript.iter().any(|exchange| exchange.is_cut);
                 let mut index = 0;
                 self.transcript.retain(|_| {
@@ -472,7 +472,7 @@ impl Host {
                 let forced = ledger.decide(&name, &on_disk, true, Reload::ShortAck);
                 assert!(matches!(forced, Decision::Give(_)));
             }
-            // What lived through it all claims no more than the messages alone show.
+            // Records that survived everything claim no more than the messages alone show.
             if let Some(record) = self.ledger.record(&name).filter(|record| record.presence != Presence::Lost)
             {
                 let shown = anew.record(&name).map(|shown| (shown.digest, shown.is_bound));
@@ -495,7 +495,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_024, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_is_acknowledged_is_there(
+    fn acknowledged_skills_are_in_the_transcript(
         events in events(),
         is_anthropic in any::<bool>(),
         render in renders(),
@@ -528,7 +528,7 @@ proptest! {
     }
 
     #[test]
-    fn an_observed_ledger_knows_what_the_transcript_shows(events in events(), is_anthropic in any::<bool>()) {
+    fn an_observed_ledger_agrees_with_the_transcript(events in events(), is_anthropic in any::<bool>()) {
         let mut host = Host::new(is_anthropic, Render::Xml, Reload::Auto, None);
         for event in &events {
             host.happen(event);

@@ -1,4 +1,4 @@
-//! What must hold of every text, however odd.
+//! Properties that hold for every text.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)] // Tests may touch the world.
 
@@ -50,7 +50,7 @@ fn parse(text: &str, profile: Profile) -> Document {
     Document::parse(source, &Policy::of(profile))
 }
 
-/// The meaning of a pattern, as plainly as can be said and as slowly.
+/// The meaning of a pattern, by a plain and slow implementation.
 fn means(pattern: &[char], text: &[char]) -> bool {
     match (pattern, text) {
         ([], []) => true,
@@ -93,7 +93,7 @@ proptest! {
     }
 
     #[test]
-    fn a_repair_gives_back_what_was_meant(
+    fn repairs_restore_the_intended_values(
         tags in proptest::collection::vec("[a-z]{1,6}", 1..4),
         keys in proptest::collection::vec(("[a-z]{1,6}", "[a-z]{1,6}(: [a-z]{1,6})?"), 1..4),
         description in "[a-z]{1,6}( [a-z]{1,6}){0,3}(: [a-z]{1,6})?",
@@ -155,7 +155,7 @@ proptest! {
     }
 
     #[test]
-    fn a_pattern_means_what_it_says(pattern in "[ab*?]{1,10}", name in "[ab]{0,12}") {
+    fn patterns_match_as_in_the_reference_implementation(pattern in "[ab*?]{1,10}", name in "[ab]{0,12}") {
         let chars = |text: &str| text.chars().collect::<Vec<_>>();
         let expect = means(&chars(&pattern), &chars(&name));
         prop_assert_eq!(Pattern::new(&pattern).unwrap().matches("s:t", &name), expect);

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use repertoire_model::{Diagnostic, PathFault};
 
-/// Something a caller asked for that could not be done.
+/// The error of an operation.
 ///
 /// It is opaque so that new causes do not break callers: match on [`Error::kind`]. Names and paths are kept as
 /// fields; surfaces turn the kind into an exit code, a status or a protocol error in one table each.
@@ -68,7 +68,7 @@ impl Error {
         self
     }
 
-    /// Returns this error about what lies at `path`.
+    /// Returns this error with the path it is about.
     #[must_use]
     pub fn at(mut self, path: impl AsRef<Path>) -> Self {
         self.path = Some(path.as_ref().to_owned());
@@ -82,7 +82,7 @@ impl Error {
         self
     }
 
-    /// Returns this error with what the rules found.
+    /// Returns this error with the findings of the rules.
     #[must_use]
     pub fn with(mut self, diagnostics: Vec<Diagnostic>) -> Self {
         self.diagnostics = diagnostics;

@@ -26,7 +26,7 @@ use crate::future::BoxFuture;
 /// }
 /// ```
 pub trait SkillHandler: Send + Sync {
-    /// Answers a call whose arguments are as the tool's schema says.
+    /// Answers a call whose arguments match the tool's schema.
     fn call<'a>(&'a self, arguments: &'a Map<String, Value>) -> BoxFuture<'a, Result<String, HandlerError>>;
 }
 

@@ -1,7 +1,7 @@
-//! Makes skills of what other layouts hold: `<role>/{system_prompt.md,task_prompt.md,config.yaml}`.
+//! Converts other layouts into skills: `<role>/{system_prompt.md,task_prompt.md,config.yaml}`.
 //!
-//! Reading is one thing and making another: [`read_roles`] looks at a directory, [`Pack::of`] is a pure function. Neither
-//! writes anything, and the files of old stay as they are.
+//! Reading and converting are separate: [`read_roles`] reads a directory, [`Pack::of`] is a pure function.
+//! Neither writes anything, and the old files stay as they are.
 
 mod description;
 mod pack;

@@ -9,7 +9,7 @@ use std::path::Path;
 /// It never waits for a pipe or a device, and never reads more than `most` bytes.
 pub fn read(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
-    // The handle is asked, so that nothing can take the file's place in between.
+    // The handle is checked, so that no other file can take its place in between.
     let metadata = file.metadata()?;
     // Reading a directory gives the system's own error.
     if !metadata.is_file() && !metadata.is_dir() {

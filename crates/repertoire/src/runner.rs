@@ -93,7 +93,7 @@ impl Trust {
         }
     }
 
-    /// Returns the level that goes by `word`.
+    /// Returns the level called `word`.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|trust| trust.as_str() == word)
     }

@@ -23,8 +23,8 @@ pub fn replace(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Removes what is left of writes that began before `stale` ago, and of the files whose names end in `suffix` the
-/// oldest ones, so that `most` stay.
+/// Removes leftovers of writes that began before `stale` ago, and of the files whose names end in `suffix`
+/// the oldest ones, so that `most` stay.
 pub fn prune(directory: &Path, suffix: &str, most: usize, stale: Duration) {
     let Ok(entries) = fs::read_dir(directory) else { return };
     let mut kept: Vec<(SystemTime, PathBuf)> = Vec::new();

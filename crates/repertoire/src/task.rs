@@ -22,7 +22,7 @@ pub struct Task {
 }
 
 impl Task {
-    /// Returns the task to do what `text` says.
+    /// Returns the task with the text `text`.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), epoch: 0 }
     }

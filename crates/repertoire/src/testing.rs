@@ -20,7 +20,7 @@ use crate::{Error, ErrorKind};
 /// A skill that the suite expects a provider to hold.
 #[derive(Debug, Clone, Copy)]
 pub struct SuiteSkill {
-    /// Its name, and that of its directory where it has one.
+    /// Its name, and that of its directory if it has one.
     pub name: &'static str,
     /// Its description.
     pub description: &'static str,
@@ -107,7 +107,7 @@ pub async fn provider_suite(provider: &dyn Provider) {
     files_are_sorted_and_without_hidden_ones(provider).await;
     files_are_read_byte_for_byte(provider).await;
     ranges_name_lines(provider).await;
-    what_is_no_file_is_not_read(provider).await;
+    directories_and_missing_files_are_not_read(provider).await;
     bundles_name_the_bytes_that_are_read(provider).await;
 }
 
@@ -234,7 +234,7 @@ async fn ranges_name_lines(provider: &dyn Provider) {
     assert_eq!((empty.bytes.len(), empty.size, empty.lines, empty.total_lines), (0, 0, 0, 0));
 }
 
-async fn what_is_no_file_is_not_read(provider: &dyn Provider) {
+async fn directories_and_missing_files_are_not_read(provider: &dyn Provider) {
     let locator = locator(provider, "alpha").await;
     for (file, kind) in [
         ("references", ErrorKind::IsDirectory),

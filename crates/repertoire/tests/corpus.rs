@@ -16,7 +16,7 @@ use repertoire_model::{Policy, RuleId, Severity, State};
 /// The share of skills that can be parsed at all which must be active under the standard profile.
 const MIN_ACTIVE_PERCENT: f64 = 99.5;
 
-/// A corpus: what it is called, and where its skills are. The directory lives as long as the value.
+/// A corpus: its name and the directory of its skills. The directory lives as long as the value.
 struct Corpus {
     name: String,
     root: PathBuf,
@@ -76,7 +76,7 @@ fn every_real_skill_is_listed_or_set_aside_with_a_reason() {
     }
 }
 
-/// What was found in a part of a corpus.
+/// The results for a part of a corpus.
 #[derive(Default)]
 struct Tally {
     shares: BTreeMap<(Severity, RuleId), usize>,

@@ -1,6 +1,7 @@
-//! A library that is followed while it changes: whatever happens to its files, the snapshot tells in the end.
+//! Tests of a library that is followed while it changes: in the end the snapshot agrees with the files.
 //!
-//! Nothing here is about time: conditions are waited for, with a deadline that only a broken watcher reaches.
+//! The tests do not depend on timing: they wait for conditions, with a deadline that only a broken watcher
+//! reaches.
 
 #![allow(
     clippy::unwrap_used,
@@ -233,7 +234,7 @@ fn skills_deeper_down_are_followed_as_they_come() {
     let library = Library { directory, registry, watcher, changes };
     write(&root.join("group"), "beta", "# Beta");
     library.until_names(&["alpha", "beta"]);
-    // What came is followed as well, and so is what is no skill yet.
+    // New directories are followed as well, and so are those that are not skills yet.
     fs::create_dir_all(root.join("group/gamma")).unwrap();
     let edited = text("beta", "# Beta").replace("Does beta", "Eats beta");
     fs::write(root.join("group/beta/SKILL.md"), edited).unwrap();
@@ -398,7 +399,7 @@ fn a_build_inside_a_skill_keeps_nothing_waiting() {
 }
 
 #[test]
-fn what_is_polled_is_seen_as_well() {
+fn polling_sees_changes() {
     let options = ReloadOptions { poll: Duration::from_millis(20), ..ReloadOptions::of(ReloadMode::Poll) };
     let library = Library::new(options);
     assert_eq!(library.watcher.state()[0].following, FollowMethod::Polling(PollReason::Chosen));
@@ -416,7 +417,7 @@ fn what_is_polled_is_seen_as_well() {
 }
 
 #[test]
-fn a_library_larger_than_the_budget_is_polled_and_that_is_said() {
+fn a_library_over_the_watch_budget_is_polled_and_reported() {
     let options =
         ReloadOptions { max_watches: 2, poll: Duration::from_millis(20), ..ReloadOptions::default() };
     let library = Library::new(options);
@@ -452,8 +453,8 @@ fn a_small_source_is_watched_though_a_large_one_has_no_room() {
 }
 
 #[test]
-fn whoever_asks_for_the_newest_snapshot_sees_what_was_written_before() {
-    // The batch would stay open for a minute; who asks does not wait for it.
+fn newest_has_all_earlier_writes() {
+    // The batch would stay open for a minute; `newest` does not wait for it.
     let library =
         Library::new(ReloadOptions { debounce: Duration::from_secs(60), ..ReloadOptions::default() });
     for index in 0..20 {
@@ -490,7 +491,7 @@ fn a_skill_that_lies_somewhere_else_is_found_there_at_once() {
 }
 
 #[test]
-fn whoever_asks_while_others_are_answered_is_answered_too() {
+fn concurrent_calls_of_newest_see_their_own_writes() {
     let library = Library::watched();
     let root = library.root();
     std::thread::scope(|scope| {
@@ -506,7 +507,7 @@ fn whoever_asks_while_others_are_answered_is_answered_too() {
             });
         }
     });
-    // It ends at once, whatever was asked last.
+    // It ends at once, even with a pending request.
     drop(library);
 }
 
@@ -546,7 +547,7 @@ fn a_library_that_is_not_followed_stays_as_it_was() {
 }
 
 #[test]
-fn nothing_is_left_of_a_watcher_that_is_dropped() {
+fn a_dropped_watcher_leaks_no_descriptors() {
     let descriptors = || fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
     let watches = || {
         let entries = fs::read_dir("/proc/self/fdinfo").into_iter().flatten().flatten();
@@ -598,7 +599,7 @@ fn a_half_written_file_leaves_the_last_good_version() {
     });
 }
 
-/// Instructions that are nowhere for a moment must not be given as none at all.
+/// Instructions that are missing for a moment must not be given as empty ones.
 #[test]
 fn an_emptied_file_that_was_never_opened_is_not_given_as_no_instructions() {
     let library = Library::watched();

@@ -3,7 +3,7 @@
 use crate::meaning::{Embedder, Vector};
 use crate::skill_text::SkillText;
 
-/// Checks that an embedder does what [`Embedder`] promises, and panics otherwise.
+/// Checks the contract of [`Embedder`], and panics at the first violation.
 pub async fn embedder_suite(embedder: &dyn Embedder) {
     assert!(!embedder.id().is_empty());
     assert_eq!(embedder.id(), embedder.id(), "an embedder has one id");

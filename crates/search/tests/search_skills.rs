@@ -32,7 +32,7 @@ fn names(reply: &Reply, session: &Session) -> Vec<String> {
 }
 
 #[test]
-fn what_a_task_needs_is_found_with_why_and_where() {
+fn search_results_have_reasons_and_sections() {
     let library = office();
     let session = library.session();
     block_on(session.call("load_skill", &json!({"name": "pdf-merge"})));
@@ -124,7 +124,7 @@ fn no_query_is_an_error() {
 }
 
 #[test]
-fn what_an_agent_may_not_see_is_never_found() {
+fn search_does_not_return_skills_outside_the_scope() {
     let library = office();
     let deny = vec![Pattern::new("pdf-forms").unwrap()];
     let agent = Agent { scope: Scope { deny, ..Scope::default() }, ..Agent::new("clerk") };
@@ -143,7 +143,7 @@ fn what_an_agent_may_not_see_is_never_found() {
 }
 
 #[test]
-fn a_list_holds_what_has_the_query_and_then_what_is_about_it() {
+fn list_skills_returns_literal_matches_before_related_skills() {
     let library = office();
     let session = library.session();
     let listed = |query: &str| {

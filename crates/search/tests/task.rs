@@ -34,7 +34,7 @@ fn described(catalog: &PinnedCatalog, word: &str) -> usize {
 }
 
 #[test]
-fn a_task_decides_what_is_shown_in_full_until_there_is_another() {
+fn a_task_decides_which_skills_are_shown_in_full() {
     let library = large();
     let session = with_budget(&library, 900);
     let plain = session.catalog();
@@ -76,7 +76,7 @@ fn the_task_stays_when_the_library_changes() {
 
 #[test]
 fn an_earlier_task_has_the_bytes_of_then_until_the_catalog_is_refreshed() {
-    // The newest snapshot was once ranked, and what was found of it shown as the pinned one.
+    // The newest snapshot was once ranked, and the result shown for the pinned one.
     let library = large();
     let session = with_budget(&library, 900);
     let songs = Task::new("record some bird songs");
@@ -105,7 +105,7 @@ fn an_earlier_task_has_the_bytes_of_then_until_the_catalog_is_refreshed() {
 }
 
 #[test]
-fn what_an_agent_may_not_see_is_not_ranked_for_it() {
+fn skills_outside_the_scope_are_not_ranked() {
     let library = large();
     let mut options = SessionOptions::default();
     options.catalog.budget_tokens = Some(900);

@@ -20,7 +20,7 @@ const CALLS_PER_PROCESSOR: usize = 4;
 /// reading skills never waits for a running tool.
 const RUNS_PER_PROCESSOR: usize = 4;
 
-/// How many skills are published concurrently.
+/// The number of skills that are published concurrently.
 pub(crate) const PUBLISHED_AT_ONCE: usize = 16;
 
 /// Counts the changes of each list.
@@ -135,7 +135,7 @@ impl AgentView {
         published
     }
 
-    /// Publishes a skill again because its files differ from what clients were told, and announces it.
+    /// Publishes a skill again because its files differ from the published ones, and announces it.
     pub(crate) async fn republish(&self, entry: &Entry) {
         let (_, renewal) = self.shared.published.renew(entry).await;
         self.announce(renewal);

@@ -59,7 +59,7 @@ impl Error {
         self.subject.as_deref()
     }
 
-    /// Returns what to do about it.
+    /// Returns the hint.
     pub fn hint(&self) -> Option<&'static str> {
         match self.kind {
             ErrorKind::TokenNeeded => {

@@ -39,7 +39,7 @@ impl InstructionsLimit {
         Self { tokens, characters: truncating.map_or(usize::MAX, |(_, characters)| *characters) }
     }
 
-    /// Returns how much of the limit `text` uses, in thousandths.
+    /// Returns the share of the limit that `text` uses, in thousandths.
     fn share(self, text: &str) -> usize {
         let tokens = approximate(text) * (100 + CAUTION_PERCENT) / 100;
         // The truncating clients are JavaScript programs, which count UTF-16 units.

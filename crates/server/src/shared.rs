@@ -14,6 +14,6 @@ pub(crate) struct Shared {
     pub(crate) options: ServerOptions,
     pub(crate) published: PublishedSkills,
     pub(crate) archives: Archives,
-    /// Counts published skills whose files changed after clients were told of them.
+    /// Counts published skills whose files changed after they were announced to clients.
     pub(crate) republished: watch::Sender<u64>,
 }

@@ -1,4 +1,4 @@
-//! Whatever comes in, the next request is served.
+//! Tests that the server keeps serving after any invalid input.
 
 use repertoire_server::mcp::stdio::MAX_LINE_BYTES;
 use serde_json::json;

@@ -29,7 +29,7 @@ fn start_session(http: &Http) -> String {
     answer.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().trim().to_owned()
 }
 
-/// Starts a session, says that the client is initialized, and returns the session's id.
+/// Starts a session, sends `notifications/initialized`, and returns the session's id.
 fn initialized_session(http: &Http) -> String {
     let id = start_session(http);
     let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"}).to_string();
@@ -240,7 +240,7 @@ fn slow_request_heads_and_bodies_time_out() {
         let (status, _) = http.exchange(bytes);
         assert!(matches!(status, 0 | 408), "{status} for {bytes:?}");
     }
-    // One that was answered once and asks nothing more is ended too.
+    // An idle connection is ended too, after an answer.
     let (status, _) = http.exchange(format!("GET /healthz HTTP/1.1\r\nHost: {host}\r\n\r\n"));
     assert_eq!(status, 200);
     assert!(started.elapsed() < Duration::from_secs(10));
@@ -331,7 +331,7 @@ fn event_streams_and_sessions_are_limited() {
     assert_eq!(http.post("tools/list", json!({})).0, 200, "requests without a session are served");
 }
 
-/// A server whose skill `alpha` has a tool that waits for a word.
+/// A server whose skill `alpha` has a tool that waits for a signal.
 struct Waiting {
     server: Server,
     has_begun: mpsc::Receiver<()>,
@@ -390,7 +390,7 @@ fn a_second_request_with_an_id_in_flight_is_refused() {
         let (status, answer) = called.join().unwrap();
         assert!(status == 200 && answer.contains("waited"), "{answer}");
     });
-    // What was answered is no longer open, nor is what was refused.
+    // Requests that were answered or refused are no longer open.
     for _ in 0..20 {
         assert_eq!(ask(5, "skills/list", json!({})).0, 200);
     }
@@ -530,7 +530,7 @@ fn only_the_newest_event_stream_gets_each_event_once() {
 }
 
 #[test]
-fn sessions_are_limited_whatever_the_headers_say() {
+fn sessions_are_limited_with_any_headers() {
     let world = World::new();
     let limits = Limits { sessions: 2, ..Limits::default() };
     let http = Http::start(&world.server(), HttpOptions { limits, ..HttpOptions::default() });
@@ -544,7 +544,7 @@ fn sessions_are_limited_whatever_the_headers_say() {
         assert!(status == 404 && answer.contains("-32601"), "{answer}");
         assert!(!answer.contains("mcp-session-id"), "{answer}");
     }
-    // Who only asks for such a version is offered one that has, as over pipes.
+    // A client that only supports such a version is offered one that has, as over pipes.
     let (status, answer) = post(&[], &initialize(MODERN));
     assert!(status == 200 && answer.contains("\"protocolVersion\":\"2025-11-25\""), "{answer}");
     assert!(answer.contains("mcp-session-id"), "{answer}");

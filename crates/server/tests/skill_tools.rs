@@ -71,7 +71,7 @@ async fn call_skill_tool_calls_tools_of_skills_this_client_loaded() {
     )
     .await;
     assert!(text(&wrong).contains("`a` must be an integer"), "{wrong}");
-    // What one client loaded is nothing to another.
+    // A skill loaded by one client is not loaded for another.
     let elsewhere = call(&mut other, "call_skill_tool", add.clone()).await;
     assert!(text(&elsewhere).contains("is not loaded"), "{elsewhere}");
 
@@ -104,7 +104,7 @@ async fn dynamic_tools_are_announced_when_skills_are_loaded_and_unloaded() {
     assert!(text(&gone).contains("There is no tool `add`"), "{gone}");
     let skill = call(&mut client, "alpha", json!({})).await;
     assert!(text(&skill).contains("`alpha` is a skill, not a tool"), "{skill}");
-    // What one client loads and unloads is no news to another.
+    // Loads and unloads of one client do not notify another.
     assert_eq!(names(&mut other).await, before);
     assert_eq!(other.others(), &[] as &[Value]);
 }

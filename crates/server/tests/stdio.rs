@@ -112,7 +112,7 @@ async fn json_results_have_text_and_structured_content_and_prompts_stay_text() {
     assert_eq!(structured["name"], "alpha");
     assert!(structured["body"].as_str().unwrap().contains("Do alpha."));
     assert_eq!(serde_json::from_str::<Value>(text(&answer)).unwrap(), *structured);
-    // Whatever is wrong with the arguments, the skill is told by its name.
+    // Even with wrong arguments the answer names the skill.
     let wrong = json!({"name": "load_skill", "arguments": {"name": "alpha", "nope": 1}});
     let wrong = client.request("tools/call", wrong).await;
     assert_eq!(wrong["result"]["structuredContent"]["name"], "alpha", "{wrong}");
@@ -164,7 +164,8 @@ async fn without_skills_there_are_no_tools_and_no_instructions() {
     }
 }
 
-/// What a model may reach of the skill `own`, which is kept for people: its instructions, a file by a tool, and as a resource.
+/// Returns which parts of the skill `own`, which is kept for people, a model can reach: its instructions, a
+/// file by a tool, and as a resource.
 async fn reach(client: &mut Client) -> [bool; 5] {
     let call = |name: &str, arguments: Value| json!({"name": name, "arguments": arguments});
     let requests = [
@@ -334,7 +335,7 @@ async fn instructions_keep_to_their_budget_in_any_script() {
         let mut client = Client::start(&world.server_with(options), None);
         let answer = client.initialize("2025-11-25").await;
         let text = answer["instructions"].as_str().unwrap();
-        // Where the names of all would only just fit, some are shown with their descriptions instead.
+        // If the names of all would only just fit, some are shown with their descriptions instead.
         let is_whole = text.contains("skill-59");
         assert!(is_whole || budget < 2_000 && text.contains("are not listed"), "{text}");
         let count = Tokenizer::default().count(text);

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::world::{Http, World};
 
-/// Returns the body of what lies at `path`.
+/// Returns the body of the resource at `path`.
 fn bytes(http: &Http, path: &str) -> Vec<u8> {
     let mut stream = http.connect();
     let request = format!("GET {path} HTTP/1.1\r\nHost: {}\r\nConnection: close\r\n\r\n", http.address);

@@ -116,7 +116,7 @@ impl World {
     }
 }
 
-/// Has the library of `server` followed, from when it returns.
+/// Starts following the library of `server`; when it returns, no change is missed.
 pub fn watched(server: &Server) -> Watcher {
     let watcher = server.library().registry().watch(ReloadOptions::default()).unwrap();
     assert!(watcher.wait_ready(TIMEOUT));
@@ -162,7 +162,7 @@ impl Client {
         self.write(format!("{message}\n")).await;
     }
 
-    /// Returns the next message, whatever it is.
+    /// Returns the next message of any kind.
     pub async fn receive(&mut self) -> Value {
         let mut line = String::new();
         let read = tokio::time::timeout(TIMEOUT, self.reader.read_line(&mut line)).await;
@@ -228,7 +228,7 @@ impl Client {
     }
 }
 
-/// Returns `params` with what every request without a handshake carries.
+/// Returns `params` with the fields of every request without a handshake.
 pub fn with_meta(mut params: Value) -> Value {
     params["_meta"] = json!({
         "io.modelcontextprotocol/protocolVersion": MODERN,

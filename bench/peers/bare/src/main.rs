@@ -16,7 +16,7 @@ use stopwatch::Task;
 /// Enough for almost any SKILL.md.
 const BUFFER_BYTES: usize = 64 * 1024;
 
-/// What an index knows of a skill.
+/// The index entry of a skill.
 struct Skill {
     directory: PathBuf,
     name: String,

@@ -1,11 +1,11 @@
-//! What is asked, and how an answer is known for one.
+//! The calls, and the check that a reply is a valid answer.
 
 use std::path::Path;
 
 use memchr::memmem::Finder;
 use serde_json::{Value, json};
 
-/// What every skill of a made-up library says.
+/// A phrase that every skill of a generated library contains.
 const PHRASE: &str = "Read [the guide]";
 
 /// The calls to be made, each for another skill.
@@ -48,7 +48,7 @@ impl Calls {
         self.names.len()
     }
 
-    /// Holds an answer to what it must have.
+    /// Checks that an answer contains the text of a skill.
     ///
     /// # Panics
     ///

@@ -10,9 +10,9 @@ use serde_json::json;
 use crate::calls::{Calls, print, print_percentiles};
 
 const VERSION: &str = "2026-07-28";
-/// How long answers are not counted, because servers get going.
+/// The time at the start during which answers are not counted.
 const WARM_UP: Duration = Duration::from_secs(1);
-/// How much longer than asked a server is waited for.
+/// The grace period for a server beyond the requested time.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub fn measure(calls: &Calls, url: &str, count: usize, seconds: u64) {
@@ -101,7 +101,7 @@ impl Connection {
         self.stream.write_all(request).expect("the server reads");
     }
 
-    /// Reads what there is, and returns whether the answer is whole.
+    /// Reads the available bytes, and returns whether the answer is complete.
     fn receive(&mut self) -> bool {
         let mut buffer = [0; 16 << 10];
         loop {

@@ -1,4 +1,4 @@
-//! Calls an MCP server for skills of a library, the same way whoever wrote it.
+//! Calls an MCP server for skills of a library, in the same way for every implementation.
 //!
 //! - `mcp-load stdio LIBRARY CALLS METHOD PARAMS COMMAND…`: starts the server, shakes hands, makes one call after the other
 //! - `mcp-load http LIBRARY URL CONNECTIONS SECONDS METHOD PARAMS`: keeps that many requests under way, without a handshake

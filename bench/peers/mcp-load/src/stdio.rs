@@ -41,7 +41,7 @@ pub fn measure(calls: &Calls, count: usize, command: &[&str]) {
     client.end();
 }
 
-/// Returns the memory of a process, and of those that it started, that is told as `field` of its status.
+/// Returns the memory of a process and its children, from `field` of its status.
 fn memory_mb(pid: u32, field: &str) -> f64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap_or("0 kB");
@@ -75,7 +75,7 @@ impl Client {
         self.requests.write_all(format!("{message}\n").as_bytes()).expect("the server listens");
     }
 
-    /// Returns the next answer; what the server says on its own account is passed over.
+    /// Returns the next answer; notifications and requests of the server are skipped.
     fn receive(&mut self) -> String {
         loop {
             let mut line = String::new();

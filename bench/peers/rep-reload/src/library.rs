@@ -15,11 +15,11 @@ use crate::{print_gauge, process};
 const READY: Duration = Duration::from_secs(120);
 /// Longer than any poll waits; what takes longer is broken.
 const DEADLINE: Duration = Duration::from_secs(300);
-/// How long changes are made where each has to wait for a poll.
+/// The limit of time for changes that each wait for a poll.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Between two changes, so that each is a batch of its own; and before the fixed work, as before a change is looked at.
+/// The pause between two changes, so that each is a batch of its own, and before the fixed work.
 const PAUSE: Duration = Duration::from_millis(20);
-/// What the fixed work takes on a machine that does nothing else, about as long as one change.
+/// The duration of the fixed work on an idle machine, about as long as one change.
 const FIXED_WORK: Duration = Duration::from_micros(1_500);
 
 pub fn measure(library: &Path, count: usize, seconds: usize, watches: usize) {
@@ -62,7 +62,7 @@ pub fn measure(library: &Path, count: usize, seconds: usize, watches: usize) {
     stopwatch::print_percentiles("one change", costs.iter().map(|(_, cost)| *cost).collect(), cpu);
     for kind in Kind::ALL {
         let costs: Vec<f64> = costs.iter().filter(|(of, _)| *of == kind).map(|(_, cost)| *cost).collect();
-        // Where each has to wait for a poll there may not be one of every kind.
+        // If each change waits for a poll, there may not be one of every kind.
         if !costs.is_empty() {
             stopwatch::print_percentiles(&format!("one change, {}", kind.as_str()), costs, cpu);
         }
@@ -82,14 +82,14 @@ pub fn measure(library: &Path, count: usize, seconds: usize, watches: usize) {
     process::print_idle("self", seconds);
 }
 
-/// Returns how many rounds of the fixed work take [`FIXED_WORK`].
+/// Returns the number of rounds of the fixed work that take [`FIXED_WORK`].
 fn rounds_of_fixed_work() -> u64 {
     const ROUNDS: u64 = 100_000;
     let fastest = (0..50).map(|_| fixed_work(ROUNDS)).min().expect("it was done");
     (ROUNDS as f64 * FIXED_WORK.as_secs_f64() / fastest.as_secs_f64()) as u64
 }
 
-/// Does the same work every time, and returns how long that took.
+/// Does the same work every time, and returns its duration.
 fn fixed_work(rounds: u64) -> Duration {
     let start = Instant::now();
     std::hint::black_box(
@@ -98,7 +98,7 @@ fn fixed_work(rounds: u64) -> Duration {
     start.elapsed()
 }
 
-/// Waits until `change` is seen, and returns how long it took to find out, in milliseconds.
+/// Waits until `change` is seen, and returns the delay in milliseconds.
 fn wait(subscription: &mut Subscription, change: &Change) -> f64 {
     loop {
         let seen =

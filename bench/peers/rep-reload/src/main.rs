@@ -1,4 +1,4 @@
-//! Measures what following a library costs. What is changed is put back, unless the program is killed.
+//! Measures the cost of following a library. Changes are reverted, unless the program is killed.
 //!
 //! - `rep-reload library LIBRARY CHANGES SECONDS WATCHES`: inside this process, with that many seconds of idling and with room
 //!   for so many watches (0 for what is usual)

@@ -1,4 +1,4 @@
-//! What the system knows of a process.
+//! Figures of a process, from the operating system.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -13,14 +13,14 @@ pub fn resident_mb(process: &str) -> f64 {
     kilobytes / 1024.0
 }
 
-/// Returns how many descriptors a process holds.
+/// Returns the number of open file descriptors of a process.
 pub fn descriptors(process: &str) -> f64 {
     let entries = fs::read_dir(format!("/proc/{process}/fd")).expect("the process is there");
     // The directory itself is open while it is read.
     (entries.count() - usize::from(process == "self")) as f64
 }
 
-/// Returns how many directories a process has inotify watch.
+/// Returns the number of inotify watches of a process.
 pub fn watches(process: &str) -> f64 {
     let entries = fs::read_dir(format!("/proc/{process}/fdinfo")).expect("the process is there").flatten();
     let texts = entries.filter_map(|entry| fs::read_to_string(entry.path()).ok());

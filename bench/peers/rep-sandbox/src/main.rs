@@ -1,4 +1,5 @@
-//! What starting a command costs: plainly, and in each sandbox that works here, one after the other in each round.
+//! Measures the cost of starting a command: plainly, and in each available sandbox, one after the other in
+//! each round.
 //!
 //! `rep-sandbox REP ROUNDS`: the launcher is the program `rep`, as it ships. The command does nothing.
 
@@ -25,7 +26,7 @@ fn main() {
     let mut samples = vec![Vec::new(); sandboxes.len() + 1];
     for round in 0..rounds + WARM_UPS {
         for turn in 0..samples.len() {
-            // Whoever comes after a heavy one must not be the same each time.
+            // The order changes, so that none always follows a heavy one.
             let who = (turn + round) % samples.len();
             let start = Instant::now();
             match sandboxes.get(who) {

@@ -16,7 +16,7 @@ pub struct Encoder {
 }
 
 impl Encoder {
-    /// Starts `command`, which says its name first.
+    /// Starts `command`, which writes its name first.
     pub fn start(command: &str) -> Result<Self> {
         let mut words = command.split_whitespace();
         let program = words.next().context("its command is empty")?;

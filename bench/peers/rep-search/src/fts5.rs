@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_in_a_query_is_syntax() {
+    fn queries_have_no_syntax() {
         assert_eq!(
             disjunction("Fill \"this\" NEAR form* OR -form"),
             r#""fill" OR "form" OR "near" OR "or" OR "this""#

@@ -11,7 +11,7 @@ use repertoire::{FsOptions, FsProvider, Library, SearchRequest, Snapshot, Visibi
 use repertoire_search::SkillSearch;
 use serde_json::json;
 
-/// Changes skills of the library in turns, puts them back, and prints what it took as a JSON object.
+/// Changes skills of the library in turns, puts them back, and prints the times as a JSON object.
 pub fn run(directory: &Path, changes: usize) -> Result<()> {
     let provider = FsProvider::new(FsOptions::new("library", directory));
     let searcher = SkillSearch::default();
@@ -26,7 +26,7 @@ pub fn run(directory: &Path, changes: usize) -> Result<()> {
     for number in 0..changes {
         let path = file(&library.snapshot(), number * skills / changes);
         let original = fs::read_to_string(&path).with_context(|| path.clone())?;
-        // A word that nothing else has: whoever finds it has indexed the change.
+        // A word that nothing else has: a match shows that the change was indexed.
         let word = word(number);
         fs::write(&path, format!("{original}\nMind the {word}.\n"))?;
         let started = Instant::now();

@@ -60,7 +60,7 @@ enum Task {
     },
 }
 
-/// What is searched for what.
+/// The documents and queries of a benchmark.
 #[derive(Args)]
 struct Pool {
     /// A directory that holds `skills/`; every SKILL.md below it is one document

@@ -12,15 +12,15 @@ use bench::ranker::{Product, Ranker, ask};
 use repertoire_search::{SearchIndex, Slot, Weights};
 use serde_json::json;
 
-/// What tells the index from one of another kind; there is only one here.
+/// The stamp that identifies the kind of index; there is only one here.
 const STAMP: u64 = 1;
-/// How many skills are changed, each followed by a query. Each change rebuilds the index.
+/// The number of skills that are changed, each followed by a query. Each change rebuilds the index.
 const CHANGES: usize = 50;
-/// How many changes must lie between two skills, so that they are not neighbours.
+/// The distance between two changed skills, so that they are not neighbours.
 const STRIDE: usize = 7919;
 const MB: f64 = 1e6;
 
-/// Indexes `skills`, writes the index to `file`, changes some, and prints what it took as a JSON object.
+/// Indexes `skills`, writes the index to `file`, changes some, and prints the times as a JSON object.
 pub fn run(skills: &[Skill], queries: &[Labelled], file: &Path) -> Result<()> {
     ensure!(!queries.is_empty(), "there are no queries");
     let before = memory::resident();
@@ -29,7 +29,7 @@ pub fn run(skills: &[Skill], queries: &[Labelled], file: &Path) -> Result<()> {
     let started = Instant::now();
     product.index(skills);
     let index_s = started.elapsed().as_secs_f64();
-    // What the pool takes is not the index's.
+    // The memory of the pool does not count.
     let build_peak_mb =
         memory::peak().zip(before).map(|(peak, before)| peak.saturating_sub(before) as f64 / MB);
     let (_, times) = ask(&mut product, queries);
@@ -84,7 +84,7 @@ fn changes(product: &mut Product, skills: &[Skill], queries: &[Labelled]) -> Cha
     changes
 }
 
-/// Reads the index in `file`, asks `queries`, and prints what it took as a JSON object.
+/// Reads the index in `file`, runs `queries`, and prints the times as a JSON object.
 pub fn load(queries: &Path, file: &Path) -> Result<()> {
     let queries = pool::queries(queries)?;
     let started = Instant::now();

@@ -11,7 +11,7 @@ use tantivy::schema::{FAST, Field, IndexRecordOption, Schema, TextFieldIndexing,
 use tantivy::tokenizer::TextAnalyzer;
 use tantivy::{Index, Searcher, TantivyDocument, Term};
 
-/// How often the name and the description are said.
+/// The repetitions of the name and the description.
 const NAMES: usize = 5;
 const DESCRIPTIONS: usize = 4;
 /// The memory that one thread may fill before it writes.
@@ -52,7 +52,7 @@ impl Tantivy {
             writer.add_document(document)?;
         }
         writer.commit()?;
-        // One segment is what it answers from fastest.
+        // It is fastest with one segment.
         let segments = self.index.searchable_segment_ids()?;
         if segments.len() > 1 {
             writer.merge(&segments).wait()?;

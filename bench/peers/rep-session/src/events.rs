@@ -1,4 +1,4 @@
-//! What an event costs the call that it is about.
+//! Measures the cost of an event for its call.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ pub fn measure(directory: &Path, calls: usize) {
     let sinks = Sinks::new().with(Arc::new(sink));
     let digest = Digest::of(b"a skill");
     stopwatch::measure_calls("record", 0..calls, |number| sinks.emit(&event(number, digest)));
-    // Who writes nothing is fast.
+    // A sink that writes nothing would be fast.
     assert!(std::fs::metadata(path).is_ok_and(|metadata| metadata.len() > 0), "no events were written");
 }
 

@@ -1,4 +1,4 @@
-//! What the measured programs share: `PROGRAM LIBRARY REPEAT`, samples on standard output as JSON lines.
+//! The harness of the measured programs: `PROGRAM LIBRARY REPEAT`, samples on standard output as JSON lines.
 
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// What a program was asked to do.
+/// The arguments of a measured program.
 pub struct Task {
     /// The directory that holds the skills.
     pub library: PathBuf,
-    /// How often each operation is measured; once means that nothing else runs before it.
+    /// The number of measurements of each operation; with 1 nothing else runs before it.
     pub repeat: usize,
 }
 
@@ -27,9 +27,9 @@ impl Task {
         Self { library, repeat: repeat.expect("REPEAT is a number") }
     }
 
-    /// Measures `run`, which returns how many skills it saw, and prints the samples.
+    /// Measures `run`, which returns the number of skills it saw, and prints the samples.
     ///
-    /// What `run` returns beside the count is dropped after the clock has stopped.
+    /// The value that `run` returns beside the count is dropped after the clock has stopped.
     pub fn measure<T>(&self, operation: &str, mut run: impl FnMut() -> (usize, T)) {
         let (mut wall, mut cpu) = (Vec::new(), Vec::new());
         let mut skills = 0;
@@ -49,9 +49,9 @@ impl Task {
     }
 }
 
-/// Measures `run` once for each of `items`, and prints the percentiles of what one call took.
+/// Measures `run` once for each of `items`, and prints the percentiles of the times of single calls.
 ///
-/// What `run` returns is dropped after the clock has stopped.
+/// The result of `run` is dropped after the clock has stopped.
 ///
 /// # Panics
 ///
@@ -69,7 +69,8 @@ pub fn measure_calls<T, R>(operation: &str, items: impl IntoIterator<Item = T>, 
     print_percentiles(operation, wall, cpu);
 }
 
-/// Prints the percentiles of what single calls took, `wall`, and the processor time of one, `cpu`, in milliseconds.
+/// Prints the percentiles of the times of single calls, `wall`, and the processor time of one, `cpu`, in
+/// milliseconds.
 ///
 /// # Panics
 ///

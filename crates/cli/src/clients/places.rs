@@ -1,4 +1,4 @@
-//! Where the paths of the table lead on this machine.
+//! Resolves the paths of the table on this machine.
 
 use std::path::{Path, PathBuf};
 
@@ -7,12 +7,12 @@ use repertoire::discovery::repository_root;
 use super::row::Client;
 use crate::env::{self, Env};
 
-/// Whose configuration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+/// The owner of a configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Owner {
-    /// The user's, for all projects
+    /// The user's, for all projects.
     User,
-    /// The project's, for all its users
+    /// The project's, for all its users.
     Project,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// Returns the places that the environment tells of.
+    /// Returns the places named by the environment.
     pub(crate) fn new(env: &Env) -> Self {
         let system = match () {
             () if cfg!(windows) => System::Windows,
@@ -76,7 +76,7 @@ impl Places {
         &self.project
     }
 
-    /// Returns the directory that the canonical place of `owner` lies in.
+    /// Returns the parent directory of the canonical place of `owner`.
     pub(crate) fn base(&self, owner: Owner) -> Option<PathBuf> {
         match owner {
             Owner::User => self.home.clone(),
@@ -84,7 +84,7 @@ impl Places {
         }
     }
 
-    /// Returns where `client` may keep its configuration for `owner`, likeliest last; none where it keeps none.
+    /// Returns the paths of the configuration of `client` for `owner`, likeliest last; empty if it has none.
     pub(crate) fn configuration(&self, client: &Client, owner: Owner) -> Vec<PathBuf> {
         let templates = match owner {
             Owner::User if self.system == System::Windows && !client.windows.is_empty() => client.windows,
@@ -94,7 +94,7 @@ impl Places {
         templates.iter().filter_map(|template| self.path(owner, template)).collect()
     }
 
-    /// Returns where `client` reads skills of `owner`, its own place first.
+    /// Returns the directories in which `client` reads skills of `owner`, its own first.
     pub(crate) fn skills(&self, client: &Client, owner: Owner) -> Vec<PathBuf> {
         let templates = match owner {
             Owner::User => client.user_skills,
@@ -103,7 +103,7 @@ impl Places {
         templates.iter().filter_map(|template| self.path(owner, template)).collect()
     }
 
-    /// Returns whether a directory or a file shows that the user has `client`.
+    /// Returns `true` if a directory or a file shows that the user has `client`.
     pub(crate) fn is_there(&self, client: &Client) -> bool {
         let mut signs = client.signs.iter().filter_map(|sign| self.path(Owner::User, sign));
         signs.any(|sign| sign.is_dir() || sign.is_file())
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_move_what_they_move() {
+    fn environment_variables_move_directories_of_clients() {
         let mut places = places(System::Unix);
         places.claude = Some("/c".into());
         places.codex = Some("/x".into());

@@ -1,15 +1,15 @@
-//! What is known about a client.
+//! The description of a client.
 
 use serde_json::{Map, Value};
 
 /// A program that speaks MCP, reads skills, or both.
 #[derive(Debug)]
 pub(crate) struct Client {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub(crate) id: &'static str,
-    /// What else it is called there.
+    /// Other names on the command line.
     pub(crate) aliases: &'static [&'static str],
-    /// What its makers call it.
+    /// Its name as written by its makers.
     pub(crate) title: &'static str,
     /// Its user's configuration file: the first of these that is there, or else the last; see `places.rs`.
     pub(crate) user: &'static [&'static str],
@@ -19,7 +19,7 @@ pub(crate) struct Client {
     pub(crate) project: &'static [&'static str],
     /// Directories and files of the user that show that it is there.
     pub(crate) signs: &'static [&'static str],
-    /// How its configuration is written.
+    /// The format of its configuration file.
     pub(crate) format: Format,
     /// The key of the table of servers.
     pub(crate) table: &'static str,
@@ -27,7 +27,7 @@ pub(crate) struct Client {
     pub(crate) stdio: fn(&str, &str, &[String]) -> Value,
     /// Returns the entry of a server that runs already, from name and address, if it is known how that is written.
     pub(crate) http: Option<fn(&str, &str) -> Value>,
-    /// Whether it is started without the user's shell and so does not know where their programs are.
+    /// True if it is started without the user's shell, and so does not have their `PATH`.
     pub(crate) is_desktop: bool,
     /// The directories of a project that it reads skills from, its own first.
     pub(crate) project_skills: &'static [&'static str],
@@ -35,7 +35,7 @@ pub(crate) struct Client {
     pub(crate) user_skills: &'static [&'static str],
 }
 
-/// How a configuration file is written.
+/// The format of a configuration file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Format {
     /// JSON, perhaps with comments.
@@ -53,7 +53,7 @@ pub(crate) enum Server {
     Stdio {
         /// The program, as a shell finds it.
         command: String,
-        /// The program, as anybody finds it.
+        /// The program, by its full path.
         path: String,
         /// Its arguments.
         args: Vec<String>,

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::row::{Client, Format};
 
-/// Where a project and a home keep skills for every client.
+/// The directory of a project or a home with skills for every client.
 pub(crate) const CANONICAL: &str = ".agents/skills";
 
 /// Starts a row: what most clients have in common.
@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_tool_may_write_what_a_project_tells_a_client() {
+    fn tools_cannot_write_client_configuration_of_a_project() {
         for client in CLIENTS {
             for path in client.project.iter().chain(client.project_skills) {
                 assert!(names::is_protected(Path::new(path)), "{}: {path}", client.id);

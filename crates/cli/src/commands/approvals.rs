@@ -74,7 +74,7 @@ fn row(approval: Approval, library: &Library) -> ApprovalJson {
     }
 }
 
-/// Returns whether the skill is what was approved; one of another project is not looked for.
+/// Returns whether the skill is as it was approved; skills of other projects are not looked up.
 fn state(approval: &Approval, library: &Library) -> &'static str {
     let Some(entry) = library.snapshot.entries().iter().find(|entry| approval.is_of(entry)) else {
         return "not in this library";

@@ -145,7 +145,7 @@ fn named(
     Ok(tools)
 }
 
-/// Returns the files of the skill that can be run as scripts, as far as their names tell.
+/// Returns the files of the skill that can be run as scripts, judging by their names.
 fn scripts(bundle: &Bundle) -> Vec<String> {
     let runs = |file: &&repertoire_model::BundleFile| {
         file.executable || Interpreter::of(&file.path, b"", false).is_some()

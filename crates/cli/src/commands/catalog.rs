@@ -89,7 +89,7 @@ struct TierJson<'a> {
     task: Option<NeedJson<'a>>,
 }
 
-/// What a task has to do with a skill.
+/// The relevance of a skill to a task.
 #[derive(Serialize)]
 struct NeedJson<'a> {
     rank: usize,
@@ -203,7 +203,7 @@ pub(crate) fn render(library: &Library, options: &CatalogOptions) -> Result<Cata
     highlighted(library.snapshot.catalog(options), options)
 }
 
-/// Returns the catalog of what `agent` may see of `library`.
+/// Returns the catalog of the skills of `library` that `agent` may see.
 pub(crate) fn render_for(
     library: &Library,
     agent: &Agent,
@@ -294,7 +294,7 @@ fn report(
     Ok(())
 }
 
-/// Tells what the task and the turns gave to whom.
+/// Reports the skills that are shown because of the task and by turns.
 fn report_task(ui: &mut Ui, report: &Report, needed: Option<&TaskRanking>) -> Result<(), CliError> {
     let Some(ranking) = needed else { return Ok(()) };
     let shown: HashMap<&str, &SkillTier> =
@@ -318,7 +318,7 @@ fn report_task(ui: &mut Ui, report: &Report, needed: Option<&TaskRanking>) -> Re
         let is_turn = |skill: &&SkillTier| skill.reason == Reason::FairShare;
         let names: Vec<&str> = report.tiers.iter().filter(is_turn).map(|skill| skill.name.as_str()).collect();
         let (count, epoch) = (names.len(), ranking.task().epoch);
-        // Where there are none, those whose turn it is are shown for the task.
+        // If there are none, the skills of this turn are shown for the task.
         let names = if names.is_empty() { String::new() } else { format!(": {}", listed(&names)) };
         writeln!(ui.err(), "by turns ({count}, epoch {epoch}, all within {turns}){names}")?;
     }

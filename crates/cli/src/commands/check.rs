@@ -9,12 +9,12 @@ mod tools;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread;
 
 use clap::Args;
+use rayon::prelude::*;
 use repertoire::provider::fs::limits::MAX_DEPTH;
 use repertoire::provider::fs::{FsOptions, FsProvider, ScanLimits};
-use repertoire::{Entry, Error, Registry};
+use repertoire::{Entry, Registry};
 use repertoire_model::{Policy, Severity};
 
 use self::checked_skill::CheckedSkill;
@@ -78,12 +78,12 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
     let progress = Progress::start(&context.env, "checking skills");
     let mut confusable_pairs = None;
     if args.confusable {
-        // What every other rule finds in a large library would bury the answer.
+        // The findings of every other rule in a large library would bury the answer.
         checked.extend(libraries.iter().flat_map(unchecked));
         confusable_pairs = Some(confusable::find(&libraries, &mut checked, &policy));
     } else {
         for library in &libraries {
-            checked.extend(check_all(library)?);
+            checked.extend(check_all(library));
         }
         tools::find(&libraries, &mut checked, &policy);
     }
@@ -96,7 +96,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &CheckArgs) -> 
     Ok(if worst == Some(Severity::Error) || is_refused { Exit::No } else { Exit::Success })
 }
 
-/// Opens what is to be checked: the whole library, or each path as one of its own.
+/// Opens the libraries to check: the whole library, or each path as one of its own.
 fn open(context: &Context, args: &CheckArgs, policy: &Policy) -> Result<Vec<Library>, CliError> {
     if args.paths.is_empty() {
         return Ok(vec![context.inspect(policy.clone())]);
@@ -135,7 +135,7 @@ fn open(context: &Context, args: &CheckArgs, policy: &Policy) -> Result<Vec<Libr
     Ok(libraries)
 }
 
-/// Returns how many levels below `directory` its uppermost skills are, however deep that is.
+/// Returns the number of levels below `directory` at which its uppermost skills are.
 fn depth_of_skills(context: &Context, directory: &Path, policy: &Policy) -> Option<usize> {
     let mut options = FsOptions::new("deeper", directory);
     options.limits = ScanLimits { max_depth: MAX_DEPTH, ..context.settings.scan };
@@ -154,25 +154,10 @@ fn unchecked(library: &Library) -> impl Iterator<Item = CheckedSkill<'_>> {
 }
 
 /// Checks every skill of `library`, on all cores, in order.
-fn check_all(library: &Library) -> Result<Vec<CheckedSkill<'_>>, CliError> {
-    let entries = library.snapshot.entries();
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let share = entries.len().div_ceil(threads).max(1);
-    let check = |entry| -> Result<CheckedSkill<'_>, Error> {
+fn check_all(library: &Library) -> Vec<CheckedSkill<'_>> {
+    let check = |entry| {
         let diagnostics = pollster::block_on(library.registry.check(entry));
-        Ok(CheckedSkill { library, entry, diagnostics })
+        CheckedSkill { library, entry, diagnostics }
     };
-    let shares = thread::scope(|scope| {
-        let handles: Vec<_> = entries
-            .chunks(share)
-            .map(|chunk| scope.spawn(move || chunk.iter().map(check).collect::<Result<Vec<_>, _>>()))
-            .collect();
-        handles.into_iter().map(thread::ScopedJoinHandle::join).collect::<Vec<_>>()
-    });
-    let mut checked = Vec::with_capacity(entries.len());
-    for share in shares {
-        // A panic in a rule goes on as what it is.
-        checked.extend(share.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
-    }
-    Ok(checked)
+    library.snapshot.entries().par_iter().map(check).collect()
 }

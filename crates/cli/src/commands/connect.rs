@@ -4,7 +4,7 @@ mod apply;
 mod args;
 mod connections;
 mod edit;
-mod ours;
+mod own_entries;
 mod overlap;
 mod plan;
 mod report;
@@ -12,8 +12,8 @@ mod server;
 
 pub(crate) use args::{ConnectArgs, client, clients};
 pub(crate) use connections::{Connection, connections};
-pub(crate) use ours::Ours;
 pub(crate) use overlap::{Files, offered_names};
+pub(crate) use own_entries::OwnEntries;
 
 use crate::clients::{CLIENTS, Client, Places};
 use crate::config;
@@ -29,7 +29,7 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
     let places = Places::new(&env);
     let chosen = chosen(&places, args)?;
     let server = server::server(&env, &globals, &places, args)?;
-    let ours = Ours::new(&env).or_asked(&server);
+    let ours = OwnEntries::new(&env).or_asked(&server);
     // Errors of the configuration are reported by the commands that need it.
     let settings = config::load(&env, &globals, false);
     let context = settings.ok().map(|settings| Context { env, globals, settings });
@@ -37,7 +37,8 @@ pub(crate) fn run(ui: &mut Ui, env: Env, globals: Globals, args: &ConnectArgs) -
         context.expect_agent(agent)?;
     }
     if args.print {
-        return report::print(ui, &places, &chosen, &server, args);
+        let plans = plan::to_print(&places, &chosen, &server, args);
+        return apply::run(ui, &server, args, plans);
     }
     let mut plans = plan::plan(&places, &ours, &chosen, &server, args);
     if !args.undo {

@@ -19,7 +19,7 @@ use plan::{Occupancy, Step};
 use repertoire::Entry;
 
 use crate::clients::{CANONICAL, CLIENTS, Client, Owner, Places};
-use crate::commands::connect::{self, Connection, Files, Ours, connections};
+use crate::commands::connect::{self, Connection, Files, OwnEntries, connections};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::Ui;
@@ -54,7 +54,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &LinkArgs) -> Result<Exi
     if args.undo {
         return undo::run(ui, context, &places, args, &base, &named);
     }
-    let connections = connections(&Ours::new(&context.env), &places);
+    let connections = connections(&OwnEntries::new(&context.env), &places);
     let (clients, mut skipped) = chosen(&connections, &places, args, named)?;
     let library = context.open()?;
     let (skills, left_out) = skills(context, &library, &places, args)?;

@@ -58,7 +58,7 @@ struct SkillJson<'a> {
     path: &'a str,
     version: Option<&'a str>,
     tags: &'a [String],
-    /// `null` where the skill is too large for one; the key is there only when it was asked for.
+    /// `null` if the skill is too large for one; the key is present only on request.
     #[serde(skip_serializing_if = "Option::is_none")]
     digest: Option<Option<&'a str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,7 +73,7 @@ struct TokensJson {
     body: u64,
 }
 
-/// A skill with what was asked about it beside what the snapshot knows.
+/// A skill of the snapshot, with the requested details.
 struct Row<'a> {
     entry: &'a Entry,
     digest: Option<Option<String>>,
@@ -82,7 +82,7 @@ struct Row<'a> {
 
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &ListArgs) -> Result<Exit, CliError> {
-    // A refused library can still be looked at.
+    // A refused library can still be inspected.
     let library = if args.all { context.inspect(context.settings.policy.clone()) } else { context.open()? };
     let counter = Counter::new(context, &library);
     let entries = library.snapshot.entries().iter();
@@ -135,12 +135,12 @@ fn skill_json<'a>(row: &'a Row<'_>) -> SkillJson<'a> {
     }
 }
 
-/// A skill whose files cannot be read has no digest; `check` says why.
+/// A skill whose files cannot be read has no digest; `check` gives the reason.
 fn digest(library: &Library, entry: &Entry) -> Option<String> {
     pollster::block_on(library.registry.digest(entry)).ok().map(|digest| digest.to_string())
 }
 
-/// Counts tokens as the settings say.
+/// Counts tokens by the settings.
 struct Counter<'a> {
     library: &'a Library,
     options: CatalogOptions,
@@ -161,7 +161,7 @@ impl<'a> Counter<'a> {
         TokensJson { catalog: self.entry(entry), body }
     }
 
-    /// Returns how many tokens `entry` adds to a catalog that has a neighbour for it already.
+    /// Returns the number of tokens that `entry` adds to a catalog that is not empty.
     fn entry(&self, entry: &Entry) -> u64 {
         let location = entry.location();
         let own = CatalogEntry {

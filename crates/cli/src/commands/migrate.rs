@@ -36,7 +36,7 @@ enum Layout {
     Roles(RolesArgs),
 }
 
-/// What `rep migrate roles` takes.
+/// The arguments of `rep migrate roles`.
 #[derive(Debug, Args)]
 struct RolesArgs {
     /// The directory of the roles, as in templates/roles
@@ -58,7 +58,7 @@ struct MigrationJson {
     problems: Vec<ProblemJson>,
 }
 
-/// What became of one role.
+/// The outcome for one role.
 #[derive(Serialize)]
 struct RoleJson {
     role: String,
@@ -70,7 +70,8 @@ struct RoleJson {
 }
 
 impl RoleJson {
-    /// Returns whether something stands where the skill would, rather than another role's skill of the same name.
+    /// Returns `true` if something stands in the place of the skill, rather than another role's skill of the
+    /// same name.
     fn is_there(&self) -> bool {
         self.state == EXISTS && self.notes.is_empty()
     }
@@ -155,7 +156,7 @@ fn migrate(
     } else {
         EXISTS
     };
-    // What is not written needs no looking after.
+    // Files that are not written need no review.
     let notes = match state {
         EXISTS if is_twin => vec![format!("another role becomes `{}` too; rename one of the two", pack.name)],
         EXISTS => Vec::new(),
@@ -172,7 +173,7 @@ fn migrate(
     })
 }
 
-/// Writes the files of `pack`; false where something stands in their place.
+/// Writes the files of `pack`; returns `false` if something exists in their place.
 fn write_pack(pack: &Pack, to: &Path, directory: &Path) -> Result<bool, CliError> {
     fs::create_dir_all(to).map_err(|error| CliError::io("make", to, error))?;
     match fs::create_dir(directory) {
@@ -191,7 +192,7 @@ fn write_pack(pack: &Pack, to: &Path, directory: &Path) -> Result<bool, CliError
     Ok(true)
 }
 
-/// Tells what was done or would be, the files in the manner of a diff.
+/// Reports the migration, with the files in the manner of a diff.
 fn report(ui: &mut Ui, migration: &MigrationJson, write: bool) -> Result<(), CliError> {
     let mut text = String::new();
     for role in &migration.roles {

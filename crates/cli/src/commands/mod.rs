@@ -1,4 +1,4 @@
-//! One file per command of `rep`: its arguments, whose docs are its help, and what it does.
+//! One file per command of `rep`: its arguments, whose docs are its help, and its implementation.
 
 pub(crate) mod approvals;
 pub(crate) mod approve;

@@ -75,7 +75,7 @@ fn suggestion(given: &str) -> Option<SkillName> {
     SkillName::slug(&plain)
 }
 
-/// Returns where new skills go.
+/// Returns the directory of new skills.
 pub(crate) fn default_place(env: &Env) -> PathBuf {
     let mut input = ConfigInput::new(env.working_directory());
     input.home = env.home();

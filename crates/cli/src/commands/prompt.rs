@@ -54,7 +54,7 @@ struct FragmentJson<'a> {
     tokens: usize,
 }
 
-/// What is printed, whatever it was made of.
+/// The prompt that is printed, of an agent or a role.
 struct Prompt {
     fragments: Vec<Fragment>,
     bound: Vec<String>,
@@ -133,9 +133,9 @@ fn role_prompt(context: &Context, args: &PromptArgs, role: &str) -> Result<Promp
 pub(crate) struct Role {
     /// The role.
     pub name: String,
-    /// The agent, where there is one: its own parts of the prompt come too, and what it may not see is not there.
+    /// The agent, if there is one: the prompt has its own parts too, and only skills that it may see.
     pub agent: Option<Agent>,
-    /// What a prompt file may refer to, beside the variables of the agent.
+    /// The variables of a prompt file, beside those of the agent.
     pub variables: BTreeMap<String, String>,
 }
 

@@ -24,10 +24,11 @@ use repertoire::config::SandboxChoice;
 /// The most that is read from standard input for a script, in bytes.
 const MAX_INPUT_BYTES: u64 = 64 * 1024 * 1024;
 
-/// How long one Ctrl-C takes to arrive for good: from the terminal, and from programs in between that pass it on.
+/// The time within which signals belong to one Ctrl-C: the terminal sends it, and programs in between pass it
+/// on.
 const ONE_KEY: Duration = Duration::from_secs(1);
 
-/// What `--args` is to be.
+/// The hint about the form of `--args`.
 const OBJECT: &str = "give an object, as in `rep run git git_log --args '{\"count\": 3}'`";
 
 /// Runs a tool or a script of a skill, in the sandbox that agents have
@@ -91,7 +92,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit
     let executor = context.executor(ui, ExecRequest { sandbox, scripts, approver })?;
     let options = context.session_options(Some(Render::Markdown.as_str()));
     let session = context.session_with(options, None, Some(Arc::clone(&executor)))?;
-    // It prints what is wrong with the name, too.
+    // It reports an unknown name, too.
     let loaded = pollster::block_on(session.call("load_skill", &json!({"name": args.skill})));
     if loaded.is_error() {
         return write(ui, context, args, &session, &loaded);
@@ -107,7 +108,8 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<Exit
     }
 }
 
-/// Has what runs ended when the program is asked to end, and returns where it is noted that it was. Whoever types Ctrl-C again after a while does not wait for that.
+/// Ends the running command when the program is interrupted, and returns a cell that holds the interrupt
+/// then. A second Ctrl-C after a while ends the program at once.
 fn end_when_interrupted(executor: Arc<Executor>) -> Result<Arc<OnceLock<Interrupt>>, CliError> {
     let interrupted = Arc::new(OnceLock::new());
     let noted = Arc::clone(&interrupted);
@@ -144,7 +146,7 @@ fn arguments(args: &RunArgs) -> Result<Value, CliError> {
     Ok(json!({"skill": args.skill, "tool": args.tool, "arguments": given}))
 }
 
-/// Asks whether a tool may run that wants a person to be asked every time; nothing is asked about others.
+/// Asks for consent if the tool needs it for every call.
 fn consented(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<bool, CliError> {
     let Some(name) = &args.tool else { return Ok(false) };
     let library = context.open()?;
@@ -163,12 +165,12 @@ fn consented(ui: &mut Ui, context: &Context, args: &RunArgs) -> Result<bool, Cli
     match ui.consent(&question, false)? {
         Consent::Given => Ok(true),
         Consent::Refused => Err(CliError::no("nothing was run")),
-        // The answer of the tool says what to do.
+        // The answer of the tool has the hint.
         Consent::Unasked => Ok(false),
     }
 }
 
-/// Returns what is wrong with the tools that the skill declares, where something is.
+/// Returns the errors in the tools that the skill declares, if there are any.
 fn broken(context: &Context, args: &RunArgs) -> Option<String> {
     let library = context.open().ok()?;
     let entry = library.find(&args.skill).ok()?;
@@ -209,7 +211,7 @@ fn write(
         }
         Some(error) => {
             let word = ui.paint_err(Style::Error, "error:");
-            // Line by line: what is escaped as a whole has its ends of lines escaped too.
+            // Line by line: escaping the whole would escape its line ends too.
             let mut lines = error.lines();
             writeln!(ui.err(), "{word} {}", escape(lines.next().unwrap_or_default()))?;
             for line in lines.chain(result.text.lines()) {

@@ -14,7 +14,7 @@ use crate::standard_input;
 use crate::ui::{Progress, Style, Ui, escape};
 use crate::wire::{Context, Library, SearchableLibrary};
 
-/// The most results that can be asked for.
+/// The most results that can be requested.
 const MAX_RESULTS: i64 = 100;
 
 /// Finds the skills that a task needs
@@ -116,7 +116,7 @@ pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SearchArgs) -> Result<E
     Ok(Exit::Success)
 }
 
-/// Returns what is looked for: the words, or what standard input says.
+/// Returns the query: the words, or the text of standard input.
 fn query(args: &SearchArgs) -> Result<String, CliError> {
     if args.query != ["-"] {
         return Ok(args.query.join(" "));
@@ -197,7 +197,8 @@ fn result_json<'a>(entry: &'a Entry, result: &'a SearchResult) -> ResultJson<'a>
     }
 }
 
-/// Writes a result for people: a line with its name, and below it where it is, why it was found and what to read.
+/// Writes a result for people: a line with its name, and below it its path, the reasons and the section to
+/// read.
 fn write(ui: &mut Ui, context: &Context, result: &SearchResult) -> Result<(), CliError> {
     let name = ui.paint(Style::Name, &escape(result.name.as_str()));
     let summary = result.summary();

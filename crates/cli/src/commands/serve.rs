@@ -14,7 +14,7 @@ use repertoire_server::http::{HttpOptions, Limits, Token};
 use repertoire_server::{Notices, ResultForm, Server, ServerOptions, Stop, Switch};
 
 use self::address::DEFAULT;
-use self::notices::Teller;
+use self::notices::NoticeWriter;
 use crate::complete::agent_names;
 use crate::error::CliError;
 use crate::exit::Exit;
@@ -109,7 +109,7 @@ fn serve_http(ui: &mut Ui, server: &Server, http: HttpOptions, stop: &Stop) -> R
     Ok(bound.serve_blocking(stop)?)
 }
 
-/// Follows the library, and says where that cannot be done as configured.
+/// Follows the library, and reports if that is not possible as configured.
 fn follow(context: &Context, registry: &Registry) -> Option<Arc<Watcher>> {
     match registry.watch(context.settings.reload()) {
         Ok(watcher) => {
@@ -138,12 +138,12 @@ fn open(
     context.library(options.session_options(context.session_options(None)), &needed, executor)
 }
 
-/// Returns what the flags and the configuration say about MCP.
+/// Returns the options of MCP, from the flags and the configuration.
 fn options(context: &Context, args: &ServeArgs) -> ServerOptions {
     let settings = &context.settings;
     let switch = |is_on: bool| if is_on { Switch::On } else { Switch::Off };
     let tools = switch(settings.mcp_tools && !args.no_tools);
-    let teller = Teller::new(tools);
+    let teller = NoticeWriter::new(tools);
     ServerOptions {
         tools,
         extension: switch(settings.mcp_extension && !args.no_extension),
@@ -159,7 +159,7 @@ fn options(context: &Context, args: &ServeArgs) -> ServerOptions {
     }
 }
 
-/// Returns what the flags, the configuration and the environment say about HTTP.
+/// Returns the options of HTTP, from the flags, the configuration and the environment.
 fn http_options(context: &Context, args: &ServeArgs, address: &str) -> Result<HttpOptions, CliError> {
     let settings = &context.settings;
     let both = |flags: &[String], settings: &[String]| [flags, settings].concat();

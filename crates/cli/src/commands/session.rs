@@ -42,7 +42,7 @@ pub(crate) struct SessionArgs {
 /// Runs the command.
 pub(crate) fn run(ui: &mut Ui, context: &Context, args: &SessionArgs) -> Result<Exit, CliError> {
     let mut conversation = open(ui, context, args)?;
-    // What changes meanwhile is known by the time that somebody asks.
+    // Changes in the meantime are known by the next request.
     let _watcher = context.follow(conversation.library().registry());
     let mut lines = Lines::new(std::io::stdin().lock());
     loop {

@@ -61,7 +61,7 @@ struct ShowJson {
     license: Option<String>,
     compatibility: Option<String>,
     allowed_tools: Vec<String>,
-    /// Every key of the frontmatter, typed as YAML has it.
+    /// Every key of the frontmatter, with its YAML type.
     frontmatter: serde_json::Map<String, serde_json::Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     file_content: Option<String>,
@@ -143,7 +143,7 @@ fn fill(
     Ok(())
 }
 
-/// Returns what went wrong with what to do about it, in one line.
+/// Returns the error with its hints, in one line.
 fn message_with_hints(error: &CliError) -> String {
     let hints = error.hints().iter().map(|hint| format!("; {hint}"));
     hints.fold(error.message().to_owned(), |message, hint| message + &hint)
@@ -173,9 +173,10 @@ fn asked_for(args: &ShowArgs) -> Result<Option<(FileKind, SkillPath)>, CliError>
         return Ok(None);
     };
     let path = match kind.directory() {
-        // `--reference references/a.md` means what it says.
+        // `--reference references/a.md` includes the directory already.
         Some(directory) if !file.starts_with(&format!("{directory}/")) => {
-            // What is wrong with the file as it was given says more than what is wrong with it in its directory.
+            // The problem of the file as it was given is a better message than that of the file in its
+            // directory.
             SkillPath::new(file).and_then(|file| SkillPath::within(directory, file.as_str()))
         }
         _ => SkillPath::new(file),

@@ -27,9 +27,9 @@ use crate::wire::Context;
 const MAX_LINES: usize = 50;
 /// The most skills of one kind that one change names to a program.
 const MAX_NAMES: usize = 1_000;
-/// How long a very large library may take until it is watched.
+/// The time until a very large library is watched.
 const READY: Duration = Duration::from_secs(120);
-/// How long nothing need be heard before it is listened again; a subscription has no other end.
+/// The timeout of one wait for a change, after which the next begins; a subscription has no other end.
 const LISTEN: Duration = Duration::from_secs(3_600);
 
 /// Prints changes of the library as they are seen
@@ -40,7 +40,7 @@ const LISTEN: Duration = Duration::from_secs(3_600);
 #[derive(Debug, Args)]
 pub(crate) struct WatchArgs {}
 
-/// What ends a wait.
+/// The event that ends a wait.
 enum Wake {
     Changed(Box<Change>),
     Interrupted,
@@ -87,12 +87,12 @@ fn wakes() -> (SyncSender<Wake>, Receiver<Wake>) {
     mpsc::sync_channel(0)
 }
 
-/// Returns the snapshot that `registry` has, and what tells of all that come after it.
+/// Returns the current snapshot of `registry`, and a subscription to all later ones.
 fn subscribe(registry: &Registry) -> (Arc<Snapshot>, Subscription) {
     loop {
         let snapshot = registry.snapshot();
         let changes = registry.subscribe();
-        // Where it is still the same, it was so in between too.
+        // If it is still the same, it was so in between too.
         if Arc::ptr_eq(&snapshot, &registry.snapshot()) {
             return (snapshot, changes);
         }
@@ -112,14 +112,14 @@ fn listen(mut changes: Subscription, sender: SyncSender<Wake>) {
     });
 }
 
-/// Returns how many tokens the catalog of `snapshot` has; none where it cannot be written.
+/// Returns the number of tokens of the catalog of `snapshot`; 0 if it cannot be rendered.
 fn tokens(context: &Context, snapshot: &Snapshot) -> usize {
     let options = context.settings.catalog_options();
     let catalog = snapshot.catalog(&options);
     catalog.map_or(0, |catalog| catalog::exact_tokens(context, &catalog, &options))
 }
 
-/// Says what is wrong with the sources, and where following them is not what is configured.
+/// Reports problems of the sources, and a configuration under which others do not follow them.
 fn complain(ui: &mut Ui, context: &Context, snapshot: &Snapshot) -> Result<(), CliError> {
     // Programs find them among the diagnostics of the first line.
     let shown = if ui.is_json() { 0 } else { MAX_LINES };

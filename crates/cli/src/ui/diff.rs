@@ -9,7 +9,7 @@ use super::output::Ui;
 use super::style::Style;
 
 impl Ui {
-    /// Writes what makes `after` of `before`, the text of the file at `path`; of `None` where there is no file yet.
+    /// Writes the changes from `before` to `after` of the file at `path`; `before` is `None` for a new file.
     ///
     /// It is part of the result, except with `--json`, where it is a message.
     pub(crate) fn write_diff(&mut self, path: &str, before: Option<&str>, after: &str) -> io::Result<()> {
@@ -30,7 +30,7 @@ impl Ui {
         self.flush()
     }
 
-    /// Writes a line of what is planned, to where [`Ui::write_diff`] writes.
+    /// Writes a line of the plan to where [`Ui::write_diff`] writes.
     pub(crate) fn write_planned(&mut self, style: Option<Style>, line: &str) -> io::Result<()> {
         let escaped = escape(line);
         if self.is_json() {

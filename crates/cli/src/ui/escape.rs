@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use repertoire_model::text::is_control_or_invisible;
 
-/// How many bytes are looked at together.
+/// The number of bytes that are checked together.
 const PLAIN_CHUNK: usize = 64;
 
 /// Returns `text` on one line, with every control and invisible character shown as an escape.
@@ -21,7 +21,7 @@ pub(crate) fn escape_lines(text: &str) -> Cow<'_, str> {
 }
 
 fn escape_except(text: &str, is_kept: impl Fn(char) -> bool) -> Cow<'_, str> {
-    // Most text is plain, which bytes tell faster than characters.
+    // Most text is plain, which is checked faster by bytes than by characters.
     if text.as_bytes().chunks(PLAIN_CHUNK).all(is_plain) {
         return Cow::Borrowed(text);
     }
@@ -40,7 +40,7 @@ fn escape_except(text: &str, is_kept: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// Returns whether `bytes` are printable ASCII. It looks at all of them before it answers, which is done many at a time.
+/// Returns `true` if `bytes` are printable ASCII. It has no early exit, so that it is vectorised.
 fn is_plain(bytes: &[u8]) -> bool {
     bytes.iter().fold(true, |plain, byte| plain & (b' '..=b'~').contains(byte))
 }

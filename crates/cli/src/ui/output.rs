@@ -10,7 +10,7 @@ use crate::globals::{ColorChoice, Globals};
 /// The width of output whose reader has no width.
 const UNBOUNDED: usize = usize::MAX;
 
-/// How much is collected before it is written: as much as a pipe takes at once.
+/// The size of the output buffer: as much as a pipe takes at once.
 const OUT_BYTES: usize = 64 * 1024;
 
 /// The one way to the person or program on the other side.
@@ -26,7 +26,7 @@ pub(crate) struct Ui {
 }
 
 impl Ui {
-    /// Returns the ui that `globals` and the environment ask for.
+    /// Returns the ui for `globals` and the environment.
     pub(crate) fn new(globals: &Globals, env: &Env) -> Self {
         let (out, err) = (io::stdout(), io::stderr());
         let (out_is_terminal, err_is_terminal) = (out.is_terminal(), err.is_terminal());
@@ -64,7 +64,7 @@ impl Ui {
         &mut self.err
     }
 
-    /// Sends what is buffered on its way.
+    /// Flushes buffered output.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
@@ -79,12 +79,12 @@ impl Ui {
         self.out_is_terminal
     }
 
-    /// Returns whether a person is there to answer.
+    /// Returns `true` if a person can answer questions.
     pub(crate) fn is_interactive(&self) -> bool {
         self.is_interactive
     }
 
-    /// Returns how many columns a line of results may have.
+    /// Returns the number of columns of a line of results.
     pub(crate) fn width(&self) -> usize {
         self.width
     }

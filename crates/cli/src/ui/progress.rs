@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use crate::env::{self, Env};
 
-/// How long something may take before anything is shown.
+/// The delay before progress is shown.
 const PATIENCE: Duration = Duration::from_millis(300);
-/// How often what is shown changes.
+/// The interval of updates.
 const BEAT: Duration = Duration::from_millis(100);
-/// How wide the bar is.
+/// The width of the bar.
 const WIDTH: usize = 12;
 
 /// Shows that something goes on, on standard error where that is a terminal, until it is dropped.
@@ -23,7 +23,7 @@ pub(crate) struct Progress {
     amount: Arc<Amount>,
 }
 
-/// How much is done, where somebody knows.
+/// The amount of finished work, if it is known.
 #[derive(Default)]
 struct Amount {
     done: AtomicUsize,
@@ -74,7 +74,7 @@ impl Drop for Progress {
 }
 
 impl Amount {
-    /// Returns what is shown after `elapsed`: a bar that fills, as far as it is known how much is left.
+    /// Returns the text after `elapsed`: a bar that fills, if the total is known.
     fn frame(&self, what: &str, elapsed: Duration) -> String {
         let (done, of) = (self.done.load(Ordering::Relaxed), self.of.load(Ordering::Relaxed));
         if of == 0 {

@@ -12,19 +12,19 @@ use super::escape::escape;
 /// The most bytes of a line that are shown.
 const MAX_LINE_BYTES: usize = 240;
 
-/// The most bytes of a longer line that are shown before what it is about.
+/// The most bytes of a longer line that are shown before the range.
 const MAX_BYTES_BEFORE: usize = 80;
 
 /// A finding to be shown.
 #[derive(Debug, Clone)]
 pub(crate) struct Note<'a> {
-    /// How much it matters.
+    /// Its severity.
     pub severity: Severity,
     /// The rule that found it, shown in brackets.
     pub rule: Option<&'a str>,
-    /// What is wrong.
+    /// Its message.
     pub message: &'a str,
-    /// What to do about it.
+    /// The advice on what to do about it.
     pub help: Option<&'a str>,
     /// The file it is about, as a person would name it.
     pub path: &'a str,

@@ -1,6 +1,6 @@
 //! The few colours there are.
 
-/// What a piece of text is, which settles its colour.
+/// The role of a piece of text, which decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {
     /// A heading.
@@ -9,15 +9,15 @@ pub(crate) enum Style {
     Name,
     /// Something that matters less.
     Faint,
-    /// All is well.
+    /// Success.
     Good,
-    /// Good to know.
+    /// Information.
     Info,
-    /// It works, but.
+    /// A warning.
     Warning,
-    /// It does not work.
+    /// An error.
     Error,
-    /// What to do next.
+    /// A hint.
     Hint,
     /// A line that a diff adds.
     Added,

@@ -29,11 +29,11 @@ pub(crate) enum Align {
 /// The heading and shape of a column.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Column {
-    /// What stands above it.
+    /// The heading.
     pub heading: &'static str,
-    /// How its cells stand.
+    /// The alignment of its cells.
     pub align: Align,
-    /// How its cells look.
+    /// The style of its cells.
     pub style: Option<Style>,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Table<'a> {
         widths
     }
 
-    /// Appends a row to `line`, which is one for all rows so that a long table does not ask for memory again and again.
+    /// Appends a row to `line`, a buffer that all rows share.
     fn line(
         &self,
         cells: &[Cow<'_, str>],
@@ -128,7 +128,7 @@ fn blanks(count: usize, line: &mut String) {
     line.extend(std::iter::repeat_n(' ', count));
 }
 
-/// Returns how many columns of the screen `text` takes; of escaped ASCII every byte takes one.
+/// Returns the number of columns that `text` takes on the screen; every byte of escaped ASCII takes one.
 fn columns(text: &str) -> usize {
     if text.is_ascii() { text.len() } else { text.width() }
 }

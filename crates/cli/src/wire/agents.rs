@@ -40,7 +40,7 @@ impl Context {
         let working_directory = self.env.working_directory();
         let root = discovery::repository_root(working_directory, self.env.home().as_deref());
         let root = root.unwrap_or_else(|| working_directory.to_owned());
-        // What is configured was looked at then; what is looked for by habit may not lead out of the project either.
+        // Configured directories were checked before; the usual ones may not lead out of the project either.
         let trust = FileTrust::Within(root.clone());
         let is_sound = |path: &PathBuf| trust.objection_to_path("roles.directories", path).is_none();
         let directories = self.settings.role_directories.iter();

@@ -27,7 +27,7 @@ impl Context {
         Ok(Self { env, globals, settings })
     }
 
-    /// Reads the configuration without telling what is wrong with it, for shell completion.
+    /// Reads the configuration without reporting its errors, for shell completion.
     pub(crate) fn for_completion(env: Env, globals: Globals) -> Result<Self, CliError> {
         let settings = config::load(&env, &globals, false)?;
         Ok(Self { env, globals, settings })
@@ -46,7 +46,7 @@ impl Context {
         }
     }
 
-    /// Returns where the cache lives, unless it is turned off.
+    /// Returns the directory of the cache, unless it is turned off.
     pub(crate) fn cache_directory(&self) -> Option<PathBuf> {
         if self.globals.no_cache || self.env.is_on(env::NO_CACHE) {
             return None;

@@ -45,7 +45,7 @@ impl Context {
             directory: Some(self.env.working_directory().to_owned()),
             repository: discovery::repository_root(self.env.working_directory(), self.env.home().as_deref()),
             scripts,
-            variables: with_user(&self.env, Env::all()),
+            variables: with_user(Env::all()),
             protected: self.own_places(),
             ..ExecutorOptions::new(self.state()?)
         };
@@ -88,7 +88,7 @@ impl Context {
         Ok(self.env.working_directory().join(directory))
     }
 
-    /// Returns how far every source of the library is trusted.
+    /// Returns the trust in every source of the library.
     pub(crate) fn trust_levels(&self) -> TrustLevels {
         let exec = &self.settings.exec;
         let (places, _) = self.places(&self.settings.policy);

@@ -42,7 +42,7 @@ impl Context {
         Ok(SearchableLibrary { library, handle, searcher })
     }
 
-    /// Reads all skills under `policy`, for commands that report what is wrong.
+    /// Reads all skills under `policy`, for commands that report problems.
     pub(crate) fn inspect(&self, policy: Policy) -> Library {
         let (places, problems) = self.places(&policy);
         self.inspect_places(places, problems, policy)
@@ -79,7 +79,7 @@ impl Context {
 
     /// Follows `registry` as configured, for as long as the watcher is kept.
     ///
-    /// Where the system cannot watch, skills are looked for when they are used.
+    /// If the system cannot watch, the library is checked on use.
     pub(crate) fn follow(&self, registry: &Registry) -> Option<Watcher> {
         registry.watch(self.settings.reload()).ok()
     }
@@ -114,7 +114,7 @@ pub(crate) struct Library {
     pub registry: Registry,
     /// The skills.
     pub snapshot: Arc<Snapshot>,
-    /// The places where they were looked for.
+    /// The places that were searched.
     pub(crate) places: Vec<ConfiguredPlace>,
     /// Problems of the sources themselves.
     pub(crate) problems: Vec<Problem>,
@@ -179,7 +179,7 @@ fn quarantined(name: &str, entry: &Entry) -> CliError {
     error.hint(format!("run `rep check {}` to see what is wrong", entry.path))
 }
 
-/// Returns the directory that a `SKILL.md` stands in, or the path itself.
+/// Returns the directory of a `SKILL.md`, or the path itself.
 pub(crate) fn skill_directory(path: &Path) -> &Path {
     let is_manifest = path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
     match path.parent() {

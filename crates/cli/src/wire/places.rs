@@ -1,4 +1,4 @@
-//! The directories that skills are looked for in: those of `--root`, or else the configured ones.
+//! The directories that are searched for skills: those of `--root`, or else the configured ones.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use super::context::Context;
 use crate::error::CliError;
 
 impl Context {
-    /// Returns every place that is looked at, those that win first, and the problems of packs.
+    /// Returns every place that is searched, those that win first, and the problems of packs.
     pub(super) fn places(&self, policy: &Policy) -> (Vec<ConfiguredPlace>, Vec<Problem>) {
         if self.globals.root.is_empty() {
             return self.settings.places(&self.config_input(), policy);
@@ -41,7 +41,8 @@ impl Context {
         }
     }
 
-    /// Returns where links below `places` may lead; the roots of the library count even where others are looked at.
+    /// Returns the directories that links below `places` may lead to; the roots of the library count even if
+    /// other places are given.
     pub(super) fn link_scope(&self, places: &[ConfiguredPlace], policy: &Policy) -> LinkScope {
         let (library, _) = self.places(policy);
         self.settings.link_scope(places.iter().chain(&library))

@@ -1,28 +1,18 @@
 //! The user's name and address from git's settings, as variables for tools.
 
-use std::path::Path;
-
+use repertoire_exec::GitUser;
 use repertoire_exec::git::settings::{self, GitSetting};
-
-use crate::env::Env;
-use repertoire::regular_file;
 
 /// The variable with the user's name.
 const NAME: &str = "REPERTOIRE_USER_NAME";
 /// The variable with the user's address.
 const EMAIL: &str = "REPERTOIRE_USER_EMAIL";
 
-/// The most that is read of git's settings, in bytes.
-const MAX_SETTINGS: u64 = 1 << 20;
-
-/// Returns `variables` with who the user is by their own settings of git, where those say so and the variables do not.
-pub(super) fn with_user(env: &Env, mut variables: Vec<(String, String)>) -> Vec<(String, String)> {
-    // Git reads both, and what comes later counts.
-    let files = [
-        env.config_home().map(|home| home.join("git/config")),
-        env.home().map(|home| home.join(".gitconfig")),
-    ];
-    let settings: Vec<GitSetting> = files.iter().flatten().flat_map(|file| settings(file)).collect();
+/// Returns `variables` with the user's name and address from their git settings, unless the variables have
+/// them.
+pub(super) fn with_user(mut variables: Vec<(String, String)>) -> Vec<(String, String)> {
+    let files = GitUser::of(&variables).settings;
+    let settings: Vec<GitSetting> = files.iter().flat_map(|file| settings::read_file(file)).collect();
     for (variable, key) in [(NAME, "name"), (EMAIL, "email")] {
         let is_set = variables.iter().any(|(name, _)| name == variable);
         let value = user_setting(&settings, key).filter(|_| !is_set);
@@ -31,12 +21,7 @@ pub(super) fn with_user(env: &Env, mut variables: Vec<(String, String)>) -> Vec<
     variables
 }
 
-fn settings(file: &Path) -> Vec<GitSetting> {
-    let bytes = regular_file::read(file, MAX_SETTINGS).unwrap_or_default();
-    settings::read(&String::from_utf8_lossy(&bytes))
-}
-
-/// Returns what is said under `name` of `[user]`, in one line; the last one counts, as with git.
+/// Returns the value of `name` of `[user]`, in one line; the last one counts, as with git.
 fn user_setting(settings: &[GitSetting], name: &str) -> Option<String> {
     let last = settings.iter().rfind(|setting| setting.is("user", name))?;
     let value: String = last.value.chars().filter(|letter| !letter.is_control()).collect();

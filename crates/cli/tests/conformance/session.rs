@@ -24,7 +24,8 @@ struct Case {
     /// Options of `rep session`, beside `--config repertoire.toml` or, where there is none, `--root skills`.
     #[serde(default)]
     args: Vec<String>,
-    /// What is said where no session opens, because `repertoire.toml` is the project's and not one that the user named.
+    /// The message if no session opens, because `repertoire.toml` is the project's and not one that the user
+    /// named.
     refused: Option<String>,
     #[serde(default)]
     files: BTreeMap<String, String>,
@@ -77,7 +78,7 @@ fn command(case: &Case, root: &Path) -> Command {
     command
 }
 
-/// Returns what is wrong with a session that must not open.
+/// Returns the faults of a session that must not open.
 fn run_refused(case: &Case, expect: &str, root: &Path) -> Vec<String> {
     let output = command(case, root).stdin(Stdio::null()).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);

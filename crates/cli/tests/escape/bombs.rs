@@ -1,4 +1,5 @@
-//! What uses up a machine, what outlives its command, and what comes with it: each without a sandbox first, with small bounds, then in every sandbox.
+//! Probes that exhaust resources, outlive their command, or use inherited handles: each without a sandbox
+//! first, with small bounds, then in every sandbox.
 
 use std::fs;
 use std::process::{Command, Stdio};
@@ -200,10 +201,10 @@ fn a_command_cannot_end_its_launcher() {
 fn descriptors_of_the_host_stay_with_it() {
     let world = World::new();
     let secret = fs::File::open(world.path("home/.ssh/id_ed25519")).unwrap();
-    // As a host in another language may have it open.
+    // Hosts in other languages may have it open without close-on-exec.
     rustix::io::fcntl_setfd(&secret, rustix::io::FdFlags::empty()).unwrap();
     let list = "ls /proc/self/fd >/dev/null; for n in 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do (eval \"cat <&$n\") 2>/dev/null; done; true";
-    // Other tests' descriptors may be among the first few, so the number is told.
+    // Descriptors of other tests may be among the first few, so the number is passed.
     let number = std::os::fd::AsRawFd::as_raw_fd(&secret);
     let one = format!("{list}; (eval \"cat <&{number}\") 2>/dev/null; true");
     let output = Command::new("bash").args(["-c", &one]).stdin(Stdio::null()).output().unwrap();
@@ -289,7 +290,7 @@ fn launcher_of(process: i32) -> Option<i32> {
 }
 
 #[test]
-fn nothing_outlives_a_launcher_that_is_ended() {
+fn no_process_outlives_its_launcher() {
     for (place, sandbox) in sandboxes().iter().enumerate() {
         let number = format!("99{}.{place}5", std::process::id());
         let target = Target::new();

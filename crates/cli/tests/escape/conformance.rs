@@ -1,4 +1,4 @@
-//! What every sandbox must do, the one that confines nothing included.
+//! The conformance suite of sandboxes, including the one that confines nothing.
 
 use std::fs;
 use std::sync::Arc;
@@ -89,7 +89,7 @@ fn input_is_read_and_is_nothing_unless_given() {
 }
 
 #[test]
-fn how_it_ended_is_told() {
+fn exit_statuses_and_signals_are_reported() {
     let world = World::new();
     for sandbox in everyone() {
         assert_eq!(run(&sandbox, &world.sh("exit 3")).ending, Ending::Exited(3), "{}", sandbox.name());
@@ -99,7 +99,7 @@ fn how_it_ended_is_told() {
             "{}",
             sandbox.name()
         );
-        // Neither is the other: shells tell of signals by such a status.
+        // Neither is the other: shells report signals by such a status.
         for status in [128, 129, 137, 192, 255] {
             let ending = run(&sandbox, &world.sh(&format!("exit {status}"))).ending;
             assert_eq!(ending, Ending::Exited(status), "{}", sandbox.name());
@@ -124,7 +124,7 @@ fn how_it_ended_is_told() {
 }
 
 #[test]
-fn words_that_are_too_long_are_told_of() {
+fn arguments_that_are_too_long_are_errors() {
     let world = World::new();
     for sandbox in everyone() {
         let word = "x".repeat(131_071);
@@ -142,7 +142,7 @@ fn words_that_are_too_long_are_told_of() {
 }
 
 #[test]
-fn a_program_that_is_no_launcher_is_told_of_at_once() {
+fn a_program_that_is_no_launcher_fails_at_once() {
     let world = World::new();
     for (name, text) in [
         ("ends", "#!/bin/sh\nexit 0\n"),
@@ -223,7 +223,7 @@ fn deep_and_odd_scratch_directories_go_away() {
     let world = World::new();
     let text = "import os\nfor i in range(1500):\n    os.mkdir('d' * 50)\n    os.chdir('d' * 50)\nos.symlink('/', 'link')\nopen('f', 'w').write('x')\nos.mkfifo('fifo')\nprint('ok')";
     let mut job = world.python(text);
-    // Whatever is too deep to be counted ends the command, sooner or later.
+    // Directories too deep to be counted end the command, sooner or later.
     job.limits.timeout = Duration::from_secs(10);
     for sandbox in everyone() {
         run(&sandbox, &job);
@@ -232,7 +232,7 @@ fn deep_and_odd_scratch_directories_go_away() {
 }
 
 #[test]
-fn the_environment_is_what_is_given() {
+fn commands_have_only_the_given_environment() {
     let world = World::new();
     let mut job = world.sh("env | cut -d= -f1 | sort | tr '\\n' ' '");
     job.environment.push(("GIVEN".to_owned(), "x".to_owned()));
@@ -260,7 +260,7 @@ fn a_granted_directory_is_where_it_runs_and_can_be_read() {
 }
 
 #[test]
-fn what_is_granted_can_be_written() {
+fn granted_paths_can_be_written() {
     let world = World::new();
     for sandbox in sandboxes() {
         let mut job = world.sh("echo new > out/new.txt && echo more >> out/old.txt && mkdir out/d && mv out/new.txt out/d/ && rm out/old.txt && ls -R out | tr '\\n' ' '; echo x > src/y");
@@ -275,7 +275,7 @@ fn what_is_granted_can_be_written() {
 }
 
 #[test]
-fn limits_end_what_uses_too_much() {
+fn commands_over_a_limit_are_ended() {
     let world = World::new();
     for sandbox in everyone() {
         let name = sandbox.name();

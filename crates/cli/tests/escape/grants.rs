@@ -1,4 +1,4 @@
-//! What grants give, and what no grant gives.
+//! Tests of the rights that grants give, and of those that no grant gives.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -48,7 +48,7 @@ fn protected_files_stay_as_they_are_when_everything_is_granted() {
 }
 
 #[test]
-fn what_is_made_under_a_protected_name_loses_it() {
+fn new_files_with_protected_names_are_renamed() {
     for sandbox in sandboxes() {
         let world = World::new();
         let text = "echo evil > src/CLAUDE.md; mkdir -p src/.claude src/s; echo evil > src/.claude/settings.json; echo evil > src/s/SKILL.md; echo fine > src/fine.txt";
@@ -193,7 +193,7 @@ fn a_link_that_one_command_made_is_no_way_for_the_next() {
 }
 
 #[test]
-fn what_links_and_settings_lead_to_stays_as_it_is() {
+fn targets_of_links_and_settings_stay_unchanged() {
     for sandbox in sandboxes() {
         let (world, name) = (World::new(), sandbox.name());
         let kept = [
@@ -226,7 +226,7 @@ fn what_links_and_settings_lead_to_stays_as_it_is() {
 }
 
 #[test]
-fn nothing_is_left_that_keeps_git_waiting() {
+fn pipes_that_block_git_are_removed() {
     for sandbox in sandboxes() {
         let (world, name) = (World::new(), sandbox.name());
         let text = "mkfifo src/.gitignore src/.gitattributes; echo made";
@@ -294,7 +294,7 @@ fn a_directory_that_is_obeyed_is_not_granted_as_a_directory_either() {
 }
 
 #[test]
-fn what_the_host_protects_is_taken_out_of_a_grant() {
+fn protected_paths_are_excluded_from_a_grant() {
     for sandbox in sandboxes() {
         let world = World::new();
         world.write("project/config/repertoire/own.toml", "own");
@@ -362,7 +362,7 @@ fn occupied_names_nested_skills_and_replaced_links_do_not_keep_a_protected_name(
         }
         let link = fs::read_link(world.path("project/src/GEMINI.md"));
         assert!(link.is_err() || link.unwrap().ends_with("main.rs"), "{}", sandbox.name());
-        // What the link led to is what was read by its name.
+        // The target of the link is what was read by its name.
         assert_eq!(world.read("project/src/main.rs"), "fn main() {}", "{}", sandbox.name());
     }
 }
@@ -442,7 +442,7 @@ fn repository_job(world: &World, job: Job) -> Job {
 }
 
 #[test]
-fn what_git_would_run_or_write_through_is_not_left_in_a_repository() {
+fn git_settings_and_links_are_not_left_in_a_repository() {
     for sandbox in sandboxes() {
         let (world, name) = (World::new(), sandbox.name());
         let victim = world.path("victim").display().to_string();
@@ -470,7 +470,7 @@ fn what_git_would_run_or_write_through_is_not_left_in_a_repository() {
     }
 }
 
-/// Returns everything below `directory`: where links lead, and what is in files.
+/// Returns everything below `directory`: the targets of links, and the content of files.
 fn tree(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let (mut found, mut pending) = (BTreeMap::new(), vec![directory.to_owned()]);
     while let Some(path) = pending.pop() {
@@ -489,7 +489,7 @@ fn tree(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 #[test]
-fn the_directory_of_git_is_nobodys_to_write() {
+fn the_git_directory_is_not_writable() {
     for sandbox in sandboxes() {
         let (world, name) = (World::new(), sandbox.name());
         let text = "for f in $(find .git); do echo evil > $f; ln -sf /etc/passwd $f; mv $f $f.x; rm -rf $f; done 2>/dev/null; \
@@ -554,7 +554,7 @@ fn git_says_what_it_cannot_do_in_a_repository_and_does_the_rest() {
         assert!(fs::symlink_metadata(world.path("project/linked")).is_err(), "{name}");
         git(&world, "project", &["diff", "--quiet", "HEAD"]);
         git(&world, "project", &["show-ref", "-q", "--verify", "refs/heads/topic"]);
-        // What it borrows from elsewhere is not to be read.
+        // The objects that it borrows from elsewhere are not readable.
         git(&world, "", &["clone", "-q", "--shared", "project", "borrower"]);
         let mut job = world.sh("git log -1 --format=%s");
         job.grants.directory = Some(world.path("borrower"));
@@ -600,7 +600,7 @@ fn state_stash_tags_remotes_and_index_flags_of_a_command_are_not_transferred() {
     }
 }
 
-/// Returns what git prints in the project.
+/// Returns the output of git in the project.
 fn git_output(world: &World, arguments: &[&str]) -> String {
     let mut command = std::process::Command::new("git");
     let output = command.args(arguments).current_dir(world.path("project")).output().unwrap();
@@ -633,7 +633,7 @@ fn a_worktree_of_a_bare_repository_keeps_its_own_ways() {
 }
 
 #[test]
-fn what_a_command_said_is_kept_where_it_cannot_be_swept_up_after_it() {
+fn output_is_kept_if_the_cleanup_fails() {
     for sandbox in sandboxes() {
         let world = World::new();
         let text = "import os\nprint('said', flush=True)\nos.chdir('out')\nfor i in range(30):\n    os.mkdir('d' * 200)\n    os.chdir('d' * 200)\n";

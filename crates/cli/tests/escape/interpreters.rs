@@ -1,4 +1,4 @@
-//! What a skill's first lines and links make readable: nothing.
+//! Tests that interpreter lines and links of a skill make no file readable.
 
 use std::os::unix::fs::symlink;
 

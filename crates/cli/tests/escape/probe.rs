@@ -1,4 +1,4 @@
-//! What a probe is, and how it is made: first without a sandbox, then in each.
+//! A probe, and its runs: first without a sandbox, then in each.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,15 +17,15 @@ use crate::world::{World, sandboxes, stderr, stdout};
 
 /// Something that a command of a skill could try.
 pub(crate) struct Probe {
-    /// What it tries, in words.
+    /// The description of the attempt.
     pub(crate) name: &'static str,
     /// An expression in Python that is true if it came through, and false or an exception if not.
     pub(crate) code: &'static str,
-    /// Whether it may take a right that not everybody has, or a home that is there.
+    /// True if it may need the superuser, or an existing home directory.
     pub(crate) needs_root: bool,
 }
 
-/// Returns a probe that anybody may make.
+/// Returns a probe without special rights.
 pub(crate) const fn probe(name: &'static str, code: &'static str) -> Probe {
     Probe { name, code, needs_root: false }
 }
@@ -35,10 +35,10 @@ pub(crate) const fn root(name: &'static str, code: &'static str) -> Probe {
     Probe { name, code, needs_root: true }
 }
 
-/// What the probes have at hand.
+/// The Python helpers of the probes.
 const PREAMBLE: &str = include_str!("preamble.py");
 
-/// What a probe is made against: a place, a process, and listeners.
+/// The target of a probe: a directory, a process, and listeners.
 pub(crate) struct Target {
     pub(crate) world: World,
     pub(crate) victim: Child,
@@ -106,7 +106,7 @@ impl Target {
         matches!(self.victim.try_wait(), Ok(None)) && !is_stopped
     }
 
-    /// Runs a program in Python as anybody would, in a directory that is where a scratch directory would be.
+    /// Runs a Python program without a sandbox, in the place of a scratch directory.
     pub(crate) fn bare(&self, program: &str) -> String {
         let working = self.world.path("scratches/bare/work");
         fs::create_dir_all(&working).unwrap();
@@ -135,7 +135,7 @@ impl Drop for Target {
     }
 }
 
-/// What became of a table of probes.
+/// The results of a table of probes.
 #[derive(Default)]
 struct Tally {
     faults: Vec<String>,
@@ -190,7 +190,7 @@ fn make_one(probe: &Probe, tally: &Mutex<Tally>) {
         match &result {
             Ok(outcome) => {
                 let said = stdout(outcome);
-                // A filter may end the whole process for what it is asked.
+                // A filter may kill the whole process.
                 let is_killed = outcome.ending == repertoire_exec::Ending::Signalled(31);
                 if said.contains("ESCAPED") || !(said.contains("DENIED") || is_killed) {
                     fault(format!("{:?} {said} {}", outcome.ending, stderr(outcome)));
@@ -211,7 +211,7 @@ fn make_one(probe: &Probe, tally: &Mutex<Tally>) {
     }
 }
 
-/// Returns whether this machine's kernel has no such thing to begin with.
+/// Returns `true` if this machine's kernel lacks the feature.
 fn is_missing(said: &str) -> bool {
     const MISSING: &[&str] = &[
         "Function not implemented",

@@ -1,4 +1,4 @@
-//! Probes at files: reading what is secret, writing what is not theirs.
+//! Probes at files: reading secrets, and writing outside of the grants.
 
 use crate::probe::{Probe, probe, root};
 

@@ -59,7 +59,7 @@ fn chain(imports: &Imports, group: &BTreeSet<String>) -> String {
     steps.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns what the files of a crate import from each other, by their paths below its `src`.
+/// Returns the imports between the files of a crate, by their paths below its `src`.
 fn imports_of(name: &str) -> Imports {
     let source = repository().join("crates").join(name).join("src");
     let read = |file: &Path| std::fs::read_to_string(source.join(file)).ok();

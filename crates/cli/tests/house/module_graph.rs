@@ -22,7 +22,7 @@ struct Module {
     children: BTreeMap<String, usize>,
     /// The names that the file defines.
     items: BTreeSet<String>,
-    /// Whether it has items or implementations, and is not an index of other modules alone.
+    /// True if it has items or implementations, and is not just an index of other modules.
     has_logic: bool,
     /// The names that `use` brings in, with their paths.
     aliases: BTreeMap<String, Vec<String>>,
@@ -66,7 +66,7 @@ impl ModuleGraph {
         index
     }
 
-    /// Returns what each file with items of its own imports from the others.
+    /// Returns the imports of each file with items of its own from the others.
     pub(crate) fn imports(&self) -> Imports {
         let mut imports = Imports::new();
         for (index, module) in self.modules.iter().enumerate().filter(|(_, module)| module.has_logic) {
@@ -98,7 +98,7 @@ impl ModuleGraph {
             None => Some(module),
             Some("super") => self.descend(self.modules[module].parent?, &path[1..], aliases_left),
             Some("self" | "*") => Some(module),
-            // What is not found is made by a macro, or is a method; the file is the nearest answer.
+            // A name that is not found is made by a macro, or is a method; the file is the nearest answer.
             Some(_) => self.descend_into(module, path, aliases_left).or(Some(module)),
         }
     }

@@ -3,18 +3,15 @@
 use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Read;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
-
-use super::settings::{self as git_settings, GitSetting};
+use super::settings::{self, GitSetting};
 use crate::GitUser;
 use crate::protect::names;
+use repertoire::regular_file;
 
-/// The most that is read of a file of settings, in bytes.
-const MAX_CONFIG: u64 = 1 << 20;
+/// The largest list of users that is read, in bytes.
+const MAX_USERS: u64 = 1 << 20;
 /// The longest file that names a path, in bytes.
 const MAX_POINTER: u64 = 4096;
 /// The most files of settings that are read because one names another.
@@ -127,7 +124,7 @@ impl ObeyedPaths {
                 continue;
             }
             let beside = file.parent().unwrap_or(Path::new("/")).to_owned();
-            for GitSetting { section, name, value, .. } in settings(&file) {
+            for GitSetting { section, name, value, .. } in settings::read_file(&file) {
                 let Some(path) = expanded(&value, user) else { continue };
                 if is_pointer(&name) {
                     self.pointers.push(path);
@@ -156,7 +153,10 @@ fn expanded(value: &str, user: &GitUser) -> Option<PathBuf> {
     let (name, inner) = rest.split_once('/').unwrap_or((rest, ""));
     let home = match name {
         "" => user.home.clone(),
-        name => home_of(name, &String::from_utf8_lossy(&content(Path::new(USERS), MAX_CONFIG)?)),
+        name => {
+            let users = regular_file::read(Path::new(USERS), MAX_USERS).ok()?;
+            home_of(name, &String::from_utf8_lossy(&users))
+        }
     };
     Some(home?.join(inner))
 }
@@ -167,27 +167,6 @@ fn home_of(name: &str, users: &str) -> Option<PathBuf> {
     let mut user = lines.find_map(|mut fields| (fields.next() == Some(name)).then_some(fields))?;
     // The word, two numbers and the full name come before.
     user.nth(4).map(PathBuf::from).filter(|home| home.is_absolute())
-}
-
-/// Returns the value of `section.name` in the settings at `path`.
-pub(crate) fn setting(path: &Path, section: &str, name: &str) -> Option<String> {
-    settings(path).into_iter().rev().find_map(|own| own.is(section, name).then_some(own.value))
-}
-
-/// Returns the settings at `path`.
-pub(crate) fn settings(path: &Path) -> Vec<GitSetting> {
-    let Some(text) = content(path, MAX_CONFIG) else { return Vec::new() };
-    git_settings::read(&String::from_utf8_lossy(&text))
-}
-
-/// Returns the beginning of the plain file at `path`. It never waits for a pipe or a device, which a command may have made.
-fn content(path: &Path, most: u64) -> Option<Vec<u8>> {
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    let file = fs::OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(path).ok()?;
-    file.metadata().ok().filter(fs::Metadata::is_file)?;
-    let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
 }
 
 /// Returns what the settings of the repositories that `path` lies in point at, those of the user among them.
@@ -210,7 +189,7 @@ pub(crate) fn pointed_at(inner: &Path, tree: &Path) -> Option<PathBuf> {
 
 /// Returns the one line of a file that names a path.
 pub(crate) fn pointer(path: &Path) -> Option<String> {
-    let text = String::from_utf8(content(path, MAX_POINTER)?).ok()?;
+    let text = String::from_utf8(regular_file::read(path, MAX_POINTER).ok()?).ok()?;
     Some(text.trim_end_matches(['\n', '\r']).to_owned())
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::obeyed;
+use super::{obeyed, settings};
 use crate::{ExecError, ExecErrorKind};
 
 const NOT_MUTUAL: &str = "its .git leads to a directory of git that does not name this checkout; `git worktree repair` mends links that moved";
@@ -57,7 +57,7 @@ fn worktree(own: &Path, inner: &Path) -> Option<PathBuf> {
 
 /// Returns `own`, if it is the directory of git of the submodule at `top`.
 fn submodule(own: &Path, top: &Path) -> Option<PathBuf> {
-    let tree = obeyed::setting(&own.join("config"), "core", "worktree")?;
+    let tree = settings::value(&own.join("config"), "core", "worktree")?;
     let is_one = obeyed::is_directory(own) && own.join(tree).canonicalize().ok()? == top;
     is_one.then(|| own.to_owned())
 }

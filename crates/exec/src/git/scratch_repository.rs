@@ -15,7 +15,7 @@ use std::time::Duration;
 use rustix::fs::{Mode, OFlags};
 
 use super::host_git::{GitInput, HostGit};
-use super::{Repository, obeyed};
+use super::{Repository, settings as git_settings};
 use crate::scratch::Scratch;
 use crate::verified_path::{self, VerifiedPath};
 use crate::{ExecError, ExecErrorKind};
@@ -208,10 +208,12 @@ fn line(path: &Path) -> Vec<u8> {
 fn settings(repository: &Repository) -> String {
     let config = repository.common.join("config");
     let version =
-        obeyed::setting(&config, "core", "repositoryformatversion").unwrap_or_else(|| "0".to_owned());
+        git_settings::value(&config, "core", "repositoryformatversion").unwrap_or_else(|| "0".to_owned());
     let mut text = format!("[core]\n\trepositoryformatversion = {version}\n\tbare = false\n");
     let mut files = vec![config.clone()];
-    for extension in obeyed::settings(&config).into_iter().filter(|setting| setting.section == "extensions") {
+    for extension in
+        git_settings::read_file(&config).into_iter().filter(|setting| setting.section == "extensions")
+    {
         match extension.name.as_str() {
             // There is but one checkout of this one.
             "worktreeconfig" => files.push(repository.own.join("config.worktree")),

@@ -1,8 +1,13 @@
 //! The settings of git, read as git reads them: what it would believe is what has to be known here.
 
 use std::iter::Peekable;
+use std::path::Path;
 use std::str::Chars;
 
+use repertoire::regular_file;
+
+/// The largest file of settings that is read, in bytes.
+const MAX_BYTES: u64 = 16 << 20;
 /// The mark that some editors put before a text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
@@ -55,6 +60,18 @@ pub fn read(text: &str) -> Vec<GitSetting> {
         }
     }
     settings
+}
+
+/// Returns the settings in a file. One that is not there, is no regular file or is too large has none.
+#[must_use]
+pub fn read_file(path: &Path) -> Vec<GitSetting> {
+    let bytes = regular_file::read(path, MAX_BYTES).unwrap_or_default();
+    read(&String::from_utf8_lossy(&bytes))
+}
+
+/// Returns the value of `section.name` in the settings at `path`.
+pub(crate) fn value(path: &Path, section: &str, name: &str) -> Option<String> {
+    read_file(path).into_iter().rev().find_map(|own| own.is(section, name).then_some(own.value))
 }
 
 /// The rest of a text of settings.

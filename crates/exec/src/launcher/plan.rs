@@ -3,13 +3,13 @@
 //! Both go over one socket, which is the launcher's standard input: a line of JSON and the bytes of the command's input one way, a line of JSON the other. As long
 //! as the socket is open the job is wanted; one byte cancels it. Both ends are usually one program; where they are not, the launcher's hello tells its version.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::ffi::OsString;
+use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
+use crate::os_text::{os_path, os_words};
 use crate::verified_path::VerifiedPath;
 use crate::{Ending, Exceeded, ExecErrorKind, Limits};
 
@@ -178,58 +178,10 @@ enum ErrorKindJson {
     Io,
 }
 
-/// Text of the system that need not be UTF-8: sent as text where it is, else as bytes.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum OsText {
-    Text(String),
-    Bytes(Vec<u8>),
-}
-
-impl From<&OsStr> for OsText {
-    fn from(text: &OsStr) -> Self {
-        text.to_str()
-            .map_or_else(|| Self::Bytes(text.as_bytes().to_vec()), |text| Self::Text(text.to_owned()))
-    }
-}
-
-impl From<OsText> for OsString {
-    fn from(text: OsText) -> Self {
-        match text {
-            OsText::Text(text) => text.into(),
-            OsText::Bytes(bytes) => Self::from_vec(bytes),
-        }
-    }
-}
-
-/// A path as it is sent.
-pub(crate) mod os_path {
-    use super::*;
-
-    pub(crate) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
-        OsText::from(path.as_os_str()).serialize(serializer)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
-        OsText::deserialize(deserializer).map(|text| OsString::from(text).into())
-    }
-}
-
-/// Words of a command as they are sent.
-mod os_words {
-    use super::*;
-
-    pub(super) fn serialize<S: Serializer>(words: &[OsString], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(words.iter().map(|word| OsText::from(word.as_os_str())))
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<OsString>, D::Error> {
-        Vec::<OsText>::deserialize(deserializer).map(|words| words.into_iter().map(OsString::from).collect())
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::os::unix::ffi::OsStringExt as _;
+
     use super::*;
 
     #[test]

@@ -62,10 +62,10 @@ enum CallVerdict {
     Requests { refused: Vec<u32> },
     /// Always this.
     Always(u32),
-    /// The verdict unless, of the argument, the bits of the mask are one of these values.
-    Unless { argument: u32, mask: u32, values: Vec<u32>, verdict: u32 },
-    /// The verdict if they are one of these values.
-    When { argument: u32, mask: u32, values: Vec<u32>, verdict: u32 },
+    /// Refused unless, of the argument, the bits of the mask are one of these values.
+    Unless { argument: u32, mask: u32, values: Vec<u32> },
+    /// Refused if the argument is one of these values.
+    When { argument: u32, values: Vec<u32> },
     /// Refused unless the pair of arguments is one of these; no value of the second stands for any.
     UnlessPair { first: u32, second: u32, mask: u32, values: Vec<(u32, Option<u32>)> },
 }
@@ -208,12 +208,12 @@ const NOTICE_CALLS_HERE: &[i64] = &[libc::SYS_inotify_init];
 #[cfg(target_arch = "aarch64")]
 const NOTICE_CALLS_HERE: &[i64] = &[];
 
-/// Calls that set how another process is scheduled, with the argument that says which. Zero is oneself.
-const CALLS_ON_OTHERS: &[(i64, u32)] = &[
-    (libc::SYS_sched_setaffinity, 0),
-    (libc::SYS_sched_setscheduler, 0),
-    (libc::SYS_sched_setparam, 0),
-    (libc::SYS_sched_setattr, 0),
+/// Calls that set how another process is scheduled, which the first argument says. Zero is oneself.
+const CALLS_ON_OTHERS: &[i64] = &[
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setattr,
 ];
 
 /// The same for those that first say of what kind the number is, with the kind that is a process: of a group or a user zero is oneself too, and with it all the others.
@@ -285,9 +285,7 @@ fn verdicts(purpose: Purpose) -> BTreeMap<i64, CallVerdict> {
             libc::SYS_pidfd_send_signal,
         ];
         always(&calls, REFUSED);
-        let own_group =
-            CallVerdict::Unless { argument: 0, mask: u32::MAX, values: vec![0], verdict: REFUSED };
-        verdicts.insert(libc::SYS_kill, own_group);
+        verdicts.insert(libc::SYS_kill, oneself());
     }
     if purpose.network {
         // The kernel's own messages only as far as programs ask it for addresses, and only to read: changing takes rights that nobody has here.
@@ -309,8 +307,7 @@ fn verdicts(purpose: Purpose) -> BTreeMap<i64, CallVerdict> {
         libc::SYS_socketpair,
         CallVerdict::UnlessPair { first: 0, second: 1, mask: SOCKET_TYPE, values },
     );
-    let no_namespaces =
-        CallVerdict::Unless { argument: 0, mask: NEW_NAMESPACES, values: vec![0], verdict: REFUSED };
+    let no_namespaces = CallVerdict::Unless { argument: 0, mask: NEW_NAMESPACES, values: vec![0] };
     verdicts.insert(libc::SYS_clone, no_namespaces);
     let mut controls = REFUSED_CONTROLS.to_vec();
     let mut requests = REFUSED_REQUESTS.to_vec();
@@ -318,24 +315,23 @@ fn verdicts(purpose: Purpose) -> BTreeMap<i64, CallVerdict> {
         controls.extend(SIGNAL_CONTROLS);
         requests.extend(SIGNAL_REQUESTS);
     }
-    let refused = |argument, values| CallVerdict::When { argument, mask: u32::MAX, values, verdict: REFUSED };
     verdicts.insert(libc::SYS_ioctl, CallVerdict::Requests { refused: requests });
-    verdicts.insert(libc::SYS_fcntl, refused(1, controls));
-    let values = PERSONALITIES.to_vec();
-    let known = CallVerdict::Unless { argument: 0, mask: u32::MAX, values, verdict: REFUSED };
+    verdicts.insert(libc::SYS_fcntl, CallVerdict::When { argument: 1, values: controls });
+    let known = CallVerdict::Unless { argument: 0, mask: u32::MAX, values: PERSONALITIES.to_vec() };
     verdicts.insert(libc::SYS_personality, known);
-    verdicts.insert(libc::SYS_setrlimit, refused(0, vec![MARK]));
+    verdicts.insert(libc::SYS_setrlimit, CallVerdict::When { argument: 0, values: vec![MARK] });
     let pair = |values| CallVerdict::UnlessPair { first: 0, second: 1, mask: u32::MAX, values };
     verdicts.insert(libc::SYS_prlimit64, pair((0..MARK).map(|limit| (0, Some(limit))).collect()));
     for (call, kind) in CALLS_ON_KINDS {
         verdicts.insert(*call, pair(vec![(*kind, Some(0))]));
     }
-    for (call, argument) in CALLS_ON_OTHERS {
-        let oneself =
-            CallVerdict::Unless { argument: *argument, mask: u32::MAX, values: vec![0], verdict: REFUSED };
-        verdicts.insert(*call, oneself);
-    }
+    verdicts.extend(CALLS_ON_OTHERS.iter().map(|call| (*call, oneself())));
     verdicts
+}
+
+/// Returns the verdict on calls whose first argument says which process they are about.
+fn oneself() -> CallVerdict {
+    CallVerdict::Unless { argument: 0, mask: u32::MAX, values: vec![0] }
 }
 
 /// Returns the filter as the kernel wants it.
@@ -372,12 +368,8 @@ pub(crate) fn bytes(program: &[sock_filter]) -> Vec<u8> {
 fn block(verdict: &CallVerdict) -> Vec<sock_filter> {
     match verdict {
         CallVerdict::Always(verdict) => vec![statement(RETURN, *verdict)],
-        CallVerdict::Unless { argument, mask, values, verdict } => {
-            choice(*argument, *mask, values, ALLOW, *verdict)
-        }
-        CallVerdict::When { argument, mask, values, verdict } => {
-            choice(*argument, *mask, values, *verdict, ALLOW)
-        }
+        CallVerdict::Unless { argument, mask, values } => choice(*argument, *mask, values, ALLOW, REFUSED),
+        CallVerdict::When { argument, values } => choice(*argument, u32::MAX, values, REFUSED, ALLOW),
         CallVerdict::Requests { refused } => {
             let mut block = vec![load(1)];
             for request in CLONES {

@@ -21,7 +21,7 @@ const HOOKS: &str = "hooks";
 
 /// Protected paths in a directory, existing or not.
 #[derive(Debug, Default)]
-pub(crate) struct ProtectedBefore {
+pub(crate) struct ProtectedPaths {
     pub(crate) protected: BTreeMap<PathBuf, ProtectedEntry>,
     /// Paths that are obeyed for another reason than their name, whether they are there or not.
     pub(crate) obeyed: BTreeSet<PathBuf>,
@@ -31,7 +31,7 @@ pub(crate) struct ProtectedBefore {
     pub(crate) is_spent: bool,
 }
 
-impl ProtectedBefore {
+impl ProtectedPaths {
     /// Looks at `top`, which lies in `root`; both have no links in them. In `above` is what the repositories around it obey.
     pub(crate) fn find(
         top: &Path,
@@ -75,7 +75,7 @@ struct Search<'a> {
     /// Settings of git that count in every repository.
     everywhere: ObeyedPaths,
     budget: Budget,
-    found: ProtectedBefore,
+    found: ProtectedPaths,
 }
 
 impl Search<'_> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::git::obeyed;
-use crate::protect::before::ProtectedBefore;
+use crate::protect::before::ProtectedPaths;
 use crate::protect::entry::{NeverGranted, ProtectedEntry};
 use crate::protect::names;
 use crate::verified_path::{self, VerifiedPath};
@@ -65,7 +65,7 @@ pub(crate) fn writable(
         return Err(refused(OBEYED));
     }
     let pinned = VerifiedPath::at(&real).map_err(invalid)?;
-    let before = ProtectedBefore::find(&real, root, above, never, Instant::now() + SURVEY_TIME);
+    let before = ProtectedPaths::find(&real, root, above, never, Instant::now() + SURVEY_TIME);
     if let Some(unseen) = before.unseen {
         let text = if before.is_spent { TOO_LARGE } else { UNSEEN };
         return Err(ExecError::new(ExecErrorKind::GrantRefused).at(unseen).saying(text));

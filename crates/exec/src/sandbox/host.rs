@@ -116,7 +116,7 @@ pub(crate) fn run(
         };
         aftermath.extend(transfer(repository, &format!("{tag:x}"), &mut sandboxed));
     }
-    let Finished { report, stdout, stderr, detail } = finished;
+    let LauncherResult { report, stdout, stderr, detail } = finished;
     drop(scratch);
     let refused = renames.refused;
     let outcome = |ending, stdout, stderr| Outcome {
@@ -150,7 +150,7 @@ pub(crate) fn run(
 }
 
 /// The end of a command, as its launcher reported it.
-struct Finished {
+struct LauncherResult {
     report: Option<Report>,
     stdout: Output,
     stderr: Output,
@@ -166,7 +166,7 @@ fn execute(
     confine: &impl Fn(&ResolvedGrants, &Scratch) -> Result<Confinement, ExecError>,
     tag: u64,
     start: Instant,
-) -> Result<Finished, ExecError> {
+) -> Result<LauncherResult, ExecError> {
     let mut command = vec![grants.program.path.clone().into_os_string()];
     command.extend(job.command.iter().skip(1).cloned());
     let plan = Plan {
@@ -183,7 +183,7 @@ fn execute(
     let mut conversation = LauncherConnection::begin(launcher, &plan, job)?;
     let report = conversation.hold(job, start + job.limits.timeout.min(MAX_TIMEOUT) + GRACE);
     let (stdout, stderr, detail) = conversation.end();
-    Ok(Finished { report, stdout, stderr, detail })
+    Ok(LauncherResult { report, stdout, stderr, detail })
 }
 
 fn io_error(path: &Path, error: io::Error) -> ExecError {

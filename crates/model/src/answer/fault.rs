@@ -5,7 +5,7 @@
 pub struct Fault {
     /// The tool that was called, by the name it is known under to the model.
     pub tool: String,
-    /// The skill that was asked for, as it was given and shortened.
+    /// The requested skill, as it was given and shortened.
     pub skill: Option<String>,
     /// The kind of fault.
     pub kind: FaultKind,
@@ -20,7 +20,7 @@ impl Fault {
     }
 }
 
-/// The files that a skill is said to have, by kind, each relative to the directory of its kind.
+/// The files that a skill is reported to have, by kind, each relative to the directory of its kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AvailableFiles {
     /// Those below `references/`.
@@ -45,7 +45,7 @@ pub enum RunRefusal {
     Asks,
     /// Each call needs the approval of a person, which cannot be kept, and no person can be asked.
     EachCall,
-    /// A person was asked and said no.
+    /// A person was asked and refused.
     Refused,
     /// A skill that is active allows no more than some other tools.
     Ceiling,
@@ -68,7 +68,7 @@ pub enum FaultKind {
     NotPermitted,
     /// The skill was there when the catalog was written and is no longer.
     Gone,
-    /// The skill is set aside because of what is wrong with it.
+    /// The skill is set aside because of an error in it.
     Broken {
         /// The problem.
         reason: String,
@@ -118,12 +118,12 @@ pub enum FaultKind {
         /// The path.
         path: String,
     },
-    /// The path leads to a directory where a file was asked for.
+    /// The path leads to a directory where a file was requested.
     IsDirectory {
         /// The path.
         path: String,
     },
-    /// The path leads to a file where a directory was asked for.
+    /// The path leads to a file where a directory was requested.
     NotDirectory {
         /// The path.
         path: String,
@@ -142,7 +142,7 @@ pub enum FaultKind {
         /// Its size in bytes.
         size: u64,
     },
-    /// The file is larger than what is ever read.
+    /// The file is larger than the limit of reading.
     TooLarge {
         /// The path.
         path: String,
@@ -159,7 +159,7 @@ pub enum FaultKind {
         /// The tools that it has.
         tools: Vec<String>,
     },
-    /// The arguments are not what the schema of the tool says.
+    /// The arguments do not match the schema of the tool.
     BadArguments {
         /// The tool.
         tool: String,

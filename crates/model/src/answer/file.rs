@@ -9,7 +9,7 @@ pub struct FileText {
     pub skill: SkillName,
     /// The file.
     pub path: SkillPath,
-    /// The text, cut where `truncation` says.
+    /// The text, cut at `truncation`.
     pub text: String,
     /// The number of the first line in `text`.
     pub first_line: usize,
@@ -19,7 +19,7 @@ pub struct FileText {
     pub total_lines: usize,
     /// The size of the file, in bytes.
     pub size: u64,
-    /// Whether only some of the lines were asked for.
+    /// True if only some of the lines were requested.
     pub is_range: bool,
     /// The lines that were left out, if any.
     pub truncation: Option<Truncation>,

@@ -7,7 +7,7 @@ use crate::{FileKind, SkillName};
 pub struct FileList {
     /// The skill.
     pub skill: SkillName,
-    /// The directory that was asked for.
+    /// The requested directory.
     pub directory: Option<String>,
     /// The files, sorted by path.
     pub files: Vec<ListedFile>,
@@ -46,6 +46,6 @@ pub struct ListedSkill {
     pub description: String,
     /// Its tags.
     pub tags: Vec<String>,
-    /// Whether it is active.
+    /// True if it is active.
     pub loaded: bool,
 }

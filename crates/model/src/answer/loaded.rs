@@ -12,7 +12,7 @@ use crate::{Digest, FileKind, SkillName};
 pub struct LoadAnswer {
     /// Skills that this one requires and that were loaded with it, in the order in which they build on each other.
     pub first: Vec<LoadedSkill>,
-    /// The skill that was asked for.
+    /// The requested skill.
     pub skill: LoadedSkill,
     /// The reason why the instructions are given.
     pub occasion: Occasion,
@@ -121,14 +121,14 @@ pub struct ToolSchema {
 // JSON has no numbers that are not themselves.
 impl Eq for ToolSchema {}
 
-/// Says that the instructions are in the context already.
+/// The answer that the instructions are in the context already.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Acknowledgement {
     /// The skill.
     pub name: SkillName,
     /// The turn at which it was loaded.
     pub turn: u64,
-    /// Whether it is part of the prompt.
+    /// True if it is part of the prompt.
     pub is_bound: bool,
     /// Notes for the model, one sentence each.
     pub notes: Vec<String>,
@@ -158,7 +158,7 @@ impl Acknowledgement {
     }
 }
 
-/// A file that was asked for with `reference`, `script` or `asset`.
+/// A file that was requested with `reference`, `script` or `asset`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BucketText {
     /// The kind of file.

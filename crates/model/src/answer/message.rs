@@ -71,7 +71,7 @@ impl FaultKind {
 }
 
 impl Fault {
-    /// Returns what was wrong and what to do instead, on one bounded line.
+    /// Returns the problem and its remedy, on one bounded line.
     ///
     /// ```
     /// use repertoire_model::answer::{Fault, FaultKind, Wording};
@@ -197,7 +197,7 @@ impl Fault {
     }
 }
 
-/// Returns why nothing was run, and what a person can do about it.
+/// Returns the reason that nothing was run, and the remedy.
 fn not_approved(skill: &str, tool: &str, why: RunRefusal, wording: &Wording) -> String {
     let approve = |more: &str| match &wording.approve {
         Some(command) => format!("Ask the user to run `{command} {skill}{more}`, or go on without it."),
@@ -255,7 +255,7 @@ fn unknown_skill(skill: &str, near: &[String], total: usize, all: &[String], wor
     message
 }
 
-/// Returns the sentence that lists what is `near` to `asked`, if there is anything to list.
+/// Returns the sentence that lists the names `near` to `asked`, if there are any.
 fn nearest(asked: &str, near: &[String]) -> Option<String> {
     let length = asked.chars().count();
     let is_near = |name: &&String| {

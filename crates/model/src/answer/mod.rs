@@ -1,7 +1,7 @@
 //! Answers of tools to a model: one typed value, and four renderings of it.
 //!
-//! Whatever a skill's author wrote is untrusted here: it stands in a wrapper that it cannot close, it is bounded by a named
-//! constant or comes with its price in tokens, and nothing of it is cut without saying so.
+//! The text of a skill's author is untrusted here: it stands in a wrapper that it cannot close, it is bounded
+//! by a named constant or comes with its price in tokens, and nothing of it is cut without a note.
 
 mod value;
 mod loaded;

@@ -1,4 +1,4 @@
-//! Property tests: every answer can be read back, whatever its content.
+//! Property tests: every answer can be read back.
 
 use proptest::prelude::*;
 

@@ -1,6 +1,7 @@
-//! Reads answers of `load_skill` back, so that a transcript alone says which instructions it holds.
+//! Recognises answers of `load_skill`, so that a transcript alone shows which instructions it holds.
 //!
-//! What is not surely whole is not recognised: giving instructions twice costs tokens, keeping them back costs the task.
+//! An answer that is not certainly whole is not recognised: giving instructions twice costs tokens,
+//! withholding them costs the task.
 
 use serde_json::Value;
 
@@ -12,7 +13,7 @@ use crate::{Digest, SkillName};
 /// The most bytes that a host may have written before an answer.
 const MAX_PREFIX_BYTES: usize = 4 * 1024;
 
-/// The most places of a text at which an answer is looked for.
+/// The most positions of a text at which an answer is searched.
 const MAX_PLACES: usize = 16;
 
 /// The beginnings of answers with instructions and of acknowledgements. JSON objects are recognised by their keys.
@@ -27,13 +28,14 @@ const MARKDOWN_ACKNOWLEDGED: &str = "Skill loaded before: ";
 pub enum RecognisedAnswer {
     /// The call failed.
     Failed,
-    /// The skill was said to be in the context already.
+    /// The skill was reported to be in the context already.
     Acknowledged(SkillName),
     /// The instructions of these skills stand in the text, whole: each is the one whose digest it is stamped with.
     Bodies(Vec<Injection>),
-    /// Instructions of these skills stand in the text, but no stamp says whether they are whole: a host may have trimmed them.
+    /// Instructions of these skills stand in the text without a stamp, so they may not be whole: a host may
+    /// have trimmed them.
     Unstamped(Vec<Injection>),
-    /// The skill was said to be unloaded now, or not to have been loaded.
+    /// The skill was reported to be unloaded now, or not to have been loaded.
     Unloaded(SkillName),
 }
 
@@ -47,7 +49,7 @@ impl RecognisedAnswer {
     }
 }
 
-/// Returns what `text`, in any rendering, is the answer of; `None` where it is none, or not whole, or was changed.
+/// Returns the answer in `text`, in any rendering; `None` if it is no answer, not complete, or was changed.
 ///
 /// A host may have written something before or behind it: an answer is found at the start of any of the first lines.
 ///
@@ -74,7 +76,7 @@ pub(crate) enum Examination {
     Foreign,
 }
 
-/// Returns what `text` is.
+/// Examines whether `text` is an answer.
 pub(crate) fn examine(text: &str) -> Examination {
     let text = text.trim_start();
     if let Some(recognised) = in_one_line(text) {
@@ -96,7 +98,8 @@ fn in_one_line(text: &str) -> Option<RecognisedAnswer> {
     if is_failed { Some(RecognisedAnswer::Failed) } else { sentence(text) }
 }
 
-/// Returns where in `text` an answer may begin: at the start of a line, or, if it is an element, behind another tag.
+/// Returns the offsets in `text` at which an answer may begin: at the start of a line, or, if it is an
+/// element, behind another tag.
 fn places(text: &str) -> impl Iterator<Item = usize> {
     let prefix = &text.as_bytes()[..text.len().min(MAX_PREFIX_BYTES)];
     let behind = memchr::memchr2_iter(b'\n', b'>', prefix).map(|end| end + 1);
@@ -174,7 +177,7 @@ fn json(answer: &Value) -> Examination {
         return name
             .map_or(Examination::Foreign, |name| Examination::Whole(RecognisedAnswer::Unloaded(name)));
     }
-    // Every key is always there; an object without these is somebody else's.
+    // Every key is always present; an object without these is not ours.
     if error.is_none() || answer.get("digest").is_none() || answer.get("available_references").is_none() {
         return Examination::Foreign;
     }
@@ -229,7 +232,7 @@ fn attribute<'a>(attributes: &'a str, key: &str) -> Option<&'a str> {
     None
 }
 
-/// Reads block after block; a comment says how many bytes each has.
+/// Reads block after block; a comment holds the length of each in bytes.
 fn markdown(mut text: &str) -> Option<Vec<Injection>> {
     let mut bodies = Vec::new();
     while let Some(rest) = text.strip_prefix(MARKDOWN) {
@@ -247,7 +250,7 @@ fn markdown(mut text: &str) -> Option<Vec<Injection>> {
     Some(bodies)
 }
 
-/// Reads what is required first, of known length, and the documentation, which goes on to the end.
+/// Reads the required skills first, of known length, and the documentation, which goes on to the end.
 fn plain(mut text: &str) -> Option<Vec<Injection>> {
     let mut bodies = Vec::new();
     while let Some(rest) = text.strip_prefix("Required skill '") {

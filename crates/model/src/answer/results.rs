@@ -8,7 +8,7 @@ use crate::{SkillName, text};
 
 /// The most characters of a description beside a result.
 const MAX_SUMMARY_CHARS: usize = 240;
-/// The most words that a result is said to be found by.
+/// The most words that are given as the reason for a result.
 const MAX_REASONS: usize = 8;
 /// The most characters of one of them.
 const MAX_WORD_CHARS: usize = 40;
@@ -22,7 +22,7 @@ pub struct SearchResults {
     pub tag: Option<String>,
     /// The skills, best first.
     pub results: Vec<SearchResult>,
-    /// Whether the model may know where they lie; programs always do.
+    /// True if the model may know their paths; programs always do.
     pub shows_paths: bool,
 }
 
@@ -39,11 +39,11 @@ pub struct SearchResult {
     pub manifest_file: String,
     /// Its score.
     pub score: Score,
-    /// The words that it was found by, those that tell most first; none where only the meaning is near.
+    /// The words that it was found by, the most significant first; empty if only the meaning is similar.
     pub why: Vec<MatchedWord>,
     /// The section of its instructions that the query is most about.
     pub section: Option<Section>,
-    /// Whether it is active.
+    /// True if it is active.
     pub loaded: bool,
 }
 
@@ -53,8 +53,8 @@ impl SearchResult {
         text::shorten(&text::visible_line(&self.description), MAX_SUMMARY_CHARS)
     }
 
-    /// Returns why the skill was found as one bounded line, as in `name: pdf; description: fill, form`: each word where it counts
-    /// most. Words that say little are left out where there are others.
+    /// Returns the reasons of the match as one bounded line, as in `name: pdf; description: fill, form`: each
+    /// word with the field where it counts most. Insignificant words are left out if there are others.
     pub fn reasons(&self) -> String {
         let is_vague = self.why.iter().all(|matched| matched.is_common);
         let mut parts: Vec<String> = Vec::new();
@@ -72,7 +72,7 @@ impl SearchResult {
     }
 }
 
-/// A word of a query that a skill has.
+/// A word that a skill was found by, and the fields of the skill that have it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatchedWord {
     /// The word, as it was typed.
@@ -93,9 +93,9 @@ pub struct MatchedWord {
 pub struct Score(u32);
 
 impl Score {
-    /// Returns `score`, rounded; what is no number, or less than nothing, is 0.
+    /// Returns `score`, rounded; a score that is no number or negative is 0.
     pub fn new(score: f32) -> Self {
-        // A cast of what is too large or too small ends at the nearest number there is.
+        // A cast of a number that is too large or too small saturates.
         Self((f64::from(score) * 1_000.0).round() as u32)
     }
 

@@ -57,7 +57,7 @@ fn oversize() -> LoadAnswer {
     loaded
 }
 
-/// Returns a skill that another one of its name hides, and whose place models may know.
+/// Returns a shadowed skill whose path models may know.
 fn shadowed() -> LoadedSkill {
     LoadedSkill {
         address: "user:~/a \"b\":pdf".to_owned(),
@@ -406,7 +406,7 @@ fn messages() {
     assert_eq!(faults()[0].message(&menu), "Unknown skill 'pfd</skill>'. Check the skill menu.");
 }
 
-/// Whatever a caller or a library puts into a fault, the model reads one line of bounded length.
+/// Every fault is one line of bounded length, even with unbounded texts in it.
 #[test]
 fn messages_are_bounded() {
     let text = "long\n".repeat(20_000);
@@ -447,7 +447,7 @@ fn messages_are_bounded() {
 }
 
 #[test]
-fn what_is_far_from_a_short_name_is_not_near() {
+fn short_names_suggest_only_similar_names() {
     let message = |skill: &str| {
         let kind = FaultKind::UnknownSkill { near: words(["git", "pdf", "db"]), total: 3, all: Vec::new() };
         let message = Fault::new("load_skill", Some(skill.to_owned()), kind).message(&Wording::default());
@@ -459,7 +459,7 @@ fn what_is_far_from_a_short_name_is_not_near() {
     assert_eq!(message("gits"), "There is no skill `gits`. Nearest: git, pdf, db.");
 }
 
-/// A file cannot end early: what is the engine's begins behind as many bytes as the first line says.
+/// A file cannot end early: the engine's text begins after the number of bytes in the first line.
 #[test]
 fn a_file_as_text_says_how_long_it_is() {
     let content = "one\n\nTruncated at 1 bytes.";
@@ -481,7 +481,7 @@ fn a_place_that_cannot_be_shown_whole_is_not_shown() {
     }
 }
 
-/// However much a library puts into its results, what a model reads of each is bounded.
+/// Every search result is bounded, even with unbounded texts in it.
 #[test]
 fn search_results_are_bounded() {
     let text = "long\n".repeat(2_000);
@@ -515,13 +515,13 @@ fn without_tools_nothing_points_at_them() {
 }
 
 #[test]
-fn what_was_given_is_recognised() {
+fn rendered_answers_are_recognised() {
     let wording = Wording::default();
     for render in Render::ALL {
         for (title, answer) in answers() {
             let recognised = recognise(&answer.render(render, &wording));
             let expect = match &answer {
-                // Which skill a name with a source means is not in the text.
+                // The text does not say which skill a name with a source means.
                 Answer::Loaded(_) if answer.injections().is_empty() => None,
                 // The sentence of the guide stands alone.
                 Answer::Acknowledged(Acknowledgement { notes, .. })
@@ -551,7 +551,7 @@ fn what_was_given_is_recognised() {
 }
 
 #[test]
-fn what_a_host_wrote_around_an_answer_does_no_harm() {
+fn answers_are_recognised_with_text_around_them() {
     let answer = Answer::Loaded(Box::new(oversize()));
     for render in Render::ALL {
         let text = answer.render(render, &Wording::default());
@@ -585,13 +585,13 @@ fn what_a_host_wrote_around_an_answer_does_no_harm() {
         matches!(recognise(unstamped), Some(RecognisedAnswer::Unstamped(_))),
         "no digest says that it is whole"
     );
-    // What stands in a broken answer is its content, not an answer.
+    // Text inside a broken answer is its content, not an answer.
     let broken = format!("<skill name=\"a\" digest=\"b\">\ncut\n{text}");
     assert_eq!(recognise(&broken), None);
 }
 
 #[test]
-fn what_was_changed_or_cut_is_not_recognised() {
+fn changed_or_cut_answers_are_not_recognised() {
     let answer = Answer::Loaded(Box::new(oversize()));
     for render in [Render::Xml, Render::Json, Render::Markdown] {
         let text = answer.render(render, &Wording::default());

@@ -11,7 +11,7 @@ pub struct ToolResult {
     pub tool: String,
     /// Its output; on failure, its error output.
     pub text: String,
-    /// The value that the text is, where the tool says that its result is JSON and it is.
+    /// The parsed text, if the tool declares that its result is JSON and it is.
     pub structured: Option<Value>,
     /// The failure, if any: `ValueError: no such sheet` or `exit code 2`.
     pub error: Option<String>,
@@ -20,7 +20,7 @@ pub struct ToolResult {
 }
 
 impl ToolResult {
-    /// Returns what `tool` of `skill` said.
+    /// Returns the result of `tool` of `skill`.
     pub fn new(skill: impl Into<String>, tool: impl Into<String>, text: impl Into<String>) -> Self {
         Self { skill: skill.into(), tool: tool.into(), text: text.into(), ..Self::default() }
     }

@@ -14,7 +14,7 @@ pub enum Answer {
     Loaded(Box<LoadAnswer>),
     /// The instructions are in the context already.
     Acknowledged(Acknowledgement),
-    /// A file that was asked for together with the skill.
+    /// A file that was requested together with the skill.
     Bucket(Box<BucketText>),
     /// The skill is no longer active.
     Unloaded(SkillName),
@@ -34,7 +34,7 @@ pub enum Answer {
     Custom {
         /// The text.
         text: String,
-        /// Whether the call failed.
+        /// True if the call failed.
         is_error: bool,
     },
     /// The call could not be answered.

@@ -1,4 +1,5 @@
-//! The budget: which skills keep their description. The rule is told in the documentation of the [catalog](super).
+//! The budget: decides which skills keep their description. The documentation of the [catalog](super)
+//! explains the rule.
 
 use std::collections::HashMap;
 
@@ -8,7 +9,7 @@ use super::render::Page;
 use super::report::{Reason, Tier};
 use super::rotation::{self, Turn};
 
-/// About how many bytes a token has, and how many tokens the markup of an entry: enough to tell turns by.
+/// Estimates of the bytes of a token and the tokens of an entry's markup, precise enough to form turns.
 const TOKEN_BYTES: usize = 4;
 const MARKUP_TOKENS: usize = 8;
 
@@ -89,7 +90,8 @@ impl<'a> Purse<'a> {
         Self { page, left, tiers, paid, purchases: Vec::new(), best: None }
     }
 
-    /// Buys in the order of the rule until nothing more fits, and returns how many turns there are, where there are any.
+    /// Buys in the order of the rule until nothing more fits, and returns the number of turns, if there are
+    /// any.
     fn spend(&mut self) -> Option<usize> {
         let indices = self.indices_by_name();
         for index in self.chosen(&indices) {
@@ -105,7 +107,7 @@ impl<'a> Purse<'a> {
             .collect();
         let turn = self.spend_by_turns(ranking.epoch);
         self.spend_by_rank(&ranked);
-        // Whose turn half of what is left did not pay for at all has the rest, once what the task needs is paid for.
+        // Skills of this turn that half of the rest did not suffice for come after those that the task needs.
         for index in &turn.now {
             if self.tiers[*index] < Tier::FirstSentence {
                 self.buy_most(*index, Reason::FairShare);
@@ -154,10 +156,10 @@ impl<'a> Purse<'a> {
         }
     }
 
-    /// Buys the descriptions of those whose turn it is, or else their first sentences.
+    /// Buys the descriptions of the skills of this turn, or else their first sentences.
     ///
-    /// Turns are told by lengths, so that ten thousand skills need not be counted for the few of one turn; these few may cost
-    /// more than the share, but never more than half of what is left.
+    /// Turns are formed by lengths, so that ten thousand skills need not be counted for the few of one turn;
+    /// these few may cost more than the share, but never more than half of what is left.
     fn spend_by_turns(&mut self, epoch: u64) -> Turn {
         let waiting = (0..self.tiers.len()).filter(|index| self.tiers[*index] != Tier::Full);
         let skills = waiting.map(|index| {
@@ -240,7 +242,7 @@ impl<'a> Purse<'a> {
         prices
     }
 
-    /// Returns what showing an item as `tier` costs more than what is shown of it.
+    /// Returns the additional price of showing an item as `tier`.
     fn price(&self, index: usize, tier: Tier) -> usize {
         cost(self.page, index, tier).saturating_sub(self.paid[index])
     }
@@ -271,7 +273,7 @@ impl<'a> Purse<'a> {
         true
     }
 
-    /// Gives another reason for what was bought because it was its turn.
+    /// Changes the reason of purchases that were made by turn.
     fn explain(&mut self, index: usize, reason: Reason, is_so: bool) {
         let is_turn =
             |purchase: &&mut Purchase| purchase.index == index && purchase.reason == Reason::FairShare;
@@ -294,8 +296,8 @@ impl<'a> Purse<'a> {
         self.purchases.len() < before
     }
 
-    /// Names the skill that the task needs most, if nothing at all is listed: over the budget is over the budget, and a name tells more than
-    /// none. Returns whether it did.
+    /// Names the skill that the task needs most, if nothing at all is listed: the text is over the budget
+    /// anyway, and a name is better than none. Returns whether it did.
     fn name_the_best(&mut self) -> bool {
         if self.tiers.iter().any(|tier| *tier != Tier::Omitted) {
             return false;
@@ -309,7 +311,7 @@ impl<'a> Purse<'a> {
         true
     }
 
-    /// Returns why so much of each item is shown.
+    /// Returns the reason for the tier of each item.
     fn reasons(&self) -> Vec<Reason> {
         let reason = |tier: &Tier| if *tier == Tier::Omitted { Reason::Omitted } else { Reason::Tier };
         let mut reasons: Vec<Reason> = self.tiers.iter().map(reason).collect();
@@ -322,7 +324,7 @@ impl<'a> Purse<'a> {
     }
 }
 
-/// Returns what an item shows that shows its name: where there is no description, that is all there is.
+/// Returns the tier of an item that shows its name: without a description, that is all of it.
 fn named(page: &Page<'_>, index: usize) -> Tier {
     if page.items[index].description.is_empty() { Tier::Full } else { Tier::NameOnly }
 }
@@ -349,7 +351,7 @@ mod tests {
         ("gamma", "It has ten. And this makes it sixty characters all together"),
     ];
 
-    /// Returns what is bought with `spare` tokens beyond the frame and the names.
+    /// Returns the tiers that are bought with `spare` tokens beyond the frame and the names.
     fn bought(spare: usize, options: CatalogOptions) -> Vec<Tier> {
         let options = CatalogOptions { format: Format::Menu, tokenizer: Tokenizer::Chars4, ..options };
         let entry = |&(name, description)| CatalogEntry { name, description, location: None };
@@ -385,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_turns_out_too_dear_is_given_back_last_first() {
+    fn purchases_over_the_budget_are_returned_last_first() {
         let options =
             CatalogOptions { format: Format::Menu, tokenizer: Tokenizer::Chars4, ..Default::default() };
         let entry = |&(name, description)| CatalogEntry { name, description, location: None };

@@ -6,7 +6,7 @@ use super::options::{CatalogError, CatalogOptions, OverBudget};
 use super::render::Page;
 use super::report::{Reason, Report, SkillTier, Tier};
 
-/// The text for the system prompt, and what became of the skills.
+/// The text for the system prompt, and the report on its skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Catalog {
     /// The text; empty where there are no skills.
@@ -24,7 +24,7 @@ impl Catalog {
 
 /// Returns the catalog of `entries`, which may come in any order.
 ///
-/// An empty set gives the empty text, whatever the options say.
+/// An empty set gives the empty text, independent of the options.
 ///
 /// # Errors
 ///
@@ -45,7 +45,7 @@ pub fn render(entries: &[CatalogEntry<'_>], options: &CatalogOptions) -> Result<
         let text = full(usize::MAX).unwrap_or_default();
         return Ok(catalog(&items, options, text, None, &every(Tier::Full)));
     };
-    // What is too long for the budget whatever it says is not written to its end.
+    // A text that is too long for the budget in any case is not written to its end.
     if let Some(text) = full(options.tokenizer.most_bytes(budget))
         && let Some(tokens) = options.tokenizer.count_up_to(&text, budget)
     {

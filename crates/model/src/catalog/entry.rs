@@ -121,10 +121,10 @@ fn is_dropped(c: char) -> bool {
     is_control_or_invisible(c) || is_noncharacter(c)
 }
 
-/// Returns `name` with whatever cannot be seen written out as `\u{..}`.
+/// Returns `name` with invisible characters written out as `\u{..}`.
 ///
-/// A [`SkillName`](crate::SkillName) comes back as it is. Whatever else a caller gives stays different from every
-/// other name: dropping characters would make two names one.
+/// A [`SkillName`](crate::SkillName) comes back as it is. Any other text stays different from every other
+/// name: dropping characters would make two names one.
 pub(crate) fn shown_name(name: &str) -> Cow<'_, str> {
     let is_shown = |c: char| c != '\\' && is_kept(c) && !is_variation_selector(c);
     if name.chars().all(is_shown) {

@@ -2,7 +2,7 @@
 //!
 //! It is paid for on every turn of every agent and it is the prefix that prompt caches match on. Hence:
 //!
-//! - **The same skills give the same bytes.** Entries are sorted bytewise by name, whatever order they arrive in.
+//! - **The same skills give the same bytes.** Entries are sorted bytewise by name.
 //!   Loading a skill changes nothing, unless a host without a cache asks the `menu` format to mark what is loaded.
 //! - **No skills, no text.** An empty set renders the empty string, so that nothing needs to be injected.
 //! - **A description is data.** It is flattened to one line, stripped of control, invisible and direction-changing
@@ -14,10 +14,10 @@
 //!
 //! No format ends with a line break: the host joins its sections as it likes.
 //!
-//! # Who keeps the full description
+//! # Skills with full descriptions
 //!
 //! Shortening all descriptions alike is the one thing that is known not to work: a skill that is described in half a
-//! sentence is not chosen, and then none is. Cutting the list off by alphabet hides whatever is called `z`. So each
+//! sentence is not chosen, and then none is. Cutting the list off by alphabet hides the skills called `z`. So each
 //! skill has its full description, or its first sentence, or its name only:
 //!
 //! 1. Every name is paid for first, with the frame around the entries and the footer.
@@ -35,20 +35,21 @@
 //!
 //! # With a ranking
 //!
-//! Where the host knows the task, [`CatalogOptions::ranking`] says which skills it needs, best first. A skill that no task
-//! ever brings to the top would then never be seen, so a share of what descriptions may cost, [`FAIR_PERCENT`], goes to all
-//! skills by turns: in an order that only their names decide, each [epoch](Ranking::epoch) shows the next few. After
-//! [`Report::turns`] epochs each skill has been shown in full once, whatever the tasks were; where its description takes more than half of what
-//! is left beside the names, its first sentence. Between the second and the third step:
+//! If the host knows the task, [`CatalogOptions::ranking`] holds the skills it needs, best first. A skill that no task
+//! ever brings to the top would then never be seen, so a share of the cost of descriptions, [`FAIR_PERCENT`], goes to
+//! all skills by turns: in an order that only their names decide, each [epoch](Ranking::epoch) shows the next few. After
+//! [`Report::turns`] epochs each skill has been shown in full once, independent of the tasks; if its description takes
+//! more than half of what is left beside the names, its first sentence. Between the second and the third step:
 //!
-//! - Those whose turn it is have their full description, or else its first sentence, of half of what is left.
-//! - Those that the task needs take the most that still fits, best first. Those whose turn it is and whom half was too little for have what
-//!   these leave.
+//! - Skills of this turn have their full description, or else its first sentence, within half of what is left.
+//! - Skills that the task needs take the most that still fits, best first. Skills of this turn that half did not suffice
+//!   for come after them.
 //!
-//! Where not even the names fit, these two come first. The rest of the budget buys names of those that the task may need or whose turn it is, then descriptions of
-//! those whose turn comes next, then their names: skills without a description are hardly ever chosen. The footer tells how many skills are not
-//! listed. Where nothing fits at all, the skill that the task needs most is still named. Whoever knows no task gives an empty ranking to have that
-//! much. The text stays sorted by name; the ranking decides only who gets what, which [`Report`] tells for each skill.
+//! If not even the names fit, these two come first. The rest of the budget buys names of skills that the task may need
+//! or of this turn, then descriptions of the skills of the next turns, then their names: skills without a description
+//! are hardly ever chosen. The footer has the number of skills that are not listed. If nothing fits at all, the skill
+//! that the task needs most is still named. Without a task, an empty ranking gives the same behaviour. The text stays
+//! sorted by name; the ranking decides only how much of each skill is shown, which [`Report`] lists.
 //!
 //! ```
 //! use repertoire_model::catalog::{CatalogEntry, CatalogOptions, Format, render};

@@ -1,4 +1,4 @@
-//! The footer that says how many skills a catalog shortens or leaves out.
+//! The footer with the number of skills that a catalog shortens or leaves out.
 
 use super::options::{CatalogOptions, LIST_TOOL};
 
@@ -14,7 +14,7 @@ pub(super) struct ShortenedCounts {
 /// Returns the footer of a shortened catalog.
 pub(super) fn shortened(options: &CatalogOptions, shortened: ShortenedCounts) -> Option<String> {
     let ShortenedCounts { total, sentences, names, omitted } = shortened;
-    // The first number says what it is a part of.
+    // The first number has the total.
     let of = if omitted == 0 { format!(" of {total} skills") } else { String::new() };
     let descriptions = match (sentences, names) {
         (0, 0) if omitted == 0 => return None,

@@ -5,10 +5,10 @@ use std::fmt;
 use super::Tokenizer;
 use super::ranking::Ranking;
 
-/// The tool that loads a skill, unless the host says otherwise.
+/// The default name of the tool that loads a skill.
 pub const LOAD_TOOL: &str = "load_skill";
 
-/// The tool that reads a file of a skill, unless the host says otherwise.
+/// The default name of the tool that reads a file of a skill.
 pub const READ_TOOL: &str = "read_skill_file";
 
 /// The tool that a shortened catalog points at when there is none to search with.
@@ -23,7 +23,8 @@ pub enum Format {
     /// Guidance on how to use skills, then `<available_skills>` with one `<skill>` a line; the default.
     #[default]
     Xml,
-    /// `Skills:` and `- name: description` lines, nothing else; the tool's own description must tell the rest.
+    /// `Skills:` and `- name: description` lines, nothing else; the tool's own description must explain the
+    /// rest.
     List,
     /// `Available skills (use load_skill to activate):`, a blank line, `- name: description` lines.
     Menu,
@@ -55,7 +56,7 @@ impl Format {
         }
     }
 
-    /// Returns the format that goes by `word`.
+    /// Returns the format called `word`.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.as_str() == word)
     }
@@ -67,9 +68,9 @@ pub enum OverBudget {
     /// Descriptions give way, names stay, unless there is a [`Ranking`]; the default.
     #[default]
     Tiers,
-    /// Nothing is listed; the text says how many skills there are and how to search them.
+    /// Nothing is listed; the text has the number of skills and says how to search them.
     SearchOnly,
-    /// The text stays whole and the report says that it is over.
+    /// The text stays whole and the report marks it as over budget.
     Verbatim,
 }
 
@@ -86,7 +87,7 @@ impl OverBudget {
         }
     }
 
-    /// Returns the choice that goes by `word`.
+    /// Returns the choice called `word`.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|choice| choice.as_str() == word)
     }
@@ -145,18 +146,18 @@ impl Default for CatalogOptions {
     }
 }
 
-/// A choice that does not go with the skills at hand.
+/// A choice that does not fit the given skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CatalogError {
     /// The skill to highlight is not among the entries.
     UnknownHighlight {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// The name that was probably meant.
         nearest: Option<String>,
     },
-    /// [`Format::Compat`] needs to know where each skill lies, and this one does not say.
+    /// [`Format::Compat`] needs the location of each skill, and this one has none.
     MissingLocation {
         /// The skill.
         name: String,

@@ -154,7 +154,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_listed_reads_back(skills in skills()) {
+    fn catalogs_parse_back_to_their_skills(skills in skills()) {
         let text = |format| {
             let options = CatalogOptions { format, ..CatalogOptions::default() };
             render(&entries(&skills), &options).unwrap().text
@@ -250,7 +250,7 @@ proptest! {
     }
 
     #[test]
-    fn with_a_ranking_the_budget_is_kept_whatever_it_takes(
+    fn with_a_ranking_the_budget_is_kept(
         skills in skills(),
         format in formats(),
         tokenizer in tokenizers(),

@@ -1,6 +1,6 @@
 //! The skills that a task needs, which decide who keeps the full description.
 
-/// The share of what descriptions may cost, in percent, that goes to skills by turns, whatever the task needs.
+/// The share of the cost of descriptions, in percent, that goes to skills by turns, independent of the task.
 pub const FAIR_PERCENT: usize = 15;
 
 /// The skills that a task needs, and whose turn it is among all others.

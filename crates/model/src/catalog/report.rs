@@ -79,7 +79,7 @@ pub struct Report {
     pub budget_tokens: Option<usize>,
     /// The exact count of the text by `tokenizer`; `None` without a budget, because counting costs more than rendering.
     pub tokens: Option<usize>,
-    /// Whether the text is over the budget all the same.
+    /// True if the text is over the budget nevertheless.
     pub over_budget: bool,
     /// The skills in the order of the text.
     pub tiers: Vec<SkillTier>,
@@ -90,12 +90,12 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns how many skills are shown as `tier`.
+    /// Returns the number of skills shown as `tier`.
     pub fn count(&self, tier: Tier) -> usize {
         self.tiers.iter().filter(|skill| skill.tier == tier).count()
     }
 
-    /// Returns how many skills are shown with less than their description for the sake of the budget.
+    /// Returns the number of skills whose description was shortened or omitted because of the budget.
     pub fn shortened(&self) -> usize {
         self.tiers.iter().filter(|skill| skill.tier != Tier::Full).count()
     }

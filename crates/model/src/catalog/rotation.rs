@@ -2,7 +2,7 @@
 
 use crate::checksum::checksum;
 
-/// Those whose turn it is, and those who are next.
+/// The skills of this turn, and those of the next ones.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Turn {
     /// Those whose turn it is.
@@ -66,14 +66,14 @@ mod tests {
     }
 
     #[test]
-    fn nobody_has_no_turn() {
+    fn a_turn_without_skills_is_empty() {
         assert_eq!(turn([], 10, 3), Turn { now: vec![], next: vec![], turns: 0 });
         assert_eq!(turn([(7, "a", 99)], 10, 3), Turn { now: vec![7], next: vec![], turns: 1 });
     }
 
     proptest! {
         #[test]
-        fn everybody_has_one_turn_and_none_costs_more_than_the_share(
+        fn every_skill_has_one_turn_and_none_costs_more_than_the_share(
             prices in prop::collection::vec(0usize..60, 1..40),
             share in 0usize..120,
             first in any::<u64>(),
@@ -85,7 +85,7 @@ mod tests {
             };
             let turns = at(0).turns as u64;
             let mut seen = Vec::new();
-            // Where the number of the epoch starts again from nothing, a turn may come early.
+            // If the number of the epoch wraps around, a turn may come early.
             let first = first.min(u64::MAX - turns);
             for epoch in first..first + turns {
                 let Turn { now, next, .. } = at(epoch);

@@ -132,7 +132,7 @@ fn golden_files() {
 }
 
 #[test]
-fn an_empty_set_is_no_text_whatever_the_options() {
+fn an_empty_set_is_no_text_with_any_options() {
     for format in Format::ALL {
         for over_budget in OverBudget::ALL {
             for budget_tokens in [None, Some(0)] {
@@ -167,7 +167,7 @@ fn the_older_formats_are_literal() {
 }
 
 #[test]
-fn compat_is_what_the_reference_library_prints() {
+fn compat_equals_the_output_of_the_reference_library() {
     let entries = [CatalogEntry {
         name: "my-skill",
         description: "Says \"a\" & 'b' <c>",
@@ -197,7 +197,7 @@ fn compat_needs_locations() {
 }
 
 #[test]
-fn what_is_in_the_prompt_already_is_no_example_of_a_skill_to_load() {
+fn bound_skills_are_not_the_example_of_a_skill_to_load() {
     let entries = ["a", "b"].map(|name| CatalogEntry { name, description: "Does it.", location: None });
     let check = |highlight: Option<&str>, bound: &[&str], expect: Option<&str>| {
         let bound = bound.iter().map(|name| (*name).to_owned()).collect();
@@ -224,7 +224,7 @@ fn an_unknown_highlight_is_an_error_that_names_the_nearest() {
 }
 
 #[test]
-fn only_the_menu_marks_what_is_loaded() {
+fn only_the_menu_marks_loaded_skills() {
     let loaded = vec!["git".to_owned(), "unknown".to_owned()];
     for format in Format::ALL {
         let marked = text(SEVEN, &CatalogOptions { loaded: loaded.clone(), ..options(format) });
@@ -258,7 +258,7 @@ fn a_thousand_renders_are_one_text() {
 }
 
 #[test]
-fn nothing_is_counted_without_a_budget() {
+fn tokens_are_not_counted_without_a_budget() {
     let catalog = render(&entries(SEVEN), &CatalogOptions::default()).unwrap();
     assert_eq!(catalog.report.tokens, None);
     assert_eq!(catalog.tokens(), Tokenizer::O200kBase.count(&catalog.text));
@@ -310,7 +310,7 @@ fn large_catalog(names: &[&str], epoch: u64, options: CatalogOptions) -> Catalog
 }
 
 #[test]
-fn what_a_task_needs_is_shown_where_not_even_the_names_fit() {
+fn skills_for_the_task_are_shown_if_not_even_the_names_fit() {
     let task = ["skill-0777", "unknown", "skill-0003"];
     for format in Format::ALL {
         let Catalog { text, report } = large_catalog(&task, 0, options(format));
@@ -335,7 +335,7 @@ fn what_a_task_needs_is_shown_where_not_even_the_names_fit() {
 }
 
 #[test]
-fn every_skill_has_its_turn_whatever_the_tasks() {
+fn every_skill_has_its_turn_independent_of_tasks() {
     let turns = large_catalog(&[], 0, options(Format::Menu)).report.turns.unwrap();
     let mut shown = std::collections::BTreeSet::new();
     for epoch in 5..5 + turns {
@@ -348,7 +348,7 @@ fn every_skill_has_its_turn_whatever_the_tasks() {
 }
 
 #[test]
-fn what_the_host_chose_comes_before_turns_and_tasks() {
+fn highlight_and_priority_come_before_turns_and_tasks() {
     let (highlight, priority) = (Some("skill-0500".to_owned()), vec!["skill-0501".to_owned()]);
     let options = CatalogOptions { highlight, priority, budget_tokens: Some(330), ..options(Format::Xml) };
     let report = large_catalog(&["skill-0001"], 0, options.clone()).report;
@@ -370,7 +370,7 @@ fn described(skills: &[(String, String)], spare: usize, task: Option<&str>) -> u
     let entries: Vec<CatalogEntry<'_>> = skills.iter().map(|(name, text)| entry((name, text))).collect();
     let bare = CatalogEntry { name: "a", description: "", location: None };
     let options = CatalogOptions { tokenizer: Tokenizer::Chars4, ..options(Format::Menu) };
-    // With the footer, which tells how many are not listed.
+    // With the footer, which has the number of skills that are not listed.
     let budget = Tokenizer::Chars4.count(&render(&[bare], &options).unwrap().text) + 60 + spare;
     let at = |epoch: usize| {
         let ranking = Ranking { names: task.map(str::to_owned).into_iter().collect(), epoch: epoch as u64 };
@@ -399,7 +399,7 @@ fn wordy() -> Vec<(String, String)> {
 
 #[test]
 fn long_descriptions_do_not_starve() {
-    // Whatever half of the rest did not pay for in full was never shown at all.
+    // Descriptions larger than half of the rest must be shown as well.
     for spare in [60, 100, 200, 400, 900] {
         assert_eq!(described(&wordy(), spare, None), 40, "{spare}");
         assert_eq!(described(&wordy(), spare, Some("skill-with-a-name-that-takes-room-39")), 40, "{spare}");
@@ -421,7 +421,7 @@ fn without_room_for_a_single_name_a_ranking_sends_to_search() {
     assert!(is_over, "{sent}");
     let enough = options(Format::Xml).tokenizer.count(&sent);
     assert_eq!(check(&["skill-0001"], enough, 0), (false, sent));
-    // Where not even that fits, at least what the task needs most is named, as it is where there is no task.
+    // If not even that fits, the skill that the task needs most is named, as without a task.
     let (is_over, named) = check(&["unknown", "skill-0001"], 10, 1);
     assert!(is_over && named.contains("<name>skill-0001</name>"), "{named}");
 }

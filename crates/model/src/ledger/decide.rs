@@ -23,7 +23,7 @@ pub enum Decision {
     Acknowledge {
         /// The turn since which they are.
         turn: u64,
-        /// Whether those that are meant are the prompt's, and not a copy in the transcript.
+        /// True for the instructions in the prompt, false for a copy in the transcript.
         is_bound: bool,
     },
     /// They are to be given, because the skill is in this state.
@@ -31,11 +31,12 @@ pub enum Decision {
 }
 
 impl Ledger {
-    /// Returns how a call that loads `name` is to be answered, where `on_disk` is the digest of its instructions now.
+    /// Returns the decision on a call that loads `name`, where `on_disk` is the current digest of its
+    /// instructions.
     ///
-    /// Instructions that stand in the context in another version are given as [`Presence::Stale`], even if nobody said that the
-    /// skill changed. If it is not [certain](super::Record::is_certain) that they are another version, and not the same one after a
-    /// host trimmed it, they are given as [`Presence::Lost`].
+    /// Instructions that are in the context in another version are given as [`Presence::Stale`], even if no
+    /// change was recorded. If it is not [certain](super::Record::is_certain) that they are another version,
+    /// and not the same one after a host trimmed it, they are given as [`Presence::Lost`].
     pub fn decide(&self, name: &SkillName, on_disk: &Digest, force: bool, reload: Reload) -> Decision {
         let Some(entry) = self.skills.get(name) else { return Decision::Give(Presence::Absent) };
         let record = &entry.record;

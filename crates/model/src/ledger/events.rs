@@ -35,7 +35,7 @@ impl Ledger {
 
     /// Notes that the instructions of all of `skills` were put into the context by one answer, in the current turn.
     ///
-    /// The last one counts as the most recent: it is the one that was asked for, after those that it requires.
+    /// The last one counts as the most recent: it is the requested one, after those that it requires.
     pub fn loaded_all(&mut self, skills: &[(SkillName, Digest)]) {
         for (name, digest) in skills {
             self.loaded(name, *digest);
@@ -104,7 +104,7 @@ impl Ledger {
         }
     }
 
-    /// Notes that `name` is no longer on disk. What is in the context stays there, out of date.
+    /// Notes that `name` is no longer on disk. The instructions in the context stay there, out of date.
     pub fn removed(&mut self, name: &SkillName) {
         if let Some(Entry { record, .. }) = self.skills.get_mut(name)
             && record.presence == Presence::Active
@@ -136,13 +136,14 @@ impl Ledger {
         }
     }
 
-    /// Notes that the host compacted the transcript, and that it holds the newest instructions of those in `kept` still.
+    /// Notes that the host compacted the transcript, which still holds the newest instructions of the skills
+    /// in `kept`.
     ///
-    /// A host that cannot tell says that nothing was kept, or derives what is left from the messages and
+    /// A host that does not know passes an empty list, or derives the rest from the messages and
     /// [observes](Self::observed) it.
     pub fn compacted(&mut self, kept: &[SkillName]) {
         let kept: BTreeSet<&SkillName> = kept.iter().collect();
-        // What is in the prompt may be followed by another version still, though the newest is gone.
+        // The prompt may still be followed by another version, though the newest is gone.
         let is_hidden = |entry: &Entry| entry.has_other && entry.record.presence == Presence::Active;
         let dropped = self.skills.iter_mut().filter(|(name, _)| !kept.contains(name)).map(|(_, entry)| entry);
         dropped.filter(|entry| is_hidden(entry)).for_each(|entry| entry.record.presence = Presence::Stale);
@@ -206,7 +207,7 @@ impl Ledger {
 }
 
 impl Entry {
-    /// Leaves what stands in the prompt, if anything does.
+    /// Leaves the instructions in the prompt, if there are any.
     fn drop_from_transcript(&mut self) {
         let record = &mut self.record;
         let Some(prompt) = self.prompt else {

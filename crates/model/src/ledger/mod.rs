@@ -1,10 +1,10 @@
 //! The ledger: records which skills are in a model's context.
 //!
-//! A transcript is append-only and cached, skills change, models unload and hosts compact. This state machine says for each
-//! skill whether its instructions can be relied on to be before the model. When in doubt they are not: giving them twice
-//! costs tokens, keeping them back costs the task.
+//! A transcript is append-only and cached, skills change, models unload and hosts compact. This state machine
+//! records for each skill whether the model is certain to have its instructions. When in doubt it has not:
+//! giving them twice costs tokens, withholding them costs the task.
 //!
-//! # What each event does
+//! # Effects of events
 //!
 //! | event | Absent | Active | Stale | Evictable | Lost |
 //! |---|---|---|---|---|---|
@@ -23,9 +23,10 @@
 //! 1. It stays Stale if the digest is the one that is out of date.
 //! 2. It stays Evictable if the instructions are those that were unloaded: a person may have done so, which no transcript shows. It
 //!    becomes Active if a transcript showed them before and shows them at a later turn now.
-//! 3. What is bound is in the prompt, and the prompt stays. If the instructions of the transcript were newer, those of the prompt
-//!    are what is left: Active becomes Stale, Stale and Evictable stay. So it does where any other version was given since, which
-//!    may be there still though the newest is gone. In the same way `evicted` leaves what is bound Evictable.
+//! 3. Bound instructions are in the prompt, and the prompt stays. If the instructions of the transcript were
+//!    newer, those of the prompt are left: Active becomes Stale, Stale and Evictable stay. The same holds if
+//!    any other version was given since, which may still be there though the newest is gone. Likewise
+//!    `evicted` leaves bound instructions Evictable.
 //!
 //! ```
 //! use repertoire_model::ledger::{Decision, Ledger, Presence, Reload};

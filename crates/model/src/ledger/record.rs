@@ -7,7 +7,7 @@ use crate::{Digest, SkillName};
 pub enum Presence {
     /// They never were, or they were unloaded and are gone.
     Absent,
-    /// They are, as they are on disk as far as is known.
+    /// They are, and the same as on disk as far as is known.
     Active,
     /// They are, but the skill has changed since.
     Stale,
@@ -29,10 +29,11 @@ pub struct Record {
     /// A host that advances the ledger counts its calls, a transcript counts the messages of the assistant. So turns are shown, and
     /// nothing is decided by comparing them.
     pub turn: u64,
-    /// Whether they are part of the prompt, which no compaction drops.
+    /// True if they are part of the prompt, which no compaction drops.
     pub is_bound: bool,
-    /// Whether `digest` is surely that of a whole version of the instructions: this process gave them, or the transcript holds them
-    /// stamped with it, or it is the one on disk. `false` where a host may have trimmed or cut what the transcript holds.
+    /// True if `digest` is certainly that of a whole version of the instructions: this process gave them, or
+    /// the transcript holds them stamped with it, or it is the one on disk. `false` if a host may have
+    /// trimmed or cut the transcript.
     pub is_certain: bool,
 }
 
@@ -43,12 +44,12 @@ pub struct SeenSkill {
     pub name: SkillName,
     /// The digest of the instructions that the transcript holds; `None` where they could not be recognised.
     pub digest: Option<Digest>,
-    /// Whether `digest` was stamped, so that the instructions are surely whole.
+    /// True if `digest` was stamped, so that the instructions are certainly whole.
     pub is_certain: bool,
     /// The turn at which they stand.
     pub turn: u64,
     /// Its place among all that were seen: of two skills, the one that was given later has the greater one.
     pub order: u64,
-    /// Whether the skill was unloaded later.
+    /// True if the skill was unloaded later.
     pub unloaded: bool,
 }

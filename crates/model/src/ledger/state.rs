@@ -15,21 +15,22 @@ pub struct Ledger {
     pub(super) sequence: u64,
 }
 
-/// A record, and what only the ledger needs to know.
+/// A record, with the internal state of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) record: Record,
-    /// The digest of the instructions in the prompt, which are what is left when those of the transcript go.
+    /// The digest of the instructions in the prompt, which remain when those of the transcript go.
     pub(super) prompt: Option<Digest>,
-    /// Whether the record is about the instructions in the prompt, and not about a copy in the transcript.
+    /// True if the record is about the instructions in the prompt, and not about a copy in the transcript.
     pub(super) is_of_prompt: bool,
-    /// Whether another version than that of the prompt was given, which may be in the transcript still.
+    /// True if a version other than that of the prompt was given, which may still be in the transcript.
     pub(super) has_other: bool,
-    /// Says which of two skills was given later; 0 for those of the prompt. Turns cannot: they are counted on two scales.
+    /// The order in which skills were given; 0 for those of the prompt. Turns cannot serve: they are counted
+    /// on two scales.
     pub(super) sequence: u64,
     /// The turn at which a transcript showed the instructions, if one did since they were given.
     pub(super) seen_turn: Option<u64>,
-    /// Whether the instructions were unloaded or evicted on purpose.
+    /// True if the instructions were unloaded or evicted on purpose.
     pub(super) is_dismissed: bool,
 }
 
@@ -50,7 +51,7 @@ impl Ledger {
         self.turn
     }
 
-    /// Returns what is known about `name`; `None` where it is absent.
+    /// Returns the record of `name`; `None` if it is absent.
     pub fn record(&self, name: &SkillName) -> Option<&Record> {
         self.skills.get(name).map(|entry| &entry.record)
     }
@@ -67,15 +68,16 @@ impl Ledger {
 
     /// Returns the skills that the model works with, current or out of date, sorted by name.
     ///
-    /// Those that were loaded in somebody else's words are among them; [`is_sure`](Self::is_sure) tells them apart.
+    /// It includes skills that another loader loaded; [`is_sure`](Self::is_sure) tells them apart.
     pub fn active(&self) -> impl Iterator<Item = &SkillName> {
         self.records().filter(|(_, record)| record.is_active()).map(|(name, _)| name)
     }
 
-    /// Returns whether a whole version of the instructions of `name` is surely before the model, which works with them.
+    /// Returns `true` if the model certainly has a whole version of the instructions of `name`, and works
+    /// with them.
     ///
-    /// Of those that are [active](Self::active) some were only seen to be loaded, by a call whose result is not in our words or may have been
-    /// cut. Whatever builds on the instructions asks this.
+    /// Some [active](Self::active) skills were only seen to be loaded, by a call whose result is not in our
+    /// format or may have been cut. Code that builds on the instructions asks this.
     pub fn is_sure(&self, name: &SkillName) -> bool {
         let is_sure = |record: &Record| record.is_active() && record.digest.is_some() && record.is_certain;
         self.record(name).is_some_and(is_sure)
@@ -113,7 +115,7 @@ impl Ledger {
 }
 
 impl Record {
-    /// Returns whether the model works with the skill, be it out of date.
+    /// Returns `true` if the model works with the skill, even if it is out of date.
     pub(super) fn is_active(&self) -> bool {
         matches!(self.presence, Presence::Active | Presence::Stale)
     }

@@ -61,7 +61,7 @@ fn check(event: impl Fn(&mut Ledger), expect: [Presence; 5]) {
 use Presence::{Absent, Active, Evictable, Lost, Stale};
 
 #[test]
-fn what_is_given_is_active() {
+fn given_skills_are_active() {
     check(|ledger| ledger.loaded(&git(), digest(1)), [Active; 5]);
     check(|ledger| ledger.bound(&git(), digest(1)), [Active; 5]);
     let mut ledger = in_state(Lost);
@@ -76,14 +76,14 @@ fn what_is_given_is_active() {
 }
 
 #[test]
-fn what_is_unloaded_is_evictable() {
+fn unloaded_skills_are_evictable() {
     check(|ledger| _ = ledger.unloaded(&git()), [Absent, Evictable, Evictable, Evictable, Lost]);
     let was_active = ALL.map(|presence| in_state(presence).unloaded(&git()));
     assert_eq!(was_active, [false, true, true, false, false]);
 }
 
 #[test]
-fn what_is_evicted_is_lost_and_not_wanted_back() {
+fn evicted_skills_are_lost_and_not_reattached() {
     check(|ledger| ledger.evicted(&git()), [Absent, Lost, Lost, Lost, Lost]);
     let mut ledger = in_state(Active);
     ledger.evicted(&git());
@@ -96,7 +96,7 @@ fn what_is_evicted_is_lost_and_not_wanted_back() {
 }
 
 #[test]
-fn what_changes_is_stale_until_it_changes_back() {
+fn changed_skills_are_stale_until_they_change_back() {
     check(|ledger| ledger.changed(&git(), &digest(2)), [Absent, Stale, Stale, Evictable, Lost]);
     check(|ledger| ledger.changed(&git(), &digest(1)), [Absent, Active, Active, Evictable, Lost]);
     check(|ledger| ledger.removed(&git()), [Absent, Stale, Stale, Evictable, Lost]);
@@ -126,7 +126,7 @@ fn the_transcript_is_the_truth() {
 }
 
 #[test]
-fn a_compaction_drops_what_is_not_kept() {
+fn a_compaction_drops_skills_that_are_not_kept() {
     check(|ledger| ledger.compacted(&[]), [Absent, Lost, Lost, Absent, Lost]);
     check(|ledger| ledger.compacted(&[git()]), ALL);
 }
@@ -169,7 +169,7 @@ fn the_prompt_outlives_every_compaction() {
 }
 
 #[test]
-fn only_what_surely_stands_is_acknowledged() {
+fn only_certain_and_current_skills_are_acknowledged() {
     let ack = Decision::Acknowledge { turn: 2, is_bound: false };
     let decide = |force, reload, version: u8| {
         ALL.map(|presence| in_state(presence).decide(&git(), &digest(version), force, reload))
@@ -195,7 +195,7 @@ fn only_what_surely_stands_is_acknowledged() {
 }
 
 #[test]
-fn what_may_have_been_cut_is_acknowledged_only_as_what_is_on_disk() {
+fn uncertain_instructions_are_acknowledged_only_if_equal_to_disk() {
     let mut ledger = Ledger::new();
     ledger.observed(&[SeenSkill { is_certain: false, ..seen(1, 1) }], 1);
     let ack = Decision::Acknowledge { turn: 1, is_bound: false };
@@ -242,7 +242,7 @@ fn an_acknowledgement_says_which_copy_is_meant() {
 }
 
 #[test]
-fn what_is_bound_is_not_acknowledged_where_another_version_may_stand_behind_it() {
+fn bound_skills_are_not_acknowledged_if_another_version_may_follow() {
     let mut ledger = Ledger::new();
     ledger.bound(&git(), digest(1));
     ledger.loaded(&git(), digest(2));

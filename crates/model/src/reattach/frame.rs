@@ -39,7 +39,7 @@ pub(super) fn essence(candidate: &Candidate<'_>, wording: &Wording) -> String {
     )
 }
 
-/// Returns the line that names skills that are not given at all, and says how many more there are.
+/// Returns the line that names skills that are not given at all, with the number of further ones.
 pub(super) fn rest(names: &[&str], more: usize) -> String {
     let names = names.join(", ");
     let more = match more {

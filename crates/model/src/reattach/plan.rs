@@ -59,7 +59,8 @@ pub struct Reattachment {
 }
 
 impl Reattachment {
-    /// Returns what a host notes down about the message that holds the text: that it puts skills into the context, and which.
+    /// Returns the metadata of the message that holds the text: that it puts skills into the context, and
+    /// which.
     pub fn metadata(&self) -> Option<Value> {
         let whole = self.pieces.iter().filter(|piece| piece.level == Level::Body);
         let ids: Vec<&str> = whole.map(|piece| piece.name.as_str()).collect();
@@ -67,10 +68,10 @@ impl Reattachment {
     }
 }
 
-/// Returns what is put back of `candidates`, the last loaded first, in a text that `price` counts as at most `budget`.
+/// Returns the text for `candidates`, the last loaded first, which `price` counts as at most `budget`.
 ///
-/// Bodies stand first in the text, then essences, each in the order of `candidates`, then one line with the names of the others. `more` is how
-/// many skills were lost beside the candidates; they are counted in that line.
+/// Bodies stand first in the text, then essences, each in the order of `candidates`, then one line with the
+/// names of the others. `more` is the number of lost skills beside the candidates; that line counts them.
 pub fn plan(
     candidates: &[Candidate<'_>],
     more: usize,
@@ -83,7 +84,7 @@ pub fn plan(
     loop {
         plan.spend(allowance);
         let text = plan.text();
-        // An empty text puts nothing into a context, whatever a counter says of it.
+        // An empty text puts nothing into a context, even if a counter counts it.
         let tokens = if text.is_empty() { 0 } else { price(&text) };
         if tokens <= budget {
             return Reattachment { text, pieces: plan.pieces(), tokens };
@@ -109,7 +110,7 @@ struct Offer<'a> {
 struct Plan<'a> {
     offers: Vec<Offer<'a>>,
     more: usize,
-    /// The line that names the rest, where it was bought.
+    /// The line that names the rest, if it was bought.
     rest: Option<String>,
     /// The tokens of the wrapper and of the shortest line about the rest.
     frame: usize,

@@ -69,7 +69,7 @@ fn the_budget_buys_bodies_then_essences_then_names() {
 }
 
 #[test]
-fn the_text_says_what_it_is() {
+fn reattached_text_is_as_in_the_snapshots() {
     let skills = skills();
     let text = |more, budget| plan(&candidates(&skills), more, budget, &bytes, &Wording::default()).text;
     insta::assert_snapshot!("mixed", text(0, 700));
@@ -81,7 +81,7 @@ fn the_text_says_what_it_is() {
 }
 
 #[test]
-fn a_host_notes_down_what_is_given_whole() {
+fn metadata_names_skills_that_are_reattached_in_full() {
     let skills = skills();
     let metadata = |budget| plan(&candidates(&skills), 0, budget, &bytes, &Wording::default()).metadata();
     assert_eq!(metadata(480), Some(serde_json::json!({"skillInjection": true, "skillIds": ["git"]})));

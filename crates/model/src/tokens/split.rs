@@ -112,7 +112,7 @@ fn run(text: &str, is_member: impl Fn(CharClass) -> bool) -> usize {
     text.chars().take_while(|c| is_member(CharClass::of(*c))).map(char::len_utf8).sum()
 }
 
-/// A class of characters that the pattern tells from the others.
+/// A class of characters that the pattern distinguishes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CharClass {
     /// `\p{Lu}` and `\p{Lt}`.

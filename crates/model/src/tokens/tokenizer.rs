@@ -33,7 +33,7 @@ impl Tokenizer {
         }
     }
 
-    /// Returns the tokenizer that goes by `word`.
+    /// Returns the tokenizer called `word`.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tokenizer| tokenizer.name() == word)
     }
@@ -114,7 +114,7 @@ mod tests {
         }
     }
 
-    /// Pieces of text may have any length: a merge in quadratic time would never come to an end here.
+    /// Pieces of text may have any length: a merge in quadratic time would take forever here.
     #[test]
     fn long_pieces_are_counted() {
         let counts =

@@ -1,4 +1,4 @@
-//! The capabilities that the tools of a skill ask for, as a person reads them and as they are compared.
+//! The capabilities that the tools of a skill request, for people and for comparison.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::declared::{DEFAULT_TIMEOUT_SECONDS, SkillTool, Toolbox};
 use super::needs::{HostCommand, Needs, RepositoryUse};
 
-/// Everything that the tools of a skill ask for.
+/// Everything that the tools of a skill request.
 ///
 /// ```
 /// use repertoire_model::toolbox::{Capabilities, Toolbox};
@@ -30,7 +30,7 @@ struct Capability {
 }
 
 impl Capability {
-    /// Returns what the tool will be able to do, a clause each.
+    /// Returns the capabilities of the tool, a clause each.
     fn clauses(&self) -> Vec<String> {
         let mut clauses = Vec::new();
         if let Some(command) = &self.command {
@@ -91,7 +91,7 @@ impl Capability {
 }
 
 impl Capabilities {
-    /// Returns what the tools of `toolbox` ask for.
+    /// Returns the capabilities that the tools of `toolbox` request.
     pub fn of(toolbox: &Toolbox) -> Self {
         let capability = |tool: &SkillTool| Capability {
             needs: tool.needs.clone(),
@@ -101,7 +101,7 @@ impl Capabilities {
         Self { tools: toolbox.tools.iter().map(|tool| (tool.name.clone(), capability(tool))).collect() }
     }
 
-    /// Returns the tools with what each asks for, by name.
+    /// Returns the tools with the requests of each, by name.
     pub fn tools(&self) -> impl Iterator<Item = (&str, &Needs)> {
         self.tools.iter().map(|(name, tool)| (name.as_str(), &tool.needs))
     }
@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_difference_tells_what_came_and_what_went() {
+    fn a_difference_has_added_and_removed_capabilities() {
         let of = |text: &str| Capabilities::of(&Toolbox::read(text.as_bytes()).0);
         let before = of(r#"[{"name": "a", "write": ["out"]}, {"name": "b"}]"#);
         let after = of(r#"[{"name": "a", "write": ["."], "network": true}]"#);

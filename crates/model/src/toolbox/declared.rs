@@ -6,7 +6,7 @@ use super::needs::Needs;
 
 /// The default timeout of a tool, in seconds.
 pub const DEFAULT_TIMEOUT_SECONDS: u64 = 60;
-/// The longest that a tool may ask to run.
+/// The longest time that a tool may request to run.
 pub const MAX_TIMEOUT_SECONDS: u64 = 600;
 /// The longest name of a tool, in bytes: what providers of models allow.
 const MAX_NAME_BYTES: usize = 64;
@@ -48,14 +48,14 @@ pub struct SkillTool {
     pub command: Option<Vec<String>>,
     /// Its timeout, in seconds.
     pub timeout: u64,
-    /// The access it asks for beyond its own files.
+    /// The access it requests beyond its own files.
     pub needs: Needs,
     /// The form of its result.
     pub output: OutputForm,
 }
 
 impl SkillTool {
-    /// Returns the tool `name` that takes no arguments and asks for nothing.
+    /// Returns the tool `name` that takes no arguments and requests nothing.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -79,7 +79,8 @@ pub enum OutputForm {
     Json,
 }
 
-/// Returns whether a tool may be called `name`: letters, digits, `_` and `-`, as many as models are told of everywhere.
+/// Returns `true` if a tool may be called `name`: letters, digits, `_` and `-`, up to the length that all
+/// vendors accept.
 pub fn is_tool_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     (1..=MAX_NAME_BYTES).contains(&name.len()) && name.bytes().all(is_plain)

@@ -23,7 +23,7 @@ pub enum Handler {
 }
 
 impl Handler {
-    /// Returns what runs `tool` of a skill with `files`, of which `tools.py` has the text `python`.
+    /// Returns the handler of `tool` of a skill with `files`, of which `tools.py` has the text `python`.
     ///
     /// ```
     /// use repertoire_model::toolbox::{Handler, SkillTool};
@@ -39,7 +39,7 @@ impl Handler {
         let find = |path: &str| files.iter().find(|file| file.path.as_str() == path);
         if let Some(command) = &tool.command {
             let program = command.first()?;
-            // What looks like a file must be one; a bare word is a program of the system.
+            // A program that looks like a file must be one; a bare word is a program of the system.
             let file = program.strip_prefix("./").unwrap_or(program);
             let is_there = !program.contains('/') || find(file).is_some();
             return is_there.then(|| Self::Command(command.clone()));
@@ -53,7 +53,7 @@ impl Handler {
             if let Some(file) = find(&format!("{directory}/{name}")).filter(|file| file.executable) {
                 return Some(Self::File(file.path.clone()));
             }
-            // Where nobody may execute a file, its ending says what does.
+            // A file with a known extension need not be executable.
             let with_ending = EXTENSIONS.iter().map(|(ending, _)| format!("{directory}/{name}.{ending}"));
             if let Some(file) = with_ending.into_iter().find_map(|path| find(&path)) {
                 return Some(Self::File(file.path.clone()));

@@ -2,7 +2,7 @@
 
 use crate::{SkillPath, text};
 
-/// The endings of scripts, with what runs them.
+/// File extensions of scripts, with their interpreters.
 pub(super) const EXTENSIONS: &[(&str, &[&str])] = &[
     ("py", &["python3"]),
     ("sh", &["sh"]),
@@ -24,14 +24,15 @@ pub enum Interpreter {
     Itself,
     /// A program with arguments.
     Program(Vec<String>),
-    /// `uv`, because the script says which packages it needs; `python3` where there is no `uv`.
+    /// `uv`, because the script declares its packages; `python3` if there is no `uv`.
     Uv,
 }
 
 impl Interpreter {
-    /// Returns what runs the script at `path` that starts with `bytes`, or `None` if nothing says so.
+    /// Returns the interpreter of the script at `path` that starts with `bytes`, or `None` if it is unknown.
     ///
-    /// A first line with `#!` comes first, then the ending of the name; an executable text with neither is for `sh`.
+    /// A first line with `#!` comes first, then the file extension; an executable text with neither is for
+    /// `sh`.
     pub fn of(path: &SkillPath, bytes: &[u8], executable: bool) -> Option<Self> {
         let start = String::from_utf8_lossy(&bytes[..bytes.len().min(LOOKED_AT_BYTES)]);
         let ending = path.file_name().rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
@@ -48,7 +49,7 @@ impl Interpreter {
         }
         let by_ending = EXTENSIONS.iter().find(|(known, _)| ending.as_deref() == Some(*known));
         let by_ending = by_ending.map(|(_, words)| words.iter().map(|word| (*word).to_owned()).collect());
-        // What may be executed and says nothing of what does it is for the shell, as shells have it.
+        // An executable file without an interpreter line is for the shell, as in shells.
         let by_shell = || (executable && !bytes.is_empty()).then(|| vec!["sh".to_owned()]);
         by_ending.or_else(by_shell).map(Self::Program)
     }

@@ -1,6 +1,8 @@
-//! The tools that a skill brings along: what `schema.json` declares, what runs each of them, and what they ask for.
+//! The tools that a skill brings along: their declarations in `schema.json`, their handlers, and the access
+//! they request.
 //!
-//! All of it is what a skill's author wrote, so it is bounded, and what is wrong with one tool is a finding about that tool.
+//! All of it is written by a skill's author, so it is bounded, and a problem of one tool is a finding about
+//! that tool.
 
 mod needs;
 mod declared;

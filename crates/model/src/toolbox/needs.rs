@@ -1,20 +1,20 @@
-//! The access that one tool of a skill asks for.
+//! The access that one tool of a skill requests.
 
-/// The access that a tool asks for beyond its own files and a scratch directory.
+/// The access that a tool requests beyond its own files and a scratch directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Needs {
-    /// Whether it talks to other machines.
+    /// True if it uses the network.
     pub network: bool,
-    /// Whether it reads the working directory.
+    /// True if it reads the working directory.
     pub directory: bool,
-    /// The paths in the working directory that it writes: `.` is all of it, `out/` a directory, and `out` whatever is there, or else a
-    /// file.
+    /// The paths in the working directory that it writes: `.` is all of it, `out/` a directory, and `out` an
+    /// existing file or directory, or else a new file.
     pub write: Vec<String>,
     /// The use it makes of the git repository around the working directory.
     pub repository: Option<RepositoryUse>,
     /// The environment variables that it reads.
     pub env: Vec<String>,
-    /// Whether a person is to be asked before every call, unless they approved this tool by name.
+    /// True if a person is to be asked before every call, unless they approved this tool by name.
     pub ask: bool,
     /// The command outside of the sandbox that the tool stands for; then nothing of the skill runs, and a person approves every call.
     pub host: Option<HostCommand>,
@@ -71,14 +71,14 @@ impl RepositoryUse {
         }
     }
 
-    /// Returns what `word` means.
+    /// Returns the value that `word` names.
     pub fn named(word: &str) -> Option<Self> {
         [Self::Read, Self::Write].into_iter().find(|own| own.as_str() == word)
     }
 }
 
 impl Needs {
-    /// Returns what the tool will be able to do, a clause each.
+    /// Returns the capabilities of the tool, a clause each.
     pub fn clauses(&self) -> Vec<String> {
         let mut clauses = Vec::new();
         if self.directory {

@@ -53,7 +53,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_read_can_be_offered(value in any_json()) {
+    fn every_parsed_toolbox_is_valid(value in any_json()) {
         let (toolbox, _) = Toolbox::read(value.to_string().as_bytes());
         let mut names: Vec<&str> = toolbox.names().collect();
         prop_assert!(names.iter().all(|name| is_tool_name(name) && !TOOL_NAMES.contains(name)));

@@ -18,7 +18,7 @@ pub const MAX_TOOLS: usize = 64;
 const MAX_WORDS: usize = 64;
 /// The longest word of a command, in bytes.
 const MAX_WORD_BYTES: usize = 1024;
-/// The keys that hold the schema of the arguments, in the order in which they are looked for.
+/// The keys that may hold the schema of the arguments, in order of precedence.
 const PARAMETER_KEYS: [&str; 3] = ["parameters", "inputSchema", "input_schema"];
 
 /// Something wrong with the tools of a skill.
@@ -26,7 +26,7 @@ const PARAMETER_KEYS: [&str; 3] = ["parameters", "inputSchema", "input_schema"];
 pub struct ToolProblem {
     /// The rule that it breaks.
     pub rule: RuleId,
-    /// The tool it is about, where it is about one.
+    /// The tool it is about, if it is about one.
     pub tool: Option<String>,
     /// The message: lower case, no final period.
     pub message: String,
@@ -35,7 +35,7 @@ pub struct ToolProblem {
 }
 
 impl Toolbox {
-    /// Returns the tools that `bytes`, those of a `schema.json`, declare, and what is wrong with the others.
+    /// Returns the tools that `bytes`, those of a `schema.json`, declare, and the problems of the others.
     ///
     /// The file holds a list of tools, or one tool. An object that declares none is some other schema, and no problem.
     ///
@@ -105,7 +105,7 @@ impl Reading {
     }
 
     fn tool(&mut self, declared: &Value, index: usize) {
-        // OpenAI wraps a tool; what it asks for may stand inside or beside.
+        // OpenAI wraps a tool; its needs may stand inside or beside.
         let outer = declared.as_object();
         let inner = outer.and_then(|tool| tool.get("function")).and_then(Value::as_object).or(outer);
         let (Some(outer), Some(inner)) = (outer, inner) else {
@@ -183,7 +183,7 @@ impl Reading {
     }
 }
 
-/// Reads what a tool declares beyond its schema. What is wrong is reported and counts as not declared.
+/// Reads the fields of a tool beyond its schema. Invalid ones are reported and count as not declared.
 struct Fields<'r, 'v> {
     reading: &'r mut Reading,
     name: &'r str,
@@ -265,7 +265,7 @@ impl Fields<'_, '_> {
         };
         needs.write.sort_unstable();
         needs.write.dedup();
-        // What is a directory once is one.
+        // A path that is declared as a directory once is a directory.
         let directories: Vec<String> =
             needs.write.iter().filter(|path| path.ends_with('/')).cloned().collect();
         needs.write.retain(|path| !directories.contains(&format!("{path}/")));
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_of_something_else_is_nobodys_fault() {
+    fn a_schema_of_other_data_is_not_reported() {
         let check = |text: &str| assert_eq!(read(text), (vec![], vec![]), "{text}");
         check(r#"{"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object"}"#);
         check("{}");
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_and_the_rest_is_kept() {
+    fn invalid_tools_are_reported_and_the_rest_is_kept() {
         let one = r#"{"name": "good", "description": "A."}"#;
         let check = |tool: &str, expect: &str| {
             assert_eq!(read(&format!("[{tool}, {one}]")), (vec!["good".to_owned()], vec![expect.to_owned()]));
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn needs_are_read_and_what_cannot_be_understood_grants_nothing() {
+    fn invalid_needs_grant_nothing() {
         let tool = |fields: &str| {
             let text = format!(r#"[{{"name": "a", "description": "A.", {fields}}}]"#);
             let (toolbox, problems) = Toolbox::read(text.as_bytes());

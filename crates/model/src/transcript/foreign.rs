@@ -1,8 +1,9 @@
 //! Classifies results of other skill loaders, and the placeholders that hosts put in their place.
 //!
-//! Hosts clear old results in ever new words, so what they put there is told by its shape: it is short, one sentence or in brackets,
-//! and says that something is gone. A text that is wrongly taken for a placeholder costs its tokens again; one that is wrongly taken
-//! for instructions passes for those of a skill, though only as one whose instructions could not be recognised.
+//! Hosts clear old results in ever new words, so placeholders are recognised by their shape: short, one
+//! sentence or in brackets, and saying that something is gone. A text that is wrongly taken for a placeholder
+//! costs its tokens again; one that is wrongly taken for instructions passes for those of a skill, though
+//! only as one whose instructions could not be recognised.
 
 /// The longest text that is taken for a placeholder or a message of an error, in bytes.
 const MAX_PLACEHOLDER_BYTES: usize = 512;
@@ -110,7 +111,7 @@ fn is_short(texts: &[&str]) -> bool {
     texts.iter().map(|text| text.len()).sum::<usize>() <= MAX_PLACEHOLDER_BYTES
 }
 
-/// Returns as much of `text` as is looked at.
+/// Returns the part of `text` that is examined.
 fn start(text: &str) -> &str {
     let end = (0..=MAX_PLACEHOLDER_BYTES).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
     &text[..end]

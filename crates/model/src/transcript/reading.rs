@@ -12,7 +12,7 @@ use crate::ledger::SeenSkill;
 use crate::reattach;
 use crate::{Digest, SkillName};
 
-/// The longest text that is searched for instructions, in bytes. What a longer one holds is unknown.
+/// The longest text that is searched for instructions, in bytes. The content of a longer one is unknown.
 const MAX_TEXT_BYTES: usize = 8 * 1024 * 1024;
 
 /// The longest identifier of a call that is remembered, in bytes.
@@ -27,7 +27,7 @@ pub struct TranscriptSkills {
     pub turns: u64,
 }
 
-/// Returns what `messages` show.
+/// Returns the skills that `messages` show.
 pub fn loaded(messages: &[Value], tools: &ToolNames) -> TranscriptSkills {
     let mut reading = Reading::new(tools.clone());
     reading.read(messages);
@@ -88,7 +88,7 @@ impl Reading {
         }
     }
 
-    /// Returns what was read so far.
+    /// Returns the skills found so far.
     pub fn derived(&self) -> TranscriptSkills {
         let seen = self.seen.iter().map(|(name, sighting)| {
             let Sighting { digest, is_certain, turn, order, unloaded } = *sighting;
@@ -129,7 +129,8 @@ impl Reading {
     }
 
     fn called(&mut self, id: &str, tool: &str, arguments: &Value) {
-        // A call takes the place of an earlier one with its identifier, whatever it calls: the next result is its own.
+        // A call replaces an earlier one with its identifier, even of another tool: the next result is its
+        // own.
         self.calls.remove(id);
         if let Some(effect) = self.tools.effect(tool)
             && id.len() <= MAX_ID_BYTES
@@ -151,7 +152,8 @@ impl Reading {
                     self.sight(name.clone(), Some(*digest), stamp, call.turn);
                 }
             }
-            // What was cut is not there. If an earlier version is, it is not what the model was given last, so nobody can be sure of it.
+            // Instructions that were cut are not there. An earlier version, if there is one, is not the last
+            // that the model was given, so it is not certain.
             (CallEffect::Load, Examination::Broken) => {
                 if let Some(sighting) = self.first_seen(&call.names) {
                     (sighting.digest, sighting.is_certain) = (None, false);
@@ -193,14 +195,14 @@ impl Reading {
     }
 }
 
-/// Whether instructions were stamped with their digest.
+/// The presence of a digest stamp on instructions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stamp {
     Stamped,
     Missing,
 }
 
-/// Returns what a result is, whether a host left it whole, added parts of its own or took it apart.
+/// Examines a result that a host may have left whole, extended or split.
 fn examined(texts: &[&str]) -> Examination {
     if texts.iter().map(|text| text.len()).sum::<usize>() > MAX_TEXT_BYTES {
         return Examination::Foreign;

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-/// Something that a message says.
+/// An event in a message.
 pub(super) enum Event<'a> {
     /// The assistant speaks, in a message of its own.
     Message,
@@ -20,7 +20,7 @@ pub(super) enum Event<'a> {
     Text(&'a str),
 }
 
-/// Tells what `message` says, in order.
+/// Calls `tell` with the events of `message`, in order.
 pub(super) fn events<'a>(message: &'a Value, tell: &mut impl FnMut(Event<'a>)) {
     match (text_at(message, "type"), text_at(message, "role")) {
         (Some("function_call"), _) => {
@@ -105,7 +105,8 @@ fn result<'a>(holder: &'a Value, id: &str, content: &str, tell: &mut impl FnMut(
     }
 }
 
-/// Tells the result in a part of the AI SDK, whose output is typed or, in its older versions, bare.
+/// Calls `tell` with the result in a part of the AI SDK, whose output is typed or, in its older versions,
+/// bare.
 fn sdk_result<'a>(part: &'a Value, tell: &mut impl FnMut(Event<'a>)) {
     if let (Some("tool-result"), Some(id)) = (text_at(part, "type"), text_at(part, "toolCallId")) {
         let output = part.get("output").or_else(|| part.get("result")).unwrap_or(&Value::Null);
@@ -124,7 +125,7 @@ fn texts(content: &Value) -> Vec<&str> {
     }
 }
 
-/// Returns whether a result says of itself that the call failed, in the ways in which hosts and protocols write it.
+/// Returns `true` if a result is marked as failed, in any of the ways of hosts and protocols.
 fn is_failed(result: &Value) -> bool {
     let is_true = |key| result.get(key).and_then(Value::as_bool) == Some(true);
     is_true("is_error")

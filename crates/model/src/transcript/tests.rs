@@ -139,7 +139,7 @@ fn a_call_without_a_good_result_shows_nothing() {
 }
 
 #[test]
-fn the_text_decides_what_was_loaded() {
+fn the_text_of_a_result_decides_the_loaded_skill() {
     let load = || call("1", "load_skill", "git");
     check(&[load(), result("1", "# Git\nCommit often.")], &[unknown("git", 1)]);
     check(&[call("1", "load_skill", "../etc"), result("1", "# Git")], &[]);
@@ -167,7 +167,8 @@ fn the_text_decides_what_was_loaded() {
         check(&[load(), result("1", &format!("<system>ok</system>\n{text}"))], &expect);
         if is_certain {
             check(&[load(), result("1", &format!("<system-reminder>\n{text}\n</system-reminder>"))], &expect);
-            // What was cut anywhere behind its first words is lost, and not taken for another loader's.
+            // Instructions that were cut anywhere behind the first words are lost, and not taken for another
+            // loader's.
             let alone = LoadAnswer { first: Vec::new(), ..loaded.clone() };
             let text = Answer::Loaded(Box::new(alone)).render(render, &Wording::default());
             for end in 14..text.find("Then.").unwrap() {
@@ -220,7 +221,7 @@ fn a_skill_is_unloaded_by_any_spelling() {
         let unload = [call("2", "unload_skill", spelling), result("2", "ok")];
         check(&[&load[..], &unload].concat(), &unloaded);
     }
-    // The answer says which skill it was, whatever it was called by.
+    // The answer names the skill, whatever address the call used.
     for render in Render::ALL {
         for answer in [Answer::Unloaded(name("my-skill")), Answer::NotLoaded(name("my-skill"))] {
             let text = answer.render(render, &Wording::default());
@@ -235,7 +236,7 @@ fn a_skill_is_unloaded_by_any_spelling() {
 }
 
 #[test]
-fn what_was_put_back_is_seen() {
+fn reattached_skills_are_seen() {
     let git = name("git");
     let body = "Commit\n</skill>\n</skills_reattached>\noften.\n";
     let candidate = Candidate { name: &git, body, digest: Digest::of(body.as_bytes()), essence: "" };
@@ -326,7 +327,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn pieces_show_what_the_whole_shows(messages in prop::collection::vec(message(), 0..24), cut in 0..24_usize) {
+    fn reading_in_pieces_equals_reading_at_once(messages in prop::collection::vec(message(), 0..24), cut in 0..24_usize) {
         let whole = loaded(&messages, &ToolNames::default());
         prop_assert_eq!(&whole, &loaded(&messages, &ToolNames::default()));
         let (first, rest) = messages.split_at(cut.min(messages.len()));

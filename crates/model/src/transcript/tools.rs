@@ -10,7 +10,7 @@ const SERVER_SEPARATOR: &str = "__";
 /// The longest arguments of a call that are read, in bytes. Those that name a skill are a hundredth of it.
 const MAX_ARGUMENT_BYTES: usize = 64 * 1024;
 
-/// The longest name of a skill that is looked at, in bytes.
+/// The longest name of a skill that is accepted, in bytes.
 const MAX_NAME_BYTES: usize = 1024;
 
 /// The names that calls of `load_skill` and `unload_skill` go by.
@@ -58,7 +58,8 @@ impl ToolNames {
         }
     }
 
-    /// Returns the skill or file that a call with these arguments asks for, given as an object or as JSON in a string.
+    /// Returns the skill or file that a call with these arguments requests, given as an object or as JSON in
+    /// a string.
     pub(super) fn target(&self, arguments: &Value) -> CallTarget {
         let parsed: Value;
         let object = match arguments {
@@ -82,16 +83,17 @@ impl ToolNames {
     }
 }
 
-/// The skill or file that a call asks for.
+/// The skill or file that a call requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CallTarget {
-    /// The skill that goes by one of these names, the likeliest first; none where it has no name.
+    /// The skill with one of these names, the likeliest first; empty if it has no name.
     Skill(Vec<SkillName>),
     /// A file of a skill.
     File,
 }
 
-/// Returns the names that `written` may stand for: itself, what follows the source in `source:name`, and `my-skill` for `My Skill`.
+/// Returns the names that `written` may mean: itself, the part after the source in `source:name`, and
+/// `my-skill` for `My Skill`.
 ///
 /// A text that looks like a path is no other spelling of a name.
 fn spellings(written: &str) -> Vec<SkillName> {

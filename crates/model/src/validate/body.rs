@@ -92,7 +92,7 @@ fn check_escaped_scalar(scalar: &Scalar, place: &Place<'_>, reporter: &mut Repor
     let is_control = |c: char| c.is_control() && !matches!(c, '\n' | '\r' | '\t');
     let hidden = text::hiding(&scalar.text).map(|(_, c)| (RuleId::InvisibleCharacters, c));
     let controls = scalar.text.chars().filter(|c| is_control(*c)).map(|c| (RuleId::ControlCharacters, c));
-    // What stands there as itself is reported for the whole file.
+    // Characters that stand there unescaped are reported for the whole file.
     let is_escaped = |found: &(RuleId, char)| !written.contains(found.1);
     for (rule, c) in hidden.chain(controls).filter(is_escaped).take(1) {
         reporter

@@ -25,13 +25,13 @@ pub struct BundleFacts<'a> {
     pub files: &'a [FileEntry],
 }
 
-/// Returns what is wrong with the files of a skill, their contents aside.
+/// Returns the diagnostics of the files of a skill, except of their contents.
 pub fn bundle(facts: BundleFacts<'_>, policy: &Policy) -> Vec<Diagnostic> {
     BundleCheck::new(facts, policy).finish()
 }
 
-/// Finds what is wrong with the files of a skill, and takes the texts of its references one at a time, so that they
-/// need not all be held at once.
+/// Checks the files of a skill, and takes the texts of its references one at a time, so that they need not
+/// all be held at once.
 #[derive(Debug)]
 pub struct BundleCheck<'a> {
     facts: BundleFacts<'a>,
@@ -56,7 +56,7 @@ impl<'a> BundleCheck<'a> {
         check_reference(&self.facts, &self.index, path, content, &mut self.reporter);
     }
 
-    /// Returns what was found.
+    /// Returns the diagnostics.
     pub fn finish(self) -> Vec<Diagnostic> {
         self.reporter.finish()
     }
@@ -84,7 +84,7 @@ impl<'a> Index<'a> {
     }
 }
 
-/// Returns where the frontmatter names the file at `path`.
+/// Returns the span in which the frontmatter names the file at `path`.
 fn declaration(facts: &BundleFacts<'_>, path: &str) -> Option<Span> {
     let frontmatter = facts.text.get(..facts.document.body.offset)?;
     let name = path.split_once('/').map_or(path, |(_, name)| name);
@@ -218,7 +218,7 @@ fn check_reference(
     }
 }
 
-/// Returns where `target` leads from `directory`, or `None` if that is outside of the skill.
+/// Returns the path that `target` means in `directory`, or `None` if it is outside of the skill.
 fn resolve(directory: &str, target: &str) -> Option<String> {
     let mut parts: Vec<&str> = directory.split('/').filter(|part| !part.is_empty()).collect();
     for part in target.split('/') {

@@ -32,7 +32,7 @@ const WHEN: &[&str] = &[
     "asked to",
 ];
 
-/// Reports what is wrong with a description that is there.
+/// Reports the problems of a description.
 pub(crate) fn check(description: &str, span: Option<Span>, reporter: &mut Reporter<'_>) {
     let policy = reporter.policy();
     let length = description.chars().count();
@@ -112,7 +112,7 @@ fn holds_tag(description: &str) -> bool {
     })
 }
 
-/// Reports that there is no description, and what is used in its place.
+/// Reports that there is no description, and its replacement.
 pub(crate) fn report_missing(derived: &str, span: Option<Span>, reporter: &mut Reporter<'_>) {
     let message = if derived.is_empty() {
         "there is no description, and nothing in the body to take one from".to_owned()
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn workflows_are_told_from_purposes() {
+    fn workflows_are_distinguished_from_purposes() {
         assert!(tells_workflow("first reads the file, then writes a report"));
         assert!(tells_workflow("1. read 2. think 3. write"));
         assert!(tells_workflow("plan -> build -> ship"));

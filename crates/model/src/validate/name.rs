@@ -7,7 +7,7 @@ use crate::name::{self, SkillName};
 use crate::policy::NameMismatch;
 use crate::{Span, text};
 
-/// The tools that are put before a model; a skill of the same name could not be told from them.
+/// The names of the built-in tools; a skill of the same name would be confused with one.
 pub const TOOL_NAMES: &[&str] = &[
     "call_skill_tool",
     "list_skill_files",
@@ -32,7 +32,7 @@ pub(crate) struct NameFacts<'a> {
     pub(crate) span: Option<Span>,
     /// The directory, where there is one.
     pub(crate) directory: Option<&'a str>,
-    /// Whether there is a frontmatter that could hold a name.
+    /// True if there is a frontmatter that could hold a name.
     pub(crate) has_frontmatter: bool,
 }
 
@@ -41,13 +41,13 @@ pub(crate) struct NameFacts<'a> {
 pub(crate) struct ChosenName {
     /// The name.
     pub(crate) name: SkillName,
-    /// Whether the written name differs from the directory.
+    /// True if the written name differs from the directory.
     pub(crate) is_mismatch: bool,
-    /// Whether it is the name of a tool.
+    /// True if it is the name of a tool.
     pub(crate) is_tool: bool,
 }
 
-/// Chooses the name a skill is addressed by and reports what is wrong with it.
+/// Chooses the name a skill is addressed by and reports its problems.
 pub(crate) fn choose_name(facts: NameFacts<'_>, reporter: &mut Reporter<'_>) -> ChosenName {
     let directory = facts
         .directory

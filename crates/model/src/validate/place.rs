@@ -6,8 +6,8 @@ use crate::Span;
 
 /// The start of a part of a file, which maps offsets within the part to places in the file.
 ///
-/// It remembers the line it last told, and counts on from there: places are mostly asked for in their order, and then
-/// all of them together cost one pass over the file.
+/// It caches the last line it returned, and counts on from there: places are mostly requested in order, and
+/// then all of them together cost one pass over the file.
 #[derive(Debug, Clone)]
 pub struct Place<'a> {
     file: &'a str,

@@ -6,7 +6,7 @@ use crate::policy::Policy;
 use crate::rule::RuleId;
 use crate::{Diagnostic, Span};
 
-/// The most findings of one rule that are kept; the last of them says how many more there are.
+/// The most findings of one rule that are kept; the last of them has the number of the rest.
 ///
 /// A text of nothing but faults would otherwise make a report many times its size.
 pub const MAX_FINDINGS_PER_RULE: usize = 20;
@@ -45,7 +45,7 @@ impl<'a> Reporter<'a> {
         Finding(self.diagnostics.last_mut())
     }
 
-    /// Returns what was found.
+    /// Returns the diagnostics.
     pub fn finish(mut self) -> Vec<Diagnostic> {
         for (rule, found) in self.found {
             let more = found.saturating_sub(MAX_FINDINGS_PER_RULE);
@@ -58,7 +58,7 @@ impl<'a> Reporter<'a> {
         self.diagnostics
     }
 
-    /// Returns what was found so far.
+    /// Returns the diagnostics so far.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
@@ -69,7 +69,7 @@ impl<'a> Reporter<'a> {
 pub struct Finding<'a>(Option<&'a mut Diagnostic>);
 
 impl Finding<'_> {
-    /// Says what to do about it.
+    /// Adds a hint.
     pub fn help(self, help: impl Into<String>) -> Self {
         if let Some(diagnostic) = self.0 {
             diagnostic.help = Some(help.into());
@@ -78,7 +78,7 @@ impl Finding<'_> {
         self
     }
 
-    /// Says where it is.
+    /// Adds the span.
     pub fn at(self, span: impl Into<Option<Span>>) -> Self {
         if let Some(diagnostic) = self.0 {
             diagnostic.span = span.into();
@@ -87,7 +87,7 @@ impl Finding<'_> {
         self
     }
 
-    /// Says which file of the skill it is in.
+    /// Adds the file of the skill.
     pub fn in_file(self, file: impl Into<String>) -> Self {
         if let Some(diagnostic) = self.0 {
             diagnostic.file = Some(file.into());

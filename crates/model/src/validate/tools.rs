@@ -23,7 +23,7 @@ pub struct ToolFacts<'a> {
     pub files: &'a [FileEntry],
 }
 
-/// Returns what is wrong with the tools of a skill; `is_skill` tells whether a skill goes by a name.
+/// Returns the diagnostics of the tools of a skill; `is_skill` returns whether a skill has a name.
 pub fn tools(facts: ToolFacts<'_>, is_skill: impl Fn(&str) -> bool, policy: &Policy) -> Vec<Diagnostic> {
     let mut reporter = Reporter::new(policy);
     let (toolbox, problems) = Toolbox::read(facts.declared);
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_skills_and_missing_handlers_are_told() {
+    fn tools_named_like_skills_and_without_handlers_are_reported() {
         let (text, _) = declared(&["pdf", "b", "c"]);
         assert_eq!(
             check(&text, Some("def pdf(): pass\ndef b(): pass\n")),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_names_are_told_in_order() {
+    fn shared_names_are_reported_in_order() {
         let name = |name: &str| SkillName::new(name).unwrap();
         let of = |names: &[&str]| Toolbox::read(declared(names).0.as_bytes()).0;
         let (x, y, z) = ((name("x"), of(&["b", "a"])), (name("y"), of(&["a"])), (name("z"), of(&["c"])));

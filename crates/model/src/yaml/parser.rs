@@ -13,7 +13,7 @@ pub const MAX_NODES: usize = 4096;
 /// The reason why a text could not be parsed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
-    /// Whether it is the budget that was broken rather than the syntax.
+    /// True if a limit was exceeded rather than the syntax broken.
     pub over_budget: bool,
     /// The message, in lower case.
     pub message: String,
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_json_cannot_hold_are_told_apart() {
+    fn numbers_that_json_cannot_hold_are_recognised() {
         let is_beyond = |text: &str| {
             let Some(Node::Mapping(entries, _)) = parse(&format!("v: {text}")).unwrap().root else {
                 panic!()
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_nothing() {
+    fn empty_text_has_no_root() {
         assert_eq!(parse("").unwrap().root, None);
         assert_eq!(parse("# only a comment\n").unwrap().root, None);
     }
@@ -314,7 +314,7 @@ mod tests {
         assert!(parse("? [a]\n: b").is_err());
     }
 
-    /// Returns what a reader of the tree can tell, ranges as the text they cover.
+    /// Returns the tree as text, with ranges as the text they cover.
     fn told(text: &str, node: &Node) -> String {
         let covered = |range: &Range| text[range.clone()].trim_end().to_owned();
         match node {

@@ -12,7 +12,7 @@ const MAX_LINES: usize = 1024;
 /// Characters that may mean something other than text at the start of a plain scalar.
 const INDICATORS: &[u8] = b"-?:,[]{}#&*!|>'\"%@`";
 
-/// Returns what `text` says if it is certainly of the simple kind.
+/// Returns the parsed `text` if it is certainly of the simple kind.
 pub(super) fn parse(text: &str) -> Option<ParsedYaml> {
     if !is_harmless(text) {
         return None;

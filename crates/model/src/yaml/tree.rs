@@ -21,7 +21,7 @@ pub enum Node {
 pub struct Scalar {
     /// Its text, after escapes and folding.
     pub text: String,
-    /// Whether it stands without quotes or block marks, and so may be a number, a boolean or nothing.
+    /// True if it is written without quotes or block marks, and so may be a number, a boolean or null.
     pub plain: bool,
     /// Its place.
     pub range: Range,
@@ -41,12 +41,12 @@ pub struct Entry {
 pub struct ParsedYaml {
     /// The document; `None` where the text holds nothing but blanks and comments.
     pub root: Option<Node>,
-    /// Where comments stand.
+    /// The ranges of comments.
     pub comments: Vec<Range>,
 }
 
 impl Node {
-    /// Returns where the value stands.
+    /// Returns the range of the value.
     pub fn range(&self) -> Range {
         match self {
             Self::Scalar(scalar) => scalar.range.clone(),
@@ -94,14 +94,14 @@ impl Scalar {
     /// one that is too large to be held exactly.
     pub fn is_number_beyond_json(&self) -> bool {
         let text = self.text.as_str();
-        // Most values are told apart by how they start.
+        // The first character excludes most values.
         let may_be =
             self.plain && text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '-'));
         may_be && number(text).is_none() && is_core_number(text)
     }
 }
 
-/// Returns whether the YAML 1.2 core schema has `text` for a number, whatever its size.
+/// Returns `true` if `text` is a number in the YAML 1.2 core schema, of any size.
 fn is_core_number(text: &str) -> bool {
     let is_all = |digits: &str, radix| !digits.is_empty() && digits.chars().all(|c: char| c.is_digit(radix));
     if let Some(digits) = text.strip_prefix("0o") {

@@ -17,7 +17,7 @@ use crate::{Agent, Bind, Inherit};
 pub struct AgentKey {
     /// Its name within the table.
     pub name: &'static str,
-    /// The values that it takes, in words.
+    /// The description of its values.
     pub takes: &'static str,
     /// Its meaning.
     pub summary: &'static str,
@@ -99,7 +99,7 @@ pub struct ConfiguredAgent {
     pub token_file: Option<ConfiguredPath>,
 }
 
-/// Returns the agent `name` that `table` defines, and adds to `faults` what is wrong with it.
+/// Returns the agent `name` that `table` defines, and adds its errors to `faults`.
 pub(super) fn parse_agent(
     name: &Spanned<std::borrow::Cow<'_, str>>,
     table: &Spanned<DeValue<'_>>,

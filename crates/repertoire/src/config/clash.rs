@@ -1,4 +1,4 @@
-//! Names of tools and arguments that could not be told apart.
+//! Clashes between the names of tools or arguments.
 
 use super::error::ConfigError;
 use crate::SessionOptions;
@@ -17,7 +17,7 @@ pub(super) fn clash(options: &SessionOptions) -> Option<ConfigError> {
         if let Some((other, _)) = names[..index].iter().find(|(_, other)| other == name) {
             return Some(twice("tools.names", other, key, name));
         }
-        // A tool is understood by its usual name whatever it is called, so that another may not have that.
+        // A tool is always known by its usual name too, so no other may have it.
         let mut others = usual.iter().enumerate().filter(|(other, _)| *other != index);
         if let Some((_, (other, _))) = others.find(|(_, (_, usual))| usual == name) {
             let message = format!(

@@ -12,7 +12,7 @@ pub const FILE_NAME: &str = "repertoire.toml";
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct ConfigInput {
-    /// The working directory; the project's file is looked for from here up to the root of the repository.
+    /// The working directory; the project's file is searched from here up to the root of the repository.
     pub working_directory: PathBuf,
     /// The home directory.
     pub home: Option<PathBuf>,
@@ -128,13 +128,13 @@ impl ConfigInput {
         [working_directory].into_iter().chain(above).collect()
     }
 
-    /// Returns the root of the repository that the working directory lies in.
+    /// Returns the root of the repository that contains the working directory.
     pub(super) fn repository(&self) -> Option<PathBuf> {
         repository_root(&self.working_directory, self.home.as_deref())
     }
 }
 
-/// A path that cannot be looked at counts as there, so that reading it gives the error.
+/// A path that cannot be examined counts as present, so that reading it gives the error.
 fn is_there(path: &Path) -> bool {
     path.try_exists().unwrap_or(true)
 }

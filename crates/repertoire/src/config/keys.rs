@@ -17,13 +17,13 @@ use crate::{Inherit, ReloadMode, RoleBinding, Trust};
 
 /// A key of the configuration.
 pub struct Key {
-    /// Its name, with the table it stands in: `catalog.format`.
+    /// Its name, with its table: `catalog.format`.
     pub name: &'static str,
     /// The values that it takes.
     pub kind: Kind,
     /// Its meaning.
     pub summary: &'static str,
-    /// The flag that says the same for one run.
+    /// The flag that sets it for one run.
     pub flag: Option<&'static str>,
     /// Returns its value as it would be written.
     pub get: fn(&Settings) -> String,
@@ -46,7 +46,7 @@ pub enum Kind {
     Text,
     /// A list of strings.
     Words,
-    /// A list of directories, relative to the file they stand in.
+    /// A list of directories, relative to their file.
     Paths,
     /// The severity of the rule that is the last part of the key's name.
     Severity,
@@ -73,7 +73,7 @@ pub enum Value {
     Agent(Box<ConfiguredAgent>),
 }
 
-/// The words of a setting with what they mean.
+/// The words of a setting with their meanings.
 type Words<T> = &'static [(&'static str, T)];
 
 const DUPLICATES: Words<Duplicates> = &[
@@ -127,7 +127,7 @@ const MAX_INTERVAL_MS: usize = 3_600_000;
 /// The most milliseconds that a batch of events waits: the batch would end by itself then.
 const MAX_DEBOUNCE_MS: usize = 2_000;
 
-/// The most directories that can be watched, whatever a system allows.
+/// The largest configurable number of watches.
 const MAX_WATCHES: usize = 524_288;
 
 /// The most that any number of the configuration may be.
@@ -321,10 +321,10 @@ pub const KEYS: &[Key] = &[
     },
 ];
 
-/// The name under which agents stand in the table.
+/// The name of agents in the table.
 pub(super) const AGENTS_KEY: &str = "agents.<name>";
 
-/// The name under which the severities of rules stand in the table.
+/// The name of the severities of rules in the table.
 pub(super) const RULES_KEY: &str = "rules.<rule-id>";
 
 fn quoted(text: &str) -> String {
@@ -350,7 +350,7 @@ fn paths(roots: &[ConfiguredPath]) -> String {
 }
 
 impl Kind {
-    /// Returns the values in words.
+    /// Returns the description of the values.
     pub fn describe(self) -> String {
         match self {
             Self::Word(words) => {

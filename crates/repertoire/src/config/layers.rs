@@ -114,7 +114,7 @@ fn settle(assignments: &[Assignment], of_project: usize) -> Settings {
     });
     let mut settings = Settings::of(chosen.unwrap_or(Profile::Standard));
     if position.is_some_and(|position| position < of_project) {
-        // What a project may not say by a key it may not say by a profile either.
+        // A setting that a project may not change by a key it may not change by a profile either.
         settings.session.reload = Reload::default();
     }
     for Assignment { key, value } in assignments {

@@ -1,4 +1,4 @@
-//! The directories that skills are looked for in, as configured.
+//! The directories that are searched for skills, as configured.
 
 use std::path::PathBuf;
 
@@ -10,20 +10,20 @@ use crate::discovery::{self, DiscoveryInput, Presence, Tier};
 use crate::provider::Problem;
 use crate::provider::fs::{FsOptions, LinkScope};
 
-/// A directory that skills are looked for in.
+/// A directory that is searched for skills.
 #[derive(Debug, Clone)]
 pub struct ConfiguredPlace {
     /// The name of the source.
     pub label: String,
     /// The directory.
     pub path: PathBuf,
-    /// The reason why it is looked at.
+    /// The reason that it is searched.
     pub origin: PlaceOrigin,
     /// The state of the directory.
     pub presence: Presence,
 }
 
-/// The reason why a place is looked at.
+/// The reason that a place is searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlaceOrigin {
     /// It was given by the caller.
@@ -39,7 +39,7 @@ pub enum PlaceOrigin {
 }
 
 impl PlaceOrigin {
-    /// Returns the reason in words.
+    /// Returns the description of the reason.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Given => "given on the command line",

@@ -108,7 +108,7 @@ impl SandboxChoice {
         }
     }
 
-    /// Returns the choice that goes by `word`.
+    /// Returns the choice called `word`.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|choice| choice.as_str() == word)
     }

@@ -1,6 +1,6 @@
 //! Discovery of the directories that hold skills, by the conventions of the agents that read them.
 //!
-//! Nothing here knows the environment: the caller says where it works and where home is.
+//! Nothing here reads the environment: the caller passes the working directory and the home.
 
 mod roots;
 mod packs;

@@ -13,10 +13,10 @@ use crate::provider::fs::holds_skills;
 /// The most packs that are read.
 const MAX_PACKS: usize = 1_000;
 
-/// The directory of a pack that holds its skills, where it holds other things too.
+/// The directory of a pack that holds its skills, if it holds other things too.
 const SKILLS: &str = "skills";
 
-/// Returns the roots of the packs in `directory`, and what is wrong with those that are broken.
+/// Returns the roots of the packs in `directory`, and the problems of broken ones.
 ///
 /// Every sub-directory is a pack. Its skills are below its `skills/`, or directly below it, or it is one skill. A
 /// broken pack never keeps the others from loading. A directory that is not there holds no packs.

@@ -100,7 +100,7 @@ pub enum Presence {
     SameAs(String),
 }
 
-/// A place that skills are looked for in.
+/// A place that is searched for skills.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The root that it is or would be.
@@ -221,9 +221,9 @@ fn project_candidates(input: &DiscoveryInput) -> Vec<Root> {
     candidates
 }
 
-/// Returns the directory of the repository that `working_directory` lies in, with links resolved.
+/// Returns the root of the repository that contains `working_directory`, with links resolved.
 ///
-/// A repository at `home` or above it counts only for someone who works at its very root.
+/// A repository at `home` or above it counts only if the working directory is its root.
 pub fn repository_root(working_directory: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let (working_directory, home) = (resolve(working_directory), home.map(resolve));
     let root = *project_directories(&working_directory, home.as_deref()).last()?;

@@ -1,4 +1,4 @@
-//! Tests of where skills are looked for.
+//! Tests of the places that are searched for skills.
 
 use std::path::PathBuf;
 
@@ -103,7 +103,7 @@ fn home_is_the_users_and_no_project() {
 }
 
 #[test]
-fn every_place_is_told_with_what_is_there() {
+fn every_place_is_listed_with_its_presence() {
     let layout = Layout::new(&["repo/.git", "repo/.agents/skills", "repo/.claude", "config/agents/skills"]);
     fs::write(layout.path("repo/.claude/skills"), "").unwrap();
     #[cfg(unix)]
@@ -183,7 +183,7 @@ fn the_files_of_a_pack_are_readable() {
 }
 
 #[test]
-fn labels_are_made_distinct_whatever_they_are() {
+fn equal_labels_are_made_distinct() {
     let mut labels = ["a", "a", "a#2", "b", "a", "a#2"].map(str::to_owned);
     distinct(&mut labels);
     assert_eq!(labels[..4], ["a", "a#2", "a#2#2", "b"]);

@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime};
 
 use repertoire_model::bundle::Digest;
 
-/// One call of a tool, and what it came to.
+/// One call of a tool, and its outcome.
 ///
-/// Fields are added over time: make one with [`Event::new`] and set what is known.
+/// Fields are added over time: make one with [`Event::new`] and set the known ones.
 ///
 /// ```
 /// use std::time::{Duration, SystemTime};
@@ -44,7 +44,7 @@ pub struct Event {
     pub tokens: u64,
     /// The duration of the call.
     pub duration: Duration,
-    /// The digest of what was served.
+    /// The digest of the content that was served.
     pub digest: Option<Digest>,
     /// The error, in one line.
     pub error: Option<String>,
@@ -54,7 +54,8 @@ pub struct Event {
     pub results: Option<u64>,
     /// When the call began.
     pub time: SystemTime,
-    /// The place of the loaded skill among those that the last task of the session needs, from 1, where it is among them.
+    /// The rank of the loaded skill among those that the last task of the session needs, from 1, if it is
+    /// among them.
     pub rank: Option<u64>,
     /// The number of skills that the last task of the session was taken to need; `None` without a task.
     pub ranked: Option<u64>,
@@ -104,17 +105,17 @@ impl Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EventKind {
-    /// The instructions of a skill were asked for.
+    /// The instructions of a skill were requested.
     SkillLoaded,
     /// A skill was set aside by its agent.
     SkillUnloaded,
-    /// A file of a skill was asked for.
+    /// A file of a skill was requested.
     FileRead,
-    /// The files of a skill were asked for.
+    /// The files of a skill were requested.
     FilesListed,
-    /// The skills themselves were asked for.
+    /// The list of skills was requested.
     SkillsListed,
-    /// Skills were looked for.
+    /// Skills were searched.
     SkillsSearched,
     /// A tool that a skill brings along was called.
     SkillToolCalled,
@@ -164,7 +165,7 @@ impl fmt::Display for EventKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// The agent has what it asked for.
+    /// The request was served.
     Ok,
     /// There is no such skill, file or tool.
     NotFound,

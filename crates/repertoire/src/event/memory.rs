@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::{Event, EventSink};
 
-/// The most events that are kept unless more are asked for.
+/// The default limit of events that are kept.
 const DEFAULT_CAPACITY: usize = 1_000;
 
 /// A sink that keeps the latest events, for tests and for hosts that show them.
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_stands_what_every_sink_has_to() {
+    fn the_memory_sink_passes_the_conformance_suite() {
         let sink = MemorySink::new();
         let expect = conformance::stand(&sink);
         let seen: Vec<String> = sink.take().into_iter().map(|event| event.session).collect();

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sink_that_panics_disturbs_nobody() {
+    fn a_sink_that_panics_does_not_affect_others() {
         let (first, last) = (Arc::new(MemorySink::new()), Arc::new(MemorySink::new()));
         let sinks = Sinks::new().with(first.clone()).with(Arc::new(Broken)).with(last.clone());
         let event = Event::new(EventKind::ToolCalled, "t", "s", SystemTime::UNIX_EPOCH);

@@ -100,7 +100,7 @@ impl LibraryBuilder {
         self.reload(ReloadOptions::default())
     }
 
-    /// Follows changes of the skills as `options` say, while the library is open.
+    /// Follows changes of the skills with `options`, while the library is open.
     #[must_use]
     pub fn reload(mut self, options: ReloadOptions) -> Self {
         self.reload = Some(options);

@@ -5,9 +5,10 @@ use repertoire_model::text::{shorten, visible_line};
 /// The most characters that are taken from a prompt.
 const MAX_DERIVED_CHARS: usize = 240;
 
-/// Returns a description, and what a person should do about it.
+/// Returns a description, and a note for the person who migrates.
 ///
-/// `configured` is what the role's configuration says; it is taken as it is if it says when to use the role.
+/// `configured` is the description in the role's configuration; it is taken as it is if it says when to use
+/// the role.
 pub(super) fn describe(role: &str, prompt: &str, configured: Option<&str>) -> (String, Option<String>) {
     let words = role.replace(['-', '_'], " ");
     let when = format!("Use when a task calls for the {words} role.");
@@ -28,11 +29,11 @@ pub(super) fn describe(role: &str, prompt: &str, configured: Option<&str>) -> (S
     }
 }
 
-/// Returns the sentence of `prompt` that says what the role is, about a third person.
+/// Returns the sentence of `prompt` that describes the role, in the third person.
 fn role_sentence(prompt: &str) -> Option<String> {
     for line in outside_code(prompt) {
         for (opening, third_person) in [("You are ", "Acts as "), ("You're ", "Acts as ")] {
-            // A sentence that needs a variable says nothing without it.
+            // A sentence that needs a variable is useless without it.
             let rest =
                 line.strip_prefix(opening).map(first_sentence).filter(|rest| !rest.contains(['{', '}']));
             if let Some(rest) = rest.map(plain).filter(|rest| !rest.is_empty()) {
@@ -62,7 +63,7 @@ fn opening_sentence(prompt: &str) -> Option<String> {
     let sentence = plain(first_sentence(&paragraph));
     let speaks =
         sentence.to_lowercase().split(|c: char| !c.is_alphanumeric()).any(|word| SPOKEN.contains(&word));
-    // A line that leads up to a list says nothing without it.
+    // A line that introduces a list is useless without it.
     let is_plain =
         !speaks && !sentence.is_empty() && !sentence.contains(['{', '}']) && !sentence.ends_with(':');
     is_plain.then(|| shorten(&sentence, MAX_DERIVED_CHARS))

@@ -172,7 +172,7 @@ fn findings(name: &SkillName, skill: &str) -> Vec<String> {
     told.map(|found| format!("{} ({})", found.message, found.rule)).collect()
 }
 
-/// Returns the note about what a template would have filled in.
+/// Returns the note about placeholders of a template.
 fn placeholders(prompt: &str) -> Option<String> {
     let mut found = BTreeSet::new();
     for (open, close) in [("{{", "}}"), ("{%", "%}")] {

@@ -75,7 +75,7 @@ pub enum Bind {
     Inline,
     /// A line of the prompt tells the agent to load it.
     Hint,
-    /// It stands in the catalog; the default.
+    /// It is in the catalog; the default.
     #[default]
     Catalog,
     /// The agent does not know of it.
@@ -96,7 +96,7 @@ impl Bind {
         }
     }
 
-    /// Returns the way that goes by `word`.
+    /// Returns the binding called `word`.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|bind| bind.as_str() == word)
     }
@@ -108,7 +108,7 @@ pub enum Inherit {
     /// Nothing: they have a catalog and tools of their own; the default.
     #[default]
     None,
-    /// They see no more than what it sees.
+    /// They see no more than the agent does.
     Catalog,
     /// The same, and the skills that it has loaded are loaded for them.
     Active,
@@ -127,7 +127,7 @@ impl Inherit {
         }
     }
 
-    /// Returns the choice that goes by `word`.
+    /// Returns the choice called `word`.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|inherit| inherit.as_str() == word)
     }
@@ -143,7 +143,7 @@ mod tests {
     use crate::{MemoryProvider, Policy, Provider, Registry, SkillDefinition};
 
     #[test]
-    fn an_agent_sees_what_its_scope_and_its_bindings_leave() {
+    fn an_agent_sees_skills_within_its_scope_and_bindings() {
         let definition = |name: &str| SkillDefinition::new(name, "Does it. Use when it is to be done.", "");
         let provider = |label: &str, names: &[&str]| -> Arc<dyn Provider> {
             Arc::new(MemoryProvider::new(label, names.iter().map(|name| definition(name)).collect()))

@@ -30,7 +30,7 @@ pub const MAX_PROMPT_BYTES: usize = 4 * 1024 * 1024;
 /// The most characters of a description that a hint shows.
 const MAX_HINT_CHARS: usize = 160;
 
-/// A skill that is part of a prompt, and the digest of what the prompt holds of it, byte for byte.
+/// A skill that is part of a prompt, and the digest of its text in the prompt.
 pub type BoundSkill = (SkillName, Digest);
 
 /// The options of an agent's prompt.
@@ -112,10 +112,10 @@ impl AgentPrompt {
         Self::load_within(registry, agent, &[], options).await
     }
 
-    /// Reads the prompt of `agent` as [`AgentPrompt::load`] does, where it may see no more than `ceilings` do.
+    /// Reads the prompt of `agent` as [`AgentPrompt::load`] does, limited to the skills that `ceilings` see.
     ///
-    /// Fails with [`ErrorKind::InvalidAgent`] too where it is to use, or is pointed at, a skill that one of them does not
-    /// see: otherwise an agent could read by starting another one what is kept from it.
+    /// Also fails with [`ErrorKind::InvalidAgent`] if it uses or names a skill that one of them does not see:
+    /// otherwise an agent could read hidden skills by starting another agent.
     pub async fn load_within(
         registry: &Registry,
         agent: &Agent,
@@ -170,19 +170,19 @@ impl AgentPrompt {
     }
 }
 
-/// Returns an error if `agent` names a skill that is not there, is quarantined or lies outside its scope.
+/// Returns an error if `agent` names a skill that does not exist, is quarantined or lies outside its scope.
 ///
-/// [`AgentPrompt::load`] does this, too. Call it before an agent's skills are shown without its prompt: a skill that
-/// is bound as hidden under a name with a slip in it would be seen.
+/// [`AgentPrompt::load`] does this, too. Call it before an agent's skills are shown without its prompt: a
+/// skill that is bound as hidden under a misspelt name would be seen.
 pub fn check(snapshot: &Snapshot, agent: &Agent) -> Result<(), Error> {
     Reader { snapshot, agent, ceilings: &[] }.inline().map(drop)
 }
 
-/// Reads what an agent's definition says about skills.
+/// Reads the bindings in an agent's definition.
 struct Reader<'a> {
     snapshot: &'a Snapshot,
     agent: &'a Agent,
-    /// Agents that must see what is put before this one.
+    /// Agents that must see every skill of this one.
     ceilings: &'a [Agent],
 }
 
@@ -224,7 +224,7 @@ impl<'a> Reader<'a> {
         Ok(distinct)
     }
 
-    /// Returns one line for each skill that the agent is told to load.
+    /// Returns one line for each skill that the prompt asks the agent to load.
     fn hints(&self, wording: &Wording) -> Result<String, Error> {
         let mut lines = Vec::new();
         for (id, _) in self.agent.bind.iter().filter(|(_, bind)| **bind == Bind::Hint) {
@@ -278,7 +278,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Returns the skill that is bound to `agent`, as it is now, unless it is broken by now.
+/// Returns the skill that is bound to `agent`, as it is now; fails if it is broken.
 async fn open(registry: &Registry, agent: &Agent, entry: &Entry) -> Result<OpenedSkill, Error> {
     let opened = registry.open_skill(entry).await.map_err(|error| match error.kind() {
         ErrorKind::Io => error,

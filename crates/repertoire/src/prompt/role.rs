@@ -20,7 +20,7 @@ use crate::{Error, ErrorKind};
 /// The most prompts in the cache.
 const MAX_CACHED: usize = 256;
 
-/// The way in which the skill that is a role stands in the prompt.
+/// The form of a role's skill in the prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum RoleBinding {
     /// Its instructions; the default, because an agent with a role needs them from the first turn.
@@ -42,7 +42,7 @@ impl RoleBinding {
         }
     }
 
-    /// Returns the way that goes by `word`.
+    /// Returns the form called `word`.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|binding| binding.as_str() == word)
     }
@@ -52,7 +52,7 @@ impl RoleBinding {
 #[derive(Clone, Default)]
 #[non_exhaustive]
 pub struct RoleOptions {
-    /// The way in which the skill that is the role stands in the prompt.
+    /// The form of the role's skill in the prompt.
     pub binding: RoleBinding,
     /// The shape of the catalog; its `highlight` is set to the role.
     pub catalog: CatalogOptions,
@@ -149,7 +149,7 @@ enum PromptInputs {
 impl RoleResolver {
     /// Returns a resolver over the skills of `registry` and the prompt files in `directories`, first ones first.
     ///
-    /// The directories are trusted; what lies in them is not.
+    /// The directories are trusted; their content is not.
     pub fn new(registry: Registry, directories: Vec<PathBuf>, options: RoleOptions) -> Self {
         let cache = Mutex::default();
         Self { registry, directories, options, cache, renders: AtomicUsize::new(0) }
@@ -201,7 +201,7 @@ impl RoleResolver {
         Ok(None)
     }
 
-    /// Returns the skill of the role with the snapshot that it stands in, as both are now.
+    /// Returns the current skill of the role, with its snapshot.
     async fn pack(
         &self,
         role: &SkillName,

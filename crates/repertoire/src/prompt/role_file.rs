@@ -36,7 +36,7 @@ fn read_in(directory: &Path, role: &SkillName) -> Result<Option<(PathBuf, String
     let named = |name: &str| SkillName::new(name).is_some_and(|name| name == *role);
     let mut found: Vec<_> =
         listing.entries.iter().filter(|entry| entry.decoded && named(&entry.name)).collect();
-    // Of two spellings of one name the one that was asked for counts, else the first.
+    // Of two spellings of one name the requested one counts, else the first.
     found.sort_by_key(|entry| (entry.name != role.as_str(), &entry.name));
     let Some(entry) = found.first() else {
         if listing.more {

@@ -7,10 +7,10 @@ use repertoire_model::{FileKind, State};
 use crate::provider::OpenedSkill;
 use crate::registry::{Entry, Resources};
 
-/// Returns the skill as it is given to a model: its instructions, or the whole file with `include_frontmatter`, and what
-/// it has of files.
+/// Returns the skill as it is given to a model: its instructions, or the whole file with
+/// `include_frontmatter`, and its files.
 ///
-/// `price` says about how many tokens a text has.
+/// `price` estimates the number of tokens of a text.
 pub(crate) fn skill_text(
     entry: &Entry,
     opened: &OpenedSkill,

@@ -2,9 +2,9 @@
 //!
 //! A template comes with a project, so it is untrusted. Fuel bounds its steps and a cap bounds its output,
 //! but neither bounds intermediate values: forty times `{% set x = x ~ x %}` is a terabyte. Therefore texts
-//! cannot be built, only written. What remains is enough for prompts: `{{ variable }}`, a few filters, `{% if
-//! %}`, `{% for %}`, plain `{% set %}`, comments and `{% raw %}`. There are no includes, no macros, and
-//! nothing that reads a file. A host that wants all of Jinja supplies its own [`Renderer`].
+//! cannot be built, only written. The rest is enough for prompts: `{{ variable }}`, a few filters,
+//! `{% if %}`, `{% for %}`, plain `{% set %}`, comments and `{% raw %}`. There are no includes, no macros,
+//! and nothing that reads a file. A host that wants all of Jinja supplies its own [`Renderer`].
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -17,7 +17,7 @@ use crate::{Error, ErrorKind};
 /// The largest template, in bytes.
 pub const MAX_TEMPLATE_BYTES: u64 = 256 * 1024;
 
-/// The largest text that a template may come to, in bytes.
+/// The largest output of a template, in bytes.
 pub const MAX_RENDERED_BYTES: usize = 1024 * 1024;
 
 /// The most bytes that the variables of a template may have together, names and values.
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn what_prompts_use() {
+    fn supported_template_syntax_is_rendered() {
         for (template, expect) in [
             ("", ""),
             ("plain { text } with %} and }}\n", "plain { text } with %} and }}\n"),
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_grow_or_reach_out_is_refused() {
+    fn unsupported_template_syntax_is_refused() {
         for (template, expect) in [
             ("{{ name ~ name }}", "line 1: templates may not use `~`"),
             ("\n{{ 'x' * 99 }}", "line 2: templates may not use `*`"),

@@ -212,7 +212,7 @@ mod properties {
         #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn nothing_that_is_refused_is_ever_done(pieces in prop::collection::vec(select(PIECES), 0..12)) {
+        fn refused_constructs_are_never_rendered(pieces in prop::collection::vec(select(PIECES), 0..12)) {
             let variables = [("a".to_owned(), "A".to_owned())].into();
             if let Ok(text) = Jinja.render(&pieces.concat(), &variables) {
                 prop_assert!(!text.contains('A'), "{:?}", text);

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_file_is_is_told_by_its_bytes_and_its_name() {
+    fn media_types_depend_on_bytes_and_name() {
         let check = |path: &str, bytes: &[u8], kind: &str| {
             assert_eq!(media_type(path, bytes), kind, "{path}");
             let content = FileContent::of(bytes, LineRange::default());
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_character_on_the_edge_of_what_is_looked_at_is_no_fault() {
+    fn a_character_cut_at_the_sniffing_limit_is_still_text() {
         let mut text = "x".repeat(SNIFFED_BYTES - 1);
         text.push('ü');
         assert!(!is_binary(text.as_bytes()));

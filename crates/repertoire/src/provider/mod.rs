@@ -1,8 +1,8 @@
 //! Sources of skills.
 //!
 //! A [`Provider`] lists skills and reads their files. It never decides which of two skills wins and never renders
-//! anything. Implementors: return what is there, report what is broken as problems in the [`Listing`], and fail only
-//! when nothing at all can be said. The suite in [`crate::testing`] holds every implementation to this page.
+//! anything. Implementors: return the skills, report broken ones as problems in the [`Listing`], and fail
+//! only if nothing can be listed. The suite in [`crate::testing`] holds every implementation to this page.
 
 mod listing;
 mod watch_point;

@@ -22,12 +22,12 @@ impl Registry {
         match self.follow_state().mode() {
             Some(ReloadMode::Off) => self.snapshot(),
             Some(ReloadMode::Lazy) => self.touch().await,
-            Some(ReloadMode::Poll) => self.reload_unless_dear().await,
+            Some(ReloadMode::Poll) => self.reload_unless_costly().await,
             Some(ReloadMode::Watch) | None => self.reload().await,
         }
     }
 
-    /// Reloads unless that takes long and was done a moment ago, and returns the newest snapshot.
+    /// Reloads unless that takes long and was done recently, and returns the newest snapshot.
     ///
     /// However often it is called on a large library, no more than a tenth of the time goes into reloads. In
     /// [`ReloadMode::Lazy`] the cooldown decides, and in [`ReloadMode::Off`] nothing is ever reloaded.
@@ -35,7 +35,7 @@ impl Registry {
         match self.follow_state().mode() {
             Some(ReloadMode::Off) => self.snapshot(),
             Some(ReloadMode::Lazy) => self.touch().await,
-            Some(ReloadMode::Watch | ReloadMode::Poll) | None => self.reload_unless_dear().await,
+            Some(ReloadMode::Watch | ReloadMode::Poll) | None => self.reload_unless_costly().await,
         }
     }
 }

@@ -91,7 +91,8 @@ impl Registry {
         Ok(registry)
     }
 
-    /// Opens a registry like [`Registry::open`], and leaves it to the caller to ask [`Snapshot::accepted`].
+    /// Opens a registry like [`Registry::open`], and leaves the check of [`Snapshot::accepted`] to the
+    /// caller.
     ///
     /// It is for tools that report problems to people and must not fail at the first one.
     pub async fn open_for_inspection(providers: Vec<Arc<dyn Provider>>, policy: Policy) -> Self {
@@ -178,8 +179,8 @@ impl Registry {
         is_same.then(|| Arc::clone(&current.snapshot))
     }
 
-    /// Reloads unless that takes long and was done a moment ago.
-    pub(super) async fn reload_unless_dear(&self) -> Arc<Snapshot> {
+    /// Reloads unless that takes long and was done recently.
+    pub(super) async fn reload_unless_costly(&self) -> Arc<Snapshot> {
         let last = *self.shared.last_reload.lock().unwrap_or_else(PoisonError::into_inner);
         match last {
             Some((ended, cost)) if cost > CHEAP && ended.elapsed() < cost * RELOAD_SHARE => self.snapshot(),

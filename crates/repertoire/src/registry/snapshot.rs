@@ -66,7 +66,7 @@ impl Entry {
         &self.document.name
     }
 
-    /// Returns the name that addresses this skill whatever else there is: `source:name`.
+    /// Returns the unambiguous name of this skill: `source:name`.
     pub fn qualified_name(&self) -> String {
         format!("{}:{}", self.source, self.name())
     }

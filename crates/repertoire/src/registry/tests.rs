@@ -261,7 +261,7 @@ fn near_names_are_found_among_very_many() {
 }
 
 #[test]
-fn the_catalog_leaves_out_what_is_kept_for_people() {
+fn the_catalog_leaves_out_skills_kept_for_people() {
     let mut hidden = skill("hidden");
     hidden.manifest.disable_model_invocation = true;
     let provider: Arc<dyn Provider> = Arc::new(MemoryProvider::new("a", vec![skill("shown"), hidden]));
@@ -330,7 +330,7 @@ fn every_fault_is_found_once() {
 }
 
 #[test]
-fn which_files_a_skill_is_said_to_have_is_a_choice() {
+fn resource_listing_decides_which_files_are_reported() {
     let mut definition = skill("a")
         .with_resource("references/a.md", "a")
         .with_resource("references/b.md", "b")

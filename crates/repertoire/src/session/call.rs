@@ -56,7 +56,7 @@ enum CallTarget<'a> {
 impl Session {
     /// Answers a call of `tool` with `arguments`, an object or the text of one.
     ///
-    /// It never fails: what is wrong with the call is the answer.
+    /// It never fails: errors of the call are answers.
     pub async fn call(&self, tool: &str, arguments: &Value) -> Reply {
         let (time, started) = (clock::now(), Instant::now());
         self.registry().touch().await;
@@ -138,7 +138,7 @@ impl Session {
         reply
     }
 
-    /// Returns the tool that goes by `name`: the host's word for it, or the usual one.
+    /// Returns the tool called `name`: by the host's name for it, or the usual one.
     fn find_tool(&self, name: &str) -> Option<CallTarget<'_>> {
         let resources = self.library().resources();
         let mut builtins = BUILTINS.iter().filter(|tool| self.is_on(tool.canonical));

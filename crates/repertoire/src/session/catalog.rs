@@ -1,4 +1,4 @@
-//! Level 1 of a session: its pinned catalog, its tools, and the note about what changed since.
+//! Level 1 of a session: its pinned catalog, its tools, and the note about later changes.
 
 use std::sync::{Arc, MutexGuard};
 
@@ -33,7 +33,7 @@ pub struct Note {
 impl Session {
     /// Returns the catalog, the same bytes until it is refreshed or [for another task](Session::catalog_for_task).
     ///
-    /// With `show_loaded` it is rendered each time, because it marks what is loaded.
+    /// With `show_loaded` it is rendered each time, because it marks loaded skills.
     pub fn catalog(&self) -> PinnedCatalog {
         self.follow();
         let mut state = self.ranked_state();
@@ -58,7 +58,7 @@ impl Session {
         PinnedCatalog { text, snapshot }
     }
 
-    /// Returns the state with what the catalog's task needs, where it has one.
+    /// Returns the state with the ranking for the catalog's task, if it has one.
     fn ranked_state(&self) -> MutexGuard<'_, State> {
         loop {
             let state = self.state();
@@ -95,7 +95,7 @@ impl Session {
         let sees = |entry: &Entry| self.sees(entry);
         match snapshot.catalog_of(&options, sees) {
             Ok(catalog) => catalog.text,
-            // A session has no say in what is highlighted: a skill that is not there (any more) is simply not.
+            // A highlighted skill that does not exist (any more) is ignored.
             Err(CatalogError::UnknownHighlight { .. }) => {
                 let options = CatalogOptions { highlight: None, ..options };
                 snapshot.catalog_of(&options, sees).map(|catalog| catalog.text).unwrap_or_default()
@@ -125,7 +125,7 @@ impl Session {
         definitions.into()
     }
 
-    /// Returns the definitions of the tools that do not depend on what is loaded.
+    /// Returns the definitions of the tools that do not depend on loaded skills.
     fn lasting_tools(&self) -> Arc<[Definition]> {
         self.follow();
         let pinned = {

@@ -8,11 +8,12 @@ use super::open::Session;
 use super::options::ToolCeiling;
 
 impl Session {
-    /// Returns the tools that may be called, in the words of `allowed-tools`, where the host chose that active skills limit them and
-    /// one of them names some.
+    /// Returns the tools that may be called, in the syntax of `allowed-tools`, if the host lets active skills
+    /// limit them and one of them names some.
     ///
-    /// It is the intersection of what these skills name, so loading another skill can take tools away and never adds any. Of `git_*`
-    /// and `git_status` the second is left, of `Bash` and `Bash(git:*)` too; of two patterns that merely overlap, neither.
+    /// It is the intersection of the lists of these skills, so loading another skill can take tools away and
+    /// never adds any. Of `git_*` and `git_status` the second is left, of `Bash` and `Bash(git:*)` too; of
+    /// two patterns that merely overlap, neither.
     pub fn tool_ceiling(&self) -> Option<BTreeSet<String>> {
         self.ceilings_of_skills().into_iter().reduce(|all, own| common(&all, &own))
     }
@@ -54,7 +55,7 @@ fn covers(wider: &str, word: &str) -> bool {
         return true;
     }
     let tool = word.split_once('(').map_or(word, |(tool, _)| tool);
-    // A pattern covers another only where that is none, and nothing is known of what stands in brackets.
+    // A pattern covers another only if that is no pattern, and text in brackets is opaque.
     let is_plain = !tool.contains(['*', '?']) && !wider.contains('(');
     is_plain && Pattern::new(wider).is_ok_and(|pattern| pattern.matches("", tool))
 }
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_two_lists_have_in_common_is_never_more_than_either() {
+    fn the_intersection_of_two_lists_is_within_both() {
         let check = |one: &str, other: &str, expect: &str| {
             let set = |words: &str| words.split_whitespace().map(str::to_owned).collect::<BTreeSet<_>>();
             assert_eq!(common(&set(one), &set(other)), set(expect), "{one} and {other}");

@@ -101,7 +101,7 @@ impl Session {
         let mut opened = Vec::with_capacity(lost.len());
         for name in lost {
             let Some(entry) = self.visible(&snapshot, name.as_str()) else { continue };
-            // A skill that is gone or broken by now has nothing to be put back.
+            // A skill that is gone or broken in the meantime has nothing to be put back.
             if let Ok(skill) = self.open_skill(entry).await {
                 opened.push((entry.clone(), skill));
             }

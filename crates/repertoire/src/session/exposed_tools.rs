@@ -1,4 +1,4 @@
-//! The tools of loaded skills, as a session knows them.
+//! The callable tools of loaded skills in a session.
 
 use repertoire_model::Toolbox;
 
@@ -53,7 +53,7 @@ impl ExposedTools {
         known.is_some_and(|known| std::mem::take(&mut known.is_open))
     }
 
-    /// Forgets what is no longer callable.
+    /// Forgets tools that are no longer callable.
     pub(crate) fn tidy(&mut self) {
         self.skills.retain(|known| known.is_open);
     }

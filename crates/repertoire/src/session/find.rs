@@ -14,7 +14,7 @@ use crate::{Error, ErrorKind};
 
 /// The most names that an unknown one is answered with in full.
 const MAX_ALL: usize = 50;
-/// The longest name that is looked for, in bytes: a source and a skill.
+/// The longest name that is accepted, in bytes: a source and a skill.
 const MAX_NAME_BYTES: usize = 1024;
 
 /// A skill of a snapshot, kept alive with it.
@@ -41,7 +41,7 @@ impl std::ops::Deref for FoundSkill {
 enum Resolution<'s> {
     /// A skill that it may use.
     Usable(&'s Entry),
-    /// A skill that it may know of, and that is set aside.
+    /// A skill that it may know of, but that is quarantined.
     Broken(&'s Entry),
     /// A skill that it may not know of.
     Denied,
@@ -110,7 +110,7 @@ impl Session {
     /// Resolves `asked`.
     ///
     /// Another spelling of a name will do, `My Skill` for `my-skill`, but nothing that looks like a path: a skill that
-    /// answered to `../my-skill` would teach models to write such things.
+    /// answered to `../my-skill` would teach models to write such names.
     fn resolve<'s>(&self, snapshot: &'s Snapshot, asked: &str) -> Resolution<'s> {
         if asked.len() > MAX_NAME_BYTES {
             return Resolution::Nothing;

@@ -64,7 +64,7 @@ impl Session {
 
     /// Returns the skill with its text and files.
     ///
-    /// Fails if it is broken or gone by now, has another name, or is kept for people by its author.
+    /// Fails if it is broken or gone in the meantime, has another name, or is kept for people by its author.
     pub(super) async fn open_skill(&self, entry: &Entry) -> Result<OpenedSkill, FaultKind> {
         let opened = self.registry().open_skill(entry).await;
         let opened = opened.map_err(|error| self.kind_of(&error, &entry.manifest_file))?;
@@ -119,8 +119,9 @@ impl Session {
         matches!(decision, Decision::Acknowledge { .. }).then_some(decision)
     }
 
-    /// Decides how the skill of `record`, opened just now, is answered, and records what is given: it, and before it those
-    /// of `first` that are not in the context. Returns the decision and which of `first` are given.
+    /// Decides how to answer a load of the skill of `record`, opened just now, and records the given skills:
+    /// it, and before it those of `first` that are not in the context. Returns the decision and which of
+    /// `first` are given.
     fn record_load(
         &self,
         record: &Arc<LoadRecord>,

@@ -1,4 +1,4 @@
-//! One agent's conversation: what it may see, its pinned catalog, its tools, and the truth about what is in its context.
+//! One agent's conversation: its scope, its pinned catalog, its tools, and the skills in its context.
 
 mod options;
 mod open;

@@ -22,8 +22,8 @@ static COUNTER: AtomicU64 = AtomicU64::new(0);
 
 /// One agent's conversation.
 ///
-/// It pins a catalog, answers the tools of its model, and keeps account of what is in the model's context. All methods take
-/// `&self`: calls may run at the same time.
+/// It pins a catalog, answers the tools of its model, and tracks the skills in the model's context. All
+/// methods take `&self`: calls may run at the same time.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -113,9 +113,9 @@ impl Session {
 
     /// Opens a session for a subagent of the same kind as this session's agent.
     ///
-    /// The `inherit` of this session's agent decides what it gets: nothing; no more than the same catalog;
-    /// or that and the skills that are active here, which [`Session::reattach`] then returns. Limits that this session has
-    /// from those before it always hold.
+    /// The `inherit` of this session's agent decides what it gets: nothing; no more than the same catalog; or
+    /// that and the skills that are active here, which [`Session::reattach`] then returns. Limits that this
+    /// session inherited always hold.
     pub async fn subagent(&self) -> Result<Self, Error> {
         self.child(self.agent.clone()).await
     }

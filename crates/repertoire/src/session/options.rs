@@ -6,13 +6,13 @@ use repertoire_model::ledger::Reload;
 
 use crate::tool::{ArgumentNames, ToolNames};
 
-/// The most names that a schema lists, unless the host says otherwise.
+/// The default limit of names that a schema lists.
 pub const ENUM_LIMIT: usize = 100;
-/// The most bytes of a file that one call reads, unless the host says otherwise.
+/// The default limit of bytes of a file that one call reads.
 pub const READ_BYTES: usize = 64 * 1024;
-/// The number of tokens from which instructions come with a warning and an outline, unless the host says otherwise.
+/// The default number of tokens from which instructions come with a warning and an outline.
 pub const SOFT_LIMIT_TOKENS: usize = 8_000;
-/// The most tokens of skills that are loaded because another one requires them, unless the host says otherwise.
+/// The default limit of tokens of skills that are loaded because another one requires them.
 pub const REQUIRED_TOKENS: usize = 8_000;
 
 /// Makes an enum whose values go by words on every surface.
@@ -46,7 +46,7 @@ words! {
 }
 
 words! {
-    /// Decides whether a session records what is in its model's context.
+    /// Decides whether a session tracks the skills in its model's context.
     Account {
         /// It does; the default.
         #[default]
@@ -59,10 +59,10 @@ words! {
 words! {
     /// When a session's catalog follows the library.
     Refresh {
-        /// At a compaction, when the prompt is rewritten anyway, and when asked; the default.
+        /// At a compaction, when the prompt is rewritten anyway, and on request; the default.
         #[default]
         OnCompaction "on_compaction",
-        /// Only when asked.
+        /// Only on request.
         Session "session",
         /// Whenever the library changes, at the price of the prompt cache.
         Immediate "immediate",
@@ -81,7 +81,7 @@ words! {
 }
 
 words! {
-    /// The answer to an agent that asks for a skill outside its scope.
+    /// The answer to an agent that requests a skill outside its scope.
     DenyStyle {
         /// As if the skill did not exist; the default.
         #[default]
@@ -134,7 +134,7 @@ pub struct SessionOptions {
     pub show_loaded: bool,
     /// When the catalog follows the library.
     pub refresh: Refresh,
-    /// Decides whether the session records what is in the context.
+    /// Decides whether the session tracks the skills in the context.
     pub account: Account,
     /// The answer when an active skill is loaded again.
     pub reload: Reload,
@@ -168,7 +168,7 @@ pub struct SessionOptions {
     pub errors: ErrorStyle,
     /// Applies an agent's scope to its tools, not only to its catalog.
     pub enforce_scope: bool,
-    /// The answer to an agent that asks for a skill outside its scope.
+    /// The answer to an agent that requests a skill outside its scope.
     pub deny_style: DenyStyle,
     /// The way in which models see the tools of skills, if these can be called at all.
     pub exposure: ToolExposure,

@@ -46,7 +46,7 @@ enum Step {
     /// Cuts the results whose bit is set in the middle, as hosts do with long ones, and shows the transcript.
     Truncate(u32),
     Observe,
-    /// Begins a new session that knows nothing but the transcript.
+    /// Begins a new session that has only the transcript.
     Restart,
     Reattach(usize),
     Delta,
@@ -262,7 +262,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happens_the_session_tells_the_truth(
+    fn the_session_always_describes_the_context_correctly(
         render in prop::sample::select(Render::ALL.to_vec()),
         reload in prop::sample::select(vec![Reload::Auto, Reload::ShortAck]),
         steps in prop::collection::vec(step(), 1..40),

@@ -22,7 +22,7 @@ const MAX_NOTES: usize = 8;
 
 /// The skills that a loaded one requires, as they are answered.
 pub(super) struct RequiredSkills {
-    /// Those that are loaded with it, each after what it requires itself.
+    /// Those that are loaded with it, each after the skills it requires itself.
     pub(super) loaded: Vec<LoadedSkill>,
     /// Notes for the model about the others.
     pub(super) notes: Vec<String>,
@@ -182,7 +182,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Opens `entry` after what it requires itself, if there is room.
+    /// Opens `entry` after the skills it requires itself, if there is room.
     async fn load(&mut self, entry: &Entry, name: SkillName) {
         let is_followed = self.seen.len() <= MAX_FOLLOWED;
         let opened = if is_followed { self.session.open_skill(entry).await.ok() } else { None };

@@ -20,9 +20,9 @@ pub const REMEMBERED_TASKS: usize = 16;
 pub(super) struct State {
     /// The snapshot that the catalog is written from.
     pub(super) pinned: Arc<Snapshot>,
-    /// The catalog, once it was asked for.
+    /// The catalog, once it was requested.
     pub(super) text: Option<Arc<str>>,
-    /// The definitions of the tools, once they were asked for.
+    /// The definitions of the tools, once they were requested.
     pub(super) definitions: Option<Arc<[Definition]>>,
     /// The snapshot that was last announced to the model, in the catalog or in a note.
     pub(super) announced: Arc<Snapshot>,
@@ -34,7 +34,7 @@ pub(super) struct State {
     pub(super) on_disk: HashMap<SkillName, Digest>,
     /// Those of them that the model was notified of.
     pub(super) told: HashMap<SkillName, Digest>,
-    /// The system prompt, once it was asked for.
+    /// The system prompt, once it was requested.
     pub(super) prompt: Option<Arc<str>>,
     /// The skills that a person invoked.
     pub(super) invoked: BTreeSet<SkillName>,

@@ -97,7 +97,7 @@ impl Session {
         self.library().rank_for_task(snapshot, task, Visibility::Of(&sees)).await
     }
 
-    /// Writes into `event`, where it is of a skill that was loaded, how well that could be foreseen.
+    /// Writes into `event`, if it is about a loaded skill, how well the load was predicted.
     pub(super) fn measure(&self, event: &mut Event) {
         if event.kind != EventKind::SkillLoaded || event.outcome != Outcome::Ok {
             return;

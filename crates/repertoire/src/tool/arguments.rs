@@ -33,7 +33,7 @@ pub(crate) struct Arguments<'a> {
 }
 
 impl<'a> Arguments<'a> {
-    /// Returns the arguments `given`; `aliases` says whether other usual names are understood.
+    /// Returns the arguments `given`; `aliases` decides whether other usual names are accepted.
     pub(crate) fn new(given: &'a Map<String, Value>, aliases: bool) -> Self {
         Self { given, aliases }
     }
@@ -92,7 +92,8 @@ impl<'a> Arguments<'a> {
         self.positive(parameter, "a line number, counted from 1")
     }
 
-    /// Returns the number `parameter`, at least 1, if it is given; what is not one should be as `expected` says.
+    /// Returns the number `parameter`, at least 1, if it is given; `expected` describes valid values in
+    /// errors.
     fn positive(&self, parameter: &Parameter<'_>, expected: &str) -> Result<Option<usize>, FaultKind> {
         let Some((name, value)) = self.find(parameter) else { return Ok(None) };
         // Some models write whole numbers as 3.0.

@@ -55,7 +55,7 @@ async fn list(session: &Session, query: Option<&str>) -> Answer {
     let mut entries: Vec<&Entry> = session.offered(&snapshot).filter(holds).collect();
     let more = entries.len().saturating_sub(MAX_LISTED);
     entries.truncate(MAX_LISTED);
-    // One word that stands somewhere is a filter; more say what is wanted.
+    // One word that some skill contains is a filter; several words are a search.
     let is_filter = |query: &str| !entries.is_empty() && query.split_whitespace().nth(1).is_none();
     if let Some(query) = query.filter(|query| entries.len() < MAX_LISTED && !is_filter(query)) {
         entries.extend(about(session, &snapshot, query, &entries).await);

@@ -142,7 +142,7 @@ fn parse<'a>(session: &Session, arguments: Arguments<'a>) -> Result<LoadArgument
     Ok(LoadArguments { skill, file, force: arguments.switch(&FORCE)? })
 }
 
-/// Returns a file that was asked for by its kind.
+/// Returns a file that was requested by its kind.
 async fn bucket(
     session: &Session,
     entry: &Entry,
@@ -152,7 +152,7 @@ async fn bucket(
 ) -> Result<Answer, FaultKind> {
     details.file = Some(quoted(written));
     let directory = kind.directory().unwrap_or_default();
-    // `references/a.md` means what it says.
+    // `references/a.md` includes the directory already.
     let tidied = read_skill_file::tidy(written);
     let written: &str = &tidied;
     let has_directory = written.strip_prefix(directory).is_some_and(|rest| rest.starts_with('/'));

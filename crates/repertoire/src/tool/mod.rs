@@ -1,7 +1,7 @@
 //! Tools that models call.
 //!
-//! The built-in tools stand in one table, one file each: its arguments and its answers. A host adds its own through [`Tool`].
-//! A call never fails: what is wrong with it is an answer that the model can read and act upon.
+//! The built-in tools stand in one table, one file each: its arguments and its answers. A host adds its own
+//! through [`Tool`]. A call never fails: an error is an answer that the model can read and act upon.
 
 mod names;
 mod arguments;

@@ -12,7 +12,7 @@ use crate::future::BoxFuture;
 use crate::searcher::SearchRequest;
 use crate::session::Session;
 
-/// The most skills of an answer, unless the model says otherwise.
+/// The default number of skills of an answer.
 const DEFAULT_LIMIT: usize = 5;
 /// The most skills of an answer, even if the model requests more.
 const MAX_LIMIT: usize = 20;

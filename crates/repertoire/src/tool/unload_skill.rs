@@ -1,4 +1,4 @@
-//! `unload_skill`: says that a skill is no longer needed.
+//! `unload_skill`: records that a skill is no longer needed.
 
 use repertoire_model::SkillName;
 use repertoire_model::answer::Answer;

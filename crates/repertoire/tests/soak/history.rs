@@ -1,9 +1,9 @@
-//! What was on disk, and when.
+//! The history of the states of a file on disk.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What a file was.
+/// The state of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum State {
     Absent,
@@ -13,16 +13,16 @@ pub(crate) enum State {
     Broken,
 }
 
-/// How it became what it was.
+/// The way in which a state was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
     /// By a rename: there is nothing in between.
     AtOnce,
-    /// By writing or removing it where it was: for a moment it is something else.
+    /// By writing or removing it in place: for a moment it is something else.
     InSteps,
 }
 
-/// What an answer shows.
+/// The state that an answer shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Seen {
     Version(u64),
@@ -36,7 +36,7 @@ pub(crate) enum Seen {
 #[derive(Debug)]
 pub(crate) struct History {
     past: Mutex<Vec<(State, Step)>>,
-    /// How many changes are over.
+    /// The number of finished changes.
     done: AtomicUsize,
 }
 
@@ -59,25 +59,25 @@ impl History {
         Self { past: Mutex::new(vec![(State::Absent, Step::AtOnce)]), done: AtomicUsize::new(0) }
     }
 
-    /// Says that the file is about to become `state`.
+    /// Records that the file is about to become `state`.
     pub(crate) fn begin(&self, state: State, step: Step) {
         self.past.lock().unwrap().push((state, step));
     }
 
-    /// Says that it has become so.
+    /// Records that it has become so.
     pub(crate) fn end(&self) {
         let length = self.past.lock().unwrap().len();
         self.done.store(length - 1, Ordering::SeqCst);
     }
 
-    /// Returns what the file is sure to have become by now.
+    /// Returns the index of the state that the file is certain to have reached.
     pub(crate) fn now(&self) -> usize {
         self.done.load(Ordering::SeqCst)
     }
 
-    /// Returns whether `seen` was to be seen at some time between `since` and now.
+    /// Returns `true` if `seen` was visible at some time between `since` and now.
     ///
-    /// While a skill is broken, or written in place, the last version that somebody looked at stays in force.
+    /// While a skill is broken, or written in place, the last version that a reader loaded stays in force.
     pub(crate) fn explains(&self, since: usize, seen: Seen, has_last_good: bool) -> bool {
         let past = self.past.lock().unwrap();
         let range = &past[since..];
@@ -95,7 +95,7 @@ impl History {
         }
     }
 
-    /// Returns what there was since shortly before `since`, to be told.
+    /// Returns the states since shortly before `since`, for a message.
     pub(crate) fn told(&self, since: usize) -> String {
         let past = self.past.lock().unwrap();
         format!("{:?}, and before {:?}", &past[since..], &past[since.saturating_sub(3)..since])

@@ -1,11 +1,13 @@
 //! A library that changes at random while many sessions use it.
 //!
-//! Every version of a file says what it is and carries a checksum, so that an answer is known to be one whole version; and
-//! whoever asks knows which versions were on disk from the beginning of the call to its end. What nobody can see is left
-//! out: instructions that are cut in the middle while somebody writes them in place are sound, only shorter.
+//! Every version of a file names itself and carries a checksum, so that an answer can be verified to be one
+//! whole version; the reader knows which versions were on disk from the beginning of the call to its end.
+//! Undetectable states are left out: instructions that are cut in the middle while they are written in place
+//! are valid, only shorter.
 //!
-//! `REPERTOIRE_SOAK_SECONDS` says for how long (30 s unless told), `REPERTOIRE_SOAK_SEED` with which choices; what failed is
-//! told with its seed. Threads come in an order of their own, so the seed repeats what is done and not when.
+//! `REPERTOIRE_SOAK_SECONDS` sets the duration (default 30 s), `REPERTOIRE_SOAK_SEED` the seed; failures are
+//! reported with their seed. The scheduling of threads is random, so the seed repeats the actions but not
+//! their times.
 
 #![allow(
     clippy::unwrap_used,
@@ -64,7 +66,7 @@ fn every_answer_is_one_whole_version_and_nothing_is_missed_or_leaked() {
     let watcher = registry.watch(ReloadOptions::default()).unwrap();
     assert!(watcher.wait_ready(DEADLINE));
 
-    // A part of the time is for what is made once: threads, buffers, texts that are kept.
+    // A part of the time is for one-time costs: threads, buffers, cached texts.
     let warm_up = Duration::from_secs(seconds) / 5;
     let mut tally = Tally::default();
     writers = soak(&registry, &histories, writers, warm_up, seed, &mut tally);
@@ -92,7 +94,7 @@ fn every_answer_is_one_whole_version_and_nothing_is_missed_or_leaked() {
     assert_eq!(account(&registry), account(&open(&root)), "seed {seed}: a change was missed");
 }
 
-/// Has `writers` change the library and sessions use it for `duration`.
+/// Runs `writers` that change the library and sessions that use it for `duration`.
 fn soak(
     registry: &Registry,
     histories: &Arc<Histories>,
@@ -140,7 +142,7 @@ fn soak(
     })
 }
 
-/// Returns all there is to know of every skill of a library.
+/// Returns the full state of every skill of a library.
 fn account(registry: &Registry) -> Vec<String> {
     let snapshot = registry.snapshot();
     let problems = snapshot.problems().iter().map(|problem| format!("{problem:?}"));
@@ -163,7 +165,7 @@ fn descriptors() -> usize {
     fs::read_dir("/proc/self/fd").map_or(0, Iterator::count)
 }
 
-/// Returns the memory that this process has, where the system tells.
+/// Returns the resident memory of this process, if the system reports it.
 fn resident_kb() -> usize {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap_or_default();

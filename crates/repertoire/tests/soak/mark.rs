@@ -1,6 +1,6 @@
-//! What every version of a file says of itself.
+//! The mark by which every version of a file identifies itself.
 
-/// Returns the line that says that this is version `version` of `what`, with `filler` letters and a checksum.
+/// Returns the line that marks version `version` of `what`, with `filler` letters and a checksum.
 pub(crate) fn line(what: &str, version: u64, filler: usize) -> String {
     let letters: String =
         (0..filler).map(|index| char::from(b'a' + (index * 7 + version as usize) as u8 % 26)).collect();
@@ -8,7 +8,7 @@ pub(crate) fn line(what: &str, version: u64, filler: usize) -> String {
     format!("mark {said} end {:016x}\n", checksum(&said))
 }
 
-/// What a text says of `what`.
+/// The mark of `what` found in a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Found<'a> {
     /// Nothing.
@@ -19,7 +19,7 @@ pub(crate) enum Found<'a> {
     Torn,
 }
 
-/// Returns what `text` says of `what`.
+/// Returns the mark of `what` in `text`.
 pub(crate) fn find<'a>(text: &'a str, what: &str) -> Found<'a> {
     let start = format!("mark {what} v");
     let Some(position) = text.find(&start) else { return Found::Nothing };

@@ -1,4 +1,4 @@
-//! Whoever uses the library: one session after the other, call after call.
+//! A reader of the library: one session after the other, call after call.
 
 use pollster::block_on;
 use std::collections::HashMap;
@@ -15,18 +15,18 @@ use super::mark::{self, Found};
 use super::random::Random;
 use super::writer::{file_name, name};
 
-/// How many calls one session has.
+/// The number of calls of one session.
 const CALLS: usize = 300;
 /// The longest pause between two calls, in milliseconds.
 const PAUSE: usize = 12;
-/// The most failures that are told.
+/// The most failures that are reported.
 const MAX_TOLD: usize = 5;
 
-/// The error for a name that the session's catalog does not have. Where reloads take long it may be behind by one of them, so
-/// the reader has the library reload and asks again.
+/// The error for a name that the session's catalog does not have. If reloads take long it may be behind by
+/// one of them, so the reader reloads the library and asks again.
 const UNOFFERED: &str = "kind=\"unknown_skill\"";
 
-/// What was answered.
+/// The counts of answers.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) whole: usize,
@@ -49,7 +49,7 @@ impl Tally {
         self.failures.extend(other.failures);
     }
 
-    /// Fails where an answer was not what it had to be.
+    /// Fails if an answer was wrong.
     pub(crate) fn is_sound(&self, seed: u64, histories: &Histories) {
         let told = self.failures.iter().take(MAX_TOLD).cloned().collect::<Vec<_>>().join("\n");
         assert!(self.failures.is_empty(), "seed {seed}, {} skills:\n{told}", histories.skills.len());
@@ -71,7 +71,7 @@ pub(crate) struct Reader {
     session: Session,
     histories: Arc<Histories>,
     random: Random,
-    /// What of each skill the session was given last.
+    /// The version of each skill that the session was given last.
     held: HashMap<usize, Seen>,
     calls: usize,
     pub(crate) tally: Tally,
@@ -135,7 +135,7 @@ impl Reader {
                 Seen::Empty
             }
             Found::Nothing => match self.held.get(&index) {
-                // What was just made, with nothing in it yet, stays the last good version where what came then is broken.
+                // A new, still empty file stays the last good version if the next one is broken.
                 Some(Seen::Empty) if !force => {
                     self.tally.acknowledged += 1;
                     return;
@@ -152,7 +152,7 @@ impl Reader {
         }
     }
 
-    /// Returns whether the skill was absent or broken at some time since `since`.
+    /// Returns `true` if the skill was absent or broken at some time since `since`.
     fn is_explained(&self, index: usize, since: usize) -> bool {
         self.histories.skills[index].explains(since, Seen::Nothing, true)
     }
@@ -186,9 +186,9 @@ impl Reader {
         }
     }
 
-    /// Asks for the newest snapshot, which must have whatever was written before.
+    /// Requests the newest snapshot, which must have everything that was written before.
     ///
-    /// A file that was just made and has nothing in it yet is a skill whose description is made up.
+    /// A new, still empty file is a skill with a derived description.
     fn ask(&mut self, index: usize) {
         let since = self.histories.skills[index].now();
         let newest = pollster::block_on(self.library.registry().newest());

@@ -1,4 +1,4 @@
-//! Whoever changes the library.
+//! A writer that changes the library.
 
 use std::fs;
 use std::io::Write as _;
@@ -29,7 +29,7 @@ struct Slot {
 /// Changes its share of the skills at random.
 pub(crate) struct Writer {
     root: PathBuf,
-    /// Where directories are made ready and taken to; it is not watched.
+    /// A directory that is not watched, for preparing and removing directories.
     aside: PathBuf,
     slots: Vec<Slot>,
     histories: Arc<Histories>,
@@ -42,7 +42,7 @@ pub(crate) fn name(index: usize) -> String {
     format!("soak-{index:02}")
 }
 
-/// Returns what the other file of the skill number `index` calls itself.
+/// Returns the name in the mark of the other file of the skill number `index`.
 pub(crate) fn file_name(index: usize) -> String {
     format!("file-{index:02}")
 }

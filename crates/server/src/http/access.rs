@@ -33,7 +33,7 @@ impl Token {
     }
 }
 
-/// Returns a token that equals an earlier one, so that requests could not be told apart.
+/// Returns a token that equals an earlier one, so that requests could not be distinguished.
 pub(super) fn duplicate(tokens: &[Token]) -> Option<&Token> {
     let mut digests = HashSet::new();
     tokens.iter().find(|token| !digests.insert(token.digest))

@@ -1,4 +1,4 @@
-//! The `/mcp` endpoint of one token, or of everybody if there are no tokens.
+//! The `/mcp` endpoint of one token, or of all clients if there are no tokens.
 
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ const EVENT_NOT_FOUND: &str =
 /// Maximum bytes of an error text of rmcp that are passed on.
 const MAX_REASON_BYTES: usize = 4096;
 
-/// The kind of a request, as its method and body tell. Headers are not trusted for this.
+/// The kind of a request by its method and body. Headers are not trusted for this.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RequestKind {
     /// A handshake, which starts a session.
@@ -269,7 +269,7 @@ async fn with_own_reason(response: Response, method: &Method) -> Response {
     refused
 }
 
-/// Returns what to do about a request that rmcp calls bad.
+/// Returns the message for a request that rmcp calls bad.
 fn bad_request_reason(text: &str) -> String {
     match text {
         "" => "bad request".to_owned(),

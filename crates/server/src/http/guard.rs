@@ -11,7 +11,7 @@ use crate::{Error, ErrorKind};
 /// The loopback names.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
-/// The header by which browsers tell the site of the page that made the request.
+/// The header in which browsers name the site of the page that made the request.
 const FETCH_SITE: &str = "sec-fetch-site";
 
 /// The allowed hosts and origins.

@@ -42,7 +42,7 @@ pub(super) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
     matches.max().is_some_and(|(_, is_wanted)| is_wanted)
 }
 
-/// Returns how specifically a range matches `kind`, or none if it does not match.
+/// Returns the specificity of the match of a range with `kind`, or none if it does not match.
 fn specificity(range: &str, kind: &str) -> Option<u8> {
     let range = range.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     let family = kind.split_once('/').map_or(kind, |(family, _)| family);

@@ -58,7 +58,7 @@ pub struct HttpOptions {
     pub allowed_origins: Vec<String>,
     /// The agent that is served if there are no tokens.
     pub agent: Option<String>,
-    /// Accepted tokens. Without any, everybody is served, which only loopback addresses allow.
+    /// Accepted tokens. Without any, all clients are served, which only loopback addresses allow.
     pub tokens: Vec<Token>,
     /// Limits on clients.
     pub limits: Limits,

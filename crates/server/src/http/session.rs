@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_empty_stream_is_told_from_one_with_events() {
+    async fn an_empty_stream_is_distinguished_from_one_with_events() {
         let response = |events: &'static [&'static str]| {
             Body::from_stream(stream::iter(events).map(|event| Ok::<_, Infallible>(*event))).into_response()
         };

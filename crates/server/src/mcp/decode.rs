@@ -67,7 +67,7 @@ fn check_params(message: &ClientJsonRpcMessage, bytes: &[u8]) -> Option<Value> {
     Some(error(&id, ErrorData::invalid_params(reason, None)))
 }
 
-/// Returns what is wrong with the parameters of `initialize`.
+/// Returns the error in the parameters of `initialize`.
 fn invalid_initialize(params: Option<&Value>) -> String {
     let error = InitializeRequestParams::deserialize(params.unwrap_or(&json!({}))).err();
     let reason = error.map(|error| error.to_string()).unwrap_or_default();

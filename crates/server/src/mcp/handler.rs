@@ -49,7 +49,7 @@ pub(crate) struct Handler {
     accepted: Mutex<ListVersions>,
     /// Counts changes of the tools of this session alone.
     own_tools: watch::Sender<u64>,
-    /// Whether the client is notified of changes already; it may send `notifications/initialized` twice.
+    /// True if the client is notified of changes already; it may send `notifications/initialized` twice.
     is_notified: AtomicBool,
     /// Cancelled when the handler is dropped, which ends its notification tasks.
     ended: CancellationToken,

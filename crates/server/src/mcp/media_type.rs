@@ -20,7 +20,7 @@ const EXTENSIONS: &[(&str, &str)] = &[
     ("zip", "application/zip"),
 ];
 
-/// Returns the media type of a file by its name, or none if the name does not tell.
+/// Returns the media type of a file by its name, or none if it is unknown.
 pub(crate) fn by_name(path: &str) -> Option<&'static str> {
     let (_, extension) = path.rsplit('/').next()?.rsplit_once('.')?;
     let known = EXTENSIONS.iter().find(|(known, _)| extension.eq_ignore_ascii_case(known));

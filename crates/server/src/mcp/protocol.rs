@@ -5,7 +5,7 @@ use rmcp::model::{CacheScope, Implementation, MetaObject, ProtocolVersion};
 use rmcp::service::RequestContext;
 use serde_json::{Map, Value, json};
 
-/// How long clients may cache a result. They are notified of changes, and asking again is cheap.
+/// The time for which clients may cache a result. They are notified of changes, and asking again is cheap.
 const TTL_MS: u64 = 0;
 
 /// The `_meta` key of the server's name.
@@ -35,7 +35,7 @@ impl ProtocolFamily {
         (self == Self::Stateless).then(|| MetaObject(Map::from_iter([(SERVER_INFO.to_owned(), info)])))
     }
 
-    /// Returns how long a result may be cached.
+    /// Returns the time for which a result may be cached.
     pub(crate) fn ttl_ms(self) -> Option<u64> {
         (self == Self::Stateless).then_some(TTL_MS)
     }

@@ -84,7 +84,7 @@ impl Server {
 struct LineTransport<R> {
     reader: BufReader<R>,
     line: Vec<u8>,
-    /// Whether the rest of the line is skipped because it is too long.
+    /// True while the rest of a line that is too long is skipped.
     is_skipping: bool,
     /// The protocol family, once a request has settled it.
     family: Option<ProtocolFamily>,
@@ -346,7 +346,7 @@ mod tests {
         let refused = answers.lines().filter(|line| line.contains("is not answered yet")).count();
         assert_eq!(refused, 1, "{answers}");
         assert!(answers.contains("\"id\":\"d\""), "{answers}");
-        // Both have their answer, so nobody was waited for at the end.
+        // Both have their answer, so there was no wait at the end.
         assert_eq!(answers.lines().filter(|line| line.contains("\"id\":\"c\"")).count(), 2, "{answers}");
     }
 

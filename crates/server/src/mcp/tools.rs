@@ -15,7 +15,7 @@ use serde_json::{Map, Value};
 use crate::agent_view::AgentView;
 use crate::options::ResultForm;
 
-/// Tells Claude Code to load the tool at once instead of finding it by tool search.
+/// The key that makes Claude Code load the tool at once instead of finding it by tool search.
 const ALWAYS_LOAD: &str = "anthropic/alwaysLoad";
 
 /// Returns the tools, sorted by name.

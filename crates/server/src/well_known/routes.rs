@@ -20,7 +20,7 @@ use crate::published_skills::PublishResult;
 /// Clients have to revalidate, so that they see changes.
 const CACHE: &str = "private, no-cache";
 
-/// The media type of a file whose name does not tell.
+/// The media type of a file with an unknown extension.
 const BINARY: &str = "application/octet-stream";
 
 /// The media type of an archive.

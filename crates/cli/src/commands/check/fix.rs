@@ -22,7 +22,7 @@ struct Repair {
 pub(crate) struct Outcome {
     /// The paths that were written.
     pub(crate) written: Vec<String>,
-    /// Whether repairs were refused.
+    /// True if repairs were refused.
     pub(crate) is_refused: bool,
 }
 
@@ -96,7 +96,7 @@ fn show(ui: &mut Ui, context: &Context, repair: &Repair) -> Result<(), CliError>
     Ok(())
 }
 
-/// Writes `repair` where it stands.
+/// Writes `repair` to its file.
 fn write(repair: &Repair) -> Result<(), CliError> {
     let path = &repair.path;
     let failed = |error| CliError::io("write", path, error);

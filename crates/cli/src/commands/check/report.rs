@@ -1,4 +1,4 @@
-//! Shows what was found.
+//! Prints the findings.
 
 use std::collections::BTreeMap;
 

@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::replace_file;
 use crate::ui::{Consent, Style, Ui, escape};
 
-/// Shows `plans`, and carries them out if that is wanted.
+/// Shows `plans`, and carries them out if that is wanted; `--print` only shows the entries.
 pub(super) fn run(
     ui: &mut Ui,
     server: &Server,
@@ -21,9 +21,14 @@ pub(super) fn run(
 ) -> Result<Exit, CliError> {
     let mut files = 0;
     for plan in &plans {
-        if let Ok(Step::Write { before, after }) = &plan.step {
-            ui.write_diff(&plan.path.display().to_string(), before.as_deref(), after)?;
+        let Ok(Step::Write { before, after }) = &plan.step else { continue };
+        let path = plan.path.display().to_string();
+        if !args.print {
+            ui.write_diff(&path, before.as_deref(), after)?;
             files += 1;
+        } else if !ui.is_json() {
+            let heading = ui.paint(Style::Heading, &format!("# {}: {}", plan.client.title, escape(&path)));
+            writeln!(ui.out(), "{heading}\n{}", after.trim_end())?;
         }
     }
     for warning in plans.iter().flat_map(|plan| &plan.warnings) {
@@ -68,7 +73,7 @@ fn carry_out(path: &Path, step: Step, args: &ConnectArgs, consent: Consent) -> R
     match step {
         Step::Already => Ok(State::Already),
         Step::Absent => Ok(State::Absent),
-        Step::Write { .. } if consent != Consent::Given => Ok(State::Planned),
+        Step::Write { .. } if args.print || consent != Consent::Given => Ok(State::Planned),
         Step::Write { before, after } => {
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent).map_err(|error| CliError::io("make", parent, error))?;

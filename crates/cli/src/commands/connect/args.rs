@@ -27,11 +27,8 @@ pub(crate) struct ConnectArgs {
     /// All clients of which there is a sign; with --undo, all that are connected
     #[arg(long, conflicts_with = "clients")]
     pub(super) all: bool,
-    /// Whose configuration is written
-    #[arg(long, value_name = "SCOPE", default_value = "user")]
-    pub(super) scope: Owner,
-    /// Write to the project's configuration; the same as --scope project
-    #[arg(long, conflicts_with = "scope")]
+    /// Write to the project's configuration instead of the user's
+    #[arg(long)]
     pub(super) project: bool,
     /// The name of the entry
     #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME, value_parser = server_name)]
@@ -59,7 +56,7 @@ pub(crate) struct ConnectArgs {
 impl ConnectArgs {
     /// Returns whose configuration is written.
     pub(super) fn owner(&self) -> Owner {
-        if self.project { Owner::Project } else { self.scope }
+        if self.project { Owner::Project } else { Owner::User }
     }
 }
 

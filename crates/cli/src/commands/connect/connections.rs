@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::args::{DEFAULT_NAME, server_name};
 use super::edit;
-use super::ours::Ours;
+use super::own_entries::OwnEntries;
 use crate::clients::{CLIENTS, Client, Owner, Places};
 use crate::replace_file::MAX_BYTES;
 use repertoire::regular_file;
@@ -50,7 +50,7 @@ impl Connection {
 
 /// Returns the connections of all clients, as far as their entries are `ours`. Files that cannot be read or understood have
 /// none.
-pub(crate) fn connections(ours: &Ours, places: &Places) -> Vec<Connection> {
+pub(crate) fn connections(ours: &OwnEntries, places: &Places) -> Vec<Connection> {
     let mut found = Vec::new();
     for client in CLIENTS {
         for owner in [Owner::Project, Owner::User] {
@@ -62,7 +62,7 @@ pub(crate) fn connections(ours: &Ours, places: &Places) -> Vec<Connection> {
     found
 }
 
-fn of_file(ours: &Ours, client: &'static Client, owner: Owner, path: PathBuf) -> Option<Connection> {
+fn of_file(ours: &OwnEntries, client: &'static Client, owner: Owner, path: PathBuf) -> Option<Connection> {
     let text = String::from_utf8(regular_file::read(&path, MAX_BYTES).ok()?).ok()?;
     let document = edit::parse(client.format, &text).ok()?;
     let entries = document.get(client.table)?.as_object()?;

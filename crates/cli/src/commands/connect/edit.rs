@@ -69,14 +69,14 @@ pub(crate) fn write(
         }
         Some(Value::Object(existing)) => {
             let mut wanted = existing.clone();
-            for key in obsolete.iter().filter(|key| !entry.contains_key(**key)) {
-                if wanted.remove(*key).is_some() {
-                    after = change(format, &after, spot, key, None)?;
-                }
-            }
-            for (key, value) in entry.iter().filter(|(key, value)| existing.get(*key) != Some(*value)) {
-                wanted.insert(key.clone(), value.clone());
-                after = change(format, &after, spot, key, Some(value))?;
+            wanted.retain(|key, _| entry.contains_key(key) || !obsolete.contains(&key.as_str()));
+            wanted.extend(entry.clone());
+            if wanted != *existing {
+                after = match format {
+                    Format::Json => json::change(&after, spot, &wanted)?,
+                    Format::Toml => toml::change(&after, spot, &wanted)?,
+                    Format::Yaml => yaml::replace(&after, spot, &wanted)?,
+                };
             }
             table.insert(spot.name.to_owned(), Value::Object(wanted));
         }
@@ -85,20 +85,6 @@ pub(crate) fn write(
         }
     }
     verified(format, bom, after, &expect, spot)
-}
-
-fn change(
-    format: Format,
-    text: &str,
-    spot: Spot<'_>,
-    key: &str,
-    value: Option<&Value>,
-) -> Result<String, Fault> {
-    match format {
-        Format::Json => json::change(text, spot, key, value),
-        Format::Toml => toml::change(text, spot, key, value),
-        Format::Yaml => yaml::change(text, spot, key, value),
-    }
 }
 
 /// Returns `text` without the entry at `spot`, which has to be there.
@@ -139,9 +125,4 @@ fn verified(
         Ok(found) if without_empty(&found) == without_empty(expect) => Ok(format!("{bom}{after}")),
         _ => Err(Fault::of("it is written in a way that is not edited for you")),
     }
-}
-
-/// Returns the text that holds nothing but the entry, for a person to paste.
-pub(crate) fn snippet(format: Format, spot: Spot<'_>, entry: &Map<String, Value>) -> Result<String, Fault> {
-    write(format, "", spot, entry, &[])
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::connections::{Connection, connections};
-use super::ours::Ours;
+use super::own_entries::OwnEntries;
 use super::plan::{Plan, Step};
 use crate::clients::{Client, Owner, Places};
 use crate::ui::escape;
@@ -108,7 +108,7 @@ impl Files {
 }
 
 /// Adds to each of `plans` the warning that its client has the server under another name than `name` already.
-pub(super) fn warn_of_second(ours: &Ours, places: &Places, name: &str, plans: &mut [Plan]) {
+pub(super) fn warn_of_second(ours: &OwnEntries, places: &Places, name: &str, plans: &mut [Plan]) {
     let connections = connections(ours, places);
     for plan in plans.iter_mut().filter(|plan| matches!(plan.step, Ok(Step::Write { .. }))) {
         let mut others = connections.iter().filter(|other| other.client.id == plan.client.id);

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::args::ConnectArgs;
 use super::edit::{self, Fault, Spot};
-use super::ours::Ours;
+use super::own_entries::OwnEntries;
 use crate::clients::{CLIENTS, Client, Owner, Places, Server};
 use crate::error::CliError;
 use crate::replace_file::MAX_BYTES;
@@ -46,7 +46,7 @@ fn is_bare(value: Option<&Value>) -> bool {
 /// Plans for each of `clients`; one that fails does not keep the others from it.
 pub(super) fn plan(
     places: &Places,
-    ours: &Ours,
+    ours: &OwnEntries,
     clients: &[&'static Client],
     server: &Server,
     args: &ConnectArgs,
@@ -57,7 +57,7 @@ pub(super) fn plan(
 
 struct Planner<'a> {
     places: &'a Places,
-    ours: &'a Ours,
+    ours: &'a OwnEntries,
     server: &'a Server,
     args: &'a ConnectArgs,
     /// The planned texts of files. Two clients may share a file: the second edits the plan of the first.
@@ -188,17 +188,31 @@ fn broken(client: &Client, path: &Path, fault: Fault) -> CliError {
         .hint(format!("repair it, or add by hand what `rep connect {} --print` shows", client.id))
 }
 
-/// Returns the file that would be written for `client` and the entry that it would get, without a look at the file.
-pub(super) fn target(
+/// Returns plans to print, without a look at the files: each writes nothing but the entry.
+pub(super) fn to_print(
     places: &Places,
-    client: &Client,
+    clients: &[&'static Client],
     server: &Server,
     args: &ConnectArgs,
-) -> Result<(PathBuf, Map<String, Value>), CliError> {
-    let entry = client.entry(&args.name, server).ok_or_else(|| unknown_shape(client))?;
-    let candidates = places.configuration(client, args.owner());
-    let there = candidates.iter().find(|path| path.is_file()).or(candidates.last());
-    Ok((there.cloned().ok_or_else(|| no_file(client, args.owner()))?, entry))
+) -> Vec<Plan> {
+    let plan = |client: &&'static Client| {
+        let entry = client.entry(&args.name, server);
+        let candidates = places.configuration(client, args.owner());
+        let there = candidates.iter().find(|path| path.is_file()).or(candidates.last()).cloned();
+        let step = match (&entry, &there) {
+            (None, _) => Err(unknown_shape(client)),
+            (_, None) => Err(no_file(client, args.owner())),
+            (Some(entry), Some(path)) => {
+                let spot = Spot { table: client.table, name: &args.name };
+                let text = edit::write(client.format, "", spot, entry, &[]);
+                text.map(|after| Step::Write { before: None, after })
+                    .map_err(|fault| broken(client, path, fault))
+            }
+        };
+        let (path, entry) = (there.unwrap_or_default(), entry.unwrap_or_default());
+        Plan { client, path, entry, step, warnings: Vec::new() }
+    };
+    clients.iter().map(plan).collect()
 }
 
 fn no_file(client: &Client, owner: Owner) -> CliError {

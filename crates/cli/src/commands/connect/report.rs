@@ -6,8 +6,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::args::ConnectArgs;
-use super::edit::{self, Spot};
-use crate::clients::{Client, Places, Server};
+use crate::clients::{Client, Server};
 use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Style, Ui, escape};
@@ -123,45 +122,6 @@ fn write_json(
         clients,
     })?;
     Ok(())
-}
-
-/// Prints, for each of `clients`, the file and what belongs in it.
-pub(super) fn print(
-    ui: &mut Ui,
-    places: &Places,
-    clients: &[&'static Client],
-    server: &Server,
-    args: &ConnectArgs,
-) -> Result<Exit, CliError> {
-    let mut outcomes = Vec::new();
-    let mut exit = Exit::Success;
-    for client in clients {
-        let (outcome, snippet) = match super::plan::target(places, client, server, args) {
-            Ok((path, entry)) => {
-                let spot = Spot { table: client.table, name: &args.name };
-                let snippet = edit::snippet(client.format, spot, &entry).unwrap_or_default();
-                let warnings = Vec::new();
-                (Outcome { client, path, entry, state: State::Planned, error: None, warnings }, snippet)
-            }
-            Err(error) => {
-                let code = error.report(ui);
-                exit = after_failure(exit, code);
-                let (path, entry, state) = (PathBuf::new(), Map::new(), State::Failed);
-                let error = Some(error.message().to_owned());
-                (Outcome { client, path, entry, state, error, warnings: Vec::new() }, String::new())
-            }
-        };
-        if !ui.is_json() && outcome.state == State::Planned {
-            let heading = format!("# {}: {}", client.title, escape(&outcome.path.display().to_string()));
-            let heading = ui.paint(Style::Heading, &heading);
-            writeln!(ui.out(), "{heading}\n{}", snippet.trim_end())?;
-        }
-        outcomes.push(outcome);
-    }
-    if ui.is_json() {
-        write_json(ui, server, args, &outcomes)?;
-    }
-    Ok(exit)
 }
 
 /// Returns the exit code after a client failed with `code`, where it was `exit` before.

@@ -53,7 +53,7 @@ pub(crate) fn all(env: Env, globals: Globals) -> Vec<Check> {
     checks.0
 }
 
-/// How files of skills are opened.
+/// The way in which files of skills are opened.
 const READING: &str = if cfg!(target_os = "linux") {
     "files are opened beneath their skill, with openat2 where the kernel has it; links and special files are refused"
 } else {
@@ -149,7 +149,7 @@ impl Checks {
         self.add(status, "place", message, Some(hint));
     }
 
-    /// Tells the many places that projects and users may have but these have not.
+    /// Reports the usual places of projects and users that do not exist here.
     fn missing_places(&mut self, context: &Context, library: &Library) {
         for reason in [PlaceOrigin::Project, PlaceOrigin::User] {
             let places = library.places.iter();
@@ -237,7 +237,8 @@ impl Checks {
     }
 }
 
-/// Returns why `entry` was set aside: an error of its own, or else what resolution said, which comes last.
+/// Returns the reason that `entry` was set aside: an error of its own, or else that of the resolution, which
+/// comes last.
 fn why(entry: &Entry) -> String {
     let error = entry.diagnostics().find(|found| found.severity == Severity::Error);
     error.or(entry.diagnostics().next_back()).map(|found| found.message.clone()).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Which clients are connected, and whether a skill is offered to one of them by more than one path.
+//! Checks the connected clients, and skills that are offered to one of them by more than one path.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::check::Status;
 use super::checks::Checks;
 use crate::clients::{CLIENTS, Owner, Places};
-use crate::commands::connect::{Files, Ours, connections, offered_names};
+use crate::commands::connect::{Files, OwnEntries, connections, offered_names};
 use crate::commands::link;
 use crate::globals::Globals;
 use crate::wire::{Context, Library};
@@ -32,13 +32,14 @@ impl Checks {
         }
     }
 
-    /// Tells of every client that is connected, and warns where it reads the same skills from files.
+    /// Reports every connected client, and warns if it reads the same skills from files.
     pub(super) fn clients(&mut self, context: &Context, library: &Library) {
         let places = Places::new(&context.env);
-        for connection in connections(&Ours::new(&context.env), &places) {
+        for connection in connections(&OwnEntries::new(&context.env), &places) {
             let roots = connection.roots();
             let roots: Vec<PathBuf> = roots.iter().map(|root| places.project().join(root)).collect();
-            // A server that is confined to some directories offers nothing else; which, a clone may not make us look at.
+            // A server that is confined to some directories offers nothing else; a project may not make us
+            // read directories outside of it.
             let trust = FileTrust::Within(places.project().to_owned());
             let is_strange = |root: &PathBuf| trust.objection_to_path("", root).is_some();
             let names = if roots.is_empty() {

@@ -1,4 +1,4 @@
-//! Where events are written, and whether they can be.
+//! Checks that events can be written.
 
 use std::fs::{self, OpenOptions};
 use std::io;

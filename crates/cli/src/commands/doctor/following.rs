@@ -1,4 +1,4 @@
-//! Whether sessions and servers can follow the library.
+//! Checks that sessions and servers can follow the library.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use super::check::Status;
 use super::checks::Checks;
 use crate::wire::Context;
 
-/// How long a very large library may take until it is watched.
+/// The time until a very large library is watched.
 const READY: Duration = Duration::from_secs(60);
 
 impl Checks {
-    /// Follows the library for a moment, and tells how that is done.
+    /// Follows the library for a moment, and reports the method.
     pub(super) fn following(&mut self, context: &Context) {
         let mode = context.settings.reload_mode.as_str();
         let registry = context.open_to_follow();

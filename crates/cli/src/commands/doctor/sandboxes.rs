@@ -1,4 +1,4 @@
-//! What tools and scripts of skills could run in, and what was approved.
+//! Checks the sandboxes for tools and scripts of skills, and the approvals.
 
 use repertoire_exec::{Launcher, probe};
 
@@ -8,7 +8,7 @@ use crate::wire::Context;
 use repertoire::config::SandboxChoice;
 
 impl Checks {
-    /// Tells which sandboxes work here; it matters where something is to run.
+    /// Reports the sandboxes that work here; it matters if something is to run.
     pub(super) fn sandboxes(&mut self, context: &Context) {
         let exec = &context.settings.exec;
         let found = probe(&Launcher::CurrentExe);

@@ -3,15 +3,15 @@
 use repertoire::Entry;
 use repertoire_search::evals::{Share, TriggerReport};
 
-/// A rate that was asked for, with the rate that was measured.
+/// A required rate, with the measured one.
 pub(super) struct Threshold {
     /// The option.
     pub(super) option: &'static str,
-    /// The rate that was asked for.
+    /// The required rate.
     pub(super) asked: f64,
     /// The rate that was measured.
     pub(super) found: Share,
-    /// Whether that is good enough. It is not where there are no queries, or where not all evals were understood.
+    /// True if the rate is good enough. It is not without queries, or if not all evals were understood.
     pub(super) is_met: bool,
 }
 
@@ -19,12 +19,12 @@ pub(super) struct Threshold {
 pub(super) struct Evaluation<'a> {
     /// The entries that the report refers to.
     pub(super) entries: &'a [Entry],
-    /// How many skills an agent is shown.
+    /// The number of skills that an agent is shown.
     pub(super) shown: usize,
     /// The outcome of the queries.
     pub(super) report: TriggerReport,
     /// Files that were not understood, with the reason.
     pub(super) problems: Vec<(String, String)>,
-    /// The rates that were asked for.
+    /// The required rates.
     pub(super) thresholds: Vec<Threshold>,
 }

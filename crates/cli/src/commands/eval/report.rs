@@ -244,7 +244,7 @@ fn table<'a>(evaluation: &Evaluation<'a>) -> Table<'a> {
     table
 }
 
-/// Returns `rate` to four digits: more say nothing of so few queries.
+/// Returns `rate` to four digits: more are meaningless for so few queries.
 fn rounded(rate: f64) -> f64 {
     (rate * 10_000.0).round() / 10_000.0
 }

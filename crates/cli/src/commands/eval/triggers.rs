@@ -18,12 +18,12 @@ use crate::ui::{Progress, Ui};
 use crate::wire::{Context, SearchableLibrary, skill_directory};
 use repertoire::regular_file;
 
-/// The most queries that are asked in one run.
+/// The most queries of one run.
 const MAX_QUERIES: usize = 100_000;
-/// How many directories above a file of evals its skill may lie.
+/// The most directories between a file of evals and its skill.
 const MAX_LEVELS: usize = 4;
 
-/// What `rep eval triggers` takes.
+/// The arguments of `rep eval triggers`.
 #[derive(Debug, Args)]
 pub(crate) struct TriggersArgs {
     /// A file of evals, a skill, or a directory of skills at any depth; by default, every skill of the library
@@ -89,7 +89,8 @@ fn rate(text: &str) -> Result<f64, String> {
     rate.ok_or_else(|| "it takes a share from 0 to 1, as in 0.8".to_owned())
 }
 
-/// Returns the rates that were asked for. Where not all evals were understood, what the others come to says nothing of the rest.
+/// Returns the requested rates. If not all evals were understood, the rates of the others do not count as
+/// met.
 fn thresholds(args: &TriggersArgs, report: &TriggerReport, is_whole: bool) -> Vec<Threshold> {
     let least = |option, asked: Option<f64>, found: Share| {
         asked.map(|asked| {
@@ -162,7 +163,7 @@ fn of_file(context: &Context, path: &Path) -> Result<SkillEvals, CliError> {
     Ok(evals)
 }
 
-/// Returns the name of the skill that the file at `path` lies in.
+/// Returns the name of the skill that contains the file at `path`.
 fn skill_of(context: &Context, path: &Path) -> Option<String> {
     let is_skill = |directory: &&Path| directory.join("SKILL.md").is_file();
     let directory = path.ancestors().skip(1).take(MAX_LEVELS).find(is_skill)?;

@@ -1,4 +1,4 @@
-//! Why a skill is not there.
+//! Explains why a skill is missing.
 
 use std::fs;
 use std::path::Path;
@@ -14,17 +14,17 @@ use repertoire::config::ConfiguredPlace;
 
 use crate::wire::{Context, Library};
 
-/// The most entries of a directory that are looked at for a hint.
+/// The most entries of a directory that are read for a hint.
 const MAX_ENTRIES: usize = 10_000;
 
-/// How far below a root, and in how many directories, a skill is looked for that the scan did not reach.
+/// Limits of the search for a skill that the scan did not reach: levels below a root, and directories.
 const MAX_DEPTH: usize = 6;
 const MAX_DIRECTORIES: usize = 20_000;
 
 /// Directories that no scan looks into, besides hidden ones.
 const NEVER_LOOKED_IN: [&str; 2] = ["node_modules", "target"];
 
-/// What can be said about a skill that is not there.
+/// The explanation of a missing skill.
 #[derive(Debug, Serialize)]
 pub(crate) struct Absence {
     nearest: Vec<String>,
@@ -32,7 +32,7 @@ pub(crate) struct Absence {
     near_misses: Vec<NearMiss>,
 }
 
-/// A place that was looked at.
+/// A place that was searched.
 #[derive(Debug, Serialize)]
 struct SearchedPlace {
     source: String,
@@ -45,13 +45,13 @@ struct SearchedPlace {
 #[derive(Debug, Serialize)]
 struct NearMiss {
     path: String,
-    /// Why no skill was found there.
+    /// The reason that no skill was found there.
     reason: Reason,
     /// Files of it that look like a misspelled `SKILL.md`.
     files: Vec<String>,
 }
 
-/// Why a directory is not the skill it may have been meant to be.
+/// The reason that a directory is not the skill it may have been meant to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Reason {
@@ -64,7 +64,7 @@ enum Reason {
 }
 
 impl Absence {
-    /// Returns what can be said about the absence of `name`.
+    /// Returns the explanation of the absence of `name`.
     pub(crate) fn of(library: &Library, name: &str) -> Self {
         let nearest = match library.snapshot.find(name) {
             Lookup::Unknown(nearest) => nearest.into_iter().map(ToString::to_string).collect(),

@@ -16,9 +16,9 @@ use repertoire::config::ConfiguredPlace;
 /// One decision.
 #[derive(Debug, Serialize)]
 pub(crate) struct Decision {
-    /// What was decided about.
+    /// The subject of the decision.
     pub topic: &'static str,
-    /// What was decided, and why.
+    /// The decision and its reason.
     pub text: String,
 }
 

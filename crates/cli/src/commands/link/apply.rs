@@ -1,12 +1,13 @@
 //! Shows the plan, asks, and makes the links.
 
+use std::fs;
 use std::io;
 use std::path::Path;
 
 use super::args::LinkArgs;
 use super::notes::{Notes, Warning};
 use super::plan::{Occupancy, Plan, Step};
-use super::record::{Record, RecordedLink};
+use super::record::RecordedLink;
 use super::report::{self, LinkLine, LinkState};
 use super::{copy, paths};
 use crate::error::CliError;
@@ -57,7 +58,7 @@ pub(super) fn run(
             }
             Occupancy::Taken(_) => {}
             Occupancy::Free if consent != Consent::Given || failure.is_some() => {}
-            Occupancy::Free => match make(library, args, base, step, &mut plan.record) {
+            Occupancy::Free => match make(library, args, base, step) {
                 Ok(made) => {
                     line.state = if made.to.is_some() { LinkState::Linked } else { LinkState::Copied };
                     plan.record.add(made);
@@ -85,16 +86,10 @@ pub(super) fn run(
 }
 
 /// Makes the link of `step`, or a copy where that is wanted or no link can be made.
-fn make(
-    library: &Library,
-    args: &LinkArgs,
-    base: &Path,
-    step: &Step<'_>,
-    record: &mut Record,
-) -> Result<RecordedLink, CliError> {
+fn make(library: &Library, args: &LinkArgs, base: &Path, step: &Step<'_>) -> Result<RecordedLink, CliError> {
     let path = &step.path;
     if let Some(parent) = path.parent() {
-        record.make_directory(base, parent)?;
+        fs::create_dir_all(parent).map_err(|error| CliError::io("make", parent, error))?;
     }
     let made = |to: Option<String>, digest: Option<String>| RecordedLink {
         path: paths::shown(base, path),

@@ -3,7 +3,6 @@
 //! A project's comes with a clone, so it is only believed about links in directories that skills are linked in and that do
 //! not lead out of the project, and it is neither read nor written where it leads out itself.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,8 +29,6 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 #[derive(Debug, Default)]
 pub(super) struct Record {
     pub(super) made: Vec<RecordedLink>,
-    /// The directories that were made for them, as they are shown.
-    directories: BTreeSet<String>,
     /// The text as it was read.
     text: Option<Vec<u8>>,
 }
@@ -39,8 +36,6 @@ pub(super) struct Record {
 #[derive(Serialize, Deserialize)]
 struct RecordJson {
     version: u32,
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    directories: BTreeSet<String>,
     links: Vec<RecordedLink>,
 }
 
@@ -93,39 +88,7 @@ impl Record {
         if record.version != VERSION {
             return Err(broken(anyhow::anyhow!("version {} is not known", record.version)));
         }
-        Ok(Self { made: record.links, directories: record.directories, text: Some(bytes) })
-    }
-
-    /// Makes `directory` below `base` with those that it lies in, and notes down which of them were not there.
-    pub(super) fn make_directory(&mut self, base: &Path, directory: &Path) -> Result<(), CliError> {
-        let is_missing = |path: &&Path| *path != base && matches!(path.try_exists(), Ok(false));
-        let missing = directory.ancestors().take_while(is_missing);
-        let missing: Vec<String> = missing.map(|path| paths::shown(base, path)).collect();
-        fs::create_dir_all(directory).map_err(|error| CliError::io("make", directory, error))?;
-        self.directories.extend(missing);
-        Ok(())
-    }
-
-    /// Removes the directories that were made and are empty by now.
-    ///
-    /// A project's record comes with a clone, so only directories that links are made in are looked at, and those that they
-    /// lie in.
-    pub(super) fn remove_directories(&mut self, places: &Places, owner: Owner, base: &Path) {
-        let folders = CLIENTS.iter().flat_map(|client| places.skills(client, owner));
-        let folders: Vec<PathBuf> = folders.chain([base.join(CANONICAL)]).collect();
-        let is_ours = |path: &Path| {
-            path != base
-                && path.starts_with(base)
-                && folders.iter().any(|folder| folder.starts_with(path))
-                && !paths::leads_out(places, owner, path)
-        };
-        // What lies in another comes behind it.
-        for shown in std::mem::take(&mut self.directories).into_iter().rev() {
-            let path = base.join(&shown);
-            if is_ours(&path) && fs::remove_dir(&path).is_err() && path.is_dir() {
-                self.directories.insert(shown);
-            }
-        }
+        Ok(Self { made: record.links, text: Some(bytes) })
     }
 
     /// Returns what was made at `path`.
@@ -159,9 +122,11 @@ impl Record {
                 _ => Ok(()),
             };
         }
-        self.make_directory(base, &base.join(".agents"))?;
-        let (links, directories) = (self.made.clone(), self.directories.clone());
-        let mut text = serde_json::to_vec_pretty(&RecordJson { version: VERSION, directories, links })?;
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(|error| CliError::io("make", parent, error))?;
+        }
+        let links = self.made.clone();
+        let mut text = serde_json::to_vec_pretty(&RecordJson { version: VERSION, links })?;
         text.push(b'\n');
         if self.text.as_ref() == Some(&text) {
             return Ok(());

@@ -35,7 +35,7 @@ pub(super) fn run(
         }
         let (state, reason) = match survival(context, places, args, base, &made) {
             Survival::Gone => continue,
-            Survival::Ours => (LinkState::Planned, None),
+            Survival::OwnEntries => (LinkState::Planned, None),
             Survival::Changed(reason) => (LinkState::Changed, Some(reason)),
         };
         let line = LinkLine {
@@ -69,7 +69,7 @@ pub(super) fn run(
             }
             // It may have changed while the question was open.
             match survival(context, places, args, base, made) {
-                Survival::Ours => match remove(context, &base.join(&made.path), made) {
+                Survival::OwnEntries => match remove(context, &base.join(&made.path), made) {
                     Ok(()) => line.state = LinkState::Removed,
                     Err(error) => {
                         kept.push(made.clone());
@@ -84,10 +84,8 @@ pub(super) fn run(
         record.made = kept;
         record.made.sort_by(|a, b| a.path.cmp(&b.path));
         record.save(base)?;
-        record.remove_directories(places, args.owner(), base);
-        if !record.made.is_empty() {
-            record.save(base)?;
-        }
+        let removed = lines.iter().filter(|(_, line)| line.state == LinkState::Removed);
+        removed.for_each(|(made, _)| remove_empty_directories(base, &base.join(&made.path)));
     }
     let lines: Vec<LinkLine> = lines.into_iter().map(|(_, line)| line).collect();
     report::write(ui, args, base, &lines, &Notes::default(), 0)?;
@@ -102,9 +100,19 @@ pub(super) fn run(
     Ok(if is_changed { Exit::No } else { Exit::Success })
 }
 
+/// Removes the directories that `path` lay in, up to `base`, as far as they are empty now.
+fn remove_empty_directories(base: &Path, path: &Path) {
+    let above = path.ancestors().skip(1).take_while(|above| *above != base && above.starts_with(base));
+    for directory in above {
+        if fs::remove_dir(directory).is_err() {
+            break;
+        }
+    }
+}
+
 /// Whether a recorded link is still ours.
 enum Survival {
-    Ours,
+    OwnEntries,
     Gone,
     Changed(String),
 }
@@ -129,7 +137,7 @@ fn survival(
         (None, Some(digest)) => metadata.is_dir() && copy::is_unchanged(context, &path, digest),
         (None, None) => false,
     };
-    if is_ours { Survival::Ours } else { Survival::Changed("was changed since it was made".to_owned()) }
+    if is_ours { Survival::OwnEntries } else { Survival::Changed("was changed since it was made".to_owned()) }
 }
 
 fn remove(context: &Context, path: &Path, made: &RecordedLink) -> Result<(), CliError> {

@@ -1,10 +1,10 @@
-//! Where a server listens, as people write it.
+//! Parses the address that a server listens on.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use crate::error::CliError;
 
-/// Where a server listens unless somebody says otherwise.
+/// The default address.
 pub(super) const DEFAULT: &str = "127.0.0.1:7437";
 
 /// Returns the address that `text` names: an address with a port, `localhost` with one, or a port alone.

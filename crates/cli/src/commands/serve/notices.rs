@@ -10,22 +10,22 @@ use repertoire_server::{Notice, Switch};
 
 use crate::ui::escape;
 
-/// The most notices that are written; the rest is `rep check --publish`'s to tell.
+/// The most notices that are written; `rep check --publish` reports the rest.
 const MAX_NOTICES: usize = 20;
 
-/// How often it is looked whether the library is followed yet.
+/// The interval of checks whether the library is followed yet.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Writes notices to standard error, a bounded number of them.
 #[derive(Debug)]
-pub(crate) struct Teller {
+pub(crate) struct NoticeWriter {
     count: AtomicUsize,
-    /// Whether there are tools that reach what is not on a list.
+    /// On if there are tools that reach unlisted skills.
     tools: Switch,
 }
 
-impl Teller {
-    /// Returns one that tells of a server with `tools`, or without.
+impl NoticeWriter {
+    /// Returns a writer for a server with or without `tools`.
     pub(crate) fn new(tools: Switch) -> Self {
         Self { count: AtomicUsize::new(0), tools }
     }
@@ -40,7 +40,7 @@ impl Teller {
     }
 }
 
-/// Says how the library cannot be followed, as soon as that is known and if the server still runs then.
+/// Reports the limits of following the library as soon as they are known, if the server still runs then.
 pub(crate) fn tell_of_limits(watcher: &Arc<Watcher>) {
     let watcher: Weak<Watcher> = Arc::downgrade(watcher);
     std::thread::spawn(move || {

@@ -1,6 +1,6 @@
-//! Room for connections: each is an open file, and a process that does not ask for more may have few of these.
+//! The limit of open files: each connection is one, and the default limit is low.
 
-/// How many files a server has open beside its connections, and some to spare.
+/// The number of open files of a server beside its connections, with a reserve.
 #[cfg(unix)]
 const OTHERS: u64 = 512;
 
@@ -12,7 +12,7 @@ pub(super) fn make_room(connections: usize) {
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     let given = maximum.map_or(wanted, |maximum| maximum.min(wanted));
     if current.is_some_and(|current| current < given) {
-        // Where it is refused, connections that there is no room for wait.
+        // If it is refused, connections beyond the limit wait.
         let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(given), maximum });
     }
 }

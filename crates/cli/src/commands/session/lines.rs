@@ -5,7 +5,7 @@ use std::io::{self, BufRead};
 /// The longest line that is read, in bytes: a whole transcript fits.
 pub(super) const MAX_LINE_BYTES: usize = 64 * 1024 * 1024;
 
-/// What was read.
+/// The result of reading a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
     /// A line, without its end.

@@ -1,4 +1,4 @@
-//! What can be asked of a session over a pipe, and how it is answered; `docs/reference/session.md` documents it.
+//! The requests and responses of a session over a pipe; `docs/reference/session.md` documents them.
 
 use pollster::block_on;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use super::lines::MAX_LINE_BYTES;
 use crate::commands::prompt::Role;
 use crate::wire::Context;
 
-/// Everything that can be asked for.
+/// The names of all requests.
 const OPERATIONS: &[&str] = &[
     "catalog",
     "tools",
@@ -35,7 +35,7 @@ const OPERATIONS: &[&str] = &[
 /// The most sessions of sub-agents that one process holds.
 const MAX_SUBAGENTS: usize = 256;
 
-/// Why a request was not answered.
+/// The reason that a request was not answered.
 struct Refusal {
     kind: &'static str,
     message: String,
@@ -65,7 +65,7 @@ impl<'a> Conversation<'a> {
         Self { context, main, role: None, subagents: BTreeMap::new() }
     }
 
-    /// Gives the session `role`: its prompt is the role's, and what stands in that is in the context.
+    /// Gives the session `role`: its prompt is the role's, and the skills in that prompt are in the context.
     pub(super) fn take(&mut self, role: Role) -> Result<(), Error> {
         let session = &self.main;
         let prompt = pollster::block_on(role.resolve(self.context, session.registry(), session.options()))?;
@@ -75,7 +75,8 @@ impl<'a> Conversation<'a> {
         Ok(())
     }
 
-    /// Returns the prompt of the session, of its role where it has one; the same bytes until the catalog is refreshed.
+    /// Returns the prompt of the session, or of its role if it has one; the same bytes until the catalog is
+    /// refreshed.
     fn prompt(&mut self) -> Answer {
         let Some(taken) = &self.role else { return prompt(&self.main) };
         if taken.snapshot != self.main.catalog().snapshot {
@@ -185,7 +186,8 @@ impl<'a> Conversation<'a> {
         Ok(fields(json!({"session": id})))
     }
 
-    /// Returns why the session of `agent` was not opened: an agent may be known and its prompt not be there.
+    /// Returns the reason that the session of `agent` was not opened: an agent may be known and its prompt
+    /// missing.
     fn not_started(&self, agent: Option<&str>, error: Error) -> Refusal {
         match agent.map(|name| self.context.agent(name)) {
             Some(Err(unread)) if error.kind() == ErrorKind::AgentNotFound => {
@@ -284,10 +286,10 @@ fn loaded(session: &Session) -> Map<String, Value> {
     fields(json!({"loaded": names}))
 }
 
-/// Returns what a compaction left: the names of skills, or messages.
+/// Returns the context that a compaction left: the names of skills, or messages.
 fn kept(items: &[Value]) -> Result<KeptContext, Refusal> {
     if items.iter().all(Value::is_string) {
-        // What is no name of a skill was not kept of one.
+        // Texts that are no names of skills are ignored.
         let names = items.iter().filter_map(Value::as_str).filter_map(SkillName::new);
         return Ok(KeptContext::Skills(names.collect()));
     }

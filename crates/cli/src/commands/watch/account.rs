@@ -1,4 +1,4 @@
-//! Which diagnostics one snapshot has that another has not.
+//! The diagnostics that one snapshot has and another has not.
 
 use std::collections::HashSet;
 
@@ -8,14 +8,14 @@ use repertoire_model::Diagnostic;
 
 use crate::json::{DiagnosticJson, path_of};
 
-/// A diagnostic and what it is about.
+/// A diagnostic and its subject.
 pub(super) enum Finding<'s> {
     Skill(&'s Entry, &'s Diagnostic),
     Source(&'s Problem),
 }
 
 impl Finding<'_> {
-    /// Returns what was found.
+    /// Returns the diagnostic.
     pub(super) fn diagnostic(&self) -> &Diagnostic {
         match self {
             Self::Skill(_, diagnostic) => diagnostic,
@@ -23,7 +23,7 @@ impl Finding<'_> {
         }
     }
 
-    /// Returns where it was found.
+    /// Returns its location.
     pub(super) fn path(&self) -> String {
         match self {
             Self::Skill(entry, diagnostic) => path_of(entry, diagnostic),
@@ -39,7 +39,7 @@ impl Finding<'_> {
         }
     }
 
-    /// Returns what makes it the same in another snapshot; the line may differ.
+    /// Returns a key that identifies it in another snapshot; the line may differ.
     fn key(&self) -> (String, &'static str, &str) {
         let diagnostic = self.diagnostic();
         (self.path(), diagnostic.rule.as_str(), diagnostic.message.as_str())
@@ -53,7 +53,7 @@ pub(super) struct Account<'s> {
 }
 
 impl<'s> Account<'s> {
-    /// Returns what `after` has and `before` has not, and the other way round.
+    /// Returns the diagnostics that only `after` has, and those that only `before` has.
     pub(super) fn between(before: &'s Snapshot, after: &'s Snapshot) -> Self {
         Self { new: difference(after, before), resolved: difference(before, after) }
     }

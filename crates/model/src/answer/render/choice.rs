@@ -14,8 +14,8 @@ pub enum Render {
     Xml,
     /// One JSON object with every key present, in the shape of Bernstein's `load_skill`.
     Json,
-    /// The sentences of the harness guide, word for word. Content stands in no element; the line before a file says how many
-    /// bytes are the file's.
+    /// The sentences of the harness guide, word for word. Content stands in no element; the line before a
+    /// file gives its length in bytes.
     Text,
     /// Headings, lists and fenced text.
     Markdown,
@@ -35,7 +35,7 @@ impl Render {
         }
     }
 
-    /// Returns the way that goes by `word`.
+    /// Returns the rendering called `word`.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|render| render.as_str() == word)
     }
@@ -59,9 +59,9 @@ impl Answer {
         }
     }
 
-    /// Returns the answer as a program reads it, whatever the model reads: the object of [`Render::Json`], a word for its
-    /// `kind`, for a fault a word for which `fault` it is, the `path` of every skill that a search found, and the
-    /// [`metadata`](Self::metadata) where there is some.
+    /// Returns the answer as structured data, independent of the rendering: the object of [`Render::Json`], a
+    /// word for its `kind`, for a fault a word for which `fault` it is, the `path` of every skill that a
+    /// search found, and the [`metadata`](Self::metadata) if there is some.
     pub fn data(&self, wording: &Wording) -> Value {
         let mut data = json::shape(self, wording);
         data["kind"] = self.kind().into();
@@ -79,7 +79,7 @@ impl Answer {
         data
     }
 
-    /// Returns what a host notes down about a message that puts skills into the context: that it does, and which.
+    /// Returns the metadata of a message that puts skills into the context: that it does, and which.
     pub fn metadata(&self) -> Option<Value> {
         let Self::Loaded(loaded) = self else { return None };
         let ids: Vec<String> = sentence::skills(loaded).map(sentence::address).collect();

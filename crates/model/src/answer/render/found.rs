@@ -8,7 +8,7 @@ pub(super) fn lines(section: &Section) -> String {
     format!("{}-{}", section.first_line, section.last_line)
 }
 
-/// Returns where the skill lies, where the model may know and it can be written down as it is.
+/// Returns the path of the skill, if the model may know it and it can be written verbatim.
 pub(super) fn path<'r>(results: &SearchResults, result: &'r SearchResult) -> Option<&'r str> {
     results.shows_paths.then_some(result.path.as_str()).and_then(sentence::whole_place)
 }
@@ -25,7 +25,7 @@ pub(super) fn nothing(results: &SearchResults, wording: &Wording) -> String {
     format!("No skill{tag} was found{query}. Say in other words what is to be done{list}.")
 }
 
-/// Returns how to go on: how to load one of the skills, and how to read no more than its section.
+/// Returns the next steps: how to load one of the skills, and how to read only its section.
 pub(super) fn how_to_go_on(results: &SearchResults, wording: &Wording) -> Option<String> {
     let result = results.results.iter().find(|result| !result.loaded)?;
     let Wording { load, name, skill, path, start_line, end_line, .. } = wording;

@@ -1,7 +1,8 @@
 //! Wrappers that their content cannot open or close.
 //!
-//! Content stays as it is, but for the tags of our own elements: these lose their `<`, which becomes `&lt;`. So that the
-//! exact content can be had back, whatever would read like the result gets one more `amp;` for its `&`.
+//! Content stays as it is, except for the tags of our own elements: these lose their `<`, which becomes
+//! `&lt;`. So that the exact content can be recovered, text that already reads like the result gets one more
+//! `amp;` for its `&`.
 
 use crate::text;
 
@@ -77,7 +78,7 @@ enum Mark {
 }
 
 impl Mark {
-    /// Returns what `text` starts with.
+    /// Returns the mark that `text` starts with.
     fn at(text: &str) -> Option<Self> {
         if let Some(rest) = text.strip_prefix('<') {
             return is_rest_of_tag(rest).then_some(Self::Tag);
@@ -90,9 +91,10 @@ impl Mark {
     }
 }
 
-/// Returns whether `text`, which stands behind a `<`, makes it a tag of one of our elements.
+/// Returns `true` if `text`, which follows a `<`, makes it a tag of one of our elements.
 ///
-/// A model is no parser, so whatever looks like one is one: in any case, with blanks, with characters that nobody sees.
+/// A model is no parser, so everything that looks like a tag is one: in any case, with blanks, with invisible
+/// characters.
 fn is_rest_of_tag(text: &str) -> bool {
     let mut chars = text.chars().filter(|c| !is_unseen(*c)).peekable();
     while chars.next_if(|c| c.is_whitespace() || *c == '/').is_some() {}

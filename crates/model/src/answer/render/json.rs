@@ -44,7 +44,7 @@ pub(super) fn shape(answer: &Answer, wording: &Wording) -> Value {
     }
 }
 
-/// An answer of `load_skill`; what it does not say is empty.
+/// An answer of `load_skill`; missing parts are empty.
 #[derive(Default)]
 struct Load<'a> {
     name: &'a str,
@@ -157,7 +157,7 @@ fn acknowledged(acknowledged: &Acknowledgement) -> Value {
 }
 
 fn bucket(bucket: &BucketText, wording: &Wording) -> Value {
-    // There are three places for content; what is of no such kind is there to be read.
+    // There are three places for content; a file of another kind is treated as a reference.
     let kind = match bucket.kind {
         FileKind::Script | FileKind::Asset => bucket.kind,
         FileKind::Reference | FileKind::Manifest | FileKind::Other => FileKind::Reference,

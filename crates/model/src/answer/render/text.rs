@@ -1,10 +1,10 @@
 //! `text`: the sentences of the harness guide, word for word.
 //!
-//! What the guide does not know of stands before its documentation, which goes on to the end: required skills with their
-//! length, and notes, a line each. Files are not listed.
+//! Parts that the guide does not have stand before its documentation, which goes on to the end: required
+//! skills with their length, and notes, a line each. Files are not listed.
 //!
-//! There are no elements here. A file stands behind a line that says that it is untrusted and how many bytes are its own, so
-//! that nothing in it passes for a line of ours.
+//! There are no elements here. A file stands behind a line that marks it as untrusted and gives its length in
+//! bytes, so that nothing in it passes for a line of ours.
 
 use super::{found, sentence};
 use crate::answer::{
@@ -67,7 +67,7 @@ fn loaded(loaded: &LoadAnswer, wording: &Wording) -> String {
     out
 }
 
-/// Returns what the tool said, or the guide's `Error: Type: message` and what the tool said about it.
+/// Returns the output of the tool, or the guide's `Error: Type: message` and the output.
 fn tool_result(result: &ToolResult) -> String {
     let mut out = match &result.error {
         None => result.text.clone(),

@@ -14,12 +14,12 @@ pub(super) trait Layout {
     /// Writes one skill on as many lines as every skill has, without the line break at its end.
     fn entry(&self, out: &mut String, item: &Item<'_>, description: Option<&str>);
 
-    /// Returns what stands between two entries, before the line break.
+    /// Returns the text between two entries, before the line break.
     fn separator(&self) -> &'static str {
         ""
     }
 
-    /// Writes what stands after the entries, with the note on what was left out.
+    /// Writes the text after the entries, with the note about shortened and omitted skills.
     fn close(&self, out: &mut String, frame: &Frame<'_>, note: Option<&str>);
 }
 

@@ -32,7 +32,7 @@ impl<'a> Page<'a> {
         self.write(|_| Tier::Full, None, most_bytes)
     }
 
-    /// Returns the text with as much of each item as `tiers` says, and the footer that goes with it.
+    /// Returns the text with each item shown by its tier in `tiers`, and the footer for that.
     pub(in crate::catalog) fn tiered(&self, tiers: &[Tier]) -> String {
         let count = |tier| tiers.iter().filter(|other| **other == tier).count();
         let shortened = ShortenedCounts {

@@ -1,6 +1,6 @@
 //! `xml`: guidance, then one element a skill. The default.
 //!
-//! Models take a skill for a tool and call it by its name unless they are told otherwise and shown an example that
+//! Models take a skill for a tool and call it by its name unless the prompt explains it with an example that
 //! names a skill they have; hence the wording of the second paragraph.
 
 use super::layout::{Frame, Layout, push_note};

@@ -9,11 +9,11 @@ use super::pattern::{Match, Patterns};
 use super::place::{item, property, resolve};
 use crate::text;
 
-/// The most violations that are told.
+/// The most violations that are reported.
 const MAX_VIOLATIONS: usize = 10;
 /// The deepest that values and schemas are followed, references included.
 const MAX_DEPTH: usize = 64;
-/// The most schemas that values are held against; what is beyond counts as wrong, so that nothing slips through.
+/// The most schemas that values are checked against; more count as violated, so that nothing slips through.
 const MAX_STEPS: usize = 20_000;
 /// The most choices that are listed.
 const MAX_CHOICES: usize = 20;
@@ -38,7 +38,7 @@ impl fmt::Display for Violation {
     }
 }
 
-/// Returns what is wrong with `value`, as far as `schema` says; nothing where it is as it should be.
+/// Returns the violations of `schema` by `value`; empty if there are none.
 ///
 /// ```
 /// use repertoire_model::toolbox::schema::check;
@@ -51,7 +51,7 @@ pub fn check(schema: &Value, value: &Value) -> Vec<Violation> {
     let mut checker = Checker { root: schema, steps: 0, gave_up: false, patterns: Patterns::default() };
     let mut found = Violations::default();
     checker.value(schema, value, "", 0, &mut found);
-    // Where something must not fit, or only one of several, what was not looked at would count as right.
+    // Under `not` and `oneOf`, an unchecked value would count as valid.
     if checker.gave_up && !found.violations.iter().any(|violation| violation.message == TOO_INVOLVED) {
         found.violations.insert(0, Violation { place: String::new(), message: TOO_INVOLVED.to_owned() });
         found.violations.truncate(MAX_VIOLATIONS);
@@ -79,7 +79,7 @@ impl Violations {
 struct Checker<'s> {
     root: &'s Value,
     steps: usize,
-    /// Whether something was not looked at.
+    /// True if something was not checked.
     gave_up: bool,
     patterns: Patterns<'s>,
 }
@@ -207,7 +207,7 @@ impl<'s> Checker<'s> {
                         self.value(schema, value, &inner, depth + 1, found);
                     }
                     Match::No => {}
-                    // What it would allow is not known here.
+                    // It is unknown which properties the pattern allows.
                     Match::NotUnderstood => is_known = true,
                     Match::TooMuch => self.give_up(&inner, found),
                 }
@@ -225,7 +225,7 @@ impl<'s> Checker<'s> {
         self.dependent(keywords, properties, place, depth, found);
     }
 
-    /// Holds an object against what its schema says of properties that go together.
+    /// Checks an object against the dependencies between properties in its schema.
     fn dependent(
         &mut self,
         keywords: &'s Map<String, Value>,
@@ -290,7 +290,7 @@ impl<'s> Checker<'s> {
                     nearest = Some(of);
                 }
             }
-            // What is wrong by the choice that fits best says most.
+            // The violations of the best alternative are the most helpful.
             for violation in nearest.into_iter().flat_map(|of| of.violations) {
                 found.add(&violation.place, violation.message);
             }
@@ -318,7 +318,7 @@ impl<'s> Checker<'s> {
         }
     }
 
-    /// Returns what is wrong with `value` by `schema` alone.
+    /// Returns the violations of `schema` alone by `value`.
     fn alone(&mut self, schema: &'s Value, value: &Value, place: &str, depth: usize) -> Violations {
         let mut found = Violations::default();
         self.value(schema, value, place, depth + 1, &mut found);
@@ -548,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_conditions_and_what_goes_together_are_held_to() {
+    fn patterns_conditions_and_dependencies_are_checked() {
         let schema = json!({
             "properties": {
                 "branch": {"type": "string", "pattern": "^[a-z]+/[0-9]+$"},
@@ -604,13 +604,13 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_on_for_ever_is_stopped() {
+    fn recursive_schemas_are_bounded() {
         let round = json!({"$ref": "#"});
         assert_eq!(violations(&round, &json!(1)), ["is too involved to be checked"]);
         // Each level doubles the work.
         let wide = json!({"$defs": {"x": {"anyOf": [{"$ref": "#/$defs/x"}, {"$ref": "#/$defs/x"}]}}, "$ref": "#/$defs/x"});
         assert_eq!(violations(&wide, &json!(1)).len(), 1);
-        // What was not looked at is not right because it must not fit.
+        // A value that was not checked is not valid because of a `not`.
         let many = json!(vec![1; MAX_STEPS + 1]);
         let none = json!({"not": {"type": "array", "items": {"type": "integer"}}});
         assert_eq!(violations(&none, &json!([1])).len(), 1);

@@ -1,9 +1,10 @@
-//! JSON Schema, as much of it as tools use: arguments are held against it before anything runs.
+//! JSON Schema, the part of it that tools use: arguments are validated before anything runs.
 //!
 //! Checked: `type`, `enum`, `const`, `properties`, `required`, `additionalProperties`, `minProperties`, `maxProperties`, `items`,
 //! `prefixItems`, `minItems`, `maxItems`, `uniqueItems`, `minLength`, `maxLength`, `minimum`, `maximum`, `exclusiveMinimum`,
-//! `exclusiveMaximum`, `multipleOf`, `anyOf`, `oneOf`, `allOf`, `not` and `$ref` within the schema. What is not checked is said
-//! ([`review`]), so that no author relies on it. The work is bounded whatever a schema says.
+//! `exclusiveMaximum`, `multipleOf`, `anyOf`, `oneOf`, `allOf`, `not` and `$ref` within the schema. Other
+//! keywords are reported ([`review`]), so that no author relies on them. The work is bounded for every
+//! schema.
 
 mod review;
 mod check;

@@ -11,7 +11,8 @@ const MAX_PROGRAM_BYTES: usize = 64 << 10;
 /// The most text that all patterns of one check are held against, in bytes.
 const MAX_MATCHED_BYTES: usize = 1 << 20;
 
-/// Returns what `pattern` means, if that can be told: no look-around, no back references, no classes of Unicode.
+/// Returns the regular expression for `pattern`, if it is supported: no look-around, no back references, no
+/// classes of Unicode.
 pub(super) fn compile(pattern: &str) -> Option<Regex> {
     if pattern.len() > MAX_PATTERN_BYTES {
         return None;
@@ -31,14 +32,14 @@ pub(super) struct Patterns<'s> {
 pub(super) enum Match {
     Yes,
     No,
-    /// The pattern is not understood. That is told when a skill is checked; here it allows everything.
+    /// The pattern is not supported. The check of the skill reports that; here it allows everything.
     NotUnderstood,
     /// There was too much text already.
     TooMuch,
 }
 
 impl<'s> Patterns<'s> {
-    /// Returns whether `pattern` is found in `text`.
+    /// Matches `pattern` anywhere in `text`.
     pub(super) fn find(&mut self, pattern: &'s str, text: &str) -> Match {
         let Some(regex) = self.known.entry(pattern).or_insert_with(|| compile(pattern)) else {
             return Match::NotUnderstood;
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_are_found_anywhere_and_what_is_no_pattern_is_told() {
+    fn patterns_match_anywhere_and_unsupported_ones_are_reported() {
         let mut patterns = Patterns::default();
         assert_eq!(patterns.find("b+", "abba"), Match::Yes);
         assert_eq!(patterns.find("^b+$", "abba"), Match::No);
@@ -65,7 +66,7 @@ mod tests {
         for pattern in ["(?=a)", r"(a)\1", r"\p{L}", "(", "(a{1000}){1000}", &"a".repeat(1001)] {
             assert!(compile(pattern).is_none(), "{pattern}");
         }
-        // What takes other engines for ever.
+        // A pattern that takes other engines exponential time.
         assert_eq!(patterns.find("^(a+)+$", &format!("{}b", "a".repeat(50_000))), Match::No);
         assert_eq!(patterns.find("x", &"a".repeat(2 << 20)), Match::TooMuch);
     }

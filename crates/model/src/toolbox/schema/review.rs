@@ -9,7 +9,7 @@ use super::place::{property, resolve};
 
 /// The deepest that schemas may nest.
 const MAX_DEPTH: usize = 32;
-/// The most faults that are told.
+/// The most faults that are reported.
 const MAX_FAULTS: usize = 10;
 /// The types there are.
 const TYPES: [&str; 7] = ["string", "number", "integer", "boolean", "object", "array", "null"];
@@ -25,7 +25,7 @@ pub struct Review {
     pub unchecked: BTreeSet<String>,
 }
 
-/// Returns what there is to say of `schema`.
+/// Returns the faults of `schema`, and its keywords that are not checked.
 pub fn review(schema: &Value) -> Review {
     let mut reviewer = Reviewer { root: schema, review: Review::default() };
     reviewer.schema(schema, "", 0);
@@ -151,7 +151,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_no_schema_is_told() {
+    fn invalid_schemas_are_reported() {
         let check = |schema: Value, expect: &[&str]| assert_eq!(review(&schema).faults, expect, "{schema}");
         check(json!({"type": "object", "properties": {"a": {"type": "string"}}}), &[]);
         check(json!(true), &[]);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_checked_is_told() {
+    fn unchecked_keywords_are_reported() {
         let schema = json!({"properties": {
             "a": {"pattern": "^x", "if": {}, "format": "date"}, "b": {"pattern": "(?=x)", "unevaluatedItems": false},
             "c": {"patternProperties": {"\\p{L}": true}},

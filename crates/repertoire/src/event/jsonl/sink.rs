@@ -157,7 +157,7 @@ fn open_regular(path: &Path) -> io::Result<File> {
     options.read(true).append(true).create(true);
     guard(&mut options);
     let file = options.open(path)?;
-    // The handle is asked as well, since something else may have taken the file's place in between.
+    // The handle is checked as well, since another file may have taken its place in between.
     if file.metadata()?.is_file() { Ok(file) } else { Err(not_regular()) }
 }
 

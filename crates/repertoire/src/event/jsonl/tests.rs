@@ -155,7 +155,7 @@ fn a_full_file_is_still_written_to_while_the_lock_is_held() {
 }
 
 #[test]
-fn nothing_but_a_regular_file_is_opened() {
+fn only_regular_files_are_opened() {
     let directory = tempfile::tempdir().unwrap();
     let sink = sink(directory.path());
     let elsewhere = directory.path().join("elsewhere");

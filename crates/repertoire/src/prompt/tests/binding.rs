@@ -69,7 +69,7 @@ fn bound_inline_is_used_too_and_once() {
 }
 
 #[test]
-fn whatever_is_named_must_be_there_and_be_seen() {
+fn named_skills_must_exist_and_be_in_scope() {
     let check = |uses: &[&str], bind: &[(&str, Bind)], expect: &str| {
         let mut agent = Agent { uses_skills: words(uses), ..Agent::new("builder") };
         agent.scope.deny = vec![Pattern::new("gamma").unwrap()];
@@ -104,7 +104,7 @@ fn content_cannot_close_its_element_nor_a_hint_break_its_line() {
 }
 
 #[test]
-fn a_prompt_holds_what_the_tool_would_answer() {
+fn a_bound_skill_equals_the_answer_of_load_skill() {
     let skill = SkillDefinition::new("pdf", "Reads. Use when asked.", "Run it.\n")
         .with_resource("scripts/run.py", "print()\n");
     let provider: Arc<dyn Provider> = Arc::new(MemoryProvider::new("m", vec![skill]));
@@ -133,7 +133,7 @@ fn a_prompt_holds_what_the_tool_would_answer() {
 }
 
 #[test]
-fn what_breaks_after_it_was_listed_is_no_empty_prompt() {
+fn a_skill_that_breaks_after_listing_fails_the_prompt() {
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("a/SKILL.md");
     let sound = "---\nname: a\ndescription: Does it. Use when asked.\n---\nBody.\n";
@@ -172,7 +172,7 @@ fn what_breaks_after_it_was_listed_is_no_empty_prompt() {
 }
 
 #[test]
-fn nobody_reads_through_another_agent_what_is_kept_from_them() {
+fn subagents_cannot_use_skills_kept_from_their_parent() {
     let mut ceiling = Agent::new("parent");
     ceiling.scope.deny = vec![Pattern::new("gamma").unwrap()];
     let check = |agent: &Agent, expect: Option<&str>| {

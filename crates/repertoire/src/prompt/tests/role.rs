@@ -134,7 +134,7 @@ fn an_agent_has_no_role_that_it_does_not_see() {
 }
 
 #[test]
-fn what_is_unchanged_is_not_rendered_again_and_every_edit_is_seen() {
+fn unchanged_prompts_are_cached_and_edits_are_seen() {
     let project =
         Project::new(&[("skills/backend/SKILL.md", SKILL.as_bytes()), ("roles/qa/system_prompt.md", b"one")]);
     let calls = Arc::new(AtomicUsize::new(0));

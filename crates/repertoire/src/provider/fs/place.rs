@@ -43,7 +43,7 @@ pub(super) struct Place<'a> {
     /// Its path relative to the root, or [`ROOT_LOCATOR`].
     pub(super) relative: &'a str,
     pub(super) home: Home,
-    /// A handle of its own, where it is not reached through that of the root.
+    /// A handle of its own, if it is not reached through that of the root.
     own: Option<SafeDir>,
 }
 
@@ -117,7 +117,7 @@ impl<'a> Place<'a> {
         settled(self.handle(), &self.within(path), cap, buffer)
     }
 
-    /// Returns what is at `path`, as [`SafeDir::stat`].
+    /// Returns the kind and stamp of `path`, as [`SafeDir::stat`].
     pub(super) fn stat(&self, path: &str) -> Result<(super::safe_dir::Kind, Stamp), Fault> {
         self.handle().stat(&self.within(path))
     }
@@ -146,7 +146,7 @@ impl PathPrefix {
     }
 }
 
-/// Returns `path` as text; what is not UTF-8 is approximated.
+/// Returns `path` as text; invalid UTF-8 is approximated.
 fn text_of(path: PathBuf) -> String {
     path.into_os_string().into_string().unwrap_or_else(|path| path.to_string_lossy().into_owned())
 }

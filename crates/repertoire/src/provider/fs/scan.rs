@@ -278,7 +278,7 @@ impl Scanner<'_> {
                 let message = "the symbolic link leads out of all roots and is not followed".to_owned();
                 Visit::of_problem(self.problem(relative, RuleId::FileSymlink, message))
             }
-            // A link to a file is a file, and files are not looked at.
+            // A link to a file is a file, and files are ignored.
             Err(Fault::NotDirectory) => Visit::default(),
             Err(fault) => {
                 let message = format!("the symbolic link cannot be followed: {}", fault.message());
@@ -417,7 +417,7 @@ fn is_unchanged(skill: &ScannedSkill, place: &Place<'_>) -> bool {
         && matches!(place.stat(file_name), Ok((Kind::File, now)) if now == stamp)
 }
 
-/// Returns `skill`, sharing with the skill `before` what is the same.
+/// Returns `skill`, sharing equal parts with the skill `before`.
 fn shared(mut skill: ScannedSkill, before: Option<&Arc<ScannedSkill>>) -> Arc<ScannedSkill> {
     match before {
         Some(before) if skill == **before => Arc::clone(before),

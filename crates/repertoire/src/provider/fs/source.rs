@@ -57,7 +57,7 @@ struct SkillOnDisk {
     skill: Skill,
     /// The spelling of its `SKILL.md`.
     file_name: Cow<'static, str>,
-    /// The stamp of that file, where it is one of the directory itself.
+    /// The stamp of that file, if it is in the directory itself.
     stamp: Option<Stamp>,
 }
 
@@ -162,7 +162,7 @@ impl Source {
     fn lost(&self, locator: &Locator, fault: Fault) -> Error {
         let error = |kind| Error::new(kind).about(locator.as_str()).at(self.shown(locator.as_str()));
         match fault {
-            // Where something else stands by now, the skill is gone too.
+            // If something else has taken its place, the skill is gone too.
             Fault::Missing | Fault::NotDirectory | Fault::Link | Fault::Special | Fault::Outside => {
                 error(ErrorKind::SkillNotFound)
             }
@@ -232,8 +232,8 @@ impl Source {
 
     /// Returns the skill at `locator` as it is on disk; waits a moment for a file that is about to be written.
     ///
-    /// An empty file is sound. But one that was not empty is being written, and where its text was not kept there is nothing
-    /// to put in its place: an agent must not get empty instructions.
+    /// An empty file is valid. But one that was not empty before is being written, and if its text was not
+    /// kept there is no replacement: an agent must not get empty instructions.
     fn skill_when_written(
         &self,
         locator: &Locator,

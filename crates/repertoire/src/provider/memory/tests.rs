@@ -104,7 +104,7 @@ fn skills_that_share_a_name_are_both_listed() {
 }
 
 #[test]
-fn locators_are_unique_whatever_skills_are_called() {
+fn locators_are_unique_for_equal_and_similar_names() {
     let named = |name: &str| SkillDefinition::new(name, "Does it.", "");
     let provider = MemoryProvider::new("builtin", vec![named("a"), named("a#2"), named("a"), named("a")]);
     let mut locators: Vec<Locator> = block_on(provider.list(&Policy::default()))
@@ -131,7 +131,7 @@ const FIELD: &str = "[a-zA-Z0-9\"'#:\\\\{}\\[\\]&*!|>%@`,?~-]([ -~äß技能\u{1
 
 proptest! {
     #[test]
-    fn what_is_defined_is_what_is_read_back(
+    fn skill_definitions_round_trip(
         texts in prop::collection::vec(prop::option::of(FIELD), 5),
         lists in prop::collection::vec(prop::collection::vec(FIELD, 0..3), 6),
         metadata in prop::collection::btree_map("[a-z]{1,8}[0-9]", FIELD, 0..3),

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn one_reload_that_seems_dear_does_not_slow_polling_down() {
+    fn one_expensive_reload_does_not_slow_polling_down() {
         let start = Instant::now();
         let mut pace = Pace::new(ms(5_000), POLL_SHARE, start);
         pace.done(start, ms(20));

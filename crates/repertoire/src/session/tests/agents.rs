@@ -4,7 +4,7 @@ use super::*;
 use pollster::block_on;
 
 #[test]
-fn an_agent_cannot_tell_what_it_may_not_see_from_what_is_not_there() {
+fn hidden_skills_are_indistinguishable_from_missing_ones() {
     let library = SkillDirectory::new(&["alpha", "secret-plan"]);
     let agent = Agent {
         scope: Scope { deny: vec![Pattern::new("secret*").unwrap()], ..Scope::default() },
@@ -62,7 +62,7 @@ fn hostile_names_find_nothing_in_any_tool() {
 }
 
 #[test]
-fn a_sub_agent_has_what_the_policy_leaves_it() {
+fn subagents_inherit_by_policy() {
     let library = SkillDirectory::new(&["alpha", "beta", "gamma"]);
     let parent = |inherit| Agent {
         scope: Scope { deny: vec![Pattern::new("gamma").unwrap()], ..Scope::default() },

@@ -6,7 +6,7 @@ use std::time::Instant;
 use super::*;
 
 #[test]
-fn what_was_added_later_is_loadable_at_once_and_told_of_once() {
+fn added_skills_are_loadable_at_once_and_announced_once() {
     let library = SkillDirectory::new(&["alpha"]);
     let session = library.session();
     let (catalog, tools) = (session.catalog(), session.tools());
@@ -38,7 +38,7 @@ fn a_session_is_renewed_without_writing_its_catalog() {
 }
 
 #[test]
-fn compaction_and_what_comes_back() {
+fn compacted_skills_can_be_reattached() {
     let library = SkillDirectory::new(&["alpha", "beta"]);
     let session = library.session();
     load(&session, "alpha");
@@ -82,7 +82,7 @@ fn a_transcript_is_the_truth() {
 }
 
 #[test]
-fn what_became_of_a_skill_on_disk_is_noticed() {
+fn changes_of_loaded_skills_on_disk_are_noticed() {
     let library = SkillDirectory::new(&["alpha", "beta", "gamma"]);
     let session = library.session();
     for name in ["alpha", "beta", "gamma"] {

@@ -82,7 +82,7 @@ fn skills_that_require_others_say_so_or_bring_them() {
 }
 
 #[test]
-fn skills_that_require_each_other_are_told_of() {
+fn cycles_of_required_skills_are_reported() {
     let library = SkillDirectory::new(&[]);
     library.skill("a", "requires: [b]\n", "# A\n");
     library.skill("b", "requires: [a]\n", "# B\n");
@@ -93,7 +93,7 @@ fn skills_that_require_each_other_are_told_of() {
     }
 }
 
-/// A provider that counts how often skills are opened, and says what is asked of it about changes.
+/// A provider that counts how often skills are opened, and whose skills change at will.
 struct Counting {
     inner: MemoryProvider,
     opened: AtomicUsize,
@@ -172,7 +172,7 @@ fn definition(name: &str, body: &str) -> SkillDefinition {
 }
 
 #[test]
-fn a_skill_that_does_not_hold_its_name_is_reached_by_its_source_and_told_apart() {
+fn a_shadowed_skill_is_loaded_by_its_qualified_name() {
     let provider =
         |label: &str, body: &str| Arc::new(MemoryProvider::new(label, vec![definition("git", body)]));
     let no_first = Scope { deny: vec![Pattern::new("one:*").unwrap()], ..Scope::default() };

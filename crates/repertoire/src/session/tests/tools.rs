@@ -4,7 +4,7 @@ use super::*;
 use pollster::block_on;
 
 #[test]
-fn every_call_is_one_event_whatever_it_came_to() {
+fn every_call_is_one_event() {
     let library = SkillDirectory::new(&["alpha"]);
     library.write("alpha/references/guide.md", "one\ntwo\n");
     let session = library.session();
@@ -178,7 +178,7 @@ fn wrong_arguments_are_answers() {
 }
 
 #[test]
-fn names_of_tools_and_arguments_must_be_told_apart() {
+fn names_of_tools_and_arguments_must_be_distinct() {
     let check = |change: fn(&mut SessionOptions), clash: Option<&str>| {
         let mut options = SessionOptions::default();
         change(&mut options);

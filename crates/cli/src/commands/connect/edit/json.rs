@@ -2,11 +2,9 @@
 //!
 //! Objects on one line are broken into several where a key is added to them.
 
-use jsonc_parser::ast::{Object, Value as Node};
-use jsonc_parser::common::Ranged as _;
 use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
 use jsonc_parser::errors::ParseError;
-use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde_json::{Map, Value};
 
 use super::text::{Fault, Spot};
@@ -24,44 +22,18 @@ const OPTIONS: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// Returns the document as JSON; a file of nothing but blanks and comments is an empty object.
+/// Returns the document as JSON; a file of nothing but blanks and comments is an empty object. Of keys that are there twice the last
+/// one counts, and an edit of the other is refused.
 pub(super) fn parse(text: &str) -> Result<Map<String, Value>, Fault> {
-    let parsed = parse_to_ast(text, &CollectOptions::default(), &OPTIONS);
-    match parsed.map_err(|error| syntax(text, &error))?.value {
+    match parse_to_serde_value(text, &OPTIONS).map_err(|error| syntax(text, &error))? {
         None => Ok(Map::new()),
-        Some(Node::Object(object)) => object_to_json(text, &object),
-        Some(other) => Err(Fault::at(text, other.start(), "it is not an object")),
+        Some(Value::Object(object)) => Ok(object),
+        Some(_) => Err(Fault::at(text, text.len() - text.trim_start().len(), "it is not an object")),
     }
 }
 
 fn syntax(text: &str, error: &ParseError) -> Fault {
     Fault::at(text, error.range().start, error.kind().to_string().to_lowercase())
-}
-
-fn object_to_json(text: &str, object: &Object<'_>) -> Result<Map<String, Value>, Fault> {
-    let mut map = Map::new();
-    for property in &object.properties {
-        let name = property.name.as_str().to_owned();
-        if map.contains_key(&name) {
-            return Err(Fault::at(text, property.start(), format!("`{name}` is there twice")));
-        }
-        map.insert(name, to_json(text, &property.value)?);
-    }
-    Ok(map)
-}
-
-fn to_json(text: &str, node: &Node<'_>) -> Result<Value, Fault> {
-    Ok(match node {
-        Node::Object(object) => Value::Object(object_to_json(text, object)?),
-        Node::Array(array) => {
-            Value::Array(array.elements.iter().map(|node| to_json(text, node)).collect::<Result<_, _>>()?)
-        }
-        Node::StringLit(literal) => Value::String(literal.value.to_string()),
-        Node::BooleanLit(literal) => Value::Bool(literal.value),
-        Node::NullKeyword(_) => Value::Null,
-        Node::NumberLit(literal) => serde_json::from_str(literal.value)
-            .map_err(|_| Fault::at(text, node.start(), format!("`{}` is not a number", literal.value)))?,
-    })
 }
 
 /// Returns `text` with `entry` at `spot`, where nothing is yet.
@@ -72,18 +44,25 @@ pub(super) fn insert(text: &str, spot: Spot<'_>, entry: &Map<String, Value>) -> 
     Ok(root.to_string())
 }
 
-/// Returns `text` with `value` as the `key` of the entry at `spot`, or without that key.
-pub(super) fn change(text: &str, spot: Spot<'_>, key: &str, value: Option<&Value>) -> Result<String, Fault> {
+/// Returns `text` with just the keys of `wanted` in the entry at `spot`; those that are right already stay as they are written.
+pub(super) fn change(text: &str, spot: Spot<'_>, wanted: &Map<String, Value>) -> Result<String, Fault> {
+    let document = parse(text)?;
     let root = tree(text)?;
     let entry = table(&root, spot).and_then(|table| table.object_value(spot.name));
     let entry = entry.ok_or_else(|| Fault::missing(spot))?;
-    match (entry.get(key), value) {
-        (None, None) => {}
-        (None, Some(value)) => {
-            entry.append(key, input(value));
+    for property in entry.properties() {
+        let name = property.name().and_then(|name| name.decoded_value().ok()).unwrap_or_default();
+        if !wanted.contains_key(&name) {
+            property.remove();
         }
-        (Some(property), None) => property.remove(),
-        (Some(property), Some(value)) => property.set_value(input(value)),
+    }
+    for (key, value) in
+        wanted.iter().filter(|(key, value)| document[spot.table][spot.name].get(*key) != Some(*value))
+    {
+        match entry.get(key) {
+            Some(property) => property.set_value(input(value)),
+            None => drop(entry.append(key, input(value))),
+        }
     }
     Ok(root.to_string())
 }

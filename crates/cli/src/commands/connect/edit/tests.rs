@@ -167,7 +167,7 @@ fn refusals() {
         (Format::Json, "[]", Some(1)),
         (Format::Json, "{\"mcpServers\": []}", None),
         (Format::Json, "{\"mcpServers\": {\"skills\": 1}}", None),
-        (Format::Json, "{\"a\": 1,\n\"a\": 2}", Some(2)),
+        (Format::Json, "{\"mcpServers\": {},\n\"mcpServers\": {}}", None),
         (Format::Toml, "a = 1\nb = \n", Some(2)),
         (Format::Toml, "mcp_servers = { a = { command = \"x\" } }\n", None),
         (Format::Toml, "mcp_servers.a.command = \"x\"\n", None),

@@ -47,24 +47,23 @@ pub(super) fn insert(text: &str, spot: Spot<'_>, entry: &Map<String, Value>) -> 
     Ok(written(text, &document))
 }
 
-/// Returns `text` with `value` as the `key` of the entry at `spot`, or without that key.
-pub(super) fn change(text: &str, spot: Spot<'_>, key: &str, value: Option<&Value>) -> Result<String, Fault> {
+/// Returns `text` with just the keys of `wanted` in the entry at `spot`; those that are right already stay as they are written.
+pub(super) fn change(text: &str, spot: Spot<'_>, wanted: &Map<String, Value>) -> Result<String, Fault> {
+    let before = parse(text)?;
     let mut document = document(text)?;
     let entry = document.get_mut(spot.table).and_then(Item::as_table_mut);
     let entry = entry.and_then(|table| table.get_mut(spot.name)).and_then(Item::as_table_mut);
     let entry = entry.ok_or_else(|| not_editable(spot))?;
-    match value {
-        None => {
-            entry.remove(key);
+    entry.retain(|key, _| wanted.contains_key(key));
+    for (key, value) in
+        wanted.iter().filter(|(key, value)| before[spot.table][spot.name].get(*key) != Some(*value))
+    {
+        let mut item = converted(value)?;
+        // A comment behind the value stays.
+        if let (Some(old), Some(new)) = (entry.get(key).and_then(Item::as_value), item.as_value_mut()) {
+            *new.decor_mut() = old.decor().clone();
         }
-        Some(value) => {
-            let mut item = converted(value)?;
-            // A comment behind the value stays.
-            if let (Some(old), Some(new)) = (entry.get(key).and_then(Item::as_value), item.as_value_mut()) {
-                *new.decor_mut() = old.decor().clone();
-            }
-            entry.insert(key, item);
-        }
+        entry.insert(key, item);
     }
     Ok(written(text, &document))
 }

@@ -183,30 +183,12 @@ fn scalar(value: &Value) -> String {
     if is_plain && is_word { text.clone() } else { value.to_string() }
 }
 
-/// Returns `text` with `value` as the `key` of the entry at `spot`, or without that key.
-pub(super) fn change(text: &str, spot: Spot<'_>, key: &str, value: Option<&Value>) -> Result<String, Fault> {
+/// Returns `text` with `entry` in place of the one at `spot`, whose comments go.
+pub(super) fn replace(text: &str, spot: Spot<'_>, entry: &Map<String, Value>) -> Result<String, Fault> {
     let parsed = parsed(text)?;
     let (siblings, index, limit) = find(text, &parsed, spot)?;
     let own = lines(text, &parsed, &siblings, index, limit)?;
-    let Node::Mapping(keys, range) = &siblings[index].value else {
-        return Err(not_editable(text, own.start));
-    };
-    if is_flow(text, range.start) || keys.is_empty() {
-        return Err(not_editable(text, range.start));
-    }
-    let nl = newline(text);
-    let rendered = |indent| value.map(|value| pair(key, value, indent, nl)).unwrap_or_default();
-    match keys.iter().position(|entry| entry.key.text == key) {
-        Some(position) => {
-            let lines = lines(text, &parsed, keys, position, own.end)?;
-            Ok(spliced(text, lines.start, lines.end, &rendered(lines.indent)))
-        }
-        None if value.is_none() => Ok(text.to_owned()),
-        None => {
-            let lines = lines(text, &parsed, keys, keys.len() - 1, own.end)?;
-            Ok(spliced(text, lines.end, lines.end, &rendered(lines.indent)))
-        }
-    }
+    Ok(spliced(text, own.start, own.end, &block(spot, entry, own.indent, newline(text))))
 }
 
 fn find(text: &str, parsed: &ParsedYaml, spot: Spot<'_>) -> Result<(Vec<Entry>, usize, usize), Fault> {

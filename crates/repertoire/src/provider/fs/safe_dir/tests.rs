@@ -53,7 +53,7 @@ macro_rules! suite {
             }
 
             #[test]
-            fn a_look_at_a_file_says_what_reading_it_says() {
+            fn stamp_at_equals_the_stamp_of_a_read() {
                 let root = tempfile::tempdir().unwrap();
                 lay_out(root.path());
                 let within = root.path().join("in");
@@ -77,7 +77,7 @@ macro_rules! suite {
             }
 
             #[test]
-            fn nothing_else_is() {
+            fn links_special_files_and_outside_paths_are_refused() {
                 let root = tempfile::tempdir().unwrap();
                 lay_out(root.path());
                 let directory = open(&root.path().join("in"));

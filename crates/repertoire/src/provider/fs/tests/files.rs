@@ -42,7 +42,7 @@ fn files_have_kinds_sizes_and_modes() {
 }
 
 #[test]
-fn what_is_left_out_is_reported() {
+fn left_out_files_are_reported() {
     let root = tempfile::tempdir().unwrap();
     let skill = root.path().join("a");
     write_skill(root.path(), "a");

@@ -245,7 +245,7 @@ fn a_skill_md_may_link_to_its_source_and_no_further() {
 }
 
 #[test]
-fn what_may_not_be_read_is_a_problem_of_its_own() {
+fn unreadable_skills_are_reported_and_others_listed() {
     let root = tempfile::tempdir().unwrap();
     for name in ["a", "closed", "unreadable"] {
         write_skill(root.path(), name);

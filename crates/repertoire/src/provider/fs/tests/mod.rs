@@ -19,7 +19,7 @@ fn skill_md(name: &str) -> String {
     format!("---\nname: {name}\ndescription: Does {name}. Use when {name} is to be done.\n---\n# {name}\n")
 }
 
-/// Writes a file and the directories it stands in.
+/// Writes a file and its parent directories.
 fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) {
     fs::create_dir_all(path.as_ref().parent().unwrap()).unwrap();
     fs::write(path, bytes).unwrap();

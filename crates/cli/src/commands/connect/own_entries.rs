@@ -16,14 +16,14 @@ use crate::env::Env;
 /// An address says nothing about what answers there, so others, of other machines or under other names, are taken for
 /// other servers.
 #[derive(Debug)]
-pub(crate) struct Ours {
+pub(crate) struct OwnEntries {
     /// The paths of the program that runs, which need not be called `rep`.
     programs: Vec<String>,
     /// The server of the command line.
     asked: Option<Server>,
 }
 
-impl Ours {
+impl OwnEntries {
     /// Returns the recognizer for the running program.
     pub(crate) fn new(env: &Env) -> Self {
         let given = env.executable().map(ToOwned::to_owned);
@@ -90,7 +90,7 @@ mod tests {
     use crate::clients::CLIENTS;
 
     fn has(name: &str, entry: Value) -> bool {
-        let ours = Ours { programs: vec!["/opt/skillsd".to_owned()], asked: None };
+        let ours = OwnEntries { programs: vec!["/opt/skillsd".to_owned()], asked: None };
         ours.has(&CLIENTS[0], name, &entry)
     }
 
@@ -121,7 +121,7 @@ mod tests {
         assert!(!has("other", entry.clone()));
         assert!(!has("skills", json!({"url": "https://example.com/mcp"})));
         let asked = Server::Http { url: "http://127.0.0.1:7437/mcp".to_owned() };
-        let ours = Ours { programs: Vec::new(), asked: None }.or_asked(&asked);
+        let ours = OwnEntries { programs: Vec::new(), asked: None }.or_asked(&asked);
         assert!(ours.has(&CLIENTS[0], "other", &entry));
     }
 

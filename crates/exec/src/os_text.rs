@@ -1,0 +1,57 @@
+//! Paths and words of commands in JSON: they need not be UTF-8.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Text of the system that need not be UTF-8: sent as text where it is, else as bytes.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum OsText {
+    Text(String),
+    Bytes(Vec<u8>),
+}
+
+impl From<&OsStr> for OsText {
+    fn from(text: &OsStr) -> Self {
+        text.to_str()
+            .map_or_else(|| Self::Bytes(text.as_bytes().to_vec()), |text| Self::Text(text.to_owned()))
+    }
+}
+
+impl From<OsText> for OsString {
+    fn from(text: OsText) -> Self {
+        match text {
+            OsText::Text(text) => text.into(),
+            OsText::Bytes(bytes) => Self::from_vec(bytes),
+        }
+    }
+}
+
+/// A path as it is sent.
+pub(crate) mod os_path {
+    use super::*;
+
+    pub(crate) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+        OsText::from(path.as_os_str()).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
+        OsText::deserialize(deserializer).map(|text| OsString::from(text).into())
+    }
+}
+
+/// Words of a command as they are sent.
+pub(crate) mod os_words {
+    use super::*;
+
+    pub(crate) fn serialize<S: Serializer>(words: &[OsString], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(words.iter().map(|word| OsText::from(word.as_os_str())))
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<OsString>, D::Error> {
+        Vec::<OsText>::deserialize(deserializer).map(|words| words.into_iter().map(OsString::from).collect())
+    }
+}
