@@ -401,6 +401,7 @@ mod tests {
             repository: Some(RepositoryUse::Write),
             env: vec!["A".to_owned(), "B".to_owned()],
             ask: true,
+            host: None,
         };
         assert_eq!(found.needs, needs);
         for bad in [
@@ -413,6 +414,7 @@ mod tests {
             r#""output": "xml""#,
             r#""repository": "all""#,
             r#""repository": true"#,
+            r#""host": "rm""#,
         ] {
             let (found, problems) = tool(bad);
             assert_eq!((found.unwrap().needs, problems), (Needs::default(), 1), "{bad}");
