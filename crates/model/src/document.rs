@@ -94,8 +94,7 @@ impl Document {
     /// Parses a `SKILL.md` as [`Document::parse`] does, but without examining the text of its body.
     ///
     /// That takes longer than everything else together, and a listing shows nothing of it. So `body-tokens`, `body-oversize` and
-    /// what `invisible-characters` and `control-characters` find in the body are missing from its diagnostics, unless the policy
-    /// quarantines skills because of them.
+    /// invisible characters in the body are missing from its diagnostics, unless the policy quarantines skills because of them.
     pub fn parse_for_listing(source: Source<'_>, policy: &Policy) -> Self {
         let is_error = |rule| policy.severity(rule) == Some(Severity::Error);
         let body_decides = policy.quarantine_errors && body::TEXT_RULES.into_iter().any(is_error);
@@ -397,7 +396,9 @@ impl Parser<'_, '_> {
             body::check_tokens(body_text, |text| Tokenizer::default().count(text), &mut self.reporter);
             body::check_characters(self.file, &mut self.reporter);
         } else {
-            body::check_characters(&self.file[..body_offset], &mut self.reporter);
+            let is_suspect = body::has_ascii_control(self.file);
+            let examined = if is_suspect { self.file } else { &self.file[..body_offset] };
+            body::check_characters(examined, &mut self.reporter);
         }
         body::check_escapes(entries, &place, &mut self.reporter);
 

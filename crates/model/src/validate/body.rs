@@ -104,10 +104,14 @@ fn check_escaped_scalar(scalar: &Scalar, place: &Place<'_>, reporter: &mut Repor
 
 /// Returns whether no character of `file` can be reported, which is so for almost every file.
 fn is_plain(file: &str) -> bool {
+    !has_ascii_control(file) && !text::beyond_ascii(file).any(text::may_hide)
+}
+
+/// Returns whether `file` has a control character of ASCII other than tabs and line ends.
+pub(crate) fn has_ascii_control(file: &str) -> bool {
     // Without a branch, so that the compiler makes wide instructions of it.
     let is_control = |b: u8| b < b' ' && !matches!(b, b'\t' | b'\n' | b'\r') || b == 0x7f;
-    let has_control = file.as_bytes().iter().fold(false, |found, b| found | is_control(*b));
-    !has_control && !text::beyond_ascii(file).any(text::may_hide)
+    file.as_bytes().iter().fold(false, |found, b| found | is_control(*b))
 }
 
 #[derive(Default)]
@@ -196,7 +200,7 @@ mod tests {
         };
         assert_eq!(run("short", 9), (false, vec![]));
         assert_eq!(run(" \n", 0), (false, vec![RuleId::BodyEmpty]));
-        let long = "x".repeat(20_000);
+        let long = "x = y[i] + z(j);\n".repeat(1_000);
         assert_eq!(run(&long, 4_000), (true, vec![]));
         assert_eq!(run(&long, 5_001), (true, vec![RuleId::BodyTokens]));
         assert_eq!(run(&long, 8_001), (true, vec![RuleId::BodyOversize]));

@@ -421,8 +421,7 @@ fn without_an_executor_nothing_is_different() {
     let provider = FsProvider::new(FsOptions::new("test", world.skills.path()));
     let library = block_on(Library::builder().provider(Arc::new(provider)).open()).unwrap();
     let session = block_on(library.session()).unwrap();
-    let expect =
-        ["list_skill_files", "list_skills", "load_skill", "read_skill_file", "search_skills", "unload_skill"];
+    let expect = ["list_skill_files", "list_skills", "load_skill", "read_skill_file", "unload_skill"];
     assert_eq!(names(&session), expect);
     let text = load(&session, "maths");
     assert!(!text.contains("call_skill_tool") && !text.contains("skill_tools"), "{text}");
