@@ -30,7 +30,7 @@ pub(crate) struct Cli {
     pub(crate) command: Command,
 }
 
-/// A command with its arguments.
+/// A command with its arguments, in the order of `rep --help`; the place decides the heading, see [`GROUPS`].
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     List(list::ListArgs),

@@ -87,7 +87,7 @@ impl<'a> SkillView<'a> {
             Visibility::All => true,
             Visibility::Of(is_visible) => is_visible(entry),
         };
-        self.snapshot.held(is_visible).filter(|entry| entry.is_offered() && request.admits(entry))
+        self.snapshot.held(is_visible).filter(|entry| entry.allows_models() && request.admits(entry))
     }
 }
 

@@ -441,7 +441,7 @@ mod tests {
                     Step::SearchEarlier(word) => {
                         let request = SearchRequest::new(WORDS[word], 20);
                         for found in search(&library, &earlier, &request) {
-                            prop_assert!(earlier.entries()[found.entry].is_in_catalog());
+                            prop_assert!(earlier.entries()[found.entry].is_offered());
                         }
                     }
                 }

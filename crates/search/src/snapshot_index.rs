@@ -33,7 +33,7 @@ impl SnapshotIndex {
 
     /// Returns `index`, which is that of `snapshot`.
     pub(crate) fn of(snapshot: &Snapshot, index: SearchIndex) -> Self {
-        let offered = (0..).zip(snapshot.entries()).filter(|(_, entry)| entry.is_in_catalog());
+        let offered = (0..).zip(snapshot.entries()).filter(|(_, entry)| entry.is_offered());
         Self { number: snapshot.number(), index, offered: offered.map(|(slot, _)| slot).collect() }
     }
 

@@ -93,7 +93,7 @@ impl AgentView {
 
     /// Returns the skills that models are offered, sorted by name.
     pub(crate) fn offered<'s>(&self, snapshot: &'s Snapshot) -> impl Iterator<Item = &'s Entry> {
-        snapshot.held(|entry| self.sees(entry)).filter(|entry| entry.is_offered())
+        snapshot.held(|entry| self.sees(entry)).filter(|entry| entry.allows_models())
     }
 
     /// Returns the skills that people may invoke, sorted by name.

@@ -25,7 +25,7 @@ const NEIGHBOUR: CatalogEntry<'static> =
 
 /// Lists the skills
 ///
-/// Shows every skill that an agent is offered, with the source it comes from. Two skills of one name are never
+/// Shows every active skill, with the source it comes from. Two skills of one name are never
 /// merged: the first source wins, and the other is shown by --all. Diagnostics of a listing leave out what only
 /// the text of the instructions shows; `rep check` has all of them.
 #[derive(Debug, Args)]

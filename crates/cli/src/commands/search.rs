@@ -127,7 +127,7 @@ fn query(args: &SearchArgs) -> Result<String, CliError> {
 /// Returns whether models are offered a skill with `tag`, of those that the agent may see.
 fn is_tagged(library: &Library, agent: Option<&Agent>, tag: &str) -> bool {
     let tag = tag.to_lowercase();
-    let mut offered = library.snapshot.entries().iter().filter(|entry| entry.is_in_catalog());
+    let mut offered = library.snapshot.entries().iter().filter(|entry| entry.is_offered());
     offered.any(|entry| {
         agent.is_none_or(|agent| agent.sees(entry))
             && entry.document.manifest.tags.iter().any(|other| other.to_lowercase() == tag)

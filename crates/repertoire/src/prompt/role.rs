@@ -234,7 +234,7 @@ impl RoleResolver {
         let (number, skill) = (snapshot.number(), Box::new(skill));
         let inputs = PromptInputs::Pack { snapshot: number, agent: agent.cloned(), skill: skill.clone() };
         self.cached_or(role, agent, inputs, || {
-            let is_offered = active(snapshot, role, agent)?.is_some_and(Entry::is_in_catalog);
+            let is_offered = active(snapshot, role, agent)?.is_some_and(Entry::is_offered);
             let is_inline = self.options.binding == RoleBinding::Inline;
             let highlight = is_offered.then(|| role.to_string());
             let mut options = CatalogOptions { highlight, ..self.options.catalog.clone() };

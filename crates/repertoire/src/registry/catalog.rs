@@ -29,7 +29,7 @@ impl Snapshot {
         options: &CatalogOptions,
         is_seen: impl Fn(&Entry) -> bool,
     ) -> Result<Catalog, CatalogError> {
-        let offered: Vec<&Entry> = self.held(is_seen).filter(|entry| entry.is_offered()).collect();
+        let offered: Vec<&Entry> = self.held(is_seen).filter(|entry| entry.allows_models()).collect();
         let locations: Vec<String> = offered.iter().map(|entry| entry.location()).collect();
         let entries: Vec<CatalogEntry<'_>> = offered
             .iter()

@@ -87,14 +87,14 @@ impl Entry {
         self.document.diagnostics.iter().chain(self.collision.as_deref())
     }
 
-    /// Returns `true` if the skill belongs in a catalog: it is active, and its author does not keep it for
+    /// Returns `true` if agents are offered the skill: it is active, and its author does not keep it for
     /// people.
-    pub fn is_in_catalog(&self) -> bool {
-        self.state == State::Active && self.is_offered()
+    pub fn is_offered(&self) -> bool {
+        self.state == State::Active && self.allows_models()
     }
 
-    /// Returns `true` if models may be offered the skill: its author does not keep it for people.
-    pub fn is_offered(&self) -> bool {
+    /// Returns `true` if the skill's author allows models to invoke it, and does not keep it for people.
+    pub fn allows_models(&self) -> bool {
         !self.document.manifest.disable_model_invocation
     }
 }

@@ -134,7 +134,7 @@ impl Session {
     fn among<'s>(&self, group: &'s [Entry]) -> Resolution<'s> {
         let seen = |entry: &Entry| !self.options().enforce_scope || self.sees(entry);
         match holder(group, seen) {
-            Some(entry) if entry.is_offered() || self.is_invoked(entry.name()) => {
+            Some(entry) if entry.allows_models() || self.is_invoked(entry.name()) => {
                 return Resolution::Usable(entry);
             }
             // A skill that its author keeps for people does not exist for a model until a person invokes it.
@@ -185,7 +185,7 @@ impl Session {
 
     /// Returns the skills that this session's catalog offers of `snapshot`, sorted by name.
     pub(crate) fn offered<'s>(&self, snapshot: &'s Snapshot) -> impl Iterator<Item = &'s Entry> {
-        snapshot.held(|entry| self.sees(entry)).filter(|entry| entry.is_offered())
+        snapshot.held(|entry| self.sees(entry)).filter(|entry| entry.allows_models())
     }
 
     /// Returns the skills of `snapshot` that `request` is about, best first, of those that this session's catalog offers.

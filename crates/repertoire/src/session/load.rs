@@ -8,7 +8,7 @@ use repertoire_model::{Digest, Severity, Standing, outline};
 
 use super::find::FoundSkill;
 use super::open::Session;
-use super::required;
+use super::required::{self, RequiredSkill};
 use super::state::LoadRecord;
 use crate::prompt::{instructions, skill_text};
 use crate::provider::OpenedSkill;
@@ -47,17 +47,23 @@ impl Session {
             // is always given. Without tracking of the context, so is every skill.
             (Decision::Give(Presence::Absent), vec![!self.keeps_account(); gathered.records.len()])
         };
-        self.expose(skill.address.clone(), toolbox);
+        let shared_notes = self.expose(skill.address.clone(), toolbox);
         let Decision::Give(presence) = decision else {
             return Ok(self.acknowledge(entry, decision, &record, requires).await);
         };
         let required = gathered.given(&given);
         let digest = skill.digest;
-        let tokens = skill.tokens + required.loaded.iter().map(|skill| skill.tokens).sum::<usize>();
-        let (first, first_notes) = self.with_tools_of_each(required.loaded).await;
+        let mut tokens = skill.tokens;
         let mut notes = required.notes;
-        notes.extend(first_notes);
+        let mut first = Vec::with_capacity(required.loaded.len());
+        for RequiredSkill { skill, toolbox, notes: own } in required.loaded {
+            let own = own.into_iter().chain(self.expose(skill.name.to_string(), toolbox));
+            notes.extend(own.map(|note| format!("Of skill `{}`: {note}", skill.name)));
+            tokens += skill.tokens;
+            first.push(skill);
+        }
         notes.extend(tool_notes);
+        notes.extend(shared_notes);
         let loaded = LoadAnswer { first, skill, occasion: occasion(presence, force), notes };
         Ok(LoadResult { answer: Answer::Loaded(Box::new(loaded)), digest, tokens })
     }
@@ -176,28 +182,6 @@ impl Session {
             ..Acknowledgement::new(entry.name().clone(), turn)
         });
         LoadResult { answer, digest: record.digest, tokens: 0 }
-    }
-
-    /// Returns `skills`, loaded because another one requires them, with their tools, and notes about these.
-    async fn with_tools_of_each(&self, skills: Vec<LoadedSkill>) -> (Vec<LoadedSkill>, Vec<String>) {
-        let mut notes = Vec::new();
-        if !self.offers_skill_tools() {
-            return (skills, notes);
-        }
-        let snapshot = self.registry().snapshot();
-        let mut equipped = Vec::with_capacity(skills.len());
-        for skill in skills {
-            let Some(entry) = self.visible(&snapshot, skill.name.as_str()) else {
-                equipped.push(skill);
-                continue;
-            };
-            let files = self.registry().files(entry).await.map(|listing| listing.files).unwrap_or_default();
-            let (skill, toolbox, own_notes) = self.with_tools(skill, entry, &files).await;
-            notes.extend(own_notes.into_iter().map(|note| format!("Of skill `{}`: {note}", skill.name)));
-            self.expose(skill.name.to_string(), toolbox);
-            equipped.push(skill);
-        }
-        (equipped, notes)
     }
 }
 

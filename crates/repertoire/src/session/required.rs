@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use repertoire_model::SkillName;
 use repertoire_model::answer::LoadedSkill;
+use repertoire_model::{SkillName, Toolbox};
 
 use super::open::Session;
 use super::options::Requires;
@@ -23,8 +23,16 @@ const MAX_NOTES: usize = 8;
 /// The skills that a loaded one requires, as they are answered.
 pub(super) struct RequiredSkills {
     /// Those that are loaded with it, each after the skills it requires itself.
-    pub(super) loaded: Vec<LoadedSkill>,
+    pub(super) loaded: Vec<RequiredSkill>,
     /// Notes for the model about the others.
+    pub(super) notes: Vec<String>,
+}
+
+/// A skill that is loaded because another one requires it.
+pub(super) struct RequiredSkill {
+    pub(super) skill: LoadedSkill,
+    pub(super) toolbox: Toolbox,
+    /// Notes for the model about its tools.
     pub(super) notes: Vec<String>,
 }
 
@@ -33,7 +41,7 @@ pub(super) struct RequiredSkills {
 pub(super) struct GatheredSkills {
     /// The record of each, in the order in which they are given.
     pub(super) records: Vec<Arc<LoadRecord>>,
-    loaded: Vec<LoadedSkill>,
+    loaded: Vec<RequiredSkill>,
     /// Skills that are left to the model to load.
     pending: Vec<String>,
     notes: Vec<String>,
@@ -199,7 +207,8 @@ impl Walk<'_> {
         };
         self.room = rest;
         let record = LoadRecord::of(entry, &skill, opened.mark.clone());
+        let (skill, toolbox, notes) = self.session.with_tools(skill, entry, &opened.files.files).await;
         self.gathered.records.push(Arc::new(record));
-        self.gathered.loaded.push(skill);
+        self.gathered.loaded.push(RequiredSkill { skill, toolbox, notes });
     }
 }

@@ -125,18 +125,7 @@ impl Session {
         entry: &Entry,
         files: &[FileEntry],
     ) -> (LoadedSkill, Toolbox, Vec<String>) {
-        let (toolbox, mut notes) = self.callable_and_notes(entry, files).await;
-        if self.options().exposure != ToolExposure::Stable {
-            let owner = |name: &str| self.state().exposed.owner(name);
-            let shared =
-                toolbox.names().filter(|name| owner(name).is_some_and(|owner| owner != skill.address));
-            let call = &self.options().names.call;
-            notes.extend(shared.map(|name| {
-                format!(
-                    "Another loaded skill has a tool `{name}` too; this one is called with `{call}`, and what it takes is in its {TOOLBOX_FILE}."
-                )
-            }));
-        }
+        let (toolbox, notes) = self.callable_and_notes(entry, files).await;
         let tools = toolbox.names().map(str::to_owned).collect();
         let schema = |tool: &SkillTool| ToolSchema {
             name: tool.name.clone(),
@@ -150,11 +139,24 @@ impl Session {
         (LoadedSkill { tools, schemas, ..skill }, toolbox, notes)
     }
 
-    /// Makes the tools of a loaded skill callable.
-    pub(crate) fn expose(&self, address: String, toolbox: Toolbox) {
-        if self.offers_skill_tools() {
-            self.state().exposed.open(address, toolbox);
+    /// Makes the tools of a loaded skill callable, and returns notes about those whose names another loaded skill has.
+    pub(crate) fn expose(&self, address: String, toolbox: Toolbox) -> Vec<String> {
+        if !self.offers_skill_tools() {
+            return Vec::new();
         }
+        let mut notes = Vec::new();
+        let mut state = self.state();
+        if self.options().exposure != ToolExposure::Stable {
+            let is_other = |name: &&str| state.exposed.owner(name).is_some_and(|owner| owner != address);
+            let call = &self.options().names.call;
+            notes.extend(toolbox.names().filter(is_other).map(|name| {
+                format!(
+                    "Another loaded skill has a tool `{name}` too; this one is called with `{call}`, and what it takes is in its {TOOLBOX_FILE}."
+                )
+            }));
+        }
+        state.exposed.open(address, toolbox);
+        notes
     }
 
     /// Withdraws the tools of the skill with this `address`, and returns whether they were callable.

@@ -93,7 +93,7 @@ impl PairKind {
 /// # Ok::<(), repertoire::Error>(())
 /// ```
 pub fn confusable_pairs(snapshot: &Snapshot) -> Vec<ConfusablePair> {
-    let offered = snapshot.entries().iter().enumerate().filter(|(_, entry)| entry.is_in_catalog());
+    let offered = snapshot.entries().iter().enumerate().filter(|(_, entry)| entry.is_offered());
     let (places, skills): (Vec<usize>, Vec<SkillText<'_>>) = offered
         .map(|(place, entry)| {
             let (name, description) = (entry.name().as_str(), &*entry.document.description);

@@ -128,9 +128,7 @@ impl SkillSearch {
         for query in queries {
             let name = query.skill.as_deref().unwrap_or_default();
             match snapshot.find(name) {
-                Lookup::Found(entry) if entry.is_in_catalog() => {
-                    known.push((snapshot.index_of(entry), query))
-                }
+                Lookup::Found(entry) if entry.is_offered() => known.push((snapshot.index_of(entry), query)),
                 _ => *report.unknown.entry(name.to_owned()).or_default() += 1,
             }
         }

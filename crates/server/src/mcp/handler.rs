@@ -284,7 +284,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let invocation = prompts::parse(&self.view, &request).await?;
-        if !invocation.entry.is_offered() {
+        if !invocation.entry.allows_models() {
             self.invoke(invocation.entry.name(), &context).await?;
         }
         let session = self.session(&context).await?;

@@ -124,7 +124,7 @@ pub(crate) fn find_readable<'s>(
     name: &str,
 ) -> Option<&'s Entry> {
     let entry = view.find(snapshot, name)?;
-    (entry.is_offered() || session.is_invoked(entry.name())).then_some(entry)
+    (entry.allows_models() || session.is_invoked(entry.name())).then_some(entry)
 }
 
 /// One page of published skills, sorted by name.

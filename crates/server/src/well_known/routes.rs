@@ -72,7 +72,7 @@ async fn archive_file(
 ) -> Response {
     let Some(name) = archive.strip_suffix(ARCHIVE) else { return not_found() };
     let snapshot = view.shared.registry.touch().await;
-    let Some(entry) = view.find(&snapshot, name).filter(|entry| entry.is_offered()) else {
+    let Some(entry) = view.find(&snapshot, name).filter(|entry| entry.allows_models()) else {
         return not_found();
     };
     let PublishResult::Published(skill) = view.publish(entry).await else { return not_found() };
@@ -89,7 +89,7 @@ async fn skill_file(
 ) -> Response {
     let Ok(path) = SkillPath::new(&path) else { return not_found() };
     let snapshot = view.shared.registry.touch().await;
-    let Some(entry) = view.find(&snapshot, &name).filter(|entry| entry.is_offered()) else {
+    let Some(entry) = view.find(&snapshot, &name).filter(|entry| entry.allows_models()) else {
         return not_found();
     };
     let PublishResult::Published(skill) = view.publish(entry).await else { return not_found() };

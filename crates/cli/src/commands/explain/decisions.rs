@@ -147,7 +147,7 @@ impl Decisions {
             self.add("catalog", "left out, because it is not active");
             return Ok(());
         }
-        if !entry.is_in_catalog() {
+        if !entry.is_offered() {
             self.add("catalog", "left out, because its author set disable-model-invocation");
             return Ok(());
         }

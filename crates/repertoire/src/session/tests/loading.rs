@@ -204,8 +204,14 @@ fn a_shadowed_skill_is_loaded_by_its_qualified_name() {
     assert!(block_on(clerk.call("load_skill", &json!({"name": "one:git"}))).is_error());
 }
 
-/// A provider that never opens the skill `base`.
-struct Stuck(MemoryProvider);
+/// A provider that never opens the skill `base`, or never reads its files.
+struct Stuck(MemoryProvider, StuckStep);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StuckStep {
+    Open,
+    Read,
+}
 
 impl Provider for Stuck {
     fn label(&self) -> &str {
@@ -229,7 +235,7 @@ impl Provider for Stuck {
         locator: &'a Locator,
         policy: &'a Policy,
     ) -> BoxFuture<'a, Result<Option<OpenedSkill>, Error>> {
-        if locator.as_str() == "base" {
+        if self.1 == StuckStep::Open && locator.as_str() == "base" {
             Box::pin(std::future::pending())
         } else {
             self.0.open(locator, policy)
@@ -250,24 +256,32 @@ impl Provider for Stuck {
         path: &'a SkillPath,
         lines: LineRange,
     ) -> BoxFuture<'a, Result<FileContent, Error>> {
+        if self.1 == StuckStep::Read && locator.as_str() == "base" {
+            return Box::pin(std::future::pending());
+        }
         self.0.read(locator, path, lines)
     }
 }
 
 #[test]
 fn a_call_that_is_dropped_has_given_nothing() {
-    let mut top = definition("top", "# Top\n");
-    top.manifest.requires = vec!["base".to_owned()];
-    let provider = Stuck(MemoryProvider::new("test", vec![top, definition("base", "# Base\n")]));
-    let options = SessionOptions { requires: Requires::AutoLoad, ..SessionOptions::default() };
-    let opened =
-        block_on(Library::builder().provider(Arc::new(provider)).session_options(options).open()).unwrap();
-    let session = block_on(opened.session()).unwrap();
-    let arguments = json!({"name": "top"});
-    {
-        let mut call = std::pin::pin!(session.call("load_skill", &arguments));
-        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
-        assert!(call.as_mut().poll(&mut context).is_pending());
+    for step in [StuckStep::Open, StuckStep::Read] {
+        let mut top = definition("top", "# Top\n");
+        top.manifest.requires = vec!["base".to_owned()];
+        let tools = r#"[{"name": "go", "description": "Goes."}]"#;
+        let base = definition("base", "# Base\n").with_resource("schema.json", tools);
+        let provider = Stuck(MemoryProvider::new("test", vec![top, base]), step);
+        let options = SessionOptions { requires: Requires::AutoLoad, ..SessionOptions::default() };
+        let go = |_: &serde_json::Map<String, Value>| Ok("done".to_owned());
+        let builder = Library::builder().provider(Arc::new(provider)).session_options(options);
+        let opened = block_on(builder.handler("base", "go", Arc::new(go)).open()).unwrap();
+        let session = block_on(opened.session()).unwrap();
+        let arguments = json!({"name": "top"});
+        {
+            let mut call = std::pin::pin!(session.call("load_skill", &arguments));
+            let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+            assert!(call.as_mut().poll(&mut context).is_pending());
+        }
+        assert!(session.loaded().is_empty());
     }
-    assert!(session.loaded().is_empty());
 }
