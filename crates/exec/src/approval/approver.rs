@@ -40,7 +40,7 @@ pub struct ApprovalRequest {
 pub enum Verdict {
     /// This once.
     Once,
-    /// Until the skill changes. For a call outside of the sandbox it counts as [`Verdict::Once`].
+    /// Until the skill changes.
     Always,
     /// No.
     Refused,

@@ -46,12 +46,11 @@ impl ApprovalRules<'_> {
             }
         }
         let Some((tool, arguments)) = wanted.tool.filter(|(tool, _)| tool.needs.ask) else { return Ok(None) };
-        let is_on_host = tool.needs.host.is_some();
-        if !is_on_host && holding.is_some_and(|holding| holding.tools.contains(&tool.name)) {
+        if holding.is_some_and(|holding| holding.tools.contains(&tool.name)) {
             return Ok(None);
         }
         let verdict = self.ask(wanted, holding, Some((tool.name.clone(), arguments.to_owned()))).await?;
-        Ok(objection(verdict, if is_on_host { RunRefusal::EachCall } else { RunRefusal::Asks }))
+        Ok(objection(verdict, RunRefusal::Asks))
     }
 
     /// Asks, and keeps an answer that is to hold.
@@ -75,9 +74,7 @@ impl ApprovalRules<'_> {
         let difference = known.map(|known| known.difference(&approval));
         let request = ApprovalRequest { approval, difference, call };
         let verdict = approver.ask(&request).await;
-        // Every call that runs outside of the sandbox is approved by itself.
-        let is_on_host = wanted.tool.is_some_and(|(tool, _)| tool.needs.host.is_some());
-        if verdict == Verdict::Always && !(is_on_host && request.call.is_some()) {
+        if verdict == Verdict::Always {
             self.approvals.keep(request.approval)?;
         }
         Ok(verdict)

@@ -1,12 +1,10 @@
-//! Runs git on the host: for the transfer of objects without anybody's configuration, hooks or network, and as the user does.
+//! Runs git on the host: fixed arguments, nobody's configuration, no hooks, no network.
 
 use std::fs::File;
 use std::io::{self, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-
-use super::repository::Repository;
 
 /// Settings that outrank those of the repository. Together with [`ENVIRONMENT`] they keep git from running anything and from
 /// reaching anything else than this repository.
@@ -41,8 +39,6 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 
 /// The most output of one call that is read, in bytes.
 const MAX_OUTPUT: u64 = 64 << 20;
-/// The most output of a command of the user that a model reads, in bytes.
-const MAX_USER_OUTPUT: usize = 16 * 1024;
 /// Length of an error message, in characters.
 const MAX_MESSAGE: usize = 300;
 
@@ -121,76 +117,38 @@ impl HostGit {
                 None
             }
         };
-        let (is_success, output, message) = finish(command, text, self.deadline)?;
-        Ok((is_success, output, shortened(&message)))
+        let mut child = command.spawn()?;
+        let stdin = child.stdin.take();
+        // Written and read beside the waiting, so that no pipe can fill up.
+        let writer = std::thread::spawn(move || {
+            if let (Some(mut stdin), Some(text)) = (stdin, text) {
+                let _ = stdin.write_all(text.as_bytes());
+            }
+        });
+        let stdout = reader(child.stdout.take());
+        let stderr = reader(child.stderr.take());
+        let is_success = self.wait(&mut child)?;
+        let _ = writer.join();
+        let output = stdout.join().unwrap_or_default();
+        let message = shortened(&stderr.join().unwrap_or_default());
+        Ok((is_success, output, message))
     }
-}
 
-/// Git as the user runs it: with their settings, hooks and credentials.
-pub(crate) struct UserGit<'a> {
-    pub(crate) program: &'a Path,
-    pub(crate) repository: &'a Repository,
-    /// The user's environment.
-    pub(crate) variables: Vec<(String, String)>,
-    /// The longest that one call may take.
-    pub(crate) time: Duration,
-}
-
-impl UserGit<'_> {
-    /// Runs git in the checkout. Returns whether it ended with status 0, and what it printed.
-    pub(crate) fn run(&self, arguments: &[&str]) -> io::Result<(bool, String)> {
-        #[allow(clippy::disallowed_methods, reason = "processes start in this crate, git among them")]
-        let mut command = Command::new(self.program);
-        let variables = self.variables.iter().filter(|(name, _)| !name.starts_with("GIT_DIR"));
-        command.env_clear().envs(variables.map(|(name, value)| (name, value)));
-        // What a command left in the checkout does not decide where the repository is, and nobody can be asked for a password.
-        command.env("GIT_DIR", &self.repository.own).env("GIT_WORK_TREE", &self.repository.top);
-        command.env("GIT_TERMINAL_PROMPT", "0").env("GIT_EDITOR", "true");
-        command.args(arguments).current_dir(&self.repository.top).stdin(Stdio::null());
-        command.stdout(Stdio::piped()).stderr(Stdio::piped());
-        let (is_success, mut output, errors) = finish(command, None, Instant::now() + self.time)?;
-        output.extend(errors);
-        output.truncate(MAX_USER_OUTPUT);
-        Ok((is_success, String::from_utf8_lossy(&output).into_owned()))
-    }
-}
-
-/// Runs `command` with `text` as its input until its end, but not beyond `deadline`. Returns whether it ended with status 0, its output
-/// and its error output.
-fn finish(
-    mut command: Command,
-    text: Option<String>,
-    deadline: Instant,
-) -> io::Result<(bool, Vec<u8>, Vec<u8>)> {
-    let mut child = command.spawn()?;
-    let stdin = child.stdin.take();
-    // Written and read beside the waiting, so that no pipe can fill up.
-    let writer = std::thread::spawn(move || {
-        if let (Some(mut stdin), Some(text)) = (stdin, text) {
-            let _ = stdin.write_all(text.as_bytes());
+    /// Waits for the end of `child`, which is killed at the deadline.
+    fn wait(&self, child: &mut Child) -> io::Result<bool> {
+        let mut pause = Duration::from_micros(200);
+        loop {
+            if let Some(status) = child.try_wait()? {
+                return Ok(status.success());
+            }
+            if Instant::now() >= self.deadline {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "git took too long"));
+            }
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(5));
         }
-    });
-    let stdout = reader(child.stdout.take());
-    let stderr = reader(child.stderr.take());
-    let is_success = wait(&mut child, deadline)?;
-    let _ = writer.join();
-    Ok((is_success, stdout.join().unwrap_or_default(), stderr.join().unwrap_or_default()))
-}
-
-/// Waits for the end of `child`, which is killed at `deadline`.
-fn wait(child: &mut Child, deadline: Instant) -> io::Result<bool> {
-    let mut pause = Duration::from_micros(200);
-    loop {
-        if let Some(status) = child.try_wait()? {
-            return Ok(status.success());
-        }
-        if Instant::now() >= deadline {
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err(io::Error::new(io::ErrorKind::TimedOut, "git took too long"));
-        }
-        std::thread::sleep(pause);
-        pause = (pause * 2).min(Duration::from_millis(5));
     }
 }
 

@@ -13,8 +13,6 @@ pub mod settings;
 mod transfer;
 
 #[cfg(unix)]
-pub(crate) use host_git::UserGit;
-#[cfg(unix)]
 pub(crate) use repository::Repository;
 #[cfg(unix)]
 pub(crate) use scratch_repository::ScratchRepository;

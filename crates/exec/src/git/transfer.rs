@@ -198,8 +198,12 @@ impl<'a> Transfer<'a> {
         if !is_same_head {
             return Ok(Some("the checkout was switched to another branch meanwhile"));
         }
-        let is_ancestor = self.git.succeeds(&["merge-base", "--is-ancestor", old, &change.object])?;
-        Ok((!is_ancestor).then_some("not a fast-forward"))
+        if !self.git.succeeds(&["merge-base", "--is-ancestor", old, &change.object])? {
+            return Ok(Some("not a fast-forward"));
+        }
+        // With an index that cannot follow, the next commit of the user would take back those of the command.
+        let fits = self.git.succeeds(&["read-tree", "-n", "-i", "-m", old, &change.object])?;
+        Ok((!fits).then_some("files that it commits are staged differently"))
     }
 
     /// Applies all that is not refused, at once, and drops their records.

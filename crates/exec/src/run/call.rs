@@ -18,7 +18,6 @@ use serde_json::{Map, Value};
 use super::command::{SkillCopy, UV};
 use super::executor::Executor;
 use super::grants::{CreatedPaths, grants};
-use super::host_command;
 use super::outcome::{self, ResultFormat};
 use super::skill_copy;
 use crate::approval::decide::{ApprovalRules, RunRequest};
@@ -43,12 +42,6 @@ pub(super) async fn run_tool(
     expect_arguments(tool, arguments)?;
     let handler =
         Handler::of(tool, &listed(&prepared.bundle), prepared.python.as_deref()).ok_or_else(no_handler)?;
-    if let Handler::Host(command) = handler {
-        let timeout = Duration::from_secs(tool.timeout).min(executor.options.limits.timeout);
-        let result = host_command::run(executor, command, (caller.address, &tool.name), timeout).await?;
-        let digest = Some(prepared.bundle.digest());
-        return Ok(ToolRun { result, sandbox: None, exit_code: None, digest });
-    }
     let copy = SkillCopy { path: &prepared.path, bundle: &prepared.bundle };
     let command = copy.tool(executor, tool, &handler).ok_or_else(no_handler)?;
     let mut job = Job::new(command, &prepared.path);

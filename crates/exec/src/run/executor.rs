@@ -121,18 +121,16 @@ impl Executor {
         self.options.directory.iter().chain(&self.options.repository).cloned().collect()
     }
 
-    /// Returns the host's `PATH` without the directories in which tools write.
-    pub(super) fn search_path(&self) -> Option<String> {
-        let (_, path) = self.options.variables.iter().find(|(name, _)| name == "PATH")?;
+    /// Returns whether the host's `PATH` leads to `program`, as a job finds it.
+    pub(super) fn has_program(&self, program: &str) -> bool {
+        let path = self.options.variables.iter().find(|(name, _)| name == "PATH");
         let home = GitUser::of(&self.options.variables).home;
-        Some(search_outside(path, &workplaces(self.workplaces().iter(), home.as_deref())))
-    }
-
-    /// Returns the file that the host's `PATH` leads to for `program`, as a job finds it.
-    pub(super) fn program(&self, program: &str) -> Option<PathBuf> {
+        let workplaces = workplaces(self.workplaces().iter(), home.as_deref());
         // Not `split_paths`: that belongs to the environment, and this is a value that was handed over.
-        let search = self.search_path()?;
-        let mut files = search.split(':').map(|directory| Path::new(directory).join(program));
-        files.find(|file| file.is_file())
+        path.is_some_and(|(_, path)| {
+            let search = search_outside(path, &workplaces);
+            let directories = search.split(':').map(Path::new).filter(|directory| directory.is_absolute());
+            directories.into_iter().any(|directory| directory.join(program).is_file())
+        })
     }
 }

@@ -6,7 +6,6 @@ mod skill_copy;
 mod command;
 mod outcome;
 mod grants;
-mod host_command;
 mod call;
 mod runner;
 #[cfg(test)]

@@ -172,7 +172,6 @@ fn faults() -> Vec<Fault> {
         not_approved(RunRefusal::Changed),
         not_approved(RunRefusal::Source),
         not_approved(RunRefusal::Asks),
-        not_approved(RunRefusal::EachCall),
         not_approved(RunRefusal::Refused),
         not_approved(RunRefusal::Ceiling),
         FaultKind::NoHandler { tool: "merge".to_owned() },

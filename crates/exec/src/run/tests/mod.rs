@@ -10,7 +10,6 @@ macro_rules! options {
 }
 
 mod ending;
-mod host;
 mod trust;
 
 use pollster::block_on;
