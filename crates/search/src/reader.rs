@@ -21,14 +21,14 @@ const REFERENCE_LINES: usize = 80;
 pub(crate) struct NewRecord {
     pub(crate) record: SkillRecord,
     pub(crate) vector: Option<Vector>,
-    /// Whether the skill was read as it was listed, and its embedding was computed.
+    /// `true` if the listed version was read and its embedding was computed.
     pub(crate) is_complete: bool,
 }
 
 /// The texts of a skill beside its manifest.
 #[derive(Default)]
 struct ReadTexts {
-    /// Whether they are those of the version that was listed.
+    /// `true` if they belong to the listed version.
     is_current: bool,
     body: String,
     files: Vec<String>,

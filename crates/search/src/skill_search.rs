@@ -31,12 +31,12 @@ const STORED_AT_ONCE: usize = 256;
 /// rebuilt. The first search of a library reads every skill that was not indexed by an earlier run; later ones read what changed.
 #[derive(Clone, Default)]
 pub struct SkillSearch {
-    shared: Arc<Shared>,
+    shared: Arc<SearchState>,
 }
 
-/// State that all clones share.
+/// The options and the index of a searcher, shared by its clones.
 #[derive(Default)]
-struct Shared {
+struct SearchState {
     options: SearchOptions,
     /// Held while the index is rebuilt.
     rebuild: Mutex<RebuildState>,
@@ -45,7 +45,7 @@ struct Shared {
 
 #[derive(Default)]
 struct RebuildState {
-    /// Whether the index file was looked for.
+    /// `true` once the index file was read, if there is one.
     is_loaded: bool,
     /// The number of skills that changed since the index was last stored.
     unsaved: usize,
@@ -58,7 +58,7 @@ impl SkillSearch {
     pub fn new(options: SearchOptions) -> Self {
         let current = SnapshotIndex::unplaced(SearchIndex::new(options.weights.clone()));
         let current = RwLock::new(Arc::new(current));
-        Self { shared: Arc::new(Shared { options, current, ..Shared::default() }) }
+        Self { shared: Arc::new(SearchState { options, current, ..SearchState::default() }) }
     }
 
     /// Brings the index up to date with `snapshot`, one of `registry`, so that searches need not; `progress` receives the number of skills
@@ -142,7 +142,7 @@ impl fmt::Debug for SkillSearch {
     }
 }
 
-impl Shared {
+impl SearchState {
     fn embedder(&self) -> Option<&dyn Embedder> {
         self.options.embedder.as_deref()
     }

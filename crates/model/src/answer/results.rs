@@ -79,7 +79,7 @@ pub struct MatchedWord {
     pub word: String,
     /// The parts of the skill that have it, those that count most first.
     pub fields: Vec<Field>,
-    /// Whether the word says little, as `the` does.
+    /// `true` for a stop word, such as `the`.
     pub is_common: bool,
 }
 

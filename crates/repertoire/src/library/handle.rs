@@ -35,11 +35,11 @@ use crate::{Error, ErrorKind};
 #[derive(Clone)]
 pub struct Library {
     registry: Registry,
-    shared: Arc<Shared>,
+    shared: Arc<LibraryState>,
 }
 
 /// State that all clones of a library share.
-struct Shared {
+struct LibraryState {
     resources: SessionResources,
     #[cfg(feature = "fs")]
     watcher: Option<Watcher>,
@@ -47,7 +47,7 @@ struct Shared {
 
 impl Library {
     pub(super) fn new(registry: Registry, resources: SessionResources) -> Self {
-        let shared = Shared {
+        let shared = LibraryState {
             resources,
             #[cfg(feature = "fs")]
             watcher: None,

@@ -41,11 +41,11 @@ use crate::{Error, ErrorKind};
 /// It is a handle: clones share one library.
 #[derive(Clone)]
 pub struct Registry {
-    shared: Arc<Shared>,
+    shared: Arc<RegistryState>,
 }
 
 /// State that all clones of a registry share.
-struct Shared {
+struct RegistryState {
     providers: Vec<Arc<dyn Provider>>,
     options: RegistryOptions,
     /// The number of reloads that began.
@@ -105,7 +105,7 @@ impl Registry {
         let current = RwLock::new(Current { snapshot, listings: Vec::new(), reload: 0 });
         let (reloads, last_reload) = (AtomicU64::new(0), Mutex::new(None));
         let follow_state = FollowState::default();
-        let shared = Shared { providers, options, reloads, current, last_reload, follow_state };
+        let shared = RegistryState { providers, options, reloads, current, last_reload, follow_state };
         let registry = Self { shared: Arc::new(shared) };
         registry.reload().await;
         registry

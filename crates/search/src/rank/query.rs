@@ -26,7 +26,7 @@ pub(crate) struct QueryWord {
     /// The first of the words that were typed for it.
     pub(crate) word: String,
     pub(crate) term: Term,
-    /// Whether it is a common word.
+    /// `true` for a stop word.
     pub(crate) is_common: bool,
     /// Its importance relative to an average word.
     pub(crate) importance: f32,

@@ -78,7 +78,7 @@ fn common() -> impl Iterator<Item = &'static str> {
 pub(crate) struct WordInfo<'a> {
     /// The spelling that it is compared by.
     pub(crate) spelling: &'a str,
-    /// Whether it says little.
+    /// `true` for a stop word.
     pub(crate) is_common: bool,
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use crate::GitUser;
 use std::os::unix::fs::symlink;
 
-/// What the host protects in these tests, and what the user tells git.
+/// The protected paths of the host, and the user of git.
 fn never<'a>(own: &'a [PathBuf], git: &'a GitUser) -> NeverGranted<'a> {
     NeverGranted { own, git }
 }
