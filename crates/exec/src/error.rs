@@ -13,7 +13,7 @@ pub struct ExecError {
 }
 
 /// The kinds of reasons why a job was not run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum ExecErrorKind {
     /// The job has no command, or paths that are not absolute or not there.

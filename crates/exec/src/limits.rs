@@ -22,7 +22,7 @@ pub const OPEN_FILES: u64 = 256;
 pub const OUTPUT: usize = 1 << 20;
 
 /// Resource limits of a job. The default has the constants of this module.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Limits {
     /// The wall-clock time after which everything it started is ended.
     pub timeout: Duration,

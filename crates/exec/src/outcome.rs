@@ -74,7 +74,7 @@ impl std::fmt::Display for Aftermath {
 }
 
 /// The end of a command.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Ending {
     /// It ended by itself, with this status.
     Exited(i32),
@@ -96,7 +96,7 @@ impl Ending {
 }
 
 /// The limit that a command exceeded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Exceeded {
     /// Memory of all its processes together.
     Memory,

@@ -9,7 +9,7 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::instructions::{Instructions, InstructionsLimit};
 use crate::published_skills::{PublishResult, PublishedSkill, Renewal};
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 use crate::{Error, ServerOptions};
 
 /// Maximum concurrent calls of one agent per processor; more wait. They mostly read cached files, so more would not be faster,
@@ -33,7 +33,7 @@ pub(crate) struct ListVersions {
 
 /// One agent's view of the library, or the view without restriction.
 pub(crate) struct AgentView {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<ServerState>,
     /// Answers the calls of all connections: a server sees no transcript, so it tracks none.
     pub(crate) session: Arc<Session>,
     agent: Option<Agent>,
@@ -46,7 +46,7 @@ pub(crate) struct AgentView {
 }
 
 impl AgentView {
-    pub(crate) async fn open(shared: Arc<Shared>, agent: Option<&str>) -> Result<Arc<Self>, Error> {
+    pub(crate) async fn open(shared: Arc<ServerState>, agent: Option<&str>) -> Result<Arc<Self>, Error> {
         let opened = shared.registry.snapshot();
         // The first client must not wait until the watcher is ready; `follow` catches up.
         let session = match agent {

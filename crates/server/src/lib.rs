@@ -8,7 +8,7 @@ mod error;
 mod options;
 mod instructions;
 mod published_skills;
-mod shared;
+mod server_state;
 mod agent_view;
 mod server;
 mod stop;

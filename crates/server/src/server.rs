@@ -7,7 +7,7 @@ use tokio::sync::watch;
 
 use crate::agent_view::AgentView;
 use crate::published_skills::PublishedSkills;
-use crate::shared::Shared;
+use crate::server_state::ServerState;
 use crate::well_known::Archives;
 use crate::{Error, ServerOptions};
 
@@ -30,7 +30,7 @@ use crate::{Error, ServerOptions};
 /// ```
 #[derive(Clone)]
 pub struct Server {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
 }
 
 impl Server {
@@ -40,7 +40,9 @@ impl Server {
         let registry = library.registry().clone();
         let published = PublishedSkills::new(registry.clone(), options.notices.clone());
         let (archives, republished) = (Archives::default(), watch::Sender::new(0));
-        Self { shared: Arc::new(Shared { library, registry, options, published, archives, republished }) }
+        Self {
+            shared: Arc::new(ServerState { library, registry, options, published, archives, republished }),
+        }
     }
 
     /// Returns the library.

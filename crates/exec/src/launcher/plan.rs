@@ -5,13 +5,12 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::os_text::{os_path, os_words};
 use crate::verified_path::VerifiedPath;
-use crate::{Ending, Exceeded, ExecErrorKind, Limits};
+use crate::{Ending, ExecErrorKind, Limits};
 
 /// The version of this protocol.
 const VERSION: u64 = 3;
@@ -39,7 +38,6 @@ pub(crate) struct Plan {
     /// The tag of all its processes.
     pub(crate) mark: u64,
     pub(crate) confinement: Confinement,
-    #[serde(with = "LimitsJson")]
     pub(crate) limits: Limits,
 }
 
@@ -95,13 +93,9 @@ pub(crate) enum Report {
     /// The command was started, as this process.
     Started { process: i32, detail: String },
     /// It ended, and nothing of it is left.
-    Ended(#[serde(with = "EndingJson")] Ending),
+    Ended(Ending),
     /// It was not started.
-    Failed {
-        #[serde(with = "ErrorKindJson")]
-        kind: ExecErrorKind,
-        detail: String,
-    },
+    Failed { kind: ExecErrorKind, detail: String },
 }
 
 impl Plan {
@@ -129,60 +123,12 @@ impl Report {
     }
 }
 
-/// [`Limits`] as they are sent.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Limits")]
-struct LimitsJson {
-    timeout: Duration,
-    memory: u64,
-    cpu: Duration,
-    file_size: u64,
-    disk: u64,
-    processes: u64,
-    open_files: u64,
-    output: usize,
-}
-
-/// [`Ending`] as it is sent.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Ending")]
-enum EndingJson {
-    Exited(i32),
-    Signalled(i32),
-    TimedOut,
-    Cancelled,
-    Exceeded(#[serde(with = "ExceededJson")] Exceeded),
-}
-
-/// [`Exceeded`] as it is sent.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "Exceeded")]
-enum ExceededJson {
-    Memory,
-    Processes,
-    Disk,
-}
-
-/// [`ExecErrorKind`] as it is sent.
-#[derive(Serialize, Deserialize)]
-#[serde(remote = "ExecErrorKind")]
-enum ErrorKindJson {
-    InvalidJob,
-    GrantRefused,
-    Repository,
-    TooLong,
-    CommandNotFound,
-    CommandFailed,
-    Unavailable,
-    Launcher,
-    Io,
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::ffi::OsStringExt as _;
 
     use super::*;
+    use crate::Exceeded;
 
     #[test]
     fn what_is_told_is_understood() {

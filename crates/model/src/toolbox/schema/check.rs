@@ -1,42 +1,21 @@
 //! Checks values against a schema.
 
 use std::collections::HashSet;
-use std::fmt;
 
 use serde_json::{Map, Value};
 
+use super::keywords::{bounds, canonical, count, described, fixed, is_of, lengths, multiple, unknown};
 use super::pattern::{Match, Patterns};
 use super::place::{item, property, resolve};
+use super::violation::{MAX_VIOLATIONS, Violation, Violations};
 use crate::text;
 
-/// The most violations that are reported.
-const MAX_VIOLATIONS: usize = 10;
 /// The deepest that values and schemas are followed, references included.
 const MAX_DEPTH: usize = 64;
 /// The most schemas that values are checked against; more count as violated, so that nothing slips through.
 const MAX_STEPS: usize = 20_000;
-/// The most choices that are listed.
-const MAX_CHOICES: usize = 20;
 
 const TOO_INVOLVED: &str = "is too involved to be checked";
-
-/// Something in a value that its schema does not allow.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Violation {
-    /// The position: `paths[0].name`; empty for the whole.
-    pub place: String,
-    /// The message, as `must be a string`.
-    pub message: String,
-}
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.place.as_str() {
-            "" => f.write_str(&self.message),
-            place => write!(f, "`{place}` {}", self.message),
-        }
-    }
-}
 
 /// Returns the violations of `schema` by `value`; empty if there are none.
 ///
@@ -57,23 +36,6 @@ pub fn check(schema: &Value, value: &Value) -> Vec<Violation> {
         found.violations.truncate(MAX_VIOLATIONS);
     }
     found.violations
-}
-
-#[derive(Default)]
-struct Violations {
-    violations: Vec<Violation>,
-}
-
-impl Violations {
-    fn add(&mut self, place: &str, message: impl Into<String>) {
-        if self.violations.len() < MAX_VIOLATIONS {
-            self.violations.push(Violation { place: place.to_owned(), message: message.into() });
-        }
-    }
-
-    fn is_empty(&self) -> bool {
-        self.violations.is_empty()
-    }
 }
 
 struct Checker<'s> {
@@ -323,159 +285,6 @@ impl<'s> Checker<'s> {
         let mut found = Violations::default();
         self.value(schema, value, place, depth + 1, &mut found);
         found
-    }
-}
-
-/// Returns whether `value` is of one of the types `kinds`.
-fn is_of(kinds: &Value, value: &Value) -> bool {
-    let is_one = |kind: &Value| match (kind.as_str(), value) {
-        (Some("string"), Value::String(_))
-        | (Some("number"), Value::Number(_))
-        | (Some("boolean"), Value::Bool(_))
-        | (Some("object"), Value::Object(_))
-        | (Some("array"), Value::Array(_))
-        | (Some("null"), Value::Null) => true,
-        (Some("integer"), Value::Number(number)) => {
-            number.is_i64() || number.is_u64() || number.as_f64().is_some_and(|number| number.fract() == 0.0)
-        }
-        _ => false,
-    };
-    match kinds {
-        Value::Array(kinds) => kinds.iter().any(is_one),
-        kind => is_one(kind),
-    }
-}
-
-/// Returns the types `kinds` as words.
-fn described(kinds: &Value) -> String {
-    let word = |kind: &Value| match kind.as_str() {
-        Some("string") => "a string",
-        Some("number") => "a number",
-        Some("integer") => "an integer",
-        Some("boolean") => "true or false",
-        Some("object") => "an object",
-        Some("array") => "a list",
-        Some("null") => "null",
-        _ => "something else",
-    };
-    match kinds {
-        Value::Array(kinds) => kinds.iter().map(word).collect::<Vec<_>>().join(" or "),
-        kind => word(kind).to_owned(),
-    }
-}
-
-/// Holds `value` against the values that are allowed.
-fn fixed(keywords: &Map<String, Value>, value: &Value, place: &str, found: &mut Violations) {
-    if let Some(choices) = keywords.get("enum").and_then(Value::as_array)
-        && !choices.iter().any(|choice| same(choice, value))
-    {
-        let listed: Vec<String> = choices.iter().take(MAX_CHOICES).map(shown).collect();
-        let more = if choices.len() > MAX_CHOICES { ", …" } else { "" };
-        found.add(place, format!("must be one of {}{more}", listed.join(", ")));
-    }
-    if let Some(only) = keywords.get("const").filter(|only| !same(only, value)) {
-        found.add(place, format!("must be {}", shown(only)));
-    }
-}
-
-fn shown(value: &Value) -> String {
-    text::shorten(&text::visible_line(&value.to_string()), 60)
-}
-
-fn unknown(name: &str, known: &[&str]) -> String {
-    match text::nearest(name, known.iter().copied()) {
-        Some(near) => {
-            format!("is no parameter (did you mean `{}`?)", text::shorten(&text::visible_line(near), 80))
-        }
-        None => "is no parameter".to_owned(),
-    }
-}
-
-/// Returns whether two values are the same; numbers are compared as such.
-fn same(a: &Value, b: &Value) -> bool {
-    match (a, b) {
-        (Value::Number(x), Value::Number(y)) => x == y || x.as_f64() == y.as_f64(),
-        (Value::Array(x), Value::Array(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| same(x, y)),
-        (Value::Object(x), Value::Object(y)) => {
-            x.len() == y.len() && x.iter().all(|(key, x)| y.get(key).is_some_and(|y| same(x, y)))
-        }
-        _ => a == b,
-    }
-}
-
-fn lengths(keywords: &Map<String, Value>, text: &str, place: &str, found: &mut Violations) {
-    if keywords.contains_key("minLength") || keywords.contains_key("maxLength") {
-        count(keywords, ["minLength", "maxLength"], text.chars().count(), "characters", place, found);
-    }
-}
-
-/// Holds a number of things against a least and a most.
-fn count(
-    keywords: &Map<String, Value>,
-    [least, most]: [&str; 2],
-    number: usize,
-    things: &str,
-    place: &str,
-    found: &mut Violations,
-) {
-    let limit = |keyword: &str| keywords.get(keyword).and_then(Value::as_f64);
-    if let Some(least) = limit(least).filter(|least| (number as f64) < *least) {
-        found.add(place, format!("must have at least {least} {things}"));
-    }
-    if let Some(most) = limit(most).filter(|most| (number as f64) > *most) {
-        found.add(place, format!("must have at most {most} {things}"));
-    }
-}
-
-fn bounds(keywords: &Map<String, Value>, number: f64, place: &str, found: &mut Violations) {
-    let limit = |keyword: &str| keywords.get(keyword).and_then(Value::as_f64);
-    if let Some(least) = limit("minimum").filter(|least| number < *least) {
-        found.add(place, format!("must be at least {least}"));
-    }
-    if let Some(most) = limit("maximum").filter(|most| number > *most) {
-        found.add(place, format!("must be at most {most}"));
-    }
-    if let Some(least) = limit("exclusiveMinimum").filter(|least| number <= *least) {
-        found.add(place, format!("must be more than {least}"));
-    }
-    if let Some(most) = limit("exclusiveMaximum").filter(|most| number >= *most) {
-        found.add(place, format!("must be less than {most}"));
-    }
-}
-
-fn multiple(keywords: &Map<String, Value>, number: &serde_json::Number, place: &str, found: &mut Violations) {
-    let Some(step) = keywords.get("multipleOf") else { return };
-    let is_multiple = match (number.as_i64(), step.as_i64()) {
-        (Some(number), Some(step)) if step > 0 => number % step == 0,
-        _ => {
-            let (number, step) = (number.as_f64().unwrap_or(f64::NAN), step.as_f64().unwrap_or(0.0));
-            let steps = number / step;
-            step <= 0.0 || (steps - steps.round()).abs() <= 1e-9
-        }
-    };
-    if !is_multiple {
-        found.add(place, format!("must be a multiple of {step}"));
-    }
-}
-
-/// Returns a text that two values have in common if they are the same; numbers are compared as such.
-fn canonical(value: &Value) -> String {
-    match value {
-        Value::Number(number) => match number.as_f64() {
-            Some(float) if !number.is_f64() && float.abs() < 9e15 => format!("{float}"),
-            Some(float) if number.is_f64() => format!("{float}"),
-            _ => number.to_string(),
-        },
-        Value::Array(items) => format!("[{}]", items.iter().map(canonical).collect::<Vec<_>>().join(",")),
-        Value::Object(properties) => {
-            let mut all: Vec<(&String, &Value)> = properties.iter().collect();
-            all.sort_unstable_by_key(|(name, _)| *name);
-            let one = |(name, value): (&String, &Value)| {
-                format!("{}:{}", Value::from(name.as_str()), canonical(value))
-            };
-            format!("{{{}}}", all.into_iter().map(one).collect::<Vec<_>>().join(","))
-        }
-        other => other.to_string(),
     }
 }
 

@@ -7,9 +7,12 @@
 //! schema.
 
 mod review;
+mod violation;
+mod keywords;
 mod check;
 mod place;
 mod pattern;
 
-pub use check::{Violation, check};
+pub use check::check;
 pub use review::{Review, review};
+pub use violation::Violation;

@@ -8,7 +8,7 @@ use crate::published_skills::PublishedSkills;
 use crate::well_known::Archives;
 
 /// State shared by everything that is served.
-pub(crate) struct Shared {
+pub(crate) struct ServerState {
     pub(crate) library: Library,
     pub(crate) registry: Registry,
     pub(crate) options: ServerOptions,
