@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::guard::{guard, unguard};
-use super::tests::{loaded, skill};
+use super::tests::fixtures::{loaded, skill};
 use super::*;
 
 /// Returns text that is likely to hold what wrappers are made of.
