@@ -37,10 +37,10 @@ const MAX_QUERY_BYTES: usize = 2 * 1024 * 1024;
 /// ```
 #[derive(Clone)]
 pub struct HttpEmbedder {
-    shared: Arc<EmbedderState>,
+    shared: Arc<EmbeddingClient>,
 }
 
-struct EmbedderState {
+struct EmbeddingClient {
     options: HttpOptions,
     agent: ureq::Agent,
     state: Mutex<EmbedderState>,
@@ -104,7 +104,7 @@ impl HttpEmbedder {
             failed: None,
             is_told: false,
         };
-        Ok(Self { shared: Arc::new(EmbedderState { options, agent, state: Mutex::new(state) }) })
+        Ok(Self { shared: Arc::new(EmbeddingClient { options, agent, state: Mutex::new(state) }) })
     }
 
     /// Returns the vector of each of `texts`, in their order, from a thread that may block.
@@ -114,7 +114,7 @@ impl HttpEmbedder {
     }
 }
 
-impl EmbedderState {
+impl EmbeddingClient {
     fn state(&self) -> MutexGuard<'_, EmbedderState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
