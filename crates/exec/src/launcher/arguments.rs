@@ -1,8 +1,8 @@
-//! The arguments by which this program knows that it was started as a launcher.
+//! The arguments that start this program as a launcher or as the init process of a sandbox.
 
-/// The one argument of a launcher.
-pub(crate) const MARKER: &str = "repertoire-launcher-e3b0c442";
+/// The only argument of a launcher.
+pub(crate) const LAUNCHER_ARGUMENT: &str = "repertoire-launcher-e3b0c442";
 
-/// The first argument of a herald; then come the number of its pipe and the command.
+/// The first argument of an init process; the file descriptor of its pipe and the command follow.
 #[cfg(target_os = "linux")]
-pub(crate) const HERALD: &str = "repertoire-herald-e3b0c442";
+pub(crate) const INIT_ARGUMENT: &str = "repertoire-init-e3b0c442";

@@ -1,4 +1,4 @@
-//! Takes on the limits, builds the confinement, and starts the command in it.
+//! Sets resource limits, builds the confinement, and starts the command in it.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
@@ -16,82 +16,82 @@ use crate::scratch;
 use crate::verified_path::VerifiedPath;
 use crate::{Ending, Exceeded, ExecErrorKind};
 
-/// Why a command was not started.
-pub(super) type Fault = (ExecErrorKind, String);
+/// The reason why a command was not started.
+pub(super) type StartError = (ExecErrorKind, String);
 
 /// A command that was started.
 pub(super) struct StartedCommand {
     pub(super) process: Pid,
-    /// Becomes readable when it ends.
+    /// The pidfd of the process, which becomes readable when it ends.
     pub(super) handle: Option<OwnedFd>,
     /// A description of the confinement.
     pub(super) detail: String,
-    /// The pipe from the herald, if one stands between launcher and command.
-    between: Option<HeraldPipe>,
+    /// The pipe from the init process, if the sandbox has one.
+    init_pipe: Option<InitPipe>,
 }
 
-/// The pipe from the herald, which tells that the command began and how it ended.
-struct HeraldPipe {
-    herald: OwnedFd,
-    /// The reports so far, and whether more may come.
-    heard: RefCell<Vec<u8>>,
-    is_talking: Cell<bool>,
+/// The pipe from the [init process](super::init), which reports that the command was started and how it ended.
+struct InitPipe {
+    reader: OwnedFd,
+    /// The bytes read so far.
+    reports: RefCell<Vec<u8>>,
+    is_open: Cell<bool>,
 }
 
 impl StartedCommand {
-    /// Returns where the herald is heard, as long as it may tell something.
-    pub(super) fn herald(&self) -> Option<&OwnedFd> {
-        self.between.as_ref().filter(|between| between.is_talking.get()).map(|between| &between.herald)
+    /// Returns the pipe from the init process while it is open.
+    pub(super) fn reports(&self) -> Option<&OwnedFd> {
+        self.init_pipe.as_ref().filter(|pipe| pipe.is_open.get()).map(|pipe| &pipe.reader)
     }
 
-    /// Reads what the herald tells; returns whether there was something.
-    pub(super) fn listen(&self) -> bool {
-        let Some(between) = self.between.as_ref().filter(|between| between.is_talking.get()) else {
+    /// Reads from the init process; returns whether there was anything to read.
+    pub(super) fn read_reports(&self) -> bool {
+        let Some(pipe) = self.init_pipe.as_ref().filter(|pipe| pipe.is_open.get()) else {
             return false;
         };
         let mut text = [0; 4096];
-        match rustix::io::read(&between.herald, &mut text) {
-            Ok(count) if count > 0 && between.heard.borrow().len() <= text.len() => {
-                between.heard.borrow_mut().extend(text.iter().take(count));
+        match rustix::io::read(&pipe.reader, &mut text) {
+            Ok(count) if count > 0 && pipe.reports.borrow().len() <= text.len() => {
+                pipe.reports.borrow_mut().extend(text.iter().take(count));
                 true
             }
             Err(rustix::io::Errno::AGAIN | rustix::io::Errno::INTR) => false,
             _ => {
-                between.is_talking.set(false);
+                pipe.is_open.set(false);
                 false
             }
         }
     }
 
-    /// Returns what the herald told of the end, once everybody is gone.
-    pub(super) fn told(&self) -> Option<Report> {
-        while self.listen() {}
-        let heard = self.between.as_ref()?.heard.borrow();
-        let line = heard.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty())?;
+    /// Returns the last report of the init process, once all processes are gone.
+    pub(super) fn final_report(&self) -> Option<Report> {
+        while self.read_reports() {}
+        let reports = self.init_pipe.as_ref()?.reports.borrow();
+        let line = reports.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty())?;
         match Report::of_line(line)? {
-            // Only these are its business.
+            // An init process may send no other reports.
             report @ (Report::Ended(Ending::Exited(_) | Ending::Signalled(_))
             | Report::Failed { kind: ExecErrorKind::CommandFailed, .. }) => Some(report),
             _ => None,
         }
     }
 
-    /// Returns whether the command itself was started, as far as that can be told: the herald says so first of all.
-    pub(super) fn has_begun(&self) -> bool {
-        self.between.as_ref().is_none_or(|between| !between.heard.borrow().is_empty())
+    /// Returns whether the command was started. An init process reports that first; without one it is assumed.
+    pub(super) fn has_started(&self) -> bool {
+        self.init_pipe.as_ref().is_none_or(|pipe| !pipe.reports.borrow().is_empty())
     }
 }
 
-/// Starts the command of a plan in its confinement; returns it with the end of a pipe that is its standard input.
-pub(super) fn start(plan: &Plan) -> Result<(StartedCommand, Option<OwnedFd>), Fault> {
+/// Starts the command of a plan in its confinement; returns it with the pipe to its standard input.
+pub(super) fn start(plan: &Plan) -> Result<(StartedCommand, Option<OwnedFd>), StartError> {
     match &plan.confinement {
         Confinement::None => {
             limit(plan)?;
             finish(plan, spawn(command(plan, &[]))?, String::new(), None)
         }
-        Confinement::Landlock(rules) => landlocked(plan, rules),
+        Confinement::Landlock(rules) => start_landlocked(plan, rules),
         Confinement::Wrapper { arguments, pinned, takes_filter } => {
-            wrapped(plan, arguments, pinned, *takes_filter)
+            start_wrapped(plan, arguments, pinned, *takes_filter)
         }
     }
 }
@@ -100,13 +100,12 @@ fn finish(
     plan: &Plan,
     (process, stdin): (u32, Option<OwnedFd>),
     detail: String,
-    between: Option<HeraldPipe>,
-) -> Result<(StartedCommand, Option<OwnedFd>), Fault> {
+    init_pipe: Option<InitPipe>,
+) -> Result<(StartedCommand, Option<OwnedFd>), StartError> {
     let process = i32::try_from(process).ok().and_then(Pid::from_raw);
-    let process =
-        process.ok_or_else(|| (ExecErrorKind::Launcher, "a process without a number".to_owned()))?;
-    release(process, plan);
-    Ok((StartedCommand { process, handle: handle(process), detail, between }, stdin))
+    let process = process.ok_or_else(|| (ExecErrorKind::Launcher, "invalid process ID".to_owned()))?;
+    limit_started(process, plan);
+    Ok((StartedCommand { process, handle: handle(process), detail, init_pipe }, stdin))
 }
 
 #[cfg(target_os = "linux")]
@@ -119,7 +118,7 @@ fn handle(_process: Pid) -> Option<OwnedFd> {
     None
 }
 
-/// Returns the command of a plan, behind `before`.
+/// Returns the command of a plan, prefixed with `before`.
 fn command(plan: &Plan, before: &[std::ffi::OsString]) -> Command {
     let mut words = before.iter().chain(&plan.command);
     let program = words.next().cloned().unwrap_or_default();
@@ -131,25 +130,28 @@ fn command(plan: &Plan, before: &[std::ffi::OsString]) -> Command {
     command
 }
 
-/// Starts a command; whoever waits for any process waits for this one too.
-fn spawn(mut command: Command) -> Result<(u32, Option<OwnedFd>), Fault> {
+/// Starts a command. Waiting for any child process waits for it too.
+fn spawn(mut command: Command) -> Result<(u32, Option<OwnedFd>), StartError> {
     let mut child = command.spawn().map_err(|error| match error.kind() {
-        io::ErrorKind::ArgumentListTooLong => (ExecErrorKind::TooLong, "the system takes no more".to_owned()),
+        io::ErrorKind::ArgumentListTooLong => {
+            (ExecErrorKind::TooLong, "more than the system allows".to_owned())
+        }
         _ => (ExecErrorKind::CommandFailed, error.to_string()),
     })?;
     Ok((child.id(), child.stdin.take().map(OwnedFd::from)))
 }
 
-/// Takes limits upon this process, which everything it starts has from it.
+/// Sets the resource limits of this process, which the command inherits.
 ///
-/// Those that it could run into itself are no firm limits to it: they are what the command begins with, and once it has begun [`release`] lifts them from this process and makes them firm for the command. What the
-/// command could make of the moment between is bounded by the time it has, and by the meter.
-fn limit(plan: &Plan) -> Result<(), Fault> {
-    crate::launcher::run_tag::put_on(plan.mark);
+/// Limits that the launcher itself could hit get a higher hard limit. Once the command runs, [`limit_started`] raises the
+/// soft limits of the launcher again and lowers the hard limits of the command. Until then the timeout and the
+/// [`Meter`] bound the command.
+fn limit(plan: &Plan) -> Result<(), StartError> {
+    crate::launcher::run_tag::tag_this_process(plan.tag);
     let limits = &plan.limits;
     let both = |resource, value| (resource, value, value);
     let mut all = vec![both(Resource::Fsize, limits.file_size), both(Resource::Core, 0)];
-    all.extend(loose(plan));
+    all.extend(start_limits(plan));
     #[cfg(target_os = "linux")]
     all.extend(
         [(Resource::Memlock, 64 << 10), (Resource::Msgqueue, 0), (Resource::Sigpending, 1024)]
@@ -165,85 +167,87 @@ fn limit(plan: &Plan) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Returns the limits that the launcher could run into: what the command begins with, and what the launcher has itself.
-fn loose(plan: &Plan) -> [(Resource, u64, u64); 3] {
+/// Returns the limits that the launcher itself could hit: the soft limit that the command starts with, and the launcher's
+/// hard limit.
+fn start_limits(plan: &Plan) -> [(Resource, u64, u64); 3] {
     let limits = &plan.limits;
     let cpu = limits.cpu.as_secs().max(1);
-    // However busy it is, it cannot use more than there is, in the time that it has.
-    let own_cpu = limits.timeout.as_secs().saturating_add(60).saturating_mul(OWN_THREADS);
-    let files = limits.open_files.max(LEAST_FILES).saturating_add(plan.descriptors());
-    let memory = limits.memory.saturating_add(own_memory());
+    // The most that all threads of the launcher can use until the timeout.
+    let launcher_cpu = limits.timeout.as_secs().saturating_add(60).saturating_mul(LAUNCHER_THREADS);
+    let files = limits.open_files.max(MIN_FILES).saturating_add(plan.descriptors());
+    let memory = limits.memory.saturating_add(launcher_memory());
     [
-        (Resource::Cpu, cpu, cpu.saturating_add(own_cpu)),
+        (Resource::Cpu, cpu, cpu.saturating_add(launcher_cpu)),
         (
             Resource::Nofile,
-            limits.open_files.max(LEAST_FILES_TO_START).saturating_add(plan.descriptors()),
+            limits.open_files.max(MIN_FILES_TO_START).saturating_add(plan.descriptors()),
             files,
         ),
-        (Resource::Data, memory, memory.saturating_add(OWN_MEMORY)),
+        (Resource::Data, memory, memory.saturating_add(LAUNCHER_HEADROOM)),
     ]
 }
 
-/// Lifts from the launcher what is meant for the command, which has it now, and makes it firm there.
-fn release(process: Pid, plan: &Plan) {
-    for (resource, _, _) in loose(plan) {
+/// Raises the launcher's soft limits again, and sets the hard limits of the command that was started.
+fn limit_started(process: Pid, plan: &Plan) {
+    for (resource, _, _) in start_limits(plan) {
         let maximum = rustix::process::getrlimit(resource).maximum;
         let _ = setrlimit(resource, Rlimit { current: maximum, maximum });
     }
-    // The herald is as large as the launcher, and tells when the command has begun.
+    // The init process needs as much memory as the launcher; it reports when the command has started.
     #[cfg(target_os = "linux")]
-    if has_herald(plan) {
+    if has_init(plan) {
         return;
     }
     limit_command(process, plan);
 }
 
-/// The most threads of a launcher.
-const OWN_THREADS: u64 = 4;
-/// Open files that it may need.
-const LEAST_FILES: u64 = 256;
-/// Open files that it needs to start anything.
-const LEAST_FILES_TO_START: u64 = 16;
-/// Memory that it may yet need, in bytes.
-const OWN_MEMORY: u64 = 512 << 20;
+/// The most threads that a launcher has.
+const LAUNCHER_THREADS: u64 = 4;
+/// Open files that the launcher may need.
+const MIN_FILES: u64 = 256;
+/// Open files that the launcher needs to start the command.
+const MIN_FILES_TO_START: u64 = 16;
+/// Further memory that the launcher may need, in bytes.
+const LAUNCHER_HEADROOM: u64 = 512 << 20;
 
-/// Returns what the launcher itself had set aside at first, which is not to be counted against the command that is started from it.
+/// Returns the memory of the launcher at its start, in bytes. It does not count towards the limit of the command, which
+/// is forked from it.
 #[cfg(target_os = "linux")]
-fn own_memory() -> u64 {
+fn launcher_memory() -> u64 {
     static OWN: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
     let reserved =
         || crate::launcher::process_tree::reserved(rustix::process::getpid().as_raw_nonzero().get());
-    OWN.get_or_init(reserved) + MARGIN
+    OWN.get_or_init(reserved) + START_MARGIN
 }
 
-/// Returns whether a herald stands between.
+/// Returns whether the sandbox has an init process.
 #[cfg(target_os = "linux")]
-fn has_herald(plan: &Plan) -> bool {
+fn has_init(plan: &Plan) -> bool {
     matches!(plan.confinement, Confinement::Wrapper { takes_filter: true, .. })
 }
 
 #[cfg(not(target_os = "linux"))]
-fn own_memory() -> u64 {
+fn launcher_memory() -> u64 {
     1 << 30
 }
 
-/// Memory that it needs until the command has begun, in bytes.
+/// Memory that the launcher needs until the command has started, in bytes.
 #[cfg(target_os = "linux")]
-const MARGIN: u64 = 16 << 20;
+const START_MARGIN: u64 = 16 << 20;
 
-/// Makes the limits of the command firm, now that it is a process of its own. Addresses that it only sets aside, as some interpreters do by the gigabyte,
-/// do not count as memory.
+/// Sets the hard limits of a process of the command. Reserved address space, of which some interpreters take gigabytes,
+/// does not count as memory.
 #[cfg(target_os = "linux")]
 fn limit_command(process: Pid, plan: &Plan) {
     let limits = &plan.limits;
     let mut all = vec![(Resource::Data, limits.memory), (Resource::Cpu, limits.cpu.as_secs().max(1))];
-    // Whoever stands between needs what it was handed until the command begins.
+    // A wrapper needs the descriptors it inherited until the command starts.
     if plan.descriptors() == 0 {
         all.push((Resource::Nofile, limits.open_files));
     }
     for (resource, value) in all {
         let limit = Rlimit { current: Some(value), maximum: Some(value) };
-        // It may have ended already. What it started before this moment is found by the meter.
+        // Fails if it has ended already. The meter limits processes that it started before.
         let _ = rustix::process::prlimit(Some(process), resource, limit);
     }
 }
@@ -252,70 +256,74 @@ fn limit_command(process: Pid, plan: &Plan) {
 fn limit_command(_process: Pid, _plan: &Plan) {}
 
 #[cfg(not(target_os = "linux"))]
-fn landlocked(
+fn start_landlocked(
     _plan: &Plan,
     _rules: &[crate::launcher::plan::Rule],
-) -> Result<(StartedCommand, Option<OwnedFd>), Fault> {
-    Err((ExecErrorKind::Unavailable, "Landlock is a part of Linux".to_owned()))
+) -> Result<(StartedCommand, Option<OwnedFd>), StartError> {
+    Err((ExecErrorKind::Unavailable, "Landlock needs Linux".to_owned()))
 }
 
-/// Starts the command from a thread that confined itself: what it starts is confined likewise, and the rest of the launcher is not.
+/// Starts the command from a thread that confines itself: the command inherits the confinement, the rest of the launcher
+/// stays unconfined.
 #[cfg(target_os = "linux")]
-fn landlocked(
+fn start_landlocked(
     plan: &Plan,
     rules: &[crate::launcher::plan::Rule],
-) -> Result<(StartedCommand, Option<OwnedFd>), Fault> {
+) -> Result<(StartedCommand, Option<OwnedFd>), StartError> {
     limit(plan)?;
     let started = std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
             let detail = crate::sandbox::landlock::rules::confine(rules, plan.network)?;
             Ok((spawn(command(plan, &[]))?, detail))
         });
-        thread.join().unwrap_or_else(|_| Err((ExecErrorKind::Launcher, "the thread failed".to_owned())))
+        thread
+            .join()
+            .unwrap_or_else(|_| Err((ExecErrorKind::Launcher, "the confined thread panicked".to_owned())))
     });
     let (child, detail) = started?;
     finish(plan, child, detail, None)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn wrapped(
+fn start_wrapped(
     plan: &Plan,
     arguments: &[std::ffi::OsString],
     _pinned: &[(usize, VerifiedPath)],
     _takes_filter: bool,
-) -> Result<(StartedCommand, Option<OwnedFd>), Fault> {
+) -> Result<(StartedCommand, Option<OwnedFd>), StartError> {
     limit(plan)?;
     finish(plan, spawn(command(plan, arguments))?, String::new(), None)
 }
 
-/// Starts the command by way of a program that confines it, which is handed the filter and tells what it does over descriptors.
+/// Starts the command through a wrapper program that confines it. A wrapper that takes a filter, such as bubblewrap,
+/// inherits it as a file descriptor.
 #[cfg(target_os = "linux")]
-fn wrapped(
+fn start_wrapped(
     plan: &Plan,
     arguments: &[std::ffi::OsString],
     pinned: &[(usize, VerifiedPath)],
     takes_filter: bool,
-) -> Result<(StartedCommand, Option<OwnedFd>), Fault> {
+) -> Result<(StartedCommand, Option<OwnedFd>), StartError> {
     use std::os::fd::AsRawFd;
 
     use rustix::fs::{MemfdFlags, Mode, OFlags, SeekFrom, memfd_create, seek};
     use rustix::pipe::{PipeFlags, pipe_with};
 
-    use crate::launcher::arguments::HERALD;
+    use crate::launcher::arguments::INIT_ARGUMENT;
 
     let failed = |error: rustix::io::Errno| (ExecErrorKind::Launcher, error.to_string());
     limit(plan)?;
     if !takes_filter {
         return finish(plan, spawn(command(plan, arguments))?, String::new(), None);
     }
-    let purpose = crate::launcher::seccomp::Purpose {
+    let options = crate::launcher::seccomp::FilterOptions {
         network: plan.network,
         has_namespaces: true,
         has_signal_scope: true,
     };
-    // It is to be inherited; the launcher starts nothing else.
+    // Without `CLOEXEC`: the wrapper inherits it, and the launcher starts nothing else.
     let filter = memfd_create("filter", MemfdFlags::empty()).map_err(failed)?;
-    let bytes = crate::launcher::seccomp::bytes(&crate::launcher::seccomp::program(purpose));
+    let bytes = crate::launcher::seccomp::bytes(&crate::launcher::seccomp::program(options));
     if rustix::io::write(&filter, &bytes).map_err(failed)? != bytes.len() {
         return Err((ExecErrorKind::Launcher, "the filter could not be written".to_owned()));
     }
@@ -336,37 +344,37 @@ fn wrapped(
     let (wrapper, rest) =
         arguments.split_first().ok_or((ExecErrorKind::Launcher, "no wrapper".to_owned()))?;
     let mut all = vec![wrapper.clone(), "--as-pid-1".into()];
-    // By its descriptor, for inside there is no path that leads to it.
+    // By its file descriptor, because no path in the sandbox leads to it.
     let own = rustix::fs::open("/proc/self/exe", OFlags::PATH, Mode::empty()).map_err(failed)?;
-    let (herald, theirs) = pipe_with(PipeFlags::NONBLOCK).map_err(failed)?;
-    rustix::io::fcntl_setfd(&herald, rustix::io::FdFlags::CLOEXEC).map_err(failed)?;
+    let (reader, writer) = pipe_with(PipeFlags::NONBLOCK).map_err(failed)?;
+    rustix::io::fcntl_setfd(&reader, rustix::io::FdFlags::CLOEXEC).map_err(failed)?;
     all.extend(["--seccomp".into(), filter.as_raw_fd().to_string().into()]);
     all.extend(rest.iter().cloned());
     all.push(format!("/proc/self/fd/{}", own.as_raw_fd()).into());
-    all.extend([HERALD.into(), theirs.as_raw_fd().to_string().into()]);
-    // Started from the main thread, with which it is to die.
+    all.extend([INIT_ARGUMENT.into(), writer.as_raw_fd().to_string().into()]);
+    // Started from the main thread: bubblewrap is killed when the thread that started it ends.
     let child = spawn(command(plan, &all))?;
-    drop((filter, handed, own, theirs));
+    drop((filter, handed, own, writer));
     finish(
         plan,
         child,
         String::new(),
-        Some(HeraldPipe { herald, heard: RefCell::default(), is_talking: Cell::new(true) }),
+        Some(InitPipe { reader, reports: RefCell::default(), is_open: Cell::new(true) }),
     )
 }
 
-/// Looks now and then at what the command uses.
+/// Polls the resource usage of a command.
 pub(super) struct Meter<'a> {
     plan: &'a Plan,
     next: Instant,
     next_disk: Instant,
     device: u64,
-    /// The process that was started: the command, or whoever stands between.
+    /// The process that was started: the command or its wrapper.
     #[cfg(target_os = "linux")]
     process: i32,
-    /// Processes whose limits are firm.
+    /// Processes whose hard limits are set.
     #[cfg(target_os = "linux")]
-    limited: HashSet<i32>,
+    with_hard_limits: HashSet<i32>,
 }
 
 /// Poll interval of processes and memory.
@@ -374,7 +382,7 @@ const INTERVAL: Duration = Duration::from_millis(20);
 /// Shortest poll interval of the scratch directory.
 const DISK_INTERVAL: Duration = Duration::from_millis(50);
 /// The pause between two polls, as a multiple of the time that one takes.
-const REST: u32 = 10;
+const PAUSE_FACTOR: u32 = 10;
 
 impl<'a> Meter<'a> {
     pub(super) fn new(plan: &'a Plan, started: &StartedCommand) -> Self {
@@ -390,23 +398,23 @@ impl<'a> Meter<'a> {
             #[cfg(target_os = "linux")]
             process: started.process.as_raw_nonzero().get(),
             #[cfg(target_os = "linux")]
-            limited: HashSet::new(),
+            with_hard_limits: HashSet::new(),
         }
     }
 
-    /// Has it look at once.
-    pub(super) fn hurry(&mut self) {
+    /// Makes the next poll due now.
+    pub(super) fn poll_now(&mut self) {
         self.next = Instant::now();
     }
 
-    /// Returns when to look next.
+    /// Returns the time of the next poll.
     pub(super) fn next(&self) -> Instant {
         self.next
     }
 
-    /// Returns what is used more than may be, if it is time to look.
+    /// Returns the limit that is exceeded, if a poll is due.
     #[cfg(target_os = "linux")]
-    pub(super) fn look(&mut self, now: Instant) -> Option<Exceeded> {
+    pub(super) fn poll(&mut self, now: Instant) -> Option<Exceeded> {
         use crate::launcher::process_tree;
 
         if now < self.next {
@@ -418,23 +426,23 @@ impl<'a> Meter<'a> {
         if processes.len() > enough {
             return Some(Exceeded::Processes);
         }
-        // What stood between has started the command by itself.
-        let processes_of_command = self.of_the_command(&processes);
-        for process in &processes_of_command {
-            if self.limited.insert(*process)
+        // A wrapper starts the command itself, so the hard limits are set here.
+        let own = self.processes_of_command(&processes);
+        for process in &own {
+            if self.with_hard_limits.insert(*process)
                 && let Some(process) = Pid::from_raw(*process)
             {
                 limit_command(process, self.plan);
             }
         }
-        let used = process_tree::usage(&processes_of_command);
+        let used = process_tree::usage(&own);
         if used.processes > limits.processes {
             return Some(Exceeded::Processes);
         }
         if used.memory > limits.memory {
             return Some(Exceeded::Memory);
         }
-        // Looking for long at files is no reason to look away from processes.
+        // A slow disk poll does not delay the next poll of processes.
         let spent = now.elapsed();
         if now >= self.next_disk {
             let start = Instant::now();
@@ -445,32 +453,33 @@ impl<'a> Meter<'a> {
                 return Some(Exceeded::Disk);
             }
             let after = Instant::now();
-            self.next_disk = after + DISK_INTERVAL.max((after - start) * REST);
+            self.next_disk = after + DISK_INTERVAL.max((after - start) * PAUSE_FACTOR);
         }
-        self.next = Instant::now() + INTERVAL.max(spent * REST);
+        self.next = Instant::now() + INTERVAL.max(spent * PAUSE_FACTOR);
         None
     }
 
-    /// Returns those of `processes` that do not merely stand between. Whoever loses a parent inside becomes a child of the herald, so that of what is outside there is only the herald.
+    /// Returns `processes` without the wrapper and the init process. Orphans in the sandbox become children of the init
+    /// process, so it is the wrapper's only child.
     #[cfg(target_os = "linux")]
-    fn of_the_command(&self, processes: &[i32]) -> Vec<i32> {
-        if !has_herald(self.plan) {
+    fn processes_of_command(&self, processes: &[i32]) -> Vec<i32> {
+        if !has_init(self.plan) {
             return processes.to_vec();
         }
-        let heralds = crate::launcher::process_tree::children(self.process).unwrap_or_default();
-        let is_between = |process: &i32| *process == self.process || heralds.contains(process);
-        processes.iter().copied().filter(|process| !is_between(process)).collect()
+        let inits = crate::launcher::process_tree::children(self.process).unwrap_or_default();
+        let is_wrapper = |process: &i32| *process == self.process || inits.contains(process);
+        processes.iter().copied().filter(|process| !is_wrapper(process)).collect()
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn look(&mut self, now: Instant) -> Option<Exceeded> {
+    pub(super) fn poll(&mut self, now: Instant) -> Option<Exceeded> {
         if now < self.next {
             return None;
         }
         let total = scratch::size(&self.plan.scratch, self.plan.limits.disk, &mut HashSet::new());
         let after = Instant::now();
-        // Without a handle this is also how often the end is looked for.
-        self.next = after + (INTERVAL / 4).max((after - now) * REST);
+        // Without a pidfd this is also the poll interval for the end of the command.
+        self.next = after + (INTERVAL / 4).max((after - now) * PAUSE_FACTOR);
         (total > self.plan.limits.disk).then_some(Exceeded::Disk)
     }
 }

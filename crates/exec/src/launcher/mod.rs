@@ -1,14 +1,14 @@
-//! The process that confines a command, starts it, and ends all that came of it.
+//! The launcher: the process that confines a command, starts it, and kills all its processes at the end.
 //!
-//! It is this program, started again with one fixed argument and a socket for its standard input, over which the plan comes. Nothing
-//! of a skill is ever among its arguments.
+//! It is this program, started again with one fixed argument and a socket as its standard input. The plan is sent over
+//! the socket; the arguments of the launcher never contain anything from a skill.
 
 mod arguments;
 #[cfg(unix)]
 mod confine;
 mod entry;
 #[cfg(target_os = "linux")]
-mod herald;
+mod init;
 #[cfg(unix)]
 pub(crate) mod plan;
 #[cfg(unix)]
@@ -21,5 +21,5 @@ pub(crate) mod seccomp;
 mod supervise;
 
 #[cfg(unix)]
-pub(crate) use arguments::MARKER;
+pub(crate) use arguments::LAUNCHER_ARGUMENT;
 pub use entry::{Launcher, run_if_asked};

@@ -1,7 +1,8 @@
-//! The protocol between host and launcher: the plan, and reports.
+//! The protocol between host and launcher: a plan and reports.
 //!
-//! Both go over one socket, which is the launcher's standard input: a line of JSON and the bytes of the command's input one way, a line of JSON the other. As long
-//! as the socket is open the job is wanted; one byte cancels it. Both ends are usually one program; where they are not, the launcher's hello tells its version.
+//! Both go over one socket, which is the launcher's standard input. The host sends a line of JSON and the standard input of the
+//! command, the launcher a line of JSON for each report. A further byte, or closing the socket, cancels the job. Both ends are
+//! usually the same program; if not, the launcher's `Hello` has the version.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -13,9 +14,9 @@ use crate::verified_path::VerifiedPath;
 use crate::{Ending, ExecErrorKind, Limits};
 
 /// The version of this protocol.
-const VERSION: u64 = 3;
+const VERSION: u64 = 4;
 
-/// The longest plan, without the input, in bytes: more than the system takes as arguments.
+/// The longest plan without the input, in bytes. The system limits arguments to less.
 pub(crate) const MAX_PLAN: usize = 16 << 20;
 
 /// The task of a launcher.
@@ -36,20 +37,20 @@ pub(crate) struct Plan {
     pub(crate) input: Option<u64>,
     pub(crate) network: bool,
     /// The tag of all its processes.
-    pub(crate) mark: u64,
+    pub(crate) tag: u64,
     pub(crate) confinement: Confinement,
     pub(crate) limits: Limits,
 }
 
-/// By what a command is confined.
+/// The way a command is confined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Confinement {
-    /// By nothing but limits.
+    /// Only resource limits.
     None,
-    /// By the launcher, with Landlock and a filter.
+    /// Landlock and a seccomp filter, applied by the launcher.
     Landlock(Vec<Rule>),
-    /// By a program that the launcher starts with these arguments before the command, and hands a filter where it has one to load.
-    /// Each of the pinned is opened by the launcher, and the number of its descriptor takes the place of the argument it is listed with.
+    /// A program that is started with these arguments followed by the command; on Linux it gets a seccomp filter if it takes one.
+    /// The launcher opens each path in `pinned`, and puts the file descriptor in the place of the argument with that index.
     Wrapper {
         #[serde(with = "os_words")]
         arguments: Vec<OsString>,
@@ -68,38 +69,38 @@ pub(crate) struct Rule {
 /// The path of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Place {
-    /// Whatever is there, links followed, if anything is: a part of the system.
+    /// A path of the system, symbolic links followed. It need not exist.
     Path(#[serde(with = "os_path")] PathBuf),
-    /// The file or directory that was there when the job was checked. If it is gone the job fails.
+    /// The file or directory that was there when the job was checked. The job fails if it has been removed or replaced.
     VerifiedPath(VerifiedPath),
 }
 
 /// A kind of access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum Access {
-    /// Reading, listing and running.
+    /// Reading, listing and executing.
     Read,
-    /// Reading and writing what is there, without making or removing anything.
+    /// Reading and writing existing files, without creating or removing any.
     Modify,
-    /// Everything that files and directories need.
+    /// All access to files and directories.
     Write,
 }
 
 /// A message of a launcher.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Report {
-    /// There is a launcher of this version, and it can be told what to do.
+    /// The launcher has this version and is ready for a plan.
     Hello(u64),
-    /// The command was started, as this process.
+    /// The command was started as this process.
     Started { process: i32, detail: String },
-    /// It ended, and nothing of it is left.
+    /// The command ended, and all its processes are gone.
     Ended(Ending),
-    /// It was not started.
+    /// The command was not started.
     Failed { kind: ExecErrorKind, detail: String },
 }
 
 impl Plan {
-    /// Returns how many descriptors are handed to whoever confines the command.
+    /// Returns the number of file descriptors that the wrapper inherits for pinned paths.
     pub(crate) fn descriptors(&self) -> u64 {
         match &self.confinement {
             Confinement::Wrapper { pinned, .. } => pinned.len() as u64,
@@ -112,12 +113,12 @@ impl Report {
     /// The greeting of a launcher of this version.
     pub(crate) const HELLO: Self = Self::Hello(VERSION);
 
-    /// Returns the report as a line.
+    /// Returns the report as a line of JSON.
     pub(crate) fn to_line(&self) -> String {
         serde_json::to_string(self).unwrap_or_default() + "\n"
     }
 
-    /// Returns the report that a line holds.
+    /// Parses a line of JSON.
     pub(crate) fn of_line(line: &[u8]) -> Option<Self> {
         serde_json::from_slice(line).ok()
     }
@@ -131,7 +132,7 @@ mod tests {
     use crate::Exceeded;
 
     #[test]
-    fn what_is_told_is_understood() {
+    fn every_plan_survives_json() {
         let odd = OsString::from_vec(vec![b'a', 0xff]);
         let pinned = VerifiedPath { path: odd.clone().into(), device: 1, inode: u64::MAX };
         let places =
@@ -152,7 +153,7 @@ mod tests {
                 scratch: "/b".into(),
                 input: Some(3),
                 network: true,
-                mark: u64::MAX / 3,
+                tag: u64::MAX / 3,
                 confinement,
                 limits: Limits::default(),
             };
@@ -162,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn every_report_is_understood() {
+    fn every_report_survives_json() {
         let endings = [
             Ending::Exited(3),
             Ending::Signalled(9),

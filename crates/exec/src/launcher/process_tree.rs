@@ -1,4 +1,4 @@
-//! The processes that came of a command: finding, measuring and ending them.
+//! The process tree of a command: finding, measuring and killing its processes.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -6,7 +6,7 @@ mod linux;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{children, descendants, kill_session, open_files, reserved, usage};
 
-/// Ends what a launcher left behind that could not do it itself, as far as it kept to its group.
+/// Kills the process group of a command whose launcher was killed.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn kill_session(_launcher: u32, process: Option<i32>) {
     use rustix::process::{Pid, Signal, kill_process_group};

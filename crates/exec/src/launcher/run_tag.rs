@@ -1,31 +1,32 @@
-//! Tags every process of a run with a unique `RLIMIT_RTTIME`, so that strays can be found and killed.
+//! Tags every process of a run with a unique `RLIMIT_RTTIME`, so that orphan processes can be found and killed.
 //!
-//! The launcher ends all that came of a command. Should it be killed itself, the host finds what is left by this tag: a process can neither change nor drop it.
+//! The launcher kills all processes of a command. If the launcher itself is killed, the host finds the remaining processes
+//! by this tag. The seccomp filter keeps them from changing it.
 
 use std::hash::{BuildHasher, Hasher};
 
-/// The least number; far more than any program means by this limit, which is a time.
-const LEAST: u64 = 1 << 61;
+/// The smallest tag. The limit is a time in microseconds; no program sets one this large.
+const MIN_TAG: u64 = 1 << 61;
 
-/// Returns a number that nobody knows beforehand.
+/// Returns an unpredictable number.
 pub(crate) fn random() -> u64 {
-    // The keys of this are the system's random numbers.
+    // `RandomState` takes its keys from the system's random number generator.
     std::hash::RandomState::new().build_hasher().finish()
 }
 
 /// Returns a tag for a run.
 pub(crate) fn fresh() -> u64 {
-    LEAST | (random() >> 4)
+    MIN_TAG | (random() >> 4)
 }
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{kill_tagged, put_on};
+pub(crate) use linux::{kill_tagged, tag_this_process};
 
 #[cfg(target_os = "linux")]
 mod linux;
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn put_on(_mark: u64) {}
+pub(crate) fn tag_this_process(_tag: u64) {}
 
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn kill_tagged(_mark: u64) {}
+pub(crate) fn kill_tagged(_tag: u64) {}

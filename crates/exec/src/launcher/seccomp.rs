@@ -1,21 +1,21 @@
-//! The filter of system calls that every command of a skill runs under on Linux.
+//! The seccomp filter that every command of a skill runs under on Linux.
 //!
-//! It refuses what no tool needs and an attacker does: reaching into other processes, making namespaces and mounts, the many ways to the kernel that were
-//! its holes before, and sockets. It is written here instruction by instruction because one program must have several verdicts, and must refuse the second set of
-//! numbers that x86-64 has for the same calls.
+//! It refuses system calls that attackers need and tools do not: access to other processes, namespaces and mounts,
+//! kernel interfaces with a history of vulnerabilities, and sockets. The BPF program is assembled here, and not by
+//! seccompiler, because it returns several different errors and must refuse the x32 numbers of x86-64.
 
 use std::collections::BTreeMap;
 
 use seccompiler::sock_filter;
 
-/// The purpose of a filter.
+/// The options of a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Purpose {
+pub(crate) struct FilterOptions {
     /// `true` if internet sockets are allowed.
     pub(crate) network: bool,
-    /// `true` if other means, such as namespaces, confine files and processes.
+    /// `true` if the command runs in namespaces, which confine files and processes.
     pub(crate) has_namespaces: bool,
-    /// `true` if other means refuse signals to processes outside.
+    /// `true` if signals to processes outside the sandbox are refused already, by Landlock's signal scope or a PID namespace.
     pub(crate) has_signal_scope: bool,
 }
 
@@ -29,48 +29,48 @@ const RETURN: u16 = 0x06;
 const ALLOW: u32 = 0x7fff_0000;
 const KILL_PROCESS: u32 = 0x8000_0000;
 const ERRNO: u32 = 0x0005_0000;
-const REFUSED: u32 = ERRNO | libc::EPERM as u32;
-const UNKNOWN: u32 = ERRNO | libc::ENOSYS as u32;
-const UNSUPPORTED: u32 = ERRNO | libc::ENOTSUP as u32;
-const PRETENDED: u32 = ERRNO;
+const NOT_PERMITTED: u32 = ERRNO | libc::EPERM as u32;
+const NOT_IMPLEMENTED: u32 = ERRNO | libc::ENOSYS as u32;
+const NOT_SUPPORTED: u32 = ERRNO | libc::ENOTSUP as u32;
+const SUCCESS_WITHOUT_EFFECT: u32 = ERRNO;
 
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
 const ARCHITECTURE: u32 = 0xc000_00b7;
 
-/// The last call this filter was written for; later ones are unknown to it, and to whoever asks.
-const LAST: u32 = 462;
+/// The highest system call number that this filter knows; higher ones return `ENOSYS`.
+const LAST_CALL: u32 = 462;
 
-/// Calls of the second set of numbers of x86-64 begin here.
+/// The bit that marks system calls of the x32 ABI.
 #[cfg(target_arch = "x86_64")]
-const X32: u32 = 0x4000_0000;
+const X32_BIT: u32 = 0x4000_0000;
 
 const STATMOUNT: i64 = 457;
 const LISTMOUNT: i64 = 458;
 const LSM_SET_SELF_ATTR: i64 = 460;
 
-/// Flags of `clone` that make namespaces.
-const NEW_NAMESPACES: u32 = 0x7e02_0000;
+/// Flags of `clone` that create namespaces.
+const NAMESPACE_FLAGS: u32 = 0x7e02_0000;
 /// The type of a socket without its flags.
-const SOCKET_TYPE: u32 = 0xf;
+const SOCKET_TYPE_MASK: u32 = 0xf;
 
 /// The verdict on a system call.
 #[derive(Debug, Clone)]
 enum CallVerdict {
-    /// That of `ioctl`: refused for these requests and for all of one kind.
-    Requests { refused: Vec<u32> },
-    /// Always this.
+    /// Verdict on `ioctl`: refuses these requests and those of Btrfs, except [`CLONE_IOCTLS`].
+    Ioctl { refused: Vec<u32> },
+    /// Always returns this value.
     Always(u32),
-    /// Refused unless, of the argument, the bits of the mask are one of these values.
+    /// Refuses unless the masked argument is one of these values.
     Unless { argument: u32, mask: u32, values: Vec<u32> },
-    /// Refused if the argument is one of these values.
+    /// Refuses if the argument is one of these values.
     When { argument: u32, values: Vec<u32> },
-    /// Refused unless the pair of arguments is one of these; no value of the second stands for any.
+    /// Refuses unless the pair of arguments, the second one masked, is one of these; `None` matches any second argument.
     UnlessPair { first: u32, second: u32, mask: u32, values: Vec<(u32, Option<u32>)> },
 }
 
-/// Calls that are refused whatever the purpose.
+/// Calls that are refused whatever the options are.
 const REFUSED_CALLS: &[i64] = &[
     // Other processes.
     libc::SYS_ptrace,
@@ -131,12 +131,12 @@ const REFUSED_CALLS: &[i64] = &[
     libc::SYS_vhangup,
     libc::SYS_lookup_dcookie,
     libc::SYS_nfsservctl,
-    // Files by their numbers, past all directories; and everything that happens to files.
+    // Opening files by handle, which bypasses the checks of directories; watching whole file systems.
     libc::SYS_name_to_handle_at,
     libc::SYS_open_by_handle_at,
     libc::SYS_fanotify_init,
     libc::SYS_fanotify_mark,
-    // Memory and messages that outlive a process, and are shared with strangers.
+    // System V and POSIX IPC: it outlives a process and is shared with unrelated processes.
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_shmctl,
@@ -153,7 +153,7 @@ const REFUSED_CALLS: &[i64] = &[
 ];
 
 #[cfg(target_arch = "x86_64")]
-const REFUSED_CALLS_HERE: &[i64] = &[
+const REFUSED_CALLS_OF_ARCHITECTURE: &[i64] = &[
     libc::SYS_iopl,
     libc::SYS_ioperm,
     libc::SYS_modify_ldt,
@@ -163,15 +163,15 @@ const REFUSED_CALLS_HERE: &[i64] = &[
     libc::SYS__sysctl,
 ];
 #[cfg(target_arch = "aarch64")]
-const REFUSED_CALLS_HERE: &[i64] = &[];
+const REFUSED_CALLS_OF_ARCHITECTURE: &[i64] = &[];
 
-/// Calls that do not exist here, so that programs do without: new threads and processes are made in the old way, whose flags can be seen, and memory
-/// without a name or a place would be counted nowhere.
-const UNKNOWN_CALLS: &[i64] = &[libc::SYS_clone3, libc::SYS_memfd_create, libc::SYS_memfd_secret];
+/// Calls that return `ENOSYS`, so that programs fall back to others. The flags of `clone3` are in memory, where a filter
+/// cannot read them; those of `clone` are in an argument. Files in memory would not count towards any limit.
+const HIDDEN_CALLS: &[i64] = &[libc::SYS_clone3, libc::SYS_memfd_create, libc::SYS_memfd_secret];
 
-/// Calls that change modes, owners and times. Nothing but a namespace confines them to files that may be written, so without one they change nothing; they say that they did,
-/// because copying a file would otherwise be an error to most programs.
-const PRETENDED_CALLS: &[i64] = &[
+/// Calls that change modes, owners and times of files. Landlock does not restrict them to writable files, so without
+/// namespaces they have no effect. They report success, because most programs would otherwise fail to copy a file.
+const METADATA_CALLS: &[i64] = &[
     libc::SYS_fchmod,
     libc::SYS_fchmodat,
     libc::SYS_fchmodat2,
@@ -180,7 +180,7 @@ const PRETENDED_CALLS: &[i64] = &[
     libc::SYS_utimensat,
 ];
 #[cfg(target_arch = "x86_64")]
-const PRETENDED_CALLS_HERE: &[i64] = &[
+const METADATA_CALLS_OF_ARCHITECTURE: &[i64] = &[
     libc::SYS_chmod,
     libc::SYS_chown,
     libc::SYS_lchown,
@@ -189,10 +189,11 @@ const PRETENDED_CALLS_HERE: &[i64] = &[
     libc::SYS_futimesat,
 ];
 #[cfg(target_arch = "aarch64")]
-const PRETENDED_CALLS_HERE: &[i64] = &[];
+const METADATA_CALLS_OF_ARCHITECTURE: &[i64] = &[];
 
-/// The same for attributes; programs know file systems that have none.
-const ATTRIBUTE_CALLS: &[i64] = &[
+/// Calls that change extended attributes. Without namespaces they return `ENOTSUP`: programs expect file systems that
+/// have no extended attributes.
+const XATTR_CALLS: &[i64] = &[
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
     libc::SYS_fsetxattr,
@@ -201,29 +202,30 @@ const ATTRIBUTE_CALLS: &[i64] = &[
     libc::SYS_fremovexattr,
 ];
 
-/// Calls by which one is told what happens in directories that one cannot list.
-const NOTICE_CALLS: &[i64] = &[libc::SYS_inotify_init1, libc::SYS_inotify_add_watch];
+/// Calls of inotify, which would report changes in directories that the command cannot list.
+const INOTIFY_CALLS: &[i64] = &[libc::SYS_inotify_init1, libc::SYS_inotify_add_watch];
 #[cfg(target_arch = "x86_64")]
-const NOTICE_CALLS_HERE: &[i64] = &[libc::SYS_inotify_init];
+const INOTIFY_CALLS_OF_ARCHITECTURE: &[i64] = &[libc::SYS_inotify_init];
 #[cfg(target_arch = "aarch64")]
-const NOTICE_CALLS_HERE: &[i64] = &[];
+const INOTIFY_CALLS_OF_ARCHITECTURE: &[i64] = &[];
 
-/// Calls that set how another process is scheduled, which the first argument says. Zero is oneself.
-const CALLS_ON_OTHERS: &[i64] = &[
+/// Calls that change the scheduling of the process in the first argument; zero is the calling process.
+const SCHEDULING_CALLS: &[i64] = &[
     libc::SYS_sched_setaffinity,
     libc::SYS_sched_setscheduler,
     libc::SYS_sched_setparam,
     libc::SYS_sched_setattr,
 ];
 
-/// The same for those that first say of what kind the number is, with the kind that is a process: of a group or a user zero is oneself too, and with it all the others.
-const CALLS_ON_KINDS: &[(i64, u32)] = &[(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)];
+/// Calls that change a priority, each with the value of its first argument (`PRIO_PROCESS`, `IOPRIO_WHO_PROCESS`) that makes
+/// the second one a process ID. The other values would change a whole process group or all processes of the user.
+const PRIORITY_CALLS: &[(i64, u32)] = &[(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)];
 
-/// The limit by which the host knows what came of a run; nobody changes it. See [`mark`](crate::launcher::run_tag).
-const MARK: u32 = libc::RLIMIT_RTTIME;
+/// The resource limit that holds the [tag of the run](crate::launcher::run_tag); no command may change it.
+const RUN_TAG: u32 = libc::RLIMIT_RTTIME;
 
-/// Requests of `ioctl` that are refused: typing into a terminal, taking one over, and flags of files.
-const REFUSED_REQUESTS: &[u32] = &[
+/// Requests of `ioctl` that are refused: injecting input into a terminal, acquiring one, and changing flags of files.
+const REFUSED_IOCTLS: &[u32] = &[
     0x5412,      // TIOCSTI
     0x541c,      // TIOCLINUX
     0x540e,      // TIOCSCTTY
@@ -234,38 +236,38 @@ const REFUSED_REQUESTS: &[u32] = &[
     0x800c_6613, // FS_IOC_SET_ENCRYPTION_POLICY
 ];
 
-/// The kind of requests that are for one file system, which can do much to what one only reads.
-const BTRFS: u32 = 0x9400;
-const KIND_OF_REQUEST: u32 = 0xff00;
-/// Those of that kind that are for all file systems: copying without copying.
-const CLONES: &[u32] = &[0x4004_9409, 0x4020_940d];
-/// Requests of `ioctl` by which signals are sent to whomever one names.
-const SIGNAL_REQUESTS: &[u32] = &[0x8901, 0x8902];
+/// The type of `ioctl` requests of Btrfs, some of which change files that are open for reading only.
+const BTRFS_IOCTL_TYPE: u32 = 0x9400;
+const IOCTL_TYPE_MASK: u32 = 0xff00;
+/// Requests of that type that all file systems share: `FICLONE` and `FICLONERANGE`.
+const CLONE_IOCTLS: &[u32] = &[0x4004_9409, 0x4020_940d];
+/// Requests of `ioctl` that choose which process gets signals about a file descriptor: `FIOSETOWN` and `SIOCSPGRP`.
+const SIGNAL_IOCTLS: &[u32] = &[0x8901, 0x8902];
 
-/// Requests of `fcntl` that are refused: leases, which keep others from opening a file, and notices about directories.
-const REFUSED_CONTROLS: &[u32] = &[1024, 1026];
-/// Those by which signals are sent to whomever one names.
-const SIGNAL_CONTROLS: &[u32] = &[8, 15];
+/// Requests of `fcntl` that are refused: `F_SETLEASE`, which delays others that open the file, and `F_NOTIFY`.
+const REFUSED_FCNTLS: &[u32] = &[1024, 1026];
+/// Requests of `fcntl` that choose which process gets signals about a file descriptor: `F_SETOWN` and `F_SETOWN_EX`.
+const SIGNAL_FCNTLS: &[u32] = &[8, 15];
 
-/// Personalities that a program may have: none that turns off protections.
+/// Personalities that a program may choose; none of them turns off protections.
 const PERSONALITIES: &[u32] = &[0, 8, 0x0002_0000, 0x0002_0008, 0xffff_ffff];
 
-fn verdicts(purpose: Purpose) -> BTreeMap<i64, CallVerdict> {
+fn verdicts(options: FilterOptions) -> BTreeMap<i64, CallVerdict> {
     let mut verdicts = BTreeMap::new();
     let mut always = |calls: &[i64], verdict| {
         verdicts.extend(calls.iter().map(|call| (*call, CallVerdict::Always(verdict))));
     };
-    always(REFUSED_CALLS, REFUSED);
-    always(REFUSED_CALLS_HERE, REFUSED);
-    always(UNKNOWN_CALLS, UNKNOWN);
-    if !purpose.has_namespaces {
-        always(PRETENDED_CALLS, PRETENDED);
-        always(PRETENDED_CALLS_HERE, PRETENDED);
-        always(ATTRIBUTE_CALLS, UNSUPPORTED);
-        always(NOTICE_CALLS, REFUSED);
-        always(NOTICE_CALLS_HERE, REFUSED);
+    always(REFUSED_CALLS, NOT_PERMITTED);
+    always(REFUSED_CALLS_OF_ARCHITECTURE, NOT_PERMITTED);
+    always(HIDDEN_CALLS, NOT_IMPLEMENTED);
+    if !options.has_namespaces {
+        always(METADATA_CALLS, SUCCESS_WITHOUT_EFFECT);
+        always(METADATA_CALLS_OF_ARCHITECTURE, SUCCESS_WITHOUT_EFFECT);
+        always(XATTR_CALLS, NOT_SUPPORTED);
+        always(INOTIFY_CALLS, NOT_PERMITTED);
+        always(INOTIFY_CALLS_OF_ARCHITECTURE, NOT_PERMITTED);
     }
-    if !purpose.network {
+    if !options.network {
         let calls = [
             libc::SYS_socket,
             libc::SYS_connect,
@@ -274,9 +276,9 @@ fn verdicts(purpose: Purpose) -> BTreeMap<i64, CallVerdict> {
             libc::SYS_accept,
             libc::SYS_accept4,
         ];
-        always(&calls, REFUSED);
+        always(&calls, NOT_PERMITTED);
     }
-    if !purpose.has_signal_scope {
+    if !options.has_signal_scope {
         let calls = [
             libc::SYS_tkill,
             libc::SYS_tgkill,
@@ -284,12 +286,12 @@ fn verdicts(purpose: Purpose) -> BTreeMap<i64, CallVerdict> {
             libc::SYS_rt_tgsigqueueinfo,
             libc::SYS_pidfd_send_signal,
         ];
-        always(&calls, REFUSED);
-        verdicts.insert(libc::SYS_kill, oneself());
+        always(&calls, NOT_PERMITTED);
+        verdicts.insert(libc::SYS_kill, zero_only());
     }
-    if purpose.network {
-        // The kernel's own messages only as far as programs ask it for addresses, and only to read: changing takes rights that nobody has here.
-        // The sockets of this machine's programs are not the network: some of them give away the machine.
+    if options.network {
+        // Of netlink only NETLINK_ROUTE, which programs use to list network addresses; changing them takes privileges that
+        // no command has. Unix sockets are not the network: those of some services give full control of the machine.
         let values = vec![
             (libc::AF_INET as u32, None),
             (libc::AF_INET6 as u32, None),
@@ -300,42 +302,42 @@ fn verdicts(purpose: Purpose) -> BTreeMap<i64, CallVerdict> {
             CallVerdict::UnlessPair { first: 0, second: 2, mask: u32::MAX, values },
         );
     }
-    // Pairs that are connected for good. Datagrams could be sent elsewhere.
+    // Stream pairs stay connected to each other; a datagram socket could send to other addresses.
     let values = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
     let values = values.iter().map(|kind| (libc::AF_UNIX as u32, Some(*kind as u32))).collect();
     verdicts.insert(
         libc::SYS_socketpair,
-        CallVerdict::UnlessPair { first: 0, second: 1, mask: SOCKET_TYPE, values },
+        CallVerdict::UnlessPair { first: 0, second: 1, mask: SOCKET_TYPE_MASK, values },
     );
-    let no_namespaces = CallVerdict::Unless { argument: 0, mask: NEW_NAMESPACES, values: vec![0] };
+    let no_namespaces = CallVerdict::Unless { argument: 0, mask: NAMESPACE_FLAGS, values: vec![0] };
     verdicts.insert(libc::SYS_clone, no_namespaces);
-    let mut controls = REFUSED_CONTROLS.to_vec();
-    let mut requests = REFUSED_REQUESTS.to_vec();
-    if !purpose.has_signal_scope {
-        controls.extend(SIGNAL_CONTROLS);
-        requests.extend(SIGNAL_REQUESTS);
+    let mut controls = REFUSED_FCNTLS.to_vec();
+    let mut requests = REFUSED_IOCTLS.to_vec();
+    if !options.has_signal_scope {
+        controls.extend(SIGNAL_FCNTLS);
+        requests.extend(SIGNAL_IOCTLS);
     }
-    verdicts.insert(libc::SYS_ioctl, CallVerdict::Requests { refused: requests });
+    verdicts.insert(libc::SYS_ioctl, CallVerdict::Ioctl { refused: requests });
     verdicts.insert(libc::SYS_fcntl, CallVerdict::When { argument: 1, values: controls });
     let known = CallVerdict::Unless { argument: 0, mask: u32::MAX, values: PERSONALITIES.to_vec() };
     verdicts.insert(libc::SYS_personality, known);
-    verdicts.insert(libc::SYS_setrlimit, CallVerdict::When { argument: 0, values: vec![MARK] });
+    verdicts.insert(libc::SYS_setrlimit, CallVerdict::When { argument: 0, values: vec![RUN_TAG] });
     let pair = |values| CallVerdict::UnlessPair { first: 0, second: 1, mask: u32::MAX, values };
-    verdicts.insert(libc::SYS_prlimit64, pair((0..MARK).map(|limit| (0, Some(limit))).collect()));
-    for (call, kind) in CALLS_ON_KINDS {
+    verdicts.insert(libc::SYS_prlimit64, pair((0..RUN_TAG).map(|limit| (0, Some(limit))).collect()));
+    for (call, kind) in PRIORITY_CALLS {
         verdicts.insert(*call, pair(vec![(*kind, Some(0))]));
     }
-    verdicts.extend(CALLS_ON_OTHERS.iter().map(|call| (*call, oneself())));
+    verdicts.extend(SCHEDULING_CALLS.iter().map(|call| (*call, zero_only())));
     verdicts
 }
 
-/// Returns the verdict on calls whose first argument says which process they are about.
-fn oneself() -> CallVerdict {
+/// Returns the verdict on calls whose first argument is a process ID: only zero is allowed.
+fn zero_only() -> CallVerdict {
     CallVerdict::Unless { argument: 0, mask: u32::MAX, values: vec![0] }
 }
 
-/// Returns the filter as the kernel wants it.
-pub(crate) fn program(purpose: Purpose) -> Vec<sock_filter> {
+/// Returns the filter as a BPF program.
+pub(crate) fn program(options: FilterOptions) -> Vec<sock_filter> {
     let mut program = vec![
         statement(LOAD, 4),
         jump(JUMP_EQUAL, ARCHITECTURE, 1, 0),
@@ -343,9 +345,9 @@ pub(crate) fn program(purpose: Purpose) -> Vec<sock_filter> {
         statement(LOAD, 0),
     ];
     #[cfg(target_arch = "x86_64")]
-    program.extend([jump(JUMP_GREATER_OR_EQUAL, X32, 0, 1), statement(RETURN, UNKNOWN)]);
-    program.extend([jump(JUMP_GREATER, LAST, 0, 1), statement(RETURN, UNKNOWN)]);
-    for (call, verdict) in verdicts(purpose) {
+    program.extend([jump(JUMP_GREATER_OR_EQUAL, X32_BIT, 0, 1), statement(RETURN, NOT_IMPLEMENTED)]);
+    program.extend([jump(JUMP_GREATER, LAST_CALL, 0, 1), statement(RETURN, NOT_IMPLEMENTED)]);
+    for (call, verdict) in verdicts(options) {
         let block = block(&verdict);
         program.push(jump(JUMP_EQUAL, call as u32, 0, block.len() as u8));
         program.extend(block);
@@ -354,7 +356,7 @@ pub(crate) fn program(purpose: Purpose) -> Vec<sock_filter> {
     program
 }
 
-/// Returns the filter as bytes, for programs that are handed one.
+/// Returns the filter as bytes, as bubblewrap reads it.
 pub(crate) fn bytes(program: &[sock_filter]) -> Vec<u8> {
     let one = |instruction: &sock_filter| {
         let [c0, c1] = instruction.code.to_ne_bytes();
@@ -364,21 +366,24 @@ pub(crate) fn bytes(program: &[sock_filter]) -> Vec<u8> {
     program.iter().flat_map(one).collect()
 }
 
-/// Returns what is done about one call. It always ends with a verdict, because the number of the call is no longer at hand then.
+/// Returns the instructions for one call. They always end with a return, because they overwrite the register that held
+/// the call number.
 fn block(verdict: &CallVerdict) -> Vec<sock_filter> {
     match verdict {
         CallVerdict::Always(verdict) => vec![statement(RETURN, *verdict)],
-        CallVerdict::Unless { argument, mask, values } => choice(*argument, *mask, values, ALLOW, REFUSED),
-        CallVerdict::When { argument, values } => choice(*argument, u32::MAX, values, REFUSED, ALLOW),
-        CallVerdict::Requests { refused } => {
+        CallVerdict::Unless { argument, mask, values } => {
+            choice(*argument, *mask, values, ALLOW, NOT_PERMITTED)
+        }
+        CallVerdict::When { argument, values } => choice(*argument, u32::MAX, values, NOT_PERMITTED, ALLOW),
+        CallVerdict::Ioctl { refused } => {
             let mut block = vec![load(1)];
-            for request in CLONES {
+            for request in CLONE_IOCTLS {
                 block.extend([jump(JUMP_EQUAL, *request, 0, 1), statement(RETURN, ALLOW)]);
             }
             for request in refused {
-                block.extend([jump(JUMP_EQUAL, *request, 0, 1), statement(RETURN, REFUSED)]);
+                block.extend([jump(JUMP_EQUAL, *request, 0, 1), statement(RETURN, NOT_PERMITTED)]);
             }
-            block.extend(choice(1, KIND_OF_REQUEST, &[BTRFS], REFUSED, ALLOW));
+            block.extend(choice(1, IOCTL_TYPE_MASK, &[BTRFS_IOCTL_TYPE], NOT_PERMITTED, ALLOW));
             block
         }
         CallVerdict::UnlessPair { first, second, mask, values } => {
@@ -396,7 +401,7 @@ fn block(verdict: &CallVerdict) -> Vec<sock_filter> {
                     ]),
                 }
             }
-            block.push(statement(RETURN, REFUSED));
+            block.push(statement(RETURN, NOT_PERMITTED));
             block
         }
     }
@@ -411,7 +416,7 @@ fn choice(argument: u32, mask: u32, values: &[u32], then: u32, otherwise: u32) -
     block
 }
 
-/// Loads the lower half of an argument; none that is looked at has more.
+/// Loads the lower 32 bits of an argument; all arguments that are checked are 32 bits wide.
 fn load(argument: u32) -> sock_filter {
     statement(LOAD, 16 + 8 * argument)
 }
@@ -428,9 +433,9 @@ fn jump(code: u16, k: u32, jt: u8, jf: u8) -> sock_filter {
 mod tests {
     use super::*;
 
-    /// Runs a filter as the kernel would.
-    fn judge(purpose: Purpose, architecture: u32, call: u32, arguments: [u32; 6]) -> u32 {
-        let program = program(purpose);
+    /// Interprets a filter as the kernel would, and returns its verdict.
+    fn verdict_of(options: FilterOptions, architecture: u32, call: u32, arguments: [u32; 6]) -> u32 {
+        let program = program(options);
         let word = |offset: u32| match offset {
             0 => call,
             4 => architecture,
@@ -453,58 +458,68 @@ mod tests {
         }
     }
 
-    const INSIDE: Purpose = Purpose { network: false, has_namespaces: true, has_signal_scope: true };
-    const ALONE: Purpose = Purpose { network: false, has_namespaces: false, has_signal_scope: true };
+    const WITH_NAMESPACES: FilterOptions =
+        FilterOptions { network: false, has_namespaces: true, has_signal_scope: true };
+    const WITHOUT_NAMESPACES: FilterOptions =
+        FilterOptions { network: false, has_namespaces: false, has_signal_scope: true };
 
     #[track_caller]
-    fn check(purpose: Purpose, call: i64, arguments: &[u32], expect: u32) {
+    fn check(options: FilterOptions, call: i64, arguments: &[u32], expect: u32) {
         let mut all = [0; 6];
         all[..arguments.len()].copy_from_slice(arguments);
-        assert_eq!(judge(purpose, ARCHITECTURE, call as u32, all), expect, "{call} {arguments:x?}");
+        assert_eq!(verdict_of(options, ARCHITECTURE, call as u32, all), expect, "{call} {arguments:x?}");
     }
 
     #[test]
-    fn other_numberings_are_refused() {
-        assert_eq!(judge(INSIDE, 0x4000_0003, 1, [0; 6]), KILL_PROCESS);
+    fn other_architectures_and_unknown_call_numbers_are_refused() {
+        assert_eq!(verdict_of(WITH_NAMESPACES, 0x4000_0003, 1, [0; 6]), KILL_PROCESS);
         #[cfg(target_arch = "x86_64")]
-        assert_eq!(judge(INSIDE, ARCHITECTURE, X32 | libc::SYS_getpid as u32, [0; 6]), UNKNOWN);
-        assert_eq!(judge(INSIDE, ARCHITECTURE, LAST + 1, [0; 6]), UNKNOWN);
+        assert_eq!(
+            verdict_of(WITH_NAMESPACES, ARCHITECTURE, X32_BIT | libc::SYS_getpid as u32, [0; 6]),
+            NOT_IMPLEMENTED
+        );
+        assert_eq!(verdict_of(WITH_NAMESPACES, ARCHITECTURE, LAST_CALL + 1, [0; 6]), NOT_IMPLEMENTED);
     }
 
     #[test]
-    fn ordinary_calls_pass() {
+    fn ordinary_calls_are_allowed() {
         for call in
             [libc::SYS_read, libc::SYS_openat, libc::SYS_execve, libc::SYS_futex, libc::SYS_exit_group]
         {
-            check(ALONE, call, &[], ALLOW);
+            check(WITHOUT_NAMESPACES, call, &[], ALLOW);
         }
-        check(ALONE, libc::SYS_clone, &[libc::SIGCHLD as u32], ALLOW);
-        check(ALONE, libc::SYS_ioctl, &[0, 0x5401], ALLOW);
-        check(ALONE, libc::SYS_prlimit64, &[0, 7], ALLOW);
+        check(WITHOUT_NAMESPACES, libc::SYS_clone, &[libc::SIGCHLD as u32], ALLOW);
+        check(WITHOUT_NAMESPACES, libc::SYS_ioctl, &[0, 0x5401], ALLOW);
+        check(WITHOUT_NAMESPACES, libc::SYS_prlimit64, &[0, 7], ALLOW);
     }
 
     #[test]
-    fn nobody_is_told_of_what_cannot_be_listed() {
-        for call in NOTICE_CALLS.iter().chain(NOTICE_CALLS_HERE) {
-            check(ALONE, *call, &[], REFUSED);
-            check(INSIDE, *call, &[], ALLOW);
+    fn without_namespaces_inotify_is_refused() {
+        for call in INOTIFY_CALLS.iter().chain(INOTIFY_CALLS_OF_ARCHITECTURE) {
+            check(WITHOUT_NAMESPACES, *call, &[], NOT_PERMITTED);
+            check(WITH_NAMESPACES, *call, &[], ALLOW);
         }
     }
 
     #[test]
-    fn sockets_are_a_matter_of_the_network() {
-        let network = Purpose { network: true, ..INSIDE };
+    fn sockets_need_the_network_grant() {
+        let network = FilterOptions { network: true, ..WITH_NAMESPACES };
         for family in 0..46 {
-            check(INSIDE, libc::SYS_socket, &[family, 1, 0], REFUSED);
+            check(WITH_NAMESPACES, libc::SYS_socket, &[family, 1, 0], NOT_PERMITTED);
             let is_internet = family == 2 || family == 10 || family == 16;
-            check(network, libc::SYS_socket, &[family, 1, 0], if is_internet { ALLOW } else { REFUSED });
+            check(
+                network,
+                libc::SYS_socket,
+                &[family, 1, 0],
+                if is_internet { ALLOW } else { NOT_PERMITTED },
+            );
         }
-        check(network, libc::SYS_socket, &[16, 3, 15], REFUSED);
+        check(network, libc::SYS_socket, &[16, 3, 15], NOT_PERMITTED);
         check(network, libc::SYS_socket, &[2, 2, 17], ALLOW);
-        check(INSIDE, libc::SYS_socketpair, &[1, 0o2_000_001], ALLOW);
-        check(INSIDE, libc::SYS_socketpair, &[1, 5], ALLOW);
-        check(INSIDE, libc::SYS_socketpair, &[1, 2], REFUSED);
-        check(INSIDE, libc::SYS_socketpair, &[16, 1], REFUSED);
+        check(WITH_NAMESPACES, libc::SYS_socketpair, &[1, 0o2_000_001], ALLOW);
+        check(WITH_NAMESPACES, libc::SYS_socketpair, &[1, 5], ALLOW);
+        check(WITH_NAMESPACES, libc::SYS_socketpair, &[1, 2], NOT_PERMITTED);
+        check(WITH_NAMESPACES, libc::SYS_socketpair, &[16, 1], NOT_PERMITTED);
     }
 
     #[test]
@@ -512,46 +527,46 @@ mod tests {
         for flag in
             [0x0002_0000, 0x0200_0000, 0x0400_0000, 0x0800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000]
         {
-            check(INSIDE, libc::SYS_clone, &[flag | libc::SIGCHLD as u32], REFUSED);
+            check(WITH_NAMESPACES, libc::SYS_clone, &[flag | libc::SIGCHLD as u32], NOT_PERMITTED);
         }
-        check(INSIDE, libc::SYS_clone3, &[], UNKNOWN);
-        check(INSIDE, libc::SYS_ioctl, &[0, 0x5412], REFUSED);
-        check(INSIDE, libc::SYS_prlimit64, &[1, 7], REFUSED);
-        check(INSIDE, libc::SYS_setpriority, &[0, 1, 19], REFUSED);
-        check(INSIDE, libc::SYS_setpriority, &[2, 0, 19], REFUSED);
-        check(INSIDE, libc::SYS_setpriority, &[1, 0, 19], REFUSED);
-        check(INSIDE, libc::SYS_setpriority, &[0, 0, 19], ALLOW);
-        check(INSIDE, libc::SYS_ioprio_set, &[3, 0, 0], REFUSED);
-        check(INSIDE, libc::SYS_ioprio_set, &[1, 0, 0], ALLOW);
-        check(INSIDE, libc::SYS_prlimit64, &[0, MARK], REFUSED);
-        check(INSIDE, libc::SYS_setrlimit, &[MARK], REFUSED);
-        check(INSIDE, libc::SYS_setrlimit, &[7], ALLOW);
+        check(WITH_NAMESPACES, libc::SYS_clone3, &[], NOT_IMPLEMENTED);
+        check(WITH_NAMESPACES, libc::SYS_ioctl, &[0, 0x5412], NOT_PERMITTED);
+        check(WITH_NAMESPACES, libc::SYS_prlimit64, &[1, 7], NOT_PERMITTED);
+        check(WITH_NAMESPACES, libc::SYS_setpriority, &[0, 1, 19], NOT_PERMITTED);
+        check(WITH_NAMESPACES, libc::SYS_setpriority, &[2, 0, 19], NOT_PERMITTED);
+        check(WITH_NAMESPACES, libc::SYS_setpriority, &[1, 0, 19], NOT_PERMITTED);
+        check(WITH_NAMESPACES, libc::SYS_setpriority, &[0, 0, 19], ALLOW);
+        check(WITH_NAMESPACES, libc::SYS_ioprio_set, &[3, 0, 0], NOT_PERMITTED);
+        check(WITH_NAMESPACES, libc::SYS_ioprio_set, &[1, 0, 0], ALLOW);
+        check(WITH_NAMESPACES, libc::SYS_prlimit64, &[0, RUN_TAG], NOT_PERMITTED);
+        check(WITH_NAMESPACES, libc::SYS_setrlimit, &[RUN_TAG], NOT_PERMITTED);
+        check(WITH_NAMESPACES, libc::SYS_setrlimit, &[7], ALLOW);
     }
 
     #[test]
-    fn requests_to_one_file_system_are_refused_and_those_to_all_are_not() {
-        check(INSIDE, libc::SYS_ioctl, &[0, 0x5000_9401], REFUSED);
-        check(INSIDE, libc::SYS_ioctl, &[0, 0x4004_9409], ALLOW);
-        check(INSIDE, libc::SYS_ioctl, &[0, 0x4020_940d], ALLOW);
+    fn btrfs_ioctls_are_refused_except_clones() {
+        check(WITH_NAMESPACES, libc::SYS_ioctl, &[0, 0x5000_9401], NOT_PERMITTED);
+        check(WITH_NAMESPACES, libc::SYS_ioctl, &[0, 0x4004_9409], ALLOW);
+        check(WITH_NAMESPACES, libc::SYS_ioctl, &[0, 0x4020_940d], ALLOW);
     }
 
     #[test]
-    fn without_namespaces_nothing_changes_modes_and_owners() {
-        check(ALONE, libc::SYS_fchmodat, &[], PRETENDED);
-        check(INSIDE, libc::SYS_fchmodat, &[], ALLOW);
-        check(ALONE, libc::SYS_setxattr, &[], UNSUPPORTED);
+    fn without_namespaces_modes_and_owners_do_not_change() {
+        check(WITHOUT_NAMESPACES, libc::SYS_fchmodat, &[], SUCCESS_WITHOUT_EFFECT);
+        check(WITH_NAMESPACES, libc::SYS_fchmodat, &[], ALLOW);
+        check(WITHOUT_NAMESPACES, libc::SYS_setxattr, &[], NOT_SUPPORTED);
     }
 
     #[test]
-    fn without_a_scope_signals_go_to_the_own_group_alone() {
-        let old = Purpose { has_signal_scope: false, ..ALONE };
+    fn without_a_signal_scope_only_the_own_group_can_be_signalled() {
+        let old = FilterOptions { has_signal_scope: false, ..WITHOUT_NAMESPACES };
         check(old, libc::SYS_kill, &[0, 15], ALLOW);
-        check(old, libc::SYS_kill, &[u32::MAX, 9], REFUSED);
-        check(old, libc::SYS_kill, &[1, 9], REFUSED);
-        check(old, libc::SYS_tgkill, &[1, 1, 9], REFUSED);
-        check(old, libc::SYS_fcntl, &[0, 8, 1], REFUSED);
-        check(old, libc::SYS_ioctl, &[0, 0x8901], REFUSED);
-        check(old, libc::SYS_ioctl, &[0, 0x8902], REFUSED);
-        check(ALONE, libc::SYS_kill, &[1, 9], ALLOW);
+        check(old, libc::SYS_kill, &[u32::MAX, 9], NOT_PERMITTED);
+        check(old, libc::SYS_kill, &[1, 9], NOT_PERMITTED);
+        check(old, libc::SYS_tgkill, &[1, 1, 9], NOT_PERMITTED);
+        check(old, libc::SYS_fcntl, &[0, 8, 1], NOT_PERMITTED);
+        check(old, libc::SYS_ioctl, &[0, 0x8901], NOT_PERMITTED);
+        check(old, libc::SYS_ioctl, &[0, 0x8902], NOT_PERMITTED);
+        check(WITHOUT_NAMESPACES, libc::SYS_kill, &[1, 9], ALLOW);
     }
 }

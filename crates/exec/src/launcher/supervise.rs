@@ -1,4 +1,4 @@
-//! The launcher's main: reads the plan, has the command started, watches over it, and ends everything.
+//! The launcher's main function: reads the plan, starts the command, waits for it, and kills all its processes.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -13,54 +13,54 @@ use crate::launcher::plan::{Confinement, MAX_PLAN, Plan, Report};
 use crate::limits::MAX_TIMEOUT;
 use crate::{Ending, ExecErrorKind};
 
-/// Time limit for ending all processes.
-const END: Duration = Duration::from_secs(5);
-/// Added to a signal's number by programs that stand between, as shells do.
+/// Time limit for killing all processes.
+const KILL_TIME: Duration = Duration::from_secs(5);
+/// Wrappers report a signal as this exit status plus its number, as shells do.
 const SIGNAL_STATUS: i32 = 128;
 
-/// Does what the plan says; returns whether it came to an end that was told.
+/// Runs the plan from standard input; returns whether its end was reported and all processes are gone.
 pub(crate) fn run() -> bool {
     let Ok(control) = io::stdin().as_fd().try_clone_to_owned() else { return false };
     let control = UnixStream::from(control);
-    // Whoever types the argument at a terminal is no host.
+    // A person who types the argument at a terminal has no socket as standard input.
     if control.peer_addr().is_err() {
         return false;
     }
-    if !tell(&control, &Report::HELLO) {
+    if !send(&control, &Report::HELLO) {
         return false;
     }
     let Some((plan, input)) = read(&control) else {
-        let detail = "the plan was not understood".to_owned();
-        return tell(&control, &Report::Failed { kind: ExecErrorKind::Launcher, detail });
+        let detail = "invalid plan".to_owned();
+        return send(&control, &Report::Failed { kind: ExecErrorKind::Launcher, detail });
     };
     let start = Instant::now();
     prepare();
     let (started, stdin) = match confine::start(&plan) {
         Ok(started) => started,
         Err((kind, detail)) => {
-            return tell(&control, &Report::Failed { kind, detail });
+            return send(&control, &Report::Failed { kind, detail });
         }
     };
     if let (Some(stdin), Some(input)) = (stdin, input) {
-        std::thread::spawn(move || feed(stdin, &input));
+        std::thread::spawn(move || write_input(stdin, &input));
     }
-    tell(
+    send(
         &control,
         &Report::Started { process: started.process.as_raw_nonzero().get(), detail: started.detail.clone() },
     );
     let ending = watch(&control, &plan, &started, start + plan.limits.timeout.min(MAX_TIMEOUT));
-    let is_all_gone = end_all(started.process);
+    let is_all_gone = kill_all(started.process);
     let report = match (&plan.confinement, ending) {
-        (Confinement::Wrapper { .. }, Ending::Exited(status)) => wrapped(status, &started),
+        (Confinement::Wrapper { .. }, Ending::Exited(status)) => wrapper_report(status, &started),
         (_, ending) => Report::Ended(ending),
     };
-    let is_told = tell(&control, &report);
-    if !is_told {
-        // Nobody is left to do it.
+    let is_sent = send(&control, &report);
+    if !is_sent {
+        // The host is gone and cannot remove it.
         let _ = crate::scratch::remove(&plan.scratch);
     }
-    // The host looks for what is left if this is not so.
-    is_told && is_all_gone
+    // On failure the host searches for remaining processes.
+    is_sent && is_all_gone
 }
 
 /// Reads the plan and the input that follows it.
@@ -75,16 +75,16 @@ fn read(control: &UnixStream) -> Option<(Plan, Option<Vec<u8>>)> {
     (input.len() as u64 == length).then_some((plan, Some(input)))
 }
 
-fn tell(mut control: &UnixStream, report: &Report) -> bool {
+fn send(mut control: &UnixStream, report: &Report) -> bool {
     control.write_all(report.to_line().as_bytes()).is_ok()
 }
 
-fn feed(stdin: OwnedFd, input: &[u8]) {
-    // A command need not read what it is given.
+fn write_input(stdin: OwnedFd, input: &[u8]) {
+    // A command need not read its input.
     let _ = std::fs::File::from(stdin).write_all(input);
 }
 
-/// Leaves the host's terminal and takes responsibility for whatever loses its parent.
+/// Leaves the host's terminal session, and adopts orphans of the command as a child subreaper.
 fn prepare() {
     let _ = rustix::process::setsid();
     #[cfg(target_os = "linux")]
@@ -94,20 +94,20 @@ fn prepare() {
     }
 }
 
-/// Returns what the end of a program means that stood between: the herald inside tells how the command ended, or that it could not be started.
-fn wrapped(status: i32, started: &StartedCommand) -> Report {
-    if let Some(report) = started.told() {
+/// Returns the report for a wrapper that exited with `status`, preferring the report of the init process in the sandbox.
+fn wrapper_report(status: i32, started: &StartedCommand) -> Report {
+    if let Some(report) = started.final_report() {
         return report;
     }
-    if !started.has_begun() {
+    if !started.has_started() {
         return Report::Failed { kind: ExecErrorKind::Unavailable, detail: String::new() };
     }
-    // The command ended the herald as well, or there is none.
+    // The init process was killed before its last report, or there is none.
     let is_signal = status > SIGNAL_STATUS && status <= SIGNAL_STATUS + 64;
     Report::Ended(if is_signal { Ending::Signalled(status - SIGNAL_STATUS) } else { Ending::Exited(status) })
 }
 
-/// Waits until the command ends, takes too long, uses too much, or is no longer wanted.
+/// Waits until the command ends, times out, exceeds a limit, or is cancelled.
 fn watch(control: &UnixStream, plan: &Plan, started: &StartedCommand, deadline: Instant) -> Ending {
     let mut meter = confine::Meter::new(plan, started);
     loop {
@@ -118,27 +118,27 @@ fn watch(control: &UnixStream, plan: &Plan, started: &StartedCommand, deadline: 
         if now >= deadline {
             return Ending::TimedOut;
         }
-        if let Some(exceeded) = meter.look(now) {
-            // It may have ended just now, within its limits as far as anybody knows.
+        if let Some(exceeded) = meter.poll(now) {
+            // If it has just ended by itself, that counts.
             return reap(started.process).unwrap_or(Ending::Exceeded(exceeded));
         }
         let wait = deadline.min(meter.next()).saturating_duration_since(now);
         let mut fds = vec![PollFd::new(control, PollFlags::IN)];
         fds.extend(started.handle.as_ref().map(|handle| PollFd::new(handle, PollFlags::IN)));
-        fds.extend(started.herald().map(|herald| PollFd::new(herald, PollFlags::IN)));
+        fds.extend(started.reports().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
         let _ = poll(&mut fds, Timespec::try_from(wait).ok().as_ref());
-        if started.listen() {
-            // The command has begun, and its limits are not firm yet.
-            meter.hurry();
+        if started.read_reports() {
+            // The command has started and has no hard limits yet.
+            meter.poll_now();
         }
-        // Whatever comes, be it the end of the host, means that the job is not wanted any more.
+        // Any byte cancels the job, and so does the end of the host.
         if !fds[0].revents().is_empty() {
             return Ending::Cancelled;
         }
     }
 }
 
-/// Takes note of every process that ended; returns how the command did, if it did.
+/// Reaps all processes that ended; returns how the command ended if it is among them.
 fn reap(process: Pid) -> Option<Ending> {
     let mut ending = None;
     while let Ok(Some((ended, status))) = wait(WaitOptions::NOHANG) {
@@ -156,11 +156,11 @@ pub(super) fn ending_of(status: WaitStatus) -> Ending {
     }
 }
 
-/// Ends everything that came of the command; returns whether nothing is left.
+/// Kills all processes of the command; returns whether none is left.
 ///
-/// Orphans become children of this process. So it is enough to end children repeatedly, which is faster than they can fork.
-fn end_all(process: Pid) -> bool {
-    let deadline = Instant::now() + END;
+/// Orphans become children of this process, so it is enough to kill children repeatedly, which is faster than they can fork.
+fn kill_all(process: Pid) -> bool {
+    let deadline = Instant::now() + KILL_TIME;
     let mut pause = Duration::from_micros(20);
     loop {
         while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
@@ -177,7 +177,7 @@ fn end_all(process: Pid) -> bool {
     }
 }
 
-/// Ends the command's group and all children of this process; returns how many were alive.
+/// Kills the command's process group and all children of this process; returns how many were alive.
 fn kill(process: Pid) -> usize {
     let group = kill_process_group(process, Signal::KILL).is_ok();
     #[cfg(target_os = "linux")]

@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::git::{ScratchRepository, transfer};
 use crate::launcher::plan::{Confinement, MAX_PLAN, Plan, Report};
-use crate::launcher::{Launcher, MARKER};
+use crate::launcher::{LAUNCHER_ARGUMENT, Launcher};
 use crate::launcher::{process_tree, run_tag};
 use crate::limits::MAX_TIMEOUT;
 use crate::protect::after::{self, RenamedFiles};
@@ -176,7 +176,7 @@ fn execute(
         scratch: scratch.path().to_owned(),
         input: job.input.as_ref().map(|input| input.len() as u64),
         network: grants.network,
-        mark: tag,
+        tag,
         confinement: confine(grants, scratch)?,
         limits: job.limits.clone(),
     };
@@ -198,7 +198,7 @@ struct LauncherConnection {
     stderr: OutputReader,
     heard: Vec<u8>,
     process: Option<i32>,
-    mark: u64,
+    tag: u64,
     detail: String,
 }
 
@@ -214,7 +214,7 @@ impl LauncherConnection {
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
         #[allow(clippy::disallowed_methods, reason = "this is where processes start")]
         let mut command = Command::new(&program);
-        command.arg0(MARKER).arg(MARKER).env_clear().current_dir("/");
+        command.arg0(LAUNCHER_ARGUMENT).arg(LAUNCHER_ARGUMENT).env_clear().current_dir("/");
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| failed(error).at(&program))?;
         let shown = program;
@@ -229,7 +229,7 @@ impl LauncherConnection {
             stderr: OutputReader::new(stderr, job.limits.output),
             heard: Vec::new(),
             process: None,
-            mark: plan.mark,
+            tag: plan.tag,
             detail: String::new(),
         };
         if !conversation.is_greeted() {
@@ -372,7 +372,7 @@ impl LauncherConnection {
         let ended_well = self.child.wait().is_ok_and(|status| status.success());
         if !ended_well {
             process_tree::kill_session(launcher, self.process);
-            run_tag::kill_tagged(self.mark);
+            run_tag::kill_tagged(self.tag);
         }
         (self.stdout.output, self.stderr.output, self.detail)
     }

@@ -1,4 +1,4 @@
-//! The processes of a command on Linux, from `/proc`.
+//! The process tree of a command on Linux, from `/proc`.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -7,12 +7,12 @@ use std::os::unix::fs::MetadataExt;
 
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
-/// The most that is read of a file of `/proc`.
+/// The most that is read of a file in `/proc`, in bytes.
 const MAX_TEXT: u64 = 64 << 10;
-/// The most that is read of a list of children.
+/// The most that is read of a list of children, in bytes.
 const MAX_CHILDREN: u64 = 4 << 20;
 
-/// The most that is read of a list of mappings.
+/// The most that is read of a list of mappings, in bytes.
 const MAX_MAPS: u64 = 4 << 20;
 
 /// Resource usage of a tree of processes.
@@ -35,11 +35,11 @@ fn threads(process: i32) -> Vec<String> {
     entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
-/// Returns the children of a process, or nothing where the kernel does not list them.
+/// Returns the children of a process, or `None` if the kernel does not list them.
 pub(crate) fn children(process: i32) -> Option<Vec<i32>> {
     let mut found = Vec::new();
     for thread in threads(process) {
-        // The list of a bomb may be long.
+        // A fork bomb has a long list.
         let mut text = String::new();
         let file = fs::File::open(format!("/proc/{process}/task/{thread}/children")).ok()?;
         file.take(MAX_CHILDREN).read_to_string(&mut text).ok()?;
@@ -48,7 +48,7 @@ pub(crate) fn children(process: i32) -> Option<Vec<i32>> {
     Some(found)
 }
 
-/// Returns processes below `root`, parents before children: all of them, or the first ones if there are more than `enough`.
+/// Returns the descendants of `root`, parents before children; the search stops once there are more than `enough`.
 pub(crate) fn descendants(root: i32, enough: usize) -> Vec<i32> {
     if children(root).is_none() {
         return descendants_of_all(root);
@@ -70,7 +70,7 @@ pub(crate) fn descendants(root: i32, enough: usize) -> Vec<i32> {
     found
 }
 
-/// The same by looking at every process, for kernels that do not list children.
+/// Returns the descendants of `root` by reading every process, for kernels that do not list children.
 fn descendants_of_all(root: i32) -> Vec<i32> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     for process in all() {
@@ -95,14 +95,14 @@ fn all() -> Vec<i32> {
 
 fn parent_and_session(process: i32) -> Option<(i32, i32)> {
     let text = text(&format!("/proc/{process}/stat"))?;
-    // The name of a process may hold anything, so what follows it is counted from its end.
+    // The process name may contain anything, so the fields are counted from the last parenthesis.
     let mut words = text.rsplit_once(')')?.1.split_whitespace();
     let parent = words.nth(1)?.parse().ok()?;
     let session = words.nth(1)?.parse().ok()?;
     Some((parent, session))
 }
 
-/// Returns what processes use together.
+/// Returns the total resource usage of processes.
 pub(crate) fn usage(processes: &[i32]) -> Usage {
     let mut total = Usage::default();
     for process in processes {
@@ -119,7 +119,7 @@ pub(crate) fn usage(processes: &[i32]) -> Usage {
     total
 }
 
-/// Returns how many bytes of its own a process has set aside, used or not.
+/// Returns the size of a process's private data (`VmData`) in bytes, used or not.
 pub(crate) fn reserved(process: i32) -> u64 {
     let status = text(&format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmData:"));
@@ -127,16 +127,17 @@ pub(crate) fn reserved(process: i32) -> u64 {
     kilobytes.unwrap_or(0_u64) * 1024
 }
 
-/// Returns how many bytes the files on `device` take that processes hold open and that were not counted yet: those without a name above all.
+/// Returns the size in bytes of deleted files on `device` that processes hold open or mapped. Files in `counted` are left
+/// out, and the others are added to it.
 pub(crate) fn open_files(processes: &[i32], device: u64, counted: &mut HashSet<(u64, u64)>) -> u64 {
     let mut total = 0;
     for process in processes {
         let Ok(entries) = fs::read_dir(format!("/proc/{process}/fd")) else { continue };
         for entry in entries.flatten() {
             let Ok(metadata) = fs::metadata(entry.path()) else { continue };
-            // Files that are there anyway are counted by their names; of those that are written elsewhere by grant nothing is counted.
-            let is_nameless = metadata.is_file() && metadata.nlink() == 0;
-            if is_nameless && metadata.dev() == device && counted.insert((metadata.dev(), metadata.ino())) {
+            // Files with a name are counted in the scratch directory; files written elsewhere by grant do not count.
+            let is_deleted = metadata.is_file() && metadata.nlink() == 0;
+            if is_deleted && metadata.dev() == device && counted.insert((metadata.dev(), metadata.ino())) {
                 total += metadata.blocks() * 512;
             }
         }
@@ -145,11 +146,11 @@ pub(crate) fn open_files(processes: &[i32], device: u64, counted: &mut HashSet<(
     total
 }
 
-/// Returns the same for files without a name that a process has mapped, open or not: at least what of them is mapped.
+/// Returns the mapped size in bytes of deleted files that a process has mapped.
 fn mapped_files(process: i32, device: u64, counted: &mut HashSet<(u64, u64)>) -> u64 {
     let mut maps = String::new();
     let Ok(file) = fs::File::open(format!("/proc/{process}/maps")) else { return 0 };
-    // A name need not be text; what was read until then counts.
+    // A name need not be UTF-8; the lines before it count.
     let _ = file.take(MAX_MAPS).read_to_string(&mut maps);
     let mut sizes: HashMap<u64, u64> = HashMap::new();
     for line in maps.lines().filter(|line| line.ends_with(" (deleted)")) {
@@ -169,14 +170,14 @@ fn mapped_files(process: i32, device: u64, counted: &mut HashSet<(u64, u64)>) ->
     sizes.values().sum()
 }
 
-/// Reads a device as it is written in hexadecimal, by its two numbers.
+/// Parses a device number of the form `MAJOR:MINOR`, in hexadecimal.
 fn device_of(word: &str) -> Option<u64> {
     let (major, minor) = word.split_once(':')?;
     let number = |word| u32::from_str_radix(word, 16).ok();
     Some(rustix::fs::makedev(number(major)?, number(minor)?))
 }
 
-/// Ends what a launcher left behind that could not do it itself.
+/// Kills the command's process group and all processes in the session of a launcher that was killed.
 pub(crate) fn kill_session(launcher: u32, process: Option<i32>) {
     if let Some(group) = process.and_then(Pid::from_raw) {
         let _ = kill_process_group(group, Signal::KILL);
@@ -197,7 +198,7 @@ mod tests {
 
     #[test]
     #[allow(clippy::disallowed_methods, reason = "processes to be found")]
-    fn finds_and_measures_what_was_started() {
+    fn finds_and_measures_descendants() {
         let mut child = std::process::Command::new("sh").args(["-c", "sleep 30 & wait"]).spawn().unwrap();
         let id = child.id() as i32;
         let own = std::process::id() as i32;
@@ -207,7 +208,7 @@ mod tests {
         }
         let inner = descendants(id, 9);
         assert_eq!(inner.len(), 1);
-        // The system leaves some out while others of this process end, as those of other tests do.
+        // The kernel's list may miss children while siblings exit, such as those of other tests.
         let are_found = || {
             let found = descendants(own, usize::MAX);
             found.contains(&id) && found.contains(&inner[0])

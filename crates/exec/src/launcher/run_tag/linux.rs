@@ -6,17 +6,17 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, setrlimit};
 
 /// Time limit for killing all processes of a run.
-const END: Duration = Duration::from_secs(5);
+const KILL_TIME: Duration = Duration::from_secs(5);
 /// The name of the limit in `/proc/PID/limits`.
 const LINE: &str = "Max realtime timeout";
 
 /// Tags this process and everything it starts.
-pub(crate) fn put_on(tag: u64) {
-    // Where somebody set a lower limit already there is no tag, and then nothing is found by it.
+pub(crate) fn tag_this_process(tag: u64) {
+    // Fails if a lower hard limit is set already; then no process is found by the tag.
     let _ = setrlimit(Resource::Rttime, Rlimit { current: Some(tag), maximum: Some(tag) });
 }
 
-#[allow(clippy::disallowed_methods, reason = "what the kernel tells of a process is no file of a skill")]
+#[allow(clippy::disallowed_methods, reason = "files in /proc are no files of a skill")]
 fn tagged(tag: u64) -> Vec<Pid> {
     let word = tag.to_string();
     let is_tagged = |process: &i32| {
@@ -31,7 +31,7 @@ fn tagged(tag: u64) -> Vec<Pid> {
 
 /// Kills every process with this tag.
 pub(crate) fn kill_tagged(tag: u64) {
-    let deadline = Instant::now() + END;
+    let deadline = Instant::now() + KILL_TIME;
     while Instant::now() < deadline {
         let found = tagged(tag);
         if found.is_empty() {
@@ -58,7 +58,7 @@ mod tests {
         rustix::process::prlimit(Some(process), Resource::Rttime, limit).unwrap();
         assert_eq!(tagged(tag), [process]);
         assert!(tagged(super::super::fresh()).is_empty());
-        // It is gone for good once somebody waits for it.
+        // A killed process stays in `/proc` until its parent waits for it.
         let waiting = std::thread::spawn(move || child.wait().unwrap());
         kill_tagged(tag);
         assert!(!waiting.join().unwrap().success());

@@ -8,7 +8,7 @@ use rustix::fs::{FileType, Mode, OFlags};
 
 use crate::ExecErrorKind;
 use crate::launcher::plan::{Access, Place, Rule};
-use crate::launcher::seccomp::{self, Purpose};
+use crate::launcher::seccomp::{self, FilterOptions};
 
 /// The version of Landlock without which files could be emptied that may not be written.
 const LEAST: ABI = ABI::V3;
@@ -66,8 +66,9 @@ pub(crate) fn confine(rules: &[Rule], network: bool) -> Result<String, (ExecErro
         return Err(failed(&format!("version {} is too old", effective_abi as i32)));
     }
     drop_capabilities()?;
-    let purpose = Purpose { network, has_namespaces: false, has_signal_scope: effective_abi >= ABI::V6 };
-    let filter = seccomp::program(purpose);
+    let options =
+        FilterOptions { network, has_namespaces: false, has_signal_scope: effective_abi >= ABI::V6 };
+    let filter = seccomp::program(options);
     seccompiler::apply_filter(&filter).map_err(|error| (ExecErrorKind::Unavailable, error.to_string()))?;
     Ok(describe(effective_abi))
 }

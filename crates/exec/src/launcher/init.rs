@@ -1,8 +1,8 @@
-//! Starts the command where another program confines it, and tells how it ended.
+//! The init process of a bubblewrap sandbox: starts the command and reports how it ended.
 //!
-//! Such a program passes on a status and no more: a signal looks like a status of 128 and its number, and a command that could not be started like one that failed. So this program is
-//! started once more, inside, to stand between the two. It is the first process there, which nobody inside can end, and nobody can look into. All the same it is confined as the command is, so what it tells
-//! is believed no more than what the command itself could bring about.
+//! Bubblewrap itself only passes on an exit status: a signal becomes 128 plus its number, and a command that could not be
+//! started looks like one that failed. So this program runs once more, as process 1 of the sandbox, which processes inside
+//! can neither kill nor trace. It is confined like the command, so its reports are trusted no more than the command is.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -17,16 +17,16 @@ use crate::launcher::plan::Report;
 use crate::launcher::supervise::ending_of;
 use crate::{Ending, ExecErrorKind};
 
-/// The most that a process says of itself, in bytes.
+/// The most that is read of `/proc/self/status`, in bytes.
 const MAX_STATUS: u64 = 64 << 10;
 
-/// Starts the command that `arguments` name behind the number of a pipe, and tells there how it ended.
+/// Runs the command in `arguments`, behind the file descriptor of a pipe, and writes reports to that pipe.
 pub(super) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let pipe = arguments.next().and_then(|number| number.to_str()?.parse().ok()).and_then(pipe);
     let (Some(mut pipe), Some(program)) = (pipe.filter(|_| is_confined()), arguments.next()) else {
         return ExitCode::FAILURE;
     };
-    // Nothing of what is open here is for the command, nor is what is in memory.
+    // The command gets neither the open files nor, by way of `/proc`, the memory of this process.
     close_fds::set_fds_cloexec(3, &[]);
     if set_dumpable_behavior(DumpableBehavior::NotDumpable).is_err() {
         return ExitCode::FAILURE;
@@ -35,9 +35,9 @@ pub(super) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let mut command = Command::new(&program);
     let report = match command.args(arguments).process_group(0).spawn() {
         Ok(child) => {
-            // From now on the launcher can make its limits firm.
-            let begun = Report::Started { process: 0, detail: String::new() };
-            let _ = pipe.write_all(begun.to_line().as_bytes());
+            // From now on the launcher can set hard limits.
+            let started = Report::Started { process: 0, detail: String::new() };
+            let _ = pipe.write_all(started.to_line().as_bytes());
             Report::Ended(ending(child.id()))
         }
         Err(error) => Report::Failed { kind: ExecErrorKind::CommandFailed, detail: error.to_string() },
@@ -49,7 +49,7 @@ pub(super) fn run(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Waits for the command, and meanwhile for whoever lost a parent, and returns how the command ended.
+/// Waits for the command, reaping orphans meanwhile, and returns how it ended.
 fn ending(command: u32) -> Ending {
     let command = i32::try_from(command).ok().and_then(Pid::from_raw);
     loop {
@@ -61,13 +61,13 @@ fn ending(command: u32) -> Ending {
     }
 }
 
-/// Opens the pipe of this number anew; a number alone is nothing to write to.
+/// Opens the pipe with this file descriptor again; a bare number cannot be written to without `unsafe`.
 fn pipe(number: u32) -> Option<File> {
     let file = File::options().write(true).open(format!("/proc/self/fd/{number}")).ok()?;
     file.metadata().ok()?.file_type().is_fifo().then_some(file)
 }
 
-/// Returns whether this is the first process of a place of its own, and confined. Whoever types the argument at a terminal is not, and gets nothing run by it.
+/// Returns whether this is process 1 of a PID namespace and confined. It is not if a person typed the argument at a terminal.
 fn is_confined() -> bool {
     let mut status = String::new();
     let read =
