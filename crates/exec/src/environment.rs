@@ -1,12 +1,12 @@
 //! The environment variables of a command.
 
-/// The variables of the host that a command gets without asking: where programs are, and how people write where they are.
+/// The variables of the host that every command gets: the search path of programs, the language and the time zone.
 pub const ALLOWED: &[&str] = &["PATH", "LANG", "LANGUAGE", "TZ"];
 
-/// Names that begin so are allowed as well.
+/// The prefix of further variables that every command gets.
 pub const ALLOWED_PREFIX: &str = "LC_";
 
-/// Returns those of the host's variables that a command gets: the harmless ones, and those in `names`.
+/// Returns the variables of the host that a command gets: the harmless ones, and those in `names`.
 ///
 /// ```
 /// use repertoire_exec::environment::allowed;

@@ -1,9 +1,9 @@
-//! Why a job was not run.
+//! The error of a job that was not run.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Why a job was not run.
+/// The error of a job that was not run.
 #[derive(Debug)]
 pub struct ExecError {
     kind: ExecErrorKind,
@@ -16,21 +16,21 @@ pub struct ExecError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum ExecErrorKind {
-    /// The job has no command, or paths that are not absolute or not there.
+    /// The job has no command, or a path that is not absolute or does not exist.
     InvalidJob,
-    /// It asks for a grant that no job may have.
+    /// The job asks for a grant that no job may have.
     GrantRefused,
-    /// The repository it is granted is none, or not one that belongs to the checkout.
+    /// The granted repository is invalid, does not belong to the checkout, or cannot be used now.
     Repository,
-    /// Its arguments and variables are longer than a command can be given.
+    /// The arguments and variables are longer than the system allows.
     TooLong,
     /// The program is neither in the skill nor in `PATH`.
     CommandNotFound,
-    /// The program was found and could not be started.
+    /// The program was found but could not be started.
     CommandFailed,
     /// The sandbox does not work here.
     Unavailable,
-    /// The launcher could not be started, or did not do what it should.
+    /// The launcher could not be started, or broke the protocol.
     Launcher,
     /// Input or output failed.
     Io,
@@ -56,17 +56,17 @@ impl ExecError {
         self
     }
 
-    /// Returns what went wrong.
+    /// Returns the kind of error.
     pub fn kind(&self) -> ExecErrorKind {
         self.kind
     }
 
-    /// Returns what there is to say about it, without any path.
+    /// Returns the detail without the path.
     pub(crate) fn detail(&self) -> &str {
         self.detail.as_deref().unwrap_or("it cannot be read")
     }
 
-    /// Returns the path it is about.
+    /// Returns the path that the error is about.
     pub fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
@@ -75,8 +75,8 @@ impl ExecError {
 impl fmt::Display for ExecError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self.kind {
-            ExecErrorKind::InvalidJob => "not a job that can be run",
-            ExecErrorKind::GrantRefused => "no command may have this",
+            ExecErrorKind::InvalidJob => "invalid job",
+            ExecErrorKind::GrantRefused => "grant refused",
             ExecErrorKind::Repository => "the git repository cannot be used",
             ExecErrorKind::TooLong => "arguments or variables are too long",
             ExecErrorKind::CommandNotFound => "command not found",

@@ -19,36 +19,38 @@ use crate::Limits;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// The program and its arguments. A program without a slash is looked for in `PATH`; a relative one with a slash is taken from the skill's directory.
+    /// The program and its arguments. A program without a slash is searched in `PATH`; a relative path with a slash is relative to the skill's directory.
     pub command: Vec<OsString>,
     /// The skill's directory, absolute. It can be read and never written.
     pub skill: PathBuf,
     /// Standard input; empty unless given.
     pub input: Option<Vec<u8>>,
-    /// All variables it gets beside `HOME`, `TMPDIR` and their kin, which lie in the scratch directory. Nothing is inherited; [`environment::allowed`] picks from the
-    /// host's what is harmless. `PATH` is where the program is looked for; what cannot be seen from inside is left out of it.
+    /// The environment variables, beside `HOME`, `TMPDIR` and similar ones, which point into the scratch directory. None is
+    /// inherited; [`environment::allowed`] selects the harmless ones of the host. The program is searched in `PATH`; the
+    /// command gets a `PATH` without directories that are invisible in the sandbox.
     ///
     /// [`environment::allowed`]: crate::environment::allowed
     pub environment: Vec<(String, String)>,
-    /// Its grants beyond the policy.
+    /// The grants beyond the policy.
     pub grants: Grants,
-    /// Its limits.
+    /// The resource limits.
     pub limits: Limits,
-    /// Paths that no grant makes writable beyond [`protected`](crate::protect::names), absolute: the host's own settings and state, and where its skills are.
+    /// Further paths that no grant makes writable, beside the [protected names](crate::protect::names), absolute: the host's
+    /// settings and state, and the directories of its skills.
     pub protected: Vec<PathBuf>,
-    /// The user's settings of git, which may name files and directories that a grant has in it.
+    /// The user's git settings. Files and directories that they name are protected in a granted directory.
     pub git: GitUser,
-    /// Directories that commands of skills may write, absolute: no program is looked for there, whatever `PATH` says, or one command would decide what the next one runs. What is
-    /// granted here counts anyway.
+    /// Directories that commands of skills may write, absolute, beside those granted to this job. No program is searched there
+    /// even if `PATH` has them: otherwise one command could decide which program the next one runs.
     pub workplaces: Vec<PathBuf>,
-    /// Lets another thread end it.
+    /// A flag that cancels the job from another thread.
     pub cancel: Option<Cancel>,
     /// The parent of the scratch directory, absolute; the system's temporary directory unless given.
     pub scratch: Option<PathBuf>,
 }
 
 impl Job {
-    /// Returns a job without input, variables and grants, within the usual limits.
+    /// Returns a job without input, variables and grants, with the default limits.
     pub fn new<S: Into<OsString>>(command: impl IntoIterator<Item = S>, skill: impl Into<PathBuf>) -> Self {
         Self {
             command: command.into_iter().map(Into::into).collect(),
@@ -69,20 +71,22 @@ impl Job {
 /// Grants of a job beyond the policy; none by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Grants {
-    /// Access to the network: TCP and UDP, not the sockets of this machine's own programs.
+    /// Access to the network by TCP and UDP. Unix sockets are not included.
     pub network: bool,
-    /// A directory it may read and is run in, absolute: the project. Without it the command runs in its scratch directory.
+    /// The working directory of the command, which it may read, absolute: the project. Without it the command runs in its
+    /// scratch directory.
     pub directory: Option<PathBuf>,
-    /// Paths that it may write within that directory, absolute. Files that configure or instruct agents, shells and git stay as they are all the same.
+    /// Paths in that directory that the command may write, absolute. Files that configure or instruct agents, shells and git
+    /// stay protected.
     pub write: Vec<PathBuf>,
-    /// The git repository it may use, whose checkout the directory lies in.
+    /// The git repository that the command may use. The directory lies in its checkout.
     pub repository: Option<RepositoryGrant>,
 }
 
-/// A git repository that a job may use: its checkout, and what git keeps of it wherever that is, as for a linked worktree.
+/// A git repository that a job may use: its checkout and its git directory, which may lie elsewhere, as for a linked worktree.
 ///
-/// With [`RepositoryUse::Write`] commits can be made, in a repository of the command's own to which the variables `GIT_DIR` and `GIT_WORK_TREE` lead; what is let through of that is carried over
-/// afterwards. What git, agents and shells obey stays as it is.
+/// With [`RepositoryUse::Write`] the command commits to a scratch repository, which `GIT_DIR` and `GIT_WORK_TREE` point to. New
+/// branches, new tags and a fast-forward of the current branch are transferred afterwards. Protected files stay protected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RepositoryGrant {
     /// The top of the checkout, absolute.
@@ -91,14 +95,15 @@ pub struct RepositoryGrant {
     pub how: RepositoryUse,
 }
 
-/// The user's settings of git, for all repositories.
+/// The user's git settings for all repositories.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitUser {
-    /// The home directory, absolute, which `~` stands for. As a whole it is nothing to write to; unless given, that is so for what looks like one.
+    /// The home directory, absolute, which `~` stands for. No grant makes a whole home directory writable; without this one, any
+    /// directory that looks like a home directory counts as one.
     pub home: Option<PathBuf>,
-    /// The files of settings, absolute; the system's unless given.
+    /// The settings files, absolute; by default those of the system.
     pub settings: Vec<PathBuf>,
-    /// Settings that are in no file (`GIT_CONFIG_COUNT`): their names, as `core.hooksPath`, and values.
+    /// Settings from variables (`GIT_CONFIG_COUNT`): names such as `core.hooksPath`, and values.
     pub given: Vec<(String, String)>,
 }
 
@@ -109,15 +114,15 @@ impl Default for GitUser {
     }
 }
 
-/// Files of settings of git for all users.
+/// The settings files of git for all users.
 const SYSTEM_SETTINGS: &[&str] =
     &["/etc/gitconfig", "/usr/local/etc/gitconfig", "/opt/homebrew/etc/gitconfig"];
 
-/// The most settings that are taken from variables.
+/// The most settings that are read from variables.
 const MAX_GIVEN: usize = 1000;
 
 impl GitUser {
-    /// Returns what these variables of the host say, by git's own rules.
+    /// Returns the git settings that these variables of the host select, by git's rules.
     ///
     /// ```
     /// use repertoire_exec::GitUser;
@@ -151,7 +156,7 @@ impl GitUser {
     }
 }
 
-/// A flag by which a thread ends what another one runs.
+/// A flag that cancels a job from another thread.
 #[derive(Debug, Clone, Default)]
 pub struct Cancel(Arc<AtomicBool>);
 
@@ -161,12 +166,12 @@ impl Cancel {
         Self::default()
     }
 
-    /// Sets the flag for good.
+    /// Sets the flag. It cannot be reset.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Returns whether it is set.
+    /// Returns whether the flag is set.
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
@@ -177,7 +182,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn settings_in_variables_are_taken_as_far_as_they_are_counted() {
+    fn git_config_count_limits_the_settings_from_variables() {
         let variables = [
             ("GIT_CONFIG_COUNT", "3"),
             ("GIT_CONFIG_KEY_0", "core.hooksPath"),

@@ -1,4 +1,4 @@
-//! Paths and words of commands in JSON: they need not be UTF-8.
+//! Serialization of paths and command arguments as JSON: they need not be UTF-8.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Text of the system that need not be UTF-8: sent as text where it is, else as bytes.
+/// An `OsString` as JSON: a string if it is UTF-8, else an array of bytes.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum OsText {
@@ -30,7 +30,7 @@ impl From<OsText> for OsString {
     }
 }
 
-/// A path as it is sent.
+/// Serialization of a path.
 pub(crate) mod os_path {
     use super::*;
 
@@ -43,7 +43,7 @@ pub(crate) mod os_path {
     }
 }
 
-/// Words of a command as they are sent.
+/// Serialization of the words of a command.
 pub(crate) mod os_words {
     use super::*;
 

@@ -14,19 +14,19 @@ pub struct Outcome {
     pub stdout: Output,
     /// Its standard error.
     pub stderr: Output,
-    /// The wall-clock time from before the start until nothing of it was left.
+    /// The wall-clock time from before the start until all processes were gone.
     pub elapsed: Duration,
-    /// New paths of files that it made under protected names.
+    /// Files and directories that the command created under protected names, by the paths they were renamed to.
     pub refused: Vec<PathBuf>,
-    /// Problems after it had ended, which a person has to know.
+    /// Problems after the end of the command that a person has to know about.
     pub aftermath: Vec<Aftermath>,
 }
 
-/// Something that could not be put right after a command had ended.
+/// A problem after the end of a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Aftermath {
-    /// This path could not be searched for protected names: it may hold something that agents, shells or git obey.
+    /// This path could not be searched for protected names: it may contain files that agents, shells or git obey.
     NotSwept(PathBuf),
     /// The commits of the command could not be transferred to the repository, for this reason.
     RepositoryNotWritten(String),
@@ -37,11 +37,11 @@ pub enum Aftermath {
         /// The prefix under which their commits are recorded: `refs/repertoire/<run>`.
         record: String,
     },
-    /// The index of the repository is still that of the commit before, for this reason.
+    /// The index of the repository was not updated to the new commit, for this reason.
     IndexNotUpdated(String),
 }
 
-/// The most refs that are named.
+/// The most refs that the message names.
 const MAX_REFS: usize = 10;
 
 impl std::fmt::Display for Aftermath {
@@ -49,7 +49,7 @@ impl std::fmt::Display for Aftermath {
         match self {
             Self::NotSwept(path) => write!(
                 f,
-                "{}: what the command made here could not be looked through; look yourself for files that agents, shells or git obey",
+                "{}: files that the command created here could not be checked; look for files that agents, shells or git obey",
                 path.display()
             ),
             Self::RepositoryNotWritten(why) => {
@@ -76,20 +76,20 @@ impl std::fmt::Display for Aftermath {
 /// The end of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Ending {
-    /// It ended by itself, with this status.
+    /// It exited with this status.
     Exited(i32),
-    /// A signal ended it.
+    /// It was killed by this signal.
     Signalled(i32),
-    /// It took longer than it may.
+    /// It was killed at the timeout.
     TimedOut,
-    /// Another thread wanted it ended.
+    /// It was cancelled.
     Cancelled,
-    /// It used more than it may, and was ended for that.
+    /// It exceeded this limit and was killed.
     Exceeded(Exceeded),
 }
 
 impl Ending {
-    /// Returns whether the command ended by itself with status 0.
+    /// Returns whether the command exited with status 0.
     pub fn is_success(self) -> bool {
         self == Self::Exited(0)
     }
@@ -98,19 +98,19 @@ impl Ending {
 /// The limit that a command exceeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Exceeded {
-    /// Memory of all its processes together.
+    /// The memory of all processes together.
     Memory,
-    /// Processes and threads.
+    /// The number of processes and threads.
     Processes,
-    /// The size of its scratch directory.
+    /// The size of the scratch directory.
     Disk,
 }
 
-/// Output of a command, as far as it was kept.
+/// Standard output or standard error of a command, as far as it was kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Output {
     /// The beginning, up to [`Limits::output`](crate::Limits::output) bytes.
     pub bytes: Vec<u8>,
-    /// The number of bytes after that.
+    /// The number of further bytes, which were dropped.
     pub dropped: u64,
 }

@@ -3,7 +3,7 @@
 use crate::approval::{Approval, Difference};
 use repertoire::BoxFuture;
 
-/// Asks a person, for hosts with a prompt of their own.
+/// Asks a person for approval, for hosts with their own prompt.
 ///
 /// ```
 /// use repertoire_exec::approval::{ApprovalRequest, Approver, Verdict};
@@ -20,30 +20,30 @@ use repertoire::BoxFuture;
 /// }
 /// ```
 pub trait Approver: Send + Sync + std::fmt::Debug {
-    /// Returns whether what `request` is about may run.
+    /// Returns the person's answer to `request`.
     fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict>;
 }
 
 /// A request for an approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovalRequest {
-    /// The approval that would be kept.
+    /// The approval that is stored if the answer is [`Verdict::Always`].
     pub approval: Approval,
-    /// The difference to the last one, if there was one.
+    /// The difference to the previous approval, if there was one.
     pub difference: Option<Difference>,
-    /// The tool, where it is one that asks before every call; the arguments of the call stand behind it.
+    /// The name and arguments of the call, for a tool that asks before every call.
     pub call: Option<(String, String)>,
 }
 
 /// The answer to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// This once.
+    /// Approved for this call only.
     Once,
-    /// Until the skill changes.
+    /// Approved until the skill changes.
     Always,
-    /// No.
+    /// Refused.
     Refused,
-    /// There is nobody to ask.
+    /// Nobody could be asked.
     Unasked,
 }

@@ -8,10 +8,10 @@ use repertoire::Error;
 use repertoire::Trust;
 use repertoire::registry::Entry;
 
-/// The rules by which a skill may run something.
+/// The rules that decide whether a skill may run a tool or script.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ApprovalRules<'a> {
-    /// The trust in the source.
+    /// The trust in the skill's source.
     pub(crate) trust: Trust,
     /// The stored approvals.
     pub(crate) approvals: &'a Approvals,
@@ -19,18 +19,18 @@ pub(crate) struct ApprovalRules<'a> {
     pub(crate) approver: Option<&'a dyn Approver>,
 }
 
-/// A tool or script that is to run.
+/// A request to run a tool or script.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RunRequest<'a> {
     pub(crate) entry: &'a Entry,
     pub(crate) bundle: &'a Bundle,
     pub(crate) capabilities: &'a Capabilities,
-    /// The tool, where it is one, and its arguments.
+    /// The tool and its arguments; `None` for a script.
     pub(crate) tool: Option<(&'a SkillTool, &'a str)>,
 }
 
 impl ApprovalRules<'_> {
-    /// Returns why `wanted` may not run, or nothing if it may.
+    /// Returns why `wanted` may not run, or `None` if it may.
     pub(crate) async fn objection(&self, wanted: &RunRequest<'_>) -> Result<Option<RunRefusal>, Error> {
         if self.trust == Trust::Never {
             return Ok(Some(RunRefusal::Source));
@@ -53,7 +53,7 @@ impl ApprovalRules<'_> {
         Ok(objection(verdict, RunRefusal::Asks))
     }
 
-    /// Asks, and keeps an answer that is to hold.
+    /// Asks the approver, and stores an approval that is to last.
     async fn ask(
         &self,
         wanted: &RunRequest<'_>,
@@ -63,7 +63,7 @@ impl ApprovalRules<'_> {
         let Some(approver) = self.approver else { return Ok(Verdict::Unasked) };
         let mut tools = known.map(|known| known.tools.clone()).unwrap_or_default();
         tools.retain(|name| wanted.capabilities.tools().any(|(tool, _)| tool == name));
-        // What was approved by name was so for files that are others now.
+        // Tools that were approved by name were approved for the old files.
         if known.is_some_and(|known| !known.holds(&wanted.bundle.digest(), wanted.capabilities)) {
             tools.clear();
         }

@@ -13,9 +13,9 @@ use repertoire::registry::Entry;
 pub struct Approval {
     /// The name of the skill.
     pub name: String,
-    /// The directory it lies in; another skill of the same name is another skill.
+    /// The directory of the skill. A skill of the same name in another directory needs its own approval.
     pub directory: String,
-    /// The source it came from.
+    /// The source of the skill.
     pub source: String,
     /// The digest of its bundle.
     pub digest: Digest,
@@ -23,33 +23,33 @@ pub struct Approval {
     pub capabilities: Capabilities,
     /// The digests of its files, by path.
     pub files: BTreeMap<String, Digest>,
-    /// Those of its files that may be executed.
+    /// The paths of its executable files.
     pub executables: BTreeSet<String>,
     /// The tools that ask before every call and were approved by name, sorted.
     pub tools: Vec<String>,
-    /// When, in seconds since 1970.
+    /// The time of the approval, in seconds since 1970.
     pub seconds: u64,
 }
 
 /// The difference between an approved skill and the present one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Difference {
-    /// New capabilities.
+    /// Added capabilities.
     pub added: Vec<String>,
-    /// Dropped capabilities.
+    /// Removed capabilities.
     pub removed: Vec<String>,
-    /// Files that are new.
+    /// Added files.
     pub new_files: Vec<String>,
-    /// Files that are others.
+    /// Files with another content.
     pub changed_files: Vec<String>,
-    /// Files that are gone.
+    /// Removed files.
     pub gone_files: Vec<String>,
-    /// Files that may be executed now and could not be, or the other way round, with which of the two it is.
+    /// Files that became executable or no longer are, as `PATH: executable now` or `PATH: no longer executable`.
     pub changed_modes: Vec<String>,
 }
 
 impl Approval {
-    /// Returns the approval of `entry` as it is now, with `bundle` and `capabilities`.
+    /// Returns an approval of `entry` with the current time.
     pub fn now(entry: &Entry, bundle: &Bundle, capabilities: Capabilities, tools: Vec<String>) -> Self {
         let files = bundle.files().iter().map(|file| (file.path.to_string(), file.digest)).collect();
         let executable = bundle.files().iter().filter(|file| file.executable);
@@ -66,17 +66,17 @@ impl Approval {
         }
     }
 
-    /// Returns whether this is an approval of the skill `entry`, whatever its files are by now.
+    /// Returns whether this is an approval of the skill `entry`, even if its files have changed since.
     pub fn is_of(&self, entry: &Entry) -> bool {
         self.name == entry.name().as_str() && self.directory == entry.directory()
     }
 
-    /// Returns whether the skill is still what was approved.
+    /// Returns whether a skill with this digest and these capabilities is approved.
     pub fn holds(&self, digest: &Digest, capabilities: &Capabilities) -> bool {
         self.digest == *digest && self.capabilities == *capabilities
     }
 
-    /// Returns what makes `now` of this.
+    /// Returns the difference from this approval to `now`.
     pub fn difference(&self, now: &Self) -> Difference {
         let (added, removed) = now.capabilities.difference(&self.capabilities);
         let is_new = |path: &&String| !self.files.contains_key(*path);
@@ -97,7 +97,7 @@ impl Approval {
         }
     }
 
-    /// Returns the object that is kept of it.
+    /// Returns the approval as the JSON object that is stored.
     pub(super) fn to_json(&self) -> Value {
         let files: Map<String, Value> =
             self.files.iter().map(|(path, digest)| (path.clone(), digest.to_string().into())).collect();
@@ -114,7 +114,7 @@ impl Approval {
         })
     }
 
-    /// Returns the approval that `value` is kept of.
+    /// Parses a stored JSON object.
     pub(super) fn from_json(value: &Value) -> Option<Self> {
         let text = |key: &str| value.get(key)?.as_str().map(str::to_owned);
         let file = |(path, digest): (&String, &Value)| Some((path.clone(), Digest::parse(digest.as_str()?)?));
@@ -132,7 +132,7 @@ impl Approval {
     }
 }
 
-/// Returns the texts of a list.
+/// Returns the strings of a JSON array.
 fn words(value: &Value) -> Option<Vec<String>> {
     value.as_array()?.iter().map(|word| Some(word.as_str()?.to_owned())).collect()
 }

@@ -1,4 +1,4 @@
-//! Approvals, kept in a file that several processes share.
+//! Approvals, stored in a file that several processes share.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -10,13 +10,13 @@ use super::record::Approval;
 use repertoire::registry::Entry;
 use repertoire::{Error, ErrorKind, stored};
 
-/// The file that approvals are kept in.
+/// The name of the file with the approvals.
 pub const APPROVALS_FILE: &str = "approvals.json";
-/// Keeps two processes from writing it at once.
+/// The name of the lock file that serializes changes.
 const LOCK_FILE: &str = "approvals.lock";
-/// The largest such file that is read, in bytes.
+/// The largest file of approvals that is read, in bytes.
 const MAX_BYTES: usize = 64 * 1024 * 1024;
-/// The format of the file.
+/// The version of the file format.
 const VERSION: u64 = 1;
 
 /// The approvals of a user.
@@ -33,19 +33,19 @@ pub struct Approvals {
 }
 
 impl Approvals {
-    /// Returns those kept in `directory`, which need not be there yet.
+    /// Returns the approvals stored in `directory`, which need not exist yet.
     pub fn new(directory: impl Into<PathBuf>) -> Self {
         Self { directory: directory.into() }
     }
 
-    /// Returns the file that they are kept in.
+    /// Returns the path of the file.
     pub fn path(&self) -> PathBuf {
         self.directory.join(APPROVALS_FILE)
     }
 
-    /// Returns all of them, sorted by name and directory.
+    /// Returns all approvals, sorted by name and directory.
     ///
-    /// Fails with [`ErrorKind::Approvals`] if the file is none of ours; it is left as it is then.
+    /// Fails with [`ErrorKind::Approvals`] if the file is invalid; it is not changed then.
     pub fn list(&self) -> Result<Vec<Approval>, Error> {
         let path = self.path();
         let file = match File::open(&path) {
@@ -57,24 +57,24 @@ impl Approvals {
         let read = file.take(MAX_BYTES as u64 + 1).read_to_end(&mut bytes);
         read.map_err(|error| self.unreadable(error))?;
         if bytes.len() > MAX_BYTES {
-            return Err(self.unreadable("it is too large"));
+            return Err(self.unreadable("the file is too large"));
         }
         let value: Value = serde_json::from_slice(&bytes).map_err(|error| self.unreadable(error))?;
         if value.get("version").and_then(Value::as_u64) != Some(VERSION) {
-            return Err(self.unreadable("it is of another version"));
+            return Err(self.unreadable("unsupported version"));
         }
         let approvals = value.get("approvals").and_then(Value::as_array);
         let approvals: Option<Vec<Approval>> =
             approvals.and_then(|approvals| approvals.iter().map(Approval::from_json).collect());
-        approvals.ok_or_else(|| self.unreadable("an approval in it cannot be understood"))
+        approvals.ok_or_else(|| self.unreadable("it contains an invalid approval"))
     }
 
-    /// Returns the approval of the skill, whatever its files are by now.
+    /// Returns the approval of the skill, even if its files have changed since.
     pub fn find(&self, entry: &Entry) -> Result<Option<Approval>, Error> {
         Ok(self.list()?.into_iter().find(|approval| approval.is_of(entry)))
     }
 
-    /// Keeps `approval` in place of an earlier one of the same skill.
+    /// Stores `approval`, replacing an earlier one of the same skill.
     pub fn keep(&self, approval: Approval) -> Result<(), Error> {
         self.change(|approvals| {
             approvals
@@ -83,21 +83,21 @@ impl Approvals {
         })
     }
 
-    /// Takes back what `is_meant` says, and returns it.
-    pub fn revoke(&self, is_meant: impl Fn(&Approval) -> bool) -> Result<Vec<Approval>, Error> {
-        if !self.list()?.iter().any(&is_meant) {
+    /// Removes the approvals for which `is_match` returns `true`, and returns them.
+    pub fn revoke(&self, is_match: impl Fn(&Approval) -> bool) -> Result<Vec<Approval>, Error> {
+        if !self.list()?.iter().any(&is_match) {
             return Ok(Vec::new());
         }
         let mut revoked = Vec::new();
         self.change(|approvals| {
-            let (taken, kept) =
-                std::mem::take(approvals).into_iter().partition(|approval| is_meant(approval));
-            (revoked, *approvals) = (taken, kept);
+            let (removed, kept) =
+                std::mem::take(approvals).into_iter().partition(|approval| is_match(approval));
+            (revoked, *approvals) = (removed, kept);
         })?;
         Ok(revoked)
     }
 
-    /// Changes the file while nobody else does.
+    /// Changes the file under the lock.
     fn change(&self, change: impl FnOnce(&mut Vec<Approval>)) -> Result<(), Error> {
         fs::create_dir_all(&self.directory).map_err(|error| self.failed(error))?;
         let lock = self.directory.join(LOCK_FILE);
@@ -109,7 +109,7 @@ impl Approvals {
         approvals.sort_by(|a, b| (&a.name, &a.directory).cmp(&(&b.name, &b.directory)));
         let approvals: Vec<Value> = approvals.iter().map(Approval::to_json).collect();
         let text = format!("{:#}\n", json!({"version": VERSION, "approvals": approvals}));
-        // The lock goes with the file.
+        // Dropping `lock` releases it.
         stored::replace(&self.directory, APPROVALS_FILE, text.as_bytes()).map_err(|error| self.failed(error))
     }
 
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn approvals_are_kept_replaced_and_taken_back() {
+    fn approvals_are_stored_replaced_and_revoked() {
         let directory = tempfile::tempdir().unwrap();
         let approvals = Approvals::new(directory.path().join("new"));
         assert_eq!(approvals.list().unwrap(), []);
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_none_of_ours_is_left_alone() {
+    fn an_invalid_file_is_not_changed() {
         let directory = tempfile::tempdir().unwrap();
         let approvals = Approvals::new(directory.path());
         std::fs::create_dir(approvals.path()).unwrap();
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn many_at_once_lose_nothing() {
+    fn concurrent_changes_are_all_stored() {
         let directory = tempfile::tempdir().unwrap();
         let approvals = Approvals::new(directory.path());
         std::thread::scope(|scope| {

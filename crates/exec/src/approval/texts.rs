@@ -1,4 +1,4 @@
-//! The texts of what was approved, so that a person can be shown what changed since.
+//! The texts of approved files, so that a person can be shown what has changed since.
 
 use std::collections::BTreeMap;
 
@@ -9,20 +9,20 @@ use super::record::Approval;
 use super::store::Approvals;
 use repertoire::{Error, ErrorKind, stored};
 
-/// The directory of these texts, in the directory of approvals; a file for each digest of a bundle.
+/// The directory of the texts, in the directory of approvals. It has one file per digest of a bundle.
 const DIRECTORY: &str = "approved";
 const ENDING: &str = ".json";
-/// The most that is kept of one skill, in bytes; files that do not fit are left out.
+/// The most that is stored of one skill, in bytes; files that do not fit are left out.
 pub const MAX_KEPT_BYTES: usize = 1 << 20;
-/// The largest such file: every byte of a text may be written as six.
+/// The largest file of texts: JSON may escape one byte as six.
 const MAX_FILE_BYTES: usize = 8 * MAX_KEPT_BYTES;
-/// The most skills whose texts are kept; those approved longest ago go first.
+/// The most skills whose texts are stored; those approved longest ago are removed first.
 const MAX_KEPT: usize = 256;
 /// Age after which an unfinished file is removed.
 const STALE: std::time::Duration = std::time::Duration::from_secs(60 * 60);
 
 impl Approvals {
-    /// Keeps the texts of the files of `approval`, by path, as far as they fit into [`MAX_KEPT_BYTES`] together, small ones first.
+    /// Stores the texts of the files of `approval`, by path: the smallest ones that fit into [`MAX_KEPT_BYTES`] together.
     pub fn keep_texts(&self, approval: &Approval, texts: &BTreeMap<String, String>) -> Result<(), Error> {
         let mut by_size: Vec<(&String, &String)> = texts.iter().collect();
         by_size.sort_by_key(|(_, text)| text.len());
@@ -40,7 +40,7 @@ impl Approvals {
         Ok(())
     }
 
-    /// Returns the texts that were kept of `approval`, by path. Only those are returned that are what was approved, to the byte.
+    /// Returns the stored texts of `approval`, by path. A text whose digest is not the approved one is left out.
     pub fn texts(&self, approval: &Approval) -> BTreeMap<String, String> {
         let path = self.as_ref().join(DIRECTORY).join(format!("{}{ENDING}", approval.digest.to_hex()));
         let bytes = stored::read(&path, MAX_FILE_BYTES).unwrap_or_default();
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_was_approved_comes_back_and_only_as_much_as_fits() {
+    fn only_approved_texts_that_fit_are_returned() {
         let directory = tempfile::tempdir().unwrap();
         let approvals = Approvals::new(directory.path());
         let text = |path: &str, text: &str| (path.to_owned(), text.to_owned());

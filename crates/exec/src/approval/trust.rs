@@ -12,7 +12,7 @@ pub struct TrustLevels {
 }
 
 impl TrustLevels {
-    /// Returns `others` for all sources.
+    /// Returns levels with `others` for all sources.
     pub fn new(others: Trust) -> Self {
         Self { sources: BTreeMap::new(), others }
     }
@@ -24,7 +24,7 @@ impl TrustLevels {
         self
     }
 
-    /// Returns how far the source `label` is trusted.
+    /// Returns the trust in the source `label`.
     pub fn of(&self, label: &str) -> Trust {
         self.sources.get(label).copied().unwrap_or(self.others)
     }
