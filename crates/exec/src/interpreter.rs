@@ -1,7 +1,7 @@
-//! Finds the program of a command, and what of its installation it needs to run.
+//! Finds the program of a command, and the parts of its installation that it needs.
 //!
-//! Most programs lie where everything may be read. Interpreters that people install for themselves do not: their program, their
-//! libraries and nothing else of the directory they are installed in is made readable. A home directory never is.
+//! Most programs lie in directories that every command may read. For an interpreter that a user installed elsewhere, only its
+//! program and its libraries are made readable, never a home directory.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -16,33 +16,33 @@ use crate::{ExecError, ExecErrorKind};
 /// The default search path of programs.
 pub(crate) const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 
-/// Directories of an installation that a program needs: none that could hold settings or keys.
+/// Entries of an installation that a program needs: none that could contain settings or keys.
 const PARTS: &[&str] = &["lib", "lib64", "lib32", "libexec", "include", "pyvenv.cfg"];
 
-/// The most links and first lines of scripts that are followed.
+/// The most symbolic links and shebang lines that are followed.
 const MAX_STEPS: usize = 8;
 
-/// The longest first line of a script that is looked at, in bytes; that of the kernel.
+/// The longest shebang line that is read, in bytes, as in the kernel.
 const MAX_FIRST_LINE: usize = 256;
 
-/// The programs that find another one by its name.
+/// The paths of `env`, which finds another program by its name.
 const ENV: &[&[u8]] = &[b"/usr/bin/env", b"/bin/env"];
 
-/// A program, and what it needs beyond what everything may read.
+/// A program, and the files it needs beyond those that every command may read.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Program {
     /// The file to start.
     pub(crate) path: PathBuf,
-    /// Files and directories it needs, beyond those in `system`.
+    /// Files and directories that it needs outside of the system's directories.
     pub(crate) needs: Vec<PathBuf>,
-    /// Directories that are to be in `PATH` so that scripts find the same interpreter.
+    /// Directories that must be in `PATH` so that scripts find the same interpreter.
     pub(crate) directories: Vec<PathBuf>,
 }
 
-/// Finds `name` as a shell would: in `search` if it has no slash, else beneath `skill`.
+/// Finds `name` as a shell would: in `search` if it has no slash, else relative to `skill`.
 ///
-/// Nothing becomes readable because of bytes or links in the skill: only what the host's own search finds by a bare name does. Nor does anything by links in `workplaces`, where commands may have made
-/// them.
+/// Only programs that the host's search path finds by their bare name become readable, never paths that a file or symbolic link
+/// of the skill names. Symbolic links in `workplaces` are not followed either: commands may have created them.
 pub(crate) fn find(
     name: &OsStr,
     skill: &Path,
@@ -75,7 +75,7 @@ pub(crate) fn find(
             finder.follow(interpreter);
         }
     } else if let Some(own) = finder.same_by_name(&path).filter(|_| !path.starts_with(finder.skill)) {
-        // Named by its whole path, and what the bare name would have found.
+        // An absolute path to the file that the bare name would find.
         finder.follow(own);
     }
     Ok(finder.program)
@@ -84,13 +84,13 @@ pub(crate) fn find(
 /// The author of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ScriptAuthor {
-    /// The person who installed the host's programs.
+    /// The host, whose programs are trusted.
     Host,
-    /// The skill, which is not to be believed.
+    /// The skill, which is not trusted.
     Skill,
 }
 
-/// A search for what a program needs.
+/// A search for the files that a program needs.
 struct Finder<'a> {
     program: Program,
     skill: &'a Path,
@@ -100,7 +100,7 @@ struct Finder<'a> {
 }
 
 impl Finder<'_> {
-    /// Adds what a program of the host needs, along its links and the first lines of scripts.
+    /// Adds the files that a program of the host needs, following symbolic links and shebang lines.
     fn follow(&mut self, path: PathBuf) {
         let mut next = Some(path);
         for _ in 0..MAX_STEPS {
@@ -115,7 +115,7 @@ impl Finder<'_> {
                 next = Some(path.parent().unwrap_or(Path::new("/")).join(target));
                 continue;
             }
-            // A directory on the way may be a link too.
+            // A parent directory may be a symbolic link too.
             next = match path.canonicalize() {
                 Ok(real) if real != path => Some(real),
                 _ => self.interpreter(&path, ScriptAuthor::Host),
@@ -123,33 +123,33 @@ impl Finder<'_> {
         }
     }
 
-    /// Returns the program of the host that the first line of a script names, if it may be made readable.
+    /// Returns the program of the host that the shebang line of a script names, if it may be made readable.
     fn interpreter(&self, script: &Path, author: ScriptAuthor) -> Option<PathBuf> {
         let mut line = Vec::new();
         fs::File::open(script).ok()?.take(MAX_FIRST_LINE as u64).read_to_end(&mut line).ok()?;
-        let (interpreter, argument) = first_line(&line)?;
+        let (interpreter, argument) = shebang(&line)?;
         if ENV.contains(&interpreter) {
             return look_up(OsStr::new(env_name(argument)?), self.search);
         }
         let path = Path::new(OsStr::from_bytes(interpreter));
-        // An installation's own scripts name the program beside them.
+        // Scripts of an installation name the interpreter in their own directory.
         let is_beside =
             author == ScriptAuthor::Host && path.parent() == script.parent() && is_executable(path);
         if is_beside { Some(path.to_owned()) } else { self.same_by_name(path) }
     }
 
-    /// Returns what the bare name of an absolute path finds, if that is the same file.
+    /// Returns the program that the file name of an absolute path finds, if it is the same file.
     fn same_by_name(&self, path: &Path) -> Option<PathBuf> {
         let found = look_up(path.file_name().filter(|_| path.is_absolute())?, self.search)?;
         (found.canonicalize().ok()? == path.canonicalize().ok()?).then_some(found)
     }
 }
 
-/// Returns the interpreter and the rest of a first line, as the kernel takes it apart: by spaces and tabs, and by nothing else.
-fn first_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+/// Splits a shebang line into interpreter and argument as the kernel does: only at spaces and tabs.
+fn shebang(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let line = bytes.strip_prefix(b"#!")?;
     let end = line.iter().position(|byte| *byte == b'\n');
-    // One that is cut off could name something else.
+    // A truncated line could name another program.
     let line = match end {
         Some(end) => &line[..end],
         None if bytes.len() < MAX_FIRST_LINE => line,
@@ -162,7 +162,8 @@ fn first_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     is_plain.then_some((interpreter, trimmed(argument)))
 }
 
-/// Returns the name of the program that `env` is to find: its only argument, or the first word after `-S`. Whatever else `env` understands is left to it.
+/// Returns the name of the program that `env` would find: its only argument, or the first word after `-S`. Other options
+/// are not supported.
 fn env_name(argument: &[u8]) -> Option<&str> {
     let name = match argument.strip_prefix(b"-S") {
         Some(rest) if rest.first().is_some_and(|byte| is_blank(*byte)) => {
@@ -186,7 +187,7 @@ fn trimmed(bytes: &[u8]) -> &[u8] {
     &bytes[start..end]
 }
 
-/// Returns the first file of that name in `search` that can be started. What merely stands for another program is left out.
+/// Returns the first executable file of that name in `search`. A shim is replaced by the program behind it.
 fn look_up(name: &OsStr, search: &str) -> Option<PathBuf> {
     search.split(':').map(Path::new).filter(|directory| directory.is_absolute()).find_map(|directory| {
         if directory.ends_with("shims") {
@@ -196,7 +197,7 @@ fn look_up(name: &OsStr, search: &str) -> Option<PathBuf> {
     })
 }
 
-/// Returns the program that a shim of pyenv and its kin would start in an empty directory.
+/// Returns the program that a shim of pyenv or a similar version manager would start in an empty directory.
 fn behind_shim(shims: &Path, name: &OsStr) -> Option<PathBuf> {
     let root = shims.parent()?;
     let mut text = String::new();
@@ -212,12 +213,12 @@ fn is_executable(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
 
-/// Adds a program outside of the system's directories: the file itself and the libraries beside its `bin`.
+/// Adds a program outside of the system's directories: the file, and the libraries beside its `bin` directory.
 fn require(program: &mut Program, path: &Path) {
     program.needs.push(path.to_owned());
     let Some(directory) = path.parent() else { return };
     let Some(prefix) = directory.parent().filter(|_| directory.ends_with("bin")) else { return };
-    // Neither a home directory nor anything above one.
+    // The prefix must not be a home directory or one of its parents.
     let depth = if HOMES.iter().any(|homes| prefix.starts_with(homes)) { 4 } else { 3 };
     if prefix.components().count() < depth {
         return;
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn an_installation_of_ones_own_is_read_in_part() {
+    fn only_programs_and_libraries_of_an_installation_are_readable() {
         let home = tempfile::tempdir().unwrap();
         let home = home.path().canonicalize().unwrap();
         let prefix = home.join(".pyenv/versions/3.12.1");
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_of_a_skill_makes_nothing_readable_but_what_its_name_finds() {
+    fn a_script_of_a_skill_makes_only_programs_in_path_readable() {
         let home = tempfile::tempdir().unwrap();
         let home = home.path().canonicalize().unwrap();
         let shown = home.display();
@@ -325,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_looked_for_where_commands_write() {
+    fn programs_are_not_searched_in_workplaces() {
         let home = tempfile::tempdir().unwrap();
         let home = home.path().canonicalize().unwrap();
         let project = home.join("project");
@@ -347,23 +348,23 @@ mod tests {
             |name: &str| find(name.as_ref(), Path::new("/skill"), &search, &["/usr".into()], &workplaces);
         assert_eq!(find("mytool").unwrap_err().kind(), ExecErrorKind::CommandNotFound);
         assert!(find("other").unwrap().needs.contains(&home.join("own/bin/other")));
-        // The user's own link leads to what a command made, and no further.
+        // The user's own link leads to a link that a command may have created, which is not followed.
         let linked = find("linked").unwrap();
         assert!(!linked.needs.iter().any(|need| need.starts_with(home.join(".priv"))), "{linked:?}");
     }
 
     #[test]
-    fn a_home_directory_is_no_installation() {
+    fn a_home_directory_is_not_an_installation() {
         for path in ["/root/bin/x", "/home/u/bin/x", "/bin/x", "/usr/bin/env"] {
             let mut program = Program::default();
             require(&mut program, Path::new(path));
-            // Of `/usr` nothing is taken either: the prefix is too near to the root.
+            // `/usr` is not an installation either: it is too close to the root.
             assert_eq!((program.needs.len(), program.directories.len()), (1, 0), "{path}");
         }
     }
 
     #[test]
-    fn what_is_not_there_is_said() {
+    fn a_missing_program_is_an_error() {
         let error =
             find("no-such".as_ref(), Path::new("/skill"), "/usr/bin:relative:", &[], &[]).unwrap_err();
         assert_eq!(error.kind(), ExecErrorKind::CommandNotFound);

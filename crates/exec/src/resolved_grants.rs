@@ -14,11 +14,11 @@ use crate::verified_path::VerifiedPath;
 use crate::workplace::{holds_home, search_outside, workplaces};
 use crate::{ExecError, ExecErrorKind, Job, RepositoryGrant};
 
-/// Directories of the system's programs and libraries. All of it can be read.
+/// Directories of the system's programs and libraries, which every command can read.
 pub(crate) const SYSTEM: &[&str] =
     &["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/nix/store", "/gnu/store"];
 
-/// Settings of the system that programs need. None of it is secret.
+/// Settings of the system that programs need. None of them is secret.
 pub(crate) const SETTINGS: &[&str] = &[
     "/etc/alternatives",
     "/etc/ca-certificates",
@@ -46,34 +46,34 @@ pub(crate) const SETTINGS: &[&str] = &[
     "/etc/timezone",
 ];
 
-/// Settings that they need in addition if the network is granted.
+/// Further settings that programs need for the network.
 pub(crate) const NETWORK_SETTINGS: &[&str] = &["/etc/gai.conf", "/etc/hosts", "/etc/resolv.conf"];
 
-/// Variables that decide what code a program loads before it begins; none is passed on.
+/// Prefixes of variables that control the dynamic loader and the allocator; none is passed on.
 const LOADER_PREFIXES: &[&str] = &["LD_", "DYLD_", "GLIBC_TUNABLES", "MALLOC_"];
 
-/// The refusal of a grant to write all of a home directory.
-const WHOLE_HOME: &str = "a home directory as a whole is nothing to write to; work in a directory of it";
+/// The refusal of a grant to write a whole home directory.
+const WHOLE_HOME: &str = "a whole home directory cannot be writable; work in a directory of it";
 
-/// A job whose paths were looked at and found right.
+/// The grants of a job, with resolved and checked paths.
 #[derive(Debug)]
 pub(crate) struct ResolvedGrants {
     pub(crate) program: Program,
-    /// Files that it needs beyond the system's directories: the path it uses, and the same with links resolved.
+    /// Files that the program needs outside of the system's directories: the path it uses, and the resolved one.
     pub(crate) needs: Vec<(PathBuf, VerifiedPath)>,
-    /// The skill's directory, links resolved.
+    /// The skill's directory, symbolic links resolved.
     pub(crate) skill: PathBuf,
     pub(crate) skill_pin: VerifiedPath,
-    /// The granted directories, links resolved: that in which it runs, or the repository around it.
+    /// The granted directories, symbolic links resolved: the working directory, or the repository around it.
     pub(crate) directories: Vec<VerifiedPath>,
-    /// The repository that it may write.
+    /// The repository that the command may write.
     pub(crate) repository: Option<Repository>,
-    /// Git, for the repository that it may write: on the host, and in the sandbox once the command ended.
+    /// Git for that repository: on the host, and in the sandbox after the command has ended.
     pub(crate) git: Option<Program>,
     pub(crate) scratch_pin: VerifiedPath,
-    /// The parts of them that it may write.
+    /// The paths in granted directories that the command may write.
     pub(crate) writable: Vec<WritableGrant>,
-    /// Its working directory.
+    /// The working directory.
     pub(crate) working: PathBuf,
     pub(crate) environment: Vec<(String, String)>,
     pub(crate) network: bool,
@@ -87,9 +87,9 @@ impl ResolvedGrants {
             && granted.parent().is_none()
         {
             let refused = ExecError::new(ExecErrorKind::GrantRefused).at(granted);
-            return Err(refused.saying("the whole machine is not a working directory"));
+            return Err(refused.saying("the root directory cannot be the working directory"));
         }
-        // What is not there yet is protected all the same, once it is.
+        // A path that does not exist yet is protected too.
         let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
         let own: Vec<PathBuf> = [skill.clone()].into_iter().chain(job.protected.iter().map(real)).collect();
         let never = NeverGranted { own: &own, git: &job.git };
@@ -106,7 +106,7 @@ impl ResolvedGrants {
         for path in &job.grants.write {
             let Some(granted) = &granted else {
                 let invalid = ExecError::new(ExecErrorKind::InvalidJob).at(path);
-                return Err(invalid.saying("what may be written must lie in a granted directory"));
+                return Err(invalid.saying("a path to write must lie in a granted directory"));
             };
             if holds_home(&real(path), job.git.home.as_deref()) {
                 return Err(ExecError::new(ExecErrorKind::GrantRefused).at(path).saying(WHOLE_HOME));
@@ -170,7 +170,7 @@ impl ResolvedGrants {
         granted.chain([self.skill.as_path()]).chain(SYSTEM.iter().map(Path::new)).collect()
     }
 
-    /// Returns what git needs for reading the scratch repository in the sandbox: no grant but to read.
+    /// Returns the grants of git for reading the scratch repository in the sandbox: nothing writable but the scratch directory.
     pub(crate) fn for_git(&self, git: &Program, scratch: &Scratch, variables: Vec<(String, String)>) -> Self {
         Self {
             needs: pinned_needs(git),
@@ -195,7 +195,7 @@ impl ResolvedGrants {
     }
 }
 
-/// Returns what a program needs beyond the system's directories.
+/// Returns the files that a program needs outside of the system's directories.
 fn pinned_needs(program: &Program) -> Vec<(PathBuf, VerifiedPath)> {
     let needs = program.needs.iter().filter_map(|path| {
         let real = path.canonicalize().ok()?;
@@ -204,7 +204,7 @@ fn pinned_needs(program: &Program) -> Vec<(PathBuf, VerifiedPath)> {
     needs.collect()
 }
 
-/// Returns the repository of a grant, and what may be written of it.
+/// Returns the repository of a grant, and the writable grant of its checkout.
 fn repository(
     grant: &RepositoryGrant,
     granted: Option<&Path>,
@@ -234,7 +234,7 @@ fn directory(path: &Path) -> Result<PathBuf, ExecError> {
     Ok(real)
 }
 
-/// Returns all variables of a command: the job's, then ours, which win.
+/// Returns all environment variables of a command: those of the job, overridden by those of the scratch directory and `PATH`.
 fn environment(job: &Job, scratch: &Scratch, search: &str) -> Vec<(String, String)> {
     let own = scratch.variables().into_iter().chain([("PATH".to_owned(), search.to_owned())]);
     let own: Vec<(String, String)> = own.collect();

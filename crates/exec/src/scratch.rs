@@ -1,4 +1,4 @@
-//! The one directory that a command may write.
+//! The scratch directory of a command.
 
 use std::collections::HashSet;
 use std::fs;
@@ -11,20 +11,20 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// The default parent of scratch directories.
 pub(crate) const PARENT: &str = "/tmp";
 
-/// The least size of an entry, so that empty files are not free.
+/// The size that every entry counts at least, so that empty files are not free.
 const MIN_ENTRY: u64 = 4096;
 
-/// The directories within, for programs that want one for each kind of file.
+/// Its subdirectories, for the variables that point into it.
 const INNER: &[&str] = &["home", "tmp", "work", "home/.cache", "home/.config", "home/.local"];
 
-/// A fresh directory that nobody else may look into, removed when it is dropped.
+/// A fresh directory that only its owner can read, removed when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     path: PathBuf,
 }
 
 impl Scratch {
-    /// Makes one in `parent`.
+    /// Creates a scratch directory in `parent`.
     pub(crate) fn create(parent: &Path) -> io::Result<Self> {
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         let parent = parent.canonicalize()?;
@@ -33,7 +33,7 @@ impl Scratch {
             let nanos =
                 SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |elapsed| elapsed.subsec_nanos());
             let path = parent.join(format!("repertoire-{}-{count}-{nanos:08x}", std::process::id()));
-            // The directory must be new: one that somebody else made could be a trap.
+            // The directory must be new: another user could have prepared an existing one.
             match fs::DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => {
                     let scratch = Self { path };
@@ -49,17 +49,17 @@ impl Scratch {
         Err(io::ErrorKind::AlreadyExists.into())
     }
 
-    /// Returns where it is.
+    /// Returns its path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns where the command runs unless it is granted a directory.
+    /// Returns the working directory of a command that is granted none.
     pub(crate) fn work(&self) -> PathBuf {
         self.path.join("work")
     }
 
-    /// Returns the variables that point into it.
+    /// Returns the environment variables that point into it.
     pub(crate) fn variables(&self) -> Vec<(String, String)> {
         let place = |inner: &str| self.path.join(inner).to_string_lossy().into_owned();
         [
@@ -79,20 +79,20 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // What cannot be removed stays behind in a directory that only its owner can look into.
+        // If that fails, the rest stays in a directory that only its owner can read.
         let _ = remove(&self.path);
     }
 }
 
-/// Removes a directory that nobody uses any more, whatever permissions it was left with and however deep it is.
+/// Removes a directory, whatever its permissions are and however deep it is.
 ///
-/// Directories are moved to the top one by one, so that neither the length of a path nor the number of open directories grows.
+/// Subdirectories are moved to the top one by one, so that neither paths nor the number of open directories grow.
 pub(crate) fn remove(top: &Path) -> io::Result<()> {
     let mut count = 0_u64;
     let mut pending = vec![top.to_owned()];
     let mut emptied = Vec::new();
     while let Some(directory) = pending.pop() {
-        // What cannot be removed is no reason to leave the rest. The end tells whether anything is left.
+        // Errors are ignored here: removing `top` at the end fails if anything is left.
         let _ = fs::set_permissions(&directory, fs::Permissions::from_mode(0o700));
         for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
             if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
@@ -102,7 +102,7 @@ pub(crate) fn remove(top: &Path) -> io::Result<()> {
                     pending.push(entry.path());
                     continue;
                 }
-                // Moving a directory takes the right to write it.
+                // Moving a directory needs write permission on it.
                 let _ = fs::set_permissions(entry.path(), fs::Permissions::from_mode(0o700));
                 let moved = fresh(top, &mut count);
                 if fs::rename(entry.path(), &moved).is_ok() {
@@ -132,7 +132,8 @@ fn fresh(top: &Path, count: &mut u64) -> PathBuf {
     }
 }
 
-/// Returns how much room everything in `top` takes, or more than `limit` as soon as it does.
+/// Returns the disk usage of everything in `top` in bytes; counting stops above `limit`. Entries in `counted` are left
+/// out, and the others are added to it.
 pub(crate) fn size(top: &Path, limit: u64, counted: &mut HashSet<(u64, u64)>) -> u64 {
     let mut total = 0;
     let mut pending = vec![top.to_owned()];
@@ -142,7 +143,7 @@ pub(crate) fn size(top: &Path, limit: u64, counted: &mut HashSet<(u64, u64)>) ->
             Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
                 continue;
             }
-            // What cannot be looked at, shut or deeper than any path, could hold anything.
+            // An unreadable directory, or one too deep for a path, could contain anything.
             Err(_) => return limit.saturating_add(1),
         };
         for entry in entries.flatten() {
@@ -168,7 +169,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn is_private_and_goes_away_whatever_is_in_it() {
+    fn is_private_and_removed_whatever_its_content() {
         let parent = tempfile::tempdir().unwrap();
         let outside = parent.path().join("outside");
         fs::create_dir(&outside).unwrap();
@@ -188,11 +189,11 @@ mod tests {
     }
 
     #[test]
-    fn a_chain_longer_than_any_path_goes_away() {
+    fn directories_too_deep_for_a_path_are_removed() {
         let parent = tempfile::tempdir().unwrap();
         let scratch = Scratch::create(parent.path()).unwrap();
         let path = scratch.path().to_owned();
-        // Longer than a path may be, so it is built from the inside out.
+        // Too deep for a path, so it is built from the inside out.
         let name = "d".repeat(200);
         fs::create_dir(path.join("chain")).unwrap();
         for _ in 0..100 {
@@ -205,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn size_counts_what_is_empty_too() {
+    fn size_counts_empty_files() {
         let parent = tempfile::tempdir().unwrap();
         for number in 0..100 {
             fs::write(parent.path().join(number.to_string()), "").unwrap();

@@ -1,4 +1,4 @@
-//! A path with the device and inode that it had when it was checked: opened later, it must be the same file.
+//! A path with the device and inode that it had when it was checked. Opening it later fails if it is another file.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, Metadata};
@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::os_text::os_path;
 
-/// The most links that are followed one after the other, as the system does.
+/// The most symbolic links that are followed in one path, as in the kernel.
 const MAX_LINKS: usize = 40;
 
-/// A path without links in it, and what was there when it was looked at.
+/// A path without symbolic links, and the device and inode that it had when it was checked.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct VerifiedPath {
     #[serde(with = "os_path")]
@@ -26,40 +26,40 @@ pub(crate) struct VerifiedPath {
 }
 
 impl VerifiedPath {
-    /// Pins what is at `path`, which must have no links in it, itself included.
+    /// Records the device and inode of `path`, which must not contain symbolic links.
     pub(crate) fn at(path: &Path) -> io::Result<Self> {
         Ok(Self::of(path, &fs::symlink_metadata(path)?))
     }
 
-    /// Pins what `metadata` tells of `path`.
+    /// Records the device and inode of `path` from `metadata`.
     pub(crate) fn of(path: &Path, metadata: &Metadata) -> Self {
         Self { path: path.to_owned(), device: metadata.dev(), inode: metadata.ino() }
     }
 
-    /// Opens it, if it is still the same and no link came to be on the way; neither for reading nor for writing.
+    /// Opens the path with `O_PATH` where available. Fails if it is another file now, or contains a symbolic link.
     pub(crate) fn open(&self) -> io::Result<OwnedFd> {
         let fd = open(&self.path)?;
         let now = rustix::fs::fstat(&fd)?;
         if !self.is(&now) {
-            return Err(io::Error::other("it was replaced by something else meanwhile"));
+            return Err(io::Error::other("it was replaced meanwhile"));
         }
         Ok(fd)
     }
 
     fn is(&self, now: &rustix::fs::Stat) -> bool {
-        #[allow(clippy::unnecessary_cast, reason = "not everywhere are these of one size")]
+        #[allow(clippy::unnecessary_cast, reason = "the types differ between systems")]
         let numbers = (now.st_dev as u64, now.st_ino as u64);
         numbers == (self.device, self.inode)
     }
 
-    /// Makes an empty directory and pins it.
+    /// Creates an empty directory.
     pub(crate) fn make_directory(path: &Path) -> io::Result<Self> {
         let (parent, name) = split(path)?;
         rustix::fs::mkdirat(&parent, name, Mode::from_raw_mode(0o777))?;
         Self::in_directory(&parent, name, path)
     }
 
-    /// Makes an empty file and pins it.
+    /// Creates an empty file.
     pub(crate) fn make_file(path: &Path) -> io::Result<Self> {
         let (parent, name) = split(path)?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -69,17 +69,17 @@ impl VerifiedPath {
 
     fn in_directory(parent: &OwnedFd, name: &OsStr, path: &Path) -> io::Result<Self> {
         let now = rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
-        #[allow(clippy::unnecessary_cast, reason = "not everywhere are these of one size")]
+        #[allow(clippy::unnecessary_cast, reason = "the types differ between systems")]
         Ok(Self { path: path.to_owned(), device: now.st_dev as u64, inode: now.st_ino as u64 })
     }
 
-    /// Removes it, if it is still the same, has nothing in it, and no link came to be on the way.
+    /// Removes it if it is empty and still the same file. Fails if its path contains a symbolic link now.
     pub(crate) fn remove_if_empty(&self) -> io::Result<()> {
         let (parent, name) = split(&self.path)?;
         let now = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
         match FileType::from_raw_mode(now.st_mode) {
             _ if !self.is(&now) => {}
-            // One that is not empty stays by itself.
+            // The system call fails if it is not empty.
             FileType::Directory => rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR)?,
             FileType::RegularFile if now.st_size == 0 => {
                 rustix::fs::unlinkat(&parent, name, AtFlags::empty())?;
@@ -90,7 +90,7 @@ impl VerifiedPath {
     }
 }
 
-/// Opens the directory that `path` lies in, and returns its name there.
+/// Opens the parent directory of `path`; returns it with the file name.
 fn split(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
     match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => Ok((open(parent)?, name)),
@@ -98,8 +98,8 @@ fn split(path: &Path) -> io::Result<(OwnedFd, &OsStr)> {
     }
 }
 
-/// Lets the owner of a directory list and change it, unless a link came to be on the way.
-pub(crate) fn make_open(directory: &Path) -> io::Result<()> {
+/// Adds read, write and search permission for the owner of a directory. Fails if its path contains a symbolic link.
+pub(crate) fn make_accessible(directory: &Path) -> io::Result<()> {
     let (parent, name) = split(directory)?;
     let now = rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
     if FileType::from_raw_mode(now.st_mode) != FileType::Directory {
@@ -109,7 +109,7 @@ pub(crate) fn make_open(directory: &Path) -> io::Result<()> {
     chmod(directory, &parent, name, mode)
 }
 
-/// Changes a mode by what is open: a path could be that of something else by now.
+/// Changes a mode through an open file descriptor: the path could lead to another file by now.
 #[cfg(target_os = "linux")]
 fn chmod(directory: &Path, _: &OwnedFd, _: &OsStr, mode: Mode) -> io::Result<()> {
     use std::os::fd::AsRawFd;
@@ -126,7 +126,7 @@ fn chmod(_: &Path, parent: &OwnedFd, name: &OsStr, mode: Mode) -> io::Result<()>
     Ok(rustix::fs::chmodat(parent, name, mode, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
-/// Returns every link on the way along an absolute path, and last where it ends; nothing of it need be there.
+/// Returns every symbolic link that an absolute path goes through, and last the resolved path. None need exist.
 pub(crate) fn trail(path: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut at = PathBuf::from("/");
@@ -156,14 +156,14 @@ fn reversed(path: &Path) -> Vec<OsString> {
     path.components().rev().map(|component| component.as_os_str().to_owned()).collect()
 }
 
-/// Opens a path, neither for reading nor for writing, along which there may be no link.
+/// Opens a path without following symbolic links, with `O_PATH` on Linux.
 #[cfg(target_os = "linux")]
 pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
     use rustix::fs::{CWD, ResolveFlags, openat2};
 
     let flags = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-        // In some containers the call is refused.
+        // Some containers refuse the call.
         Err(Errno::NOSYS | Errno::PERM) => open_by_steps(path, flags),
         other => Ok(other?),
     }
@@ -174,7 +174,7 @@ pub(crate) fn open(path: &Path) -> io::Result<OwnedFd> {
     open_by_steps(path, OFlags::CLOEXEC | OFlags::NOFOLLOW)
 }
 
-/// The same name by name.
+/// Opens a path without following symbolic links, one component at a time.
 fn open_by_steps(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     let root = rustix::fs::open("/", flags | OFlags::DIRECTORY, Mode::empty())?;
     let below: PathBuf = path.components().skip(1).collect();
@@ -188,7 +188,7 @@ fn open_by_steps(path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
     Ok(fd)
 }
 
-/// Opens what is at `path` below a directory that is open. There may be no link on the way, and none at its end; nothing but names may be in it.
+/// Opens `path` below an open directory, without following symbolic links. It may consist of names only.
 pub(crate) fn open_below(
     directory: BorrowedFd<'_>,
     path: &Path,
@@ -206,10 +206,10 @@ pub(crate) fn open_below(
 fn walk_below(directory: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
     use rustix::fs::{ResolveFlags, openat2};
 
-    // Links are refused on the way and at the end; without this flag the system says that it was one.
+    // `NO_SYMLINKS` refuses links in all components. Without `NOFOLLOW` the error for a link is `ELOOP` in every case.
     let walked = flags.difference(OFlags::NOFOLLOW);
     match openat2(directory, path, walked, mode, ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH) {
-        // In some containers the call is refused, and a rename at the same time can keep it from being decided.
+        // Some containers refuse the call, and a concurrent rename makes it fail with `EAGAIN`.
         Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => step_below(directory, path, flags, mode),
         other => Ok(other?),
     }
@@ -220,7 +220,7 @@ fn walk_below(directory: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode)
     step_below(directory, path, flags, mode)
 }
 
-/// Opens what is below a directory, name by name.
+/// Opens `path` below an open directory, one component at a time.
 fn step_below(directory: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> io::Result<OwnedFd> {
     let step = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut at: Option<OwnedFd> = None;
@@ -230,7 +230,7 @@ fn step_below(directory: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode)
         let name = name.as_os_str();
         let (flags, mode) = if names.peek().is_some() { (step, Mode::empty()) } else { (flags, mode) };
         at = Some(match rustix::fs::openat(parent, name, flags, mode) {
-            // Which of the two it was matters: the one is as if nothing were there, the other is a trap.
+            // Reports a symbolic link as `ELOOP`, to distinguish it from a file in the place of a directory.
             Err(Errno::NOTDIR) if is_link(parent, name) => return Err(Errno::LOOP.into()),
             next => next?,
         });
@@ -249,7 +249,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     #[test]
-    fn what_was_replaced_is_not_opened() {
+    fn a_replaced_path_is_not_opened() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         let path = root.join("a/b");
@@ -259,7 +259,7 @@ mod tests {
         pinned.open().unwrap();
         fs::rename(root.join("a"), root.join("kept")).unwrap();
         pinned.open().unwrap_err();
-        // Not even by a link to the very same.
+        // Not even through a symbolic link to the same directory.
         symlink(root.join("kept"), root.join("a")).unwrap();
         pinned.open().unwrap_err();
         open_by_steps(&path, OFlags::CLOEXEC | OFlags::NOFOLLOW).unwrap_err();
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_opened_by_way_of_a_link() {
+    fn symbolic_links_are_not_followed() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("in/a")).unwrap();
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_made_is_removed() {
+    fn only_the_created_file_is_removed() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("out/x")).unwrap();
@@ -323,7 +323,7 @@ mod tests {
         VerifiedPath::make_file(&root.join("out/x/new")).unwrap_err();
         assert!(root.join("pkg/__init__.py").is_file() && root.join("pkg/empty").is_dir());
         fs::remove_file(root.join("out/x")).unwrap();
-        // Nor another one in its place.
+        // Another file of the same name is not removed either.
         fs::rename(root.join("pkg"), root.join("out/x")).unwrap();
         file.remove_if_empty().unwrap();
         assert!(root.join("out/x/__init__.py").is_file());
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trail_has_every_link_and_its_end() {
+    fn a_trail_has_every_link_and_the_resolved_path() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         fs::create_dir_all(root.join("a/b")).unwrap();
@@ -356,10 +356,10 @@ mod tests {
         fs::create_dir(root.join("shut")).unwrap();
         fs::set_permissions(root.join("shut"), fs::Permissions::from_mode(0o044)).unwrap();
         symlink("shut", root.join("link")).unwrap();
-        make_open(&root.join("link")).unwrap_err();
+        make_accessible(&root.join("link")).unwrap_err();
         let mode = || fs::metadata(root.join("shut")).unwrap().mode() & 0o777;
         assert_eq!(mode(), 0o044);
-        make_open(&root.join("shut")).unwrap();
+        make_accessible(&root.join("shut")).unwrap();
         assert_eq!(mode(), 0o744);
     }
 }

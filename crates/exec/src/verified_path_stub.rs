@@ -1,4 +1,4 @@
-//! The stub of verified paths for systems on which nothing runs.
+//! Verified paths on systems without sandboxes, where nothing runs.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,19 +11,19 @@ pub(crate) struct VerifiedPath {
 }
 
 impl VerifiedPath {
-    /// Makes an empty directory.
+    /// Creates an empty directory.
     pub(crate) fn make_directory(path: &Path) -> io::Result<Self> {
         fs::create_dir(path)?;
         Ok(Self { path: path.to_owned() })
     }
 
-    /// Makes an empty file.
+    /// Creates an empty file.
     pub(crate) fn make_file(path: &Path) -> io::Result<Self> {
         File::options().write(true).create_new(true).open(path)?;
         Ok(Self { path: path.to_owned() })
     }
 
-    /// Removes it, if it has nothing in it.
+    /// Removes it if it is empty.
     pub(crate) fn remove_if_empty(&self) -> io::Result<()> {
         match self.path.symlink_metadata()? {
             found if found.is_dir() => fs::remove_dir(&self.path),

@@ -1,17 +1,18 @@
-//! Workplaces: directories that commands of skills may write. No program is run from there by its bare name, and no home directory is one.
+//! Workplaces: directories that commands of skills may write. Programs are not searched there. A home directory is never one.
 
 use std::path::{Path, PathBuf};
 
 /// The parent directories of home directories.
 pub(crate) const HOMES: &[&str] = &["/home", "/Users"];
 
-/// Returns `places`, links resolved, without those that are a home directory: nobody writes it as a whole, and programs that people install for themselves are there.
+/// Returns `places`, symbolic links resolved, without home directories: those are never writable as a whole, and users
+/// install programs there.
 pub(crate) fn workplaces<'a>(places: impl Iterator<Item = &'a PathBuf>, home: Option<&Path>) -> Vec<PathBuf> {
     let places = places.filter_map(|place| place.canonicalize().ok());
     places.filter(|place| !holds_home(place, home)).collect()
 }
 
-/// Returns whether `path`, links resolved, is a home directory, or has some in it.
+/// Returns whether `path`, symbolic links resolved, is or contains a home directory.
 pub(crate) fn holds_home(path: &Path, home: Option<&Path>) -> bool {
     let Some(home) = home else {
         let is_of = |homes: &&str| path == Path::new(homes) || path.parent() == Some(Path::new(homes));
@@ -20,14 +21,15 @@ pub(crate) fn holds_home(path: &Path, home: Option<&Path>) -> bool {
     home.canonicalize().unwrap_or_else(|_| home.to_owned()).starts_with(path)
 }
 
-/// Returns the absolute directories of a `PATH`, without those in `workplaces`: what one command makes there must not be what the next one runs.
+/// Returns the absolute directories of a `PATH`, without those in `workplaces`: one command must not decide which program
+/// the next one runs.
 pub(crate) fn search_outside(search: &str, workplaces: &[PathBuf]) -> String {
     let directories = search.split(':').filter(|directory| Path::new(directory).is_absolute());
     let outside = directories.filter(|directory| !lies_in(Path::new(directory), workplaces));
     outside.collect::<Vec<_>>().join(":")
 }
 
-/// Returns whether `path` is in one of `workplaces`, as it is written or by links. What is not there counts by what it would lie in.
+/// Returns whether `path` lies in one of `workplaces`, as written or with symbolic links resolved. It need not exist.
 pub(crate) fn lies_in(path: &Path, workplaces: &[PathBuf]) -> bool {
     let real = path.ancestors().find_map(|above| above.canonicalize().ok());
     let is_in = |place: &PathBuf| {
@@ -41,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_home_directory_is_told_from_what_is_in_it() {
+    fn home_directories_and_their_parents_hold_a_home() {
         let check = |path: &str, home: Option<&str>| holds_home(Path::new(path), home.map(Path::new));
         for path in ["/", "/srv", "/srv/u"] {
             assert!(check(path, Some("/srv/u")), "{path}");

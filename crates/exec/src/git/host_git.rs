@@ -1,4 +1,4 @@
-//! Runs git on the host: fixed arguments, nobody's configuration, no hooks, no network.
+//! Runs git on the host: fixed arguments, no configuration of users or the system, no hooks, no network.
 
 use std::fs::File;
 use std::io::{self, Read, Write as _};
@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// Settings that outrank those of the repository. Together with [`ENVIRONMENT`] they keep git from running anything and from
-/// reaching anything else than this repository.
+/// Settings that override those of the repository. Together with [`ENVIRONMENT`] they keep git from running other programs
+/// and from accessing anything but this repository.
 const SETTINGS: &[&str] = &[
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -17,7 +17,7 @@ const SETTINGS: &[&str] = &[
     "gc.auto=0",
     "maintenance.auto=false",
     "protocol.allow=never",
-    // The checks of `Repository::at` decide, and no setting of the repository is obeyed that runs something.
+    // `Repository::at` checks the directory instead, and settings that run programs are overridden.
     "safe.directory=*",
 ];
 
@@ -30,26 +30,26 @@ const ENVIRONMENT: &[(&str, &str)] = &[
     ("GIT_NO_REPLACE_OBJECTS", "1"),
     ("GIT_NO_LAZY_FETCH", "1"),
     ("GIT_TERMINAL_PROMPT", "0"),
-    // Whom reflogs name.
+    // The author of reflog entries.
     ("GIT_COMMITTER_NAME", "Repertoire"),
     ("GIT_COMMITTER_EMAIL", "repertoire@localhost"),
     ("HOME", "/nonexistent"),
     ("LC_ALL", "C"),
 ];
 
-/// The most output of one call that is read, in bytes.
+/// The most output of one call that is kept, in bytes.
 const MAX_OUTPUT: u64 = 64 << 20;
-/// Length of an error message, in characters.
+/// The longest error message, in characters.
 const MAX_MESSAGE: usize = 300;
 
-/// Calls of git on the host, in one repository.
+/// Runs git on the host in one repository.
 #[derive(Debug, Clone)]
 pub(crate) struct HostGit {
     program: PathBuf,
     directory: PathBuf,
-    /// The directory of objects in quarantine, instead of the repository's own.
+    /// The object directory of a quarantine, instead of the repository's own.
     objects: Option<PathBuf>,
-    /// The time at which the last call has to be over.
+    /// The deadline of all calls.
     deadline: Instant,
 }
 
@@ -62,7 +62,7 @@ pub(crate) enum GitInput {
 }
 
 impl HostGit {
-    /// Returns git at `program` for the directory of git `directory`, for calls within `time` all together.
+    /// Returns git at `program` for the git directory `directory`. All calls together may take `time`.
     pub(crate) fn new(program: &Path, directory: &Path, time: Duration) -> Self {
         Self {
             program: program.to_owned(),
@@ -72,7 +72,7 @@ impl HostGit {
         }
     }
 
-    /// Returns the same with objects in `objects` instead of the repository's own.
+    /// Returns a copy that uses the object directory `objects`.
     pub(crate) fn with_objects(&self, objects: &Path) -> Self {
         Self { objects: Some(objects.to_owned()), ..self.clone() }
     }
@@ -119,7 +119,7 @@ impl HostGit {
         };
         let mut child = command.spawn()?;
         let stdin = child.stdin.take();
-        // Written and read beside the waiting, so that no pipe can fill up.
+        // Threads write and read the pipes, so that none can fill up and block.
         let writer = std::thread::spawn(move || {
             if let (Some(mut stdin), Some(text)) = (stdin, text) {
                 let _ = stdin.write_all(text.as_bytes());
@@ -134,7 +134,7 @@ impl HostGit {
         Ok((is_success, output, message))
     }
 
-    /// Waits for the end of `child`, which is killed at the deadline.
+    /// Waits for `child`, and kills it at the deadline. Returns whether it exited with status 0.
     fn wait(&self, child: &mut Child) -> io::Result<bool> {
         let mut pause = Duration::from_micros(200);
         loop {
@@ -152,7 +152,7 @@ impl HostGit {
     }
 }
 
-/// Reads a pipe to its end on a thread of its own, and keeps the beginning.
+/// Reads a pipe to its end in a thread, and returns the first [`MAX_OUTPUT`] bytes.
 fn reader(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
@@ -164,7 +164,7 @@ fn reader(pipe: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<V
     })
 }
 
-/// Returns the last line of an error message, without what a terminal would obey.
+/// Returns the last line of an error message, without control characters.
 fn shortened(message: &[u8]) -> String {
     let text = String::from_utf8_lossy(message);
     let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no message");

@@ -1,4 +1,4 @@
-//! Paths that git obeys: its directories, by whatever name, and files that its settings point at.
+//! Paths that git obeys: git directories of any name, and files that git settings point at.
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
@@ -10,35 +10,35 @@ use crate::GitUser;
 use crate::protect::names;
 use repertoire::regular_file;
 
-/// The largest list of users that is read, in bytes.
+/// The most that is read of the list of users, in bytes.
 const MAX_USERS: u64 = 1 << 20;
-/// The longest file that names a path, in bytes.
+/// The largest pointer file, such as a `.git` file, in bytes.
 const MAX_POINTER: u64 = 4096;
-/// The most files of settings that are read because one names another.
+/// The most settings files that are read through includes.
 const MAX_INCLUDED: usize = 32;
 
-/// The list of the machine's users. Those that only a server knows are not in it.
+/// The list of local users. Users of a directory service are not in it.
 const USERS: &str = "/etc/passwd";
-/// Settings that name a file or directory that git runs or obeys, looked for from the top of the checkout.
+/// Settings that name a file or directory that git runs or obeys. Relative paths start at the top of the checkout.
 const POINTERS: &[&str] = &["hookspath", "attributesfile"];
-/// Files of settings in a directory of git.
+/// Settings files in a git directory.
 const CONFIGS: [&str; 2] = ["config", "config.worktree"];
 
-/// Returns whether this is a directory of git, by what is in it.
+/// Returns whether `path` is a git directory, by its contents.
 pub(crate) fn is_directory(path: &Path) -> bool {
     path.join("HEAD").is_file() && path.join("objects").is_dir() && path.join("refs").is_dir()
 }
 
-/// Returns whether git might take this for a directory of its own: one whose parts are links or lie elsewhere is one to it, too.
+/// Returns whether git might take `path` for a git directory, also if its parts are symbolic links or lie elsewhere.
 pub(crate) fn may_be_directory(path: &Path) -> bool {
     let has = |name: &str| fs::symlink_metadata(path.join(name)).is_ok();
     has(HEAD) && (has("commondir") || has("objects") && has("refs"))
 }
 
-/// The file that makes a directory one of git's.
+/// The file that every git directory has.
 pub(crate) const HEAD: &str = "HEAD";
 
-/// The parts of a directory of git that a directory has.
+/// The parts of a git directory that were found in a directory.
 #[derive(Debug, Default)]
 pub(crate) struct GitDirParts {
     head: bool,
@@ -55,23 +55,23 @@ impl GitDirParts {
         self.refs |= names::is_named(name, "refs");
     }
 
-    /// Returns whether git might take a directory with all this in it for one of its own.
+    /// Returns whether git might take a directory with these parts for a git directory.
     pub(crate) fn may_be_directory(&self) -> bool {
         self.head && (self.common || self.objects && self.refs)
     }
 }
 
-/// Paths that files of settings point at.
+/// Paths that git settings point at.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ObeyedPaths {
-    /// The files themselves, and those that they include.
+    /// The settings files, and those that they include.
     files: Vec<PathBuf>,
-    /// Paths that are relative to the top of the checkout, unless they are absolute.
+    /// Paths in settings, absolute or relative to the top of the checkout.
     pointers: Vec<PathBuf>,
 }
 
 impl ObeyedPaths {
-    /// Reads what counts in every repository.
+    /// Reads the user's settings, which apply to every repository.
     pub(crate) fn by_user(user: &GitUser) -> Self {
         let mut obeyed = Self::default();
         user.settings.iter().for_each(|file| obeyed.read(file.clone(), user));
@@ -84,14 +84,15 @@ impl ObeyedPaths {
             } else if is_include(&section.to_ascii_lowercase(), &name.to_ascii_lowercase())
                 && path.is_absolute()
             {
-                // Git refuses one that is not: there is nothing that it could lie beside.
+                // Git refuses a relative path here: there is no file that it could be relative to.
                 obeyed.read(path, user);
             }
         }
         obeyed
     }
 
-    /// Reads what counts where the files are in `tree` and `inner` is a directory of git, or a file that leads to one.
+    /// Reads the settings of the repository with the checkout `tree`. `inner` is its git directory, or a `.git` file that
+    /// leads to one.
     pub(crate) fn by_repository(inner: &Path, tree: &Path, user: &GitUser) -> Self {
         let directories = match pointed_at(inner, tree) {
             Some(own) => {
@@ -107,18 +108,18 @@ impl ObeyedPaths {
         obeyed
     }
 
-    /// Returns where all of it is for a checkout at `tree`; nothing of it need be there.
+    /// Returns all paths for a checkout at `tree`, existing or not.
     pub(crate) fn in_tree(&self, tree: &Path) -> impl Iterator<Item = PathBuf> {
         let pointers: Vec<PathBuf> = self.pointers.iter().map(|path| tree.join(path)).collect();
         self.files.clone().into_iter().chain(pointers)
     }
 
-    /// Reads a file, and whatever it includes under whatever condition.
+    /// Reads a settings file and all files that it includes, whatever the condition of an include is.
     fn read(&mut self, file: PathBuf, user: &GitUser) {
         let mut pending = vec![file];
         let mut seen = HashSet::new();
         while let Some(file) = pending.pop() {
-            // The same file may be reached by many paths.
+            // Several paths may lead to the same file.
             let real = file.canonicalize().unwrap_or_else(|_| file.clone());
             if file.is_dir() || seen.len() >= MAX_INCLUDED || !seen.insert(real) {
                 continue;
@@ -145,7 +146,7 @@ fn is_include(section: &str, name: &str) -> bool {
     section.starts_with("include") && name == "path"
 }
 
-/// Returns the path that a setting says, its `~` or `~NAME` replaced.
+/// Returns the path in a setting, with `~` or `~NAME` expanded.
 fn expanded(value: &str, user: &GitUser) -> Option<PathBuf> {
     let Some(rest) = value.strip_prefix('~') else {
         return Some(PathBuf::from(value)).filter(|_| !value.is_empty());
@@ -161,15 +162,15 @@ fn expanded(value: &str, user: &GitUser) -> Option<PathBuf> {
     Some(home?.join(inner))
 }
 
-/// Returns the home directory of a user, from the text of the list of them.
+/// Returns the home directory of a user, from the text of `/etc/passwd`.
 fn home_of(name: &str, users: &str) -> Option<PathBuf> {
     let mut lines = users.lines().map(|line| line.split(':'));
     let mut user = lines.find_map(|mut fields| (fields.next() == Some(name)).then_some(fields))?;
-    // The word, two numbers and the full name come before.
+    // The password, two numbers and the full name come first.
     user.nth(4).map(PathBuf::from).filter(|home| home.is_absolute())
 }
 
-/// Returns what the settings of the repositories that `path` lies in point at, those of the user among them.
+/// Returns the paths that settings point at: those of all repositories around `path`, and the user's.
 pub(crate) fn obeyed_above(path: &Path, user: &GitUser) -> Vec<PathBuf> {
     let everywhere = ObeyedPaths::by_user(user);
     let is_tree = |tree: &&Path| fs::symlink_metadata(tree.join(".git")).is_ok();
@@ -180,14 +181,14 @@ pub(crate) fn obeyed_above(path: &Path, user: &GitUser) -> Vec<PathBuf> {
     path.ancestors().filter(is_tree).flat_map(of).collect()
 }
 
-/// Returns where the `.git` at `inner` leads to, if it is a file and not a directory.
+/// Returns the git directory that the `.git` file at `inner` leads to, or `None` if `inner` is not a file.
 pub(crate) fn pointed_at(inner: &Path, tree: &Path) -> Option<PathBuf> {
     fs::symlink_metadata(inner).ok().filter(fs::Metadata::is_file)?;
     let text = pointer(inner)?;
     Some(tree.join(text.strip_prefix("gitdir:")?.trim()))
 }
 
-/// Returns the one line of a file that names a path.
+/// Returns the text of a pointer file, without the line end.
 pub(crate) fn pointer(path: &Path) -> Option<String> {
     let text = String::from_utf8(regular_file::read(path, MAX_POINTER).ok()?).ok()?;
     Some(text.trim_end_matches(['\n', '\r']).to_owned())
@@ -199,7 +200,7 @@ mod tests {
     use crate::verified_path;
 
     #[test]
-    fn settings_are_followed_wherever_they_lead() {
+    fn includes_and_pointers_are_followed() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         let write = |path: &str, text: &str| {
@@ -247,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn homes_of_others_are_where_the_machine_says() {
+    fn tildes_expand_to_home_directories() {
         let users = "root:x:0:0:root:/root:/bin/sh\nada:x:1:1:Ada L,,,:/home/ada:/bin/sh\nodd:x:2:2::relative:\nshort:x\n";
         assert_eq!(home_of("ada", users), Some("/home/ada".into()));
         for name in ["ad", "odd", "short", ""] {
@@ -264,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn settings_that_include_one_another_come_to_an_end() {
+    fn circular_includes_are_limited() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         for number in 0..100 {

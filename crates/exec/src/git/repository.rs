@@ -1,4 +1,4 @@
-//! A checkout, and its directories of git.
+//! A checkout, and its git directories.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -6,24 +6,25 @@ use std::path::{Path, PathBuf};
 use super::{obeyed, settings};
 use crate::{ExecError, ExecErrorKind};
 
-const NOT_MUTUAL: &str = "its .git leads to a directory of git that does not name this checkout; `git worktree repair` mends links that moved";
+const NOT_MUTUAL: &str = "its .git leads to a git directory that does not name this checkout; `git worktree repair` repairs moved worktrees";
 const NO_POINTER: &str = "its .git is neither a directory nor a file that leads to one";
 
-/// A checkout with its directories of git. No path has links in it.
+/// A checkout with its git directories. No path contains symbolic links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Repository {
     /// The top of the checkout.
     pub(crate) top: PathBuf,
-    /// The directory of git of this checkout alone.
+    /// The git directory of this checkout alone.
     pub(crate) own: PathBuf,
-    /// The directory of git that all checkouts of the repository share.
+    /// The git directory that all checkouts of the repository share.
     pub(crate) common: PathBuf,
 }
 
 impl Repository {
     /// Returns the repository whose checkout is at `top`.
     ///
-    /// A `.git` that is a file leads anywhere its author likes, so it counts only where the other end names this checkout: as that of a linked worktree does, and that of a submodule.
+    /// A `.git` file could point anywhere, so it is accepted only if the git directory points back to this checkout, as that of
+    /// a linked worktree or a submodule does.
     pub(crate) fn at(top: &Path) -> Result<Self, ExecError> {
         let refused = |text: &str| ExecError::new(ExecErrorKind::Repository).at(top).saying(text);
         let top = top.canonicalize().map_err(|error| refused(NO_POINTER).because(error))?;
@@ -38,24 +39,24 @@ impl Repository {
         Ok(Self { common: common.ok_or_else(|| refused(NOT_MUTUAL))?, own, top })
     }
 
-    /// Returns the directories that a command must see of it, none of which lies in another.
+    /// Returns the directories of the repository that a command must see. None lies in another.
     pub(crate) fn places(&self) -> Vec<&Path> {
         let common = Some(self.common.as_path()).filter(|common| !common.starts_with(&self.top));
         [self.top.as_path()].into_iter().chain(common).collect()
     }
 }
 
-/// Returns the shared directory of git, if `own` is that of the linked worktree whose `.git` is `inner`.
+/// Returns the shared git directory, if `own` is that of the linked worktree whose `.git` is `inner`.
 fn worktree(own: &Path, inner: &Path) -> Option<PathBuf> {
     let common = own.join(obeyed::pointer(&own.join("commondir"))?).canonicalize().ok()?;
     let back = own.join(obeyed::pointer(&own.join("gitdir"))?);
-    // The last name may not be followed: it is the file itself.
+    // The last name is the `.git` file itself; a symbolic link there is not followed.
     let back = back.parent()?.canonicalize().ok()?.join(back.file_name()?);
     let is_one = own.parent() == Some(&common.join("worktrees")) && obeyed::is_directory(&common);
     (is_one && back == inner).then_some(common)
 }
 
-/// Returns `own`, if it is the directory of git of the submodule at `top`.
+/// Returns `own`, if it is the git directory of the submodule at `top`.
 fn submodule(own: &Path, top: &Path) -> Option<PathBuf> {
     let tree = settings::value(&own.join("config"), "core", "worktree")?;
     let is_one = obeyed::is_directory(own) && own.join(tree).canonicalize().ok()? == top;
@@ -83,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_linked_worktree_counts_where_both_ends_agree() {
+    fn a_linked_worktree_must_point_back_to_the_checkout() {
         let (_directory, root) = root();
         let plain = Repository::at(&root.join("main")).unwrap();
         assert_eq!(plain.places(), [root.join("main")]);
@@ -97,7 +98,7 @@ mod tests {
         write(&root, "main/.git/worktrees/linked/gitdir", &format!("{back}\n"));
         let linked = Repository::at(&root.join("linked")).unwrap();
         assert_eq!(linked.places(), [root.join("linked"), root.join("main/.git")]);
-        // Somebody else's checkout cannot claim it.
+        // Another checkout cannot claim it.
         write(
             &root,
             "thief/.git",
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn a_submodule_counts_where_both_ends_agree() {
+    fn a_submodule_must_point_back_to_the_checkout() {
         let (_directory, root) = root();
         for path in ["objects/x", "refs/x", "HEAD"] {
             write(&root, &format!("main/.git/modules/sub/{path}"), "");

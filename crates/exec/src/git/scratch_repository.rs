@@ -1,8 +1,8 @@
-//! A scratch repository: the directory of git that a command works in.
+//! A scratch repository: the git directory that a command works in.
 //!
-//! Git believes its directory: it runs hooks and whatever settings name. So no command writes the real one. It gets a directory of
-//! git in its scratch directory, with the same branches, tags, HEAD and index, the real settings to read, and the real objects as
-//! alternates. [`transfer`](super::transfer) moves its commits to the real repository afterwards.
+//! Git trusts its git directory: it runs hooks and programs that settings name. So no command writes the real one. It gets a git
+//! directory in its scratch directory, with the same branches, tags, HEAD and index, the real settings to read, and the real
+//! objects as alternates. [`transfer`](super::transfer) moves its commits to the real repository afterwards.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -22,33 +22,33 @@ use crate::{ExecError, ExecErrorKind};
 
 /// Time limit for reading the real repository.
 const READ_TIME: Duration = Duration::from_secs(20);
-/// Files of the checkout that the command gets a copy of.
+/// Files of the checkout's own git directory that are copied.
 const COPIED: &[&str] = &["index", "info/sparse-checkout"];
-/// The same of the directory that all checkouts share.
+/// Files of the shared git directory that are copied.
 const COPIED_SHARED: &[&str] = &["info/attributes", "info/exclude", "shallow"];
-/// The other half of a split index.
+/// The name prefix of the shared file of a split index.
 const SHARED_INDEX: &str = "sharedindex.";
 /// The largest file that is copied, in bytes.
 const MAX_COPY: u64 = 256 << 20;
-/// Directories that the command reads where they are.
+/// Directories of the shared git directory that are linked, for reading.
 const LINKED: &[&str] = &["hooks", "lfs", "modules"];
-/// Files of an unfinished merge, rebase, cherry-pick or revert. None is transferred, so no run begins on top of one.
+/// Files of an unfinished merge, rebase, cherry-pick or revert. They are not transferred, so no run starts while one exists.
 const UNFINISHED: &[&str] =
     &["CHERRY_PICK_HEAD", "MERGE_HEAD", "REVERT_HEAD", "rebase-apply", "rebase-merge"];
-/// Refs that the command does not see: it could not use them, and others would be changed by them.
+/// Prefixes of refs that the command does not see: replacement objects, records of earlier runs, and the user's stash.
 const HIDDEN: &[&str] = &["refs/replace/", "refs/repertoire/", "refs/stash"];
-/// Settings of the command's git that outrank all others.
+/// Settings of the command's git that override all others.
 const SETTINGS: &[(&str, &str)] = &[("gc.auto", "0"), ("maintenance.auto", "false")];
 
-const NO_GIT: &str = "git is not installed, or only where commands of skills may write";
-const BORROWED: &str = "the repository borrows objects from here (.git/objects/info/alternates), which the command may not read; `git repack -a -d` makes it whole, then that file can go";
+const NO_GIT: &str = "git is not installed outside of the directories that commands of skills may write";
+const BORROWED: &str = "the repository borrows objects from here (.git/objects/info/alternates), which the command may not read; run `git repack -a -d`, then remove that file";
 
-/// A directory of git in the scratch directory of one run.
+/// A git directory in the scratch directory of one run.
 #[derive(Debug)]
 pub(crate) struct ScratchRepository {
     pub(super) directory: PathBuf,
     pub(super) repository: Repository,
-    /// The real directories of git, to be the same ones after the run.
+    /// The real git directories, checked again after the run.
     pub(super) verified: [VerifiedPath; 2],
     pub(super) program: PathBuf,
     pub(super) head: Head,
@@ -77,7 +77,8 @@ impl Head {
 }
 
 impl ScratchRepository {
-    /// Makes one in `scratch` for a command that can read the directories `readable`, with git on the host at `program`.
+    /// Creates a scratch repository in `scratch` for a command that can read the directories `readable`. `program` is git
+    /// on the host.
     pub(crate) fn make(
         repository: &Repository,
         scratch: &Scratch,
@@ -115,7 +116,7 @@ impl ScratchRepository {
         Ok(made)
     }
 
-    /// Writes the directory of git. Nobody else can write the scratch directory yet.
+    /// Writes the git directory, before the command runs.
     fn fill(&self, stores: &[PathBuf]) -> io::Result<()> {
         let own = &self.directory;
         for directory in ["info", "objects/info", "objects/pack", "refs/heads", "refs/tags"] {
@@ -131,7 +132,7 @@ impl ScratchRepository {
         let refs: String = self.refs.iter().map(|(name, object)| format!("{object} {name}\n")).collect();
         fs::write(own.join("packed-refs"), refs)?;
         fs::write(own.join("config"), settings(&self.repository))?;
-        // A linked checkout would name this directory, which is gone afterwards. Git says that it cannot make one.
+        // With a file of this name git refuses to add linked worktrees, which would point to this temporary directory.
         fs::write(own.join("worktrees"), "")?;
         let parts = fs::read_dir(&self.repository.own)?.flatten().map(|entry| entry.file_name());
         let parts = parts.filter_map(|name| name.into_string().ok());
@@ -148,7 +149,8 @@ impl ScratchRepository {
         Ok(())
     }
 
-    /// Copies the file `name` of `directory`, if there is one. A link is not followed: it could lead to any file of the user.
+    /// Copies the file `name` of `directory` if it exists. Symbolic links are not followed: they could lead to any file
+    /// of the user.
     fn copy(&self, directory: &Path, name: &str) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::NONBLOCK;
         let open = verified_path::open(directory)?;
@@ -162,11 +164,11 @@ impl ScratchRepository {
         }
         let target = self.directory.join(name);
         io::copy(&mut file.take(MAX_COPY), &mut File::create_new(&target)?)?;
-        // An index is compared with the files by its own time.
+        // Git compares the modification time of the index with those of files.
         File::options().append(true).open(&target)?.set_modified(metadata.modified()?)
     }
 
-    /// Returns the variables by which git finds it.
+    /// Returns the environment variables that make git use it.
     pub(crate) fn variables(&self) -> Vec<(String, String)> {
         let shown = |path: &Path| path.to_string_lossy().into_owned();
         let mut variables = vec![
@@ -182,7 +184,7 @@ impl ScratchRepository {
     }
 }
 
-/// Returns the directories of objects of a repository: its own, and those it borrows from.
+/// Returns the object directories of a repository: its own and its alternates.
 fn stores(repository: &Repository, git: &HostGit) -> io::Result<Vec<PathBuf>> {
     let text = git.text(&["count-objects", "-v"], GitInput::Nothing)?;
     let borrowed = text.lines().filter_map(|line| line.strip_prefix("alternate: ")).map(PathBuf::from);
@@ -190,7 +192,7 @@ fn stores(repository: &Repository, git: &HostGit) -> io::Result<Vec<PathBuf>> {
     Ok(stores.map(|store| store.canonicalize().unwrap_or(store)).collect())
 }
 
-/// Returns the refs of a repository by name, but for those that a command does not see.
+/// Returns the refs of a repository by name, without hidden ones.
 fn refs(git: &HostGit) -> io::Result<BTreeMap<String, String>> {
     let text = git.text(&["for-each-ref", "--format=%(objectname) %(refname)"], GitInput::Nothing)?;
     let refs = text.lines().filter_map(|line| line.split_once(' '));
@@ -204,7 +206,7 @@ fn line(path: &Path) -> Vec<u8> {
     line
 }
 
-/// Returns settings that describe the format of the directory, and include the real ones for everything else.
+/// Returns settings with the format of the repository, which include the real settings for everything else.
 fn settings(repository: &Repository) -> String {
     let config = repository.common.join("config");
     let version =
@@ -215,9 +217,9 @@ fn settings(repository: &Repository) -> String {
         git_settings::read_file(&config).into_iter().filter(|setting| setting.section == "extensions")
     {
         match extension.name.as_str() {
-            // There is but one checkout of this one.
+            // The scratch repository has only one checkout, so an include is enough.
             "worktreeconfig" => files.push(repository.own.join("config.worktree")),
-            // Refs are files here, however the real ones are stored.
+            // The scratch repository stores refs as files, whatever the real one does.
             "refstorage" => {}
             name => text.push_str(&format!("[extensions]\n\t{name} = {}\n", quoted(&extension.value))),
         }
@@ -228,7 +230,7 @@ fn settings(repository: &Repository) -> String {
     text
 }
 
-/// Returns a value as settings of git have it.
+/// Quotes a value for a settings file.
 fn quoted(value: &str) -> String {
     let escaped = value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
     format!("\"{escaped}\"")

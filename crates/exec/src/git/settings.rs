@@ -1,4 +1,4 @@
-//! The settings of git, read as git reads them: what it would believe is what has to be known here.
+//! A parser of git settings files that reads what git would read.
 
 use std::iter::Peekable;
 use std::path::Path;
@@ -6,12 +6,12 @@ use std::str::Chars;
 
 use repertoire::regular_file;
 
-/// The largest file of settings that is read, in bytes.
+/// The largest settings file that is read, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
-/// The mark that some editors put before a text.
+/// The byte order mark that some editors write first.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// One line of settings: `name = value` under `[section "subsection"]`.
+/// One setting: `name = value` under `[section "subsection"]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitSetting {
     /// The section, in lower case.
@@ -20,33 +20,33 @@ pub struct GitSetting {
     pub subsection: Option<String>,
     /// The name, in lower case.
     pub name: String,
-    /// The value, without quotes and comments; nothing where only the name is there.
+    /// The value, without quotes and comments; empty if there is only a name.
     pub value: String,
 }
 
 impl GitSetting {
-    /// Returns whether this is `section.name`, of nothing in particular.
+    /// Returns whether this is `section.name`, without a subsection.
     #[must_use]
     pub fn is(&self, section: &str, name: &str) -> bool {
         self.subsection.is_none() && self.section == section && self.name == name
     }
 }
 
-/// Returns the settings in `text`, in their order; of those with the same name git takes the last.
+/// Returns the settings in `text` in order; of several with the same name git uses the last.
 ///
-/// Git refuses a file with something wrong in it. Here that line is left out and the others are still read.
+/// Git refuses a file with a syntax error. This function skips the invalid line and reads the others.
 #[must_use]
 pub fn read(text: &str) -> Vec<GitSetting> {
-    let mut letters = Letters::of(text);
+    let mut parser = Parser::of(text);
     let (mut section, mut subsection) = (String::new(), None);
     let mut settings = Vec::new();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '#' | ';' => letters.skip_line(),
-            '[' => (section, subsection) = letters.head(),
-            letter if letter.is_ascii_alphabetic() => {
-                let name = letters.name(letter);
-                if let Some(value) = letters.value() {
+    while let Some(character) = parser.next() {
+        match character {
+            '#' | ';' => parser.skip_line(),
+            '[' => (section, subsection) = parser.head(),
+            character if character.is_ascii_alphabetic() => {
+                let name = parser.name(character);
+                if let Some(value) = parser.value() {
                     settings.push(GitSetting {
                         section: section.clone(),
                         subsection: subsection.clone(),
@@ -55,14 +55,14 @@ pub fn read(text: &str) -> Vec<GitSetting> {
                     });
                 }
             }
-            letter if is_blank(letter) => {}
-            _ => letters.skip_line(),
+            character if is_blank(character) => {}
+            _ => parser.skip_line(),
         }
     }
     settings
 }
 
-/// Returns the settings in a file. One that is not there, is no regular file or is too large has none.
+/// Returns the settings in a file; none if it does not exist, is not a regular file, or is too large.
 #[must_use]
 pub fn read_file(path: &Path) -> Vec<GitSetting> {
     let bytes = regular_file::read(path, MAX_BYTES).unwrap_or_default();
@@ -74,43 +74,43 @@ pub(crate) fn value(path: &Path, section: &str, name: &str) -> Option<String> {
     read_file(path).into_iter().rev().find_map(|own| own.is(section, name).then_some(own.value))
 }
 
-/// The rest of a text of settings.
-struct Letters<'a>(Peekable<Chars<'a>>);
+/// The characters of a settings file that are not parsed yet.
+struct Parser<'a>(Peekable<Chars<'a>>);
 
-impl<'a> Letters<'a> {
+impl<'a> Parser<'a> {
     fn of(text: &'a str) -> Self {
         Self(text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text).chars().peekable())
     }
 
-    /// Returns the next letter; the two that end a line elsewhere are one.
+    /// Returns the next character; CR LF is read as LF.
     fn next(&mut self) -> Option<char> {
-        let letter = self.0.next()?;
-        let ends_line = letter == '\r' && self.0.next_if_eq(&'\n').is_some();
-        Some(if ends_line { '\n' } else { letter })
+        let character = self.0.next()?;
+        let ends_line = character == '\r' && self.0.next_if_eq(&'\n').is_some();
+        Some(if ends_line { '\n' } else { character })
     }
 
     fn skip_line(&mut self) {
-        while self.next().is_some_and(|letter| letter != '\n') {}
+        while self.next().is_some_and(|character| character != '\n') {}
     }
 
-    /// Returns the section and the subsection, from behind the `[`; a `]` in quotes does not end them.
+    /// Parses the section and the subsection after the `[`; a `]` in quotes does not end them.
     fn head(&mut self) -> (String, Option<String>) {
         let (mut section, mut subsection) = (String::new(), None::<String>);
         let mut is_quoted = false;
-        while let Some(letter) = self.next() {
-            match letter {
+        while let Some(character) = self.next() {
+            match character {
                 '\n' => break,
                 ']' if !is_quoted => break,
                 '"' => {
                     is_quoted = !is_quoted;
                     subsection.get_or_insert_default();
                 }
-                letter if is_quoted => {
-                    let letter = if letter == '\\' { self.next() } else { Some(letter) };
-                    subsection.get_or_insert_default().extend(letter);
+                character if is_quoted => {
+                    let character = if character == '\\' { self.next() } else { Some(character) };
+                    subsection.get_or_insert_default().extend(character);
                 }
-                letter if is_blank(letter) => {}
-                letter => section.push(letter.to_ascii_lowercase()),
+                character if is_blank(character) => {}
+                character => section.push(character.to_ascii_lowercase()),
             }
         }
         (section, subsection)
@@ -118,15 +118,17 @@ impl<'a> Letters<'a> {
 
     fn name(&mut self, first: char) -> String {
         let mut name = String::from(first.to_ascii_lowercase());
-        while let Some(letter) = self.0.next_if(|letter| letter.is_ascii_alphanumeric() || *letter == '-') {
-            name.push(letter.to_ascii_lowercase());
+        while let Some(character) =
+            self.0.next_if(|character| character.is_ascii_alphanumeric() || *character == '-')
+        {
+            name.push(character.to_ascii_lowercase());
         }
         name
     }
 
-    /// Returns the value up to the end of its line, from behind the name; nothing if git would refuse it.
+    /// Parses the value after a name, up to the end of the line; returns `None` if git would refuse it.
     fn value(&mut self) -> Option<String> {
-        while self.0.next_if(|letter| matches!(letter, ' ' | '\t')).is_some() {}
+        while self.0.next_if(|character| matches!(character, ' ' | '\t')).is_some() {}
         match self.next() {
             None | Some('\n') => return Some(String::new()),
             Some('=') => {}
@@ -136,10 +138,10 @@ impl<'a> Letters<'a> {
             }
         }
         let (mut value, mut is_quoted) = (String::new(), false);
-        // How much of the value counts: not the blanks at its end, unless they are quoted.
-        let mut counted = 0;
-        while let Some(letter) = self.next() {
-            match letter {
+        // The length of the value without trailing blanks, unless they are quoted.
+        let mut length = 0;
+        while let Some(character) = self.next() {
+            match character {
                 '\n' if is_quoted => return None,
                 '\n' => break,
                 '#' | ';' if !is_quoted => {
@@ -151,28 +153,28 @@ impl<'a> Letters<'a> {
                     Some('\n') | None => {}
                     Some(escaped) => value.push(unescaped(escaped)),
                 },
-                letter if is_blank(letter) && !is_quoted => {
+                character if is_blank(character) && !is_quoted => {
                     if !value.is_empty() {
-                        value.push(letter);
+                        value.push(character);
                     }
                     continue;
                 }
-                letter => value.push(letter),
+                character => value.push(character),
             }
-            counted = value.len();
+            length = value.len();
         }
-        value.truncate(counted);
+        value.truncate(length);
         Some(value)
     }
 }
 
-/// Returns whether git takes a letter for a blank.
-fn is_blank(letter: char) -> bool {
-    matches!(letter, ' ' | '\t' | '\n' | '\r')
+/// Returns whether git treats a character as a blank.
+fn is_blank(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\n' | '\r')
 }
 
-fn unescaped(letter: char) -> char {
-    match letter {
+fn unescaped(character: char) -> char {
+    match character {
         'n' => '\n',
         't' => '\t',
         'b' => '\u{8}',
@@ -202,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn sections_of_something() {
+    fn subsections() {
         let text = "[remote \"a \\\"b\\\" ] c\"]\n\turl = x\n[include \"]\"] path = y\n[user \"\"] name = z\n[core] a\n";
         assert_eq!(listed(text), ["remote.a \"b\" ] c.url=x", "include.].path=y", "user..name=z", "core.a="]);
         assert!(!read("[user \"x\"] name = y")[0].is("user", "name"));
@@ -210,16 +212,16 @@ mod tests {
     }
 
     #[test]
-    fn values_that_go_on() {
+    fn continued_values() {
         assert_eq!(listed("[a]\nb = c \\\n  d\ne = f\n"), ["a.b=c   d", "a.e=f"]);
         assert_eq!(listed("[a]\nb = c \\\r\n  d\n"), ["a.b=c   d"]);
-        // A backslash that is meant does not make the value go on.
+        // An escaped backslash does not continue the value.
         assert_eq!(listed("[a]\nb = c\\\\\ne = f\n"), ["a.b=c\\", "a.e=f"]);
         assert_eq!(listed("[a] b = \" c \" \"d\\n\\te\" \n"), ["a.b= c  d\n\te"]);
     }
 
     #[test]
-    fn what_git_would_refuse_hides_nothing() {
+    fn settings_after_invalid_lines_are_read() {
         assert_eq!(listed("= x\n[a\nb = \"c\nd ! e\n! f\ng = h\n"), ["a.g=h"]);
     }
 

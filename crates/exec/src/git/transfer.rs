@@ -24,9 +24,9 @@ use crate::verified_path;
 const HOST_TIME: Duration = Duration::from_secs(60);
 /// The most refs that one run may change.
 const MAX_CHANGES: usize = 1000;
-/// The most names that a result has.
+/// The most names in a result.
 const MAX_NAMES: usize = 100;
-/// The first part of the name of the pack, in the scratch repository.
+/// The name prefix of the pack in the scratch repository.
 const PACK: &str = "transfer";
 /// The message in reflogs.
 const LOG_MESSAGE: &str = "repertoire: commits of a sandboxed command";
@@ -34,15 +34,15 @@ const LOG_MESSAGE: &str = "repertoire: commits of a sandboxed command";
 /// Runs git in the sandbox, in the scratch repository: arguments and standard input to standard output.
 pub(crate) type SandboxedGit<'a> = dyn FnMut(&[String], String) -> io::Result<Vec<u8>> + 'a;
 
-/// A ref that the command made or changed.
+/// A ref that the command created or changed.
 struct ChangedRef {
     name: String,
     object: String,
-    /// The reason why it is only recorded, unless it is applied.
+    /// The reason why it is recorded but not applied.
     refusal: Option<&'static str>,
 }
 
-/// Transfers new commits, and returns what of it was not applied. `run` names the run among `refs/repertoire/`.
+/// Transfers new commits, and returns what was not applied. `run` is the name of the run under `refs/repertoire/`.
 pub(crate) fn transfer(
     scratch: &ScratchRepository,
     run: &str,
@@ -63,11 +63,11 @@ struct Transfer<'a> {
 
 impl<'a> Transfer<'a> {
     fn new(scratch: &'a ScratchRepository, run: &str) -> io::Result<Self> {
-        // The very directories that were granted, and not others that took their names since.
+        // The directories must be the ones that were granted, not others of the same name.
         scratch.verified.iter().try_for_each(|directory| directory.open().map(drop))?;
         let is_same = Repository::at(&scratch.repository.top).is_ok_and(|now| now == scratch.repository);
         if !is_same {
-            return Err(io::Error::other("the checkout leads to another directory of git than before"));
+            return Err(io::Error::other("the checkout has another git directory than before"));
         }
         let git = HostGit::new(&scratch.program, &scratch.repository.own, HOST_TIME);
         Ok(Self { scratch, git, record: format!("refs/repertoire/{run}/") })
@@ -111,7 +111,7 @@ impl<'a> Transfer<'a> {
         Ok(aftermath)
     }
 
-    /// Returns the refs that the command made or changed. What can be told without looking at commits is decided here.
+    /// Returns the refs that the command created or changed, with refusals that do not depend on the commits.
     fn changes(&self, after: &BTreeMap<String, String>) -> Vec<ChangedRef> {
         let before = &self.scratch.refs;
         let mut changes: Vec<ChangedRef> = Vec::new();
@@ -132,7 +132,7 @@ impl<'a> Transfer<'a> {
                     }
                     _ => None,
                 },
-                name if name.starts_with("refs/tags/") => before.get(name).map(|_| "the tag existed"),
+                name if name.starts_with("refs/tags/") => before.get(name).map(|_| "the tag exists already"),
                 _ => Some("only branches and tags are transferred"),
             };
             changes.push(ChangedRef { name: name.clone(), object: object.clone(), refusal });
@@ -143,7 +143,7 @@ impl<'a> Transfer<'a> {
     /// Returns the refs that the command deleted, with the reason why they are still there.
     fn deleted(&self, after: &BTreeMap<String, String>) -> Vec<String> {
         let gone = self.scratch.refs.keys().filter(|name| !after.contains_key(*name));
-        gone.map(|name| format!("{name} (nothing is deleted)")).collect()
+        gone.map(|name| format!("{name} (deletions are not transferred)")).collect()
     }
 
     /// Moves new objects to the real repository: packed in the sandbox, checked in a quarantine, then stored.
@@ -172,7 +172,7 @@ impl<'a> Transfer<'a> {
             quarantined.text(&index_pack, GitInput::File(pack.try_clone()?))?;
             pack.rewind()?;
         }
-        // Every tip must lead to objects that are there, all the way down to what the repository has.
+        // All objects that the tips reach must be in the pack or in the repository.
         let tips: String = tips.iter().map(|tip| format!("{tip}\n")).collect();
         let connected = ["rev-list", "--objects", "--quiet", "--stdin", "--not", "--all"];
         quarantined.text(&connected, GitInput::Text(tips))?;
@@ -182,7 +182,7 @@ impl<'a> Transfer<'a> {
         Ok(())
     }
 
-    /// Opens the pack that git wrote in the sandbox. There may be no link on the way: the command could have made it.
+    /// Opens the pack that git wrote in the sandbox. Symbolic links are refused: the command could have created them.
     fn open_pack(&self, hash: &str) -> io::Result<File> {
         let parent = self.scratch.directory.parent().unwrap_or(Path::new("/"));
         let directory = verified_path::open(parent)?;
@@ -192,7 +192,7 @@ impl<'a> Transfer<'a> {
         if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("the pack is not a file")) }
     }
 
-    /// Returns why a branch or tag is not applied, now that its objects are there.
+    /// Returns why a branch or tag is not applied, once its objects are stored.
     fn refusal(&self, change: &ChangedRef, is_same_head: bool) -> io::Result<Option<&'static str>> {
         let Some(old) = self.scratch.refs.get(&change.name) else { return Ok(None) };
         if !is_same_head {
@@ -201,12 +201,12 @@ impl<'a> Transfer<'a> {
         if !self.git.succeeds(&["merge-base", "--is-ancestor", old, &change.object])? {
             return Ok(Some("not a fast-forward"));
         }
-        // With an index that cannot follow, the next commit of the user would take back those of the command.
+        // If the index could not be updated, the user's next commit would revert those of the command.
         let fits = self.git.succeeds(&["read-tree", "-n", "-i", "-m", old, &change.object])?;
         Ok((!fits).then_some("files that it commits are staged differently"))
     }
 
-    /// Applies all that is not refused, at once, and drops their records.
+    /// Applies all changes that are not refused in one transaction, and deletes their records.
     fn apply(&self, changes: &[ChangedRef]) -> io::Result<()> {
         let mut commands = String::new();
         for change in changes.iter().filter(|change| change.refusal.is_none()) {
@@ -227,8 +227,8 @@ impl<'a> Transfer<'a> {
         self.git.text(&["update-ref", "-m", LOG_MESSAGE, "--stdin"], GitInput::Text(commands)).map(drop)
     }
 
-    /// Brings the index from the old commit of the current branch to the new one. Files are left alone, and so is whatever else is
-    /// staged. Where both changed the same file git refuses, and a person decides.
+    /// Updates the index from the old commit of the current branch to the new one. Files and other staged changes stay as they
+    /// are. If a file was changed both ways git refuses, and a person decides.
     fn update_index(&self, changes: &[ChangedRef]) -> Option<Aftermath> {
         let Head::Branch(current) = &self.scratch.head else { return None };
         let change = changes.iter().find(|change| change.name == *current && change.refusal.is_none())?;
@@ -243,7 +243,7 @@ impl<'a> Transfer<'a> {
         read.err().map(|error| Aftermath::IndexNotUpdated(error.to_string()))
     }
 
-    /// Returns the name under which a ref of this run is recorded.
+    /// Returns the name that a ref is recorded under.
     fn recorded(&self, change: &ChangedRef) -> String {
         format!("{}{}", self.record, change.name.strip_prefix("refs/").unwrap_or(&change.name))
     }
@@ -253,7 +253,7 @@ fn words(arguments: &[&str]) -> Vec<String> {
     arguments.iter().map(|word| (*word).to_owned()).collect()
 }
 
-/// Parses the output of `git show-ref`. A command decides what is in it.
+/// Parses the output of `git show-ref`, which the command could have forged.
 fn parse_refs(listing: &[u8]) -> io::Result<BTreeMap<String, String>> {
     let invalid = || io::Error::other("the list of its refs is invalid");
     let text = std::str::from_utf8(listing).map_err(|_| invalid())?;

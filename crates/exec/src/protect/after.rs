@@ -162,7 +162,7 @@ fn number(metadata: &fs::Metadata) -> (u64, u64) {
 fn listed(directory: &Path, budget: &mut Budget) -> Result<Listing, ListingError> {
     match Listing::of(directory, budget) {
         Err(ListingError::Shut) => {
-            verified_path::make_open(directory).map_err(|_| ListingError::Shut)?;
+            verified_path::make_accessible(directory).map_err(|_| ListingError::Shut)?;
             Listing::of(directory, budget)
         }
         other => other,
@@ -185,7 +185,7 @@ fn renamed(path: &Path) -> io::Result<PathBuf> {
         let target = new_name(name, is_known, is_long);
         match rename_beside(&directory, name, &target) {
             Ok(()) => return Ok(path.with_file_name(target)),
-            Err(Errno::ACCESS) if number == 0 => verified_path::make_open(parent)?,
+            Err(Errno::ACCESS) if number == 0 => verified_path::make_accessible(parent)?,
             Err(Errno::NAMETOOLONG) => is_long = true,
             Err(Errno::EXIST) => {}
             Err(other) => error = other.into(),
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_of_git_that_was_made_is_none_any_more() {
+    fn a_new_git_directory_is_disabled() {
         let (_directory, root) = project();
         fs::create_dir(root.join("src/refs")).unwrap();
         let all = granted(&root.join("src"), &root).unwrap();

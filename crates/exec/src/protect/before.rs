@@ -1,7 +1,8 @@
 //! Finds what is protected in a directory before a command may write it.
 //!
-//! Every name in the directory is looked at. Of what is protected by its name, links are followed: the link itself, links directly in a
-//! protected directory, and those among the hooks of git. Settings of git name further files.
+//! Every name in the directory is looked at. Of what is protected by its name, links are followed: the link itself, links
+//! directly in a
+//! protected directory, and those among the hooks of git. Git settings name further files.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, Metadata};
@@ -16,7 +17,7 @@ use crate::verified_path;
 
 /// The most entries that are looked at.
 const MAX_ENTRIES: usize = 1 << 21;
-/// The directory of git whose files git runs.
+/// The git directory whose files git runs.
 const HOOKS: &str = "hooks";
 
 /// Protected paths in a directory, existing or not.
@@ -72,7 +73,7 @@ struct Search<'a> {
     never: NeverGranted<'a>,
     /// Paths that are known to be obeyed, whatever is found.
     named: HashSet<PathBuf>,
-    /// Settings of git that count in every repository.
+    /// Git settings that count in every repository.
     everywhere: ObeyedPaths,
     budget: Budget,
     found: ProtectedPaths,

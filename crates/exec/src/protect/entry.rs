@@ -12,7 +12,7 @@ use crate::verified_path::VerifiedPath;
 pub(crate) struct NeverGranted<'a> {
     /// Paths that the host protects: the skill, its settings, its state.
     pub(crate) own: &'a [PathBuf],
-    /// The user's settings of git.
+    /// The user's git settings.
     pub(crate) git: &'a GitUser,
 }
 

@@ -74,7 +74,8 @@ pub const PROTECTED: &[&str] = &[
     ".idea",
     ".vscode",
     ".zed",
-    // What git, Mercurial and Jujutsu keep of a checkout: settings, hooks, and what leads to them. Git takes `.git` in any spelling.
+    // What git, Mercurial and Jujutsu keep of a checkout: settings, hooks, and what leads to them. Git takes `.git` in
+    // any spelling.
     ".git",
     ".hg",
     ".jj",
@@ -113,7 +114,8 @@ pub const PROTECTED: &[&str] = &[
     ".zshrc",
 ];
 
-/// Entries that are protected in a directory of this name: what is read or run when somebody logs in, or by git, shells and agents.
+/// Entries that are protected in a directory of this name: what is read or run when somebody logs in, or by git, shells
+/// and agents.
 pub const PROTECTED_IN: &[(&str, &str)] = &[
     (".config", "autostart"),
     (".config", "environment.d"),
@@ -146,7 +148,8 @@ pub const PROTECTED_ENDINGS: &[(&str, &[&str])] = &[
 /// Files that git reads wherever they lie, and waits for where they are pipes.
 const READ_BY_GIT: &[&str] = &[".gitattributes", ".gitignore", ".gitmodules", ".mailmap"];
 
-/// Returns whether `name` is an entry that is protected wherever it lies. Case does not count, nor letters that some file systems do not look at.
+/// Returns whether `name` is an entry that is protected wherever it lies. Case does not count, nor letters that some file
+/// systems do not look at.
 fn is_protected_name(name: &OsStr) -> bool {
     let name = file_name::plain(name.as_encoded_bytes());
     let has_ending = |(stem, endings): &(&str, &[&str])| {
@@ -182,7 +185,7 @@ pub(crate) fn is_read_by_git(name: &OsStr) -> bool {
     READ_BY_GIT.iter().any(|own| is_named(name, own))
 }
 
-/// Returns whether this is the name of a directory of git.
+/// Returns whether this is the name of a git directory.
 pub(crate) fn is_git(name: &OsStr) -> bool {
     is_named(name, ".git")
 }

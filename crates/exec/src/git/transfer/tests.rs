@@ -1,4 +1,4 @@
-//! Transfers between real repositories, with git in the place of the sandbox.
+//! Tests of transfers between real repositories, with git run outside of a sandbox.
 
 use std::process::Command;
 
@@ -44,7 +44,7 @@ impl World {
         world
     }
 
-    /// Runs git as the user does.
+    /// Runs git as the user would.
     fn user(&self, arguments: &[&str]) -> String {
         git_in(&self.top, &[], arguments)
     }
@@ -169,17 +169,17 @@ fn rewritten_branches_moved_tags_remotes_and_stashes_are_recorded_and_not_applie
     assert_eq!(
         not_applied(&aftermath),
         [
-            "refs/heads/gone (nothing is deleted)",
+            "refs/heads/gone (deletions are not transferred)",
             "refs/heads/main (not a fast-forward)",
             "refs/heads/other (it is not the current branch)",
             "refs/remotes/origin/main (only branches and tags are transferred)",
             "refs/stash (only branches and tags are transferred)",
-            "refs/tags/v1 (the tag existed)",
+            "refs/tags/v1 (the tag exists already)",
         ]
     );
     assert_eq!(world.user(&["for-each-ref", "refs/heads", "refs/remotes", "refs/tags"]), before);
     assert_eq!(world.user(&["stash", "list"]), "");
-    // No work is lost: the stash is among what is recorded.
+    // No work is lost: the stash is recorded.
     assert_eq!(world.user(&["show", "refs/repertoire/run/stash:a.txt"]), "work of the user");
     assert_eq!(world.user(&["log", "-1", "--format=%s", "refs/repertoire/run/heads/main"]), "rewritten");
 }
@@ -245,7 +245,7 @@ fn state_and_index_flags_of_the_command_stay_in_its_repository() {
 }
 
 #[test]
-fn nothing_runs_on_the_host_that_either_repository_names() {
+fn programs_that_either_repository_names_do_not_run_on_the_host() {
     let world = World::new(&[]);
     let victim = world.top.with_file_name("victim");
     let script = format!("#!/bin/sh\necho run >> {}\n", victim.display());
@@ -298,7 +298,7 @@ fn a_damaged_or_forged_repository_transfers_nothing() {
         let scratch = world.scratch_repository();
         let mut sandboxed = |arguments: &[String], _: String| match arguments[0].as_str() {
             "show-ref" => Ok(listing.to_vec()),
-            // A pack that is another file of the user.
+            // The pack is a symbolic link to another file.
             _ => {
                 let name = "1".repeat(40);
                 let _ = std::os::unix::fs::symlink(

@@ -109,7 +109,7 @@ fn targets_of_protected_links_and_settings_are_protected() {
 }
 
 #[test]
-fn a_directory_of_git_by_any_name_is_one() {
+fn a_git_directory_of_any_name_is_protected() {
     let (_directory, root) = project();
     for file in
         ["bare/HEAD", "bare/objects/x", "bare/refs/x", "bare/hooks/x", "bare/config", "bare/description"]
@@ -152,7 +152,7 @@ fn a_grant_is_no_other_place_by_way_of_a_link() {
 }
 
 #[test]
-fn nothing_within_a_directory_of_git_is_granted() {
+fn nothing_in_a_git_directory_is_granted() {
     let (_directory, root) = project();
     for path in [".git/objects/pack", "out/objects", "out/refs"] {
         fs::create_dir_all(root.join(path)).unwrap();
