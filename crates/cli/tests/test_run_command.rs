@@ -204,7 +204,7 @@ fn a_file_that_is_to_be_written_is_made_and_goes_again_if_nothing_was() {
         );
         let refused = run(&sandbox, &["tools", "hook", "--sandbox", &name]);
         assert!(
-            refused.code == 1 && refused.stderr.contains("nothing may write that"),
+            refused.code == 1 && refused.stderr.contains("that path is protected"),
             "{name}: {}",
             refused.stderr
         );
@@ -225,14 +225,14 @@ fn renamed_and_refused_paths_are_named() {
         let _ = fs::remove_dir_all(sandbox.project().join("out"));
         let told = run(&sandbox, &["tools", "instruct", "--sandbox", &name]);
         assert_eq!((told.code, told.stdout.as_str()), (0, "done\n"), "{name}: {}", told.stderr);
-        assert!(told.stderr.contains("moved aside to `out/CLAUDE.md.refused`"), "{name}: {}", told.stderr);
+        assert!(told.stderr.contains("renamed to `out/CLAUDE.md.refused`"), "{name}: {}", told.stderr);
         let told = run(&sandbox, &["tools", "instruct", "--sandbox", &name, "--json"]);
         assert!(told.stdout.contains("`out/CLAUDE.md.refused-"), "{name}: {}", told.stdout);
         #[cfg(unix)]
         std::os::unix::fs::symlink("..", sandbox.project().join("out/up")).unwrap();
         let refused = run(&sandbox, &["tools", "link", "--sandbox", &name]);
         assert!(
-            refused.code == 1 && refused.stderr.contains("(`out/up`): there is a link on the way to it"),
+            refused.code == 1 && refused.stderr.contains("`out/up`: its path contains a symbolic link"),
             "{name}: {}",
             refused.stderr
         );

@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_is_opened_and_no_link_to_one() {
+    fn make_accessible_refuses_symbolic_links() {
         use std::os::unix::fs::PermissionsExt;
 
         let directory = tempfile::tempdir().unwrap();

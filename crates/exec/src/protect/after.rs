@@ -1,6 +1,6 @@
 //! Renames files that a command created under protected names such as `AGENTS.md`. Runs after the command.
 //!
-//! Nothing is deleted, because somebody else could have made it meanwhile.
+//! Nothing is deleted, because it could have been created by somebody else meanwhile.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -20,32 +20,32 @@ use crate::protect::listing::{Budget, Listing, ListingError};
 use crate::protect::writable::WritableGrant;
 use crate::verified_path;
 
-/// The time limit of the search after one command.
+/// Time limit of the search after one command.
 const SWEEP_TIME: Duration = Duration::from_secs(20);
-/// The most entries that are looked at in one granted directory.
+/// The most entries that are checked in one granted directory.
 const MAX_ENTRIES: usize = 1 << 22;
-/// The most paths that are told of; there may be any number.
+/// The most paths that are reported as not checked or not renamed.
 const MAX_LEFT: usize = 100;
 
-/// The suffix of a file that was made under a protected name.
+/// The suffix of a renamed file.
 const REFUSED: &str = "refused";
-/// The most new names that are tried. They are random.
+/// The most new names that are tried.
 const MAX_NAMES: usize = 64;
 /// The longest name of a file, in bytes.
 const MAX_NAME: usize = 255;
-/// Maximum passes of renaming: a renamed file may land on another path that is obeyed.
+/// The most passes of renaming: a new name may be another obeyed path.
 const MAX_ROUNDS: usize = 8;
 
 /// The result of the search after a command.
 #[derive(Debug, Default)]
 pub(crate) struct RenamedFiles {
-    /// The new paths of files that were made under protected names.
+    /// The new paths of files that were created under protected names.
     pub(crate) refused: Vec<PathBuf>,
-    /// Paths that could not be looked at, or not be renamed.
+    /// Paths that could not be checked or renamed.
     pub(crate) left: Vec<PathBuf>,
 }
 
-/// Renames what a command made under protected names.
+/// Renames files and directories that a command created under protected names.
 pub(crate) fn sweep(granted: &[WritableGrant]) -> RenamedFiles {
     sweep_until(granted, Instant::now() + SWEEP_TIME)
 }
@@ -54,23 +54,23 @@ fn sweep_until(granted: &[WritableGrant], until: Instant) -> RenamedFiles {
     let mut renames = RenamedFiles::default();
     for writable in granted {
         renames.walk(writable, until);
-        renames.look_at_obeyed(writable);
+        renames.rename_obeyed(writable);
     }
     renames
 }
 
 impl RenamedFiles {
-    /// Looks at every name, also in what loses its own.
+    /// Checks every name below the grant, also in directories that are renamed.
     fn walk(&mut self, writable: &WritableGrant, until: Instant) {
         let top = &writable.pinned.path;
         let mut budget = Budget::new(MAX_ENTRIES, until);
-        // Directories alone: they are there until the end, while another thing may get the number of a link that was removed.
+        // Only directories: they exist until the end, while the inode of a removed link may be reused.
         let directories = writable.protected.values().filter(|entry| entry.is_directory);
         let before: HashSet<(u64, u64)> =
             directories.map(|entry| (entry.pinned.device, entry.pinned.inode)).collect();
         let mut pending = Vec::new();
         if let Ok(metadata) = fs::symlink_metadata(top) {
-            pending.extend(metadata.is_dir().then(|| (top.clone(), number(&metadata))));
+            pending.extend(metadata.is_dir().then(|| (top.clone(), file_id(&metadata))));
         }
         while let Some((directory, own)) = pending.pop() {
             let listing = match listed(&directory, &mut budget) {
@@ -80,12 +80,12 @@ impl RenamedFiles {
                     let pending = pending.into_iter().map(|(directory, _)| directory);
                     return [directory].into_iter().chain(pending).for_each(|path| self.leave(path));
                 }
-                Err(ListingError::Shut | ListingError::Failed) => {
+                Err(ListingError::Denied | ListingError::Failed) => {
                     self.leave(directory);
                     continue;
                 }
             };
-            // One of git's that was there and was moved along with what it lies in; nobody could change it.
+            // A git directory that existed before and was moved with its parent. The command could not change it.
             if listing.is_git && before.contains(&own) {
                 continue;
             }
@@ -105,21 +105,21 @@ impl RenamedFiles {
                 }
                 let path = if entry.is_protected { self.rename(writable, path) } else { path };
                 if entry.metadata.is_dir() {
-                    pending.push((path, number(&entry.metadata)));
+                    pending.push((path, file_id(&entry.metadata)));
                 }
             }
         }
     }
 
-    /// Notes that something could not be looked at, or not be renamed.
+    /// Records a path that could not be checked or renamed.
     fn leave(&mut self, path: PathBuf) {
         if self.left.len() < MAX_LEFT {
             self.left.push(path);
         }
     }
 
-    /// Looks at what is obeyed for another reason than its name.
-    fn look_at_obeyed(&mut self, writable: &WritableGrant) {
+    /// Renames new files at paths that are obeyed for another reason than their name.
+    fn rename_obeyed(&mut self, writable: &WritableGrant) {
         for _ in 0..MAX_ROUNDS {
             let is_new = |path: &&PathBuf| {
                 let now = fs::symlink_metadata(path).ok().map(|metadata| ProtectedEntry::of(path, &metadata));
@@ -137,7 +137,7 @@ impl RenamedFiles {
         self.leave(writable.pinned.path.clone());
     }
 
-    /// Gives something another name, where it is; returns what it is called now.
+    /// Renames a file or directory within its parent; returns its path afterwards.
     fn rename(&mut self, writable: &WritableGrant, path: PathBuf) -> PathBuf {
         let is_top = path == writable.pinned.path;
         match if is_top { Err(io::ErrorKind::InvalidInput.into()) } else { renamed(&path) } {
@@ -153,16 +153,16 @@ impl RenamedFiles {
     }
 }
 
-/// Returns what a file or directory keeps, whatever it is called.
-fn number(metadata: &fs::Metadata) -> (u64, u64) {
+/// Returns the device and inode of a file or directory.
+fn file_id(metadata: &fs::Metadata) -> (u64, u64) {
     (metadata.dev(), metadata.ino())
 }
 
-/// Lists a directory. One that a command shut is opened.
+/// Lists a directory. If permissions forbid that, they are changed first.
 fn listed(directory: &Path, budget: &mut Budget) -> Result<Listing, ListingError> {
     match Listing::of(directory, budget) {
-        Err(ListingError::Shut) => {
-            verified_path::make_accessible(directory).map_err(|_| ListingError::Shut)?;
+        Err(ListingError::Denied) => {
+            verified_path::make_accessible(directory).map_err(|_| ListingError::Denied)?;
             Listing::of(directory, budget)
         }
         other => other,
@@ -173,14 +173,14 @@ fn renamed(path: &Path) -> io::Result<PathBuf> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    // Not by way of a link that somebody put there since.
+    // Does not follow a symbolic link that was created since.
     let directory = verified_path::open(parent)?;
     let kind = rustix::fs::statat(&directory, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode;
     let is_plain = matches!(FileType::from_raw_mode(kind), FileType::RegularFile | FileType::Directory);
     let mut error = io::Error::from(io::ErrorKind::AlreadyExists);
     let mut is_long = false;
     for number in 0..MAX_NAMES {
-        // Where a link or a pipe will be must not be known to whoever made it.
+        // The new name of a link or a pipe must not be predictable for the command.
         let is_known = is_plain && number == 0;
         let target = new_name(name, is_known, is_long);
         match rename_beside(&directory, name, &target) {
@@ -194,7 +194,7 @@ fn renamed(path: &Path) -> io::Result<PathBuf> {
     Err(error)
 }
 
-/// Returns another name for something: the one it had and a word, or but a few letters where that would be too long.
+/// Returns a new name: the old one with a suffix, or a short random one if that would be too long.
 fn new_name(name: &OsStr, is_known: bool, is_long: bool) -> OsString {
     let mut target = name.to_owned();
     target.push(format!(".{REFUSED}"));
@@ -207,13 +207,13 @@ fn new_name(name: &OsStr, is_known: bool, is_long: bool) -> OsString {
     if is_long || is_again || target.len() > MAX_NAME { format!("{REFUSED}{random}").into() } else { target }
 }
 
-/// Renames something in a directory, unless the new name is taken.
+/// Renames an entry within a directory, unless the new name exists.
 #[cfg(target_os = "linux")]
 fn rename_beside(directory: &OwnedFd, name: &OsStr, target: &OsStr) -> rustix::io::Result<()> {
     use rustix::fs::{RenameFlags, renameat_with};
 
     match renameat_with(directory, name, directory, target, RenameFlags::NOREPLACE) {
-        // Not every file system has that.
+        // Not every file system supports the flag.
         Err(Errno::INVAL | Errno::NOSYS) => rename_if_free(directory, name, target),
         other => other,
     }
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_under_a_protected_name_loses_it() {
+    fn new_files_under_protected_names_are_renamed() {
         let (_directory, root) = project();
         let all = granted(&root, &root).unwrap();
         fs::write(root.join("CLAUDE.md"), "obey").unwrap();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn occupied_names_and_replaced_links_do_not_help() {
+    fn taken_names_and_replaced_links_do_not_prevent_renaming() {
         let (_directory, root) = project();
         symlink("docs/x.md", root.join("src/CLAUDE.md")).unwrap();
         let all = granted(&root, &root).unwrap();
@@ -277,7 +277,7 @@ mod tests {
         for number in 1..1000 {
             fs::write(root.join(format!("src/AGENTS.md.refused-{number}")), "").unwrap();
         }
-        // As often as it takes until a link gets the number of the one before.
+        // The new link may get the inode of the old one.
         fs::remove_file(root.join("src/CLAUDE.md")).unwrap();
         symlink("deep/b.rs", root.join("src/CLAUDE.md")).unwrap();
         fs::create_dir_all(root.join("src/s/.claude")).unwrap();
@@ -291,13 +291,13 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_looked_at_is_told_or_opened() {
+    fn unreadable_directories_are_made_accessible_or_reported() {
         let (_directory, root) = project();
         let all = granted(&root.join("src"), &root).unwrap();
         fs::create_dir_all(root.join("src/shut")).unwrap();
         fs::write(root.join("src/shut/CLAUDE.md"), "obey").unwrap();
         fs::set_permissions(root.join("src/shut"), fs::Permissions::from_mode(0o311)).unwrap();
-        // Longer than any path, so it is built from the inside out.
+        // Too deep for a path, so it is built from the inside out.
         let name = "d".repeat(200);
         fs::create_dir(root.join("src/chain")).unwrap();
         for _ in 0..30 {
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repository_that_was_moved_with_its_directory_keeps_what_is_in_it() {
+    fn a_moved_repository_keeps_its_content() {
         let (_directory, root) = project();
         for path in ["src/sub/.git/objects", "src/sub/.git/refs"] {
             fs::create_dir_all(root.join(path)).unwrap();
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_a_link_that_was_removed_hides_nothing() {
+    fn a_reused_inode_of_a_removed_link_hides_nothing() {
         let (_directory, root) = project();
         symlink("docs/x.md", root.join("CLAUDE.md")).unwrap();
         let mut all = granted(&root, &root).unwrap();
@@ -362,9 +362,9 @@ mod tests {
         for path in ["tools/HEAD", "tools/AGENTS.md"] {
             fs::write(root.join(path), "obey").unwrap();
         }
-        // A file system that gives numbers again may make it so.
-        let number = fs::metadata(root.join("tools")).unwrap().ino();
-        all.protected.get_mut(&root.join("CLAUDE.md")).unwrap().pinned.inode = number;
+        // Some file systems reuse inodes.
+        let inode = fs::metadata(root.join("tools")).unwrap().ino();
+        all.protected.get_mut(&root.join("CLAUDE.md")).unwrap().pinned.inode = inode;
         let mut refused = after(&all).refused;
         refused.sort();
         let expect = ["AGENTS.md.refused", "HEAD.refused", "sub/.claude.refused"];
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_nested_is_found_at_once() {
+    fn nested_protected_names_are_renamed_in_one_sweep() {
         let (_directory, root) = project();
         let all = granted(&root.join("src"), &root).unwrap();
         let mut path = root.join("src");
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_obeyed_for_another_reason_than_its_name_loses_it() {
+    fn new_targets_of_links_and_settings_are_renamed() {
         let (_directory, root) = project();
         fs::write(root.join(".git/config"), "[core]\n\thooksPath = tools/hooks\n").unwrap();
         symlink("docs/one", root.join("CLAUDE.md")).unwrap();
@@ -408,7 +408,7 @@ mod tests {
     }
 
     #[test]
-    fn names_do_not_grow_and_those_of_links_are_not_known() {
+    fn new_names_are_short_and_those_of_links_random() {
         let (_directory, root) = project();
         let name = format!("{}.md", "n".repeat(252));
         fs::write(root.join("src").join(&name), "").unwrap();
@@ -425,7 +425,7 @@ mod tests {
     }
 
     #[test]
-    fn pipes_that_git_would_wait_for_lose_their_names() {
+    fn pipes_that_git_would_read_are_renamed() {
         let (_directory, root) = project();
         let pipe = |path: &str| {
             let mode = rustix::fs::Mode::from_raw_mode(0o600);
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_no_time_for_is_told() {
+    fn directories_beyond_the_time_limit_are_reported() {
         let (_directory, root) = project();
         let all = granted(&root.join("src"), &root).unwrap();
         fs::write(root.join("src/CLAUDE.md"), "obey").unwrap();
@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_that_were_shut_before_stay_so() {
+    fn directories_that_were_unreadable_before_stay_so() {
         let (_directory, root) = project();
         fs::create_dir(root.join("src/shut")).unwrap();
         fs::write(root.join("src/shut/x"), "").unwrap();
@@ -465,7 +465,7 @@ mod tests {
         let all = granted(&root.join("src"), &root).unwrap();
         assert!(after(&all).left.is_empty());
         assert_eq!(fs::metadata(root.join("src/shut")).unwrap().mode() & 0o777, 0o444);
-        // To be listed is not to be looked into.
+        // It can be listed, but its entries cannot be examined.
         fs::create_dir(root.join("src/new")).unwrap();
         fs::write(root.join("src/new/CLAUDE.md"), "obey").unwrap();
         fs::set_permissions(root.join("src/new"), fs::Permissions::from_mode(0o444)).unwrap();

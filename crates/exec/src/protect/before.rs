@@ -1,8 +1,7 @@
-//! Finds what is protected in a directory before a command may write it.
+//! Finds protected files in a directory before a command may write it.
 //!
-//! Every name in the directory is looked at. Of what is protected by its name, links are followed: the link itself, links
-//! directly in a
-//! protected directory, and those among the hooks of git. Git settings name further files.
+//! Every name in the directory is checked. Symbolic links that are protected by their name, lie directly in a protected
+//! directory, or are hooks of git are followed: their targets are protected too. Git settings name further files.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs::{self, Metadata};
@@ -15,25 +14,26 @@ use crate::protect::listing::{Budget, Listing, ListingError};
 use crate::protect::names;
 use crate::verified_path;
 
-/// The most entries that are looked at.
+/// The most entries that are checked.
 const MAX_ENTRIES: usize = 1 << 21;
-/// The git directory whose files git runs.
+/// The subdirectory of a git directory whose files git runs.
 const HOOKS: &str = "hooks";
 
 /// Protected paths in a directory, existing or not.
 #[derive(Debug, Default)]
 pub(crate) struct ProtectedPaths {
     pub(crate) protected: BTreeMap<PathBuf, ProtectedEntry>,
-    /// Paths that are obeyed for another reason than their name, whether they are there or not.
+    /// Paths that are obeyed for another reason than their name, existing or not.
     pub(crate) obeyed: BTreeSet<PathBuf>,
-    /// Something that could not be looked at.
+    /// A path that could not be checked.
     pub(crate) unseen: Option<PathBuf>,
-    /// `true` if that is because there is too much.
+    /// `true` if the reason is the limit of entries or time.
     pub(crate) is_spent: bool,
 }
 
 impl ProtectedPaths {
-    /// Looks at `top`, which lies in `root`; both have no links in them. In `above` is what the repositories around it obey.
+    /// Finds the protected paths in `top`, which lies in `root`; neither contains symbolic links. `above` has the paths that
+    /// settings of the repositories around `top` point at.
     pub(crate) fn find(
         top: &Path,
         root: &Path,
@@ -57,7 +57,7 @@ impl ProtectedPaths {
         search.found.without_nested()
     }
 
-    /// Leaves out what lies within something else that is protected.
+    /// Leaves out paths in protected directories.
     fn without_nested(mut self) -> Self {
         let directories = self.protected.iter().filter(|(_, entry)| entry.is_directory);
         let directories: HashSet<PathBuf> = directories.map(|(path, _)| path.clone()).collect();
@@ -71,9 +71,9 @@ impl ProtectedPaths {
 struct Search<'a> {
     top: &'a Path,
     never: NeverGranted<'a>,
-    /// Paths that are known to be obeyed, whatever is found.
+    /// Paths that the host or settings of git name, and that are protected whatever is there.
     named: HashSet<PathBuf>,
-    /// Git settings that count in every repository.
+    /// Paths that the user's git settings point at in every repository.
     everywhere: ObeyedPaths,
     budget: Budget,
     found: ProtectedPaths,
@@ -90,7 +90,7 @@ impl Search<'_> {
         self.found.unseen = Some(path);
     }
 
-    /// Looks at every name, but for those in a protected directory.
+    /// Checks every name, except those in protected directories.
     fn walk(&mut self) {
         let mut pending = Vec::new();
         if let Ok(metadata) = fs::symlink_metadata(self.top)
@@ -102,8 +102,8 @@ impl Search<'_> {
             let listing = match Listing::of(&directory, &mut self.budget) {
                 Ok(listing) => listing,
                 Err(ListingError::Gone) => continue,
-                // Its owner may not look into it, though perhaps write.
-                Err(ListingError::Shut) if directory != self.top => {
+                // The command could not list it, but perhaps write to it.
+                Err(ListingError::Denied) if directory != self.top => {
                     self.protect(directory, &metadata);
                     continue;
                 }
@@ -124,7 +124,7 @@ impl Search<'_> {
         }
     }
 
-    /// Adds what is obeyed because of something that is protected, in the directory and beside it in the same project.
+    /// Follows all protected paths in the directory, and those in its parents within the same project.
     fn follow_all(&mut self, root: &Path) {
         self.named.clone().into_iter().for_each(|path| self.obey(path));
         let checkout = self.top.ancestors().skip(1).find(|above| has_git(above));
@@ -135,7 +135,7 @@ impl Search<'_> {
         places.iter().for_each(|place| self.follow(place));
     }
 
-    /// Adds what a protected file or directory leads to.
+    /// Adds the paths that a protected file or directory leads to.
     fn follow(&mut self, place: &Path) {
         let Ok(metadata) = fs::symlink_metadata(place) else { return };
         if metadata.is_symlink() {
@@ -155,7 +155,7 @@ impl Search<'_> {
             for entry in
                 entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()))
             {
-                // A link that leads up tells nobody what to do: otherwise it would protect all there is.
+                // A link to a parent is left out: it would protect everything.
                 let leads = verified_path::trail(&entry.path()).into_iter().skip(1);
                 leads.filter(|hop| !place.starts_with(hop)).for_each(|hop| self.obey(hop));
             }
@@ -176,7 +176,7 @@ fn has_git(directory: &Path) -> bool {
     fs::symlink_metadata(directory.join(".git")).is_ok()
 }
 
-/// Returns what is protected by its name in a directory itself.
+/// Returns the entries of a directory that are protected by their name.
 fn protected_in(directory: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
     let names = entries.flatten().map(|entry| entry.file_name());

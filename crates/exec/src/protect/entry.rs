@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::GitUser;
 use crate::verified_path::VerifiedPath;
 
-/// Paths that are never granted, beside what is protected by its name.
+/// Paths that are never granted, beside protected names.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NeverGranted<'a> {
     /// Paths that the host protects: the skill, its settings, its state.
@@ -16,13 +16,13 @@ pub(crate) struct NeverGranted<'a> {
     pub(crate) git: &'a GitUser,
 }
 
-/// Something protected that was there.
+/// A protected file or directory that existed before the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProtectedEntry {
     pub(crate) pinned: VerifiedPath,
     pub(crate) is_link: bool,
     pub(super) is_directory: bool,
-    /// When it was last changed, for a link: a link is never changed, and another one may get its number.
+    /// The change time of a symbolic link, because another link may get its inode.
     changed: Option<(i64, i64)>,
 }
 

@@ -1,9 +1,9 @@
-//! Names as file systems see them that do not look at case, nor at every letter: those of macOS, and some of Linux (`chattr +F`).
+//! File names as case-insensitive file systems compare them: those of macOS, and some of Linux (`chattr +F`).
 
 use std::borrow::Cow;
 
-/// Letters beyond ASCII that are the same as some of ASCII once case does not count (Unicode's `CaseFolding`, C and F).
-const SAME: &[(char, &str)] = &[
+/// Non-ASCII characters that case folding turns into ASCII (Unicode's `CaseFolding`, status C and F).
+const FOLDS_TO_ASCII: &[(char, &str)] = &[
     ('\u{df}', "ss"),
     ('\u{17f}', "s"),
     ('\u{1e9e}', "ss"),
@@ -17,8 +17,8 @@ const SAME: &[(char, &str)] = &[
     ('\u{fb06}', "st"),
 ];
 
-/// Returns whether a letter counts for nothing (Unicode's `Default_Ignorable_Code_Point`).
-fn is_skipped(letter: char) -> bool {
+/// Returns whether a character is ignored in comparisons (Unicode's `Default_Ignorable_Code_Point`).
+fn is_ignorable(letter: char) -> bool {
     matches!(
         letter,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -28,27 +28,27 @@ fn is_skipped(letter: char) -> bool {
     )
 }
 
-/// Returns the letters of a name that count, those of ASCII in lower case. No more of it is looked at than is asked for.
-pub(crate) fn seen(name: &[u8]) -> impl Iterator<Item = char> {
-    letters(name).filter(|letter| !is_skipped(*letter)).flat_map(folded)
+/// Returns the case-folded characters of a name without ignorable ones. Only ASCII is folded to lower case.
+pub(crate) fn folded_chars(name: &[u8]) -> impl Iterator<Item = char> {
+    letters(name).filter(|letter| !is_ignorable(*letter)).flat_map(folded)
 }
 
-/// Returns a name with nothing but what counts of it; case counts as little in what stays.
-pub(crate) fn plain(name: &[u8]) -> Cow<'_, str> {
+/// Returns a name without ignorable characters. An ASCII name keeps its case, so the result is compared without case.
+pub(crate) fn normalized(name: &[u8]) -> Cow<'_, str> {
     match str::from_utf8(name) {
         Ok(text) if text.is_ascii() => Cow::Borrowed(text),
-        _ => Cow::Owned(seen(name).collect()),
+        _ => Cow::Owned(folded_chars(name).collect()),
     }
 }
 
 fn folded(letter: char) -> impl Iterator<Item = char> {
-    let same = SAME.iter().find(|(other, _)| !letter.is_ascii() && *other == letter);
+    let same = FOLDS_TO_ASCII.iter().find(|(other, _)| !letter.is_ascii() && *other == letter);
     let same = same.map(|(_, text)| text.chars());
     let own = same.is_none().then(|| letter.to_ascii_lowercase());
     same.into_iter().flatten().chain(own)
 }
 
-/// Returns the letters of a name; what is no text is no letter that any name has.
+/// Returns the characters of a name, with a replacement character for each invalid byte.
 fn letters(mut rest: &[u8]) -> impl Iterator<Item = char> {
     std::iter::from_fn(move || {
         let first = *rest.first()?;
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_counts_is_seen() {
+    fn names_are_folded_and_stripped() {
         for (name, expect) in [
             (&b"AGENTS.md"[..], "agents.md"),
             ("AGENT\u{17f}.md".as_bytes(), "agents.md"),
@@ -80,8 +80,8 @@ mod tests {
             (b"x\xe2\x80", "x\u{fffd}\u{fffd}"),
             (b"", ""),
         ] {
-            assert_eq!(seen(name).collect::<String>(), expect);
-            assert!(plain(name).eq_ignore_ascii_case(expect), "{expect}");
+            assert_eq!(folded_chars(name).collect::<String>(), expect);
+            assert!(normalized(name).eq_ignore_ascii_case(expect), "{expect}");
         }
     }
 }

@@ -9,26 +9,26 @@ use std::time::Instant;
 use crate::git::obeyed;
 use crate::protect::names;
 
-/// After how many entries the clock is looked at.
+/// The number of entries between two checks of the time.
 const CLOCK_INTERVAL: usize = 256;
 
-/// Entries and time that are left.
+/// The remaining entries and time of a search.
 #[derive(Debug)]
 pub(crate) struct Budget {
     left: usize,
     until: Instant,
 }
 
-/// Why a directory was not listed.
+/// The reason why a directory was not listed.
 #[derive(Debug)]
 pub(crate) enum ListingError {
-    /// It is not there any more.
+    /// It does not exist any more.
     Gone,
-    /// It may not be listed, or what is in it may not be looked at.
-    Shut,
+    /// Permissions forbid to list it or to examine its entries.
+    Denied,
     /// The budget is spent.
     Spent,
-    /// Anything else, such as a path that is longer than any may be.
+    /// Another error, such as a path that is too long.
     Failed,
 }
 
@@ -37,7 +37,7 @@ impl Budget {
         Self { left: entries, until }
     }
 
-    /// Takes one entry; returns whether there was one left.
+    /// Takes one entry from the budget; returns whether one was left.
     pub(crate) fn take(&mut self) -> bool {
         let is_late = self.left.is_multiple_of(CLOCK_INTERVAL) && Instant::now() >= self.until;
         if is_late || self.left == 0 {
@@ -49,14 +49,14 @@ impl Budget {
     }
 }
 
-/// The entries of a directory that matter: subdirectories, and what is protected by its name.
+/// The subdirectories of a directory, and its entries that are protected by their name.
 #[derive(Debug)]
 pub(crate) struct Listing {
     directory: PathBuf,
     pub(crate) entries: Vec<ListedEntry>,
     /// `true` if it has a `SKILL.md`.
     pub(crate) is_skill: bool,
-    /// `true` if git might take it for one of its own, by what is in it.
+    /// `true` if git might take it for a git directory, by its content.
     pub(crate) is_git: bool,
     /// The name of its `HEAD`, as it is spelled.
     pub(crate) head: Option<OsString>,
@@ -73,7 +73,7 @@ pub(crate) struct ListedEntry {
 
 impl Listing {
     pub(crate) fn of(directory: &Path, budget: &mut Budget) -> Result<Self, ListingError> {
-        // A directory costs something too, even an empty one.
+        // The directory itself counts too, even if it is empty.
         if !budget.take() {
             return Err(ListingError::Spent);
         }
@@ -84,7 +84,7 @@ impl Listing {
             if !budget.take() {
                 return Err(ListingError::Spent);
             }
-            // Looked up in the directory that is open, not by its path.
+            // Relative to the open directory, not by its path.
             let metadata = match entry.metadata() {
                 Ok(metadata) => metadata,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
@@ -97,7 +97,7 @@ impl Listing {
                 head = Some(name.clone());
             }
             let is_protected = is_protected(directory, &name, &metadata);
-            // A command may have made millions of plain files.
+            // Plain files are left out: a command may have created millions.
             if is_protected || metadata.is_dir() {
                 entries.push(ListedEntry { name, metadata, is_protected });
             }
@@ -119,14 +119,14 @@ impl Listing {
 fn is_protected(directory: &Path, name: &OsStr, metadata: &Metadata) -> bool {
     let is_special = !metadata.is_file() && !metadata.is_dir() && !metadata.is_symlink();
     names::is_protected_in(directory.file_name(), name)
-        // Git would wait for it for ever.
+        // Git would block on a pipe forever.
         || is_special && names::is_read_by_git(name)
 }
 
 fn unlisted(error: &io::Error) -> ListingError {
     match error.kind() {
         io::ErrorKind::NotFound => ListingError::Gone,
-        io::ErrorKind::PermissionDenied => ListingError::Shut,
+        io::ErrorKind::PermissionDenied => ListingError::Denied,
         _ => ListingError::Failed,
     }
 }

@@ -1,8 +1,8 @@
 //! Protected names: files that agents, shells, editors and git obey stay as they are in a directory that a command may write.
 //!
-//! `before` finds what is protected in a directory that is to be granted, `writable` decides on the grant, and `after` renames
-//! what the command made under a protected name. Both ends work with `entry::ProtectedEntry`; what is found before the run is all
-//! that is needed after it.
+//! `before` finds the protected files in a directory that is to be granted, `writable` decides on the grant, and `after` renames
+//! files that the command created under protected names. `after` needs only the `entry::ProtectedEntry` values that
+//! `before` found.
 
 #[cfg(unix)]
 pub(crate) mod after;

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::protect::file_name;
 
-/// Entries of these names are protected wherever they lie, with all that is in them.
+/// Files and directories of these names are protected everywhere, with their content.
 pub const PROTECTED: &[&str] = &[
-    // Agents: what configures them and what instructs them.
+    // Settings and instructions of agents.
     ".agents",
     ".aider.conf.yml",
     ".amazonq",
@@ -63,30 +63,29 @@ pub const PROTECTED: &[&str] = &[
     "kilo.jsonc",
     "opencode.json",
     "opencode.jsonc",
-    // Skills, and what tells where they are.
+    // Skills, and settings of Repertoire.
     "SKILL.md",
     "repertoire.toml",
     ".repertoire",
-    // Editors that run what a project says.
+    // Settings of editors and environments that run commands of a project.
     ".devcontainer",
     ".envrc",
     ".fleet",
     ".idea",
     ".vscode",
     ".zed",
-    // What git, Mercurial and Jujutsu keep of a checkout: settings, hooks, and what leads to them. Git takes `.git` in
-    // any spelling.
+    // Directories of git, Mercurial and Jujutsu, with settings and hooks. Git accepts `.git` in any case.
     ".git",
     ".hg",
     ".jj",
-    // What hooks of git are told to run, and directories of them.
+    // Git hooks, and settings of hook managers.
     ".githooks",
     ".husky",
     ".huskyrc",
     ".lintstagedrc",
     ".overcommit.yml",
     ".pre-commit-config.yaml",
-    // Shells and tools that read a file whenever they start.
+    // Files that shells and tools read whenever they start.
     ".bash_aliases",
     ".bash_login",
     ".bash_logout",
@@ -114,8 +113,7 @@ pub const PROTECTED: &[&str] = &[
     ".zshrc",
 ];
 
-/// Entries that are protected in a directory of this name: what is read or run when somebody logs in, or by git, shells
-/// and agents.
+/// Entries that are protected in a directory of this name: files that are read or run at login, or by git, shells and agents.
 pub const PROTECTED_IN: &[(&str, &str)] = &[
     (".config", "autostart"),
     (".config", "environment.d"),
@@ -124,7 +122,7 @@ pub const PROTECTED_IN: &[(&str, &str)] = &[
     (".config", "nushell"),
     (".config", "repertoire"),
     (".config", "systemd"),
-    // What agents of GitHub are told.
+    // Instructions for agents of GitHub.
     (".github", "agents"),
     (".github", "chatmodes"),
     (".github", "copilot-instructions.md"),
@@ -134,7 +132,7 @@ pub const PROTECTED_IN: &[(&str, &str)] = &[
     (".github", "skills"),
 ];
 
-/// Configuration of git hook managers, in files with one of several endings.
+/// Settings of git hook managers, each with its possible extensions.
 pub const PROTECTED_ENDINGS: &[(&str, &[&str])] = &[
     (".huskyrc", &["cjs", "js", "json", "mjs", "ts", "yaml", "yml"]),
     (".lefthook", &["json", "jsonc", "toml", "yaml", "yml"]),
@@ -145,13 +143,12 @@ pub const PROTECTED_ENDINGS: &[(&str, &[&str])] = &[
     ("lint-staged.config", &["cjs", "cts", "js", "mjs", "mts", "ts"]),
 ];
 
-/// Files that git reads wherever they lie, and waits for where they are pipes.
+/// Files that git reads in any directory, and that block it if they are pipes.
 const READ_BY_GIT: &[&str] = &[".gitattributes", ".gitignore", ".gitmodules", ".mailmap"];
 
-/// Returns whether `name` is an entry that is protected wherever it lies. Case does not count, nor letters that some file
-/// systems do not look at.
+/// Returns whether `name` is protected in every directory. Case and ignorable characters are ignored, as in some file systems.
 fn is_protected_name(name: &OsStr) -> bool {
-    let name = file_name::plain(name.as_encoded_bytes());
+    let name = file_name::normalized(name.as_encoded_bytes());
     let has_ending = |(stem, endings): &(&str, &[&str])| {
         name.get(..stem.len()).is_some_and(|start| start.eq_ignore_ascii_case(stem))
             && name[stem.len()..]
@@ -162,7 +159,7 @@ fn is_protected_name(name: &OsStr) -> bool {
         || PROTECTED_ENDINGS.iter().any(has_ending)
 }
 
-/// Returns whether an entry of this name is protected in a directory of that name.
+/// Returns whether an entry `name` is protected in a directory with the name `parent`.
 pub(crate) fn is_protected_in(parent: Option<&OsStr>, name: &OsStr) -> bool {
     is_protected_name(name)
         || parent.is_some_and(|parent| {
@@ -170,7 +167,7 @@ pub(crate) fn is_protected_in(parent: Option<&OsStr>, name: &OsStr) -> bool {
         })
 }
 
-/// Returns whether the entry at `path`, all of whose names count, is protected or within what is.
+/// Returns whether any component of `path` is a protected name.
 pub fn is_protected(path: &Path) -> bool {
     let mut parent = None;
     path.components().any(|component| {
@@ -180,7 +177,7 @@ pub fn is_protected(path: &Path) -> bool {
     })
 }
 
-/// Returns whether git reads a file of this name, wherever it lies.
+/// Returns whether git reads a file of this name in any directory.
 pub(crate) fn is_read_by_git(name: &OsStr) -> bool {
     READ_BY_GIT.iter().any(|own| is_named(name, own))
 }
@@ -191,7 +188,7 @@ pub(crate) fn is_git(name: &OsStr) -> bool {
 }
 
 pub(crate) fn is_named(name: &OsStr, own: &str) -> bool {
-    file_name::plain(name.as_encoded_bytes()).eq_ignore_ascii_case(own)
+    file_name::normalized(name.as_encoded_bytes()).eq_ignore_ascii_case(own)
 }
 
 #[cfg(test)]
@@ -204,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn knows_what_configures_and_instructs() {
+    fn settings_and_instructions_are_protected() {
         check("AGENTS.md", true);
         check("src/deep/claude.MD", true);
         check(".claude/settings.json", true);
@@ -236,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_the_rest() {
+    fn other_names_are_not_protected() {
         check("src/main.rs", false);
         check(".gitignore", false);
         check("lefthook.go", false);

@@ -1,4 +1,4 @@
-//! A grant to write a directory, without what is protected in it.
+//! A grant to write a directory, except protected files in it.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::fs;
@@ -15,17 +15,17 @@ use crate::{ExecError, ExecErrorKind};
 /// Time limit of the search for protected names before a run.
 const SURVEY_TIME: Duration = Duration::from_secs(20);
 
-const OBEYED: &str = "agents, shells, git or Repertoire itself obey what is there";
-const LINK_TARGET: &str = "a link that agents, shells or git obey leads to it";
+const OBEYED: &str = "agents, shells, git or Repertoire itself obey it";
+const LINK_TARGET: &str = "a symbolic link that agents, shells or git obey leads to it";
 const ELSEWHERE: &str = "it is not in the granted directory";
-const LINKED: &str = "there is a link on the way to it";
-const TOO_LARGE: &str = "there is too much in it to be looked at; grant a smaller directory";
-const UNSEEN: &str = "it cannot be looked at as a whole; grant a smaller directory";
+const LINKED: &str = "its path contains a symbolic link";
+const TOO_LARGE: &str = "it is too large to check; grant a smaller directory";
+const UNSEEN: &str = "not all of it can be read; grant a smaller directory";
 
-/// Something that may be written, without what is protected in it.
+/// A file or directory that may be written, except protected files in it.
 #[derive(Debug)]
 pub(crate) struct WritableGrant {
-    /// Its path, links resolved.
+    /// Its path, symbolic links resolved.
     pub(crate) pinned: VerifiedPath,
     /// Protected files and directories in it.
     pub(crate) protected: BTreeMap<PathBuf, ProtectedEntry>,
@@ -33,7 +33,7 @@ pub(crate) struct WritableGrant {
     pub(super) obeyed: BTreeSet<PathBuf>,
 }
 
-/// Returns what may be written of `path`, which must lie in `root`, that has no links in it.
+/// Returns the grant to write `path`, which must lie in `root`. `root` contains no symbolic links.
 pub(crate) fn writable(
     path: &Path,
     root: &Path,
@@ -48,11 +48,11 @@ pub(crate) fn writable(
     if !real.starts_with(root) {
         return Err(refused(ELSEWHERE));
     }
-    // Somebody approved this path, and a command may have made the link since.
+    // A person approved this path, and a command may have created the link since.
     if has_link(path, root) {
         return Err(refused(LINKED));
     }
-    // All names count, those above the granted directory too.
+    // All components count, also those above the granted directory.
     let above = obeyed::obeyed_above(&real, never.git);
     let above: Vec<PathBuf> = above.iter().flat_map(|path| verified_path::trail(path)).collect();
     let mut within = real.ancestors().take_while(|above| above.starts_with(root));
@@ -76,10 +76,10 @@ pub(crate) fn writable(
     Ok(WritableGrant { pinned, protected: before.protected, obeyed: before.obeyed })
 }
 
-/// Returns whether a link in `root` is on the way along `path`.
+/// Returns whether `path` goes through a symbolic link in `root`.
 fn has_link(path: &Path, root: &Path) -> bool {
     let mut trail = verified_path::trail(path);
-    // What is last is no link, but the end.
+    // The last one is the resolved path.
     trail.pop();
     trail.iter().any(|link| link.starts_with(root))
 }
@@ -89,13 +89,15 @@ fn is_skill(directory: &Path) -> bool {
 }
 
 impl WritableGrant {
-    /// Returns paths that may be written as a whole, and files that may be changed but not removed, for a sandbox that cannot take anything out of a directory.
+    /// Returns directories that may be written as a whole, and files that may be changed but not removed, for a sandbox that
+    /// cannot except files from a writable directory.
     ///
-    /// A directory with something protected in it is taken apart: what is in it is granted one by one, and nothing can be made or removed in it.
+    /// A directory with a protected file in it is split: its other entries are granted one by one, and nothing can be created or
+    /// removed in it.
     pub(crate) fn parts(&self) -> (Vec<VerifiedPath>, Vec<VerifiedPath>) {
         let (mut whole, mut files) = (Vec::new(), Vec::new());
-        // Every directory that has something protected in it, however deep.
-        let apart: HashSet<&Path> = self.protected.keys().flat_map(|path| path.ancestors().skip(1)).collect();
+        // Every directory with a protected file at any depth.
+        let split: HashSet<&Path> = self.protected.keys().flat_map(|path| path.ancestors().skip(1)).collect();
         let mut pending = vec![self.pinned.path.clone()];
         while let Some(path) = pending.pop() {
             let Ok(metadata) = fs::symlink_metadata(&path) else { continue };
@@ -107,7 +109,7 @@ impl WritableGrant {
             }
             if !metadata.is_dir() {
                 files.push(VerifiedPath::of(&path, &metadata));
-            } else if !apart.contains(path.as_path()) {
+            } else if !split.contains(path.as_path()) {
                 whole.push(VerifiedPath::of(&path, &metadata));
             } else if let Ok(entries) = fs::read_dir(&path) {
                 pending.extend(entries.flatten().map(|entry| entry.path()));

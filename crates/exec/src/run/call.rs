@@ -1,4 +1,4 @@
-//! One call of a tool or script: checked, approved, copied, run.
+//! Calls of a tool or script: checks the approval, copies the skill, and runs the command.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ pub(super) async fn run_tool(
     let no_handler = || FaultKind::NoHandler { tool: tool.name.clone() };
     let written = Value::Object(arguments.clone()).to_string();
     let prepared = prepare(caller.registry, executor, caller.entry, Some((&tool.name, &written))).await?;
-    // What was approved decides, not what the skill said when it was loaded.
+    // The approved declaration counts, not the one from when the skill was loaded.
     let tool = prepared.toolbox.get(&tool.name).ok_or_else(no_handler)?;
     expect_arguments(tool, arguments)?;
     let handler =
@@ -102,7 +102,7 @@ fn expect_arguments(tool: &SkillTool, arguments: &Map<String, Value>) -> Result<
     Err(FaultKind::BadArguments { tool: tool.name.clone(), problems })
 }
 
-/// A skill that may run, copied.
+/// A copy of a skill that may run.
 struct PreparedSkill {
     path: PathBuf,
     bundle: Bundle,
@@ -110,7 +110,7 @@ struct PreparedSkill {
     python: Option<String>,
 }
 
-/// Finds out whether the skill may run `call`, or its scripts, and copies it.
+/// Checks that the skill may run the tool `call`, or its scripts if that is `None`, and copies the skill.
 async fn prepare(
     registry: &Registry,
     executor: &Executor,
@@ -140,7 +140,7 @@ async fn prepare(
     Ok(PreparedSkill { path, bundle, toolbox, python })
 }
 
-/// Returns the file `name` of `bundle`, where it has one.
+/// Returns the content of the file `name`, or `None` if `bundle` has none. Fails if it has changed since.
 async fn text(
     registry: &Registry,
     entry: &Entry,
@@ -155,7 +155,7 @@ async fn text(
     Ok(Some(content.bytes))
 }
 
-/// Returns the files of `bundle` as they are listed.
+/// Returns the files of `bundle` as entries of a listing.
 fn listed(bundle: &Bundle) -> Vec<FileEntry> {
     let files = bundle.files().iter();
     files
@@ -168,10 +168,10 @@ fn listed(bundle: &Bundle) -> Vec<FileEntry> {
         .collect()
 }
 
-/// Ends a job when nobody waits for it any more.
-struct EndOnDrop(Cancel);
+/// Cancels a job when it is dropped, with the future that waits for the job.
+struct CancelOnDrop(Cancel);
 
-impl Drop for EndOnDrop {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.cancel();
     }
@@ -193,16 +193,16 @@ async fn finish(
     job.limits = executor.options.limits.clone();
     job.limits.timeout = reading.timeout;
     job.limits.cpu = job.limits.cpu.max(reading.timeout);
-    // Otherwise it would try for long to reach what cannot be reached.
+    // Otherwise `uv` would try for long to reach the network.
     let is_offline = !job.grants.network && job.command.first().is_some_and(|program| program == UV);
     if is_offline {
         job.environment.push(("UV_OFFLINE".to_owned(), "1".to_owned()));
     }
     let cancel = Cancel::new();
     job.cancel = Some(cancel.clone());
-    let ended = || FaultKind::Failed { reason: "whatever runs tools here is about to end".to_owned() };
+    let ended = || FaultKind::Failed { reason: "the program that runs tools is shutting down".to_owned() };
     let running = executor.jobs.begin(&cancel).ok_or_else(ended)?;
-    let _end = EndOnDrop(cancel);
+    let _guard = CancelOnDrop(cancel);
     let program =
         job.command.first().map(|program| program.to_string_lossy().into_owned()).unwrap_or_default();
     let sandbox = Arc::clone(&executor.sandbox);
@@ -210,7 +210,7 @@ async fn finish(
     let directory = job.grants.directory.clone();
     let outcome = blocking::unblock(move || {
         let outcome = sandbox.run(&job);
-        // It stays for as long as the job does, whoever still waits for that.
+        // Kept until the job ends, even if nobody waits for it any more.
         drop(made);
         drop(running);
         outcome
@@ -229,7 +229,7 @@ async fn finish(
     Ok(ToolRun { result, sandbox: Some(name), exit_code, digest: Some(digest) })
 }
 
-/// Returns why something was not run; the machine's own paths are not the model's business.
+/// Returns the reason of an error for a model, without paths of the machine.
 fn reason(error: &ExecError, program: &str, directory: Option<&Path>) -> String {
     let program = program.rsplit('/').next().unwrap_or(program);
     match error.kind() {
@@ -245,18 +245,18 @@ fn reason(error: &ExecError, program: &str, directory: Option<&Path>) -> String 
     }
 }
 
-/// Returns why a grant was refused, and where.
+/// Returns why a grant was refused, with its path relative to `directory`.
 fn refusal(error: &ExecError, directory: Option<&Path>) -> String {
     let place = error.path().zip(directory).map(|(path, directory)| outcome::relative(path, directory));
     match (place, error.detail()) {
         (Some(place), detail) => {
-            format!("it asks to write what nothing may write (`{}`): {detail}", quoted(&place))
+            format!("it may not write `{}`: {detail}", quoted(&place))
         }
-        // What a launcher says may name any path.
+        // A detail from the launcher may contain a path of the machine.
         (None, detail) if detail.contains('/') => {
-            "what it asks to write changed meanwhile; try again".to_owned()
+            "a path that it asks for was replaced meanwhile; try again".to_owned()
         }
-        (None, detail) => format!("it asks to write what nothing may write: {detail}"),
+        (None, detail) => format!("a grant was refused: {detail}"),
     }
 }
 
@@ -265,7 +265,7 @@ fn failed(error: Error) -> FaultKind {
         ErrorKind::SkillNotFound => return FaultKind::Gone,
         ErrorKind::SkillChanged => "the skill changed meanwhile; try again".to_owned(),
         ErrorKind::Approvals => {
-            "the file of approvals cannot be read; a person has to mend or remove it".to_owned()
+            "the file of approvals cannot be read; a person has to repair or remove it".to_owned()
         }
         _ => "the skill cannot be read".to_owned(),
     };

@@ -9,16 +9,16 @@ use repertoire_model::{Bundle, SkillPath};
 use super::executor::Executor;
 use repertoire::stored;
 
-/// Calls a function of `tools.py`.
+/// The Python program that calls a function of `tools.py`.
 const DRIVER: &str = include_str!("driver.py");
 /// The exit code of the driver if the function raised an exception.
 pub(super) const RAISED: i32 = 70;
 /// The program that runs scripts with inline dependencies.
 pub(super) const UV: &str = "uv";
-/// The largest script that is looked at to tell what runs it, in bytes; files of skills are no larger.
+/// The largest script that is read to find its interpreter, in bytes; files of skills are no larger.
 const MAX_SCRIPT_BYTES: usize = 16 * 1024 * 1024;
 
-/// A copy of a skill, and what it is a copy of.
+/// A copy of a skill.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SkillCopy<'a> {
     /// Its directory.
@@ -32,13 +32,13 @@ impl SkillCopy<'_> {
         self.path.join(path.as_str())
     }
 
-    /// Returns the file that `word` is the path of.
+    /// Returns the file of the skill with the path `word`, if there is one.
     fn named(&self, word: &str) -> Option<&SkillPath> {
         let word = word.strip_prefix("./").unwrap_or(word);
         self.bundle.files().iter().map(|file| &file.path).find(|path| path.as_str() == word)
     }
 
-    /// Returns the words that run the script `path`, or `None` if nothing says how.
+    /// Returns the command line that runs the script `path`, or `None` if its interpreter is unknown.
     pub(super) fn script(&self, executor: &Executor, path: &SkillPath) -> Option<Vec<OsString>> {
         let file = self.bundle.files().iter().find(|file| file.path == *path)?;
         let bytes = stored::read(&self.file(path), MAX_SCRIPT_BYTES)?;
@@ -54,7 +54,7 @@ impl SkillCopy<'_> {
         Some(words)
     }
 
-    /// Returns the words that run `tool`.
+    /// Returns the command line that runs `tool`.
     pub(super) fn tool(
         &self,
         executor: &Executor,
@@ -68,7 +68,7 @@ impl SkillCopy<'_> {
                     Some(path) => self.script(executor, path)?,
                     None => vec![program.into()],
                 };
-                // The command runs elsewhere, so its own files go by their whole paths.
+                // The command runs in another directory, so files of the skill get absolute paths.
                 let place = |word: &String| match self.named(word) {
                     Some(path) => self.file(path).into(),
                     None => OsString::from(word),

@@ -17,28 +17,31 @@ use crate::{ExecError, ExecErrorKind, GitUser, Launcher, Limits};
 /// Options of an executor.
 #[derive(Debug, Clone)]
 pub struct ExecutorOptions {
-    /// The directory that the program keeps its state in, absolute: copies of what runs, and approvals.
+    /// The state directory, absolute: approvals, and copies of skills that run.
     pub state: PathBuf,
     /// The trust in each source.
     pub trust: TrustLevels,
-    /// The person to ask, where there is one.
+    /// The approver that asks a person, if there is one.
     pub approver: Option<Arc<dyn Approver>>,
-    /// The working directory, absolute, for tools that ask for one; without it they get none.
+    /// The working directory, absolute, for tools that ask for one. Without it such tools fail.
     pub directory: Option<PathBuf>,
-    /// The top of the checkout that the working directory lies in, absolute, for tools that ask for its repository. Without it they get the working directory alone.
+    /// The top of the checkout that the working directory lies in, absolute, for tools that ask for its repository. Without it
+    /// they only get the working directory.
     pub repository: Option<PathBuf>,
-    /// Grants of plain scripts, which cannot declare any.
+    /// Grants of scripts, which cannot declare any.
     pub scripts: ScriptGrants,
-    /// The host's variables. Tools get the harmless ones of them, and those that they ask for by name.
+    /// The host's environment variables. Tools get the harmless ones, and those that they ask for by name.
     pub variables: Vec<(String, String)>,
-    /// Paths that no tool writes, with any grant, absolute: the host's settings and caches, and where its skills are. The state is among it anyway.
+    /// Paths that no grant makes writable, absolute: the host's settings and caches, and the directories of its skills. The
+    /// state directory is always protected.
     pub protected: Vec<PathBuf>,
-    /// Limits of a tool. Each may ask for a time of its own, up to the one given here; scripts have the usual one, up to it too.
+    /// Resource limits of tools and scripts. A tool may declare its own timeout, and scripts have the default one; neither may
+    /// be longer than the timeout here.
     pub limits: Limits,
 }
 
 impl ExecutorOptions {
-    /// Returns the usual choices, with the state in `state`.
+    /// Returns the default options with the state directory `state`.
     pub fn new(state: impl Into<PathBuf>) -> Self {
         Self {
             state: state.into(),
@@ -54,28 +57,27 @@ impl ExecutorOptions {
     }
 }
 
-/// Grants of plain scripts beyond their skill and a scratch directory.
+/// Grants of scripts beyond their skill and a scratch directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ScriptGrants {
-    /// `true` if they read the working directory.
+    /// `true` if scripts may read the working directory.
     pub directory: bool,
-    /// Paths that they write in it.
+    /// Paths in the working directory that scripts may write.
     pub write: Vec<String>,
-    /// `true` if they use the network.
+    /// `true` if scripts may use the network.
     pub network: bool,
 }
 
-/// Runs tools and scripts of skills in a sandbox, once they were approved: the [`Runner`](repertoire::Runner) of a library.
+/// Runs approved tools and scripts of skills in a sandbox: the [`Runner`](repertoire::Runner) of a library.
 ///
-/// A program that ends calls [`Runner::end`](repertoire::Runner::end) and waits for
-/// [`Runner::settled`](repertoire::Runner::settled) first. Nobody else looks at what a command made under
-/// protected names.
+/// Before it exits, a program calls [`Runner::end`](repertoire::Runner::end) and waits for
+/// [`Runner::settled`](repertoire::Runner::settled). Otherwise files that a command created under protected names may stay.
 #[derive(Debug)]
 pub struct Executor {
     pub(super) sandbox: Arc<dyn Sandbox>,
     pub(super) options: ExecutorOptions,
     pub(super) approvals: Approvals,
-    /// The copies that this process knows to be what they should be.
+    /// The digests of copies that this process has verified.
     pub(super) verified: Mutex<HashSet<Digest>>,
     /// Running jobs.
     pub(super) jobs: Arc<Jobs>,
@@ -88,9 +90,10 @@ impl Executor {
         Self { sandbox, options, approvals, verified: Mutex::default(), jobs: Arc::default() }
     }
 
-    /// Returns an executor with the usual options in the best sandbox that works here, with its state in `state`.
+    /// Returns an executor with the default options in the best sandbox that works on this machine. `state` is the state
+    /// directory.
     ///
-    /// Fails with [`ExecErrorKind::Unavailable`] if none works.
+    /// Fails with [`ExecErrorKind::Unavailable`] if no sandbox works.
     pub fn detect(state: impl Into<PathBuf>) -> Result<Self, ExecError> {
         let probe = probe(&Launcher::CurrentExe);
         let Some(sandbox) = probe.best() else {
@@ -106,27 +109,27 @@ impl Executor {
         &self.sandbox
     }
 
-    /// Returns the host's choices.
+    /// Returns the options.
     pub fn options(&self) -> &ExecutorOptions {
         &self.options
     }
 
-    /// Returns what was approved.
+    /// Returns the stored approvals.
     pub fn approvals(&self) -> &Approvals {
         &self.approvals
     }
 
-    /// Returns where tools work and may come to write: whatever one of them is granted, it lies in there.
+    /// Returns the directories that all writable grants lie in: the working directory and the checkout.
     pub(super) fn workplaces(&self) -> Vec<PathBuf> {
         self.options.directory.iter().chain(&self.options.repository).cloned().collect()
     }
 
-    /// Returns whether the host's `PATH` leads to `program`, as a job finds it.
+    /// Returns whether a job would find `program` in the host's `PATH`.
     pub(super) fn has_program(&self, program: &str) -> bool {
         let path = self.options.variables.iter().find(|(name, _)| name == "PATH");
         let home = GitUser::of(&self.options.variables).home;
         let workplaces = workplaces(self.workplaces().iter(), home.as_deref());
-        // Not `split_paths`: that belongs to the environment, and this is a value that was handed over.
+        // Not `std::env::split_paths`: libraries do not use `std::env`.
         path.is_some_and(|(_, path)| {
             let search = search_outside(path, &workplaces);
             let directories = search.split(':').map(Path::new).filter(|directory| directory.is_absolute());

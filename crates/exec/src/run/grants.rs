@@ -1,4 +1,4 @@
-//! The grants of a job, from what its tool declares.
+//! The grants of a job, from the declaration of its tool.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,7 +14,7 @@ use crate::verified_path::VerifiedPath;
 use crate::{Grants, RepositoryGrant};
 use repertoire::tool::quoted;
 
-/// Returns what a job is granted, and what was made so that it can be.
+/// Returns the grants of a job, and the paths that were created for them.
 pub(super) fn grants(executor: &Executor, needs: &Needs) -> Result<(Grants, CreatedPaths), FaultKind> {
     let mut made = CreatedPaths::default();
     let network = needs.network;
@@ -22,10 +22,10 @@ pub(super) fn grants(executor: &Executor, needs: &Needs) -> Result<(Grants, Crea
         return Ok((Grants { network, ..Grants::default() }, made));
     }
     let Some(directory) = executor.options.directory.clone() else {
-        let reason = "it works in a directory, and it is given none here".to_owned();
+        let reason = "it needs a working directory, and there is none here".to_owned();
         return Err(FaultKind::Failed { reason });
     };
-    // What is made in it is removed again by paths without links.
+    // Created paths are removed again by paths without symbolic links.
     let directory = directory.canonicalize().unwrap_or(directory);
     let mut write = Vec::new();
     for path in &needs.write {
@@ -44,39 +44,39 @@ fn lies_in(directory: &Path, top: &Path) -> bool {
     real(directory).starts_with(real(top))
 }
 
-/// Use counts of paths that were made for calls; the last one removes what is still empty.
-static NEEDED: Mutex<BTreeMap<PathBuf, SharedPath>> = Mutex::new(BTreeMap::new());
+/// Reference counts of paths that were created for calls. The last call removes a path that is still empty.
+static CREATED: Mutex<BTreeMap<PathBuf, SharedPath>> = Mutex::new(BTreeMap::new());
 
-/// Something that was made, and how many calls need it.
+/// A created path, and the number of calls that need it.
 #[derive(Debug)]
 struct SharedPath {
     pinned: VerifiedPath,
     count: usize,
 }
 
-/// Files and directories that were made so that they can be granted. What is still empty goes again with this.
+/// Files and directories that were created so that they can be granted. Dropping this removes those that are still empty.
 #[derive(Debug, Default)]
 pub(super) struct CreatedPaths {
     paths: Vec<PathBuf>,
 }
 
 impl CreatedPaths {
-    /// Returns where `path` of `directory` is. What is not there is made: a directory where `path` ends with a slash, else an empty
-    /// file.
+    /// Returns the absolute path of `path` in `directory`, and creates it if it is missing: a directory if `path` ends with
+    /// a slash, else an empty file.
     ///
-    /// Nothing is guessed, nothing is made where nothing may be written, and no link is followed for it.
+    /// Nothing is created at protected paths or through symbolic links.
     fn place(&mut self, directory: &Path, path: &str) -> Result<PathBuf, String> {
         let inner = Path::new(path);
         let is_within =
             inner.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
         let target: PathBuf = directory.join(inner).components().collect();
         if !is_within || target == directory {
-            // What lies elsewhere is for the sandbox to refuse.
+            // The sandbox refuses paths outside of the directory.
             return Ok(target);
         }
-        let mut needed = NEEDED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut created = CREATED.lock().unwrap_or_else(PoisonError::into_inner);
         if target.symlink_metadata().is_ok() {
-            self.share(&mut needed, directory, &target);
+            self.share(&mut created, directory, &target);
             return Ok(target);
         }
         let inner = target.strip_prefix(directory).unwrap_or(inner);
@@ -84,56 +84,56 @@ impl CreatedPaths {
         if names::is_protected(inner)
             || above.clone().any(|above| above.join("SKILL.md").symlink_metadata().is_ok())
         {
-            return Err("nothing may write that".to_owned());
+            return Err("that path is protected".to_owned());
         }
         let mut missing: Vec<&Path> = Vec::new();
         for above in above.take_while(|above| *above != directory) {
             match above.symlink_metadata() {
                 Ok(found) if found.is_dir() => {}
-                Ok(_) => return Err("what it lies in is no directory".to_owned()),
+                Ok(_) => return Err("its parent is not a directory".to_owned()),
                 Err(_) => missing.push(above),
             }
         }
-        self.share(&mut needed, directory, &target);
-        let failed = |error: io::Error| format!("that cannot be made: {}", error.kind());
+        self.share(&mut created, directory, &target);
+        let failed = |error: io::Error| format!("that cannot be created: {}", error.kind());
         for above in missing.into_iter().rev() {
-            self.add(&mut needed, VerifiedPath::make_directory(above).map_err(failed)?);
+            self.add(&mut created, VerifiedPath::make_directory(above).map_err(failed)?);
         }
         let make = if path.ends_with('/') { VerifiedPath::make_directory } else { VerifiedPath::make_file };
-        self.add(&mut needed, make(&target).map_err(failed)?);
+        self.add(&mut created, make(&target).map_err(failed)?);
         Ok(target)
     }
 
-    /// Notes that what others made of `target` and of what it lies in is needed here too.
-    fn share(&mut self, needed: &mut BTreeMap<PathBuf, SharedPath>, directory: &Path, target: &Path) {
+    /// Increments the counts of `target` and its parents as far as other calls created them.
+    fn share(&mut self, created: &mut BTreeMap<PathBuf, SharedPath>, directory: &Path, target: &Path) {
         let shared: Vec<&Path> = target.ancestors().take_while(|above| *above != directory).collect();
         for path in shared.into_iter().rev() {
-            if let Some(shared) = needed.get_mut(path) {
+            if let Some(shared) = created.get_mut(path) {
                 shared.count += 1;
                 self.paths.push(path.to_owned());
             }
         }
     }
 
-    fn add(&mut self, needed: &mut BTreeMap<PathBuf, SharedPath>, pinned: VerifiedPath) {
+    fn add(&mut self, created: &mut BTreeMap<PathBuf, SharedPath>, pinned: VerifiedPath) {
         self.paths.push(pinned.path.clone());
-        // What went meanwhile may have been needed by others, who need this one then.
-        let before = needed.remove(&pinned.path).map_or(0, |before| before.count);
-        needed.insert(pinned.path.clone(), SharedPath { pinned, count: before + 1 });
+        // Calls that used a path that was removed meanwhile now use the new one.
+        let before = created.remove(&pinned.path).map_or(0, |before| before.count);
+        created.insert(pinned.path.clone(), SharedPath { pinned, count: before + 1 });
     }
 }
 
 impl Drop for CreatedPaths {
     fn drop(&mut self) {
-        let mut needed = NEEDED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut created = CREATED.lock().unwrap_or_else(PoisonError::into_inner);
         for path in self.paths.drain(..).rev() {
-            let Some(made) = needed.get_mut(&path) else { continue };
+            let Some(made) = created.get_mut(&path) else { continue };
             made.count -= 1;
             if made.count > 0 {
                 continue;
             }
-            if let Some(made) = needed.remove(&path) {
-                // What is not empty stays, and so does what the command put in its place.
+            if let Some(made) = created.remove(&path) {
+                // A path that is not empty or was replaced by the command stays.
                 let _ = made.pinned.remove_if_empty();
             }
         }
@@ -146,7 +146,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn a_slash_makes_a_directory_and_anything_else_a_file() {
+    fn a_trailing_slash_creates_a_directory_and_other_paths_a_file() {
         let work = tempfile::tempdir().unwrap();
         let directory = &work.path().canonicalize().unwrap();
         let mut made = CreatedPaths::default();
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(made.place(directory, ".").unwrap(), *directory);
         fs::write(directory.join("plain"), "text").unwrap();
         fs::write(directory.join("out/x"), "").unwrap();
-        // Another call needs it too.
+        // Another call needs one of the paths too.
         let mut other = CreatedPaths::default();
         other.place(directory, "deep/er/report.md").unwrap();
         drop(made);
@@ -169,7 +169,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nothing_is_removed_by_way_of_a_link_that_a_command_put_there() {
+    fn nothing_is_removed_through_a_new_symbolic_link() {
         let (work, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let directory = work.path().canonicalize().unwrap();
         fs::write(other.path().join("__init__.py"), "").unwrap();
@@ -186,7 +186,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nothing_is_made_where_nothing_may_be_written_or_through_links() {
+    fn nothing_is_created_at_protected_paths_or_through_links() {
         let (work, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let directory = &work.path().canonicalize().unwrap();
         std::os::unix::fs::symlink(other.path(), directory.join("link")).unwrap();
@@ -199,7 +199,7 @@ mod tests {
         {
             assert!(made.place(directory, path).is_err(), "{path}");
         }
-        // A link that leads nowhere is there, and for the sandbox to refuse.
+        // A dangling link exists; the sandbox refuses it.
         made.place(directory, "dangling").unwrap();
         made.place(directory, "../elsewhere").unwrap();
         assert!(fs::read_dir(other.path()).unwrap().next().is_none());

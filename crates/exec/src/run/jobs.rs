@@ -9,19 +9,19 @@ use crate::Cancel;
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     state: Mutex<JobsState>,
-    /// Is notified whenever a job is over.
+    /// Notified whenever a job has ended.
     over: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct JobsState {
-    /// `true` once no more are begun.
+    /// `true` once no more jobs may start.
     is_ended: bool,
     next: u64,
     running: BTreeMap<u64, Cancel>,
 }
 
-/// A job that is under way. It is over when this is dropped, and not before: what it made is looked at after it ended.
+/// A running job. It counts as running until this is dropped, after the files that it created were checked.
 #[derive(Debug)]
 pub(super) struct JobGuard {
     jobs: Arc<Jobs>,
@@ -29,7 +29,7 @@ pub(super) struct JobGuard {
 }
 
 impl Jobs {
-    /// Notes that a job begins which `cancel` ends, unless none may begin any more.
+    /// Registers a job that `cancel` cancels; returns `None` if no more jobs may start.
     pub(super) fn begin(self: &Arc<Self>, cancel: &Cancel) -> Option<JobGuard> {
         let mut state = self.state();
         if state.is_ended {
@@ -41,17 +41,17 @@ impl Jobs {
         Some(JobGuard { jobs: Arc::clone(self), number })
     }
 
-    /// Cancels all that run, and lets no more begin.
+    /// Cancels all running jobs, and lets no more start.
     pub(super) fn end(&self) {
         let mut state = self.state();
         state.is_ended = true;
         state.running.values().for_each(Cancel::cancel);
     }
 
-    /// Waits until everything is over that was cancelled.
+    /// Waits until all cancelled jobs have ended.
     pub(super) fn wait(&self) {
-        let is_left = |state: &mut JobsState| state.running.values().any(Cancel::is_cancelled);
-        drop(self.over.wait_while(self.state(), is_left).unwrap_or_else(PoisonError::into_inner));
+        let is_pending = |state: &mut JobsState| state.running.values().any(Cancel::is_cancelled);
+        drop(self.over.wait_while(self.state(), is_pending).unwrap_or_else(PoisonError::into_inner));
     }
 
     fn state(&self) -> MutexGuard<'_, JobsState> {
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_was_cancelled_is_waited_for_and_nothing_else() {
+    fn only_cancelled_jobs_are_waited_for() {
         let jobs = Arc::new(Jobs::default());
         let (first, second) = (Cancel::new(), Cancel::new());
         let running = jobs.begin(&first).unwrap();

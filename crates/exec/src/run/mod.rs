@@ -1,4 +1,4 @@
-//! The runner of a library: from a call to a job in a sandbox, and from its outcome to an answer.
+//! The runner of a library: turns a call into a job in a sandbox, and its outcome into an answer.
 
 mod executor;
 mod jobs;

@@ -1,4 +1,4 @@
-//! The answer for a model, from the outcome of a job.
+//! The answer for a model, made from the outcome of a job.
 
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -17,16 +17,16 @@ pub(super) struct ResultFormat {
     pub(super) output: OutputForm,
     /// `true` if the driver of `tools.py` ran it.
     pub(super) is_driven: bool,
-    /// `true` if the answer has only the exception, as the profile `harness` has it, and not what was printed.
+    /// `true` if the answer has only the exception and not the printed output, as in the profile `harness`.
     pub(super) is_terse: bool,
     /// Its timeout.
     pub(super) timeout: Duration,
 }
 
-/// The most paths that are told of at once.
+/// The most paths that a message names.
 const MAX_PATHS: usize = 10;
 
-/// Returns what `tool` of `skill` came to, which ran in `directory`.
+/// Returns the result of `tool` of `skill`, which ran in `directory`.
 pub(super) fn result(
     skill: &str,
     tool: &str,
@@ -35,17 +35,17 @@ pub(super) fn result(
     reading: ResultFormat,
 ) -> ToolResult {
     let mut result = ToolResult::new(skill, tool, "");
-    let said = text(&outcome.stdout, "output", &mut result.notes);
+    let stdout = text(&outcome.stdout, "output", &mut result.notes);
     if !outcome.refused.is_empty() {
         let shown = listed(outcome.refused.iter(), directory);
-        result.notes.push(format!("It made what no tool may write; that was moved aside to {shown}."));
+        result.notes.push(format!("It created files under protected names; they were renamed to {shown}."));
     }
     if !outcome.aftermath.is_empty() {
-        // The command may have ended well; that something is left to be done is no success.
+        // A problem after the run is an error even if the command succeeded.
         let how = Some(ending(outcome.ending, reading.timeout)).filter(|_| !outcome.ending.is_success());
         let told: Vec<String> = how.into_iter().chain(aftermath(&outcome.aftermath, directory)).collect();
         result.error = Some(told.join("; "));
-        result.text = said;
+        result.text = stdout;
         let errors = text(&outcome.stderr, "error output", &mut result.notes);
         if !errors.trim().is_empty() {
             result.text.push_str(&format!("\nStandard error:\n{errors}"));
@@ -54,16 +54,16 @@ pub(super) fn result(
     }
     if outcome.ending.is_success() {
         if reading.output == OutputForm::Json {
-            result.structured = serde_json::from_str(&said).ok();
+            result.structured = serde_json::from_str(&stdout).ok();
             if result.structured.is_none() {
-                result.notes.push("The tool says that its result is JSON, and it is not.".to_owned());
+                result.notes.push("The tool declares that its output is JSON, but it is not.".to_owned());
             }
         }
-        result.text = said;
+        result.text = stdout;
         return result;
     }
     if reading.is_driven && outcome.ending == Ending::Exited(RAISED) {
-        result.error = Some(said);
+        result.error = Some(stdout);
         if !reading.is_terse {
             result.text = text(&outcome.stderr, "error output", &mut result.notes);
         }
@@ -71,14 +71,14 @@ pub(super) fn result(
     }
     result.error = Some(ending(outcome.ending, reading.timeout));
     result.text = text(&outcome.stderr, "error output", &mut result.notes);
-    if !said.trim().is_empty() {
+    if !stdout.trim().is_empty() {
         let line_end = if result.text.is_empty() || result.text.ends_with('\n') { "" } else { "\n" };
-        result.text.push_str(&format!("{line_end}Standard output:\n{said}"));
+        result.text.push_str(&format!("{line_end}Standard output:\n{stdout}"));
     }
     result
 }
 
-/// Returns what could not be put right, for a model: the machine's own paths are not its business.
+/// Returns the problems after a run for a model, without paths of the machine.
 fn aftermath(all: &[Aftermath], directory: Option<&Path>) -> Vec<String> {
     let unswept: Vec<&PathBuf> = all
         .iter()
@@ -87,14 +87,14 @@ fn aftermath(all: &[Aftermath], directory: Option<&Path>) -> Vec<String> {
     let swept = (!unswept.is_empty()).then(|| {
         let shown = listed(unswept.into_iter(), directory);
         format!(
-            "what it made could not be looked through afterwards, so a person has to look for files that agents, shells or git obey, in {shown}"
+            "files that it created could not be checked, so a person has to look for files that agents, shells or git obey, in {shown}"
         )
     });
     let others = all.iter().filter(|one| !matches!(one, Aftermath::NotSwept(_))).map(ToString::to_string);
     swept.into_iter().chain(others).collect()
 }
 
-/// Returns some paths as they are seen from `directory`, and how many more there are.
+/// Returns the first paths relative to `directory`, and the number of further ones.
 fn listed<'a>(paths: impl ExactSizeIterator<Item = &'a PathBuf>, directory: Option<&Path>) -> String {
     let more = paths.len().saturating_sub(MAX_PATHS);
     let shown = paths.take(MAX_PATHS).map(|path| match directory {
@@ -105,7 +105,7 @@ fn listed<'a>(paths: impl ExactSizeIterator<Item = &'a PathBuf>, directory: Opti
     if more > 0 { format!("{shown} and {more} more") } else { shown }
 }
 
-/// Returns how `path` is written in `directory`; neither has links in it.
+/// Returns `path` relative to `directory`; neither contains symbolic links.
 pub(super) fn relative(path: &Path, directory: &Path) -> String {
     let common =
         path.components().zip(directory.components()).take_while(|(one, other)| one == other).count();
@@ -114,7 +114,7 @@ pub(super) fn relative(path: &Path, directory: &Path) -> String {
     if relative.as_os_str().is_empty() { ".".to_owned() } else { relative.to_string_lossy().into_owned() }
 }
 
-/// Returns what was written as text, and notes what is not whole about it.
+/// Returns output as text, and adds notes if it was cut or is not UTF-8.
 fn text(output: &Output, what: &str, notes: &mut Vec<String>) -> String {
     if output.dropped > 0 {
         let (kept, dropped) = (output.bytes.len(), output.dropped);
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_whole_is_told() {
+    fn incomplete_output_and_problems_after_the_run_are_reported() {
         let broken = check(Ending::Exited(0), b"a\xffb", b"", (OutputForm::Text, false));
         assert_eq!((broken.text.as_str(), broken.notes.len()), ("a\u{fffd}b", 1));
         let json = check(Ending::Exited(0), b"{\"a\": 1}", b"", (OutputForm::Json, false));
@@ -209,13 +209,16 @@ mod tests {
         let lost = Outcome { aftermath: vec![Aftermath::NotSwept("/w/x".into())], refused, ..outcome };
         let told = result("s", "t", &lost, Some(Path::new("/w/sub")), reading);
         let error = told.error.unwrap();
-        assert!(error.starts_with("what it made") && error.ends_with("in `../x`"), "{error}");
+        assert!(error.starts_with("files that it created") && error.ends_with("in `../x`"), "{error}");
         assert_eq!(told.text, "abc");
-        let note = told.notes.iter().find(|note| note.contains("moved aside")).unwrap();
+        let note = told.notes.iter().find(|note| note.contains("renamed to")).unwrap();
         assert!(note.contains("`src/CLAUDE.md.refused-9` and 2 more") && !note.contains("/w"), "{note}");
         let killed = Outcome { ending: Ending::Signalled(9), ..lost };
         let error = result("s", "t", &killed, None, reading).error.unwrap();
-        assert!(error.starts_with("killed by signal 9; what it made") && !error.contains("/w"), "{error}");
+        assert!(
+            error.starts_with("killed by signal 9; files that it created") && !error.contains("/w"),
+            "{error}"
+        );
         let names = (0..11).map(|number| format!("refs/heads/`{number}")).collect();
         let record = "refs/repertoire/1".to_owned();
         let left_out = vec![Aftermath::RepositoryNotApplied { refs: names, record }];

@@ -1,4 +1,4 @@
-//! A copy of a skill that nothing changes any more, so that what runs is what was approved.
+//! Read-only copies of skills, so that the approved files are what runs.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -13,19 +13,19 @@ use super::executor::Executor;
 use repertoire::registry::{Entry, Registry};
 use repertoire::{Error, ErrorKind, stored};
 
-/// The directory of such copies, in the directory of the program's state.
+/// The directory of copies, in the state directory.
 const DIRECTORY: &str = "run";
-/// The most copies that are kept, but for those in use; those whose last use is longest ago go first.
+/// The most copies that are kept, not counting those in use; the least recently used ones are removed first.
 const MAX_COPIES: usize = 64;
-/// Time after its last use until a copy may be removed: longer than anything may run.
+/// The time after its last use until a copy may be removed: longer than any job runs.
 const IN_USE: Duration = Duration::from_secs(24 * 60 * 60);
-/// Tells apart what this process writes at the same time.
+/// Distinguishes copies that this process writes at the same time.
 static COUNTER: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the directory with a copy of `entry`, whose files are those of `bundle` to the byte.
+/// Returns the directory with a copy of `entry`, whose files are exactly those of `bundle`.
 ///
-/// It is named by the digest of the bundle, so that one copy serves all who run the same. Fails with
-/// [`ErrorKind::SkillChanged`] where the skill is no longer that.
+/// It is named by the digest of the bundle, so that all runs of the same content share one copy. Fails with
+/// [`ErrorKind::SkillChanged`] if the skill has changed since.
 pub(super) async fn copy(
     executor: &Executor,
     registry: &Registry,
@@ -63,7 +63,7 @@ pub(super) async fn copy(
     Ok(path)
 }
 
-/// Returns whether the files at `path` are those of `bundle`, and no others lie there.
+/// Returns whether `path` contains exactly the files of `bundle`.
 fn is_copy(path: &Path, bundle: &Bundle) -> bool {
     let is_same = |file: &BundleFile| {
         let limit = usize::try_from(file.size).unwrap_or(usize::MAX - 1);
@@ -74,7 +74,7 @@ fn is_copy(path: &Path, bundle: &Bundle) -> bool {
     count(path).is_ok_and(|count| count == bundle.files().len()) && bundle.files().iter().all(is_same)
 }
 
-/// Returns whether nobody may write to a file, and whether it can be executed as that of the bundle can.
+/// Returns whether a copied file is read-only, and executable as in the bundle.
 fn has_mode(found: &fs::Metadata, file: &BundleFile) -> bool {
     #[cfg(unix)]
     {
@@ -92,7 +92,7 @@ fn mode(file: &BundleFile) -> u32 {
     if file.executable { 0o555 } else { 0o444 }
 }
 
-/// Returns how many files and other things lie below `path`, directories not counted.
+/// Returns the number of entries below `path` that are not directories.
 fn count(path: &Path) -> io::Result<usize> {
     let mut total = 0;
     for entry in fs::read_dir(path)? {
@@ -102,15 +102,15 @@ fn count(path: &Path) -> io::Result<usize> {
     Ok(total)
 }
 
-/// Notes that the copy at `path` was used now, so that it is not among those that go first.
+/// Marks the copy at `path` as used now.
 fn touch(path: &Path) {
-    // Where that fails it is as old as it was.
+    // If that fails, the copy keeps its old time.
     let _ = File::open(path).and_then(|directory| directory.set_modified(SystemTime::now()));
 }
 
-/// Writes `contents`, those of `bundle`, to the directory `path` of `parent`, whole or not at all.
+/// Writes the files of `bundle` to the directory `path` in `parent`, atomically.
 ///
-/// Another run may use the directory, so it is never removed in place. A good copy is left, a bad one moved aside.
+/// Another run may use the directory, so it is never removed in place. A valid copy stays, an invalid one is renamed.
 fn write(parent: &Path, path: &Path, bundle: &Bundle, contents: &[(BundleFile, Vec<u8>)]) -> io::Result<()> {
     fs::create_dir_all(parent)?;
     let number = COUNTER.fetch_add(1, Ordering::Relaxed);
@@ -120,13 +120,13 @@ fn write(parent: &Path, path: &Path, bundle: &Bundle, contents: &[(BundleFile, V
             let place = temporary.join(file.path.as_str());
             fs::create_dir_all(place.parent().unwrap_or(&temporary))?;
             File::options().write(true).create_new(true).open(&place)?.write_all(bytes)?;
-            close(&place, mode(file))?;
+            set_mode(&place, mode(file))?;
         }
-        close_directories(&temporary)?;
+        make_directories_read_only(&temporary)?;
         if fs::rename(&temporary, path).is_ok() {
             return Ok(());
         }
-        // Somebody else was quicker, or what lies there is no copy.
+        // Another process was faster, or the existing copy is invalid.
         if !is_copy(path, bundle) {
             let aside = parent.join(format!(".{}-{number}.bad.tmp", std::process::id()));
             fs::rename(path, aside)?;
@@ -142,8 +142,8 @@ fn write(parent: &Path, path: &Path, bundle: &Bundle, contents: &[(BundleFile, V
     Ok(())
 }
 
-/// Lets nobody write to what lies at `path`.
-fn close(path: &Path, mode: u32) -> io::Result<()> {
+/// Sets the mode of a file or directory. On systems without modes it becomes read-only.
+fn set_mode(path: &Path, mode: u32) -> io::Result<()> {
     #[cfg(unix)]
     let permissions = {
         use std::os::unix::fs::PermissionsExt as _;
@@ -159,23 +159,23 @@ fn close(path: &Path, mode: u32) -> io::Result<()> {
     fs::set_permissions(path, permissions)
 }
 
-/// Lets nobody write to the directories below `path`, nor to itself: renaming it needs no more than its parent.
-fn close_directories(path: &Path) -> io::Result<()> {
+/// Makes the directories below `path` read-only, but not `path` itself.
+fn make_directories_read_only(path: &Path) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
-            close_directories(&entry.path())?;
-            close(&entry.path(), 0o555)?;
+            make_directories_read_only(&entry.path())?;
+            set_mode(&entry.path(), 0o555)?;
         }
     }
     Ok(())
 }
 
-/// Removes the directory at `path`, read-only ones below it included, as far as that goes.
+/// Removes the directory at `path` with its read-only subdirectories, ignoring errors.
 fn remove(path: &Path) {
     fn open(path: &Path) {
         #[cfg(unix)]
-        let _ = close(path, 0o755);
+        let _ = set_mode(path, 0o755);
         for entry in fs::read_dir(path).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 open(&entry.path());
@@ -186,12 +186,12 @@ fn remove(path: &Path) {
     let _ = fs::remove_dir_all(path);
 }
 
-/// Removes the copies whose last use is longest ago, so that [`MAX_COPIES`] stay, and what writes that never ended left behind.
+/// Removes the least recently used copies beyond [`MAX_COPIES`], and leftovers of interrupted writes.
 fn prune(parent: &Path) {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let mut copies: Vec<(SystemTime, PathBuf)> =
         entries.filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path()))).collect();
-    // Nothing runs for that long, so nothing of what is removed is in use.
+    // No job runs for that long, so a stale copy is not in use.
     let is_stale = |used: &SystemTime| used.elapsed().is_ok_and(|age| age > IN_USE);
     let is_temporary =
         |path: &Path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
@@ -214,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_not_used_for_long_goes_and_the_rest_stays() {
+    fn least_recently_used_copies_are_removed() {
         let parent = tempfile::tempdir().unwrap();
         let long_ago = SystemTime::now() - 2 * IN_USE;
         for number in 0..MAX_COPIES + 3 {

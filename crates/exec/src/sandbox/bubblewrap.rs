@@ -1,4 +1,4 @@
-//! Confined by bubblewrap: namespaces of its own, in which nothing else is there, and a filter of system calls.
+//! The sandbox with bubblewrap: new namespaces that contain only granted files, and a seccomp filter.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,18 +13,18 @@ use crate::scratch::Scratch;
 use crate::verified_path::VerifiedPath;
 use crate::{ExecError, ExecErrorKind, Job, Launcher, Outcome, Sandbox};
 
-/// Paths of the program. `PATH` is not searched: a project or a skill may have a say in it.
+/// Paths of `bwrap`. `PATH` is not searched, because a project or a skill may influence it.
 const PLACES: &[&str] =
     &["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
 
-/// Size of each of the two directories in memory, in bytes.
+/// The size of each tmpfs, in bytes.
 const MEMORY_DIRECTORY: &str = "67108864";
 
-/// The most paths that can be mounted by descriptor; each is open until the command begins.
+/// The most paths that are mounted by file descriptor; each is open until the command starts.
 const MAX_PINNED: usize = 2000;
-const TOO_MANY: &str = "too much in it is protected; grant smaller directories";
+const TOO_MANY: &str = "it contains too many protected files; grant smaller directories";
 
-/// Namespaces by way of `bwrap`, with a filter of system calls.
+/// The sandbox with bubblewrap.
 #[derive(Debug)]
 pub(crate) struct Bubblewrap {
     launcher: Launcher,
@@ -32,7 +32,7 @@ pub(crate) struct Bubblewrap {
 }
 
 impl Bubblewrap {
-    /// Returns it where the program is installed.
+    /// Returns the sandbox, or `None` if `bwrap` is not installed.
     pub(crate) fn find(launcher: Launcher) -> Option<Self> {
         let program = PLACES.iter().map(PathBuf::from).find(|path| path.is_file())?;
         Some(Self { launcher, program })
@@ -53,15 +53,15 @@ impl Sandbox for Bubblewrap {
             }
             Ok(Confinement::Wrapper { arguments: words, pinned, takes_filter: true })
         };
-        host::run(&self.launcher, job, ProtectionMeans::Out, confine).map(|(outcome, _)| outcome)
+        host::run(&self.launcher, job, ProtectionMeans::ExceptFiles, confine).map(|(outcome, _)| outcome)
     }
 }
 
-/// The arguments before the command.
+/// The arguments of `bwrap` before the command.
 #[derive(Default)]
 struct Arguments {
     words: Vec<OsString>,
-    /// Places among them for descriptors, and of what.
+    /// The indexes of arguments that become file descriptors, with the paths to open.
     pinned: Vec<(usize, VerifiedPath)>,
 }
 
@@ -70,15 +70,15 @@ impl Arguments {
         self.words.extend(words.iter().map(OsString::from));
     }
 
-    /// Shows a path where it is, in this way.
-    fn show(&mut self, how: &str, path: &Path) {
-        self.words.extend([how.into(), path.into(), path.into()]);
+    /// Mounts `path` at the same path, with a mount option of `bwrap`.
+    fn mount(&mut self, option: &str, path: &Path) {
+        self.words.extend([option.into(), path.into(), path.into()]);
     }
 
-    /// Shows what was looked at at `path`, and nothing that came to be there since.
-    fn show_pinned(&mut self, how: &str, pinned: &VerifiedPath, path: &Path) {
+    /// Mounts the verified file at `path`, by file descriptor.
+    fn mount_pinned(&mut self, option: &str, pinned: &VerifiedPath, path: &Path) {
         self.pinned.push((self.words.len() + 1, pinned.clone()));
-        self.words.extend([how.into(), OsString::new(), path.into()]);
+        self.words.extend([option.into(), OsString::new(), path.into()]);
     }
 }
 
@@ -89,46 +89,46 @@ fn arguments(program: &Path, grants: &ResolvedGrants) -> Arguments {
         arguments.add(&["--share-net"]);
     }
     for path in SYSTEM {
-        // On most systems these are links into `/usr` today.
+        // On most systems these are symbolic links into `/usr`.
         match fs::read_link(path) {
             Ok(target) => arguments.words.extend(["--symlink".into(), target.into(), path.into()]),
-            Err(_) => arguments.show("--ro-bind-try", Path::new(path)),
+            Err(_) => arguments.mount("--ro-bind-try", Path::new(path)),
         }
     }
-    grants.settings().for_each(|path| arguments.show("--ro-bind", Path::new(path)));
+    grants.settings().for_each(|path| arguments.mount("--ro-bind", Path::new(path)));
     arguments.add(&["--proc", "/proc", "--dev", "/dev"]);
-    settings_of_the_kernel().iter().for_each(|path| arguments.show("--ro-bind", path));
+    writable_kernel_files().iter().for_each(|path| arguments.mount("--ro-bind", path));
     for directory in ["/dev/shm", "/tmp"] {
         arguments.add(&["--size", MEMORY_DIRECTORY, "--tmpfs", directory]);
     }
     arguments.add(&["--remount-ro", "/dev"]);
     let read = "--ro-bind-fd";
-    grants.needs.iter().for_each(|(path, need)| arguments.show_pinned(read, need, path));
-    grants.directories.iter().for_each(|pinned| arguments.show_pinned(read, pinned, &pinned.path));
+    grants.needs.iter().for_each(|(path, need)| arguments.mount_pinned(read, need, path));
+    grants.directories.iter().for_each(|pinned| arguments.mount_pinned(read, pinned, &pinned.path));
     for writable in &grants.writable {
-        arguments.show_pinned("--bind-fd", &writable.pinned, &writable.pinned.path);
-        // Nothing can be shown in the place of a link. Where it leads is protected, and another link is seen afterwards.
+        arguments.mount_pinned("--bind-fd", &writable.pinned, &writable.pinned.path);
+        // A symbolic link cannot be mounted over. Its target is protected, and a replaced link is found after the run.
         let protected = writable.protected.values().filter(|entry| !entry.is_link);
-        protected.for_each(|entry| arguments.show_pinned(read, &entry.pinned, &entry.pinned.path));
+        protected.for_each(|entry| arguments.mount_pinned(read, &entry.pinned, &entry.pinned.path));
     }
-    arguments.show_pinned(read, &grants.skill_pin, &grants.skill);
-    arguments.show_pinned("--bind-fd", &grants.scratch_pin, &grants.scratch_pin.path);
+    arguments.mount_pinned(read, &grants.skill_pin, &grants.skill);
+    arguments.mount_pinned("--bind-fd", &grants.scratch_pin, &grants.scratch_pin.path);
     arguments.add(&["--remount-ro", "/", "--chdir"]);
     arguments.words.push(grants.working.clone().into());
     arguments.add(&["--"]);
     arguments
 }
 
-/// Returns what of `/proc` is about the whole machine and could be written.
+/// Returns the directories and writable files in `/proc` that belong to the machine and not to a process.
 ///
-/// To the kernel a superuser without any rights is still the owner of its settings. Nobody else gets to write them, so nobody else needs this.
-fn settings_of_the_kernel() -> Vec<PathBuf> {
+/// Root owns them and may write them even without capabilities. No other user may, so for others the list is empty.
+fn writable_kernel_files() -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     if !rustix::process::geteuid().is_root() {
         return Vec::new();
     }
     let is_process = |name: &str| name.starts_with(|c: char| c.is_ascii_digit());
-    let could_be_written = |entry: &fs::DirEntry| {
+    let is_writable = |entry: &fs::DirEntry| {
         let name = entry.file_name();
         let Ok(metadata) = entry.metadata() else { return false };
         let is_link = metadata.is_symlink();
@@ -136,8 +136,7 @@ fn settings_of_the_kernel() -> Vec<PathBuf> {
             && !name.to_str().is_none_or(is_process)
             && (metadata.is_dir() || metadata.mode() & 0o222 != 0)
     };
-    let mut paths: Vec<PathBuf> =
-        entries.flatten().filter(could_be_written).map(|entry| entry.path()).collect();
+    let mut paths: Vec<PathBuf> = entries.flatten().filter(is_writable).map(|entry| entry.path()).collect();
     paths.sort();
     paths
 }

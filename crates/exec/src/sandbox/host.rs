@@ -20,17 +20,17 @@ use crate::resolved_grants::ResolvedGrants;
 use crate::scratch::{self, Scratch};
 use crate::{Aftermath, Cancel, Ending, ExecError, ExecErrorKind, Job, Outcome, Output};
 
-/// Grace period of a launcher beyond the timeout of the command: to start, to end everything, to clear up.
+/// Grace period of a launcher beyond the timeout of the command, to start, to kill all processes and to clean up.
 const GRACE: Duration = Duration::from_secs(10);
-/// Time to read remaining output once the launcher is gone.
-const LAST_WORDS: Duration = Duration::from_millis(200);
+/// Time limit for reading remaining output after the launcher is gone.
+const FINAL_READ_TIME: Duration = Duration::from_millis(200);
 /// Poll interval of the cancel flag.
 const CANCEL_INTERVAL: Duration = Duration::from_millis(10);
-const TOO_MUCH: &str = "the arguments, the variables and what is granted piece by piece are too much for one job; grant smaller directories, or pass less";
-/// Timeout of the launcher's hello.
-const GREETING: Duration = Duration::from_secs(10);
+const PLAN_TOO_LARGE: &str = "the arguments, variables and granted paths are too long for one job; grant smaller directories, or pass less";
+/// Timeout of the launcher's `Hello` report.
+const HELLO_TIME: Duration = Duration::from_secs(10);
 /// The message if the program that was started is not a launcher.
-const NO_LAUNCHER: &str = "the program that was started is no launcher of this make; its main has to begin with `repertoire_exec::launcher::run_if_asked`";
+const NO_LAUNCHER: &str = "the program is not a launcher of this version; its main has to begin with `repertoire_exec::launcher::run_if_asked`";
 /// Timeout of each call of git in the sandbox, and the shorter one after a job was cancelled.
 const GIT_TIME: Duration = Duration::from_secs(30);
 const CANCELLED_GIT_TIME: Duration = Duration::from_secs(3);
@@ -44,18 +44,18 @@ const MAX_REPORT: usize = 64 << 10;
 /// The outcome of a run, with the launcher's description of the confinement.
 pub(crate) type ReportedOutcome = (Outcome, String);
 
-/// The means of a sandbox to protect files in a directory that may be written.
+/// The way a sandbox protects files in a writable directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProtectionMeans {
-    /// Take it out.
-    Out,
-    /// Leave out the directory itself, in which nothing can be made or removed then.
-    Apart,
-    /// Nothing, for it confines nothing; then nothing is put right afterwards either.
-    Nothing,
+    /// It excepts the files from the grant.
+    ExceptFiles,
+    /// It grants the other entries of the directory one by one; none can be created or removed then.
+    SplitDirectories,
+    /// It does not protect files, and none are renamed after the run.
+    None,
 }
 
-/// Runs a job in the confinement that `confine` makes of its grants.
+/// Runs a job in the confinement that `confine` returns for its grants.
 pub(crate) fn run(
     launcher: &Launcher,
     job: &Job,
@@ -66,7 +66,7 @@ pub(crate) fn run(
     let parent = job.scratch.as_deref().unwrap_or(Path::new(scratch::PARENT));
     let scratch = Scratch::create(parent).map_err(|error| io_error(parent, error))?;
     let mut grants = ResolvedGrants::of(job, &scratch)?;
-    let scratch_repository = match grants.repository.as_ref().filter(|_| means != ProtectionMeans::Nothing) {
+    let scratch_repository = match grants.repository.as_ref().filter(|_| means != ProtectionMeans::None) {
         Some(repository) => {
             let git = grants.git.as_ref().map(|git| git.path.as_path());
             Some(ScratchRepository::make(repository, &scratch, &grants.readable(), git)?)
@@ -80,15 +80,12 @@ pub(crate) fn run(
     }
     let tag = run_tag::fresh();
     let finished = execute(launcher, job, &grants, &scratch, &confine, tag, start)?;
-    // First of all: whatever else goes wrong or takes its time, nothing is left that somebody obeys.
-    let renames = if means == ProtectionMeans::Nothing {
-        RenamedFiles::default()
-    } else {
-        after::sweep(&grants.writable)
-    };
+    // This comes first, so that no obeyed file is left whatever fails or takes long afterwards.
+    let renames =
+        if means == ProtectionMeans::None { RenamedFiles::default() } else { after::sweep(&grants.writable) };
     let mut aftermath: Vec<Aftermath> = renames.left.into_iter().map(Aftermath::NotSwept).collect();
-    let has_begun = !matches!(finished.report, Some(Report::Failed { .. }));
-    if let (Some(repository), Some(git), true) = (&scratch_repository, &grants.git, has_begun) {
+    let has_started = !matches!(finished.report, Some(Report::Failed { .. }));
+    if let (Some(repository), Some(git), true) = (&scratch_repository, &grants.git, has_started) {
         let is_cancelled = job.cancel.as_ref().is_some_and(Cancel::is_cancelled);
         let mut sandboxed = |arguments: &[String], input: String| {
             let variables = repository.variables().into_iter().filter(|(name, _)| name != "GIT_WORK_TREE");
@@ -105,13 +102,13 @@ pub(crate) fn run(
                 Some(Report::Ended(ending)) if ending.is_success() && finished.stdout.dropped == 0 => {
                     Ok(finished.stdout.bytes)
                 }
-                // There is no ref at all, as in a repository without commits.
+                // There are no refs, as in a repository without commits.
                 Some(Report::Ended(Ending::Exited(1)))
                     if finished.stdout.bytes.is_empty() && finished.stderr.bytes.is_empty() =>
                 {
                     Ok(Vec::new())
                 }
-                _ => Err(io::Error::other("git could not read the repository that the command left")),
+                _ => Err(io::Error::other("git could not read the scratch repository")),
             }
         };
         aftermath.extend(transfer(repository, &format!("{tag:x}"), &mut sandboxed));
@@ -140,16 +137,16 @@ pub(crate) fn run(
         _ if job.cancel.as_ref().is_some_and(Cancel::is_cancelled) => {
             return Ok((outcome(Ending::Cancelled, stdout, stderr), detail));
         }
-        _ => ExecError::new(ExecErrorKind::Launcher).saying("it ended without a word"),
+        _ => ExecError::new(ExecErrorKind::Launcher).saying("it ended without a report"),
     };
-    // Whatever else there is to tell, this comes first: something may be there that agents obey.
+    // A problem after the run is reported before the failure: an obeyed file may be left.
     match aftermath.first() {
         Some(left) => Err(ExecError::new(ExecErrorKind::Io).saying(format!("{left} ({failed})"))),
         None => Err(failed),
     }
 }
 
-/// The end of a command, as its launcher reported it.
+/// The last report of a launcher, and the output of the command.
 struct LauncherResult {
     report: Option<Report>,
     stdout: Output,
@@ -157,7 +154,7 @@ struct LauncherResult {
     detail: String,
 }
 
-/// Runs the command of a job with a launcher, and waits until nothing of it is left.
+/// Runs the command of a job with a launcher, and waits until all its processes are gone.
 fn execute(
     launcher: &Launcher,
     job: &Job,
@@ -180,9 +177,9 @@ fn execute(
         confinement: confine(grants, scratch)?,
         limits: job.limits.clone(),
     };
-    let mut conversation = LauncherConnection::begin(launcher, &plan, job)?;
-    let report = conversation.hold(job, start + job.limits.timeout.min(MAX_TIMEOUT) + GRACE);
-    let (stdout, stderr, detail) = conversation.end();
+    let mut connection = LauncherConnection::open(launcher, &plan, job)?;
+    let report = connection.wait_for_end(job, start + job.limits.timeout.min(MAX_TIMEOUT) + GRACE);
+    let (stdout, stderr, detail) = connection.end();
     Ok(LauncherResult { report, stdout, stderr, detail })
 }
 
@@ -196,19 +193,19 @@ struct LauncherConnection {
     control: UnixStream,
     stdout: OutputReader,
     stderr: OutputReader,
-    heard: Vec<u8>,
+    received: Vec<u8>,
     process: Option<i32>,
     tag: u64,
     detail: String,
 }
 
 impl LauncherConnection {
-    fn begin(launcher: &Launcher, plan: &Plan, job: &Job) -> Result<Self, ExecError> {
+    fn open(launcher: &Launcher, plan: &Plan, job: &Job) -> Result<Self, ExecError> {
         let failed = |error| ExecError::new(ExecErrorKind::Launcher).because(error);
         let mut line = serde_json::to_string(plan).map_err(|error| failed(error.into()))?;
         line.push('\n');
         if line.len() > MAX_PLAN {
-            return Err(ExecError::new(ExecErrorKind::GrantRefused).saying(TOO_MUCH));
+            return Err(ExecError::new(ExecErrorKind::GrantRefused).saying(PLAN_TOO_LARGE));
         }
         let program = launcher.program().map_err(failed)?;
         let (ours, theirs) = UnixStream::pair().map_err(failed)?;
@@ -218,69 +215,69 @@ impl LauncherConnection {
         command.stdin(OwnedFd::from(theirs)).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| failed(error).at(&program))?;
         let shown = program;
-        // The other end must be the launcher's alone, so that it is seen when it goes away.
+        // Closes the launcher's end of the socket here, so that its exit closes the connection.
         drop(command);
         let stdout = child.stdout.take().map(OwnedFd::from);
         let stderr = child.stderr.take().map(OwnedFd::from);
-        let mut conversation = Self {
+        let mut connection = Self {
             child,
             control: ours,
             stdout: OutputReader::new(stdout, job.limits.output),
             stderr: OutputReader::new(stderr, job.limits.output),
-            heard: Vec::new(),
+            received: Vec::new(),
             process: None,
             tag: plan.tag,
             detail: String::new(),
         };
-        if !conversation.is_greeted() {
-            let _ = conversation.child.kill();
-            let _ = conversation.child.wait();
+        if !connection.wait_for_hello() {
+            let _ = connection.child.kill();
+            let _ = connection.child.wait();
             return Err(ExecError::new(ExecErrorKind::Launcher).at(shown).saying(NO_LAUNCHER));
         }
-        let told = conversation
-            .tell(line.as_bytes())
-            .and_then(|()| conversation.tell(job.input.as_deref().unwrap_or_default()));
-        // A launcher that is gone already may have said why.
-        drop(told);
-        Ok(conversation)
+        let sent = connection
+            .send(line.as_bytes())
+            .and_then(|()| connection.send(job.input.as_deref().unwrap_or_default()));
+        // Sending fails if the launcher has exited; its last report says why.
+        drop(sent);
+        Ok(connection)
     }
 
-    /// Waits for the launcher's hello. Returns `false` if the child exits, prints anything else, or is silent for too long.
-    fn is_greeted(&mut self) -> bool {
-        let deadline = Instant::now() + GREETING;
+    /// Waits for the launcher's `Hello`. Returns `false` if the child exits, prints output, or does not answer in time.
+    fn wait_for_hello(&mut self) -> bool {
+        let deadline = Instant::now() + HELLO_TIME;
         if self.control.set_nonblocking(true).is_err() {
             return false;
         }
-        let mut is_heard = false;
+        let mut has_output = false;
         loop {
-            let is_talking = self.listen();
-            if let Some(end) = self.heard.iter().position(|byte| *byte == b'\n') {
-                let line: Vec<u8> = self.heard.drain(..=end).collect();
+            let is_open = self.receive();
+            if let Some(end) = self.received.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = self.received.drain(..=end).collect();
                 return Report::of_line(&line) == Some(Report::HELLO)
                     && self.control.set_nonblocking(false).is_ok();
             }
             let wait = deadline.saturating_duration_since(Instant::now());
-            if !is_talking || wait.is_zero() || is_heard {
+            if !is_open || wait.is_zero() || has_output {
                 return false;
             }
             self.wait(true, wait);
             self.stdout.drain();
-            is_heard = !self.stdout.output.bytes.is_empty() || self.stdout.output.dropped > 0;
+            has_output = !self.stdout.output.bytes.is_empty() || self.stdout.output.dropped > 0;
         }
     }
 
-    fn tell(&self, bytes: &[u8]) -> io::Result<()> {
+    fn send(&self, bytes: &[u8]) -> io::Result<()> {
         self.control.set_write_timeout(Some(GRACE))?;
         (&self.control).write_all(bytes)
     }
 
-    /// Reads until the launcher has told the end and everything was read, and returns what it told last.
-    fn hold(&mut self, job: &Job, deadline: Instant) -> Option<Report> {
+    /// Reads reports and output until the launcher is done, and returns its last report.
+    fn wait_for_end(&mut self, job: &Job, deadline: Instant) -> Option<Report> {
         let mut last = None;
         let mut is_cancelled = false;
         let mut until = deadline;
-        let mut is_talking = self.control.set_nonblocking(true).is_ok();
-        while is_talking || !self.stdout.is_done() || !self.stderr.is_done() {
+        let mut is_open = self.control.set_nonblocking(true).is_ok();
+        while is_open || !self.stdout.is_done() || !self.stderr.is_done() {
             let now = Instant::now();
             if now >= until {
                 break;
@@ -290,31 +287,31 @@ impl LauncherConnection {
                 if cancel.is_cancelled() {
                     is_cancelled = true;
                     until = until.min(now + GRACE);
-                    // The launcher ends everything then, and says so.
-                    drop(self.tell(b"c"));
+                    // The launcher kills all processes then, and reports it.
+                    drop(self.send(b"c"));
                     continue;
                 }
                 wait = wait.min(CANCEL_INTERVAL);
             }
-            self.wait(is_talking, wait);
+            self.wait(is_open, wait);
             self.stdout.drain();
             self.stderr.drain();
-            if is_talking {
-                is_talking = self.listen();
+            if is_open {
+                is_open = self.receive();
                 while let Some(report) = self.next_report() {
                     last = Some(report);
                 }
-                if !is_talking {
-                    until = until.min(Instant::now() + LAST_WORDS);
+                if !is_open {
+                    until = until.min(Instant::now() + FINAL_READ_TIME);
                 }
             }
         }
         last.or(self.process.map(|process| Report::Started { process, detail: String::new() }))
     }
 
-    fn wait(&self, is_talking: bool, wait: Duration) {
+    fn wait(&self, is_open: bool, wait: Duration) {
         let mut fds = Vec::with_capacity(3);
-        if is_talking {
+        if is_open {
             fds.push(PollFd::new(&self.control, PollFlags::IN));
         }
         let outputs = [&self.stdout, &self.stderr];
@@ -325,17 +322,17 @@ impl LauncherConnection {
                 .map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)),
         );
         let wait = Timespec::try_from(wait).ok();
-        // An interrupted wait is a short one.
+        // An interrupted wait only ends early.
         let _ = poll(&mut fds, wait.as_ref());
     }
 
-    /// Reads what the launcher tells; returns whether it may tell more.
-    fn listen(&mut self) -> bool {
+    /// Reads from the launcher; returns whether the connection is still open.
+    fn receive(&mut self) -> bool {
         let mut chunk = [0; 4096];
         loop {
             match self.control.read(&mut chunk) {
                 Ok(0) => return false,
-                Ok(count) if self.heard.len() < MAX_REPORT => self.heard.extend(&chunk[..count]),
+                Ok(count) if self.received.len() < MAX_REPORT => self.received.extend(&chunk[..count]),
                 Ok(_) => return false,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return true,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -344,11 +341,11 @@ impl LauncherConnection {
         }
     }
 
-    /// Takes the next thing that was told about the end. That it began is kept aside.
+    /// Returns the next received report about the end. A `Started` report is stored in `self`.
     fn next_report(&mut self) -> Option<Report> {
         loop {
-            let end = self.heard.iter().position(|byte| *byte == b'\n')?;
-            let line: Vec<u8> = self.heard.drain(..=end).collect();
+            let end = self.received.iter().position(|byte| *byte == b'\n')?;
+            let line: Vec<u8> = self.received.drain(..=end).collect();
             match Report::of_line(&line) {
                 Some(Report::Hello(_)) => {}
                 Some(Report::Started { process, detail }) => {
@@ -361,7 +358,7 @@ impl LauncherConnection {
         }
     }
 
-    /// Makes sure that the launcher is gone, and the command with it.
+    /// Makes sure that the launcher and all processes of the command are gone, and returns the output.
     fn end(mut self) -> (Output, Output, String) {
         drop(self.control);
         let launcher = self.child.id();
@@ -391,7 +388,7 @@ fn wait_for(child: &mut Child, at_most: Duration) -> bool {
     false
 }
 
-/// One output of the command: kept up to a limit, and read to its end.
+/// Reads standard output or standard error to its end, and keeps it up to a limit.
 struct OutputReader {
     file: Option<std::fs::File>,
     output: Output,
@@ -415,7 +412,7 @@ impl OutputReader {
     fn drain(&mut self) {
         let Some(file) = &mut self.file else { return };
         let mut chunk = [0; CHUNK];
-        // A flood must not keep from looking at the clock.
+        // Bounded, so that a flood of output does not delay the timeout.
         for _ in 0..16 {
             match file.read(&mut chunk) {
                 Ok(0) => {

@@ -1,4 +1,4 @@
-//! The sandboxes: one trait, three systems, and a probe that finds those that work here.
+//! Sandboxes: the trait, three implementations, and a probe that finds those that work on this machine.
 
 mod backend;
 #[cfg(unix)]
@@ -8,7 +8,10 @@ mod bubblewrap;
 #[cfg(target_os = "linux")]
 pub(crate) mod landlock;
 #[cfg(any(target_os = "macos", all(test, unix)))]
-#[cfg_attr(not(target_os = "macos"), allow(dead_code, reason = "elsewhere only its profile is tested"))]
+#[cfg_attr(
+    not(target_os = "macos"),
+    allow(dead_code, reason = "on other systems only its profile is tested")
+)]
 mod seatbelt;
 #[cfg(unix)]
 mod unconfined;

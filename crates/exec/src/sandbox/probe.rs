@@ -1,4 +1,4 @@
-//! Probes which sandboxes work on this machine.
+//! Finds the sandboxes that work on this machine.
 
 use std::sync::Arc;
 
@@ -10,37 +10,37 @@ pub struct Probe {
     rows: Vec<ProbedSandbox>,
 }
 
-/// One sandbox, and whether it works here.
+/// A sandbox, and whether it works on this machine.
 #[derive(Debug, Clone)]
 pub struct ProbedSandbox {
     /// Its name.
     pub name: &'static str,
-    /// The sandbox, where it works.
+    /// The sandbox, if it works.
     pub sandbox: Option<Arc<dyn Sandbox>>,
-    /// The means and limits of a sandbox that works, or the reason why it does not. One line.
+    /// One line: the means and limits of the sandbox, or the reason why it does not work.
     pub detail: String,
 }
 
 impl Probe {
-    /// Returns what was found out, in order of preference.
+    /// Returns the sandboxes in order of preference.
     pub fn rows(&self) -> &[ProbedSandbox] {
         &self.rows
     }
 
-    /// Returns the best sandbox that works here. `none` is never among them.
+    /// Returns the best sandbox that works on this machine, never `none`.
     pub fn best(&self) -> Option<Arc<dyn Sandbox>> {
         self.rows.iter().find_map(|row| row.sandbox.clone())
     }
 
-    /// Returns the sandbox of this name, if it works here.
+    /// Returns the sandbox of this name, if it works on this machine.
     pub fn named(&self, name: &str) -> Option<Arc<dyn Sandbox>> {
         self.rows.iter().find(|row| row.name == name).and_then(|row| row.sandbox.clone())
     }
 }
 
-/// Finds out which sandboxes work here, by running something in each.
+/// Finds the sandboxes that work on this machine, by running a command in each.
 ///
-/// It takes as long as starting a few processes. Ask once and keep the answer.
+/// This starts a few processes, so call it once and keep the result.
 pub fn probe(launcher: &Launcher) -> Probe {
     Probe { rows: rows(launcher) }
 }
@@ -54,7 +54,7 @@ fn rows(launcher: &Launcher) -> Vec<ProbedSandbox> {
     let bubblewrap = Bubblewrap::find(launcher.clone());
     rows.push(match bubblewrap {
         Some(sandbox) => tried("bubblewrap", "namespaces, seccomp", sandbox),
-        None => missing("bubblewrap", "bwrap is not installed; packages of most systems call it bubblewrap"),
+        None => missing("bubblewrap", "bwrap is not installed; most systems package it as bubblewrap"),
     });
     let landlock = Landlock::new(launcher.clone());
     let found =
@@ -73,7 +73,7 @@ fn rows(launcher: &Launcher) -> Vec<ProbedSandbox> {
     use crate::sandbox::seatbelt::{PROGRAM, Seatbelt};
 
     if !std::path::Path::new(PROGRAM).is_file() {
-        return vec![missing("seatbelt", "sandbox-exec is not there")];
+        return vec![missing("seatbelt", "sandbox-exec is not installed")];
     }
     vec![tried("seatbelt", "sandbox-exec", Seatbelt::new(launcher.clone()))]
 }
@@ -101,7 +101,7 @@ fn tried(name: &'static str, detail: &str, sandbox: impl Sandbox + 'static) -> P
     }
 }
 
-/// Something that works wherever anything does.
+/// Returns the job that a sandbox is tried with.
 #[cfg(unix)]
 fn trial() -> crate::Job {
     let mut job = crate::Job::new(["/bin/sh", "-c", "exit 0"], "/usr");
@@ -111,9 +111,9 @@ fn trial() -> crate::Job {
 
 #[cfg(unix)]
 fn failure(outcome: &crate::Outcome) -> String {
-    let said = String::from_utf8_lossy(&outcome.stderr.bytes);
-    let said = said.lines().next().unwrap_or_default().trim();
-    format!("a trial ended with {:?} {said}", outcome.ending).trim().to_owned()
+    let stderr = String::from_utf8_lossy(&outcome.stderr.bytes);
+    let line = stderr.lines().next().unwrap_or_default().trim();
+    format!("a trial command ended with {:?} {line}", outcome.ending).trim().to_owned()
 }
 
 #[cfg(unix)]

@@ -1,6 +1,6 @@
-//! Confined by Seatbelt, the sandbox of macOS.
+//! The sandbox with Seatbelt, on macOS.
 //!
-//! The profile is text in which no path is ever written: paths are parameters. It is made, and tested, on every system.
+//! The text of the profile contains no granted paths: they are parameters. It is compiled and tested on every Unix.
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use crate::sandbox::host::ProtectionMeans;
 use crate::scratch::Scratch;
 use crate::{ExecError, Job, Launcher, Outcome, Sandbox};
 
-/// The system's own program, by its whole path: another of that name could be anything.
+/// The absolute path of `sandbox-exec`. `PATH` is not searched.
 pub(crate) const PROGRAM: &str = "/usr/bin/sandbox-exec";
 
 /// The rules for every command.
@@ -42,7 +42,7 @@ const NETWORK: &str = r#"(allow network-outbound (remote ip))
 (allow mach-lookup (global-name "com.apple.SecurityServer") (global-name "com.apple.trustd.agent") (global-name "com.apple.networkd"))
 "#;
 
-/// Seatbelt.
+/// The sandbox with Seatbelt.
 #[derive(Debug)]
 pub(crate) struct Seatbelt {
     launcher: Launcher,
@@ -67,7 +67,7 @@ impl Sandbox for Seatbelt {
                 takes_filter: false,
             })
         };
-        host::run(&self.launcher, job, ProtectionMeans::Out, confine).map(|(outcome, _)| outcome)
+        host::run(&self.launcher, job, ProtectionMeans::ExceptFiles, confine).map(|(outcome, _)| outcome)
     }
 }
 
@@ -89,7 +89,7 @@ fn arguments(grants: &ResolvedGrants, scratch: &Scratch) -> Vec<OsString> {
     arguments
 }
 
-/// Returns a profile and its parameters. What comes later in it wins: `keep` over `write`, and the scratch directory over both.
+/// Returns a profile and its parameters. Later rules win: `keep` over `write`, and the scratch directory over both.
 fn profile(
     read: &[&Path],
     write: &[&Path],
@@ -104,7 +104,7 @@ fn profile(
     }
     let mut rule = |text: &mut String, verdict: &str, kind: &str, path: &Path| {
         let name = format!("P{}", parameters.len());
-        // Writing to a text does not fail.
+        // Writing to a `String` does not fail.
         let _ = writeln!(text, "({verdict} {kind} (subpath (param \"{name}\")))");
         parameters.push((name, path.to_owned()));
     };
@@ -127,7 +127,7 @@ fn profile(
     (text, parameters)
 }
 
-/// Returns a pattern that is this name and no other.
+/// Escapes a name for a regular expression.
 fn literal(name: &str) -> String {
     name.replace('.', "\\.")
 }
@@ -171,13 +171,13 @@ mod tests {
     }
 
     #[test]
-    fn the_network_is_a_matter_of_the_grant() {
+    fn the_network_needs_a_grant() {
         let (text, _) = profile(&[], &[], &[], Path::new("/scratch"), true);
         assert!(text.contains("(allow network-outbound (remote ip))"));
     }
 
     #[test]
-    fn every_bracket_is_closed() {
+    fn parentheses_are_balanced() {
         let (text, _) = profile(&[Path::new("/a")], &[], &[], Path::new("/scratch"), true);
         for line in text.lines() {
             assert_eq!(line.matches('(').count(), line.matches(')').count(), "{line}");

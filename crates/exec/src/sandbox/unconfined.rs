@@ -1,21 +1,21 @@
-//! Confined by nothing but limits, for those who ask for it by name.
+//! The sandbox `none`, which only has resource limits.
 
 use crate::launcher::plan::Confinement;
 use crate::sandbox::host;
 use crate::sandbox::host::ProtectionMeans;
 use crate::{ExecError, Job, Launcher, Outcome, Sandbox};
 
-/// Runs commands with all the rights of whoever runs it. Limits, the clean environment and the scratch directory are the same as elsewhere, and so is the end of
-/// everything it started; nothing else is.
+/// Runs commands with all rights of the current user. Only the resource limits, the environment variables, the scratch
+/// directory and the killing of all processes at the end are those of a sandbox.
 ///
-/// No probe finds it. It is for those who know what they run.
+/// [`probe`](crate::probe) never finds it.
 #[derive(Debug, Clone)]
 pub struct Unconfined {
     launcher: Launcher,
 }
 
 impl Unconfined {
-    /// Returns it.
+    /// Returns a sandbox that confines nothing.
     pub fn new(launcher: Launcher) -> Self {
         Self { launcher }
     }
@@ -27,7 +27,7 @@ impl Sandbox for Unconfined {
     }
 
     fn run(&self, job: &Job) -> Result<Outcome, ExecError> {
-        host::run(&self.launcher, job, ProtectionMeans::Nothing, |_, _| Ok(Confinement::None))
+        host::run(&self.launcher, job, ProtectionMeans::None, |_, _| Ok(Confinement::None))
             .map(|(outcome, _)| outcome)
     }
 }

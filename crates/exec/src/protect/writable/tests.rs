@@ -1,10 +1,9 @@
-//! Tests of grants to write.
+//! Tests of writable grants.
 
 use super::*;
 use crate::GitUser;
 use std::os::unix::fs::symlink;
 
-/// The protected paths of the host, and the user of git.
 fn never<'a>(own: &'a [PathBuf], git: &'a GitUser) -> NeverGranted<'a> {
     NeverGranted { own, git }
 }
@@ -44,7 +43,7 @@ fn check_refused(root: &Path, path: &str) {
 }
 
 #[test]
-fn protected_places_are_never_granted() {
+fn protected_paths_are_never_granted() {
     let (_directory, root) = project();
     for path in ["docs/AGENTS.md", ".git/hooks", ".git/config", "skills/s", "skills/s/run.sh", "/", "/etc"] {
         check_refused(&root, path);
@@ -56,7 +55,7 @@ fn protected_places_are_never_granted() {
 }
 
 #[test]
-fn a_directory_is_granted_without_what_is_protected_in_it() {
+fn protected_files_are_excepted_from_a_granted_directory() {
     let (_directory, root) = project();
     let all = granted(&root, &root).unwrap();
     let names: Vec<_> =
@@ -71,7 +70,7 @@ fn a_directory_is_granted_without_what_is_protected_in_it() {
 }
 
 #[test]
-fn all_names_above_a_granted_directory_count() {
+fn protected_parents_of_a_granted_directory_count() {
     let (_directory, root) = project();
     fs::create_dir_all(root.join(".claude/commands")).unwrap();
     fs::create_dir_all(root.join("skills/s/scripts")).unwrap();
@@ -124,7 +123,7 @@ fn a_git_directory_of_any_name_is_protected() {
 }
 
 #[test]
-fn a_grant_is_no_other_place_by_way_of_a_link() {
+fn paths_through_symbolic_links_are_refused() {
     let (_directory, root) = project();
     fs::create_dir_all(root.join("out/plain/deep")).unwrap();
     symlink("..", root.join("out/cache")).unwrap();
@@ -144,7 +143,7 @@ fn a_grant_is_no_other_place_by_way_of_a_link() {
     for path in ["out", "out/plain/deep", "out/../src", "./out/."] {
         granted(&root.join(path), &root).unwrap();
     }
-    // How the granted directory itself is spelled does not count.
+    // The path to the granted directory itself may contain links.
     let (_other, elsewhere) = project();
     symlink(&root, elsewhere.join("link")).unwrap();
     granted(&elsewhere.join("link/out/plain"), &root).unwrap();
@@ -164,7 +163,7 @@ fn nothing_in_a_git_directory_is_granted() {
 }
 
 #[test]
-fn what_links_in_protected_places_lead_to_is_protected() {
+fn targets_of_links_in_protected_directories_are_protected() {
     let (_directory, root) = project();
     for path in ["scripts/impl", "cfg", ".claude", "lib/shared"] {
         fs::create_dir_all(root.join(path)).unwrap();
@@ -173,13 +172,13 @@ fn what_links_in_protected_places_lead_to_is_protected() {
         fs::write(root.join(path), "x").unwrap();
     }
     symlink("../../scripts/x.sh", root.join(".git/hooks/pre-commit")).unwrap();
-    // By way of another link, and of a directory with links in it.
+    // Through another link, and through a directory with links in it.
     symlink("../../scripts/second", root.join(".git/hooks/post-commit")).unwrap();
     symlink("impl/y.sh", root.join("scripts/second")).unwrap();
     symlink("../cfg/claude.json", root.join(".claude/settings.json")).unwrap();
     symlink("../cfg/later.json", root.join(".claude/settings.local.json")).unwrap();
     symlink("../../lib/shared", root.join("skills/s/shared")).unwrap();
-    // That one leads up, and protects nothing.
+    // A link to a parent protects nothing.
     symlink("..", root.join(".claude/project")).unwrap();
     let all = granted(&root, &root).unwrap();
     for path in ["scripts/x.sh", "scripts/second", "scripts/impl/y.sh", "cfg/claude.json", "lib/shared"] {
@@ -187,7 +186,7 @@ fn what_links_in_protected_places_lead_to_is_protected() {
     }
     assert!(!all.protected.contains_key(&root.join("src")));
     assert!(all.obeyed.contains(&root.join("cfg/later.json")));
-    // Where the links are is above what is granted.
+    // The links lie outside of the granted directory.
     assert!(
         granted(&root.join("scripts"), &root).unwrap().protected.contains_key(&root.join("scripts/x.sh"))
     );
@@ -195,7 +194,7 @@ fn what_links_in_protected_places_lead_to_is_protected() {
 }
 
 #[test]
-fn what_the_settings_of_the_user_name_is_protected() {
+fn paths_in_the_users_git_settings_are_protected() {
     let (_directory, root) = project();
     let (_other, home) = project();
     for path in ["ghooks", "gh", "tools/hooks", "src/sub/ghooks"] {

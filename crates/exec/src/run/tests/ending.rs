@@ -1,4 +1,4 @@
-//! Calls that end early: what ran is looked at all the same, and can be waited for.
+//! Tests of calls that end early: the created files are checked all the same, and callers can wait for that.
 
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,11 +7,11 @@ use std::task::{Context, Poll, Waker};
 
 use super::*;
 
-/// Runs until it is cancelled, and then takes a while to put things right.
+/// A sandbox that runs until it is cancelled, and then takes a while to clean up.
 #[derive(Debug)]
 struct Slow {
     begun: SyncSender<()>,
-    put_right: AtomicUsize,
+    cleaned_up: AtomicUsize,
 }
 
 impl Sandbox for Slow {
@@ -25,7 +25,7 @@ impl Sandbox for Slow {
             std::thread::yield_now();
         }
         std::thread::sleep(Duration::from_millis(50));
-        self.put_right.fetch_add(1, Ordering::SeqCst);
+        self.cleaned_up.fetch_add(1, Ordering::SeqCst);
         Ok(Outcome {
             ending: Ending::Cancelled,
             stdout: Output::default(),
@@ -37,11 +37,11 @@ impl Sandbox for Slow {
     }
 }
 
-/// Returns a session with a tool that runs in a [`Slow`] one.
+/// Returns a session with a tool that runs in a [`Slow`] sandbox.
 fn slow() -> (World, Session, Arc<Slow>, Receiver<()>) {
     let world = World::with_maths();
     let (begun, begins) = mpsc::sync_channel(1);
-    let sandbox = Arc::new(Slow { begun, put_right: AtomicUsize::new(0) });
+    let sandbox = Arc::new(Slow { begun, cleaned_up: AtomicUsize::new(0) });
     let provider = FsProvider::new(FsOptions::new("test", world.skills.path()));
     let executor = Arc::new(Executor::new(sandbox.clone(), world.options()));
     let library =
@@ -65,7 +65,7 @@ fn a_call_that_is_dropped_is_cancelled_and_can_be_waited_for() {
     }
     let executor = session.library().runner().unwrap();
     pollster::block_on(executor.settled());
-    assert_eq!(sandbox.put_right.load(Ordering::SeqCst), 1);
+    assert_eq!(sandbox.cleaned_up.load(Ordering::SeqCst), 1);
 }
 
 #[test]
@@ -77,10 +77,10 @@ fn an_executor_that_ends_cancels_what_runs_and_runs_nothing_more() {
         begins.recv().unwrap();
         executor.end();
         pollster::block_on(executor.settled());
-        assert_eq!(sandbox.put_right.load(Ordering::SeqCst), 1);
+        assert_eq!(sandbox.cleaned_up.load(Ordering::SeqCst), 1);
         assert!(calling.join().unwrap().contains("cancelled"));
     });
-    assert!(call(&session, "maths", "fail", json!({})).contains("about to end"));
+    assert!(call(&session, "maths", "fail", json!({})).contains("shutting down"));
     pollster::block_on(executor.settled());
-    assert_eq!(sandbox.put_right.load(Ordering::SeqCst), 1);
+    assert_eq!(sandbox.cleaned_up.load(Ordering::SeqCst), 1);
 }

@@ -1,4 +1,4 @@
-//! Tests of tools and scripts of skills through sessions. What runs here runs in no sandbox: that has tests of its own.
+//! Tests of tools and scripts of skills through sessions, without a sandbox; `crates/cli/tests/escape` tests sandboxes.
 
 /// Returns options with some fields set; the type cannot be written as a literal outside of its crate.
 macro_rules! options {
@@ -33,7 +33,7 @@ use crate::approval::{Approval, ApprovalRequest, Approvals, Approver, TrustLevel
 use crate::sandbox::Sandbox;
 use crate::{Ending, ExecError, ExecErrorKind, Job, Outcome, Output};
 
-/// Runs jobs as they are, and remembers them.
+/// A sandbox that runs jobs unconfined, and records them.
 #[derive(Debug, Default)]
 struct Plain {
     jobs: Mutex<Vec<Job>>,
@@ -100,7 +100,7 @@ impl Sandbox for Plain {
     }
 }
 
-/// A directory of skills, a place for state, and what runs them.
+/// Directories of skills, state and work, and a sandbox.
 struct World {
     skills: tempfile::TempDir,
     state: tempfile::TempDir,
@@ -214,7 +214,7 @@ fn names(session: &Session) -> Vec<String> {
     session.tools().iter().map(|tool| tool.name.clone()).collect()
 }
 
-/// T1, T2, T3: as the guide has them.
+/// T1, T2, T3 of the guide.
 #[test]
 fn loading_exposes_tools_and_unloading_withdraws_them() {
     let world = World::with_maths();
@@ -248,7 +248,7 @@ fn loading_exposes_tools_and_unloading_withdraws_them() {
 
 /// T4.
 #[test]
-fn arguments_are_held_against_the_schema_before_anything_runs() {
+fn arguments_are_checked_against_the_schema_before_a_run() {
     let world = World::with_maths();
     let session = world.session();
     load(&session, "maths");
@@ -264,9 +264,9 @@ fn arguments_are_held_against_the_schema_before_anything_runs() {
     assert!(block_on(session.call("call_skill_tool", &arguments)).text().contains("\n2\n"));
 }
 
-/// T5: the skill that was loaded first has the name; the other's is reached through the skill.
+/// T5: the skill that was loaded first gets the name; the other tool is called through its skill.
 #[test]
-fn of_two_tools_with_one_name_the_first_loaded_has_it() {
+fn of_two_tools_with_one_name_the_first_loaded_gets_it() {
     let world = World::new();
     for name in ["b", "a"] {
         world.skill(name);
@@ -285,7 +285,7 @@ fn of_two_tools_with_one_name_the_first_loaded_has_it() {
 
 /// T6, T8, T10.
 #[test]
-fn what_cannot_be_a_tool_is_none_and_breaks_nothing_else() {
+fn invalid_tools_are_left_out() {
     let world = World::with_maths();
     world.skill("broken");
     world.write("broken/schema.json", "[{");
@@ -357,9 +357,8 @@ fn the_list_of_tools_is_stable_appended_to_or_sorted() {
     assert_eq!(names(&dynamic), before);
 }
 
-/// What models are told of the two tools.
 #[test]
-fn the_two_tools_are_told_of_in_these_words() {
+fn descriptions_of_the_two_tools() {
     let world = World::with_maths();
     let session = world.session();
     let of = |name: &str| session.tools().iter().find(|tool| tool.name == name).cloned().unwrap();
@@ -398,7 +397,7 @@ fn the_two_tools_are_told_of_in_these_words() {
     );
 }
 
-/// Whoever has the instructions from elsewhere is told where to find what the tools take.
+/// An acknowledgement names the tools, for a model that has the instructions from elsewhere.
 #[test]
 fn an_acknowledgement_names_the_tools() {
     let world = World::with_maths();
@@ -415,7 +414,7 @@ fn an_acknowledgement_names_the_tools() {
 }
 
 #[test]
-fn without_an_executor_nothing_is_different() {
+fn without_an_executor_there_are_no_skill_tools() {
     let world = World::with_maths();
     let provider = FsProvider::new(FsOptions::new("test", world.skills.path()));
     let library = block_on(Library::builder().provider(Arc::new(provider)).open()).unwrap();
@@ -427,9 +426,9 @@ fn without_an_executor_nothing_is_different() {
     assert!(call(&session, "maths", "add", json!({})).contains("There is no tool `call_skill_tool`"));
 }
 
-/// T11, and handlers of the host: before those of the skill, without approval, and contained.
+/// T11, and handlers of the host: they win over those of the skill, need no approval, and their failures are contained.
 #[test]
-fn hosts_bring_handlers_of_their_own() {
+fn hosts_add_their_own_handlers() {
     let world = World::with_maths();
     let add = |arguments: &Map<String, Value>| -> Result<String, HandlerError> {
         Ok(format!("{} and {}", arguments["a"], arguments["b"]))
@@ -463,9 +462,9 @@ fn hosts_bring_handlers_of_their_own() {
     assert_eq!(block_on(twice.open()).err().unwrap().kind(), ErrorKind::ReservedName);
 }
 
-/// T12, as far as it is not the sandbox's.
+/// T12, except for the sandbox.
 #[test]
-fn what_a_tool_asks_for_is_what_it_gets() {
+fn a_tool_gets_the_grants_it_declares() {
     let world = World::new();
     world.skill("jobs");
     world.write(
@@ -541,7 +540,7 @@ fn json_results_are_structured() {
 }
 
 #[test]
-fn scripts_run_by_what_they_are() {
+fn scripts_run_with_their_interpreter() {
     let world = World::new();
     world.skill("tools");
     world.write("tools/scripts/a.py", "import sys\nprint('py', sys.argv[1:], sys.stdin.read())\n");

@@ -1,13 +1,13 @@
-//! Who says what may run, and what limits it.
+//! Tests of trust, approvals and limits.
 
 use super::*;
 use pollster::block_on;
 
-/// Remembers what it was asked, and always says the same.
+/// An approver that always gives the same answer, and records the requests.
 #[derive(Debug)]
-struct Says(Verdict, Mutex<Vec<ApprovalRequest>>);
+struct FixedVerdict(Verdict, Mutex<Vec<ApprovalRequest>>);
 
-impl Approver for Says {
+impl Approver for FixedVerdict {
     fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Verdict> {
         self.1.lock().unwrap().push(request.clone());
         Box::pin(async { self.0 })
@@ -30,7 +30,7 @@ fn approve(world: &World, session: &Session, name: &str, tools: &[&str]) {
 }
 
 #[test]
-fn nothing_runs_before_it_is_approved_and_any_change_ends_that() {
+fn nothing_runs_before_approval_and_any_change_ends_it() {
     let world = World::with_maths();
     let options = options!(SessionOptions::default(); render = Render::Text, approve_command = Some("rep approve".to_owned()));
     let session = world.session_of(asking(&world), options);
@@ -56,7 +56,7 @@ fn nothing_runs_before_it_is_approved_and_any_change_ends_that() {
 }
 
 #[test]
-fn sources_that_are_never_trusted_bring_no_tools() {
+fn never_trusted_sources_have_no_tools() {
     let world = World::with_maths();
     let executor = ExecutorOptions {
         trust: TrustLevels::new(Trust::Trusted).with("test", Trust::Never),
@@ -80,7 +80,7 @@ fn a_tool_may_ask_before_every_call() {
         r#"[{"name": "push", "description": "P.", "ask": true, "command": ["echo", "pushed"]}]"#,
     );
     let text = options!(SessionOptions::default(); render = Render::Text);
-    // Even where the source is trusted.
+    // Even if the source is trusted.
     let session = world.session_of(world.options(), text.clone());
     load(&session, "git");
     assert!(call(&session, "git", "push", json!({})).contains("needs the consent of a person"));
@@ -94,7 +94,7 @@ fn a_tool_may_ask_before_every_call() {
         (Verdict::Refused, "Error: The user did not want `push`", 2),
         (Verdict::Always, "pushed\n", 1),
     ] {
-        let says = Arc::new(Says(verdict, Mutex::default()));
+        let says = Arc::new(FixedVerdict(verdict, Mutex::default()));
         let executor = ExecutorOptions { approver: Some(says.clone()), ..asking(&world) };
         let session = world.session_of(executor, text.clone());
         load(&session, "git");
@@ -110,9 +110,9 @@ fn a_tool_may_ask_before_every_call() {
     }
 }
 
-/// What runs is what was approved, whatever becomes of the skill's directory meanwhile.
+/// The approved files run, even if the skill's directory changes meanwhile.
 #[test]
-fn a_copy_is_read_only_whole_and_mended() {
+fn a_copy_is_read_only_complete_and_repaired() {
     let world = World::with_maths();
     let session = world.session();
     load(&session, "maths");
@@ -126,7 +126,7 @@ fn a_copy_is_read_only_whole_and_mended() {
     let files: BTreeMap<_, _> =
         fs::read_dir(&copies[0]).unwrap().map(|entry| (entry.unwrap().file_name(), ())).collect();
     assert_eq!(files.len(), 3);
-    // Another process finds a copy that somebody tampered with.
+    // Another process finds a modified copy.
     fs::remove_file(&file).unwrap();
     fs::write(&file, "def add(*, a, b): return 'tampered'\n").unwrap();
     let other = world.session();
@@ -134,7 +134,7 @@ fn a_copy_is_read_only_whole_and_mended() {
     assert!(call(&other, "maths", "add", json!({"a": 1, "b": 2})).contains("\n3\n"));
 }
 
-/// T13: what a skill says of itself widens nothing.
+/// T13: the `allowed-tools` of a skill grant nothing.
 #[test]
 fn allowed_tools_grant_nothing() {
     let world = World::new();
@@ -153,7 +153,7 @@ fn allowed_tools_grant_nothing() {
     assert_eq!((job.grants, job.environment.len()), (Default::default(), 2));
 }
 
-/// T13: a skill that is trusted less, or more, than another only ever takes tools away.
+/// T13: loading a skill with more or less trust can only take tools away.
 #[test]
 fn loading_one_more_skill_never_widens_the_limit() {
     let world = World::with_maths();
@@ -181,7 +181,7 @@ fn loading_one_more_skill_never_widens_the_limit() {
     assert!(call(&session, "maths", "table", json!({})).contains("rows"));
 }
 
-/// T13: as a limit, what every active skill names is left, and nothing is added.
+/// T13: as a limit, only tools that every active skill names are left.
 #[test]
 fn active_skills_may_limit_what_is_called() {
     let world = World::with_maths();
@@ -214,7 +214,7 @@ fn active_skills_may_limit_what_is_called() {
 }
 
 #[test]
-fn subagents_have_the_tools_of_what_they_inherit() {
+fn subagents_have_the_tools_of_inherited_skills() {
     let world = World::with_maths();
     let registry = block_on(world.builder(world.options()).inherit(Inherit::Active).open()).unwrap();
     let session = block_on(registry.session()).unwrap();
@@ -227,9 +227,9 @@ fn subagents_have_the_tools_of_what_they_inherit() {
     assert!(call(&session, "maths", "add", json!({"a": 1, "b": 2})).contains("\n3\n"));
 }
 
-/// A skill that merely lies in another source takes no tool away; of the same source it does, and that is told.
+/// A skill of another source takes no tool away; one of the same source does, and that is reported.
 #[test]
-fn a_skill_elsewhere_switches_no_tool_off() {
+fn a_skill_of_another_source_takes_no_tool_away() {
     let world = World::with_maths();
     world.skill("add");
     let other = tempfile::tempdir().unwrap();
@@ -247,9 +247,9 @@ fn a_skill_elsewhere_switches_no_tool_off() {
     assert!(call(&session, "maths", "table", json!({})).contains("rows"));
 }
 
-/// What is noted of a skill's tools is noted too where another one brings it along.
+/// Notes about tools also appear if the skill is loaded as a requirement of another.
 #[test]
-fn tools_of_a_required_skill_that_are_left_out_are_told() {
+fn left_out_tools_of_a_required_skill_are_reported() {
     let world = World::with_maths();
     world.skill("add");
     let text = "---\nname: main\ndescription: Counts. Use when something is counted.\nrequires: [maths]\n---\n# Main\n";
@@ -263,7 +263,7 @@ fn tools_of_a_required_skill_that_are_left_out_are_told() {
     );
 }
 
-/// T5: the second of two tools with one name is reached through the gateway, which is listed then.
+/// T5: the second of two tools with one name is called through the gateway, which is listed then.
 #[test]
 fn two_tools_of_one_name_can_both_be_called() {
     for exposure in [ToolExposure::Append, ToolExposure::Dynamic] {
@@ -289,7 +289,7 @@ fn two_tools_of_one_name_can_both_be_called() {
     }
 }
 
-/// The host's limit is a ceiling for what tools and scripts ask for.
+/// The host's timeout limits those of tools and scripts.
 #[test]
 fn nothing_runs_longer_than_the_host_allows() {
     let world = World::new();

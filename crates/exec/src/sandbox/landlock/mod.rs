@@ -1,4 +1,4 @@
-//! Landlock: the host makes rules of what is granted, and the child confines itself by them.
+//! The sandbox with Landlock: the host turns grants into rules, and a thread of the launcher confines itself with them.
 
 pub(crate) mod rules;
 mod sandbox;

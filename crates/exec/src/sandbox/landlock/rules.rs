@@ -1,4 +1,4 @@
-//! The child's side of Landlock: a thread confines itself and whatever it starts.
+//! The launcher's side of Landlock: confines a thread and the processes that it starts.
 
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath,
@@ -10,12 +10,12 @@ use crate::ExecErrorKind;
 use crate::launcher::plan::{Access, Place, Rule};
 use crate::launcher::seccomp::{self, FilterOptions};
 
-/// The version of Landlock without which files could be emptied that may not be written.
-const LEAST: ABI = ABI::V3;
-/// The latest version whose rights this was written for.
+/// The oldest supported version of Landlock. Before it, read-only files could be truncated.
+const OLDEST: ABI = ABI::V3;
+/// The latest supported version of Landlock.
 const LATEST: ABI = ABI::V7;
 
-/// Confines the calling thread and whatever it starts, for good. Returns what that is made of.
+/// Confines the calling thread and the processes that it starts. Returns a description of the confinement.
 pub(crate) fn confine(rules: &[Rule], network: bool) -> Result<String, (ExecErrorKind, String)> {
     let failed = |error: &dyn std::fmt::Display| (ExecErrorKind::Unavailable, format!("Landlock: {error}"));
     let read = AccessFs::Execute | AccessFs::ReadFile | AccessFs::ReadDir;
@@ -24,7 +24,7 @@ pub(crate) fn confine(rules: &[Rule], network: bool) -> Result<String, (ExecErro
     let write = AccessFs::from_all(LATEST) & !never;
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
-        .handle_access(AccessFs::from_all(LEAST))
+        .handle_access(AccessFs::from_all(OLDEST))
         .map_err(|error| failed(&error))?
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(LATEST))
@@ -37,7 +37,7 @@ pub(crate) fn confine(rules: &[Rule], network: bool) -> Result<String, (ExecErro
     let mut ruleset = ruleset.create().map_err(|error| failed(&error))?;
     for rule in rules {
         let file = match &rule.place {
-            // What is not there needs no rule.
+            // A path that does not exist needs no rule.
             Place::Path(path) => {
                 match rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()) {
                     Ok(file) => file,
@@ -60,9 +60,9 @@ pub(crate) fn confine(rules: &[Rule], network: bool) -> Result<String, (ExecErro
     }
     let status = ruleset.restrict_self().map_err(|error| failed(&error))?;
     let LandlockStatus::Available { effective_abi, .. } = status.landlock else {
-        return Err(failed(&"not a part of this kernel, or turned off"));
+        return Err(failed(&"not supported by this kernel, or disabled"));
     };
-    if effective_abi < LEAST || !status.no_new_privs {
+    if effective_abi < OLDEST || !status.no_new_privs {
         return Err(failed(&format!("version {} is too old", effective_abi as i32)));
     }
     drop_capabilities()?;
@@ -73,7 +73,7 @@ pub(crate) fn confine(rules: &[Rule], network: bool) -> Result<String, (ExecErro
     Ok(describe(effective_abi))
 }
 
-/// Gives up what the superuser may do beyond others. With `no_new_privs` nothing brings it back.
+/// Drops all capabilities. With `no_new_privs` they cannot be regained.
 fn drop_capabilities() -> Result<(), (ExecErrorKind, String)> {
     use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
 
@@ -84,13 +84,13 @@ fn drop_capabilities() -> Result<(), (ExecErrorKind, String)> {
         .map_err(|error| (ExecErrorKind::Unavailable, format!("capabilities: {error}")))
 }
 
-/// Returns the version, and what an old one lacks.
+/// Describes the version of Landlock, with the features that an old one lacks.
 fn describe(abi: ABI) -> String {
     let mut text = format!("ABI {}, seccomp", abi as i32);
     let lacks: Vec<&str> = [
         (ABI::V4, "TCP is refused by seccomp alone"),
-        (ABI::V5, "device files are not guarded against ioctl"),
-        (ABI::V6, "signals grants the command's own group only"),
+        (ABI::V5, "ioctl on device files is not restricted"),
+        (ABI::V6, "signals reach the command's own process group only"),
     ]
     .into_iter()
     .filter(|(since, _)| abi < *since)

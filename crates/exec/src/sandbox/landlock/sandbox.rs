@@ -1,4 +1,4 @@
-//! The host's side of Landlock, which works where namespaces are not allowed, as in most containers.
+//! The host's side of Landlock, which works where namespaces are not allowed, such as in most containers.
 
 use crate::launcher::plan::{Access, Confinement, Place, Rule};
 use crate::resolved_grants::{ResolvedGrants, SYSTEM};
@@ -10,9 +10,9 @@ use crate::{ExecError, Job, Launcher, Outcome};
 /// Devices that can be read and written.
 const DEVICES: &[&str] = &["/dev/null", "/dev/zero", "/dev/full"];
 /// Devices that can be read.
-const SOURCES: &[&str] = &["/dev/random", "/dev/urandom"];
-/// Files about the machine that programs read. None of them is about a process.
-const MACHINE: &[&str] = &[
+const READABLE_DEVICES: &[&str] = &["/dev/random", "/dev/urandom"];
+/// Files about the machine that programs read. None contains data of a process.
+const MACHINE_FILES: &[&str] = &[
     "/proc/cpuinfo",
     "/proc/filesystems",
     "/proc/loadavg",
@@ -31,7 +31,7 @@ const MACHINE: &[&str] = &[
     "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size",
 ];
 
-/// Landlock with a filter of system calls.
+/// The sandbox with Landlock and a seccomp filter.
 #[derive(Debug)]
 pub(in crate::sandbox) struct Landlock {
     launcher: Launcher,
@@ -43,7 +43,7 @@ impl Landlock {
     }
 
     pub(in crate::sandbox) fn run_reported(&self, job: &Job) -> Result<host::ReportedOutcome, ExecError> {
-        host::run(&self.launcher, job, ProtectionMeans::Apart, |grants, _| {
+        host::run(&self.launcher, job, ProtectionMeans::SplitDirectories, |grants, _| {
             Ok(Confinement::Landlock(rules(grants)))
         })
     }
@@ -59,12 +59,12 @@ impl Sandbox for Landlock {
     }
 }
 
-/// Returns what may be done where. Whatever is not named cannot be opened at all.
+/// Returns the rules for grants. Paths without a rule cannot be opened.
 fn rules(grants: &ResolvedGrants) -> Vec<Rule> {
     let mut rules = Vec::new();
     let mut add = |place, access| rules.push(Rule { place, access });
     let system = |path: &&str| Place::Path(path.into());
-    for path in SYSTEM.iter().chain(SOURCES).chain(MACHINE) {
+    for path in SYSTEM.iter().chain(READABLE_DEVICES).chain(MACHINE_FILES) {
         add(system(path), Access::Read);
     }
     grants.settings().for_each(|path| add(system(&path), Access::Read));
