@@ -120,7 +120,7 @@ fn plain_weights() -> Weights {
         saturation: 1.2,
         rarity: 1.0,
         common: 1.0,
-        telling: 0.0,
+        importance: 0.0,
         pair: 0.0,
         name_share: 0.0,
         excluded: 0.0,

@@ -1,8 +1,8 @@
-//! Finds the skills that a task needs, by words and by meaning.
+//! Finds the skills for a task, by words and by meaning.
 //!
 //! [`SkillSearch`] is the [`Searcher`](repertoire::Searcher) of a library. It keeps one index of the library's skills, reads only those that
-//! changed, and stores the index between runs where the host wants that. The ranking is a function of the skills and the query: the same
-//! ones rank the same, in whatever process. There is no query syntax, so no query is wrong.
+//! changed, and stores the index between runs if the host gives it a file. The ranking depends only on the skills and the
+//! query, not on the process or machine. There is no query syntax, so every text is a valid query.
 //!
 //! ```
 //! use repertoire::{Library, MemoryProvider, SearchRequest, SkillDefinition, Visibility};

@@ -19,11 +19,11 @@ const NAME_DIGITS: usize = 32;
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct SearchOptions {
-    /// Computes the meanings of texts; without it skills are found by words alone.
+    /// Computes embeddings; without it skills are found by words only.
     pub embedder: Option<Arc<dyn Embedder>>,
     /// The weights of the ranking.
     pub weights: Weights,
-    /// The file of the index; without it every process builds its own.
+    /// The index file; without it every process builds its own index.
     pub file: Option<PathBuf>,
 }
 
@@ -34,9 +34,9 @@ impl Default for SearchOptions {
 }
 
 impl SearchOptions {
-    /// Returns the file in `directory` for the index of a library of these sources, by label and place, as `policy` judges them.
+    /// Returns the index file in `directory` for a library with these sources, by label and path, under `policy`.
     ///
-    /// Index files of other libraries lie beside it; the most recent ones are kept.
+    /// Index files of several libraries share the directory; the most recent ones are kept.
     pub fn file_in<'a>(
         directory: &Path,
         policy: &Policy,

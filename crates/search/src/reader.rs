@@ -12,12 +12,12 @@ use crate::skill_text::SkillText;
 const MAX_FILE_NAMES: usize = 64;
 /// The most references whose beginnings are indexed.
 const MAX_REFERENCES: usize = 4;
-/// The most bytes of a reference that is indexed.
+/// The largest reference that is indexed, in bytes.
 const MAX_REFERENCE_BYTES: u64 = 256 * 1024;
-/// The lines of a reference that are indexed.
+/// The number of first lines of a reference that are indexed.
 const REFERENCE_LINES: usize = 80;
 
-/// A record of a skill that was just read.
+/// The record of a skill that was just read.
 pub(crate) struct NewRecord {
     pub(crate) record: SkillRecord,
     pub(crate) vector: Option<Vector>,
@@ -34,9 +34,9 @@ struct ReadTexts {
     files: Vec<String>,
 }
 
-/// Reads `entries` and returns their records, in their order.
+/// Reads `entries` and returns their records, in order.
 ///
-/// A skill that cannot be read is indexed by its manifest alone; if the embedder fails, by its words alone.
+/// A skill that cannot be read is indexed by its manifest only; if the embedder fails, by its words only.
 pub(crate) fn read_records(
     registry: &Registry,
     embedder: Option<&dyn Embedder>,
@@ -95,7 +95,7 @@ async fn read_texts(registry: &Registry, entry: &Entry) -> ReadTexts {
             files.push(String::from_utf8_lossy(&content.bytes).into_owned());
         }
     }
-    // A file that was edited since the listing is indexed as it is now, but not under the version that was listed.
+    // A file that was edited since the listing is indexed with its new content, but not as the listed version.
     let document = &opened.skill.document;
     let is_current = document.body.checksum == entry.document.body.checksum
         && document.head_checksum == entry.document.head_checksum;

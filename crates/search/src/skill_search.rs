@@ -16,19 +16,19 @@ use crate::options::{SUFFIX, SearchOptions};
 use crate::rank::{Query, best_section};
 use crate::snapshot_index::{Reuse, SnapshotIndex};
 
-/// The largest file that an index is read from.
+/// The largest index file that is read, in bytes.
 const MAX_FILE_BYTES: usize = 2 << 30;
-/// The most index files in one directory; the most recent ones stay.
+/// The most index files in one directory; the most recent ones are kept.
 const MAX_FILES: usize = 16;
-/// The age at which a temporary file was left behind by a process that ended while writing it.
+/// The age after which a temporary file of an interrupted write is removed.
 const STALE: Duration = Duration::from_secs(24 * 60 * 60);
-/// The number of changed skills at which the index is stored at once, not only when the process ends.
+/// The number of changed skills from which on the index is stored at once, and not only when the process ends.
 const STORED_AT_ONCE: usize = 256;
 
-/// The searcher of one library: an index of its skills, rebuilt when a snapshot follows another.
+/// The searcher of one library: an index of its skills, rebuilt for each new snapshot.
 ///
-/// It is a cheap handle: clones share one index. A search holds an index that never changes, so it does not wait for one that is being
-/// rebuilt. The first search of a library reads every skill that was not indexed by an earlier run; later ones read what changed.
+/// It is a cheap handle: clones share one index. Indices are immutable, so a search in the current one does not wait for a
+/// rebuild. The first search of a library reads every skill that no earlier run indexed; later ones read changed skills.
 #[derive(Clone, Default)]
 pub struct SkillSearch {
     shared: Arc<SearchState>,
@@ -49,40 +49,40 @@ struct RebuildState {
     is_loaded: bool,
     /// The number of skills that changed since the index was last stored.
     unsaved: usize,
-    /// The dimensions of embeddings for which the index was last discarded.
+    /// The number of embedding dimensions for which the index was last discarded.
     discarded_for: Option<usize>,
 }
 
 impl SkillSearch {
     /// Returns a searcher with these options. The index is read or built when it is first needed.
     pub fn new(options: SearchOptions) -> Self {
-        let current = SnapshotIndex::unplaced(SearchIndex::new(options.weights.clone()));
+        let current = SnapshotIndex::without_snapshot(SearchIndex::new(options.weights.clone()));
         let current = RwLock::new(Arc::new(current));
         Self { shared: Arc::new(SearchState { options, current, ..SearchState::default() }) }
     }
 
-    /// Brings the index up to date with `snapshot`, one of `registry`, so that searches need not; `progress` receives the number of skills
-    /// read so far, and of all that will be.
+    /// Updates the index to `snapshot`, which belongs to `registry`, so that searches need not. `progress` receives the number of
+    /// skills read so far and the number of all that have to be read.
     pub fn prepare(&self, registry: &Registry, snapshot: &Arc<Snapshot>, progress: &dyn Fn(usize, usize)) {
         self.shared.update(registry, snapshot, progress);
     }
 
-    /// Returns the file of the index.
+    /// Returns the path of the index file.
     pub fn index_file(&self) -> Option<&Path> {
         self.shared.options.file.as_deref()
     }
 
-    /// Returns the number of skills in the index file; `None` if there is none, or none of use.
+    /// Returns the number of skills in the index file; `None` if there is no valid one.
     pub fn stored_skills(&self) -> Option<usize> {
         Some(self.shared.read()?.skills())
     }
 
-    /// Returns the index of `snapshot`, one of `registry`.
+    /// Returns the index of `snapshot`, which belongs to `registry`.
     pub(crate) fn index(&self, registry: &Registry, snapshot: &Arc<Snapshot>) -> Arc<SnapshotIndex> {
         self.shared.update(registry, snapshot, &|_, _| ())
     }
 
-    /// Returns the index of `snapshot`, one of `registry`; built on a thread that may block if it is not ready.
+    /// Returns the index of `snapshot`, which belongs to `registry`. If it is not ready, a thread that may block builds it.
     async fn index_in_background(&self, registry: &Registry, snapshot: &Arc<Snapshot>) -> Arc<SnapshotIndex> {
         if let Some(index) = self.shared.ready(snapshot) {
             return index;
@@ -91,7 +91,7 @@ impl SkillSearch {
         blocking::unblock(move || search.index(&registry, &snapshot)).await
     }
 
-    /// Returns the query `text` with its embedding, if that can be had, and the importance of its words.
+    /// Returns the query `text` with its embedding, unless the embedder fails, and the importance of its words.
     pub(crate) async fn query(&self, text: &str) -> Query {
         let vector = match self.shared.embedder() {
             Some(embedder) => embedder.query(text).await.ok().flatten(),
@@ -164,8 +164,8 @@ impl SearchState {
         Some(self.current()).filter(|current| current.number == snapshot.number())
     }
 
-    /// Returns the index of `snapshot`, one of `registry`. Only skills that changed are read; `progress` receives the number of
-    /// skills read so far, and of all that will be.
+    /// Returns the index of `snapshot`, which belongs to `registry`. Only changed skills are read; `progress` receives the number
+    /// of skills read so far and the number of all that have to be read.
     fn update(
         &self,
         registry: &Registry,
@@ -176,7 +176,7 @@ impl SearchState {
         if !std::mem::replace(&mut state.is_loaded, true)
             && let Some(index) = self.read()
         {
-            self.set_current(&Arc::new(SnapshotIndex::unplaced(index)));
+            self.set_current(&Arc::new(SnapshotIndex::without_snapshot(index)));
         }
         if let Some(current) = self.ready(snapshot) {
             return current;
@@ -186,7 +186,7 @@ impl SearchState {
         let changed = reuse.changed();
         let rebuilt = reuse.rebuilt(&current.index, registry, snapshot, self.embedder(), progress);
         let rebuilt = Arc::new(SnapshotIndex::of(snapshot, rebuilt));
-        // The holder of an earlier snapshot gets an index of its own.
+        // An index of an earlier snapshot is returned, but does not become the current one.
         if rebuilt.number > current.number {
             self.set_current(&rebuilt);
             state.unsaved += changed;
@@ -195,9 +195,9 @@ impl SearchState {
         rebuilt
     }
 
-    /// Discards the current index if the embeddings of `index` have other dimensions than that of `query`, which happens when an
-    /// embedder returns others under the same name. Returns whether it did: once per number of dimensions, since an inconsistent
-    /// embedder must not make every search read the library.
+    /// Discards the current index if the embeddings of `index` have other dimensions than that of `query`, which happens
+    /// when an embedder changes its model under the same id. Returns whether it did: once per number of dimensions, because
+    /// an inconsistent embedder must not make every search read the library.
     fn discard_unless_comparable(&self, index: &SnapshotIndex, query: &Query) -> bool {
         let other = query.dimensions().filter(|dimensions| !index.index.has_dimensions(*dimensions));
         let Some(dimensions) = other else { return false };
@@ -205,18 +205,18 @@ impl SearchState {
         let is_new = state.discarded_for.replace(dimensions) != Some(dimensions);
         if is_new {
             let index = SearchIndex::new(self.options.weights.clone());
-            self.set_current(&Arc::new(SnapshotIndex::unplaced(index)));
+            self.set_current(&Arc::new(SnapshotIndex::without_snapshot(index)));
         }
         is_new
     }
 
-    /// Returns the index of an earlier run, if it can be used.
+    /// Reads the index of an earlier run, if there is a valid one.
     fn read(&self) -> Option<SearchIndex> {
         let bytes = stored::read(self.options.file.as_deref()?, MAX_FILE_BYTES)?;
         SearchIndex::from_bytes(&bytes, self.stamp(), self.options.weights.clone())
     }
 
-    /// Stores the index if at least `least` skills changed. An index that cannot be stored costs time, nothing else.
+    /// Stores the index if at least `least` skills changed. If that fails, the next run has to build it again.
     fn store(&self, state: &mut RebuildState, least: usize) {
         let Some(file) = self.options.file.as_deref().filter(|_| state.unsaved >= least) else { return };
         let (Some(directory), Some(name)) = (file.parent(), file.file_name().and_then(|name| name.to_str()))
@@ -230,7 +230,7 @@ impl SearchState {
         stored::prune(directory, SUFFIX, MAX_FILES, STALE);
     }
 
-    /// Returns the stamp of index files that this version can use.
+    /// Returns the stamp of index files that this version and embedder can use.
     fn stamp(&self) -> u64 {
         let id = self.embedder().map(Embedder::id).unwrap_or_default();
         checksum(format!("{EDITION} {} {id}", env!("CARGO_PKG_VERSION")).as_bytes())
@@ -283,20 +283,20 @@ mod tests {
     }
 
     #[test]
-    fn skills_are_found_by_words_and_by_what_is_meant() {
+    fn skills_are_found_by_words_and_by_meaning() {
         assert_eq!(found("fill in a form"), ["pdf-forms"]);
         assert_eq!(found("roll out helm charts on k8s"), ["deploy"]);
     }
 
     #[test]
-    fn what_is_wanted_may_come_after_whatever_was_pasted() {
+    fn the_request_may_come_before_or_after_a_pasted_text() {
         let pasted: String = (0..9_000).map(|number| format!("x{number} ")).collect();
         assert_eq!(found(&format!("{pasted}\nfill in a form")), ["pdf-forms"]);
         assert_eq!(found(&format!("fill in a form\n{pasted}")), ["pdf-forms"]);
     }
 
     #[test]
-    fn what_no_skill_is_about_finds_none() {
+    fn an_unrelated_query_finds_nothing() {
         let nothing: [String; 0] = [];
         assert_eq!(found("cook pasta"), nothing);
         assert_eq!(found("翻译"), nothing);
@@ -353,7 +353,7 @@ mod tests {
 
     const WORDS: &[&str] = &["forms", "invoices", "clusters", "images", "releases", "tests"];
 
-    /// A change of a library of two sources, in which names are lost and won.
+    /// A step with a library of two sources that compete for names.
     #[derive(Debug, Clone)]
     enum Step {
         /// Adds or changes a skill.
@@ -369,9 +369,9 @@ mod tests {
             name: usize,
         },
         Reload,
-        /// Searches the newest snapshot, so that the index follows.
+        /// Searches the newest snapshot, so that the index is rebuilt.
         Search(usize),
-        /// Searches the snapshot before.
+        /// Searches the previous snapshot.
         SearchEarlier(usize),
     }
 

@@ -3,14 +3,14 @@
 /// The texts of a skill that are indexed and embedded.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SkillText<'a> {
-    /// Its name.
+    /// The name.
     pub name: &'a str,
-    /// Its description.
+    /// The description.
     pub description: &'a str,
-    /// Its tags and trigger keywords.
+    /// The tags and trigger keywords.
     pub keywords: &'a [&'a str],
-    /// Its instructions.
+    /// The instructions.
     pub body: &'a str,
-    /// The names and the texts of files beside it.
+    /// The names and texts of its other files.
     pub files: &'a [&'a str],
 }

@@ -12,32 +12,32 @@ use crate::reader::{NewRecord, read_records};
 
 /// The number of skills whose texts are in memory at the same time.
 const BATCH: usize = 1024;
-/// The version of a skill that could not be read or embedded: no skill has it, so the next snapshot tries again.
+/// The version of a skill that could not be read or embedded. No entry has it, so the next snapshot tries again.
 const PROVISIONAL: u64 = 0;
 
-/// The index of one snapshot. The slot of a skill is the place of its entry.
+/// The index of one snapshot. The slot of a skill is the index of its entry.
 #[derive(Default)]
 pub(crate) struct SnapshotIndex {
-    /// The number of the snapshot; 0 before the first.
+    /// The number of the snapshot; 0 if there is none yet.
     pub(crate) number: u64,
     pub(crate) index: SearchIndex,
-    /// The skills that every model is offered.
+    /// The slots of offered skills.
     offered: SlotSet,
 }
 
 impl SnapshotIndex {
-    /// Returns `index`, which is of no snapshot yet.
-    pub(crate) fn unplaced(index: SearchIndex) -> Self {
+    /// Returns a snapshot index without a snapshot.
+    pub(crate) fn without_snapshot(index: SearchIndex) -> Self {
         Self { index, ..Self::default() }
     }
 
-    /// Returns `index`, which is that of `snapshot`.
+    /// Returns the snapshot index of `snapshot`, which `index` was built for.
     pub(crate) fn of(snapshot: &Snapshot, index: SearchIndex) -> Self {
         let offered = (0..).zip(snapshot.entries()).filter(|(_, entry)| entry.is_offered());
         Self { number: snapshot.number(), index, offered: offered.map(|(slot, _)| slot).collect() }
     }
 
-    /// Returns those of `skills`, whose snapshot this is the index of, that `query` is about, best first.
+    /// Returns the best matches for `query` among `skills`, a view of the same snapshot, best first.
     pub(crate) fn search(
         &self,
         skills: SkillView<'_>,
@@ -57,25 +57,25 @@ impl SnapshotIndex {
         let ranked = self.index.search_with_words(query, slots, request.limit).into_iter();
         let hits = ranked.map(|(hit, words)| SearchHit { entry: hit.slot as usize, score: hit.score, words });
         let mut hits: Vec<SearchHit> = hits.collect();
-        // Of equal scores, people expect the first by name first.
+        // People expect equal scores in order of name.
         let name = |hit: &SearchHit| snapshot.entries()[hit.entry].name();
         hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| name(a).cmp(name(b))));
         hits
     }
 }
 
-/// The parts of an index that another snapshot can use.
+/// The parts of an index that a new snapshot can reuse.
 pub(crate) struct Reuse {
-    /// The slot of each entry that is indexed in its version.
+    /// The slot of each entry whose version is indexed.
     slots: Vec<Option<Slot>>,
-    /// The entries that are not.
+    /// The entries that have to be read.
     missing: Vec<(SkillKey, usize)>,
-    /// The number of indexed skills that the snapshot does not have.
+    /// The number of indexed skills that are not in the snapshot.
     gone: usize,
 }
 
 impl Reuse {
-    /// Returns the parts of `index` that `snapshot` can use.
+    /// Returns the parts of `index` that `snapshot` can reuse.
     pub(crate) fn of(index: &SearchIndex, snapshot: &Snapshot) -> Self {
         let indexed = (0..).zip(index.keys()).filter(|(_, key)| *key != SkillKey::default());
         let mut indexed: HashMap<u64, (Slot, u64)> =
@@ -100,8 +100,8 @@ impl Reuse {
         self.missing.len() + self.gone
     }
 
-    /// Returns the index of `snapshot`, one of `registry`: what can be used of `before`, and the missing entries, which are read.
-    /// `progress` receives the number of skills read so far, and of all that will be.
+    /// Returns the index of `snapshot`, which belongs to `registry`, from the reusable parts of `before` and the missing entries.
+    /// `progress` receives the number of skills read so far and the number of all that have to be read.
     pub(crate) fn rebuilt(
         self,
         before: &SearchIndex,

@@ -13,26 +13,29 @@ pub async fn embedder_suite(embedder: &dyn Embedder) {
     let deploy = skill("deploy", "Deploys services to Kubernetes clusters.");
     let bread = skill("bread", "Bakes sourdough bread with rye flour.");
     let all = skill_vectors(embedder, &[forms, deploy, bread]).await;
-    assert!(all.iter().all(Option::is_some), "skills that say something mean something");
+    assert!(all.iter().all(Option::is_some), "a skill with a text has an embedding");
     for (index, one) in [forms, deploy, bread].into_iter().enumerate() {
         assert_eq!(
             skill_vectors(embedder, &[one]).await[0],
             all[index],
-            "a skill means the same among others"
+            "an embedding does not depend on the other skills of a call"
         );
     }
     let turned = skill_vectors(embedder, &[bread, deploy, forms]).await;
-    assert!(turned.iter().rev().eq(&all), "they come in the order of the skills");
+    assert!(turned.iter().rev().eq(&all), "embeddings come in the order of the skills");
     assert!(skill_vectors(embedder, &[]).await.is_empty());
     assert_eq!(skill_vectors(embedder, &[SkillText::default(), forms]).await[1], all[0]);
 
     let asked = query_vector(embedder, "fill in the forms of this PDF document").await;
     assert_eq!(asked, query_vector(embedder, "fill in the forms of this PDF document").await);
-    let asked = asked.unwrap_or_else(|| panic!("a query that says something means something"));
+    let asked = asked.unwrap_or_else(|| panic!("a query with a text has an embedding"));
     let near = |index: usize| all[index].as_ref().map_or(0.0, |vector| vector.cosine(&asked));
-    assert!(near(0) > near(1) && near(0) > near(2), "what is about the same is nearer");
+    assert!(near(0) > near(1) && near(0) > near(2), "a skill of similar meaning is nearer");
     let dimensions = all.iter().flatten().map(Vector::dimensions);
-    assert!(dimensions.into_iter().all(|dimensions| dimensions == asked.dimensions()), "all are of one kind");
+    assert!(
+        dimensions.into_iter().all(|dimensions| dimensions == asked.dimensions()),
+        "all embeddings have the same dimensions"
+    );
 
     let long = "a long text about many things ".repeat(10_000);
     for text in ["", " \n", "🙂", "\0\u{1b}\u{202e}\"}", "技能を探す", &long] {
@@ -48,6 +51,6 @@ async fn query_vector(embedder: &dyn Embedder, text: &str) -> Option<Vector> {
 
 async fn skill_vectors(embedder: &dyn Embedder, skills: &[SkillText<'_>]) -> Vec<Option<Vector>> {
     let vectors = embedder.skills(skills).await.unwrap_or_else(|error| panic!("{}", error.chain()));
-    assert_eq!(vectors.len(), skills.len(), "every skill has its answer");
+    assert_eq!(vectors.len(), skills.len(), "there is one result for every skill");
     vectors
 }

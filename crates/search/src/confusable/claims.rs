@@ -1,4 +1,4 @@
-//! The words by which skills describe themselves.
+//! The words of names and descriptions, which skills are chosen by.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::LazyLock;
@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use crate::rank::ln_1p;
 use crate::words::{Term, TermMap, TextRole, WordCutter, clauses};
 
-/// Words count as if there were as many skills, so that in a small library one that two skills share tells about as much as one
-/// that only one of them has.
+/// The least number of skills that weights are computed with. In a small library a word that two skills share would otherwise
+/// weigh much less than a word of only one.
 const MIN_SKILLS: usize = 1000;
-/// Words of descriptions that are about skills, not about what they do.
+/// Words of descriptions that are about skills in general.
 const GENERIC: &[&str] = &[
     "agent", "ask", "asked", "best", "claude", "guide", "handle", "include", "mention", "need", "provide",
     "request", "skill", "support", "task", "tool", "trigger", "user", "work",
@@ -21,9 +21,9 @@ static GENERIC_TERMS: LazyLock<HashSet<Term>> =
 /// The words of a skill's name and description.
 #[derive(Debug, Default)]
 pub(super) struct SkillClaims {
-    /// The terms of what it is for, with their spelling and order.
+    /// The terms of its name and of what it is for, with their spelling and order.
     pub(super) terms: BTreeMap<Term, Spelling>,
-    /// The terms of both its name and its description.
+    /// The terms in both its name and its description.
     subjects: HashSet<Term>,
     /// The terms of what it is not for.
     excluded: HashSet<Term>,
@@ -33,7 +33,7 @@ pub(super) struct SkillClaims {
 #[derive(Debug)]
 pub(super) struct Spelling {
     word: String,
-    /// The number of terms before it.
+    /// The number of terms before this one.
     place: usize,
 }
 
@@ -75,19 +75,19 @@ impl SkillClaims {
         claims
     }
 
-    /// Returns whether its name says what it is for, and `other` says nothing of that.
+    /// Returns whether this skill has a subject, a term of both name and description, that `other` does not have.
     pub(super) fn has_other_subject(&self, other: &Self) -> bool {
         self.subjects.iter().any(|term| !other.terms.contains_key(term))
     }
 
-    /// Returns whether it says that it is not for something that `other` is for.
+    /// Returns whether this skill excludes a term of `other` that it does not have itself.
     pub(super) fn excludes(&self, other: &Self) -> bool {
         let is_others = |term: &Term| other.terms.contains_key(term) && !self.terms.contains_key(term);
         self.excluded.iter().any(is_others)
     }
 }
 
-/// The weights of terms: how much each tells skills apart.
+/// The inverse document frequencies of terms.
 #[derive(Debug)]
 pub(super) struct TermWeights {
     holders: TermMap<usize>,
@@ -95,7 +95,7 @@ pub(super) struct TermWeights {
 }
 
 impl TermWeights {
-    /// Returns the weights of the terms of all skills.
+    /// Returns the weights of all terms of these skills.
     pub(super) fn of<'c>(claims: impl ExactSizeIterator<Item = &'c SkillClaims>) -> Self {
         let count = claims.len().max(MIN_SKILLS);
         let mut holders = TermMap::default();
@@ -110,7 +110,7 @@ impl TermWeights {
         ln_1p(((self.count as f32 - holders + 0.5) / (holders + 0.5)).max(0.0))
     }
 
-    /// Returns the share of what each of two skills says that the other says, too, from 0 to 1: that of the one that shares less.
+    /// Returns the weight of the shared terms of two skills as a share of the terms of the skill with more weight, from 0 to 1.
     pub(super) fn likeness(&self, a: &SkillClaims, b: &SkillClaims) -> f32 {
         let sum = |terms: &mut dyn Iterator<Item = &Term>| terms.map(|term| self.get(*term)).sum::<f32>();
         let shared = sum(&mut a.terms.keys().filter(|term| b.terms.contains_key(term)));
@@ -118,7 +118,7 @@ impl TermWeights {
         if most > 0.0 { (shared / most).min(1.0) } else { 0.0 }
     }
 
-    /// Returns the `limit` words of `terms` that tell most, best first.
+    /// Returns the `limit` words of `terms` with the highest weights, highest first.
     pub(super) fn best<'s>(
         &self,
         terms: impl IntoIterator<Item = (&'s Term, &'s Spelling)>,

@@ -1,4 +1,4 @@
-//! Findings about skills that an agent could confuse, with sentences that would tell them apart.
+//! Findings about skills that an agent could confuse, with sentences that would distinguish them.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -9,15 +9,16 @@ use repertoire_model::{Diagnostic, Policy, RuleId};
 
 use super::pairs::{ConfusablePair, PairKind};
 
-/// The most pairs of one skill that are reported one by one; more are one finding.
+/// The most pairs of one skill that are reported one by one; more become one finding.
 pub const MAX_PAIRS_REPORTED: usize = 4;
-/// The number of skills that such a finding names.
+/// The number of skills that a finding about many pairs names.
 const NAMED: usize = 3;
 
-/// Returns the findings of the rule `confusable` about `pairs` of `snapshot` under `policy`, each with the entry that it is about.
+/// Returns the findings of the rule `confusable` about `pairs` of `snapshot` under `policy`, each with the entry that it is
+/// about.
 ///
-/// A skill that could be confused with more than [`MAX_PAIRS_REPORTED`] others is one finding, with their number; the other findings
-/// are about the first of two.
+/// A skill that could be confused with more than [`MAX_PAIRS_REPORTED`] others gets one finding with their number. Other
+/// findings are about one pair each, and belong to its first skill.
 pub fn findings(snapshot: &Snapshot, pairs: &[ConfusablePair], policy: &Policy) -> Vec<(usize, Diagnostic)> {
     let mut open: Vec<&ConfusablePair> = pairs.iter().filter(|pair| !pair.is_told_apart()).collect();
     let mut findings = Vec::new();
@@ -31,7 +32,7 @@ pub fn findings(snapshot: &Snapshot, pairs: &[ConfusablePair], policy: &Policy) 
     findings
 }
 
-/// Returns the entry that most of `pairs` are about, the first of several, if these are too many to report one by one.
+/// Returns the entry with the most of `pairs`, if they are too many to report one by one; of several entries the first.
 fn hub(pairs: &[&ConfusablePair]) -> Option<usize> {
     let mut counts: HashMap<usize, usize> = HashMap::new();
     for pair in pairs {
@@ -42,7 +43,7 @@ fn hub(pairs: &[&ConfusablePair]) -> Option<usize> {
     (count > MAX_PAIRS_REPORTED).then_some(hub)
 }
 
-/// Returns the finding about the entry `hub`, which each of `pairs` is about, the most alike first.
+/// Returns the finding about the entry `hub`, which is in each of `pairs`. They are sorted, the most alike first.
 fn hub_finding(
     snapshot: &Snapshot,
     hub: usize,
@@ -64,23 +65,23 @@ fn hub_finding(
 }
 
 impl ConfusablePair {
-    /// Returns whether a description says when to use the other skill, so that nothing is missing.
+    /// Returns whether one description says when to use the other skill.
     pub fn is_told_apart(&self) -> bool {
         self.kind == PairKind::ToldApart
     }
 
-    /// Returns the sentence that the description of the first skill of `snapshot` lacks, and that of the second; `None` where
-    /// nothing is missing, or nothing is known that would tell them apart.
+    /// Returns a sentence for the description of the first skill, and one for that of the second, which would distinguish
+    /// them. `None` if they are told apart already, or if the other skill has no words of its own.
     pub fn sentences(&self, snapshot: &Snapshot) -> (Option<String>, Option<String>) {
         let sentence = |words: &[String], other: usize| {
-            let is_of_use = !self.is_told_apart() && !words.is_empty();
+            let is_needed = !self.is_told_apart() && !words.is_empty();
             let name = snapshot.entries()[other].name();
-            is_of_use.then(|| format!("Not for {}: use {name} instead.", words.join(", ")))
+            is_needed.then(|| format!("Not for {}: use {name} instead.", words.join(", ")))
         };
         (sentence(&self.only_second, self.second), sentence(&self.only_first, self.first))
     }
 
-    /// Returns the finding about the first skill; `None` where nothing is missing.
+    /// Returns the finding about the first skill; `None` if the skills are told apart.
     fn diagnostic(&self, snapshot: &Snapshot, policy: &Policy) -> Option<Diagnostic> {
         if self.is_told_apart() {
             return None;
@@ -124,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_suggested() {
+    fn distinguishing_sentences_are_suggested() {
         let snapshot = snapshot(&[
             ("changelog", "Writes release notes."),
             ("pdf-fill", "Fills PDF forms from JSON data."),
@@ -145,8 +146,8 @@ mod tests {
     }
 
     #[test]
-    fn a_skill_that_is_like_many_is_one_finding() {
-        // There was once one finding for each of hundreds of pairs.
+    fn a_skill_that_is_like_many_gets_one_finding() {
+        // There used to be one finding for each of hundreds of pairs.
         let snapshot = snapshot(&[
             ("changelog", "Writes release notes."),
             ("form-a", "Fills PDF forms from CSV data."),
@@ -173,11 +174,15 @@ mod tests {
         let told: Vec<(usize, &str)> = found.iter().map(|(entry, found)| (*entry, &*found.message)).collect();
         let hub = "`form-c` could be mixed up with 5 skills, first of all with `form-a`, `form-b`, `form-d`";
         assert_eq!(told, [(3, hub), (1, "`form-a` and `form-b` have the same description")]);
-        assert_eq!(findings(&snapshot, &pairs[1..], &Policy::default()).len(), 5, "few are told one by one");
+        assert_eq!(
+            findings(&snapshot, &pairs[1..], &Policy::default()).len(),
+            5,
+            "few are reported one by one"
+        );
     }
 
     #[test]
-    fn what_is_told_apart_is_no_finding() {
+    fn skills_that_are_told_apart_get_no_finding() {
         let snapshot = snapshot(&[
             ("pdf-fill", "Fills PDF forms from JSON data. For CSV, use pdf-forms instead."),
             ("pdf-forms", "Fills PDF forms from CSV data."),

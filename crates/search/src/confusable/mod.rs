@@ -1,4 +1,4 @@
-//! Skills that an agent could confuse, because their names and descriptions do not tell them apart.
+//! Skills that an agent could confuse, because their names and descriptions are too similar.
 
 mod claims;
 mod findings;

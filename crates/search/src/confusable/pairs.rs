@@ -14,18 +14,18 @@ use crate::parallel::map;
 use crate::rank::Query;
 use crate::skill_text::SkillText;
 
-/// The share of what each of two skills says that the other must say, too.
-const ALIKE: f32 = 0.6;
-/// The least cosine of the embeddings of two descriptions of nearly the same meaning.
-const NEAR: f32 = 0.95;
-/// The share of what each says that the other must say, too, where their meanings are near.
-const ALIKE_IF_NEAR: f32 = 0.3;
-/// The number of skills that each one is compared with: those that its own words find first.
+/// The least likeness of the words of a confusable pair.
+const MIN_LIKENESS: f32 = 0.6;
+/// The least cosine of two embeddings that have nearly the same meaning.
+const MIN_COSINE: f32 = 0.95;
+/// The least likeness of the words of a confusable pair with nearly the same meaning.
+const MIN_LIKENESS_IF_NEAR: f32 = 0.3;
+/// The number of skills that each one is compared with: the best matches for its own words.
 const CANDIDATES: usize = 8;
 /// The most bytes of a description that are read.
 const MAX_DESCRIPTION_BYTES: usize = 4096;
-/// The most words by which a skill looks for others.
-const MAX_ASKED: usize = 16;
+/// The most words of a skill that are searched for.
+const MAX_QUERY_TERMS: usize = 16;
 /// The most words of [`ConfusablePair::shared`].
 const MAX_SHARED: usize = 6;
 /// The most words of [`ConfusablePair::only_first`] and [`ConfusablePair::only_second`].
@@ -34,19 +34,19 @@ const MAX_OWN: usize = 4;
 /// Two skills that an agent could confuse.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConfusablePair {
-    /// The place of the first among the entries of the snapshot.
+    /// The index of the first skill among the entries of the snapshot.
     pub first: usize,
-    /// The place of the second, which comes after it.
+    /// The index of the second skill, which is greater.
     pub second: usize,
     /// The relation of their descriptions.
     pub kind: PairKind,
     /// Their likeness, from 0 to 1.
     pub likeness: f32,
-    /// Words that both say of themselves, those that tell most first.
+    /// Words of both skills, those with the highest weight first.
     pub shared: Vec<String>,
-    /// Words that only the first says.
+    /// Words of the first skill only.
     pub only_first: Vec<String>,
-    /// Words that only the second says.
+    /// Words of the second skill only.
     pub only_second: Vec<String>,
 }
 
@@ -54,16 +54,16 @@ pub struct ConfusablePair {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PairKind {
-    /// They are the same.
+    /// They are equal.
     Same,
-    /// They say much the same, and neither says when to use the other skill.
+    /// They are similar, and neither says when to use the other skill.
     Alike,
-    /// They say much the same, but one says when to use the other skill.
+    /// They are similar, but one says when to use the other skill.
     ToldApart,
 }
 
 impl PairKind {
-    /// Returns its word.
+    /// Returns its name.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Same => "same",
@@ -73,11 +73,11 @@ impl PairKind {
     }
 }
 
-/// Returns the skills of `snapshot` that models are offered and an agent could confuse, in pairs, the most alike first.
+/// Returns the pairs of offered skills of `snapshot` that an agent could confuse, the most alike first.
 ///
-/// Agents choose by names and descriptions, so nothing else counts. The embedding table finds pairs that say the same in other words. Of
-/// many skills with one description, each is paired with the first, and only the first with others. It works on all cores, and waits for
-/// them.
+/// Agents choose by names and descriptions, so only these are compared. The embedding table finds pairs that say the same
+/// in other words. Of several skills with equal descriptions, each is paired with the first, and only the first with other
+/// skills. The function uses all cores, and blocks until it is done.
 ///
 /// ```
 /// use repertoire::{Library, MemoryProvider, SkillDefinition};
@@ -118,7 +118,7 @@ fn pairs(skills: &[SkillText<'_>], table: Option<&EmbeddingTable<'_>>) -> Vec<Co
     comparison.pairs(&candidates)
 }
 
-/// A skill that is compared with others.
+/// A skill to compare with others.
 #[derive(Debug)]
 struct ComparedSkill<'a> {
     /// Its name and the beginning of its description.
@@ -134,7 +134,7 @@ impl<'a> ComparedSkill<'a> {
         Self { text, claims, vector: table.and_then(|table| table.embed_skill(&text)) }
     }
 
-    /// Returns whether its description says when to use `other`.
+    /// Returns whether the description says when to use `other`.
     fn refers_to(&self, other: &Self) -> bool {
         self.claims.excludes(&other.claims) || mentions(self.text.description, other.text.name)
     }
@@ -145,11 +145,11 @@ impl<'a> ComparedSkill<'a> {
 struct Comparison<'a> {
     skills: Vec<ComparedSkill<'a>>,
     weights: TermWeights,
-    /// The first skill of each description, sorted.
+    /// The first skill with each description, sorted.
     firsts: Vec<usize>,
-    /// The others, each after the one it copies.
+    /// The other skills, as pairs of the first skill with the same description and the copy.
     copies: Vec<(usize, usize)>,
-    /// The first ones, in order.
+    /// The index of `firsts`, in the same order.
     index: SearchIndex,
     slots: SlotSet,
 }
@@ -167,17 +167,17 @@ impl<'a> Comparison<'a> {
         Self { skills, weights, firsts, copies, index, slots }
     }
 
-    /// Returns the pairs of the first skill at `place` with those that a search for its own words finds.
+    /// Returns the pairs of the skill at `place` with those that a search for its own words finds.
     fn candidates(&self, place: usize) -> Vec<(usize, usize)> {
         let ComparedSkill { claims, vector, .. } = &self.skills[place];
-        let words = self.weights.best(&claims.terms, MAX_ASKED).join(" ");
+        let words = self.weights.best(&claims.terms, MAX_QUERY_TERMS).join(" ");
         let query = Query::new(&words).with_vector(vector.clone());
         let hits = self.index.search(&query, &self.slots, CANDIDATES + 1);
         let others = hits.iter().map(|hit| self.firsts[hit.slot as usize]);
         others.filter(|other| *other != place).map(|other| (place.min(other), place.max(other))).collect()
     }
 
-    /// Returns the pairs that an agent could confuse, the most alike first: copies, and those of `candidates` that are alike.
+    /// Returns the confusable pairs, the most alike first: copies, and similar skills among `candidates`.
     fn pairs(&self, candidates: &[(usize, usize)]) -> Vec<ConfusablePair> {
         let copies =
             self.copies.iter().map(|(first, second)| self.pair(*first, *second, PairKind::Same, 1.0));
@@ -198,16 +198,16 @@ impl<'a> Comparison<'a> {
     /// Returns the likeness of two skills, from 0 to 1; `None` if they cannot be confused.
     fn likeness(&self, first: usize, second: usize) -> Option<f32> {
         let (a, b) = (&self.skills[first], &self.skills[second]);
-        // Their names tell them apart: however much the rest is alike, one is about Jira and the other about Linear.
+        // Different subjects in the names are enough: one skill is about Jira and the other about Linear.
         if a.claims.has_other_subject(&b.claims) && b.claims.has_other_subject(&a.claims) {
             return None;
         }
         let alike = self.weights.likeness(&a.claims, &b.claims);
         let near = a.vector.as_ref().zip(b.vector.as_ref()).map_or(0.0, |(a, b)| a.cosine(b));
-        if near >= NEAR && alike >= ALIKE_IF_NEAR {
+        if near >= MIN_COSINE && alike >= MIN_LIKENESS_IF_NEAR {
             return Some(alike.max(near.min(1.0)));
         }
-        (alike >= ALIKE).then_some(alike)
+        (alike >= MIN_LIKENESS).then_some(alike)
     }
 
     fn pair(&self, first: usize, second: usize, kind: PairKind, likeness: f32) -> ConfusablePair {
@@ -230,7 +230,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Returns the first skill of each description, and those that copy one, each after the one it copies.
+/// Returns the first skill with each description, and pairs of such a skill and a copy of it.
 fn copies(skills: &[ComparedSkill<'_>]) -> (Vec<usize>, Vec<(usize, usize)>) {
     let mut seen: HashMap<String, usize> = HashMap::new();
     let (mut firsts, mut copies) = (Vec::new(), Vec::new());
@@ -252,7 +252,7 @@ fn copies(skills: &[ComparedSkill<'_>]) -> (Vec<usize>, Vec<(usize, usize)>) {
 
 /// Returns whether `description` mentions the skill `name`.
 ///
-/// A name of one word may be just that word, so it must be quoted or called a skill.
+/// A name of one word must be quoted or called a skill, because it may be an ordinary word.
 fn mentions(description: &str, name: &str) -> bool {
     let (description, name) = (description.to_lowercase(), name.to_lowercase());
     if name.is_empty() {
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn skills_that_say_much_the_same_are_found() {
+    fn similar_skills_are_found() {
         check(&[], &[]);
         check(&[("a", "Fills forms.")], &[]);
         check(
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn skills_of_one_topic_for_different_things_are_not() {
+    fn skills_of_one_topic_with_different_tasks_are_not_confusable() {
         check(
             &[
                 ("pdf-fill", "Fill PDF forms with data from JSON files."),
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_say_what_differs_tell_skills_apart() {
+    fn names_with_different_subjects_distinguish_skills() {
         let text =
             |product: &str| format!("Automate {product} boards: create issues, move cards, close sprints.");
         check(&[("jira-boards", &text("Jira")), ("linear-boards", &text("Linear"))], &[]);
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn a_skill_that_says_more_is_another() {
+    fn a_much_longer_description_is_not_confusable() {
         check(
             &[
                 ("review", "Review code."),
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn a_description_that_tells_when_to_use_the_other_is_enough() {
+    fn one_description_that_refers_to_the_other_is_enough() {
         let ads = "Write copy for paid campaigns on social media.";
         let posts = "Write copy for organic campaigns on social media.";
         check(&[("ads", ads), ("posts", posts)], &[(0, 1, "alike")]);
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_that_tell_most_are_told() {
+    fn words_with_the_highest_weight_are_listed() {
         let skills = [
             SkillText { name: "x", description: "Fill PDF forms from JSON in bulk.", ..SkillText::default() },
             SkillText { name: "y", description: "Fill PDF forms from CSV in bulk.", ..SkillText::default() },
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_mentioned_as_a_whole() {
+    fn a_name_must_be_mentioned_as_a_whole() {
         let check = |description: &str, name: &str, expected: bool| {
             assert_eq!(mentions(description, name), expected, "{description} {name}");
         };
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn any_text_is_fine() {
+    fn unusual_characters_are_accepted() {
         check(&[("İ", "İİİ 🙂"), ("🙂", "🙂"), ("翻译", "翻译文档")], &[]);
     }
 }

@@ -1,50 +1,50 @@
-//! Files of trigger evals: queries, and whether a skill should answer to them.
+//! Files of trigger evals: queries, each with whether it should trigger a skill.
 //!
-//! The open guide has a list of `{"query", "should_trigger"}` in `eval_queries.json`. In `evals/` there are more shapes, most of them
-//! lists of tasks that the skill is for. All are read here; what is none of them is said to be none.
+//! The open guide defines a list of `{"query", "should_trigger"}` in `eval_queries.json`. Files in `evals/` have more
+//! formats, most of them lists of tasks for the skill. All are read here; other content is reported as a problem.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-/// The most bytes of a file of evals.
+/// The most bytes of an eval file.
 pub const MAX_EVAL_BYTES: u64 = 1024 * 1024;
 /// The most queries of a file that are read.
 pub const MAX_EVAL_QUERIES: usize = 2_000;
 /// The most bytes of a query.
 const MAX_QUERY_BYTES: usize = 32 * 1024;
 
-/// The keys of the query of an eval, in order of preference.
+/// The keys for the query of an eval, in order of preference.
 const TEXT_KEYS: [&str; 4] = ["query", "prompt", "question", "input"];
-/// The keys of the list of evals of a file, in order of preference.
+/// The keys for the list of evals, in order of preference.
 const LIST_KEYS: [&str; 3] = ["evals", "queries", "cases"];
-/// The keys of the skill that a file is about.
+/// The keys for the name of the skill, in order of preference.
 const SKILL_KEYS: [&str; 2] = ["skill_name", "skill"];
 
-/// A query, and whether a skill should answer to it.
+/// A query, and whether it should trigger a skill.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TriggerQuery {
-    /// The name of the skill, where the file says which; otherwise it is the one beside which the file lies.
+    /// The name of the skill, if the file names one; otherwise it is the skill that the file belongs to.
     pub skill: Option<String>,
     /// The query.
     pub query: String,
-    /// Whether the skill should answer to it.
+    /// `true` if it should trigger the skill.
     pub should_trigger: bool,
 }
 
-/// The content of a file of evals.
+/// The content of an eval file.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TriggerFile {
     /// The queries, in order.
     pub queries: Vec<TriggerQuery>,
     /// Problems: lower case, no final period.
     pub problems: Vec<String>,
-    /// Whether it is JSON about something else, without any evals; that is a problem too.
+    /// `true` if it is JSON without evals, which is among the problems too.
     pub is_other: bool,
 }
 
 impl TriggerFile {
-    /// Returns what `text` says; any text is fine, and what is not understood is among the problems.
+    /// Parses `text`. It never fails: invalid content is among the problems.
     ///
     /// ```
     /// use repertoire_search::evals::TriggerFile;
@@ -66,7 +66,7 @@ impl TriggerFile {
         let skill = SKILL_KEYS.iter().find_map(|key| object.get(*key)?.as_str());
         match LIST_KEYS.iter().find_map(|key| object.get(*key)) {
             Some(Value::Array(items)) => self.read(items, skill),
-            // A scenario in a file of its own.
+            // A file with a single scenario.
             _ if text_of(object).is_some() => self.read(&[Value::Object(object.clone())], skill),
             _ => self.other("it has no `evals`, and no `query` or `prompt`"),
         }
@@ -85,9 +85,9 @@ impl TriggerFile {
                 Err(fault) => *faults.entry(fault).or_default() += 1,
             }
         }
-        let told =
+        let problems =
             faults.into_iter().map(|(fault, count)| format!("{count} of its evals {}", fault.as_str()));
-        self.problems.extend(told);
+        self.problems.extend(problems);
         let more = items.len().saturating_sub(MAX_EVAL_QUERIES);
         if more > 0 {
             self.problems.push(format!("{more} evals beyond the first {MAX_EVAL_QUERIES} are left out"));
@@ -95,7 +95,7 @@ impl TriggerFile {
     }
 }
 
-/// Returns the query of an eval.
+/// Returns the query of an eval, if it has one of valid length.
 fn text_of(object: &Map<String, Value>) -> Option<&str> {
     let text = TEXT_KEYS.iter().find_map(|key| object.get(*key)?.as_str())?.trim();
     (!text.is_empty() && text.len() <= MAX_QUERY_BYTES).then_some(text)
@@ -119,11 +119,11 @@ impl EvalFault {
     }
 }
 
-/// Returns the eval `item` of a file about `skill`.
+/// Parses the eval `item` of a file about `skill`.
 fn query_of(item: &Value, skill: Option<&str>) -> Result<TriggerQuery, EvalFault> {
     let object = item.as_object().ok_or(EvalFault::Query)?;
     let query = text_of(object).ok_or(EvalFault::Query)?.to_owned();
-    // Where an eval names the skill it expects, none is a word too: nobody should answer.
+    // An `expected_skill` of null means that no skill should be triggered.
     let (skill, is_expected) = match object.get("expected_skill") {
         None => (skill, true),
         Some(Value::Null) => (skill, false),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_shapes_that_are_found_are_read() {
+    fn all_formats_are_read() {
         check(
             r#"[{"query": "a", "should_trigger": true}, {"query": " b ", "should_trigger": false}]"#,
             &[(None, "a", true), (None, "b", false)],
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_said_and_left_out() {
+    fn invalid_evals_are_reported_and_left_out() {
         let skipped = "1 of its evals have no `query` or `prompt` of reasonable length";
         check(r#"[{"query": "a"}, {"q": "b"}]"#, &[(None, "a", true)], &[skipped]);
         let no_boolean = "1 of its evals have a `should_trigger` that is neither true nor false";
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_bounded() {
+    fn queries_are_bounded() {
         let long = format!("[{{\"query\": \"{}\"}}]", "x".repeat(MAX_QUERY_BYTES + 1));
         assert!(TriggerFile::parse(&long).queries.is_empty());
         let many = format!("[{}]", vec!["{\"query\": \"a\"}"; MAX_EVAL_QUERIES + 3].join(","));

@@ -1,4 +1,4 @@
-//! Evaluates trigger evals.
+//! Evaluation of trigger evals.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -10,32 +10,32 @@ use super::eval_file::TriggerQuery;
 use super::share::Share;
 use crate::skill_search::SkillSearch;
 
-/// The most skills that an agent is taken to be shown.
+/// The most skills that one query shows.
 pub const MAX_SHOWN: usize = 100;
 
-/// The outcome of trigger evals of a library.
+/// The results of trigger evals of a library.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct TriggerReport {
-    /// The skills that have evals, by name.
+    /// The results of each skill with evals, by name.
     pub skills: Vec<SkillTriggers>,
-    /// The names that are not those of a skill offered to models, with the number of queries left out for each.
+    /// Names in evals that no offered skill has, with the number of queries left out for each.
     pub unknown: BTreeMap<String, usize>,
 }
 
-/// The outcome of trigger evals of one skill.
+/// The results of trigger evals of one skill.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SkillTriggers {
-    /// Its place among the entries of the snapshot.
+    /// The index of the skill among the entries of the snapshot.
     pub entry: usize,
-    /// Of the queries that it should answer to, those that found it first.
+    /// The share of queries that ranked it first, of those that should trigger it.
     pub hits: Share,
-    /// Of the queries that it should answer to, those that found it among the first so many.
+    /// The share of queries that showed it, of those that should trigger it.
     pub shown: Share,
-    /// Of the queries that it should not answer to, those that found it first.
+    /// The share of queries that ranked it first, of those that should not trigger it.
     pub false_triggers: Share,
-    /// Of the queries that it should not answer to, those that found it among the first so many.
+    /// The share of queries that showed it, of those that should not trigger it.
     pub false_shown: Share,
-    /// The entries that came first where this one should have, with their counts, the most frequent ones first.
+    /// The entries that were ranked first instead of this one, with their counts, the most frequent ones first.
     pub confusions: Vec<(usize, usize)>,
     /// The outcome of each query, in order.
     pub outcomes: Vec<TriggerOutcome>,
@@ -46,23 +46,23 @@ pub struct SkillTriggers {
 pub struct TriggerOutcome {
     /// The query.
     pub query: String,
-    /// Whether the skill should answer to it.
+    /// `true` if it should trigger the skill.
     pub should_trigger: bool,
-    /// The place at which the skill was found, counted from 1; `None` where it was not among those that are shown.
+    /// The rank of the skill, counted from 1; `None` if it was not shown.
     pub rank: Option<usize>,
-    /// The entry that was found first, if anything was.
+    /// The entry that was ranked first, if any was found.
     pub first: Option<usize>,
 }
 
 impl TriggerOutcome {
-    /// Returns whether the query found the skill first, if it should, and another one or none, if it should not.
+    /// Returns whether the query ranked the skill first exactly if it should trigger it.
     pub fn is_right(&self) -> bool {
         (self.rank == Some(1)) == self.should_trigger
     }
 }
 
 impl TriggerReport {
-    /// Returns the sum over all skills of the share that `pick` returns of each.
+    /// Returns the sum of the shares that `pick` returns for each skill.
     pub fn total(&self, pick: impl Fn(&SkillTriggers) -> Share) -> Share {
         self.skills.iter().map(pick).fold(Share::default(), Share::and)
     }
@@ -94,8 +94,9 @@ impl SkillTriggers {
 }
 
 impl SkillSearch {
-    /// Searches for every query in `snapshot`, one of `registry`, as an agent would that is shown `shown` skills: at least one, and at
-    /// most [`MAX_SHOWN`]. It works on all cores, and waits for them.
+    /// Searches `snapshot`, which belongs to `registry`, for every query. Each search shows `shown` skills: at least one,
+    /// and at most
+    /// [`MAX_SHOWN`]. The function uses all cores, and blocks until it is done.
     ///
     /// ```
     /// use repertoire::{Library, MemoryProvider, SkillDefinition};
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn queries_are_counted_by_what_they_find() {
+    fn queries_are_counted_by_their_results() {
         let (library, search) = library(vec![
             SkillDefinition::new("deploy", "Deploys services to Kubernetes clusters.", "# Deploy\n"),
             SkillDefinition::new("pdf-forms", "Fills forms in PDF files.", "# Forms\n"),
@@ -236,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn skills_that_models_are_not_offered_are_told() {
+    fn skills_that_are_not_offered_are_reported() {
         let (library, search) = library(vec![]);
         let report =
             search.evaluate_triggers(library.registry(), &library.snapshot(), &[query("a", "b", true)], 1);

@@ -1,4 +1,4 @@
-//! Trigger evals: whether queries of people find the skill that is meant for them, in this library and with this ranking.
+//! Trigger evals: queries that test whether the ranking finds the intended skill in a library.
 
 mod eval_file;
 mod evaluation;

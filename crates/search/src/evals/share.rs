@@ -1,6 +1,6 @@
 //! Shares, with confidence intervals.
 
-/// The normal quantile of an interval that holds the true share 95 times in 100.
+/// The normal quantile of a 95 % confidence interval.
 const Z: f64 = 1.959_963_984_540_054;
 
 /// A share, as two counts.
@@ -14,33 +14,33 @@ const Z: f64 = 1.959_963_984_540_054;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Share {
-    /// The number of parts.
+    /// The count of the part.
     pub part: usize,
-    /// The number of all.
+    /// The count of the whole.
     pub whole: usize,
 }
 
 impl Share {
-    /// Counts one more, which belongs to the part or does not.
+    /// Counts one more item, which may belong to the part.
     pub fn count(&mut self, is_part: bool) {
         self.part += usize::from(is_part);
         self.whole += 1;
     }
 
-    /// Returns this share and `other` taken together.
+    /// Returns the sum of this share and `other`.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Self { part: self.part + other.part, whole: self.whole + other.whole }
     }
 
-    /// Returns the share, from 0 to 1; `None` out of nothing.
+    /// Returns the share, from 0 to 1; `None` if the whole is 0.
     pub fn value(self) -> Option<f64> {
         (self.whole > 0).then(|| self.part as f64 / self.whole as f64)
     }
 
-    /// Returns between what the true share lies, with a confidence of 95 %, by the score interval of Wilson; `None` out of nothing.
+    /// Returns the 95 % confidence interval of the share, by Wilson's score method; `None` if the whole is 0.
     ///
-    /// Unlike the usual one it is of use for few queries, and for shares of 0 and 1.
+    /// Unlike the normal approximation it is useful for few queries, and for shares of 0 and 1.
     pub fn interval(self) -> Option<(f64, f64)> {
         let share = self.value()?;
         let whole = self.whole as f64;
@@ -48,7 +48,7 @@ impl Share {
         let middle = share + z2 / (2.0 * whole);
         let half = Z * (share * (1.0 - share) / whole + z2 / (4.0 * whole * whole)).sqrt();
         let scale = 1.0 + z2 / whole;
-        // What is 0 or 1 in truth is that here too, whatever is lost to rounding.
+        // The ends 0 and 1 are exact, not subject to rounding.
         let low = if self.part == 0 { 0.0 } else { (middle - half) / scale };
         let high = if self.part >= self.whole { 1.0 } else { (middle + half) / scale };
         Some((low.max(0.0), high.min(1.0)))
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn intervals_are_those_of_the_books() {
+    fn intervals_match_published_values() {
         for ((part, whole), (low, high)) in [
             ((0, 10), (0.0, 0.2775)),
             ((10, 10), (0.7225, 1.0)),
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_no_share() {
+    fn an_empty_whole_has_no_share() {
         assert_eq!((Share::default().value(), Share::default().interval()), (None, None));
     }
 

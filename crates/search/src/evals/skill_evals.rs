@@ -1,29 +1,29 @@
-//! The evals beside a skill.
+//! The evals of a skill.
 
 use repertoire::{Entry, Registry};
 use repertoire_model::{FileEntry, LineRange};
 
 use super::eval_file::{MAX_EVAL_BYTES, TriggerFile, TriggerQuery};
 
-/// The most files of evals that are read beside a skill.
+/// The most eval files of a skill that are read.
 pub const MAX_EVAL_FILES: usize = 64;
 
-/// The evals in the files beside a skill.
+/// The evals in the files of a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SkillEvals {
     /// The queries, each with the name of its skill.
     pub queries: Vec<TriggerQuery>,
-    /// Problems, each with its file, relative to the skill.
+    /// Problems, each as the path of the file in the skill and a message.
     pub problems: Vec<(String, String)>,
 }
 
-/// Returns whether `bytes` are JSON about something else than evals.
+/// Returns whether `bytes` are JSON without evals.
 fn is_other(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_ok_and(|text| TriggerFile::parse(text).is_other)
 }
 
 impl SkillEvals {
-    /// Reads the evals beside the skill `entry` of `registry`: `eval_queries.json`, and every JSON file in `evals/`.
+    /// Reads the evals of the skill `entry` of `registry`: `eval_queries.json`, and every JSON file in `evals/`.
     pub async fn read(registry: &Registry, entry: &Entry) -> Self {
         let mut evals = Self::default();
         let Ok(listing) = registry.files(entry).await else { return evals };
@@ -36,7 +36,7 @@ impl SkillEvals {
                 continue;
             }
             match registry.read(entry, &file.path, LineRange::default()).await {
-                // Tools that make and run evals keep other things there too.
+                // Eval tools keep other JSON files there too.
                 Ok(content) if is_other(&content.bytes) => {}
                 Ok(content) => evals.add(path, &content.bytes, Some(entry.name().as_str())),
                 Err(error) => evals.problem(path, error.chain()),
@@ -48,7 +48,7 @@ impl SkillEvals {
         evals
     }
 
-    /// Adds the evals of the file at `path`, whose content is `bytes`; those that name no skill are about `skill`.
+    /// Adds the evals of the file at `path` with the content `bytes`. Those that name no skill belong to `skill`.
     pub fn add(&mut self, path: &str, bytes: &[u8], skill: Option<&str>) {
         let Ok(text) = std::str::from_utf8(bytes) else {
             return self.problem(path, "it is not UTF-8".to_owned());
@@ -68,7 +68,7 @@ impl SkillEvals {
     }
 }
 
-/// Returns whether the file at `path` of a skill is one of evals.
+/// Returns whether `path` is an eval file of a skill.
 fn is_eval(path: &str) -> bool {
     path == "eval_queries.json" || (path.starts_with("evals/") && path.ends_with(".json"))
 }

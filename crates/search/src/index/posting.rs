@@ -1,13 +1,13 @@
-//! Word counts per field of one skill, in sixteen bits, and their weights.
+//! Postings: counts of one term per field of one skill, in sixteen bits, and their weights.
 
 use repertoire_model::answer::Field;
 use serde::{Deserialize, Serialize};
 
 use super::weights::Weights;
 
-/// Counts of one word in each field of one skill.
+/// Counts of one term in each field of one skill.
 ///
-/// The short fields are counted to three at most, so that a description gains nothing by repeating a word ten times.
+/// Counts in short fields end at three, so that repeating a word in a description gains nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Posting(u16);
@@ -31,7 +31,7 @@ const fn limit_of(field: Field) -> u16 {
     (1 << bits_of(field).1) - 1
 }
 
-/// Counts in prose and code that reach each step: the higher the count, the less its exact value matters.
+/// The least count in prose and code for each step: the higher the count, the less its exact value matters.
 const STEPS: [u16; 16] = [0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64];
 
 impl Posting {
@@ -54,7 +54,7 @@ impl Posting {
         Self(bits.sum())
     }
 
-    /// Returns about how often the word stands in `field`.
+    /// Returns the approximate count in `field`.
     pub(crate) fn count(self, field: Field) -> u16 {
         let step = self.0 >> bits_of(field).0 & limit_of(field);
         match field {
@@ -64,27 +64,28 @@ impl Posting {
     }
 }
 
-/// Counts of one word in each field while a skill is read.
+/// Exact counts of one term in each field, while a skill is read.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counts([u16; Field::ALL.len()]);
 
 impl Counts {
-    /// Counts the word once more in `field`.
+    /// Counts the term once more in `field`.
     pub(crate) fn add(&mut self, field: Field) {
         let count = &mut self.0[field as usize];
         *count = count.saturating_add(1);
     }
 
-    /// Returns whether the word was met in one of `fields`.
+    /// Returns whether the term occurs in one of `fields`.
     pub(crate) fn is_in(&self, fields: &[Field]) -> bool {
         fields.iter().any(|field| self.0[*field as usize] > 0)
     }
 }
 
-/// Fields in which a skill says what it is for.
+/// The fields that say what a skill is for.
 const CLAIMS: [Field; 3] = [Field::Name, Field::Description, Field::Keywords];
 
-/// Weights of all postings, looked up by halves: the half that does not depend on the length of the body, and the half that does.
+/// The weights of all postings, as two tables: one for the fields outside the body, and one for those whose weight depends on the
+/// length of the body.
 #[derive(Debug, Clone)]
 pub(crate) struct WeightTable {
     short: [f32; 256],
@@ -100,7 +101,7 @@ impl WeightTable {
         }
     }
 
-    /// Returns the weight of `posting` in a skill whose body is shorter than others by `brevity`.
+    /// Returns the weight of `posting` in a skill with the length factor `brevity`.
     #[inline(always)]
     pub(crate) fn weigh(&self, posting: Posting, brevity: f32) -> f32 {
         let short = self.short[usize::from(posting.0 >> 8)];
@@ -110,7 +111,7 @@ impl WeightTable {
     }
 }
 
-/// Returns the weight of a posting of which only one half has bits.
+/// Returns the weight of a posting in which only one of the two bytes is set.
 fn half_weight(weights: &Weights, bits: u16) -> f32 {
     let posting = Posting(bits);
     let is_claimed = CLAIMS.iter().any(|field| posting.count(*field) > 0);
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_are_stored_as_exactly_as_they_matter() {
+    fn counts_are_rounded_and_limited() {
         let check = |field: Field, times: usize, expected: u16| {
             let mut counts = Counts::default();
             (0..times).for_each(|_| counts.add(field));

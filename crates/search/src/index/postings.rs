@@ -1,4 +1,4 @@
-//! The inverted index: the skills that have each term.
+//! The inverted index: a posting list for each term.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,20 +6,20 @@ use super::posting::Posting;
 use super::slots::Slot;
 use crate::words::Term;
 
-/// Maps each term to the skills that have it, as sorted arrays.
+/// Maps each term to its posting list, as sorted arrays.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Postings {
     /// The terms, sorted.
     terms: Vec<Term>,
-    /// Where the list of each term starts; last of all the end.
+    /// The start of the list of each term, and the end of the last list.
     starts: Vec<u32>,
-    /// The skills of all lists, sorted in each.
+    /// The slots of all lists, each sorted.
     slots: Vec<Slot>,
-    /// The counts of the same skills.
+    /// The counts for the same slots.
     counts: Vec<Posting>,
 }
 
-/// The skills that have one term.
+/// The posting list of one term: the skills that have it.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct PostingList<'a> {
     pub(crate) slots: &'a [Slot],
@@ -38,19 +38,19 @@ impl<'a> PostingList<'a> {
         self.slots.len()
     }
 
-    /// Returns the counts of the skill at `slot`, if it has the term.
+    /// Returns the posting of the skill at `slot`, if it has the term.
     pub(crate) fn get(self, slot: Slot) -> Option<Posting> {
         self.slots.binary_search(&slot).ok().map(|place| self.counts[place])
     }
 
-    /// Returns the skills with their counts, in order.
+    /// Returns the slots with their postings, in order.
     pub(crate) fn iter(self) -> impl Iterator<Item = (Slot, Posting)> + 'a {
         self.slots.iter().copied().zip(self.counts.iter().copied())
     }
 }
 
 impl Postings {
-    /// Returns the skills that have `term`.
+    /// Returns the posting list of `term`.
     pub(crate) fn list(&self, term: Term) -> PostingList<'_> {
         self.terms.binary_search(&term).map_or(PostingList::default(), |place| self.list_at(place))
     }
@@ -60,7 +60,8 @@ impl Postings {
         PostingList { slots: &self.slots[range.clone()], counts: &self.counts[range] }
     }
 
-    /// Returns these postings at the slots that `moves` gives each skill, together with `added`; skills without a slot are left out.
+    /// Returns these postings with each slot replaced by its entry in `moves`, and `added`. Slots without a new slot are
+    /// left out.
     pub(crate) fn rebuilt(&self, moves: &[Option<Slot>], mut added: Vec<(Term, Slot, Posting)>) -> Self {
         added.sort_unstable_by_key(|(term, slot, _)| (*term, *slot));
         let in_order = moves.iter().flatten().is_sorted();
@@ -87,7 +88,7 @@ impl Postings {
         builder.postings
     }
 
-    /// Returns whether every list is sorted, within bounds and of skills below `skills`.
+    /// Returns whether every list is sorted, within bounds, and has only slots below `skills`.
     pub(crate) fn is_valid(&self, skills: usize) -> bool {
         let Self { terms, starts, slots, counts } = self;
         starts.len() == terms.len() + 1
@@ -101,7 +102,7 @@ impl Postings {
     }
 }
 
-/// Appends one posting list after the other.
+/// Builds postings by appending one posting list after another.
 struct PostingsBuilder {
     postings: Postings,
     /// The list of the current term.
@@ -124,7 +125,7 @@ impl PostingsBuilder {
         }
     }
 
-    /// Ends the list of `term`. A term that no skill has is left out.
+    /// Finishes the list of `term`. A term with an empty list is left out.
     fn finish(&mut self, term: Term) {
         if self.list.is_empty() {
             return;

@@ -7,18 +7,18 @@ use super::posting::{Counts, Posting};
 use crate::skill_text::SkillText;
 use crate::words::{Term, TermMap, TermPair, TextRole, WordCutter, clauses};
 
-/// The most bytes of a description that are indexed; the open standard allows as many characters.
+/// The most bytes of a description that are indexed.
 const MAX_DESCRIPTION_BYTES: usize = 4096;
 /// The most bytes of a body that are indexed.
 const MAX_BODY_BYTES: usize = 64 * 1024;
-/// The most tags and keywords that are indexed: more are no hints but a net.
+/// The most tags and keywords that are indexed; more would be keyword stuffing.
 const MAX_KEYWORDS: usize = 32;
-/// The most bytes of the files beside a skill that are indexed, their names included.
+/// The most bytes of the files of a skill that are indexed, including their names.
 const MAX_FILE_BYTES: usize = 32 * 1024;
-/// The most pairs of words that are kept.
+/// The most term pairs that are indexed.
 const MAX_PAIRS: usize = 1024;
 
-/// The number of terms that most skills do not exceed.
+/// A number of terms that few skills exceed, as the initial capacity.
 const USUAL_TERMS: usize = 448;
 
 /// The fields of a description.
@@ -27,15 +27,15 @@ const DESCRIPTION: [Field; 2] = [Field::Description, Field::Excluded];
 /// The record of one skill in an index.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SkillRecord {
-    /// Its terms, sorted, with their counts by field.
+    /// The terms, sorted, with their counts by field.
     pub(crate) terms: Vec<(Term, Posting)>,
-    /// The terms of its name, in order.
+    /// The terms of the name, in order.
     pub(crate) name: Vec<Term>,
-    /// The pairs of terms that stand side by side, sorted.
+    /// The pairs of adjacent terms, sorted.
     pub(crate) pairs: Vec<TermPair>,
-    /// The number of words of its body.
+    /// The number of words of the body.
     pub(crate) length: u32,
-    /// The number of different words of its description.
+    /// The number of different words of the description.
     pub(crate) described: u16,
 }
 
@@ -45,9 +45,9 @@ impl SkillRecord {
         let mut builder = RecordBuilder::default();
         builder.counts.reserve(USUAL_TERMS);
         builder.read(skill.name, Field::Name);
-        let name = std::mem::take(&mut builder.said);
+        let name = std::mem::take(&mut builder.last_terms);
         if name.len() > 1 {
-            // A name is also asked for without its hyphens.
+            // A name is also searched for without its hyphens.
             let joined: String = skill.name.chars().filter(|letter| letter.is_alphanumeric()).collect();
             builder.read(&joined.to_lowercase(), Field::Name);
         }
@@ -81,23 +81,23 @@ impl SkillRecord {
 struct RecordBuilder {
     cutter: WordCutter,
     counts: TermMap<Counts>,
-    /// The terms of what was read last.
-    said: Vec<Term>,
+    /// The terms of the last text.
+    last_terms: Vec<Term>,
     pairs: Vec<TermPair>,
 }
 
 impl RecordBuilder {
-    /// Counts the words of `text` in `field`, and returns how many there are.
+    /// Counts the words of `text` in `field`, and returns their number.
     fn read(&mut self, text: &str, field: Field) -> u32 {
-        let Self { cutter, counts, said, pairs } = self;
+        let Self { cutter, counts, last_terms, pairs } = self;
         let mut count = 0;
         let mut before = None;
-        said.clear();
+        last_terms.clear();
         cutter.each(text, TextRole::Document, |word| {
             let (term, is_common) = Term::of(word);
             counts.entry(term).or_default().add(field);
             count += 1;
-            said.push(term);
+            last_terms.push(term);
             let term = (!is_common).then_some(term);
             if let (Some(before), Some(term)) = (before, term)
                 && pairs.len() < MAX_PAIRS
@@ -109,7 +109,7 @@ impl RecordBuilder {
         count
     }
 
-    /// Counts the words of a body by what they stand in, and returns how many there are outside headings.
+    /// Counts the words of a body as prose, code or headings, and returns the number of words outside headings.
     fn read_body(&mut self, body: &str) -> u32 {
         let mut length = 0;
         let mut fence = None;
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_counted_by_where_they_stand() {
+    fn words_are_counted_by_field() {
         let body = "# Forms\nFill forms with care.\n```sh\nfill --form\n```\n";
         let skill = SkillText {
             name: "pdf-forms",
@@ -165,12 +165,12 @@ mod tests {
     }
 
     #[test]
-    fn a_skill_without_text_is_fine() {
+    fn a_skill_without_text_has_an_empty_record() {
         assert_eq!(SkillRecord::of(&SkillText::default()), SkillRecord::default());
     }
 
     #[test]
-    fn what_is_indexed_is_bounded() {
+    fn indexed_text_is_bounded() {
         let keywords = vec!["stuffing"; 10_000];
         let long = "word ".repeat(1_000_000);
         let skill = SkillText { keywords: &keywords, body: &long, files: &[&long], ..SkillText::default() };

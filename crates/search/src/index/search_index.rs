@@ -13,9 +13,9 @@ use super::weights::Weights;
 use crate::meaning::Vector;
 use crate::words::{Term, TermPair};
 
-/// An immutable index of skills. Another one is [rebuilt](Self::rebuilt) from it when skills change.
+/// An immutable index of skills. When skills change, a new one is [rebuilt](Self::rebuilt) from it.
 ///
-/// The ranking depends on the skills in it alone, not on how it was built.
+/// The ranking depends only on the skills in the index, not on how it was built.
 #[derive(Debug, Clone)]
 pub struct SearchIndex {
     pub(crate) weights: Weights,
@@ -24,16 +24,16 @@ pub struct SearchIndex {
     /// The number of words of each body.
     pub(crate) lengths: Vec<u32>,
     pub(crate) postings: Postings,
-    /// The numbers of dimensions that embeddings of its skills have; more than one only after an embedder changed.
+    /// The numbers of dimensions of the embeddings; there are several only after the embedder has changed.
     dimensions: BTreeSet<usize>,
 }
 
 /// Identifies a skill in an index, and one version of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub struct SkillKey {
-    /// Identifies the skill.
+    /// The identity of the skill.
     pub identity: u64,
-    /// Identifies the version of the skill.
+    /// The version of the skill.
     pub version: u64,
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct IndexedSkill {
     pub(crate) key: SkillKey,
     /// The terms of the name.
     pub(crate) name: Vec<Term>,
-    /// The pairs of terms that stand side by side, sorted.
+    /// The pairs of adjacent terms, sorted.
     pub(crate) pairs: Vec<TermPair>,
     /// The number of words of the body.
     pub(crate) length: u32,
@@ -55,7 +55,7 @@ pub(crate) struct IndexedSkill {
 /// The source of one skill of a rebuilt index.
 #[derive(Debug)]
 pub enum SkillSource {
-    /// The skill at this slot of the index before.
+    /// The skill at this slot of the previous index.
     Kept(Slot),
     /// A new skill, or a new version of one.
     New(SkillKey, SkillRecord, Option<Vector>),
@@ -75,7 +75,7 @@ impl SearchIndex {
         Self::of_parts(weights, Vec::new(), Postings::default())
     }
 
-    /// Returns an index of these skills, which ranks by `weights`. Slots are numbered in their order.
+    /// Returns an index of these skills that ranks by `weights`. Slots are numbered in their order.
     pub fn of(
         weights: Weights,
         skills: impl IntoIterator<Item = (SkillKey, SkillRecord, Option<Vector>)>,
@@ -84,9 +84,9 @@ impl SearchIndex {
         Self::new(weights).rebuilt(sources)
     }
 
-    /// Returns an index of the skills that `sources` name, at slots in their order.
+    /// Returns an index of the skills in `sources`, with slots in their order.
     ///
-    /// It takes one pass over all postings, whatever changed.
+    /// It takes one pass over all postings, however many skills have changed.
     #[must_use]
     pub fn rebuilt(&self, sources: impl IntoIterator<Item = SkillSource>) -> Self {
         let mut moves = vec![None; self.skills.len()];
@@ -133,7 +133,7 @@ impl SearchIndex {
         self.keys().filter(|key| *key != SkillKey::default()).count()
     }
 
-    /// Returns the key of each slot; that of an empty one is the default.
+    /// Returns the key of each slot; empty slots have the default key.
     pub fn keys(&self) -> impl Iterator<Item = SkillKey> {
         self.skills.iter().map(|skill| skill.key)
     }
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rebuilt_index_does_not_change_the_one_before() {
+    fn rebuilding_does_not_change_the_previous_index() {
         let index = SearchIndex::default().rebuilt((0..3).map(|identity| source(identity, &[1.0])));
         let other = index.rebuilt([SkillSource::Kept(2), SkillSource::Empty, SkillSource::Kept(99)]);
         let identities = |index: &SearchIndex| index.keys().map(|key| key.identity).collect::<Vec<_>>();

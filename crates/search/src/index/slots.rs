@@ -1,9 +1,9 @@
-//! A set of skills in an index.
+//! Slots of an index, and sets of them.
 
-/// The place of a skill in an [`SearchIndex`](super::SearchIndex).
+/// The position of a skill in a [`SearchIndex`](super::SearchIndex).
 pub type Slot = u32;
 
-/// A set of skills in an index: those that a search may find.
+/// A set of slots: the skills that a search may find.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SlotSet(Vec<u64>);
 
@@ -22,7 +22,7 @@ impl SlotSet {
         self.0[word] |= 1 << (slot % 64);
     }
 
-    /// Returns those of the first `count` slots that are not in it.
+    /// Returns the slots below `count` that are not in the set.
     pub(crate) fn missing(&self, count: usize) -> Vec<Slot> {
         let mut missing = Vec::new();
         for word in 0..count.div_ceil(64) {
@@ -36,7 +36,7 @@ impl SlotSet {
         missing
     }
 
-    /// Returns whether `slot` is in it.
+    /// Returns whether the set contains `slot`.
     #[inline]
     pub fn contains(&self, slot: Slot) -> bool {
         self.0.get(slot as usize / 64).is_some_and(|word| word >> (slot % 64) & 1 == 1)

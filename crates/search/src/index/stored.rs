@@ -1,4 +1,4 @@
-//! The bytes of an index that is stored between runs.
+//! The file format of an index.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use super::postings::Postings;
 use super::search_index::{IndexedSkill, SearchIndex};
 use super::weights::Weights;
 
-/// The version of the records in stored indices. It changes whenever the same skill has other words, pairs or vectors than before.
+/// The version of the records in stored indices. It is increased whenever the record of the same skill changes.
 pub(crate) const EDITION: u64 = 5;
 
 impl SearchIndex {
-    /// Returns its bytes; `stamp` identifies what they were made with.
+    /// Returns the index as bytes. `stamp` identifies the version and embedder that it was built with.
     pub fn to_bytes(&self, stamp: u64) -> Vec<u8> {
         let skills: Vec<&IndexedSkill> = self.skills.iter().map(|skill| &**skill).collect();
         let mut bytes = vec![0; 16];
-        // Writing to memory fails for no value of these types.
+        // Serializing these types to memory does not fail.
         bytes = postcard::to_extend(&(skills, &self.postings), bytes).unwrap_or_default();
         if let Some((head, payload)) = bytes.split_at_mut_checked(16) {
             head[..8].copy_from_slice(&stamp.to_le_bytes());
@@ -25,7 +25,7 @@ impl SearchIndex {
         bytes
     }
 
-    /// Returns the index in `bytes`, which ranks by `weights`; `None` if they are damaged or made with another stamp.
+    /// Parses an index that ranks by `weights`; returns `None` if `bytes` are damaged or have another stamp.
     pub fn from_bytes(bytes: &[u8], stamp: u64, weights: Weights) -> Option<Self> {
         let (head, payload) = bytes.split_at_checked(16)?;
         if head[..8] != stamp.to_le_bytes() || head[8..] != checksum(payload).to_le_bytes() {

@@ -1,4 +1,4 @@
-//! The weights of the ranking. Each was chosen by measurement (`bench/README.md`).
+//! The weights of the ranking, chosen by measurement (`bench/README.md`).
 
 use repertoire_model::answer::Field;
 
@@ -17,29 +17,30 @@ pub struct Weights {
     pub prose: f32,
     /// A word in the code of the body.
     pub code: f32,
-    /// A word in the files beside it.
+    /// A word in a file of the skill or its name.
     pub files: f32,
     /// The influence of the length of the body on its words, from 0 to 1.
     pub length: f32,
-    /// The weight at which a word counts half of what it can.
+    /// The weight at which a word adds half of its maximum.
     pub saturation: f32,
-    /// The exponent of rarity: 1 as in BM25, less for less difference between rare and frequent words.
+    /// The exponent of the inverse document frequency: 1 as in BM25, less for a smaller difference between rare and
+    /// frequent words.
     pub rarity: f32,
-    /// The weight of a common word, relative to another.
+    /// The weight of a stop word relative to other words.
     pub common: f32,
-    /// The exponent of the importance of words; 0 if it does not count.
-    pub telling: f32,
-    /// Two words that stand side by side, as they do in the query.
+    /// The exponent of the importance of words; 0 ignores it.
+    pub importance: f32,
+    /// Two adjacent words of the query that are adjacent in the skill.
     pub pair: f32,
-    /// The share of the name that the query says.
+    /// The share of the name that is in the query.
     pub name_share: f32,
-    /// A word that the description excludes, against the skill.
+    /// The penalty of a word that the description excludes.
     pub excluded: f32,
-    /// The cosine of the meanings.
+    /// The cosine of the embeddings.
     pub meaning: f32,
-    /// The loss of that as the words put one skill ahead of all others.
+    /// The reduction of `meaning` as the words put one skill ahead of all others.
     pub lead: f32,
-    /// That the description says much about what the skill is for: its author wants it to be found by that.
+    /// A long description, whose author says much about what the skill is for.
     pub described: f32,
 }
 
@@ -57,7 +58,7 @@ impl Default for Weights {
             saturation: 5.6,
             rarity: 0.2,
             common: 0.39,
-            telling: 0.84,
+            importance: 0.84,
             pair: 0.225,
             name_share: 0.28,
             excluded: 0.2,
@@ -69,7 +70,7 @@ impl Default for Weights {
 }
 
 impl Weights {
-    /// Returns the weight of a word in `field`; a word that the description excludes is weighed elsewhere.
+    /// Returns the weight of a word in `field`. The penalty of an excluded word is applied elsewhere.
     pub(crate) fn of(&self, field: Field) -> f32 {
         match field {
             Field::Name => self.name,

@@ -1,4 +1,4 @@
-//! The embedding table inside the program.
+//! The embedding table that is compiled into the program.
 
 use std::sync::LazyLock;
 
@@ -11,19 +11,20 @@ use super::vector::Vector;
 use crate::parallel::map;
 use crate::skill_text::SkillText;
 
-/// The bytes of the table, made as described in `models/README.md`.
+/// The bytes of the table, see `models/README.md`.
 #[cfg(feature = "embedded-model")]
 static TABLE: &[u8] = include_bytes!("router.bin");
 #[cfg(not(feature = "embedded-model"))]
 static TABLE: &[u8] = &[];
 
-/// Returns the embedding table inside the program; `None` without the feature `embedded-model`.
+/// Returns the embedding table of the program; `None` without the feature `embedded-model`.
 pub fn embedded_table() -> Option<&'static EmbeddingTable<'static>> {
     static PARSED: LazyLock<Option<EmbeddingTable<'static>>> = LazyLock::new(|| EmbeddingTable::new(TABLE));
     PARSED.as_ref()
 }
 
-/// Computes embeddings with the table inside the program: offline, in microseconds. Without the feature `embedded-model` no text has one.
+/// Computes embeddings with the table of the program: offline, in microseconds. Without the feature `embedded-model` there
+/// are none.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct EmbeddedModel;
 
@@ -49,16 +50,16 @@ impl Embedder for EmbeddedModel {
 mod tests {
     use super::*;
 
-    /// The vectors that the program which made the table computes.
+    /// Vectors computed by the program that created the table.
     const GOLDEN: &str = include_str!("../../../../models/golden.json");
 
     #[test]
-    fn the_embedder_suite_holds() {
+    fn the_embedder_suite_passes() {
         pollster::block_on(crate::testing::embedder_suite(&EmbeddedModel));
     }
 
     #[test]
-    fn texts_mean_what_they_meant_when_the_table_was_made() {
+    fn embeddings_match_the_golden_file() {
         let golden: serde_json::Value = serde_json::from_str(GOLDEN).unwrap();
         for case in golden.as_array().unwrap() {
             let text = case["text"].as_str().unwrap();

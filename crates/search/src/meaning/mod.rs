@@ -1,4 +1,4 @@
-//! Embeddings of texts: texts that mean the same have vectors of the same direction.
+//! Embeddings of texts: texts of similar meaning have vectors of similar direction.
 
 mod embedded;
 mod embedder;

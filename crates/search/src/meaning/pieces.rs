@@ -1,6 +1,6 @@
-//! Cuts a text into the pieces of words that a table of meanings knows.
+//! Splits a text into the word pieces of an embedding table.
 //!
-//! The rules are those that the table was trained with (`models/README.md`), to the letter.
+//! The rules are exactly those that the table was trained with (`models/README.md`).
 
 use hashbrown::HashMap;
 use repertoire_model::text::start as start_of;
@@ -9,31 +9,31 @@ use unicode_normalization::char::is_combining_mark;
 
 /// The most characters of a word that is looked up.
 const MAX_WORD_CHARS: usize = 100;
-/// The mark of a piece that continues a word.
-const CONTINUED: &str = "##";
+/// The prefix of a piece that continues a word.
+const CONTINUATION: &str = "##";
 
-/// The pieces that a table knows, by their text.
+/// The word pieces of a table, by their text.
 pub(crate) struct Pieces<'a> {
     numbers: HashMap<&'a str, u32>,
-    /// The number of bytes of the longest, without its mark.
+    /// The length of the longest piece in bytes, without its prefix.
     longest: usize,
 }
 
 impl<'a> Pieces<'a> {
-    /// Returns the pieces of `vocabulary`, one a line, numbered from 0.
+    /// Returns the pieces of `vocabulary`, one per line, numbered from 0.
     pub(crate) fn new(vocabulary: &'a str) -> Self {
         let numbers: HashMap<&'a str, u32> = vocabulary.split('\n').zip(0..).collect();
-        let lengths = numbers.keys().map(|piece| piece.strip_prefix(CONTINUED).unwrap_or(piece).len());
+        let lengths = numbers.keys().map(|piece| piece.strip_prefix(CONTINUATION).unwrap_or(piece).len());
         let longest = lengths.max().unwrap_or_default();
         Self { numbers, longest }
     }
 
-    /// Returns how many there are.
+    /// Returns the number of pieces.
     pub(crate) fn len(&self) -> usize {
         self.numbers.len()
     }
 
-    /// Returns the number of the piece that is the whole of `word`.
+    /// Returns the number of the piece that equals `word`.
     pub(crate) fn whole(&self, word: &str) -> Option<u32> {
         self.numbers.get(word).copied()
     }
@@ -43,7 +43,7 @@ impl<'a> Pieces<'a> {
         let (folded, key, numbers) = Default::default();
         let mut cutter = PieceCutter { pieces: self, folded, key, numbers, take };
         let mut plain = String::new();
-        // No word goes on in the next line, and most texts are not read to their end.
+        // Line by line: words do not span lines, and most texts are not read to their end.
         text.split_inclusive('\n').all(|line| {
             let line = if line.is_ascii() {
                 line
@@ -58,7 +58,7 @@ impl<'a> Pieces<'a> {
     }
 }
 
-/// The state while a text is cut.
+/// The state while a text is split.
 struct PieceCutter<'p, 'a, F> {
     pieces: &'p Pieces<'a>,
     folded: String,
@@ -68,7 +68,7 @@ struct PieceCutter<'p, 'a, F> {
 }
 
 impl<F: FnMut(u32) -> bool> PieceCutter<'_, '_, F> {
-    /// Takes `run`, in which each ideograph is a word of its own. Returns whether to go on.
+    /// Takes the words of `run`, in which each ideograph is a word. Returns whether to go on.
     fn scripts(&mut self, run: &str) -> bool {
         let mut rest = run;
         while let Some(first) = rest.chars().next() {
@@ -112,7 +112,7 @@ impl<F: FnMut(u32) -> bool> PieceCutter<'_, '_, F> {
         }
     }
 
-    /// Takes the longest pieces that the folded word is made of; none where a rest is unknown.
+    /// Takes the longest pieces of the folded word, from its start; none if a rest has no piece.
     fn folded_pieces(&mut self) -> bool {
         let Self { pieces, folded, key, numbers, take } = self;
         let word = folded.as_str();
@@ -124,10 +124,10 @@ impl<F: FnMut(u32) -> bool> PieceCutter<'_, '_, F> {
         while start < word.len() {
             key.clear();
             if start > 0 {
-                key.push_str(CONTINUED);
+                key.push_str(CONTINUATION);
             }
             let mark = key.len();
-            // Nothing longer is known.
+            // No piece is longer.
             key.push_str(start_of(&word[start..], pieces.longest));
             let number = loop {
                 if key.len() <= mark {
@@ -151,7 +151,7 @@ fn is_ideograph(letter: char) -> bool {
         | 0x20000..=0x2a6df | 0x2a700..=0x2ceaf | 0x2f800..=0x2fa1f)
 }
 
-/// Returns the parts of an ASCII word: runs of capitals, capitalised or plain words, numbers.
+/// Returns the parts of an ASCII word in camel case: runs of capitals, capitalised or lower-case words, numbers.
 fn camel_parts(word: &str) -> Vec<&str> {
     let bytes = word.as_bytes();
     let run =
@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_cut_where_capitals_say_so() {
+    fn camel_case_is_split() {
         assert_eq!(camel_parts("XMLHttpRequest2"), ["XML", "Http", "Request", "2"]);
         assert_eq!(camel_parts("DefaultAzureCredential"), ["Default", "Azure", "Credential"]);
         assert_eq!(camel_parts("iOS"), ["i", "OS"]);

@@ -1,6 +1,6 @@
 //! The embedding table: the embedding of a text is the sum of the rows of its word pieces.
 //!
-//! `models/README.md` describes its format, and how it was made.
+//! `models/README.md` describes its format and how it is created.
 
 use fearless_simd::{Level, Simd, dispatch};
 use repertoire_model::text::{ends, start};
@@ -10,37 +10,37 @@ use super::vector::Vector;
 use crate::skill_text::SkillText;
 
 const MAGIC: &[u8; 8] = b"REPEMB02";
-/// The number of values whose codes of three bits are packed into [`GROUP_BYTES`].
+/// The number of 3-bit codes that are packed into [`GROUP_BYTES`].
 const GROUP: usize = 8;
 const GROUP_BYTES: usize = 3;
-/// The most pieces of a query that are read, half of them at each end.
+/// The most pieces of a query that count, half of them at each end.
 const MAX_QUERY_PIECES: usize = 512;
-/// The most pieces of a name, a description and keywords that are read.
+/// The most pieces of a name, a description and keywords that count.
 const MAX_HEAD_PIECES: usize = 256;
-/// The most pieces of a body that are read.
+/// The most pieces of a body that count.
 const MAX_BODY_PIECES: usize = 512;
 /// The most bytes of a text that are read for its pieces.
 const MAX_BYTES: usize = 16 * 1024;
 
-/// The length of the row of a word of average importance.
+/// The length of the row of an average word.
 const USUAL_LENGTH: f32 = 2.7;
-/// The factor of the hash of two neighbouring pieces.
+/// The multiplier of the hash of two adjacent pieces.
 const ODD: u32 = 0x9E37_79B1;
 
-/// An embedding table with a row for each word piece, and hashed rows for pairs of neighbouring pieces.
+/// An embedding table with a row for each word piece, and hashed rows for pairs of adjacent pieces.
 pub struct EmbeddingTable<'a> {
     pieces: Pieces<'a>,
-    /// The number of rows for pairs; different pairs may share one.
+    /// The number of rows for pairs; several pairs may share one.
     pairs: usize,
     dimensions: usize,
     /// The scale of each row, as `f32`.
     scales: &'a [u8],
-    /// The rows: codes of three bits, eight in three bytes.
+    /// The rows as 3-bit codes, eight in three bytes.
     rows: &'a [u8],
 }
 
 impl<'a> EmbeddingTable<'a> {
-    /// Returns the table in `bytes`; `None` if they hold none.
+    /// Parses the table in `bytes`; returns `None` if they are invalid.
     pub fn new(bytes: &'a [u8]) -> Option<Self> {
         let rest = bytes.strip_prefix(MAGIC)?;
         let (numbers, rest) = rest.split_at_checked(16)?;
@@ -53,11 +53,11 @@ impl<'a> EmbeddingTable<'a> {
         let count = words.checked_add(pairs)?;
         let (scales, rows) = rest.split_at_checked(count.checked_mul(4)?)?;
         let pieces = Pieces::new(std::str::from_utf8(vocabulary).ok()?);
-        let is_whole = pieces.len() == words
+        let is_valid = pieces.len() == words
             && dimensions > 0
             && dimensions % GROUP == 0
             && rows.len() == count.checked_mul(dimensions / GROUP)?.checked_mul(GROUP_BYTES)?;
-        is_whole.then_some(Self { pieces, pairs, dimensions, scales, rows })
+        is_valid.then_some(Self { pieces, pairs, dimensions, scales, rows })
     }
 
     /// Returns the embedding of the query `text`; `None` if it has no known word.
@@ -78,13 +78,13 @@ impl<'a> EmbeddingTable<'a> {
 
     /// Returns the importance of `word`, in lower case, relative to an average word: `please` low, `kubernetes` high.
     ///
-    /// It is the length of the word's row: the longer the row, the more it turns the sum.
+    /// It is the length of the word's row: the longer the row, the more it changes the direction of a sum.
     pub fn importance(&self, word: &str) -> f32 {
         let Some(number) = self.pieces.whole(word) else { return 1.0 };
-        let Some((row, worth)) = self.row(number as usize, 1.0) else { return 1.0 };
+        let Some((row, step_value)) = self.row(number as usize, 1.0) else { return 1.0 };
         let steps = row.as_chunks::<GROUP_BYTES>().0.iter().flat_map(|group| steps(*group));
         let squares: f32 = steps.map(|step| step * step).sum();
-        worth.abs() * squares.sqrt() / USUAL_LENGTH
+        step_value.abs() * squares.sqrt() / USUAL_LENGTH
     }
 
     /// Returns the embedding of `skill`: its head (name, description, keywords) and its body in equal parts.
@@ -113,11 +113,10 @@ impl<'a> EmbeddingTable<'a> {
         self.sum_of(numbers)
     }
 
-    /// Returns the sum of the rows of pieces and of their pairs. A piece that occurs n times counts sqrt(n).
+    /// Returns the sum of the rows of pieces and of their pairs. A piece that occurs n times counts sqrt(n) times.
     fn sum_of(&self, mut numbers: Vec<u32>) -> Vec<f32> {
-        let side_by_side: Vec<u32> =
-            numbers.windows(2).filter_map(|pair| self.pair(pair[0], pair[1])).collect();
-        numbers.extend(side_by_side);
+        let adjacent: Vec<u32> = numbers.windows(2).filter_map(|pair| self.pair(pair[0], pair[1])).collect();
+        numbers.extend(adjacent);
         numbers.sort_unstable();
         let rows = numbers.chunk_by(|a, b| a == b);
         let rows = rows.filter_map(|same| self.row(same[0] as usize, (same.len() as f32).sqrt()));
@@ -127,14 +126,14 @@ impl<'a> EmbeddingTable<'a> {
         sum
     }
 
-    /// Returns the number of the row of two neighbouring pieces.
+    /// Returns the number of the row of two adjacent pieces.
     fn pair(&self, first: u32, second: u32) -> Option<u32> {
         let hash = first.wrapping_mul(ODD).wrapping_add(second).wrapping_mul(ODD) >> 7;
         let row = (hash as usize).checked_rem(self.pairs)?;
         u32::try_from(self.pieces.len() + row).ok()
     }
 
-    /// Returns the packed codes of the row `number`, and the value of one step if the row counts `times`.
+    /// Returns the packed codes of the row `number`, and the value of one step, multiplied by `times`.
     fn row(&self, number: usize, times: f32) -> Option<(&[u8], f32)> {
         let length = self.dimensions / GROUP * GROUP_BYTES;
         let row = self.rows.get(number * length..(number + 1) * length)?;
@@ -143,7 +142,7 @@ impl<'a> EmbeddingTable<'a> {
     }
 }
 
-/// Returns the eight steps of a group: the codes 0 to 7 stand for -7, -5, … 7.
+/// Unpacks the eight steps of a group: the codes 0 to 7 mean -7, -5, … 7.
 #[inline(always)]
 fn steps([low, middle, high]: [u8; GROUP_BYTES]) -> [f32; GROUP] {
     let codes = u32::from_le_bytes([low, middle, high, 0]);
@@ -153,17 +152,17 @@ fn steps([low, middle, high]: [u8; GROUP_BYTES]) -> [f32; GROUP] {
 /// The number of groups that are summed together, so that their sums stay in registers.
 const BLOCK: usize = 8;
 
-/// Adds all `rows`, each times the value of its step, to `sum`, with the widest instructions of the processor. Rows are added in
-/// their order and no operations are fused, so the result is the same on every machine.
+/// Adds all `rows`, each multiplied by its step value, to `sum`, with the widest instructions of the processor. Rows are added in
+/// order and no operations are fused, so the result is the same on every machine.
 #[inline(always)]
 fn add_all<S: Simd>(_: S, rows: &[(&[u8], f32)], sum: &mut [f32]) {
     for (block, values) in sum.chunks_mut(BLOCK * GROUP).enumerate() {
         let first = block * BLOCK * GROUP_BYTES;
-        for (row, worth) in rows {
+        for (row, step_value) in rows {
             let groups = row.get(first..).unwrap_or_default().as_chunks::<GROUP_BYTES>().0;
             for (values, group) in values.as_chunks_mut::<GROUP>().0.iter_mut().zip(groups) {
                 let steps = steps(*group);
-                (0..GROUP).for_each(|place| values[place] += worth * steps[place]);
+                (0..GROUP).for_each(|place| values[place] += step_value * steps[place]);
             }
         }
     }

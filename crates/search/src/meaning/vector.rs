@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Vector {
     steps: Vec<i8>,
-    /// The factor that makes the length 1.
+    /// The factor that scales the vector to the length 1.
     scale: f32,
 }
 
@@ -29,12 +29,12 @@ impl Vector {
         self.steps.len()
     }
 
-    /// Returns its values.
+    /// Returns the values of all dimensions.
     pub fn values(&self) -> Vec<f32> {
         self.steps.iter().map(|step| f32::from(*step) * self.scale).collect()
     }
 
-    /// Returns the cosine similarity with `other`, from -1 to 1; 0 if they have different dimensions.
+    /// Returns the cosine similarity with `other`, from -1 to 1; 0 if the numbers of dimensions differ.
     pub fn cosine(&self, other: &Self) -> f32 {
         if self.steps.len() != other.steps.len() {
             return 0.0;
@@ -43,7 +43,7 @@ impl Vector {
     }
 }
 
-/// Returns the sum of the products of `a` and `b`, the same on every machine.
+/// Returns the dot product of `a` and `b`, which is the same on every machine.
 fn dot(a: &[i8], b: &[i8]) -> i32 {
     dispatch!(Level::new(), simd => products(simd, a, b))
 }
@@ -64,14 +64,14 @@ mod tests {
         assert!((vector(&[1.0, 2.0]).cosine(&vector(&[10.0, 20.0])) - 1.0).abs() < 0.01);
         assert!(vector(&[1.0, 0.0]).cosine(&vector(&[0.0, 1.0])).abs() < 0.01);
         assert!((vector(&[1.0, 0.0]).cosine(&vector(&[-3.0, 0.0])) + 1.0).abs() < 0.01);
-        assert_eq!(vector(&[1.0]).cosine(&vector(&[1.0, 0.0])), 0.0, "another kind");
+        assert_eq!(vector(&[1.0]).cosine(&vector(&[1.0, 0.0])), 0.0, "other dimensions");
         assert_eq!(Vector::of(&[0.0, 0.0]), None);
         assert_eq!(Vector::of(&[]), None);
         assert_eq!(Vector::of(&[f32::NAN, f32::INFINITY]), None);
     }
 
     #[test]
-    fn products_are_whole_numbers() {
+    fn dot_products_are_exact() {
         let check = |a: &[i8], b: &[i8], expected: i32| assert_eq!(dot(a, b), expected);
         check(&[], &[], 0);
         check(&[-128; 1000], &[-128; 1000], 16_384_000);

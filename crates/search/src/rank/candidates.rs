@@ -1,46 +1,47 @@
-//! The candidates of a search: skills with the scores of their words so far.
+//! The candidates of a search: skills with the scores of the words looked up so far.
 
 use std::cmp::Ordering;
 
 use crate::index::{Posting, PostingList, Slot, WeightTable};
 
-/// A skill that is a candidate.
+/// A candidate skill.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Candidate {
     pub(crate) slot: Slot,
-    /// The score of its words, as far as they were looked up.
+    /// The score of the words looked up so far.
     pub(crate) score: f32,
-    /// The words that it has, a bit each, as far as they were looked up.
+    /// The words looked up so far that it has, as bits.
     pub(crate) has: u64,
 }
 
 /// The candidates of a search.
 #[derive(Debug)]
 pub(crate) struct Candidates {
-    /// In the order of their slots. The first stands for all other skills: to add to it costs less than to ask whose a posting is.
+    /// The candidates in the order of their slots. The first one is a dummy for all other skills: adding to it costs less
+    /// than a branch.
     all: Vec<Candidate>,
-    /// The place of each slot in `all`.
+    /// The position of each slot in `all`.
     places: Vec<u32>,
 }
 
-/// The factor of the number of candidates above which a posting list is searched instead of walked.
+/// A posting list longer than this times the number of candidates is searched instead of scanned.
 const LONG_LIST: usize = 16;
 
-/// A word that is looked up in the candidates.
+/// A query word to look up in the candidates.
 pub(crate) struct TermLookup<'a> {
     pub(crate) list: PostingList<'a>,
     /// The bit of the word.
     pub(crate) bit: u64,
-    /// The most that it adds to a score.
+    /// The most that it can add to a score.
     pub(crate) weight: f32,
     pub(crate) saturation: f32,
     pub(crate) table: &'a WeightTable,
-    /// A factor for each slot: how much shorter its body is than the average.
+    /// The length factor of each slot: above 1 for bodies shorter than the average.
     pub(crate) brevities: &'a [f32],
 }
 
 impl Candidates {
-    /// Returns the candidates at `slots`, which are sorted, with what their words are worth so far.
+    /// Returns the candidates at `slots`, which are sorted, with their scores so far.
     pub(crate) fn new(slots: &[Slot], scores: &[f32]) -> Self {
         let mut places = vec![0; scores.len()];
         let mut all = Vec::with_capacity(slots.len() + 1);
@@ -57,7 +58,7 @@ impl Candidates {
         &self.all[1..]
     }
 
-    /// Keeps the best `count` of them.
+    /// Keeps the best `count` candidates.
     pub(crate) fn keep(&mut self, count: usize, better: impl Fn(&Candidate, &Candidate) -> Ordering) {
         let all = &mut self.all[1..];
         if all.len() <= count {
@@ -72,7 +73,7 @@ impl Candidates {
         }
     }
 
-    /// Adds the worth of a word to each candidate that has it, and marks them.
+    /// Adds the score of a word to each candidate that has it, and sets the bit of the word.
     pub(crate) fn look_up(&mut self, lookup: &TermLookup<'_>) {
         if lookup.list.len() > self.all.len() * LONG_LIST {
             self.look_up_each(lookup);
@@ -93,7 +94,7 @@ impl Candidates {
         }
     }
 
-    /// Walks the posting list, which holds few more skills than there are candidates.
+    /// Scans the posting list, which is not much longer than the list of candidates.
     fn look_up_along_list(&mut self, lookup: &TermLookup<'_>) {
         for (slot, posting) in lookup.list.iter() {
             let candidate = &mut self.all[self.places[slot as usize] as usize];
@@ -103,19 +104,19 @@ impl Candidates {
 }
 
 impl TermLookup<'_> {
-    /// Adds the worth of `posting`, of the skill at `slot`, to `candidate`.
+    /// Adds the score of `posting`, of the skill at `slot`, to `candidate`.
     #[inline(always)]
     fn add_to(&self, candidate: &mut Candidate, slot: Slot, posting: Posting) {
         let value = self.table.weigh(posting, self.brevities[slot as usize]);
-        candidate.score += worth(value, self.weight, self.saturation);
+        candidate.score += term_score(value, self.weight, self.saturation);
         candidate.has |= self.bit;
     }
 }
 
-/// Returns what a word adds to a score that can add `weight` at most, where it weighs `value`.
+/// Returns the saturated score of a word that can add `weight` at most and has the posting weight `value`.
 #[inline(always)]
-pub(crate) fn worth(value: f32, weight: f32, saturation: f32) -> f32 {
-    // Where nothing is there, nothing is worth 0, even if nothing were enough for a half.
+pub(crate) fn term_score(value: f32, weight: f32, saturation: f32) -> f32 {
+    // The minimum avoids a division by zero if both the value and the saturation are 0.
     weight * value / (saturation + value).max(f32::MIN_POSITIVE)
 }
 
@@ -132,7 +133,7 @@ mod tests {
         #[test]
         fn a_word_counts_for_the_candidates_that_have_it(
             skills in vec((1u16.., any::<bool>(), 0.0..1.0, 0.1f32..2.0), 1..400),
-            // Few candidates, so that the list is searched, or many, so that it is walked.
+            // Few candidates, so that the list is searched, or many, so that it is scanned.
             share in prop_oneof![Just(0.02), Just(0.5)],
         ) {
             let has = |slot: usize| skills[slot].1;
@@ -153,8 +154,8 @@ mod tests {
             prop_assert_eq!(candidates.all().len(), slots.len());
             for (candidate, slot) in candidates.all().iter().zip(&slots) {
                 let (bits, has_it, _, brevity) = skills[*slot as usize];
-                let worth = worth(table.weigh(Posting::from_bits(bits), brevity), 1.5, saturation);
-                let expected = if has_it { (*slot, 0.5 + worth, 4) } else { (*slot, 0.5, 0) };
+                let score = term_score(table.weigh(Posting::from_bits(bits), brevity), 1.5, saturation);
+                let expected = if has_it { (*slot, 0.5 + score, 4) } else { (*slot, 0.5, 0) };
                 prop_assert_eq!((candidate.slot, candidate.score, candidate.has), expected);
             }
         }

@@ -1,27 +1,27 @@
-//! Logarithms and powers that are the same on every machine. Those of the platform are not: each library rounds in its own way, and
-//! a catalog for a task has the same bytes everywhere.
+//! Logarithms and powers that are the same on every machine, because a catalog for a task has the same bytes everywhere.
+//! Those of the standard library depend on the platform's rounding.
 
 use std::f64::consts::{LN_2, SQRT_2};
 
-/// The number of terms of the series of a logarithm: the next one is too small for 64 bits.
+/// The number of terms of the series of a logarithm; further ones are too small for an `f64`.
 const LN_TERMS: u32 = 11;
 /// The number of terms of the series of an exponential.
 const EXP_TERMS: u32 = 15;
-/// The bits of a number that are behind the point, and the exponent that stands for 1.
+/// The number of fraction bits of an `f64`, and the bias of its exponent.
 const FRACTION_BITS: u32 = 52;
 const BIAS: i64 = 1023;
 
-/// Returns the natural logarithm of `value`, a usual number above 0; 0 for any other.
+/// Returns the natural logarithm of `value`; 0 unless it is normal and positive.
 pub(crate) fn ln(value: f32) -> f32 {
     ln_of(f64::from(value)) as f32
 }
 
-/// Returns the natural logarithm of 1 more than `value`, which is not below 0.
+/// Returns the natural logarithm of 1 + `value`, which must not be negative.
 pub(crate) fn ln_1p(value: f32) -> f32 {
     ln_of(1.0 + f64::from(value)) as f32
 }
 
-/// Returns `value`, which is not below 0, to the power of `exponent`.
+/// Returns `value`, which must not be negative, to the power of `exponent`.
 pub(crate) fn pow(value: f32, exponent: f32) -> f32 {
     match value > 0.0 {
         true => exp_of(f64::from(exponent) * ln_of(f64::from(value))) as f32,
@@ -38,7 +38,7 @@ fn ln_of(value: f64) -> f64 {
     let mut exponent = (bits >> FRACTION_BITS) as i64 - BIAS;
     let fraction = bits & ((1 << FRACTION_BITS) - 1);
     let mut rest = f64::from_bits(fraction | (BIAS as u64) << FRACTION_BITS);
-    // Near 1, where the series is short.
+    // Brings the fraction near 1, where the series converges fast.
     if rest > SQRT_2 {
         rest /= 2.0;
         exponent += 1;
@@ -50,7 +50,7 @@ fn ln_of(value: f64) -> f64 {
 }
 
 fn exp_of(value: f64) -> f64 {
-    // Beyond that nothing is left of it, or nothing holds it.
+    // Avoids underflow and overflow of the exponent.
     let value = value.clamp(-700.0, 700.0);
     let doublings = (value / LN_2).round();
     let rest = value - doublings * LN_2;
@@ -66,7 +66,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn they_are_what_they_should_be(value in 1e-6f32..1e6, exponent in -3.0f32..3.0) {
+        fn results_match_the_standard_library(value in 1e-6f32..1e6, exponent in -3.0f32..3.0) {
             let near = |found: f32, expected: f64| (f64::from(found) - expected).abs() <= expected.abs() * 1e-7;
             prop_assert!(near(ln(value), f64::from(value).ln()), "{value}");
             prop_assert!(near(ln_1p(value), f64::from(value).ln_1p()), "{value}");
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_are_numbers() {
+    fn edge_cases_are_finite() {
         assert_eq!((ln(1.0), ln_1p(0.0)), (0.0, 0.0));
         assert_eq!((pow(0.0, 0.5), pow(0.0, 0.0), pow(2.0, 0.0), pow(9.0, 0.5)), (0.0, 1.0, 1.0, 3.0));
         for value in [0.0, -1.0, f32::NAN, f32::INFINITY, f32::MIN_POSITIVE / 2.0] {
@@ -83,9 +83,8 @@ mod tests {
         }
     }
 
-    /// The bits, as every machine must have them.
     #[test]
-    fn they_are_the_same_everywhere() {
+    fn results_have_the_same_bits_everywhere() {
         let bits = [ln(10.0), ln_1p(25_229.0), pow(7.5, 0.2), pow(0.3, 0.84)].map(f32::to_bits);
         assert_eq!(bits, [0x4013_5d8e, 0x4122_2c31, 0x3fbf_8609, 0x3eba_3b1f], "{bits:x?}");
     }

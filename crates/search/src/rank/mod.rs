@@ -1,4 +1,4 @@
-//! The ranking of skills, and of the sections of one.
+//! The ranking of skills, and of the sections of a skill.
 
 mod candidates;
 mod logarithm;

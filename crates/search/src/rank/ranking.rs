@@ -1,8 +1,9 @@
-//! Finds the skills that a query is about, best first.
+//! Finds the skills that fit a query, best first.
 //!
-//! In three steps. The words pick candidates, those that tell most first; the lists of the most frequent ones are only looked into.
-//! Where they pick few, the meaning picks more; among many, whatever it would pick has some of the words. What is picked is weighed in
-//! full: words, words side by side, the share of the name that was said, the meaning, and how much the description says.
+//! The search has three steps. Words select candidates, those with the highest weight first; in a large index the posting
+//! lists of the most frequent words are only searched for the candidates. If the words select few candidates, embeddings
+//! select more. Then every candidate gets its full score: words, adjacent words, the share of the name in the query, the
+//! cosine of the embeddings, and the length of the description.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -11,78 +12,79 @@ use fearless_simd::{Level, Simd, dispatch};
 
 use repertoire_model::answer::{Field, MatchedWord};
 
-use super::candidates::{Candidate, Candidates, TermLookup, worth};
+use super::candidates::{Candidate, Candidates, TermLookup, term_score};
 use super::logarithm::{ln, ln_1p, pow};
 use super::query::Query;
 use super::view::View;
 use crate::index::{PostingList, SearchIndex, Slot, SlotSet};
 use crate::words::{Term, TermPair};
 
-/// The least number of candidates that words select.
+/// The number of candidates that words select, or more if the limit is higher.
 const CANDIDATES: usize = 200;
-/// The most candidates that the meaning selects.
+/// The most candidates that embeddings select.
 const NEAREST: usize = 64;
-/// The least cosine of a skill that is found by its meaning alone: something is always nearest, and mostly it is not meant.
-const NEAR: f32 = 0.25;
-/// The share of all weight that the most frequent words may have together and yet pick no candidates: their lists are the longest by far,
-/// and whom they alone bring up is seldom what is meant.
-const LEFT_OUT: f32 = 0.4;
-/// The number of skills from which on words are left out: in fewer, all lists are short. Tests have few.
-const LARGE: usize = if cfg!(test) { 64 } else { 2048 };
-/// The factor of the number of candidates where words were left out.
-const RESERVE: usize = 2;
-/// The most steps of the search for the bound of the best scores.
+/// The least cosine of a skill that is found by its embedding only: some skill is always nearest, and mostly it does not fit.
+const MIN_COSINE: f32 = 0.25;
+/// The share of the total weight below which the most frequent words do not select candidates: their posting lists are by far the
+/// longest, and skills that only these words find seldom fit.
+const DEFERRED_SHARE: f32 = 0.4;
+/// The number of visible skills above which frequent words are deferred: with fewer, all lists are short. Tests have few skills.
+const MIN_SKILLS_TO_DEFER: usize = if cfg!(test) { 64 } else { 2048 };
+/// The factor of the number of candidates if words are deferred.
+const DEFERRED_FACTOR: usize = 2;
+/// The most steps of the binary search for the lower bound of the best scores.
 const MAX_HALVINGS: usize = 16;
-/// The divisor of the number of scores below which those above the bound are copied, to look at them alone.
-const FEW: usize = 16;
+/// Scores above the bound are copied once there are fewer than the number of all scores divided by this.
+const COPY_DIVISOR: usize = 16;
 /// The number of scores that are compared at the same time.
 const LANES: usize = 16;
-/// The most words that are looked up: the rarest ones.
+/// The most words that are looked up: those with the highest weight.
 const MAX_TERMS: usize = 64;
-/// The distance from its expected place within which a hash is looked for first.
+/// The distance from its expected position within which a hash is searched first.
 const NEIGHBOURS: usize = 32;
-/// The weight of a common word in the share of a name.
+/// The weight of a stop word in the share of a name.
 const COMMON_SHARE: f32 = 0.2;
 
-/// A skill of an index that a query is about.
+/// A skill of an index that fits a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RankedSlot {
-    /// Its place in the index.
+    /// The slot of the skill.
     pub slot: Slot,
-    /// Its score, from 0; rarely above 1.
+    /// The score, at least 0 and rarely above 1.
     pub score: f32,
 }
 
 /// A word of the query with its weight in the index.
 struct WeightedTerm<'a> {
-    /// Its place in the query.
+    /// The index of the word in the query.
     place: usize,
     term: Term,
     list: PostingList<'a>,
-    /// The number of visible skills that have it.
+    /// The document frequency: the number of visible skills that have the word.
     holders: usize,
-    /// The rarity: how much it tells skills apart.
+    /// The inverse document frequency times the importance, reduced for stop words.
     rarity: f32,
-    /// The most that it can add to a score.
+    /// The most that the word can add to a score.
     weight: f32,
 }
 
 impl SearchIndex {
-    /// Returns the `limit` skills of `seen` that `query` is most about, best first.
-    pub fn search(&self, query: &Query, seen: &SlotSet, limit: usize) -> Vec<RankedSlot> {
-        let view = View::of(self, seen);
-        self.ranked(query, &view, &self.weighed(query, &view), limit)
+    /// Returns the `limit` skills in `visible` that fit `query` best, best first.
+    pub fn search(&self, query: &Query, visible: &SlotSet, limit: usize) -> Vec<RankedSlot> {
+        let view = View::of(self, visible);
+        self.ranked(query, &view, &self.weighted_terms(query, &view), limit)
     }
 
-    /// Searches as [`SearchIndex::search`] does, and returns with each skill the words that it was found by, those that tell most first.
+    /// Searches like [`SearchIndex::search`], and also returns the matched words of each skill, those with the highest
+    /// weight first.
     pub(crate) fn search_with_words(
         &self,
         query: &Query,
-        seen: &SlotSet,
+        visible: &SlotSet,
         limit: usize,
     ) -> Vec<(RankedSlot, Vec<MatchedWord>)> {
-        let view = View::of(self, seen);
-        let terms = self.weighed(query, &view);
+        let view = View::of(self, visible);
+        let terms = self.weighted_terms(query, &view);
         let ranked = self.ranked(query, &view, &terms, limit).into_iter();
         ranked
             .map(|hit| {
@@ -101,12 +103,12 @@ impl SearchIndex {
     ) -> Vec<RankedSlot> {
         let limit = limit.min(self.slots());
         let wanted = CANDIDATES.max(limit);
-        // Whatever is added to it, a skill that is not seen stays below all others.
+        // Hidden skills stay below all others, whatever is added to their scores.
         let mut scores = vec![0.0f32; self.slots()];
         view.hidden.iter().for_each(|slot| scores[*slot as usize] = f32::NEG_INFINITY);
         let done = self.accumulate(terms, view, &mut scores);
-        let picked = if done < terms.len() { wanted * RESERVE } else { wanted };
-        let mut slots = best_of(&scores, picked);
+        let count = if done < terms.len() { wanted * DEFERRED_FACTOR } else { wanted };
+        let mut slots = best_of(&scores, count);
         let nearest = if slots.len() < wanted { self.nearest(query, &scores) } else { Vec::new() };
         let has_more = slots.len() > wanted;
         slots.extend(nearest);
@@ -115,19 +117,19 @@ impl SearchIndex {
         let mut candidates = Candidates::new(&slots, &scores);
         self.lookups(terms, done..terms.len(), view).for_each(|lookup| candidates.look_up(&lookup));
         if has_more {
-            // Where the words make no difference, the meaning does.
+            // Embeddings decide between equal scores of words.
             let nearer = |a: Slot, b: Slot| self.cosine(query, b).total_cmp(&self.cosine(query, a));
             candidates.keep(wanted, |a, b| {
                 let by_words = b.score.total_cmp(&a.score);
                 by_words.then_with(|| nearer(a.slot, b.slot)).then_with(|| self.order(a.slot, b.slot))
             });
         }
-        // What the first words are worth is in the scores already; who has them is asked for by pairs alone.
+        // The scores of the first words are added already; only pairs need to know which candidates have them.
         if !query.pairs.is_empty() {
             let lookups = self.lookups(terms, 0..done, view);
             lookups.for_each(|lookup| candidates.look_up(&TermLookup { weight: 0.0, ..lookup }));
         }
-        let mut hits = self.weighed_in_full(query, terms, candidates.all());
+        let mut hits = self.full_scores(query, terms, candidates.all());
         let better = |a: &RankedSlot, b: &RankedSlot| self.better((a.score, a.slot), (b.score, b.slot));
         if limit > 0 && hits.len() > limit {
             hits.select_nth_unstable_by(limit - 1, better);
@@ -142,8 +144,7 @@ impl SearchIndex {
         b.0.total_cmp(&a.0).then_with(|| self.order(a.1, b.1))
     }
 
-    /// Orders skills that are equally good: by what they say, and only then by where they come from. The same skills rank the same
-    /// wherever they lie.
+    /// Orders skills with equal scores: first by their content, then by their source.
     fn order(&self, a: Slot, b: Slot) -> Ordering {
         let (a, b) = (self.skills[a as usize].key, self.skills[b as usize].key);
         (a.version, a.identity).cmp(&(b.version, b.identity))
@@ -155,10 +156,10 @@ impl SearchIndex {
         vectors.map_or(0.0, |(query, skill)| skill.cosine(query))
     }
 
-    /// Returns the words of `query` that the skill at `slot` has, and in which fields.
+    /// Returns the words of `query` that the skill at `slot` has, with their fields.
     fn matched(&self, query: &Query, terms: &[WeightedTerm<'_>], slot: Slot) -> Vec<MatchedWord> {
         let words = terms.iter().filter_map(|term| {
-            // A word that the description excludes is no reason to find the skill.
+            // A word that the description excludes is not a match.
             let posting = term.list.get(slot).filter(|posting| self.table.weigh(*posting, 1.0) > 0.0)?;
             let fields = Field::ALL.into_iter().filter(|field| posting.count(*field) > 0).collect();
             let asked = &query.words[term.place];
@@ -167,8 +168,8 @@ impl SearchIndex {
         words.collect()
     }
 
-    /// Returns the words of `query` that some skill of `view` has, those that tell most first.
-    fn weighed(&self, query: &Query, view: &View<'_>) -> Vec<WeightedTerm<'_>> {
+    /// Returns the words of `query` that some skill in `view` has, those with the highest weight first.
+    fn weighted_terms(&self, query: &Query, view: &View<'_>) -> Vec<WeightedTerm<'_>> {
         let count = view.count as f32;
         let mut terms: Vec<WeightedTerm<'_>> = Vec::with_capacity(query.words.len());
         for (place, asked) in query.words.iter().enumerate() {
@@ -180,9 +181,9 @@ impl SearchIndex {
             let held = holders as f32;
             let rarity = ln_1p((count - held + 0.5) / (held + 0.5));
             let common = if asked.is_common { self.weights.common } else { 1.0 };
-            let telling = pow(asked.importance, self.weights.telling);
-            let weight = pow(rarity, self.weights.rarity) * common * telling;
-            let rarity = rarity * telling;
+            let importance = pow(asked.importance, self.weights.importance);
+            let weight = pow(rarity, self.weights.rarity) * common * importance;
+            let rarity = rarity * importance;
             let rarity = if asked.is_common { rarity * COMMON_SHARE } else { rarity };
             terms.push(WeightedTerm { place, term: asked.term, list, holders, rarity, weight });
         }
@@ -191,28 +192,28 @@ impl SearchIndex {
         terms
     }
 
-    /// Adds up what the first of `terms` are worth to each skill, and returns how many those are: all, or those before the most frequent
-    /// ones where these have long lists and little weight.
+    /// Adds the scores of the first `terms` to `scores`, and returns their number: all, or fewer if the remaining terms
+    /// have little weight and long posting lists.
     fn accumulate(&self, terms: &[WeightedTerm<'_>], view: &View<'_>, scores: &mut [f32]) -> usize {
         let (brevities, saturation) = (&view.brevities[..], self.weights.saturation);
         let mut postings: usize = terms.iter().map(|term| term.holders).sum();
         let mut open: f32 = terms.iter().map(|term| term.weight).sum();
-        let least = open * LEFT_OUT;
+        let least = open * DEFERRED_SHARE;
         for (index, term) in terms.iter().enumerate() {
-            if open < least && view.count > LARGE && postings > view.count / 4 {
+            if open < least && view.count > MIN_SKILLS_TO_DEFER && postings > view.count / 4 {
                 return index;
             }
             open -= term.weight;
             postings -= term.holders;
             for (slot, posting) in term.list.iter() {
                 let value = self.table.weigh(posting, brevities[slot as usize]);
-                scores[slot as usize] += worth(value, term.weight, saturation);
+                scores[slot as usize] += term_score(value, term.weight, saturation);
             }
         }
         terms.len()
     }
 
-    /// Returns what it takes to look the words of `terms` at these places up in some skills.
+    /// Returns the lookups of the `terms` in the range `places`.
     fn lookups<'a>(
         &'a self,
         terms: &'a [WeightedTerm<'a>],
@@ -229,20 +230,20 @@ impl SearchIndex {
         })
     }
 
-    /// Returns the skills that are nearest to what `query` means.
+    /// Returns the skills whose embeddings are nearest to that of `query`.
     fn nearest(&self, query: &Query, scores: &[f32]) -> Vec<Slot> {
         if query.vector.is_none() || self.weights.meaning <= 0.0 {
             return Vec::new();
         }
         let visible = (0..).zip(scores).filter(|(_, score)| score.is_finite());
         let cosines = visible.map(|(slot, _)| (self.cosine(query, slot), slot));
-        let mut near: Vec<(f32, Slot)> = cosines.filter(|(cosine, _)| *cosine >= NEAR).collect();
+        let mut near: Vec<(f32, Slot)> = cosines.filter(|(cosine, _)| *cosine >= MIN_COSINE).collect();
         near.sort_by(|a, b| self.better(*a, *b));
         near.truncate(NEAREST);
         near.into_iter().map(|(_, slot)| slot).collect()
     }
 
-    fn weighed_in_full(
+    fn full_scores(
         &self,
         query: &Query,
         terms: &[WeightedTerm<'_>],
@@ -261,100 +262,100 @@ impl SearchIndex {
             .map(|(pair, a, b)| QueryPair {
                 pair: *pair,
                 words: bits[*a] | bits[*b],
-                worth: (rarities[*a] * rarities[*b]).sqrt(),
+                weight: (rarities[*a] * rarities[*b]).sqrt(),
             })
-            .filter(|pair| pair.worth > 0.0)
+            .filter(|pair| pair.weight > 0.0)
             .collect();
         let best = terms.iter().map(|term| term.weight).sum::<f32>()
-            + weights.pair * pairs.iter().map(|pair| pair.worth).sum::<f32>()
+            + weights.pair * pairs.iter().map(|pair| pair.weight).sum::<f32>()
             + (weights.name_share + weights.meaning) * total.sqrt().max(1.0);
-        let said = |candidate: &Candidate| {
+        let word_score = |candidate: &Candidate| {
             let skill = &self.skills[candidate.slot as usize];
-            let side_by_side =
-                dispatch!(Level::new(), simd => side_by_side(simd, &skill.pairs, candidate.has, &pairs));
+            let adjacent_score =
+                dispatch!(Level::new(), simd => adjacent_score(simd, &skill.pairs, candidate.has, &pairs));
             candidate.score
-                + weights.pair * side_by_side
+                + weights.pair * adjacent_score
                 + weights.name_share * name_share(&skill.name, query, &rarities) * total.sqrt()
         };
-        let said: Vec<f32> = candidates.iter().map(said).collect();
-        let trust = weights.meaning * total.sqrt().max(1.0) * self.trust_in_meaning(query, &said);
-        let hit = |(Candidate { slot, .. }, said): (&Candidate, &f32)| {
+        let word_scores: Vec<f32> = candidates.iter().map(word_score).collect();
+        let trust = weights.meaning * total.sqrt().max(1.0) * self.trust_in_meaning(query, &word_scores);
+        let hit = |(Candidate { slot, .. }, word_score): (&Candidate, &f32)| {
             let meaning = self.cosine(query, *slot);
-            // However far its meaning is, what has the words is found.
-            let score = (said + trust * meaning).max(said * LEAST_SAID) / best;
+            // A skill with the words is found even if its embedding is far away.
+            let score = (word_score + trust * meaning).max(word_score * MIN_WORD_SHARE) / best;
             let described = weights.described * described(self.skills[*slot as usize].described);
             (score > 0.0).then_some(RankedSlot { slot: *slot, score: score + described })
         };
-        candidates.iter().zip(&said).filter_map(hit).collect()
+        candidates.iter().zip(&word_scores).filter_map(hit).collect()
     }
 
-    /// Returns how much the meaning of `query` counts, from 0 to 1, where the words say `said` of each candidate: less the further they
-    /// put one of them ahead, and less where they are so few that their meaning is hardly more than they are.
-    fn trust_in_meaning(&self, query: &Query, said: &[f32]) -> f32 {
+    /// Returns the weight of the embedding of `query`, from 0 to 1. `word_scores` has a score for each candidate: the weight is
+    /// lower the further they put one candidate ahead, and for queries of few words.
+    fn trust_in_meaning(&self, query: &Query, word_scores: &[f32]) -> f32 {
         let (mut first, mut second) = (0.0f32, 0.0f32);
-        for said in said {
-            second = second.max(said.min(first));
-            first = first.max(*said);
+        for score in word_scores {
+            second = second.max(score.min(first));
+            first = first.max(*score);
         }
         let lead = if first > 0.0 { (first - second) / first } else { 0.0 };
         let words = (query.words.len() as f32 / FEW_WORDS).min(1.0);
-        (1.0 - self.weights.lead * lead).max(LEAST_TRUST) * words
+        (1.0 - self.weights.lead * lead).max(MIN_TRUST) * words
     }
 }
 
-/// Returns how much a description of so many different words says, from 0 to 1.
+/// Returns the score of a description with this number of different words, from 0 to 1.
 fn described(words: u16) -> f32 {
     let times = f32::from(words) / SHORT_DESCRIPTION;
     ln(times.clamp(1.0, LONG_DESCRIPTION)) / ln(LONG_DESCRIPTION)
 }
 
-/// Returns how much of `name`, the terms of a name, the query says, from 0 to 1.
+/// Returns the share of the terms of a name that are in the query, weighted by rarity, from 0 to 1.
 fn name_share(name: &[Term], query: &Query, rarities: &[f32]) -> f32 {
-    let (mut said, mut all) = (0.0, 0.0);
+    let (mut matched, mut all) = (0.0, 0.0);
     for term in name {
         match query.words.iter().position(|asked| asked.term == *term) {
             Some(place) => {
-                said += rarities[place];
+                matched += rarities[place];
                 all += rarities[place];
             }
-            // How rare the others are would have to be looked up; they are about as rare as words of names are.
-            None => all += UNSAID_RARITY,
+            // An estimate, because the document frequencies of other terms are not looked up.
+            None => all += MISSING_RARITY,
         }
     }
-    if all > 0.0 { said / all } else { 0.0 }
+    if all > 0.0 { matched / all } else { 0.0 }
 }
 
 /// The number of different words of a short description.
 const SHORT_DESCRIPTION: f32 = 25.0;
-/// The factor of that at which a description is long: more words say nothing more.
+/// The length of a long description, as a multiple of a short one; more words add nothing.
 const LONG_DESCRIPTION: f32 = 3.0;
-/// The number of words of a query below which its meaning says hardly more than they do.
+/// The number of query words below which the embedding counts less.
 const FEW_WORDS: f32 = 4.0;
-/// The least share of the score of its words that a skill keeps, whatever its meaning.
-const LEAST_SAID: f32 = 0.1;
-/// The least trust in the meaning where the words put one skill far ahead.
-const LEAST_TRUST: f32 = 0.2;
-/// The approximate rarity of words of names.
-const UNSAID_RARITY: f32 = 4.0;
+/// The share of the score of its words that a skill keeps at least, whatever its embedding is.
+const MIN_WORD_SHARE: f32 = 0.1;
+/// The least weight of the embedding if the words put one skill far ahead.
+const MIN_TRUST: f32 = 0.2;
+/// The estimated rarity of a term of a name that is not in the query.
+const MISSING_RARITY: f32 = 4.0;
 
-/// Two words of the query that stand side by side.
+/// Two adjacent words of the query.
 struct QueryPair {
     pair: TermPair,
-    /// The bits of both.
+    /// The bits of both words.
     words: u64,
-    worth: f32,
+    weight: f32,
 }
 
-/// Returns what those of `pairs` are worth together that a skill has among its own, `held`, which are sorted, with whatever instructions the
-/// processor has. Whoever has not both words, which `has` tells, has them nowhere side by side, and need not be asked.
+/// Returns the total score of the `pairs` that are among `own`, the sorted pairs of a skill, with the widest instructions of the
+/// processor. `has` has the bits of its words: a pair is searched only if the skill has both.
 #[inline(always)]
-fn side_by_side<S: Simd>(_: S, held: &[TermPair], has: u64, pairs: &[QueryPair]) -> f32 {
+fn adjacent_score<S: Simd>(_: S, own: &[TermPair], has: u64, pairs: &[QueryPair]) -> f32 {
     let both = pairs.iter().filter(|pair| has & pair.words == pair.words);
-    both.filter(|pair| is_among(held, pair.pair)).map(|pair| pair.worth).sum()
+    both.filter(|pair| is_among(own, pair.pair)).map(|pair| pair.weight).sum()
 }
 
-/// Returns whether `wanted` is among `hashes`, which are sorted. They are spread evenly, so it can only be near the place that its value
-/// tells; a search that halves them would wait for memory at every step.
+/// Returns whether `wanted` is among the sorted `hashes`. Hashes are spread evenly, so the position is estimated from the
+/// value first; a binary search would have a cache miss at every step.
 #[inline(always)]
 fn is_among(hashes: &[TermPair], wanted: TermPair) -> bool {
     let guess = (usize::from(wanted.0) * hashes.len()) >> u16::BITS;
@@ -367,11 +368,11 @@ fn is_among(hashes: &[TermPair], wanted: TermPair) -> bool {
     }
 }
 
-/// Returns at least `wanted` of the skills with the best scores, few more than that, and all that are as good as the last; fewer where
-/// fewer have any.
+/// Returns the slots with the best scores: at least `wanted`, if that many are positive, but only few more. All slots with
+/// the lowest returned score are included.
 fn best_of(scores: &[f32], wanted: usize) -> Vec<Slot> {
     let (mut low, mut high) = (0.0f32, dispatch!(Level::new(), simd => highest(simd, scores)));
-    // Those that reach `low`, once they are few: then the others are not looked at any more.
+    // The slots and scores that reach `low`, once they are few; the others are not compared again.
     let mut few: Option<(Vec<Slot>, Vec<f32>)> = None;
     for _ in 0..MAX_HALVINGS {
         let among = few.as_ref().map_or(scores, |(_, scores)| scores);
@@ -382,11 +383,11 @@ fn best_of(scores: &[f32], wanted: usize) -> Vec<Slot> {
             continue;
         }
         low = middle;
-        // As good as it gets: there is room for a few more.
+        // Close enough: a few more than wanted are fine.
         if count < wanted + wanted / 4 {
             break;
         }
-        if few.is_none() && count < scores.len() / FEW {
+        if few.is_none() && count < scores.len() / COPY_DIVISOR {
             let slots = at_least(scores, low, count);
             let scores = slots.iter().map(|slot| scores[*slot as usize]).collect();
             few = Some((slots, scores));
@@ -405,7 +406,7 @@ fn best_of(scores: &[f32], wanted: usize) -> Vec<Slot> {
     }
 }
 
-/// Returns the highest of `scores`, or 0, with whatever instructions the processor has.
+/// Returns the highest of `scores`, at least 0, with the widest instructions of the processor.
 #[inline(always)]
 fn highest<S: Simd>(_: S, scores: &[f32]) -> f32 {
     let higher = |a: f32, b: f32| if a > b { a } else { b };
@@ -416,20 +417,20 @@ fn highest<S: Simd>(_: S, scores: &[f32]) -> f32 {
     lanes.into_iter().fold(0.0, higher)
 }
 
-/// Returns how many of `scores` are at least `least`, with whatever instructions the processor has.
+/// Returns the number of `scores` that are at least `least`, with the widest instructions of the processor.
 #[inline(always)]
 fn count<S: Simd>(_: S, scores: &[f32], least: f32) -> usize {
-    // There are no more slots than that.
+    // Slots are `u32`, so the sum cannot overflow.
     scores.iter().map(|score| u32::from(*score >= least)).sum::<u32>() as usize
 }
 
-/// Returns the skills whose score is at least `least`, of which there are `count`.
+/// Returns the `count` slots whose score is at least `least`.
 fn at_least(scores: &[f32], least: f32, count: usize) -> Vec<Slot> {
-    // One more, for those that are looked at after the last.
+    // One more, for slots after the last match, which are written too.
     let mut slots = vec![0; count + 1];
     let mut found = 0;
     for (slot, score) in (0..).zip(scores) {
-        // Nobody can foresee which those are, so each is written down, and overwritten unless it is one.
+        // Every slot is written, and overwritten unless it matches, because a branch would be unpredictable.
         if let Some(place) = slots.get_mut(found) {
             *place = slot;
         }
@@ -446,7 +447,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_highest_score_is_found_wherever_it_stands() {
+    fn the_highest_score_is_found_at_any_position() {
         for length in [0, 1, 15, 16, 17, 40] {
             for place in 0..length {
                 let scores: Vec<f32> =
@@ -460,7 +461,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_best_are_picked(scores in proptest::collection::vec(-1.0f32..4.0, 0..2000), wanted in 1usize..40) {
+        fn the_best_scores_are_selected(scores in proptest::collection::vec(-1.0f32..4.0, 0..2000), wanted in 1usize..40) {
             let slots = best_of(&scores, wanted);
             let above = scores.iter().filter(|score| **score > 0.0).count();
             prop_assert!(slots.len() >= wanted.min(above) && slots.len() <= above);
@@ -471,9 +472,9 @@ mod tests {
         }
 
         #[test]
-        fn a_hash_is_found_wherever_it_is(mut hashes in proptest::collection::vec(any::<u16>(), 0..1100), low in 1u16.., wanted in any::<u16>()) {
+        fn a_hash_is_found_at_any_position(mut hashes in proptest::collection::vec(any::<u16>(), 0..1100), low in 1u16.., wanted in any::<u16>()) {
             hashes.sort_unstable();
-            // Also where they are anything but spread evenly.
+            // Also if they are not spread evenly.
             let crowded: Vec<u16> = hashes.iter().map(|hash| hash % low).collect();
             for mut hashes in [hashes, crowded] {
                 hashes.sort_unstable();

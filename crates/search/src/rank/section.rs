@@ -1,4 +1,4 @@
-//! Finds the section of a skill's instructions that a query is about, so that no more than it need be read.
+//! Finds the section of a skill's instructions that fits a query best, so that only that section needs to be read.
 
 use std::collections::BTreeMap;
 
@@ -10,25 +10,26 @@ use super::logarithm::ln_1p;
 use super::query::Query;
 use crate::words::{Term, TermMap, TextRole, WordCutter};
 
-/// The most bytes of the instructions that are read; what comes after them is no section.
+/// The most bytes of the instructions that are searched.
 const MAX_BYTES: usize = 256 * 1024;
-/// The weight of a word of a title.
-const TITLE_TIMES: f32 = 2.0;
-/// The number of occurrences at which a word counts half of what it can.
+/// The weight of a word in a title.
+const TITLE_WEIGHT: f32 = 2.0;
+/// The number of occurrences at which a word adds half of its maximum.
 const SATURATION: f32 = 1.0;
 /// The influence of the length of a section on its words, from 0 to 1.
-const LENGTH: f32 = 0.2;
-/// The weight of a common word, relative to another.
-const COMMON: f32 = 0.1;
-/// The weight of a section that is nothing but its heading.
-const BARE: f32 = 0.25;
-/// The title of the beginning where no heading gives it one.
+const LENGTH_INFLUENCE: f32 = 0.2;
+/// The weight of a stop word relative to other words.
+const STOP_WORD_WEIGHT: f32 = 0.1;
+/// The weight of a section that is only a heading.
+const BARE_WEIGHT: f32 = 0.25;
+/// The title of the beginning if there is no heading.
 const INTRODUCTION: &str = "introduction";
 
-/// Returns the section of the instructions that `query` is most about; `None` where they have none of its words.
+/// Returns the section of the instructions that fits `query` best; `None` if they have none of its words.
 ///
-/// A section lasts until the next heading of any level, and the text before the first heading is one as well. The instructions
-/// start at byte `body_offset` of a `SKILL.md`; lines are those of the whole file, and `price` returns the tokens of a text.
+/// A section ends at the next heading of any level; the text before the first heading is a section too. The instructions
+/// start at byte `body_offset` of a `SKILL.md`. Line numbers are those of the whole file, and `price` returns the number of
+/// tokens of a text.
 pub(crate) fn best_section(
     query: &Query,
     text_of_skill_md: &str,
@@ -54,7 +55,7 @@ pub(crate) fn best_section(
         .iter()
         .map(|part| {
             let mut found = BTreeMap::new();
-            count(&part.title, TITLE_TIMES - 1.0, &mut found);
+            count(&part.title, TITLE_WEIGHT - 1.0, &mut found);
             let length = count(&body[part.start..part.end], 1.0, &mut found);
             SectionCounts { found, length }
         })
@@ -66,7 +67,7 @@ pub(crate) fn best_section(
     let lines = |text: &str| memchr::memchr_iter(b'\n', text.as_bytes()).count();
     let content = &body[start..end];
     let first_line = 1 + lines(before) + lines(&body[..start]);
-    // The end is the start of a line, or the end of a text whose last line may lack its line end.
+    // The section ends at the start of a line, or at the end of a text that may lack a final line end.
     let open_line = usize::from(!content.ends_with('\n'));
     let last_line = (first_line + lines(content) + open_line).saturating_sub(1).max(first_line);
     Some(Section { title, level, first_line, last_line, tokens: price(content) })
@@ -78,25 +79,25 @@ struct SectionSpan {
     level: u8,
     start: usize,
     end: usize,
-    /// Whether it is nothing but its heading.
+    /// `true` if it is only a heading.
     is_bare: bool,
 }
 
-/// The words of a query that a section has.
+/// The query words in a section.
 struct SectionCounts {
-    /// The number of occurrences of each word of the query that it has.
+    /// The weighted number of occurrences, by index of the query word.
     found: BTreeMap<usize, f32>,
-    /// The number of its words.
+    /// The number of words of the section.
     length: u32,
 }
 
-/// Cuts `body` at its headings.
+/// Splits `body` at its headings.
 fn parts(body: &str) -> Vec<SectionSpan> {
     let headings = headings(body);
     let first = headings.first().map_or(body.len(), |heading| heading.offset);
     let mut parts = Vec::with_capacity(headings.len() + 1);
     if !body[..first].trim().is_empty() {
-        // Blank lines at the start are no text.
+        // Blank lines at the start are left out.
         let blank: usize =
             body.split_inclusive('\n').take_while(|line| line.trim().is_empty()).map(str::len).sum();
         let (title, level) =
@@ -112,29 +113,30 @@ fn parts(body: &str) -> Vec<SectionSpan> {
     parts
 }
 
-/// Returns how well each section fits `query`: words that few sections have tell most.
+/// Returns the score of each section for `query`: words that few sections have weigh most.
 fn scores(query: &Query, parts: &[SectionSpan], counted: &[SectionCounts]) -> Vec<f32> {
     let count = counted.len() as f32;
     let mut holders = vec![0.0f32; query.words.len()];
     counted.iter().flat_map(|part| part.found.keys()).for_each(|at| holders[*at] += 1.0);
-    let worths = query.words.iter().zip(holders).map(|(asked, holders)| {
+    let weights = query.words.iter().zip(holders).map(|(asked, holders)| {
         let rarity = ln_1p((count - holders + 0.5) / (holders + 0.5));
-        if asked.is_common { rarity * COMMON } else { rarity }
+        if asked.is_common { rarity * STOP_WORD_WEIGHT } else { rarity }
     });
-    let worths: Vec<f32> = worths.collect();
+    let weights: Vec<f32> = weights.collect();
     let total: u64 = counted.iter().map(|part| u64::from(part.length)).sum();
     let average = (total as f32 / count.max(1.0)).max(1.0);
-    // Words that say little find nothing, unless nothing else is asked for.
-    let is_wordy = query.words.iter().all(|asked| asked.is_common);
-    let is_found =
-        |found: &BTreeMap<usize, f32>| is_wordy || found.keys().any(|at| !query.words[*at].is_common);
+    // Stop words alone find nothing, unless the query has no other words.
+    let has_only_stop_words = query.words.iter().all(|asked| asked.is_common);
+    let is_found = |found: &BTreeMap<usize, f32>| {
+        has_only_stop_words || found.keys().any(|at| !query.words[*at].is_common)
+    };
     let score = |(part, SectionCounts { found, length }): (&SectionSpan, &SectionCounts)| {
         if !is_found(found) {
             return 0.0;
         }
-        let half = SATURATION * (1.0 - LENGTH + LENGTH * *length as f32 / average);
-        let words = found.iter().map(|(at, count)| worths[*at] * count / (count + half));
-        words.sum::<f32>() * if part.is_bare { BARE } else { 1.0 }
+        let half = SATURATION * (1.0 - LENGTH_INFLUENCE + LENGTH_INFLUENCE * *length as f32 / average);
+        let words = found.iter().map(|(at, count)| weights[*at] * count / (count + half));
+        words.sum::<f32>() * if part.is_bare { BARE_WEIGHT } else { 1.0 }
     };
     parts.iter().zip(counted).map(score).collect()
 }
@@ -175,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn words_that_say_little_decide_nothing() {
+    fn stop_words_do_not_decide() {
         check(
             "# A\nHow do I do it with the tool of the day?\n# B\nDeploy.\n",
             "how do I deploy the",
@@ -200,12 +202,12 @@ mod tests {
     }
 
     #[test]
-    fn headings_in_code_are_none() {
+    fn comments_in_code_are_not_headings() {
         check("# A\n```sh\n# deploy\nmake deploy\n```\n# B\ntext\n", "deploy", Some((4, 8, "A")));
     }
 
     #[test]
-    fn lines_may_end_in_any_way() {
+    fn crlf_line_ends_are_accepted() {
         check("# A\r\ntext\r\n\r\n# B\r\nform\r\n", "form", Some((7, 8, "B")));
     }
 
@@ -215,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_bounded() {
+    fn searched_text_is_bounded() {
         let body = "# A\n".to_owned() + &"word ".repeat(MAX_BYTES) + "\n# B\nform\n";
         check(&body.replace("word", "page"), "form", None);
         assert_eq!(best_section(&Query::new("a"), "# A", 9, str::len), None);
@@ -224,7 +226,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_has_its_lines(body in "([#=\\-\r\n` a-cä翻]|```){0,60}", query in "[a-cä翻 ]{1,8}") {
+        fn lines_of_a_section_match_its_content(body in "([#=\\-\r\n` a-cä翻]|```){0,60}", query in "[a-cä翻 ]{1,8}") {
             let found = best_section(&Query::new(&query), &body, 0, str::len);
             if let Some(section) = found {
                 let lines: Vec<&str> = body.split_inclusive('\n').collect();

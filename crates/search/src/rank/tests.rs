@@ -52,7 +52,7 @@ impl Skill {
 #[derive(Debug, Clone)]
 enum Step {
     Add(Skill),
-    /// Adds skills of the same text, each under a name of its own.
+    /// Adds skills of the same text, each under another name.
     AddMany(Skill, u8),
     Drop(sample::Index),
     /// Reverses the order of the slots.
@@ -95,7 +95,7 @@ fn weights() -> Weights {
     Weights { meaning: 0.5, ..Weights::default() }
 }
 
-/// Returns the index that `steps` lead to, and the skills that are left in it.
+/// Returns the index after `steps`, and the skills in it.
 fn after(steps: Vec<Step>) -> (SearchIndex, BTreeMap<u64, Skill>) {
     let (mut index, mut skills) = (SearchIndex::new(weights()), BTreeMap::new());
     let mut identities = 1..;
@@ -132,7 +132,7 @@ fn source(skills: &mut BTreeMap<u64, Skill>, identities: &mut RangeFrom<u64>, sk
     source
 }
 
-/// Returns an index of `skills` that is built at once.
+/// Returns an index of `skills`, built at once.
 fn built<'s>(skills: impl Iterator<Item = (&'s u64, &'s Skill)>) -> SearchIndex {
     let skills = skills.map(|(identity, skill)| {
         (SkillKey { identity: *identity, version: 1 }, skill.record(), skill.vector.clone())
@@ -140,7 +140,7 @@ fn built<'s>(skills: impl Iterator<Item = (&'s u64, &'s Skill)>) -> SearchIndex 
     SearchIndex::of(weights(), skills)
 }
 
-/// Returns the slots that hold a skill.
+/// Returns the slots that are not empty.
 fn filled(index: &SearchIndex) -> SlotSet {
     (0..).zip(index.keys()).filter(|(_, key)| *key != SkillKey::default()).map(|(slot, _)| slot).collect()
 }
@@ -150,7 +150,7 @@ fn identities(index: &SearchIndex) -> Vec<u64> {
     index.keys().map(|key| key.identity).collect()
 }
 
-/// Returns what `index` finds, as the scores of skills by their keys.
+/// Returns the scores of the skills that `index` finds, by identity.
 fn found(index: &SearchIndex, query: &Query) -> BTreeMap<u64, f32> {
     let identities = identities(index);
     let hits = index.search(query, &filled(index), 5000);
@@ -174,7 +174,7 @@ proptest! {
         for (identity, score) in &one {
             prop_assert_eq!(*score, other[identity], "{:?} {:?}", one, other);
         }
-        // Also where few are asked for, so that not all that have a word are weighed.
+        // Also with a low limit, so that not all skills with a word get a full score.
         let best = |index: &SearchIndex| -> Vec<f32> {
             let hits = index.search(&query, &filled(index), 5);
             hits.into_iter().map(|hit| hit.score).collect()
@@ -233,7 +233,7 @@ proptest! {
     }
 }
 
-/// Returns the scores of skills with these descriptions, in a library with some others.
+/// Returns the scores of skills with these descriptions, in a library with other skills.
 fn scores(descriptions: &[&str], asked: &str) -> Vec<f32> {
     let others = ["Writes release notes.", "Paints walls.", "Cooks soup.", "Tunes pianos."];
     let skills = (0..).zip(descriptions.iter().chain(&others)).map(|(identity, description)| {
@@ -246,7 +246,7 @@ fn scores(descriptions: &[&str], asked: &str) -> Vec<f32> {
 }
 
 #[test]
-fn of_equals_the_same_come_first_wherever_they_stand() {
+fn equal_scores_are_ordered_by_identity_not_by_slot() {
     let found = |identities: &[u64]| -> Vec<u64> {
         let skills = identities.iter().map(|identity| {
             let record = SkillRecord::of(&SkillText { name: "twin", ..SkillText::default() });
@@ -261,7 +261,7 @@ fn of_equals_the_same_come_first_wherever_they_stand() {
 }
 
 #[test]
-fn of_many_that_say_the_same_the_nearest_are_found_wherever_they_lie() {
+fn of_many_equal_skills_the_nearest_are_found_whatever_their_identity() {
     const COUNT: u64 = 600;
     let found = |salt: u64| -> Vec<u64> {
         let skills = (1..=COUNT).map(|version| {
@@ -281,7 +281,7 @@ fn of_many_that_say_the_same_the_nearest_are_found_wherever_they_lie() {
 }
 
 #[test]
-fn a_description_that_says_more_comes_before_one_that_says_little() {
+fn a_long_description_ranks_before_a_short_one() {
     let more = "Fills forms. Use when somebody has a document with fields, boxes, dates, names, signatures, tables, \
         totals or addresses that must be written into it, checked against a list, exported, printed, merged or sent.";
     let scores = scores(&["Fills forms.", more], "fills forms");
@@ -289,17 +289,17 @@ fn a_description_that_says_more_comes_before_one_that_says_little() {
 }
 
 #[test]
-fn saying_a_word_often_gains_little() {
+fn repeating_a_word_gains_little() {
     let rest = "Handles documents of any kind.";
     let stuffed = |times: usize| "invoices ".repeat(times) + rest;
     let scores = scores(&[&stuffed(1), &stuffed(3), &stuffed(50)], "invoices");
     assert!(scores[0] > 0.0);
-    assert_eq!(scores[2], scores[1], "no more than by saying it three times: {scores:?}");
+    assert_eq!(scores[2], scores[1], "no more than with three repetitions: {scores:?}");
     assert!(scores[2] < scores[0] * 2.0, "{scores:?}");
 }
 
 #[test]
-fn what_a_skill_is_not_for_counts_against_it() {
+fn excluded_words_count_against_a_skill() {
     let texts = [
         "Resizes pictures in bulk. Do not use for invoices.",
         "Writes invoices.",
@@ -312,7 +312,7 @@ fn what_a_skill_is_not_for_counts_against_it() {
 }
 
 #[test]
-fn what_a_skill_is_not_for_counts_against_it_whatever_its_body_says() {
+fn excluded_words_count_against_a_skill_even_if_its_body_has_them() {
     let refused = "Scanned images are refused: no field is found in scanned images. Tell so, and stop.";
     let skills = [
         ("pdf-forms", "Fills PDF forms. Do not use for scanned images.", refused),
@@ -333,7 +333,7 @@ fn what_a_skill_is_not_for_counts_against_it_whatever_its_body_says() {
 }
 
 #[test]
-fn what_has_the_word_is_found_however_far_its_meaning_is() {
+fn a_skill_with_the_word_is_found_even_if_its_embedding_is_far() {
     let skill = SkillText { name: "tea", description: "Brews Assam.", ..SkillText::default() };
     let away = Vector::of(&[-1.0, 0.0]);
     let index = SearchIndex::of(
@@ -345,7 +345,7 @@ fn what_has_the_word_is_found_however_far_its_meaning_is() {
 }
 
 #[test]
-fn where_words_put_one_skill_far_ahead_meaning_counts_less() {
+fn the_embedding_counts_less_if_words_put_one_skill_far_ahead() {
     let near = [1.0f32, 0.0];
     let scores = |first: &str| -> BTreeMap<u64, f32> {
         let skills =
@@ -357,7 +357,7 @@ fn where_words_put_one_skill_far_ahead_meaning_counts_less() {
         let index = SearchIndex::of(Weights::default(), skills);
         found(&index, &Query::new("paints ships with tar").with_vector(Vector::of(&near)))
     };
-    // The nearer one gains less over its words the clearer they are for the other.
+    // The skill with the nearer embedding gains less if the words clearly favour the other.
     let (doubtful, clear) = (scores("Paints ships."), scores("Paints ships with tar."));
     assert!(doubtful[&1] > clear[&1], "{doubtful:?} {clear:?}");
     assert!(clear[&0] > clear[&1], "{clear:?}");

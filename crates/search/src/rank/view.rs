@@ -1,5 +1,5 @@
-//! The part of an index that a search may find. Hidden skills neither appear nor change the result: how rare words are, and how
-//! long bodies, is counted among the visible skills.
+//! The visible part of an index. Hidden skills neither appear nor change the result: document frequencies and average lengths
+//! are counted among visible skills only.
 
 use crate::index::{PostingList, SearchIndex, Slot, SlotSet};
 
@@ -7,17 +7,17 @@ use crate::index::{PostingList, SearchIndex, Slot, SlotSet};
 pub(crate) struct View<'a> {
     /// The number of visible skills.
     pub(crate) count: usize,
-    /// A factor for each slot: how much shorter its body is than the average.
+    /// The length factor of each slot: above 1 for bodies shorter than the average.
     pub(crate) brevities: Vec<f32>,
     /// The slots that are not visible, sorted.
     pub(crate) hidden: Vec<Slot>,
-    seen: &'a SlotSet,
+    visible: &'a SlotSet,
 }
 
 impl<'a> View<'a> {
-    /// Returns the part of `index` that is in `seen`.
-    pub(crate) fn of(index: &SearchIndex, seen: &'a SlotSet) -> Self {
-        let hidden = seen.missing(index.slots());
+    /// Returns the part of `index` that is in `visible`.
+    pub(crate) fn of(index: &SearchIndex, visible: &'a SlotSet) -> Self {
+        let hidden = visible.missing(index.slots());
         let count = index.slots() - hidden.len();
         let all: u64 = index.lengths.iter().map(|length| u64::from(*length)).sum();
         let words = all - hidden.iter().map(|slot| u64::from(index.lengths[*slot as usize])).sum::<u64>();
@@ -26,14 +26,14 @@ impl<'a> View<'a> {
         let lengths = index.lengths.iter();
         let brevities =
             lengths.map(|length| 1.0 / (1.0 - share + share * *length as f32 / average)).collect();
-        Self { count, brevities, hidden, seen }
+        Self { count, brevities, hidden, visible }
     }
 
-    /// Returns how many of the skills in `list` are visible.
+    /// Returns the number of visible skills in `list`.
     pub(crate) fn holders(&self, list: PostingList<'_>) -> usize {
         if self.hidden.len() <= list.len() / 16 {
             return list.len() - self.hidden.iter().filter(|slot| list.get(**slot).is_some()).count();
         }
-        list.slots.iter().filter(|slot| self.seen.contains(**slot)).count()
+        list.slots.iter().filter(|slot| self.visible.contains(**slot)).count()
     }
 }

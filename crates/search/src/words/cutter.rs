@@ -1,8 +1,8 @@
-//! Cuts a text into the words that are compared.
+//! The tokenizer: splits a text into the words that are compared.
 //!
-//! Words are runs of letters and digits in any script, in lower case and without accents. A name of a program is found by
-//! its parts and as a whole: `BlobServiceClient` is `blob`, `service`, `client` and `blobserviceclient`. Scripts that set no
-//! blanks between words are cut into overlapping pairs of characters, which needs no dictionary.
+//! Words are runs of letters and digits in any script, in lower case and without accents. An identifier yields its parts and the
+//! whole: `BlobServiceClient` is `blob`, `service`, `client` and `blobserviceclient`. Scripts without spaces between words are
+//! split into overlapping pairs of characters, which needs no dictionary.
 
 use unicode_normalization::UnicodeNormalization;
 
@@ -18,7 +18,7 @@ pub(crate) enum TextRole {
     Query,
 }
 
-/// Cuts texts into words. Its buffers are reused from text to text.
+/// Splits texts into words. Its buffers are reused for the next text.
 #[derive(Debug, Default)]
 pub(crate) struct WordCutter {
     plain: String,
@@ -37,7 +37,7 @@ impl WordCutter {
         if text.is_ascii() {
             ascii_runs(text, &mut self.buffers, &mut take);
         } else {
-            // Full-width letters, ligatures and accented letters become the plain ones; syllables of Hangul and Kana are put together again.
+            // Full-width letters, ligatures and accented letters become plain ones; Hangul and Kana syllables are composed again.
             let is_accent = |letter: &char| matches!(letter, '\u{300}'..='\u{36f}');
             self.plain.clear();
             for piece in by_ascii(text) {
@@ -51,13 +51,13 @@ impl WordCutter {
     }
 }
 
-/// Cuts `text` where ASCII and other characters meet. An ASCII character stays as it is when a text is normalised, and no mark changes
-/// its place across one, so the pieces may be normalised one by one.
+/// Splits `text` between ASCII and other characters. Normalisation neither changes ASCII characters nor moves marks across
+/// them, so the pieces can be normalised one by one.
 fn by_ascii(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let is_ascii = rest.as_bytes().first()?.is_ascii();
-        // Both kinds end at the border of a character: no byte of a longer one is ASCII.
+        // A boundary of ASCII bytes is a character boundary: no byte of a longer character is ASCII.
         let end = rest.bytes().position(|byte| byte.is_ascii() != is_ascii).unwrap_or(rest.len());
         let (piece, after) = rest.split_at(end);
         rest = after;
@@ -65,7 +65,7 @@ fn by_ascii(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Does what [`runs`] does for an ASCII text, which most are.
+/// Takes the words of an ASCII text like [`runs`], but faster. Most texts are ASCII.
 fn ascii_runs(text: &str, buffers: &mut Buffers, take: &mut impl FnMut(&str)) {
     let mut rest = text;
     while let Some(start) = rest.bytes().position(|letter| letter.is_ascii_alphanumeric()) {
@@ -93,10 +93,10 @@ fn ascii_runs(text: &str, buffers: &mut Buffers, take: &mut impl FnMut(&str)) {
     }
 }
 
-/// Takes the words of `run`, which is before `after`.
+/// Takes the words of `run`, which `after` follows in the text.
 fn ascii_word(run: &str, after: &str, buffers: &mut Buffers, take: &mut impl FnMut(&str)) {
     match (run, after.as_bytes().first()) {
-        // Two languages whose names would otherwise be one letter.
+        // Two programming languages whose names would otherwise be one letter.
         ("c" | "C", Some(b'#')) => take("csharp"),
         ("c" | "C", Some(b'+')) => take("cpp"),
         _ => word(run, buffers, take),
@@ -121,7 +121,7 @@ fn is_of_word(letter: char) -> bool {
     letter.is_alphanumeric() || !letter.is_ascii() && unicode_normalization::char::is_combining_mark(letter)
 }
 
-/// Cuts `run` where scripts with blanks and scripts without meet.
+/// Splits `run` between scripts with and without spaces.
 fn scripts(run: &str, buffers: &mut Buffers, role: TextRole, take: &mut impl FnMut(&str)) {
     let mut rest = run;
     while let Some(first) = rest.chars().next() {
@@ -136,7 +136,7 @@ fn scripts(run: &str, buffers: &mut Buffers, role: TextRole, take: &mut impl FnM
     }
 }
 
-/// Returns whether `letter` belongs to a script that sets no blanks between words.
+/// Returns whether `letter` belongs to a script without spaces between words.
 pub(crate) fn is_dense(letter: char) -> bool {
     matches!(letter as u32,
         0x0e00..=0x0eff | 0x1000..=0x109f | 0x1780..=0x17ff   // Thai, Lao, Burmese, Khmer
@@ -145,7 +145,7 @@ pub(crate) fn is_dense(letter: char) -> bool {
         | 0x20000..=0x3ffff)
 }
 
-/// Takes each pair of neighbouring characters, and single ones where they may be all that somebody asks for.
+/// Takes each pair of adjacent characters; also each single one in a document, or if `piece` has only one.
 fn pairs(piece: &str, role: TextRole, take: &mut impl FnMut(&str)) {
     let bounds: Vec<usize> = piece.char_indices().map(|(index, _)| index).chain([piece.len()]).collect();
     if role == TextRole::Document || bounds.len() == 2 {
@@ -154,7 +154,7 @@ fn pairs(piece: &str, role: TextRole, take: &mut impl FnMut(&str)) {
     bounds.windows(3).for_each(|bounds| take(&piece[bounds[0]..bounds[2]]));
 }
 
-/// Takes the parts of `run`, where it has several, and the whole of it.
+/// Takes the parts of `run`, if it has several, and the whole.
 fn word(run: &str, buffers: &mut Buffers, take: &mut impl FnMut(&str)) {
     if run.len() > MAX_WORD_BYTES {
         return;
@@ -180,13 +180,13 @@ fn word(run: &str, buffers: &mut Buffers, take: &mut impl FnMut(&str)) {
     if part.len() < whole.len() {
         parts += usize::from(hand_over(part, take));
     }
-    // A whole that was handed over as its only part is not taken twice.
+    // If the only part is the whole, it is not taken twice.
     if parts != 1 || whole != part {
         take(whole);
     }
 }
 
-/// Returns whether a capital before `rest` starts a word: `HTTPServer` has two, `APIs` one.
+/// Returns whether a capital before `rest` starts a new word: `HTTPServer` has two words, `APIs` has one.
 fn starts_word(mut rest: impl Iterator<Item = char>) -> bool {
     rest.next().is_some_and(char::is_lowercase) && rest.next().is_some_and(char::is_lowercase)
 }
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_programs_are_found_by_their_parts_and_as_a_whole() {
+    fn identifiers_yield_their_parts_and_the_whole() {
         check("BlobServiceClient", &["blob", "service", "client", "blobserviceclient"]);
         check("get_user_id", &["get", "user", "id", "getuserid"]);
         check("HTTPServer APIs", &["http", "server", "httpserver", "apis"]);
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_without_blanks_are_cut_into_pairs() {
+    fn scripts_without_spaces_are_split_into_pairs() {
         check("翻译文档", &["翻译", "译文", "文档"]);
         check("猫", &["猫"]);
         check("用Rust写", &["用", "rust", "写"]);
@@ -247,7 +247,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn short_ways_lead_to_the_same_words(text in "([a-cA-C0-2_ #+.é翻\u{301}\u{316}\n—]|ﬁ|Å|x{60,70}){0,30}") {
+        fn fast_paths_yield_the_same_words(text in "([a-cA-C0-2_ #+.é翻\u{301}\u{316}\n—]|ﬁ|Å|x{60,70}){0,30}") {
             let words = |text: &str| {
                 let mut found = Vec::new();
                 runs(text, &mut Buffers::default(), TextRole::Document, &mut |word| found.push(word.to_owned()));
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_no_word() {
+    fn words_that_are_too_long_are_left_out() {
         check(&"x".repeat(MAX_WORD_BYTES + 1), &[]);
         check(&"x".repeat(MAX_WORD_BYTES), &["x".repeat(MAX_WORD_BYTES).as_str()]);
     }

@@ -1,6 +1,6 @@
-//! Tells what a description says a skill is for from what it says it is not for.
+//! Separates the parts of a description that say what a skill is for from those that say what it is not for.
 
-/// Markers after which a clause, up to its end, says what the skill is not for.
+/// Phrases that start the part of a clause that says what the skill is not for.
 const MARKERS: &[&str] = &[
     "do not use",
     "don't use",
@@ -22,23 +22,23 @@ const MARKERS: &[&str] = &[
     "skip when",
     "skip if",
 ];
-/// Words that refer readers of a clause that starts with `for` or `if` to another skill.
+/// Phrases in a clause starting with `for` or `if` that refer to another skill.
 const REFERRALS: &[&str] = &[", see ", ", use ", ", prefer ", ", consult ", " instead"];
 
-/// Returns the clauses of `description`, each with whether it says what the skill is not for.
+/// Returns the clauses of `description`, each with `true` if it says what the skill is not for.
 pub(crate) fn clauses(description: &str) -> impl Iterator<Item = (&str, bool)> {
     let clauses = description.split_inclusive(['.', ';', '!', '?', '\n', '(', ')', '—']);
-    // A dot within a word ends a clause as well, which costs nothing.
+    // A dot within a word ends a clause too, which does no harm.
     clauses.flat_map(|clause| {
         let folded = clause.to_ascii_lowercase();
         let start = excluding(&folded).unwrap_or(clause.len());
-        // Both are of one length, whatever was folded.
+        // Folding ASCII does not change the length, so the offset is valid in `clause`.
         let (said, excluded) = clause.split_at(start);
         [(said, false), (excluded, true)].into_iter().filter(|(text, _)| !text.is_empty())
     })
 }
 
-/// Returns where `clause`, which is in lower case, starts to say what the skill is not for.
+/// Returns the offset at which `clause`, in lower case, starts to say what the skill is not for.
 fn excluding(clause: &str) -> Option<usize> {
     let marked = MARKERS.iter().filter_map(|marker| clause.find(marker)).min();
     let trimmed = clause.trim_start();
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_skill_is_not_for_is_told_from_what_it_is_for() {
+    fn exclusions_are_separated() {
         check("Fills PDF forms. Use when a form must be filled.", &[]);
         check("Fills PDF forms. Do NOT use for scanned images.", &["Do NOT use for scanned images."]);
         check("Writes copy (not for emails) in any tone.", &["not for emails)"]);

@@ -1,4 +1,4 @@
-//! The words of texts, as they are compared.
+//! From a text to terms: tokenizing, stemming, spellings and stop words.
 
 mod cutter;
 mod exclusion;

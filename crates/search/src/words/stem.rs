@@ -1,14 +1,14 @@
-//! Brings the forms of an English word together.
+//! A light stemmer for English.
 //!
-//! Only the endings that inflect are taken off: plurals, `-ed`, `-ing` and the silent `e` they leave behind. Measured on
-//! public skills this finds more than a full stemmer, which makes one word of `universal` and `university`.
+//! It only removes inflectional endings: plurals, `-ed`, `-ing` and the silent `e` they leave behind. Measured on public
+//! skills this finds more than a full stemmer, which merges `universal` and `university`.
 
-/// The shortest word that has an ending to take off.
+/// The length of the shortest word that is stemmed.
 const MIN_LETTERS: usize = 4;
-/// The fewest letters that an ending must leave.
+/// The fewest letters that must remain.
 const MIN_STEM: usize = 4;
 
-/// Returns `word` without its endings; `word` is in lower case.
+/// Returns the stem of `word`, which is in lower case.
 pub(crate) fn stem(word: &str) -> Stem<'_> {
     if word.len() < MIN_LETTERS || !word.bytes().all(|letter| letter.is_ascii_lowercase()) {
         return Stem { start: word, end: "" };
@@ -17,12 +17,12 @@ pub(crate) fn stem(word: &str) -> Stem<'_> {
     if end.is_empty() { Stem { start: without_e(without_tense(start)), end } } else { Stem { start, end } }
 }
 
-/// A word without its endings.
+/// The stem of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stem<'a> {
-    /// The part of the word that stays.
+    /// The part of the word that remains.
     pub(crate) start: &'a str,
-    /// The letter that takes the place of the ending.
+    /// The letter that replaces the ending, or nothing.
     pub(crate) end: &'static str,
 }
 
@@ -39,7 +39,7 @@ fn without_tense(word: &str) -> &str {
     let tenses = ["ing", "ed"].into_iter();
     let stem = tenses.filter_map(|ending| word.strip_suffix(ending)).find(|stem| stem.len() >= MIN_STEM);
     let Some(stem) = stem else { return word };
-    // `running` is `run`, `calling` is `call`.
+    // `planning` becomes `plan`, `calling` becomes `call`.
     match stem.as_bytes() {
         [.., a, b] if a == b && !b"lsz".contains(b) => &stem[..stem.len() - 1],
         _ => stem,
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_of_a_word_come_together() {
+    fn forms_of_a_word_have_the_same_stem() {
         let check = |forms: &[&str]| {
             let stems: Vec<String> = forms
                 .iter()
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_stay_apart() {
+    fn other_words_have_different_stems() {
         let check = |a: &str, b: &str| assert_ne!(stem(a), stem(b), "{a} {b}");
         check("status", "stat");
         check("analysis", "analyst");

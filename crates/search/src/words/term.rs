@@ -1,4 +1,4 @@
-//! Terms: words as they are compared.
+//! Terms: normalized words, as hashes.
 
 use hashbrown::HashMap;
 use serde::{Deserialize, Serialize};
@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use super::stem::{Stem, stem};
 use super::vocabulary::{WordInfo, look_up};
 
-/// A word as it is compared: spellings and forms of one word are one term.
+/// A normalized word, as a hash: spellings and forms of one word are the same term.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Term(pub(crate) u64);
 
 impl Term {
-    /// Returns the term of `word`, which is in lower case, and whether it is a common word.
+    /// Returns the term of `word`, which is in lower case, and whether it is a stop word.
     pub(crate) fn of(word: &str) -> (Self, bool) {
         let WordInfo { spelling, is_common } = look_up(word);
         (Self::of_spelling(spelling), is_common)
@@ -24,7 +24,7 @@ impl Term {
         let Stem { start, end } = stem(spelling);
         let bytes = start.bytes().chain(end.bytes());
         let hash = bytes.fold(OFFSET, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME));
-        // The low bits of such a product are weak, and tables go by them.
+        // The low bits of an FNV hash are weak, and hash tables use them.
         Self((hash ^ hash >> 32).wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
@@ -34,7 +34,7 @@ impl Term {
     }
 }
 
-/// Two terms side by side. Others may look the same: one in a few hundred, which only ever adds a little to a score.
+/// Two adjacent terms, as a 16-bit hash. One in a few hundred collides, which only adds a little to a score.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct TermPair(pub(crate) u16);
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_and_spellings_of_a_word_are_one_term() {
+    fn forms_and_spellings_of_a_word_are_the_same_term() {
         assert_eq!(Term::of("k8s"), Term::of("kubernetes"));
         assert_eq!(Term::of("queries"), Term::of("query"));
         assert_ne!(Term::of("form"), Term::of("format"));

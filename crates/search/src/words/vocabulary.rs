@@ -1,4 +1,4 @@
-//! The vocabulary that does not depend on a library: other spellings of words, and common words.
+//! The fixed vocabulary: alternative spellings and stop words.
 
 use std::sync::LazyLock;
 
@@ -6,9 +6,9 @@ use hashbrown::HashMap;
 
 use super::cutter::is_dense;
 
-/// Words that people shorten or spell differently, each with the spelling that it is compared by.
+/// Abbreviations and alternative spellings, each with the normal spelling.
 ///
-/// Kept to what is never anything else in talk about software: `ts` is TypeScript, while `ml` may be a language, too.
+/// Only words with a single meaning in texts about software are listed: `ts` is TypeScript, while `ml` may also be a language.
 const SPELLINGS: &[(&str, &str)] = &[
     ("async", "asynchronous"),
     ("auth", "authentication"),
@@ -41,11 +41,11 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("vuejs", "vue"),
 ];
 
-/// Words that hold sentences together, in English and, a language a line, in others, without accents. In a query they count for less.
+/// Stop words of English and, one line per language, of other languages, without accents. In a query they count for less.
 ///
-/// None of the other languages' is a word or a short form in talk about software: `mit` is a licence, `di` is how dependencies come,
-/// `su` changes users.
-const COMMON: &[&str] = &[
+/// Words with a meaning in texts about software are left out of other languages: `mit` is a licence, `di` is dependency
+/// injection, `su` changes users.
+const STOP_WORDS: &[&str] = &[
     "a about above actually after again against all also am an and any anyone anything are aren as at be because been",
     "before being below between both but by can cannot could couldn d did didn do does doesn doing don done down during",
     "each either else ever every everything few for from further get gets getting give given goes going gone got had has",
@@ -68,15 +68,15 @@ const COMMON: &[&str] = &[
 /// The most bytes of a word in the tables.
 const MAX_BYTES: usize = 10;
 
-/// Returns the words that hold sentences together.
-fn common() -> impl Iterator<Item = &'static str> {
-    COMMON.iter().flat_map(|words| words.split(' '))
+/// Returns all stop words.
+fn stop_words() -> impl Iterator<Item = &'static str> {
+    STOP_WORDS.iter().flat_map(|words| words.split(' '))
 }
 
 /// The vocabulary's entry for a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct WordInfo<'a> {
-    /// The spelling that it is compared by.
+    /// The normal spelling.
     pub(crate) spelling: &'a str,
     /// `true` for a stop word.
     pub(crate) is_common: bool,
@@ -84,19 +84,19 @@ pub(crate) struct WordInfo<'a> {
 
 /// Returns the entry for `word`, which is in lower case.
 pub(crate) fn look_up(word: &str) -> WordInfo<'_> {
-    // Both tables as one, by hashes: every word of a library is looked up.
+    // One hash table for both lists, because every word of a library is looked up.
     static TABLE: LazyLock<HashMap<&str, WordInfo<'static>>> = LazyLock::new(|| {
         let spellings =
             SPELLINGS.iter().map(|(word, spelling)| (*word, WordInfo { spelling, is_common: false }));
-        let common = common().map(|word| (word, WordInfo { spelling: word, is_common: true }));
-        spellings.chain(common).collect()
+        let stop_words = stop_words().map(|word| (word, WordInfo { spelling: word, is_common: true }));
+        spellings.chain(stop_words).collect()
     });
-    let unknown = WordInfo { spelling: word, is_common: is_grammar(word) };
+    let unknown = WordInfo { spelling: word, is_common: is_grammatical(word) };
     if word.len() > MAX_BYTES { unknown } else { TABLE.get(word).copied().unwrap_or(unknown) }
 }
 
-/// Returns whether `word` is of letters that hold sentences together: one alone, as `в`, or Hiragana, as `から`.
-fn is_grammar(word: &str) -> bool {
+/// Returns whether `word` is a stop word by its letters: a single non-ASCII letter such as `в`, or Hiragana such as `から`.
+fn is_grammatical(word: &str) -> bool {
     if word.as_bytes().first().is_none_or(u8::is_ascii) {
         return false;
     }
@@ -113,21 +113,21 @@ mod tests {
 
     #[test]
     fn a_word_is_listed_once() {
-        let words = || SPELLINGS.iter().map(|(word, _)| *word).chain(common());
+        let words = || SPELLINGS.iter().map(|(word, _)| *word).chain(stop_words());
         assert!(words().all(|word| word.len() <= MAX_BYTES));
         let different: HashSet<&str> = words().collect();
         assert_eq!(different.len(), words().count(), "a word is listed twice");
     }
 
     #[test]
-    fn short_forms_are_what_they_stand_for() {
+    fn abbreviations_have_the_normal_spelling() {
         assert_eq!(look_up("k8s").spelling, "kubernetes");
         assert_eq!(look_up("kubernetes").spelling, "kubernetes");
         assert!(look_up("please").is_common && !look_up("deploy").is_common);
     }
 
     #[test]
-    fn common_words_of_other_languages_are_known() {
+    fn stop_words_of_other_languages_are_known() {
         assert!(["von", "для", "в", "から", "する"].iter().all(|word| look_up(word).is_common));
         assert!(["r", "öl", "抽出", "字", "テス"].iter().all(|word| !look_up(word).is_common));
     }

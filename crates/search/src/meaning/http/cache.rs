@@ -1,4 +1,4 @@
-//! The cache of vectors, in a file.
+//! A cache of vectors in a file.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -8,22 +8,22 @@ use repertoire_model::Digest;
 
 use crate::meaning::Vector;
 
-/// The bytes of the digest of a text.
+/// The number of bytes of the digest of a text.
 const KEY_BYTES: usize = 32;
 /// The most bytes before the entries.
 const HEAD_BYTES: usize = KEY_BYTES + 8;
 /// The most bytes of an entry beside its digest and its dimensions.
 const ENTRY_BYTES: usize = 8;
 
-/// The content of the file: the stamp of the server and model, and entries, the most recently used last.
+/// The content of the file: the stamp of the server and model, and the entries, the most recently used last.
 type StoredCache = ([u8; KEY_BYTES], Vec<([u8; KEY_BYTES], Vector)>);
 
 /// Vectors by the digests of their texts.
 ///
-/// The file belongs to one server and model: entries of another are not read.
+/// The file belongs to one server and model: a file with another stamp is ignored.
 pub(super) struct Cache {
     file: Option<PathBuf>,
-    /// Identifies the server and the model.
+    /// The identity of the server and the model.
     stamp: Digest,
     /// The most bytes of the file.
     limit: usize,
@@ -54,7 +54,7 @@ impl Cache {
         Some(vector.clone())
     }
 
-    /// Keeps the vector of `text`, unless it has other dimensions than the others.
+    /// Caches the vector of `text`, unless it has other dimensions than the cached ones.
     pub(super) fn put(&mut self, text: &str, vector: &Vector) {
         self.load();
         if self.dimensions().is_some_and(|dimensions| dimensions != vector.dimensions()) {
@@ -65,7 +65,7 @@ impl Cache {
         self.is_changed = true;
     }
 
-    /// Removes all entries, because the server returns others now.
+    /// Removes all entries, because the server has another model now.
     pub(super) fn clear(&mut self) {
         self.entries.clear();
         self.is_loaded = true;
@@ -92,7 +92,7 @@ impl Cache {
         self.entries.extend(entries);
         let name = file.file_name().and_then(|name| name.to_str());
         if let (Some(directory), Some(name), Ok(bytes)) = (file.parent(), name, bytes) {
-            // Entries that cannot be written are asked for again.
+            // Entries that cannot be written are requested again.
             let _ = stored::replace(directory, name, &bytes);
         }
     }
@@ -105,7 +105,7 @@ impl Cache {
         }
     }
 
-    /// Adds the entries of the file that this has not, as older than all others.
+    /// Adds the entries of the file that are not in memory, as the least recently used ones.
     fn read(&mut self, file: &Path) {
         let bytes = stored::read(file, self.limit);
         let stored = bytes.and_then(|bytes| postcard::from_bytes::<StoredCache>(&bytes).ok());
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_kept_is_there_in_the_next_run() {
+    fn entries_are_read_by_the_next_run() {
         let directory = tempfile::tempdir().unwrap();
         let file = || Some(directory.path().join("v.vectors"));
         let stamp = |name: &str| Digest::of(name.as_bytes());
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_last_is_kept() {
+    fn the_most_recently_used_entries_are_kept() {
         let directory = tempfile::tempdir().unwrap();
         let file = Some(directory.path().join("v.vectors"));
         let limit = HEAD_BYTES + 2 * (KEY_BYTES + ENTRY_BYTES + 1);

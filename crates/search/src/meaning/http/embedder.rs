@@ -1,4 +1,4 @@
-//! The embedder that asks a server.
+//! The embedder that requests embeddings from a server.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use repertoire_model::text::start;
 
 use super::cache::Cache;
 use super::options::{HttpOptions, HttpOptionsError};
-use super::wire::ask;
+use super::wire::request_embeddings;
 use crate::meaning::{Embedder, Vector};
 use crate::skill_text::SkillText;
 
@@ -21,14 +21,14 @@ const BATCH: usize = 64;
 const BATCH_BYTES: usize = 256 * 1024;
 /// The most bytes of a text: models read a few thousand tokens at most.
 const MAX_TEXT_BYTES: usize = 8 * 1024;
-/// The most bytes of what is kept of skills.
+/// The most bytes of the cache of skills.
 const MAX_SKILL_BYTES: usize = 256 * 1024 * 1024;
-/// The most bytes of what is kept of queries. They are many and few come again, and each new one writes the file.
+/// The most bytes of the cache of queries. It is small because few queries are repeated, and each new one rewrites the file.
 const MAX_QUERY_BYTES: usize = 2 * 1024 * 1024;
 
-/// An [`Embedder`] that asks a server which speaks the protocol of OpenAI's embeddings.
+/// An [`Embedder`] that requests embeddings from a server with an OpenAI-compatible API.
 ///
-/// After a failure the server is not asked for a while, so that searches do not wait for it.
+/// After a failure it sends no requests for a while, so that searches do not wait for the server.
 ///
 /// ```
 /// use repertoire_search::http::{HttpEmbedder, HttpOptions};
@@ -49,12 +49,13 @@ struct EmbeddingClient {
 struct EmbedderState {
     skills: Cache,
     queries: Cache,
-    /// Since when the server is left alone, and why.
+    /// The time and message of the last failure.
     failed: Option<(Instant, String)>,
-    is_told: bool,
+    /// `true` once a failure was reported to the host.
+    is_reported: bool,
 }
 
-/// The kind of texts in a request; each has a cache of its own.
+/// The kind of texts in a request; each has its own cache.
 #[derive(Clone, Copy)]
 enum TextKind {
     Skills,
@@ -76,7 +77,7 @@ impl EmbedderState {
 }
 
 impl HttpEmbedder {
-    /// Returns an embedder with these options. Fails if they do not work; nothing is sent yet.
+    /// Returns an embedder with these options. Fails if they are invalid; no request is sent yet.
     pub fn new(options: HttpOptions) -> Result<Self, HttpOptionsError> {
         if let Some(error) = options.error() {
             return Err(error);
@@ -84,7 +85,7 @@ impl HttpEmbedder {
         let agent = ureq::Agent::config_builder()
             .timeout_global(Some(options.timeout))
             .http_status_as_error(false)
-            // A server that sends us elsewhere is another than the one that was chosen.
+            // A redirect would lead to a server that the user did not choose.
             .max_redirects(0)
             .max_redirects_will_error(false)
             // Libraries do not read the environment.
@@ -102,12 +103,12 @@ impl HttpEmbedder {
             skills: cache("skills", MAX_SKILL_BYTES),
             queries: cache("queries", MAX_QUERY_BYTES),
             failed: None,
-            is_told: false,
+            is_reported: false,
         };
         Ok(Self { shared: Arc::new(EmbeddingClient { options, agent, state: Mutex::new(state) }) })
     }
 
-    /// Returns the vector of each of `texts`, in their order, from a thread that may block.
+    /// Returns the vectors of `texts`, in order. A thread that may block sends the requests.
     async fn embed(&self, texts: Vec<String>, kind: TextKind) -> Result<Vec<Option<Vector>>, Error> {
         let shared = Arc::clone(&self.shared);
         blocking::unblock(move || shared.embed(&texts, kind)).await
@@ -136,7 +137,7 @@ impl EmbeddingClient {
         missing.sort_unstable();
         missing.dedup();
         let outcome: Result<(), Error> = batches(&missing).try_for_each(|batch| {
-            for (text, vector) in batch.iter().zip(self.ask_with_retries(batch)?) {
+            for (text, vector) in batch.iter().zip(self.request_with_retries(batch)?) {
                 if let Some(vector) = vector {
                     self.state().cache(kind).put(text, &vector);
                     known.insert(text, vector);
@@ -144,14 +145,14 @@ impl EmbeddingClient {
             }
             Ok(())
         });
-        // What was answered before a failure need not be asked again.
+        // Vectors received before a failure are cached.
         self.state().cache(kind).save();
         outcome?;
         Ok(texts.iter().map(|text| known.get(text.as_str()).cloned()).collect())
     }
 
-    /// Asks for the vectors of `texts`, with retries.
-    fn ask_with_retries(&self, texts: &[&str]) -> Result<Vec<Option<Vector>>, Error> {
+    /// Requests the vectors of `texts`, with retries.
+    fn request_with_retries(&self, texts: &[&str]) -> Result<Vec<Option<Vector>>, Error> {
         if let Some((since, message)) = &self.state().failed
             && since.elapsed() < self.options.rest
         {
@@ -160,46 +161,46 @@ impl EmbeddingClient {
         let mut wait = self.options.backoff;
         let mut retries = self.options.retries;
         let fault = loop {
-            let fault = match ask(&self.agent, &self.options, texts) {
-                Ok(vectors) => match self.expected(&vectors) {
+            let fault = match request_embeddings(&self.agent, &self.options, texts) {
+                Ok(vectors) => match self.check_dimensions(&vectors) {
                     Ok(()) => return Ok(vectors),
                     Err(message) => break message,
                 },
                 Err(fault) => fault,
             };
-            let Some(asked) = fault.again.filter(|_| retries > 0) else { break fault.message };
+            let Some(retry_after) = fault.retry.filter(|_| retries > 0) else { break fault.message };
             retries -= 1;
-            thread::sleep(asked.unwrap_or(wait));
+            thread::sleep(retry_after.unwrap_or(wait));
             wait *= 2;
         };
         self.give_up(&fault);
         Err(error(&self.options, &fault))
     }
 
-    /// Fails if `vectors` are of other dimensions than those before: they cannot be compared.
-    fn expected(&self, vectors: &[Option<Vector>]) -> Result<(), String> {
+    /// Fails if `vectors` have other dimensions than the cached ones: they cannot be compared.
+    fn check_dimensions(&self, vectors: &[Option<Vector>]) -> Result<(), String> {
         let mut state = self.state();
         let mut dimensions = vectors.iter().flatten().map(Vector::dimensions);
         let Some(first) = dimensions.next() else { return Ok(()) };
         if dimensions.any(|other| other != first) {
-            return Err("the answer has directions of several dimensions".to_owned());
+            return Err("the answer has embeddings of different dimensions".to_owned());
         }
         match state.dimensions() {
             Some(known) if known != first => {
-                // The server has another model under the same name; what it said before is of no use.
+                // The server has another model under the same name, so the cached vectors are useless.
                 state.skills.clear();
                 state.queries.clear();
-                Err(format!("directions have {first} dimensions now, not {known}"))
+                Err(format!("embeddings have {first} dimensions now, not {known}"))
             }
             _ => Ok(()),
         }
     }
 
-    /// Leaves the server alone for a while, and says so the first time.
+    /// Suspends requests for a while, and reports the first failure to the host.
     fn give_up(&self, message: &str) {
         let mut state = self.state();
         state.failed = Some((Instant::now(), message.to_owned()));
-        if !std::mem::replace(&mut state.is_told, true)
+        if !std::mem::replace(&mut state.is_reported, true)
             && let Some(notice) = &self.options.notice
         {
             notice(&error(&self.options, message).chain());
@@ -207,7 +208,7 @@ impl EmbeddingClient {
     }
 }
 
-/// Splits `texts` into requests.
+/// Splits `texts` into batches of one request each.
 fn batches<'t, 's>(texts: &'t [&'s str]) -> impl Iterator<Item = &'t [&'s str]> {
     let mut rest = texts;
     std::iter::from_fn(move || {
@@ -239,7 +240,7 @@ fn bounded(text: &str) -> String {
     start(text, MAX_TEXT_BYTES).trim().to_owned()
 }
 
-/// Returns the text of a skill that is sent.
+/// Returns the text of a skill as it is sent.
 fn text_of(skill: &SkillText<'_>) -> String {
     let keywords = skill.keywords.join(", ");
     bounded(&[skill.name, skill.description, &keywords, skill.body].join("\n"))

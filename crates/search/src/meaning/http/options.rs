@@ -1,4 +1,4 @@
-//! Options of the embedder that asks a server.
+//! Options of the HTTP embedder.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,20 +6,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Receives the message of a failure.
+/// A function that receives the message of a failure.
 pub type Notice = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Options of the embedder that asks a server.
+/// Options of the HTTP embedder.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct HttpOptions {
-    /// The address before `/embeddings`, as in `https://api.openai.com/v1`.
+    /// The URL without `/embeddings`, such as `https://api.openai.com/v1`.
     pub url: String,
-    /// The model.
+    /// The name of the model.
     pub model: String,
-    /// The bearer token; without it none is sent.
+    /// The bearer token, if the server needs one.
     pub key: Option<String>,
-    /// The directory of the cache; without it every process asks again.
+    /// The directory of the cache; without it every process requests all vectors again.
     pub cache: Option<PathBuf>,
     /// The timeout of one request.
     pub timeout: Duration,
@@ -27,14 +27,14 @@ pub struct HttpOptions {
     pub retries: usize,
     /// The delay before the first retry; it doubles each time.
     pub backoff: Duration,
-    /// The time for which a server that failed is not asked.
+    /// The time without requests after a failure.
     pub rest: Duration,
     /// Receives the first failure.
     pub notice: Option<Notice>,
 }
 
 impl HttpOptions {
-    /// Returns the usual choices for the server at `url` and its `model`.
+    /// Returns the default options for the server at `url` and its `model`.
     pub fn new(url: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
             url: url.into(),
@@ -49,7 +49,7 @@ impl HttpOptions {
         }
     }
 
-    /// Returns what is wrong with the options.
+    /// Returns the first error in the options, if there is one.
     pub(super) fn error(&self) -> Option<HttpOptionsError> {
         let (scheme, rest) = self.url.split_once("://").unwrap_or_default();
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -63,12 +63,13 @@ impl HttpOptions {
         if self.key.as_deref().is_some_and(|key| key.is_empty() || !is_printable(key)) {
             return Some(HttpOptionsError::Key);
         }
-        (self.key.is_some() && scheme == "http" && !is_here(authority)).then_some(HttpOptionsError::PlainKey)
+        (self.key.is_some() && scheme == "http" && !is_loopback(authority))
+            .then_some(HttpOptionsError::PlainKey)
     }
 }
 
 /// Returns whether `authority` is this machine.
-fn is_here(authority: &str) -> bool {
+fn is_loopback(authority: &str) -> bool {
     let host = match authority.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
         None => authority.split(':').next().unwrap_or_default(),
@@ -78,7 +79,7 @@ fn is_here(authority: &str) -> bool {
 
 impl fmt::Debug for HttpOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Without the key, which is a secret.
+        // The key is a secret and left out.
         f.debug_struct("HttpOptions")
             .field("url", &self.url)
             .field("model", &self.model)
@@ -86,15 +87,15 @@ impl fmt::Debug for HttpOptions {
     }
 }
 
-/// An option that does not work.
+/// An invalid option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HttpOptionsError {
-    /// The URL is not the address of a server.
+    /// The URL is invalid.
     Address,
-    /// The model has no name.
+    /// The name of the model is empty.
     Model,
-    /// The key cannot be sent.
+    /// The key is empty or has characters that are not printable ASCII.
     Key,
     /// The key would be sent to another machine without encryption.
     PlainKey,
@@ -105,8 +106,8 @@ impl fmt::Display for HttpOptionsError {
         f.write_str(match self {
             Self::Address => "the address must be http://HOST/PATH or https://HOST/PATH, without a user",
             Self::Model => "the model has no name",
-            Self::Key => "the key is empty, or holds characters that cannot be sent",
-            Self::PlainKey => "a key is sent to another machine by https only",
+            Self::Key => "the key is empty, or has characters that cannot be sent",
+            Self::PlainKey => "a key is only sent to another machine over https",
         })
     }
 }
@@ -118,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_do_not_travel_in_the_open() {
+    fn keys_are_not_sent_without_encryption() {
         let check = |url: &str, key: Option<&str>, expected: Option<HttpOptionsError>| {
             let options = HttpOptions { key: key.map(str::to_owned), ..HttpOptions::new(url, "m") };
             assert_eq!(options.error(), expected, "{url} {key:?}");

@@ -1,4 +1,4 @@
-//! Tests against a server of our own on this machine.
+//! Tests of the HTTP embedder with a local server.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -18,17 +18,17 @@ use crate::skill_search::SkillSearch;
 use crate::skill_text::SkillText;
 use crate::testing;
 
-/// The dimensions of what the server says.
+/// The number of dimensions of the server's embeddings.
 const DIMENSIONS: usize = 64;
 
-/// What a client sent.
+/// A request that the server received.
 #[derive(Debug, Clone)]
-struct Asked {
+struct ReceivedRequest {
     head: String,
     body: Value,
 }
 
-/// What the server answers.
+/// A response of the server.
 struct Reply {
     status: u16,
     headers: &'static str,
@@ -42,30 +42,30 @@ impl Reply {
     }
 }
 
-/// A server that counts what it is asked.
+/// A server that records its requests.
 struct Server {
     url: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    received: Arc<Mutex<Vec<ReceivedRequest>>>,
 }
 
 impl Server {
-    /// Starts a server that answers the request with this number, from 0, as `reply` says.
-    fn start(reply: impl Fn(usize, &Asked) -> Reply + Send + Sync + 'static) -> Self {
+    /// Starts a server whose responses `reply` returns. It receives the number of the request, from 0, and the request.
+    fn start(reply: impl Fn(usize, &ReceivedRequest) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1/", listener.local_addr().unwrap());
-        let asked = Arc::new(Mutex::new(Vec::new()));
-        let (reply, log) = (Arc::new(reply), Arc::clone(&asked));
+        let received = Arc::new(Mutex::new(Vec::new()));
+        let (reply, log) = (Arc::new(reply), Arc::clone(&received));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (reply, log) = (Arc::clone(&reply), Arc::clone(&log));
                 std::thread::spawn(move || {
-                    let Some(asked) = read(&stream) else { return };
+                    let Some(request) = read(&stream) else { return };
                     let number = {
                         let mut log = log.lock().unwrap();
-                        log.push(asked.clone());
+                        log.push(request.clone());
                         log.len() - 1
                     };
-                    let reply = reply(number, &asked);
+                    let reply = reply(number, &request);
                     std::thread::sleep(reply.delay);
                     let Reply { status, headers, body, .. } = reply;
                     let length = body.len();
@@ -76,16 +76,16 @@ impl Server {
                 });
             }
         });
-        Self { url, asked }
+        Self { url, received }
     }
 
-    /// Starts a server that does what it should.
-    fn sound() -> Self {
-        Self::start(|_, asked| Reply::of(200, answer(&inputs(asked)).to_string()))
+    /// Starts a server that works.
+    fn working() -> Self {
+        Self::start(|_, request| Reply::of(200, answer(&inputs(request)).to_string()))
     }
 
     fn requests(&self) -> usize {
-        self.asked.lock().unwrap().len()
+        self.received.lock().unwrap().len()
     }
 
     fn options(&self) -> HttpOptions {
@@ -101,7 +101,7 @@ impl Server {
     }
 }
 
-fn read(stream: &TcpStream) -> Option<Asked> {
+fn read(stream: &TcpStream) -> Option<ReceivedRequest> {
     let mut reader = BufReader::new(stream);
     let (mut head, mut length) = (String::new(), 0);
     loop {
@@ -119,20 +119,20 @@ fn read(stream: &TcpStream) -> Option<Asked> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    Some(Asked { head, body: serde_json::from_slice(&body).ok()? })
+    Some(ReceivedRequest { head, body: serde_json::from_slice(&body).ok()? })
 }
 
-fn inputs(asked: &Asked) -> Vec<String> {
-    asked.body["input"].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
+fn inputs(request: &ReceivedRequest) -> Vec<String> {
+    request.body["input"].as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect()
 }
 
-/// Returns what a sound server says to `texts`, last ones first.
+/// Returns the answer of a working server to `texts`, last ones first.
 fn answer(texts: &[String]) -> Value {
     let item = |(index, text): (usize, &String)| json!({ "index": index, "embedding": embedding(text) });
     json!({ "object": "list", "data": texts.iter().enumerate().rev().map(item).collect::<Vec<_>>() })
 }
 
-/// Returns a direction by the words of `text`: those that share words are near.
+/// Returns an embedding by the words of `text`: texts that share words are near.
 fn embedding(text: &str) -> Vec<f32> {
     let mut values = vec![0.01; DIMENSIONS];
     for word in text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| word.len() > 2) {
@@ -146,8 +146,8 @@ fn query(embedder: &HttpEmbedder, text: &str) -> Result<Option<Vector>, String> 
     block_on(embedder.query(text)).map_err(|error| error.chain())
 }
 
-/// Fails a query of a server that answers as `reply` says, and returns why and how often it was asked.
-fn failure(reply: impl Fn(usize, &Asked) -> Reply + Send + Sync + 'static) -> (String, usize) {
+/// Sends a query that fails to a server with these replies; returns the error and the number of requests.
+fn failure(reply: impl Fn(usize, &ReceivedRequest) -> Reply + Send + Sync + 'static) -> (String, usize) {
     let server = Server::start(reply);
     let message = query(&server.embedder(), "text").unwrap_err();
     (message.replace(&server.url, "URL/"), server.requests())
@@ -155,28 +155,28 @@ fn failure(reply: impl Fn(usize, &Asked) -> Reply + Send + Sync + 'static) -> (S
 
 #[test]
 fn the_embedder_suite_holds() {
-    let server = Server::sound();
+    let server = Server::working();
     block_on(testing::embedder_suite(&server.embedder()));
 }
 
 #[test]
 fn a_request_is_what_the_protocol_says() {
-    let server = Server::sound();
+    let server = Server::working();
     let options = HttpOptions { key: Some("secret".to_owned()), ..server.options() };
     let embedder = HttpEmbedder::new(options).unwrap();
     assert_eq!(query(&embedder, "fill a form").unwrap(), Vector::of(&embedding("fill a form")));
-    let asked = server.asked.lock().unwrap()[0].clone();
-    assert!(asked.head.starts_with("POST /v1/embeddings HTTP/1.1\r\n"), "{}", asked.head);
-    assert!(asked.head.to_lowercase().contains("\r\nauthorization: bearer secret\r\n"), "{}", asked.head);
+    let request = server.received.lock().unwrap()[0].clone();
+    assert!(request.head.starts_with("POST /v1/embeddings HTTP/1.1\r\n"), "{}", request.head);
+    assert!(request.head.to_lowercase().contains("\r\nauthorization: bearer secret\r\n"), "{}", request.head);
     assert_eq!(
-        asked.body,
+        request.body,
         json!({ "model": "test-model", "input": ["fill a form"], "encoding_format": "float" })
     );
 }
 
 #[test]
-fn many_texts_are_asked_in_batches_and_come_back_in_order() {
-    let server = Server::sound();
+fn texts_are_sent_in_batches_and_vectors_returned_in_order() {
+    let server = Server::working();
     let names: Vec<String> = (0..150).map(|number| format!("skill{number}")).collect();
     let skills: Vec<SkillText<'_>> =
         names.iter().map(|name| SkillText { name, ..SkillText::default() }).collect();
@@ -187,12 +187,12 @@ fn many_texts_are_asked_in_batches_and_come_back_in_order() {
         assert_eq!(*vector, Vector::of(&embedding(name)), "{name}");
     }
     assert_eq!(block_on(embedder.skills(&skills)).unwrap(), vectors);
-    assert_eq!(server.requests(), 3, "what is known is not asked again");
+    assert_eq!(server.requests(), 3, "cached vectors are not requested again");
 }
 
 #[test]
-fn answers_are_kept_between_runs() {
-    let server = Server::sound();
+fn vectors_are_cached_between_runs() {
+    let server = Server::working();
     let directory = tempfile::tempdir().unwrap();
     let open = |directory: &Path, model: &str| {
         let cache = Some(directory.to_owned());
@@ -212,11 +212,11 @@ fn answers_are_kept_between_runs() {
 }
 
 #[test]
-fn passing_failures_are_tried_again() {
-    let server = Server::start(|number, asked| match number {
+fn temporary_failures_are_retried() {
+    let server = Server::start(|number, request| match number {
         0 => Reply { headers: "Retry-After: 0\r\n", ..Reply::of(429, "slow down") },
         1 => Reply::of(503, ""),
-        _ => Reply::of(200, answer(&inputs(asked)).to_string()),
+        _ => Reply::of(200, answer(&inputs(request)).to_string()),
     });
     assert!(query(&server.embedder(), "text").unwrap().is_some());
     assert_eq!(server.requests(), 3);
@@ -227,7 +227,7 @@ fn passing_failures_are_tried_again() {
 }
 
 #[test]
-fn lasting_failures_are_not() {
+fn permanent_failures_are_not_retried() {
     let check = |status: u16, body: &'static str, expected: &str| {
         let (message, requests) = failure(move |_, _| Reply::of(status, body));
         let message = message.strip_prefix("input or output failed: URL/embeddings: ").unwrap().to_owned();
@@ -237,16 +237,16 @@ fn lasting_failures_are_not() {
     check(302, "", "status 302");
     check(200, "hello", "the answer is not JSON: expected value at line 1 column 1");
     check(200, "{}", "the answer has no `data`");
-    check(200, r#"{"data": []}"#, "the answer has 0 directions for 1 texts");
+    check(200, r#"{"data": []}"#, "the answer has 0 embeddings for 1 texts");
     check(200, r#"{"data": [{}]}"#, "the answer has no `embedding`");
-    check(200, r#"{"data": [{"embedding": []}]}"#, "a direction has 0 dimensions, not 1 to 4096");
-    check(200, r#"{"data": [{"embedding": ["x"]}]}"#, "a direction holds what is no number");
+    check(200, r#"{"data": [{"embedding": []}]}"#, "an embedding has 0 dimensions, not 1 to 4096");
+    check(200, r#"{"data": [{"embedding": ["x"]}]}"#, "an embedding has a value that is not a number");
     let index = r#"{"data": [{"index": 7, "embedding": [1]}]}"#;
-    check(200, index, "the answer has no text of its own for each direction");
+    check(200, index, "an `index` in the answer is invalid or repeated");
 }
 
 #[test]
-fn a_server_that_failed_is_left_alone_and_told_of_once() {
+fn requests_are_suspended_after_a_failure_that_is_reported_once() {
     let server = Server::start(|_, _| Reply::of(400, ""));
     let told = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&told);
@@ -265,7 +265,7 @@ fn a_server_that_failed_is_left_alone_and_told_of_once() {
 }
 
 #[test]
-fn a_server_that_is_slow_or_gone_is_a_failure() {
+fn a_timeout_or_a_refused_connection_is_a_failure() {
     let server = Server::start(|_, _| Reply { delay: Duration::from_secs(60), ..Reply::of(200, "") });
     let options = HttpOptions { timeout: Duration::from_millis(50), retries: 1, ..server.options() };
     assert!(query(&HttpEmbedder::new(options).unwrap(), "text").unwrap_err().contains("timeout"));
@@ -275,25 +275,29 @@ fn a_server_that_is_slow_or_gone_is_a_failure() {
 }
 
 #[test]
-fn directions_of_other_dimensions_are_refused() {
-    let server = Server::start(|number, asked| {
+fn embeddings_of_other_dimensions_are_refused() {
+    let server = Server::start(|number, request| {
         let values = vec![1.0; if number == 0 { 2 } else { 3 }];
-        let data: Vec<Value> = inputs(asked).iter().map(|_| json!({ "embedding": values })).collect();
+        let data: Vec<Value> = inputs(request).iter().map(|_| json!({ "embedding": values })).collect();
         Reply::of(200, json!({ "data": data }).to_string())
     });
     let embedder = HttpEmbedder::new(HttpOptions { rest: Duration::ZERO, ..server.options() }).unwrap();
     assert!(query(&embedder, "a").is_ok());
-    assert!(query(&embedder, "b").unwrap_err().ends_with("directions have 3 dimensions now, not 2"));
-    assert_eq!(query(&embedder, "b").unwrap().unwrap().dimensions(), 3, "from now on these are right");
+    assert!(query(&embedder, "b").unwrap_err().ends_with("embeddings have 3 dimensions now, not 2"));
+    assert_eq!(
+        query(&embedder, "b").unwrap().unwrap().dimensions(),
+        3,
+        "the new dimensions are accepted from now on"
+    );
 }
 
 #[test]
-fn searches_do_not_fail_with_the_server() {
+fn searches_work_without_the_server() {
     let is_up = Arc::new(AtomicUsize::new(0));
     let switch = Arc::clone(&is_up);
-    let server = Server::start(move |_, asked| match switch.load(Ordering::Relaxed) {
+    let server = Server::start(move |_, request| match switch.load(Ordering::Relaxed) {
         0 => Reply::of(500, ""),
-        _ => Reply::of(200, answer(&inputs(asked)).to_string()),
+        _ => Reply::of(200, answer(&inputs(request)).to_string()),
     });
     let directory = tempfile::tempdir().unwrap();
     let found = || {
@@ -318,19 +322,23 @@ fn searches_do_not_fail_with_the_server() {
     };
     let by_words = found();
     is_up.store(1, Ordering::Relaxed);
-    assert_ne!(found(), by_words, "an index without meanings is not kept");
+    assert_ne!(found(), by_words, "an index without embeddings is not reused");
     let requests = server.requests();
     found();
-    assert_eq!(server.requests(), requests + 1, "one with them is; only the query is asked again");
+    assert_eq!(
+        server.requests(),
+        requests + 1,
+        "an index with embeddings is reused; only the query is requested again"
+    );
 }
 
 #[test]
-fn where_directions_have_other_dimensions_skills_are_found_by_them_again() {
+fn skills_are_embedded_again_after_a_change_of_dimensions() {
     let is_shortened = Arc::new(AtomicUsize::new(0));
     let switch = Arc::clone(&is_shortened);
-    let server = Server::start(move |_, asked| {
+    let server = Server::start(move |_, request| {
         let dimensions = DIMENSIONS - switch.load(Ordering::Relaxed);
-        let items = inputs(asked).into_iter().enumerate().map(|(index, text)| {
+        let items = inputs(request).into_iter().enumerate().map(|(index, text)| {
             let (mut values, rest) = (embedding(&text), embedding(&text).split_off(dimensions));
             values.truncate(dimensions);
             values.iter_mut().zip(rest).for_each(|(value, rest)| *value += rest);
@@ -346,7 +354,7 @@ fn where_directions_have_other_dimensions_skills_are_found_by_them_again() {
             file: Some(directory.path().join("test.index")),
             ..SearchOptions::default()
         };
-        // Nothing but their meaning: their words are forms that are not known for one another.
+        // Only embeddings find them: the words of the query are not forms of theirs.
         let skills = vec![
             SkillDefinition::new("deploy", "Deployer.", "# Deploy\n"),
             SkillDefinition::new("formatter", "Formatters.", "# Formatters\n"),
@@ -363,10 +371,10 @@ fn where_directions_have_other_dimensions_skills_are_found_by_them_again() {
     block_on(first.save());
     is_shortened.store(7, Ordering::Relaxed);
     let requests = server.requests();
-    // A process of its own, which only knows the index that was kept.
+    // A new process, which only has the stored index.
     let next = library();
     assert_eq!(found(&next), 1);
     assert_eq!(server.requests(), requests + 2, "the query and the skills");
     assert_eq!(found(&next), 1);
-    assert_eq!(server.requests(), requests + 2, "made anew once");
+    assert_eq!(server.requests(), requests + 2, "embedded again only once");
 }

@@ -1,4 +1,4 @@
-//! One request for the vectors of some texts.
+//! A request for the vectors of some texts.
 
 use std::io::{self, Read as _};
 use std::time::Duration;
@@ -10,11 +10,11 @@ use crate::meaning::Vector;
 
 /// The most bytes of an answer.
 const MAX_ANSWER_BYTES: u64 = 32 * 1024 * 1024;
-/// The most bytes of an answer that says what is wrong.
+/// The most bytes of an error response that are quoted.
 const MAX_FAULT_BYTES: u64 = 512;
-/// The most dimensions of a direction.
+/// The most dimensions of an embedding.
 const MAX_DIMENSIONS: usize = 4096;
-/// The longest that a server may make us wait.
+/// The longest accepted `Retry-After`.
 const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// The failure of a request.
@@ -22,18 +22,18 @@ const MAX_WAIT: Duration = Duration::from_secs(30);
 pub(super) struct RequestFault {
     /// The message: lower case, no final period.
     pub(super) message: String,
-    /// Whether the same request may do better later, and when the server says so.
-    pub(super) again: Option<Option<Duration>>,
+    /// `Some` if a retry may succeed, with the delay that the server asks for.
+    pub(super) retry: Option<Option<Duration>>,
 }
 
 impl RequestFault {
-    fn lasting(message: impl Into<String>) -> Self {
-        Self { message: message.into(), again: None }
+    fn permanent(message: impl Into<String>) -> Self {
+        Self { message: message.into(), retry: None }
     }
 }
 
-/// Asks the server of `options` for the vectors of `texts`, in their order.
-pub(super) fn ask(
+/// Requests the vectors of `texts` from the server of `options`; returns them in order.
+pub(super) fn request_embeddings(
     agent: &ureq::Agent,
     options: &HttpOptions,
     texts: &[&str],
@@ -49,51 +49,51 @@ pub(super) fn ask(
     if status != 200 {
         let wait = response.headers().get("Retry-After").and_then(|value| value.to_str().ok());
         let wait = wait.and_then(|value| value.trim().parse().ok()).map(Duration::from_secs);
-        let said = read(&mut response, MAX_FAULT_BYTES);
-        let said = String::from_utf8_lossy(&said).split_whitespace().collect::<Vec<_>>().join(" ");
+        let text = read(&mut response, MAX_FAULT_BYTES);
+        let text = String::from_utf8_lossy(&text).split_whitespace().collect::<Vec<_>>().join(" ");
         let message =
-            if said.is_empty() { format!("status {status}") } else { format!("status {status}: {said}") };
-        let is_passing = matches!(status, 408 | 425 | 429 | 500..=599);
+            if text.is_empty() { format!("status {status}") } else { format!("status {status}: {text}") };
+        let is_temporary = matches!(status, 408 | 425 | 429 | 500..=599);
         return Err(RequestFault {
             message,
-            again: is_passing.then_some(wait.map(|wait| wait.min(MAX_WAIT))),
+            retry: is_temporary.then_some(wait.map(|wait| wait.min(MAX_WAIT))),
         });
     }
     let bytes = read(&mut response, MAX_ANSWER_BYTES + 1);
     if bytes.len() as u64 > MAX_ANSWER_BYTES {
-        return Err(RequestFault::lasting("the answer is too large"));
+        return Err(RequestFault::permanent("the answer is too large"));
     }
     let answer: Value = serde_json::from_slice(&bytes)
-        .map_err(|error| RequestFault::lasting(format!("the answer is not JSON: {error}")))?;
-    vectors(&answer, texts.len()).map_err(RequestFault::lasting)
+        .map_err(|error| RequestFault::permanent(format!("the answer is not JSON: {error}")))?;
+    vectors(&answer, texts.len()).map_err(RequestFault::permanent)
 }
 
-/// Returns as much of the body of `response` as there is, at most `limit` bytes.
+/// Returns the body of `response`, at most `limit` bytes.
 fn read(response: &mut ureq::http::Response<ureq::Body>, limit: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    // What was cut short is no JSON.
+    // A truncated body is not valid JSON.
     let _ = response.body_mut().as_reader().take(limit).read_to_end(&mut bytes);
     bytes
 }
 
 fn fault(error: ureq::Error) -> RequestFault {
-    // Where nobody listens, nobody will in a second.
-    let is_passing = match &error {
+    // A refused connection will not be accepted a second later.
+    let is_temporary = match &error {
         ureq::Error::Io(error) => error.kind() != io::ErrorKind::ConnectionRefused,
         error => matches!(error, ureq::Error::Timeout(_)),
     };
-    RequestFault { message: error.to_string(), again: is_passing.then_some(None) }
+    RequestFault { message: error.to_string(), retry: is_temporary.then_some(None) }
 }
 
-/// Returns the directions of an answer for `count` texts, in the order of the texts.
+/// Returns the vectors of an answer for `count` texts, in the order of the texts.
 fn vectors(answer: &Value, count: usize) -> Result<Vec<Option<Vector>>, String> {
     let data = answer.get("data").and_then(Value::as_array).ok_or("the answer has no `data`")?;
     if data.len() != count {
-        return Err(format!("the answer has {} directions for {count} texts", data.len()));
+        return Err(format!("the answer has {} embeddings for {count} texts", data.len()));
     }
     let mut found: Vec<Option<Vec<f32>>> = vec![None; count];
     for (place, item) in data.iter().enumerate() {
-        // Where it does not say which text it is for, it is for the one at its place.
+        // Without an `index` the embedding is for the text at the same position.
         let index = match item.get("index") {
             None => place,
             Some(index) => index.as_u64().map_or(usize::MAX, |index| index as usize),
@@ -101,14 +101,14 @@ fn vectors(answer: &Value, count: usize) -> Result<Vec<Option<Vector>>, String> 
         let values =
             item.get("embedding").and_then(Value::as_array).ok_or("the answer has no `embedding`")?;
         if values.is_empty() || values.len() > MAX_DIMENSIONS {
-            return Err(format!("a direction has {} dimensions, not 1 to {MAX_DIMENSIONS}", values.len()));
+            return Err(format!("an embedding has {} dimensions, not 1 to {MAX_DIMENSIONS}", values.len()));
         }
         let values: Option<Vec<f32>> =
             values.iter().map(|value| value.as_f64().map(|value| value as f32)).collect();
-        let values = values.ok_or("a direction holds what is no number")?;
+        let values = values.ok_or("an embedding has a value that is not a number")?;
         match found.get_mut(index) {
             Some(slot @ None) => *slot = Some(values),
-            _ => return Err("the answer has no text of its own for each direction".to_owned()),
+            _ => return Err("an `index` in the answer is invalid or repeated".to_owned()),
         }
     }
     Ok(found.iter().map(|values| values.as_deref().and_then(Vector::of)).collect())
