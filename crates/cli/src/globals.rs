@@ -19,7 +19,7 @@ pub(crate) struct Globals {
     // Not `global`: clap would forget the directories before the command for those behind it; see `cli::command`.
     #[arg(long, value_name = "DIR", value_hint = clap::ValueHint::DirPath)]
     pub root: Vec<PathBuf>,
-    /// Hold skills against this profile
+    /// Check skills against this profile
     ///
     /// standard loads what can be understood and reports the rest; strict demands the open standard to the letter;
     /// lenient complains less; harness takes the directory for the name and the first heading for the description.
@@ -31,7 +31,7 @@ pub(crate) struct Globals {
     /// Print the result as JSON
     #[arg(long, global = true)]
     pub json: bool,
-    /// When to use colour
+    /// Choose when to use colour
     #[arg(long, global = true, value_name = "WHEN")]
     pub color: Option<ColorChoice>,
     /// Neither read nor write the cache, which holds the search index

@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::ui::{Style, Ui, escape};
 use crate::wire::{Context, Library};
 
-/// Lists the skills that may run something, and whether they are still what was approved
+/// Lists the approved skills, and whether they have changed since
 #[derive(Debug, Args)]
 pub(crate) struct ApprovalsArgs {}
 

@@ -30,7 +30,7 @@ pub(crate) struct CallArgs {
     /// Call as this agent of the configuration
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// How the answer is written
+    /// The format of the answer
     #[arg(long, value_name = "HOW", value_parser = Render::ALL.map(Render::as_str))]
     render: Option<String>,
 }

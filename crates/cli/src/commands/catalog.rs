@@ -27,7 +27,7 @@ const MAX_NAMES_SHOWN: usize = 50;
 /// machine, except in the format compat, which tells where each skill lies. Skills whose author kept them for people (disable-model-invocation) are left out.
 #[derive(Debug, Args)]
 pub(crate) struct CatalogArgs {
-    /// The shape of the catalog
+    /// The format of the catalog
     #[arg(long, value_name = "FORMAT", value_parser = Format::ALL.map(Format::as_str))]
     format: Option<String>,
     /// The most tokens the catalog may have; 0 for any number
@@ -35,20 +35,21 @@ pub(crate) struct CatalogArgs {
     /// Over it, descriptions are cut to their first sentence, then to the name; no name is left out, unless there is a task.
     #[arg(long, value_name = "TOKENS")]
     budget: Option<usize>,
-    /// Show in full what this task needs, where the budget does not do for all; `-` reads it from the input
+    /// Show the skills for this task in full if the budget is too small for all; `-` reads it from standard input
     ///
-    /// Where not even the names fit, those of skills that it does not need are left out, and the catalog says how many.
+    /// If not even the names fit, skills that the task does not need are left out, and the catalog says how many.
     #[arg(long, value_name = "TEXT")]
     task: Option<String>,
-    /// Whose turn it is among the skills that the task does not need: any number, the next one for the next skills
+    /// Choose which of the other skills get their turn: any number, the next one for the next skills
     ///
-    /// A share of the budget goes to all skills by turns, so that none is never seen. The catalog is the same for the same number.
+    /// A share of the budget goes to all skills by turns, so that each is shown at some time. The catalog is the same
+    /// for the same number.
     #[arg(long, value_name = "N", default_value_t = 0, requires = "task")]
     epoch: u64,
     /// Put this skill first and mark it as the primary one
     #[arg(long, value_name = "NAME", add = skill_names())]
     highlight: Option<String>,
-    /// Show what this agent of the configuration may see
+    /// Show only skills that this agent of the configuration may see
     #[arg(long, value_name = "NAME", add = agent_names())]
     agent: Option<String>,
     /// Mark this skill as loaded; may be given several times
@@ -56,7 +57,7 @@ pub(crate) struct CatalogArgs {
     /// A catalog that changes defeats prompt caching, so this needs `catalog.show_loaded = true`.
     #[arg(long, value_name = "NAME", add = skill_names())]
     loaded: Vec<String>,
-    /// Tell what the budget did, and why, beside the catalog
+    /// Also report how the budget and the task shaped the catalog
     #[arg(long)]
     report: bool,
     /// Write the catalog to this file; with --json, the JSON

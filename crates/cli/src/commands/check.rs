@@ -33,7 +33,7 @@ use repertoire::config::{ConfiguredPlace, PlaceOrigin};
 /// skills. Exits with 0 when there is nothing worse than warnings, with 1 when there is an error.
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
-    /// What to check
+    /// The skills to check
     #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     paths: Vec<PathBuf>,
     /// Repair what can be repaired safely, after showing the changes
@@ -42,13 +42,13 @@ pub(crate) struct CheckArgs {
     /// Write the repairs without asking
     #[arg(long, requires = "fix")]
     yes: bool,
-    /// Check what clients of a published library demand
+    /// Check as strictly as clients of a published library do
     #[arg(long)]
     publish: bool,
-    /// Find skills that an agent could mix up, and the sentences that would tell them apart; nothing else is checked
+    /// Find skills that an agent could mix up, and suggest sentences that would distinguish them; nothing else is checked
     #[arg(long)]
     confusable: bool,
-    /// Judge as another tool does; the words behind it are that tool's command and paths
+    /// Check like another tool; the following words are that tool's command and paths
     ///
     /// As in `rep check --compat skills-ref validate PATH`, `... read-properties PATH` and `... to-prompt PATH...`.
     #[arg(long, value_name = "TOOL", conflicts_with_all = ["fix", "publish", "confusable"])]

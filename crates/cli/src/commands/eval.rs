@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::ui::Ui;
 use crate::wire::Context;
 
-/// Measures how well skills do
+/// Measures how well skills work
 #[derive(Debug, Args)]
 #[command(disable_help_subcommand = true)]
 pub(crate) struct EvalArgs {
@@ -23,7 +23,7 @@ pub(crate) struct EvalArgs {
 /// A measurement.
 #[derive(Debug, Subcommand)]
 enum Measure {
-    /// Measures whether what people ask finds the skill that is for it
+    /// Measures whether queries find the skill that is meant for them
     ///
     /// Reads the trigger evals beside skills: eval_queries.json, a list of {"query", "should_trigger"}, and the JSON files
     /// in evals/, whose prompts should all find the skill unless they say otherwise. Each query is asked of the library

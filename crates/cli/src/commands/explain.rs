@@ -14,10 +14,10 @@ use crate::json::DiagnosticJson;
 use crate::ui::{Style, Ui, escape};
 use crate::wire::{Context, Library};
 
-/// Tells every decision about a skill, or why it is missing
+/// Explains every decision about a skill, or why it is missing
 ///
-/// Where it was found and where else it is reachable, what had to be repaired, how its name and description were
-/// chosen, what the rules found, who won a collision of names, and how the catalog shows it.
+/// Shows where it was found and where else it is reachable, what had to be repaired, how its name and description
+/// were chosen, what the rules found, which skill won a collision of names, and how the catalog shows it.
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
     /// The skill, as NAME or as SOURCE:NAME

@@ -18,7 +18,7 @@ pub(crate) struct FilesArgs {
     /// The skill, as NAME or as SOURCE:NAME
     #[arg(add = skill_names())]
     name: String,
-    /// List only what lies below this directory of the skill
+    /// List only files below this directory of the skill
     directory: Option<String>,
 }
 

@@ -17,7 +17,7 @@ use crate::error::CliError;
 use crate::exit::Exit;
 use crate::ui::{Style, Ui, escape};
 
-/// Makes skills of what other layouts hold
+/// Converts other layouts to skills
 #[derive(Debug, Args)]
 #[command(disable_help_subcommand = true)]
 pub(crate) struct MigrateArgs {
@@ -29,10 +29,10 @@ pub(crate) struct MigrateArgs {
 /// A layout that skills are made of.
 #[derive(Debug, Subcommand)]
 enum Layout {
-    /// Makes a skill of every role: ROLE/system_prompt.md, with task_prompt.md and config.yaml where they are
+    /// Converts every role to a skill: ROLE/system_prompt.md, with task_prompt.md and config.yaml if they exist
     ///
-    /// Shows what it would write, and writes it with --write. What is there is never overwritten, and the files of the
-    /// roles stay as they are: a role that has a skill uses it, and the others go on as before.
+    /// Shows what it would write, and writes it with --write. Existing files are never overwritten, and the files of
+    /// the roles stay as they are: a role that has a skill uses it, and the others work as before.
     Roles(RolesArgs),
 }
 

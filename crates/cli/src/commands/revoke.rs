@@ -8,10 +8,10 @@ use crate::exit::Exit;
 use crate::ui::{Ui, escape};
 use crate::wire::Context;
 
-/// Takes back the approval of a skill, so that it runs nothing any more
+/// Revokes the approval of a skill, so that it can no longer run anything
 #[derive(Debug, Args)]
 pub(crate) struct RevokeArgs {
-    /// The skill, whether it is still there or not
+    /// The skill, which need not exist any more
     #[arg(value_name = "NAME")]
     name: String,
 }

@@ -33,8 +33,8 @@ const OBJECT: &str = "give an object, as in `rep run git git_log --args '{\"coun
 
 /// Runs a tool or a script of a skill, in the sandbox that agents have
 ///
-/// As in `rep run git git_status` and `rep run pdf --script scripts/fill.py -- form.pdf`. The skill must be approved, see `rep approve`.
-/// What the tool says is printed; on failure it is printed to standard error, and the exit code is 1.
+/// As in `rep run git git_status` and `rep run pdf --script scripts/fill.py -- form.pdf`. The skill must be approved,
+/// see `rep approve`. The output of the tool is printed; on failure it goes to standard error, and the exit code is 1.
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// The skill
@@ -49,7 +49,7 @@ pub(crate) struct RunArgs {
     /// Run this file of the skill
     #[arg(long, value_name = "PATH")]
     script: Option<String>,
-    /// Give the script what comes in on standard input
+    /// Pass standard input to the script
     #[arg(long, requires = "script")]
     stdin: bool,
     /// Let the script read the working directory
@@ -61,7 +61,7 @@ pub(crate) struct RunArgs {
     /// Let the script use the network
     #[arg(long, requires = "script")]
     network: bool,
-    /// What it runs in; none confines nothing, whatever the tool does
+    /// The sandbox to run in; none confines nothing, whatever the tool does
     #[arg(long, value_name = "SANDBOX", value_parser = SandboxChoice::ALL.map(SandboxChoice::as_str))]
     sandbox: Option<String>,
     /// The arguments of the script

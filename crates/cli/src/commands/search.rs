@@ -26,7 +26,7 @@ pub(crate) struct SearchArgs {
     /// The task in any words, which need no quotes; - reads it from standard input
     #[arg(value_name = "QUERY", required = true, num_args = 1..)]
     query: Vec<String>,
-    /// How many skills at most, 1 to 100
+    /// Show at most this many skills, 1 to 100
     #[arg(short = 'n', long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=MAX_RESULTS))]
     limit: u16,
     /// Only skills with this tag
@@ -35,7 +35,7 @@ pub(crate) struct SearchArgs {
     /// Only skills of this source, as `rep list` names it
     #[arg(long, value_name = "SOURCE")]
     source: Option<String>,
-    /// Only what this agent of the configuration may see
+    /// Only skills that this agent of the configuration may see
     #[arg(long, value_name = "NAME", add = agent_names())]
     agent: Option<String>,
 }

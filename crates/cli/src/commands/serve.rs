@@ -32,13 +32,13 @@ pub(crate) struct ServeArgs {
     /// Serve standard input and output, as clients that start the server themselves expect
     #[arg(long, group = "transport")]
     stdio: bool,
-    /// Serve HTTP at this address, MCP at /mcp; 127.0.0.1:7437 where none is given, port 0 for any that is free
+    /// Serve HTTP at this address, MCP at /mcp; 127.0.0.1:7437 by default, port 0 for any free port
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, default_missing_value = DEFAULT, group = "transport")]
     http: Option<String>,
-    /// Serve what this agent of the configuration may see
+    /// Serve only skills that this agent of the configuration may see
     #[arg(long, value_name = "NAME", add = agent_names())]
     agent: Option<String>,
-    /// How results of tools are written
+    /// The format of tool results
     #[arg(long, value_name = "HOW", value_parser = ResultForm::ALL.map(ResultForm::as_str))]
     result: Option<String>,
     /// Offer no tools
@@ -56,7 +56,7 @@ pub(crate) struct ServeArgs {
     /// Let pages of this origin talk to the HTTP server, as in `https://app.example.com`
     #[arg(long, value_name = "ORIGIN", conflicts_with = "stdio")]
     allow_origin: Vec<String>,
-    /// Let the HTTP server go by this name, as in skills.example.com
+    /// Accept HTTP requests for this host name, such as skills.example.com
     #[arg(long, value_name = "HOST", conflicts_with = "stdio")]
     allow_host: Vec<String>,
 }

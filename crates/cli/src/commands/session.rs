@@ -31,7 +31,7 @@ pub(crate) struct SessionArgs {
     /// Open the session for this role: its prompt is that of `rep prompt --role`, and the skill in it counts as loaded
     #[arg(long, value_name = "ROLE", add = skill_names())]
     role: Option<String>,
-    /// How answers of tools are written
+    /// The format of tool answers
     #[arg(long, value_name = "HOW", value_parser = Render::ALL.map(Render::as_str))]
     render: Option<String>,
     /// Let the model call the tools of approved skills and run their scripts, as `exec.enabled` does

@@ -24,7 +24,7 @@ pub(crate) struct ConnectArgs {
     /// The clients
     #[arg(value_name = "CLIENT", value_parser = clients())]
     pub(super) clients: Vec<String>,
-    /// All clients of which there is a sign; with --undo, all that are connected
+    /// All clients that are found; with --undo, all that are connected
     #[arg(long, conflicts_with = "clients")]
     pub(super) all: bool,
     /// Write to the project's configuration instead of the user's
@@ -33,10 +33,10 @@ pub(crate) struct ConnectArgs {
     /// The name of the entry
     #[arg(long, value_name = "NAME", default_value = DEFAULT_NAME, value_parser = server_name)]
     pub(super) name: String,
-    /// The agent of the configuration that the clients are to be
+    /// The agent of the configuration that the clients act as
     #[arg(long, value_name = "NAME", add = agent_names())]
     pub(super) agent: Option<String>,
-    /// The program to start; by default `rep` where that is this program, and else its path
+    /// The program to start; by default `rep` if that is this program, else its path
     #[arg(long, value_name = "PATH", value_hint = clap::ValueHint::ExecutablePath)]
     pub(super) command: Option<PathBuf>,
     /// Register a server that runs already, at this address, instead of one to start; /mcp may be left out

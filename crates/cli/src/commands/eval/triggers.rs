@@ -28,10 +28,10 @@ const MAX_LEVELS: usize = 4;
 pub(crate) struct TriggersArgs {
     /// A file of evals, a skill, or a directory of skills at any depth; by default, every skill of the library
     ///
-    /// The skills themselves must be in the library: it is what they are found among.
+    /// The skills must be in the library, which the queries search.
     #[arg(value_name = "PATH", value_hint = clap::ValueHint::AnyPath)]
     path: Option<PathBuf>,
-    /// How many skills an agent is shown, at most 100
+    /// Show this many skills for each query, at most 100
     #[arg(short = 'k', value_name = "K", default_value = "5", value_parser = shown)]
     shown: usize,
     /// Fail unless this share of the queries that should trigger finds its skill first, from 0 to 1

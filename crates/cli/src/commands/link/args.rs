@@ -25,7 +25,7 @@ pub(crate) struct LinkArgs {
     /// By default all that lie in the project, or with --user all others.
     #[arg(long, short, value_name = "NAME", add = skill_names())]
     pub(super) skill: Vec<String>,
-    /// Link what this agent of the configuration may see
+    /// Link only skills that this agent of the configuration may see
     #[arg(long, value_name = "NAME", add = agent_names())]
     pub(super) agent: Option<String>,
     /// Copy the skills instead of linking them; this also happens where links cannot be made
