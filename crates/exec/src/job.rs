@@ -19,7 +19,8 @@ use crate::Limits;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Job {
-    /// The program and its arguments. A program without a slash is searched in `PATH`; a relative path with a slash is relative to the skill's directory.
+    /// The program and its arguments. A program without a slash is searched in `PATH`; a relative path with a slash is
+    /// relative to the skill's directory.
     pub command: Vec<OsString>,
     /// The skill's directory, absolute. It can be read and never written.
     pub skill: PathBuf,

@@ -30,7 +30,7 @@ pub(super) struct StartedCommand {
     init_pipe: Option<InitPipe>,
 }
 
-/// The pipe from the [init process](super::init), which reports that the command was started and how it ended.
+/// The pipe from the init process, which reports that the command was started and how it ended.
 struct InitPipe {
     reader: OwnedFd,
     /// The bytes read so far.
